@@ -1,0 +1,64 @@
+//! Numbers with bounds: a value out of range cannot be held.
+
+use std::borrow::Cow;
+use std::time::Duration;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Deserializer, Serialize, de};
+
+/// A whole number from `MIN` to `MAX`, both included.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(transparent)]
+pub struct Bounded<const MIN: u64, const MAX: u64>(u64);
+
+impl<const MIN: u64, const MAX: u64> Bounded<MIN, MAX> {
+    /// The number, if it is in range; the error says which range that is.
+    pub fn new(value: u64) -> Result<Self, String> {
+        if (MIN..=MAX).contains(&value) {
+            Ok(Self(value))
+        } else {
+            Err(format!("{value} is out of range; it must be from {MIN} to {MAX}"))
+        }
+    }
+
+    /// A number known to be in range; anything else does not compile.
+    pub const fn fixed<const VALUE: u64>() -> Self {
+        const { assert!(MIN <= VALUE && VALUE <= MAX) };
+        Self(VALUE)
+    }
+
+    /// The number.
+    pub const fn get(self) -> u64 {
+        self.0
+    }
+
+    /// The number as a count of things in memory.
+    pub fn count(self) -> usize {
+        usize::try_from(self.0).unwrap_or(usize::MAX)
+    }
+
+    /// The number as seconds.
+    pub const fn seconds(self) -> Duration {
+        Duration::from_secs(self.0)
+    }
+}
+
+impl<'de, const MIN: u64, const MAX: u64> Deserialize<'de> for Bounded<MIN, MAX> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Self::new(u64::deserialize(deserializer)?).map_err(de::Error::custom)
+    }
+}
+
+impl<const MIN: u64, const MAX: u64> JsonSchema for Bounded<MIN, MAX> {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        format!("From{MIN}To{MAX}").into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "integer", "minimum": MIN, "maximum": MAX })
+    }
+}

@@ -1,0 +1,14 @@
+//! The configuration file: its types (from which its JSON Schema is made), loading, and trust.
+
+mod error;
+mod limits;
+mod sections;
+mod source;
+
+pub use error::ConfigError;
+pub use limits::Bounded;
+pub use sections::{
+    AgentConfig, Commands, Comment, Config, ContextLimits, DryRun, GateConfig, GitHub, Guardrails,
+    HookConfig, Hooks, Isolation, Llm, Report, Workspace,
+};
+pub use source::{Origin, Trust, find, parse};

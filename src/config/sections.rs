@@ -1,0 +1,301 @@
+//! The sections of the configuration file.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::limits::Bounded;
+
+/// The whole file.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Config {
+    /// The model.
+    pub llm: Llm,
+    /// Agents of your own, and changes to the built-in ones (`build`, `plan`, `review`).
+    pub agents: BTreeMap<String, AgentConfig>,
+    /// The checkout.
+    pub workspace: Workspace,
+    /// Commands, hooks and gates: how they are started.
+    pub commands: Commands,
+    /// Rules that no model output can turn off.
+    pub guardrails: Guardrails,
+    /// Commands of yours at points of the run.
+    pub hooks: Hooks,
+    /// What the model is shown.
+    pub context: ContextLimits,
+    /// How a dry run treats what it cannot plan in memory.
+    pub dry_run: DryRun,
+    /// Pull-request comments.
+    pub github: GitHub,
+    /// Where report files go, if not to the output folder.
+    pub report: Report,
+}
+
+/// The model.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Llm {
+    /// `provider::name`, such as `openai::gpt-5.2` or `anthropic::claude-sonnet-4-6`; `replay::FILE` plays a transcript back.
+    pub model: Option<String>,
+    /// Address of a compatible server, in place of the provider's own.
+    pub base_url: Option<String>,
+    /// Name of the environment variable that holds the key.
+    pub api_key_env: Option<String>,
+    /// Seconds that the server may stay silent.
+    pub timeout: Bounded<1, 3600>,
+    /// How often a failed call is tried again.
+    pub retries: Bounded<0, 10>,
+    /// Whether answers are streamed.
+    pub stream: bool,
+    /// Most tokens of one answer.
+    pub max_tokens: Option<Bounded<1, 1_000_000>>,
+    /// How hard a reasoning model thinks.
+    pub reasoning_effort: Option<ReasoningEffort>,
+}
+
+impl Default for Llm {
+    fn default() -> Self {
+        Self {
+            model: None,
+            base_url: None,
+            api_key_env: None,
+            timeout: Bounded::fixed::<60>(),
+            retries: Bounded::fixed::<2>(),
+            stream: true,
+            max_tokens: None,
+            reasoning_effort: None,
+        }
+    }
+}
+
+/// How hard a reasoning model thinks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum ReasoningEffort {
+    /// As little as the model can.
+    Minimal,
+    /// Little.
+    Low,
+    /// Some.
+    Medium,
+    /// Much.
+    High,
+}
+
+/// An agent: who it is and what it may do.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct AgentConfig {
+    /// Replaces the built-in prompt.
+    pub system_prompt: Option<String>,
+    /// Names of the tools it has; unknown names are ignored.
+    pub allowed_tools: Option<Vec<String>>,
+    /// Model calls that it may make.
+    pub max_steps: Option<Bounded<1, 1000>>,
+    /// Another model for this agent.
+    pub model: Option<String>,
+}
+
+/// The checkout.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Workspace {
+    /// Folder of the checkout.
+    pub root: String,
+    /// Whether `delete_file` may delete.
+    pub allow_delete: bool,
+    /// Lifts the protection of `.github/workflows` and nothing else.
+    pub allow_workflow_edits: bool,
+}
+
+impl Default for Workspace {
+    fn default() -> Self {
+        Self { root: ".".to_owned(), allow_delete: false, allow_workflow_edits: false }
+    }
+}
+
+/// How child processes are started.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Commands {
+    /// Whether dangerous commands are refused; always true in CI.
+    pub allowed_only: bool,
+    /// Variables that children see although their names look secret.
+    pub env_passthrough: Vec<String>,
+    /// The shell that runs hooks and gates.
+    pub shell: String,
+}
+
+impl Default for Commands {
+    fn default() -> Self {
+        Self { allowed_only: false, env_passthrough: Vec::new(), shell: "bash".to_owned() }
+    }
+}
+
+/// Rules that no model output can turn off.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Guardrails {
+    /// Globs of files that must not be written.
+    pub protected_files: Vec<String>,
+    /// Globs of files that must not be read or written.
+    pub sensitive_files: Vec<String>,
+    /// Commands that must succeed when the agent says it is done.
+    pub quality_gates: Vec<GateConfig>,
+}
+
+/// A quality gate.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct GateConfig {
+    /// Its name in reports.
+    pub name: String,
+    /// The command line; exit code 0 passes.
+    pub command: String,
+    /// Whether its failure fails the run.
+    #[serde(default = "yes")]
+    pub required: bool,
+    /// Seconds that it may take.
+    #[serde(default = "gate_timeout")]
+    pub timeout: Bounded<1, 3600>,
+}
+
+/// Commands at points of the run.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Hooks {
+    /// Before a tool runs; can block the call or change its arguments.
+    pub pre_tool_use: Vec<HookConfig>,
+    /// After a tool ran; its words reach the model.
+    pub post_tool_use: Vec<HookConfig>,
+}
+
+/// A hook.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct HookConfig {
+    /// Its name in reports.
+    pub name: String,
+    /// The command line; `{file}` becomes the quoted path of the file.
+    pub command: String,
+    /// Regular expression on the whole tool name; `*` fits all.
+    #[serde(default = "star")]
+    pub matcher: String,
+    /// Globs of the files that it is for; none means all calls.
+    #[serde(default)]
+    pub file_patterns: Vec<String>,
+    /// Seconds that it may take.
+    #[serde(default = "hook_timeout")]
+    pub timeout: Bounded<1, 300>,
+    /// Whether it runs at all.
+    #[serde(default = "yes")]
+    pub enabled: bool,
+}
+
+/// What the model is shown.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct ContextLimits {
+    /// Most tokens of one tool result; longer ones keep head and tail.
+    pub max_tool_result_tokens: Bounded<100, 1_000_000>,
+    /// Most tokens of the conversation.
+    pub max_context_tokens: Bounded<1_000, 10_000_000>,
+    /// Whether calls of one turn that only read run side by side.
+    pub parallel_tools: bool,
+}
+
+impl Default for ContextLimits {
+    fn default() -> Self {
+        Self {
+            max_tool_result_tokens: Bounded::fixed::<2_000>(),
+            max_context_tokens: Bounded::fixed::<80_000>(),
+            parallel_tools: true,
+        }
+    }
+}
+
+/// How a dry run treats what it cannot plan in memory.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct DryRun {
+    /// Whether gates run on a throw-away copy of the planned state.
+    pub gates: Isolation,
+}
+
+/// What happens to gates in a dry run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Isolation {
+    /// They run on a copy.
+    #[default]
+    Isolated,
+    /// They do not run.
+    Skip,
+}
+
+/// Pull-request comments.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct GitHub {
+    /// When the comment is posted.
+    pub comment: Comment,
+    /// Tells the comments of several jobs on one pull request apart.
+    pub comment_key: String,
+}
+
+impl Default for GitHub {
+    fn default() -> Self {
+        Self { comment: Comment::default(), comment_key: "architect-ci".to_owned() }
+    }
+}
+
+/// When the comment is posted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Comment {
+    /// After every run.
+    #[default]
+    Always,
+    /// When files changed or were planned to, or the run did not succeed.
+    OnChange,
+    /// Never.
+    Never,
+}
+
+/// Where report files go; a path is relative to the output folder.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Report {
+    /// JUnit XML.
+    pub junit: Option<String>,
+    /// The report as JSON.
+    pub json: Option<String>,
+    /// The report as Markdown.
+    pub markdown: Option<String>,
+    /// The report as one HTML page.
+    pub html: Option<String>,
+    /// The plan.
+    pub plan: Option<String>,
+    /// The plan's patch.
+    pub patch: Option<String>,
+    /// The transcript.
+    pub transcript: Option<String>,
+}
+
+fn yes() -> bool {
+    true
+}
+
+fn star() -> String {
+    "*".to_owned()
+}
+
+fn gate_timeout() -> Bounded<1, 3600> {
+    Bounded::fixed::<60>()
+}
+
+fn hook_timeout() -> Bounded<1, 300> {
+    Bounded::fixed::<10>()
+}

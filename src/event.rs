@@ -1,0 +1,376 @@
+//! What happens in a run, as data. Transcript, log and report all render these events, and a replay
+//! reads them back.
+
+use std::fmt;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::tool::Effects;
+use crate::workspace::LineCounts;
+
+/// The version of the transcript format.
+pub const SCHEMA_VERSION: u32 = 1;
+
+/// The mode of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum RunMode {
+    /// Writes are planned, nothing in the checkout changes.
+    DryRun,
+    /// Writes are done without asking.
+    Yolo,
+}
+
+impl fmt::Display for RunMode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::DryRun => "dry-run",
+            Self::Yolo => "yolo",
+        })
+    }
+}
+
+/// How a run ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Status {
+    /// All done.
+    Success,
+    /// Some done; a limit was reached or a gate is open.
+    Partial,
+    /// Not done.
+    Failed,
+}
+
+impl fmt::Display for Status {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Success => "success",
+            Self::Partial => "partial",
+            Self::Failed => "failed",
+        })
+    }
+}
+
+/// Why a run ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum StopReason {
+    /// The model said that it is done.
+    LlmDone,
+    /// The agent's steps were used up.
+    MaxSteps,
+    /// The time was used up.
+    Timeout,
+    /// The conversation no longer fits.
+    ContextFull,
+    /// The same call was made over and over.
+    Loop,
+    /// The model could not be reached or understood.
+    LlmError,
+    /// SIGINT or SIGTERM.
+    UserInterrupt,
+    /// A required gate failed.
+    GatesFailed,
+    /// A dry run found the checkout changed.
+    CheckoutChanged,
+}
+
+impl fmt::Display for StopReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::LlmDone => "the agent is done",
+            Self::MaxSteps => "the step limit was reached",
+            Self::Timeout => "the time limit was reached",
+            Self::ContextFull => "the context limit was reached",
+            Self::Loop => "the agent repeated the same call",
+            Self::LlmError => "the model failed",
+            Self::UserInterrupt => "the run was interrupted",
+            Self::GatesFailed => "a required quality gate failed",
+            Self::CheckoutChanged => "something changed the checkout during a dry run",
+        })
+    }
+}
+
+/// Tokens of one call or of many.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Usage {
+    /// Tokens sent, cached ones included.
+    pub input: u64,
+    /// Tokens sent that the provider had cached.
+    pub cached: u64,
+    /// Tokens received.
+    pub output: u64,
+}
+
+impl std::ops::AddAssign for Usage {
+    fn add_assign(&mut self, other: Self) {
+        self.input += other.input;
+        self.cached += other.cached;
+        self.output += other.output;
+    }
+}
+
+/// A tool call as the model made it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ToolCall {
+    /// The model's name for this call.
+    pub id: String,
+    /// The tool.
+    pub name: String,
+    /// The arguments: an object, or text where the model sent broken JSON.
+    pub arguments: Value,
+}
+
+/// The start of a run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Session {
+    /// [`SCHEMA_VERSION`] of the writer.
+    pub schema_version: u32,
+    /// A random id.
+    pub id: String,
+    /// The task.
+    pub task: String,
+    /// The agent.
+    pub agent: String,
+    /// `provider::name`.
+    pub model: String,
+    /// The mode.
+    pub mode: RunMode,
+}
+
+/// An answer of the model.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Reply {
+    /// Which agent asked.
+    pub agent: String,
+    /// The step of that agent, from 1.
+    pub step: u32,
+    /// What it said.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub text: String,
+    /// What it wants done.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub calls: Vec<ToolCall>,
+    /// Tokens used.
+    #[serde(default)]
+    pub usage: Usage,
+    /// How long the answer took, in milliseconds.
+    #[serde(default)]
+    pub duration_ms: u64,
+}
+
+/// What became of a tool call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    /// It ran.
+    Executed,
+    /// It would run; a dry run recorded it.
+    Planned,
+    /// A guardrail, a hook, a person or the arguments themselves stood against it.
+    Refused,
+}
+
+/// A tool call and its result.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct CallRecord {
+    /// Which agent called.
+    pub agent: String,
+    /// The step of that agent.
+    pub step: u32,
+    /// The model's name for this call.
+    pub id: String,
+    /// The tool.
+    pub tool: String,
+    /// What became of it.
+    pub outcome: Outcome,
+    /// Whether the tool did what was asked.
+    pub success: bool,
+    /// What the model was told.
+    pub result: String,
+    /// What it touched.
+    #[serde(default)]
+    pub effects: Effects,
+    /// Lines added and removed.
+    #[serde(default)]
+    pub lines: LineCounts,
+    /// How long it took, in milliseconds.
+    #[serde(default)]
+    pub duration_ms: u64,
+}
+
+/// A guardrail that stopped a call.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Block {
+    /// Which agent called.
+    pub agent: String,
+    /// The step of that agent.
+    pub step: u32,
+    /// The tool.
+    pub tool: String,
+    /// What stood against it.
+    pub reason: String,
+}
+
+/// What a hook decided.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum HookDecision {
+    /// Go on.
+    Allow,
+    /// Go on with other arguments.
+    Modify,
+    /// Stop.
+    Block,
+    /// The hook itself failed; the call went on.
+    Failed,
+}
+
+/// One run of a hook.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct HookRecord {
+    /// The event.
+    pub event: String,
+    /// The hook's name.
+    pub name: String,
+    /// The tool it was about.
+    pub tool: String,
+    /// The step.
+    pub step: u32,
+    /// What it decided.
+    pub decision: HookDecision,
+    /// Its exit code; -1 where there is none.
+    pub exit_code: i32,
+    /// How long it took, in milliseconds.
+    pub duration_ms: u64,
+    /// What it printed.
+    pub output: String,
+}
+
+/// One run of a quality gate.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct GateRecord {
+    /// The gate's name.
+    pub name: String,
+    /// The command line.
+    pub command: String,
+    /// Whether its failure fails the run.
+    pub required: bool,
+    /// Whether it passed.
+    pub passed: bool,
+    /// Whether it ran on a copy with the planned edits.
+    pub predicted: bool,
+    /// Its exit code; -1 where there is none.
+    pub exit_code: i32,
+    /// How long it took, in milliseconds.
+    pub duration_ms: u64,
+    /// The last lines that it printed.
+    pub output: String,
+}
+
+/// Something that people should know.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Notice {
+    /// How bad it is.
+    pub level: NoticeLevel,
+    /// What happened, and what to do.
+    pub message: String,
+}
+
+/// How bad something is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum NoticeLevel {
+    /// Good to know.
+    Info,
+    /// Worth a look.
+    Warning,
+    /// Something failed.
+    Error,
+}
+
+/// The end of a run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct End {
+    /// How it ended.
+    pub status: Status,
+    /// Why it ended.
+    pub stop_reason: StopReason,
+    /// The agent's last words.
+    pub message: String,
+}
+
+/// One event.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum Event {
+    /// The start of a run.
+    Session(Session),
+    /// An answer of the model.
+    Reply(Reply),
+    /// A tool call and its result.
+    Call(CallRecord),
+    /// A guardrail that stopped a call.
+    Guardrail(Block),
+    /// One run of a hook.
+    Hook(HookRecord),
+    /// One run of a quality gate.
+    Gate(GateRecord),
+    /// Something that people should know.
+    Notice(Notice),
+    /// The end of a run.
+    End(End),
+}
+
+/// One line of a transcript.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Line {
+    /// Milliseconds since the start of the run.
+    #[serde(default)]
+    pub at_ms: u64,
+    /// The event.
+    #[serde(flatten)]
+    pub event: Event,
+}
+
+/// Whoever wants to know what happens.
+pub trait Observer: Send + Sync {
+    /// Takes one event.
+    fn observe(&self, line: &Line);
+}
+
+/// Hands every event to all observers, in order.
+#[derive(Clone)]
+pub struct Events {
+    started: std::time::Instant,
+    observers: std::sync::Arc<Vec<std::sync::Arc<dyn Observer>>>,
+}
+
+impl Events {
+    /// Events of a run that starts now.
+    pub fn new(observers: Vec<std::sync::Arc<dyn Observer>>) -> Self {
+        Self { started: std::time::Instant::now(), observers: std::sync::Arc::new(observers) }
+    }
+
+    /// Tells all observers.
+    pub fn emit(&self, event: Event) {
+        let line = Line { at_ms: millis(self.started.elapsed()), event };
+        for observer in self.observers.iter() {
+            observer.observe(&line);
+        }
+    }
+
+    /// Tells all observers something that people should know.
+    pub fn notice(&self, level: NoticeLevel, message: impl Into<String>) {
+        self.emit(Event::Notice(Notice { level, message: message.into() }));
+    }
+}
+
+/// A duration in whole milliseconds.
+pub fn millis(duration: std::time::Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
+}

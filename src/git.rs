@@ -1,0 +1,144 @@
+//! The few questions that are asked of the `git` program.
+//!
+//! It is called without hooks, file-system monitors, prompts or optional locks, so that asking
+//! changes nothing and runs nothing of the checkout's.
+
+use std::ffi::OsStr;
+use std::io::Write;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The commit that a plan stands on.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Base {
+    /// The full commit id.
+    pub commit: String,
+    /// The branch, or `None` when detached.
+    pub branch: Option<String>,
+    /// Whether tracked files differed from the commit before the run.
+    pub dirty: bool,
+}
+
+/// A checkout that `git` is asked about.
+#[derive(Clone, Copy, Debug)]
+pub struct Git<'a> {
+    root: &'a Path,
+}
+
+/// Why `git` gave no answer.
+#[derive(Debug, thiserror::Error)]
+pub enum GitError {
+    /// The program could not be started.
+    #[error("git could not be started: {0}; install git or add it to PATH")]
+    Start(#[from] std::io::Error),
+    /// It ended with an error.
+    #[error("git {command}: {message}")]
+    Failed {
+        /// The sub-command.
+        command: String,
+        /// What it printed on standard error.
+        message: String,
+    },
+}
+
+impl<'a> Git<'a> {
+    /// Questions about the checkout at `root`.
+    pub fn new(root: &'a Path) -> Self {
+        Self { root }
+    }
+
+    /// The commit checked out, or `None` outside of a repository or before the first commit.
+    pub fn base(self) -> Option<Base> {
+        let commit = self.text(["rev-parse", "--verify", "--quiet", "HEAD"]).ok()?;
+        let branch = self.text(["symbolic-ref", "--quiet", "--short", "HEAD"]).ok();
+        let status = self.text(["status", "--porcelain", "--untracked-files=no"]).unwrap_or_default();
+        Some(Base { commit, branch, dirty: !status.is_empty() })
+    }
+
+    /// A file's content at a commit; `Ok(None)` where the commit has no such file.
+    pub fn show(self, commit: &str, path: &str) -> Result<Option<Vec<u8>>, GitError> {
+        let listed = self.run(["ls-tree", "-z", "--full-tree", commit, "--", path], &[])?;
+        if listed.is_empty() {
+            return Ok(None);
+        }
+        self.run(["cat-file", "blob", &format!("{commit}:{path}")], &[]).map(Some)
+    }
+
+    /// Whether the commit is in the clone.
+    pub fn has_commit(self, commit: &str) -> bool {
+        self.run(["cat-file", "-e", &format!("{commit}^{{commit}}")], &[]).is_ok()
+    }
+
+    /// Fetches one commit without its history.
+    pub fn fetch(self, commit: &str) -> Result<(), GitError> {
+        self.run(["fetch", "--quiet", "--no-tags", "--depth=1", "origin", commit], &[]).map(drop)
+    }
+
+    /// Those of `paths` whose content on disk is what the index holds.
+    pub fn same_as_index(self, paths: &[String]) -> Vec<String> {
+        let plain: Vec<&String> = paths.iter().filter(|path| !path.contains('\n')).collect();
+        let args = ["ls-files", "-s", "-z", "--"].into_iter().chain(plain.iter().map(|path| path.as_str()));
+        let Ok(listed) = self.run(args, &[]) else { return Vec::new() };
+        // Each entry: "<mode> <blob> <stage>\t<path>"
+        let indexed: Vec<(String, String)> = String::from_utf8_lossy(&listed)
+            .split('\0')
+            .filter_map(|entry| {
+                let (facts, path) = entry.split_once('\t')?;
+                Some((path.to_owned(), facts.split(' ').nth(1)?.to_owned()))
+            })
+            .collect();
+        let input: String = indexed.iter().map(|(path, _)| format!("{path}\n")).collect();
+        let Ok(hashes) = self.run(["hash-object", "--stdin-paths"], input.as_bytes()) else {
+            return Vec::new();
+        };
+        let hashes = String::from_utf8_lossy(&hashes).into_owned();
+        let same = indexed.into_iter().zip(hashes.lines()).filter(|((_, blob), hash)| blob == hash);
+        same.map(|((path, _), _)| path).collect()
+    }
+
+    fn text<const N: usize>(self, args: [&str; N]) -> Result<String, GitError> {
+        let output = self.run(args, &[])?;
+        Ok(String::from_utf8_lossy(&output).trim_end().to_owned())
+    }
+
+    fn run<S: AsRef<OsStr>>(
+        self,
+        args: impl IntoIterator<Item = S>,
+        input: &[u8],
+    ) -> Result<Vec<u8>, GitError> {
+        let mut command = Command::new("git");
+        for (name, _) in std::env::vars_os() {
+            if name.to_str().is_some_and(|name| name.starts_with("GIT_")) {
+                command.env_remove(name);
+            }
+        }
+        let mut safe = std::ffi::OsString::from("safe.directory=");
+        safe.push(self.root);
+        command
+            .env("GIT_OPTIONAL_LOCKS", "0")
+            .env("GIT_TERMINAL_PROMPT", "0")
+            .env("LC_ALL", "C")
+            .args(["-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-c"])
+            .arg(safe)
+            .arg("-C")
+            .arg(self.root);
+        let args: Vec<S> = args.into_iter().collect();
+        command.args(&args).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn()?;
+        if let Some(mut stdin) = child.stdin.take() {
+            // git closes its input early when it fails; its status tells.
+            let _ = stdin.write_all(input);
+        }
+        let output = child.wait_with_output()?;
+        if output.status.success() {
+            return Ok(output.stdout);
+        }
+        Err(GitError::Failed {
+            command: args.first().map_or(String::new(), |arg| arg.as_ref().to_string_lossy().into_owned()),
+            message: String::from_utf8_lossy(&output.stderr).trim().to_owned(),
+        })
+    }
+}

@@ -1,0 +1,284 @@
+//! Makes text of unknown origin harmless where it is shown.
+//!
+//! Everything that a model, a tool, a file or a hook wrote goes through one of these functions on its
+//! way into Markdown or a log. They are about what a platform *does* with text: mentions notify,
+//! closing keywords close issues, images call home, HTML hides, direction marks deceive, and lines
+//! that start with `::` are commands to the runner.
+
+use std::fmt::Write;
+use std::sync::LazyLock;
+
+use pulldown_cmark::{CowStr, Event, LinkType, Options, Parser, Tag, TagEnd, TextMergeStream};
+use regex::Regex;
+
+/// Characters that cannot be seen or that change how others are seen, shown as their code.
+fn is_deceptive(c: char) -> bool {
+    matches!(c,
+        '\u{0}'..='\u{8}' | '\u{b}'..='\u{1f}' | '\u{7f}'..='\u{9f}'
+        | '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
+        | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
+}
+
+/// Shows characters that would be invisible or deceptive as `⟨U+202E⟩`.
+pub fn visible(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    for c in text.replace("\r\n", "\n").chars() {
+        if is_deceptive(c) {
+            // Writing to a String cannot fail.
+            let _ = write!(shown, "⟨U+{:04X}⟩", u32::from(c));
+        } else {
+            shown.push(c);
+        }
+    }
+    shown
+}
+
+/// One line in a code span, fit for a table cell.
+pub fn code(text: &str) -> String {
+    let line = visible(text).replace('\n', " ⏎ ").replace('|', "\\|");
+    let line = line.trim();
+    if line.is_empty() {
+        return "` `".to_owned();
+    }
+    let ticks = "`".repeat(longest_run(line, '`') + 1);
+    // A blank keeps a backtick at the edge apart from the delimiter; Markdown drops it again.
+    let pad = if line.starts_with('`') || line.ends_with('`') { " " } else { "" };
+    format!("{ticks}{pad}{line}{pad}{ticks}")
+}
+
+/// A block of code whose fence is longer than any inside.
+pub fn fence(text: &str, language: &str) -> String {
+    let text = visible(text).replace("<!--", "<! --");
+    let ticks = "`".repeat(longest_run(&text, '`').max(2) + 1);
+    format!("{ticks}{language}\n{}\n{ticks}\n", text.trim_end_matches('\n'))
+}
+
+fn longest_run(text: &str, wanted: char) -> usize {
+    let mut longest = 0;
+    let mut run = 0;
+    for c in text.chars() {
+        run = if c == wanted { run + 1 } else { 0 };
+        longest = longest.max(run);
+    }
+    longest
+}
+
+/// Words that GitHub acts on: mentions, issue references (which closing keywords need), and links
+/// to issues.
+static ACTIVE: LazyLock<Regex> = LazyLock::new(|| {
+    #[expect(clippy::expect_used, reason = "a constant pattern, compiled in a test")]
+    Regex::new(
+        r"(?ix) https?://[^\s<>]+ /(?:issues|pull|discussions|commit)/ [^\s<>]*
+        | (?:[\w.-]+/[\w.-]+)? \# \d+ | \b GH-\d+ | [\w.+-]* @ [a-z0-9] [\w/.-]*",
+    )
+    .expect("the pattern is valid")
+});
+
+/// Markdown that keeps its form (headings, lists, tables, code) and loses its effects.
+pub fn markdown(text: &str) -> String {
+    let text = visible(text);
+    let options = Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS;
+    let mut events = Vec::new();
+    let mut code_block = false;
+    // Merged, so that `&#64;name` does not slip through as two harmless pieces.
+    for event in TextMergeStream::new(Parser::new_ext(&text, options)) {
+        match event {
+            Event::Text(text) if code_block => events.push(Event::Text(text.replace("<!--", "<! --").into())),
+            Event::Text(text) => push_text(&mut events, &text),
+            Event::Html(html) | Event::InlineHtml(html) => push_code(&mut events, &html),
+            Event::Start(Tag::CodeBlock(kind)) => {
+                code_block = true;
+                events.push(Event::Start(Tag::CodeBlock(kind)));
+            }
+            Event::End(TagEnd::CodeBlock) => {
+                code_block = false;
+                events.push(Event::End(TagEnd::CodeBlock));
+            }
+            // HTML blocks become the code inside of them.
+            Event::Start(Tag::HtmlBlock) => events.push(Event::Start(Tag::Paragraph)),
+            Event::End(TagEnd::HtmlBlock) => events.push(Event::End(TagEnd::Paragraph)),
+            // An image would be fetched by whoever looks; its text stays, and its address as code.
+            Event::Start(Tag::Image { dest_url, .. }) => {
+                events.push(Event::Text("image ".into()));
+                push_code(&mut events, &dest_url);
+                events.push(Event::Text(" ".into()));
+            }
+            Event::End(TagEnd::Image) => {}
+            Event::Start(Tag::Link { link_type, dest_url, title, id }) => {
+                if is_harmless_link(&dest_url) {
+                    let link_type =
+                        if link_type == LinkType::Autolink { link_type } else { LinkType::Inline };
+                    events.push(Event::Start(Tag::Link { link_type, dest_url, title, id }));
+                } else {
+                    push_code(&mut events, &dest_url);
+                    events.push(Event::Text(" ".into()));
+                    events.push(Event::Start(Tag::Emphasis));
+                }
+            }
+            Event::End(TagEnd::Link) => {
+                let open = events.iter().rev().find_map(|event| match event {
+                    Event::Start(Tag::Link { .. }) => Some(TagEnd::Link),
+                    Event::Start(Tag::Emphasis) => Some(TagEnd::Emphasis),
+                    _ => None,
+                });
+                events.push(Event::End(open.unwrap_or(TagEnd::Link)));
+            }
+            other => events.push(other),
+        }
+    }
+    let events = apart(events);
+    let mut rendered = String::with_capacity(text.len());
+    match pulldown_cmark_to_cmark::cmark(events.into_iter(), &mut rendered, options) {
+        Ok(_) => rendered,
+        Err(_) => fence(&text, ""),
+    }
+}
+
+fn push_text(events: &mut Vec<Event<'_>>, text: &str) {
+    let mut rest = 0;
+    for found in ACTIVE.find_iter(text) {
+        if found.start() > rest {
+            events.push(Event::Text(CowStr::from(text[rest..found.start()].to_owned())));
+        }
+        push_code(events, found.as_str());
+        rest = found.end();
+    }
+    if rest < text.len() {
+        events.push(Event::Text(CowStr::from(text[rest..].to_owned())));
+    }
+}
+
+fn push_code(events: &mut Vec<Event<'_>>, text: &str) {
+    let text = text.trim().replace('\n', " ");
+    if !text.is_empty() {
+        events.push(Event::Code(CowStr::from(text)));
+    }
+}
+
+/// Keeps code spans apart from each other and from backticks, which would become one longer delimiter.
+fn apart(events: Vec<Event<'_>>) -> Vec<Event<'_>> {
+    let mut separated: Vec<Event<'_>> = Vec::with_capacity(events.len());
+    for event in events {
+        let touches = match (separated.last(), &event) {
+            (Some(Event::Code(_)), Event::Code(_)) => true,
+            (Some(Event::Code(_)), Event::Text(text)) => text.starts_with('`'),
+            (Some(Event::Text(text)), Event::Code(_)) => text.ends_with('`'),
+            _ => false,
+        };
+        if touches {
+            separated.push(Event::Text(" ".into()));
+        }
+        separated.push(event);
+    }
+    separated
+}
+
+/// Links may lead to web pages, but not to issues (which they would link back) and not to scripts.
+fn is_harmless_link(url: &str) -> bool {
+    let web = url.starts_with("https://") || url.starts_with("http://");
+    web && !ACTIVE.is_match(url)
+}
+
+/// Lines for a log that the Actions runner reads: none of them is a command to it.
+pub fn log_lines(text: &str) -> String {
+    let mut lines = String::with_capacity(text.len());
+    // The runner takes a lone CR for a line end as well.
+    for line in text.replace("\r\n", "\n").split_inclusive(['\n', '\r']) {
+        let trimmed = line.trim_start();
+        let line = line.replace("##[", "# #[");
+        if trimmed.starts_with("::") {
+            let indent = line.len() - line.trim_start().len();
+            lines += &line[..indent];
+            lines += ": :";
+            lines += &line[indent + 2..];
+        } else {
+            lines += &line;
+        }
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// What a reader's renderer would act on.
+    fn active_parts(markdown: &str) -> Vec<String> {
+        let options = Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS;
+        let mut active = Vec::new();
+        let mut code_block = false;
+        for event in TextMergeStream::new(Parser::new_ext(markdown, options)) {
+            match event {
+                Event::Start(Tag::CodeBlock(_)) => code_block = true,
+                Event::End(TagEnd::CodeBlock) => code_block = false,
+                Event::Text(text) if !code_block => {
+                    active.extend(ACTIVE.find_iter(&text).map(|found| found.as_str().to_owned()));
+                }
+                Event::Html(html) | Event::InlineHtml(html) => active.push(html.into_string()),
+                Event::Start(Tag::Image { dest_url, .. }) => active.push(dest_url.into_string()),
+                Event::Start(Tag::Link { dest_url, .. }) if !is_harmless_link(&dest_url) => {
+                    active.push(dest_url.into_string());
+                }
+                _ => {}
+            }
+        }
+        active
+    }
+
+    #[test]
+    fn effects_are_gone_and_form_stays() {
+        for (text, expected) in [
+            ("Thanks @octocat!", "Thanks `@octocat`!"),
+            ("fixes #12, closes o/r#3 and GH-7", "fixes `#12`, closes `o/r#3` and `GH-7`"),
+            ("resolves https://github.com/o/r/issues/1", "resolves `https://github.com/o/r/issues/1`"),
+            ("mail me@example.com", "mail `me@example.com`"),
+            ("&#64;octocat", "`@octocat`"),
+            ("**bold** and `@code`", "**bold** and `@code`"),
+            ("![x](https://evil.example/p.png?s=1)", "image `https://evil.example/p.png?s=1` x"),
+            ("a <b onclick=x>b</b>", "a `<b onclick=x>`b`</b>`"),
+            ("<!-- architect-ci:comment -->", "`<!-- architect-ci:comment -->`"),
+            ("[docs](https://example.com/a)", "[docs](https://example.com/a)"),
+            ("[run](javascript:alert)", "`javascript:alert` *run*"),
+            ("safe\u{202e}txt", "safe⟨U+202E⟩txt"),
+            ("# Head\n\n* one\n* two", "# Head\n\n* one\n* two"),
+        ] {
+            assert_eq!(markdown(text), expected, "{text:?}");
+            assert_eq!(active_parts(&markdown(text)), Vec::<String>::new(), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn code_and_fences_cannot_be_left() {
+        assert_eq!(code("src/main.rs"), "`src/main.rs`");
+        assert_eq!(code("a`b``c|d\ne"), "```a`b``c\\|d ⏎ e```");
+        assert_eq!(code("`x`"), "`` `x` ``");
+        assert_eq!(code(" "), "` `");
+        assert_eq!(fence("a\n```\nb\n", "diff"), "````diff\na\n```\nb\n````\n");
+        assert_eq!(fence("<!-- x -->", ""), "```\n<! -- x -->\n```\n");
+    }
+
+    #[test]
+    fn no_line_of_a_log_is_a_command() {
+        let text = "ok\n::error::x\n  ::set-output name=a::b\r::stop-commands::x\n##[group]y\n a::b\n";
+        let expected =
+            "ok\n: :error::x\n  : :set-output name=a::b\r: :stop-commands::x\n# #[group]y\n a::b\n";
+        assert_eq!(log_lines(text), expected);
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(2_000))]
+        #[test]
+        fn nothing_active_survives(text in r"(@a|#1|<b>|&lt;|&#64;|!\[|\]\(|\)|https://x/issues/1|`|~~~|\n|\n\n|    |\* |\||-|<!--|-->|\\|_|\[|x| |>){0,24}") {
+            prop_assert_eq!(active_parts(&markdown(&text)), Vec::<String>::new(), "{:?}", markdown(&text));
+        }
+
+        #[test]
+        fn log_lines_never_start_a_command(text in "[: #\\[a\\n\\r\\t]{0,40}") {
+            let safe = log_lines(&text);
+            for line in safe.split(['\n', '\r']) {
+                prop_assert!(!line.trim_start().starts_with("::") && !line.contains("##["), "{:?}", safe);
+            }
+        }
+    }
+}

@@ -1,0 +1,53 @@
+//! `delete_file`
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::{Context, Effects, FileTool, ToolError, ToolInfo, ToolResult};
+use crate::workspace::{FileChange, FileError, FileState, Kind, LastLink, ResolvedPath, WorkspacePath};
+
+/// Removes a file or a link.
+pub(super) struct DeleteFile;
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Args {
+    /// File, relative to the workspace
+    path: String,
+}
+
+impl FileTool for DeleteFile {
+    type Args = Args;
+
+    fn info(&self) -> ToolInfo {
+        ToolInfo { name: "delete_file", description: "Delete a file.", sensitive: true }
+    }
+
+    fn effects(&self, args: &Args, cx: &Context) -> Result<Effects, ToolError> {
+        Ok(Effects::write(&resolve(&args.path, cx)?))
+    }
+
+    fn run(&self, args: &Args, cx: &Context) -> Result<ToolResult, ToolError> {
+        if !cx.allow_delete {
+            return Err(ToolError::Refused(
+                "deletion is disabled; it needs `workspace.allow_delete: true` in the configuration"
+                    .to_owned(),
+            ));
+        }
+        let path = resolve(&args.path, cx)?;
+        let is_link = cx.workspace.stat(&path)?.is_some_and(|stat| stat.kind == Kind::Link);
+        let before: Option<FileState> = if is_link { None } else { Some(cx.workspace.read(&path)?) };
+        cx.workspace.remove(&path)?;
+        let mut result = ToolResult::done(format!("Deleted {path}"));
+        result.changes.extend(FileChange::new((*path).clone(), before, None));
+        Ok(result)
+    }
+}
+
+fn resolve(path: &str, cx: &Context) -> Result<ResolvedPath, ToolError> {
+    let path = cx.workspace.resolve(&WorkspacePath::parse(path)?, LastLink::Keep)?;
+    if path.is_root() {
+        return Err(FileError::IsDirectory((*path).clone()).into());
+    }
+    Ok(path)
+}

@@ -1,0 +1,45 @@
+//! `find_files`
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::read_file::resolve;
+use super::search::{Scope, listing};
+use super::{Context, Effects, FileTool, ToolError, ToolInfo, ToolResult};
+
+/// Most files of one answer.
+const MAX_FILES: usize = 1_000;
+
+/// Finds files by name or path.
+pub(super) struct FindFiles;
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Args {
+    /// Glob on names (test_*.py) or paths (src/**/*.ts)
+    pattern: String,
+    /// Folder to look in
+    #[serde(default = "super::search::here")]
+    path: String,
+    /// Also in folders below
+    #[serde(default = "super::search::yes")]
+    recursive: bool,
+}
+
+impl FileTool for FindFiles {
+    type Args = Args;
+
+    fn info(&self) -> ToolInfo {
+        ToolInfo { name: "find_files", description: "Find files by name or path glob.", sensitive: false }
+    }
+
+    fn effects(&self, args: &Args, cx: &Context) -> Result<Effects, ToolError> {
+        Ok(Effects::read(&resolve(&args.path, cx)?))
+    }
+
+    fn run(&self, args: &Args, cx: &Context) -> Result<ToolResult, ToolError> {
+        let depth = if args.recursive { None } else { Some(1) };
+        let (files, skipped) = Scope::new(cx, &args.path, Some(&args.pattern), depth)?.files()?;
+        Ok(ToolResult::done(listing(files.iter().map(ToString::to_string), MAX_FILES, skipped)))
+    }
+}

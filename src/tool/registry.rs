@@ -1,0 +1,132 @@
+//! The list of tools.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
+use super::Tool;
+use super::{
+    delete_file::DeleteFile, edit_file::EditFile, find_files::FindFiles, grep::Grep, list_files::ListFiles,
+    read_file::ReadFile, search_code::SearchCode, write_file::WriteFile,
+};
+
+/// All tools of a run, by name.
+#[derive(Default)]
+pub struct Registry {
+    tools: BTreeMap<String, Arc<dyn Tool>>,
+}
+
+/// Two tools of one name.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+#[error("a tool named {0:?} is registered already")]
+pub struct DuplicateTool(String);
+
+impl Registry {
+    /// An empty list.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The tools that every run has.
+    pub fn with_built_in() -> Self {
+        let mut registry = Self::new();
+        let built_in: [Arc<dyn Tool>; 8] = [
+            Arc::new(ReadFile),
+            Arc::new(WriteFile),
+            Arc::new(EditFile),
+            Arc::new(DeleteFile),
+            Arc::new(ListFiles),
+            Arc::new(FindFiles),
+            Arc::new(Grep),
+            Arc::new(SearchCode),
+        ];
+        for tool in built_in {
+            registry.replace(tool);
+        }
+        registry
+    }
+
+    /// Adds a tool.
+    pub fn register(&mut self, tool: Arc<dyn Tool>) -> Result<(), DuplicateTool> {
+        if self.has(tool.name()) {
+            return Err(DuplicateTool(tool.name().to_owned()));
+        }
+        self.replace(tool);
+        Ok(())
+    }
+
+    /// Adds a tool in place of one of the same name.
+    pub fn replace(&mut self, tool: Arc<dyn Tool>) {
+        self.tools.insert(tool.name().to_owned(), tool);
+    }
+
+    /// The tool of that name.
+    pub fn get(&self, name: &str) -> Option<&Arc<dyn Tool>> {
+        self.tools.get(name)
+    }
+
+    /// Whether there is a tool of that name.
+    pub fn has(&self, name: &str) -> bool {
+        self.tools.contains_key(name)
+    }
+
+    /// How many tools there are.
+    pub fn count(&self) -> usize {
+        self.tools.len()
+    }
+
+    /// All tools, sorted by name.
+    pub fn list(&self) -> impl Iterator<Item = &Arc<dyn Tool>> {
+        self.tools.values()
+    }
+
+    /// The tools of an allow-list, sorted by name; unknown names are passed over.
+    pub fn filter<S: AsRef<str>>(&self, allowed: &[S]) -> Vec<&Arc<dyn Tool>> {
+        self.list().filter(|tool| allowed.iter().any(|name| name.as_ref() == tool.name())).collect()
+    }
+
+    /// Schemas in OpenAI's function format, of all tools or of an allow-list.
+    pub fn schemas<S: AsRef<str>>(&self, allowed: Option<&[S]>) -> Vec<Value> {
+        let tools = allowed.map_or_else(|| self.list().collect(), |allowed| self.filter(allowed));
+        let schema = |tool: &Arc<dyn Tool>| {
+            json!({"type": "function", "function": {
+                "name": tool.name(), "description": tool.description(), "parameters": tool.parameters(),
+            }})
+        };
+        tools.into_iter().map(schema).collect()
+    }
+
+    /// The name closest to one that is not there.
+    pub fn closest(&self, name: &str) -> Option<&str> {
+        crate::nearest::nearest(name, self.tools.keys().map(String::as_str))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tools_are_listed_once_and_sorted() {
+        let mut registry = Registry::with_built_in();
+        let names: Vec<&str> = registry.list().map(|tool| tool.name()).collect();
+        assert!(names.is_sorted());
+        assert_eq!(registry.count(), names.len());
+        assert_eq!(registry.register(Arc::new(ReadFile)), Err(DuplicateTool("read_file".into())));
+        assert_eq!(registry.closest("readfile"), Some("read_file"));
+        assert_eq!(registry.closest("xyzzy"), None);
+    }
+
+    #[test]
+    fn schemas_follow_the_allow_list_and_carry_no_noise() {
+        let registry = Registry::with_built_in();
+        let schemas = registry.schemas(Some(&["grep", "no_such_tool", "read_file"]));
+        let text = serde_json::to_string(&schemas).expect("schemas are JSON");
+        assert_eq!(schemas.len(), 2);
+        assert_eq!(schemas[0]["function"]["name"], "grep");
+        assert!(!text.contains("$schema") && !text.contains("\"title\""), "{text}");
+        let all = serde_json::to_string(&registry.schemas::<&str>(None)).expect("schemas are JSON");
+        assert!(all.len() < 6_000, "the schemas of all tools take {} bytes", all.len());
+    }
+}

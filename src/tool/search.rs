@@ -1,0 +1,306 @@
+//! What the listing and searching tools share: where to look, ripgrep's matcher, and limits.
+
+use std::fmt::Write;
+use std::io;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use grep_regex::{RegexMatcher, RegexMatcherBuilder};
+use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkContext, SinkMatch};
+
+use super::read_file::resolve;
+use super::{Context, ToolError};
+use crate::workspace::{FileError, Found, Glob, Kind, ResolvedPath};
+
+/// Most bytes of one answer.
+const MAX_BYTES: usize = 64 * 1024;
+/// Most bytes shown of one line.
+const MAX_LINE: usize = 400;
+/// Longest line that the searcher takes into memory; longer ones end the search of their file.
+const MAX_LINE_MEMORY: usize = 8 * 1024 * 1024;
+/// Files searched before looking whether there are enough matches.
+const BATCH: usize = 256;
+/// Most lines of context on each side.
+const MAX_CONTEXT: usize = 20;
+
+pub(super) fn here() -> String {
+    ".".to_owned()
+}
+
+pub(super) fn any() -> String {
+    "*".to_owned()
+}
+
+pub(super) fn yes() -> bool {
+    true
+}
+
+/// A folder (or one file) to look in, and which files of it.
+pub(super) struct Scope<'a> {
+    cx: &'a Context,
+    start: ResolvedPath,
+    glob: Option<Glob>,
+    depth: Option<usize>,
+}
+
+impl<'a> Scope<'a> {
+    pub(super) fn new(
+        cx: &'a Context,
+        path: &str,
+        pattern: Option<&str>,
+        depth: Option<usize>,
+    ) -> Result<Self, ToolError> {
+        let glob = pattern
+            .filter(|pattern| *pattern != "*")
+            .map(Glob::parse)
+            .transpose()
+            .map_err(ToolError::Refused)?;
+        Ok(Self { cx, start: resolve(path, cx)?, glob, depth })
+    }
+
+    /// Files and folders that fit, and how many had to be left out.
+    pub(super) fn entries(&self) -> Result<(Vec<Found>, usize), ToolError> {
+        if self.cx.workspace.stat(&self.start)?.is_some_and(|stat| stat.kind == Kind::File) {
+            return Ok((vec![Found { path: self.start.clone(), directory: false }], 0));
+        }
+        let mut walk = self.cx.workspace.walk(&self.start, self.depth)?;
+        walk.found.retain(|found| {
+            // A path glob may be meant from the root or from the folder that is searched.
+            let below = found.path.relative_to(&self.start).unwrap_or(found.path.as_str());
+            let fits = |glob: &Glob| glob.matches(below) || glob.matches(found.path.as_str());
+            self.glob.as_ref().is_none_or(fits)
+        });
+        Ok((walk.found, walk.skipped))
+    }
+
+    /// Files that fit, without sensitive ones, and how many had to be left out.
+    pub(super) fn files(&self) -> Result<(Vec<ResolvedPath>, usize), ToolError> {
+        let (found, skipped) = self.entries()?;
+        Ok((found.into_iter().filter(|found| !found.directory).map(|found| found.path).collect(), skipped))
+    }
+}
+
+/// Lines up to a limit, and a word on what is missing.
+pub(super) fn listing(lines: impl Iterator<Item = String>, limit: usize, skipped: usize) -> String {
+    let mut text = String::new();
+    let mut shown = 0;
+    let mut rest = 0;
+    for line in lines {
+        if shown < limit && text.len() + line.len() < MAX_BYTES {
+            text += &line;
+            text.push('\n');
+            shown += 1;
+        } else {
+            rest += 1;
+        }
+    }
+    if shown == 0 {
+        text += "No files found\n";
+    }
+    if rest > 0 {
+        let _ = writeln!(text, "… {rest} more not shown; narrow the path or the pattern");
+    }
+    if skipped > 0 {
+        let _ = writeln!(text, "({skipped} entries skipped: unreadable or not named in UTF-8)");
+    }
+    text
+}
+
+/// What to search for and how much of it to show.
+pub(super) struct Query {
+    matcher: RegexMatcher,
+    context: usize,
+    max_results: usize,
+}
+
+impl Query {
+    pub(super) fn literal(text: &str, case_sensitive: bool, max_results: usize) -> Result<Self, ToolError> {
+        let mut builder = RegexMatcherBuilder::new();
+        builder.fixed_strings(true);
+        Self::build(builder, text, case_sensitive, max_results)
+    }
+
+    pub(super) fn regex(pattern: &str, case_sensitive: bool, max_results: usize) -> Result<Self, ToolError> {
+        Self::build(RegexMatcherBuilder::new(), pattern, case_sensitive, max_results)
+    }
+
+    fn build(
+        mut builder: RegexMatcherBuilder,
+        pattern: &str,
+        case_sensitive: bool,
+        max_results: usize,
+    ) -> Result<Self, ToolError> {
+        if pattern.is_empty() {
+            return Err(ToolError::Refused("the pattern is empty".to_owned()));
+        }
+        let matcher = builder
+            .case_insensitive(!case_sensitive)
+            .line_terminator(Some(b'\n'))
+            .build(pattern)
+            .map_err(|error| ToolError::Refused(format!("the pattern cannot be used: {error}")))?;
+        Ok(Self { matcher, context: 0, max_results: max_results.clamp(1, 1_000) })
+    }
+
+    pub(super) fn with_context(mut self, lines: usize) -> Self {
+        self.context = lines.min(MAX_CONTEXT);
+        self
+    }
+
+    /// Searches the files of a scope in parallel; the answer is in order of path and line.
+    pub(super) fn search(&self, scope: &Scope<'_>) -> Result<String, ToolError> {
+        let (mut files, skipped) = scope.files()?;
+        let all = files.len();
+        files.retain(|path| scope.cx.sensitive.find(path).is_none());
+        let mut answer = Answer { sensitive: all - files.len(), skipped, ..Answer::default() };
+        let mut batches = files.chunks(BATCH);
+        while let Some(batch) = batches.next().filter(|_| !answer.more) {
+            for hits in self.search_batch(batch, scope.cx) {
+                answer.add(hits, self.max_results);
+            }
+            answer.more |= answer.matches >= self.max_results && batches.len() > 0;
+        }
+        Ok(answer.render())
+    }
+
+    fn search_batch(&self, files: &[ResolvedPath], cx: &Context) -> Vec<Hits> {
+        let next = AtomicUsize::new(0);
+        let results: Mutex<Vec<(usize, Hits)>> = Mutex::default();
+        let threads = std::thread::available_parallelism().map_or(2, |threads| threads.get().min(8));
+        std::thread::scope(|scope| {
+            for _ in 0..threads.min(files.len()) {
+                scope.spawn(|| {
+                    let mut searcher = self.searcher();
+                    loop {
+                        let index = next.fetch_add(1, Ordering::Relaxed);
+                        let Some(path) = files.get(index) else { break };
+                        let hits = self.search_file(&mut searcher, path, cx);
+                        if hits.matches > 0 || hits.unreadable {
+                            results.lock().unwrap_or_else(PoisonError::into_inner).push((index, hits));
+                        }
+                    }
+                });
+            }
+        });
+        let mut results = results.into_inner().unwrap_or_else(PoisonError::into_inner);
+        results.sort_by_key(|(index, _)| *index);
+        results.into_iter().map(|(_, hits)| hits).collect()
+    }
+
+    fn searcher(&self) -> Searcher {
+        SearcherBuilder::new()
+            .binary_detection(BinaryDetection::quit(0))
+            .before_context(self.context)
+            .after_context(self.context)
+            .heap_limit(Some(MAX_LINE_MEMORY))
+            .build()
+    }
+
+    fn search_file(&self, searcher: &mut Searcher, path: &ResolvedPath, cx: &Context) -> Hits {
+        let mut hits = Hits { max: self.max_results, ..Hits::default() };
+        let found = cx.workspace.open(path).and_then(|file| {
+            let sink = FileSink { path, hits: &mut hits };
+            searcher
+                .search_reader(&self.matcher, file, sink)
+                .map_err(|error| FileError::Io { path: (**path).clone(), error })
+        });
+        hits.unreadable = found.is_err();
+        hits
+    }
+}
+
+/// The lines of one file.
+#[derive(Default)]
+struct Hits {
+    lines: Vec<Line>,
+    matches: usize,
+    max: usize,
+    unreadable: bool,
+}
+
+/// One line of an answer: a match, or context of one.
+struct Line {
+    text: String,
+    is_match: bool,
+}
+
+struct FileSink<'a> {
+    path: &'a ResolvedPath,
+    hits: &'a mut Hits,
+}
+
+impl FileSink<'_> {
+    fn push(&mut self, line: Option<u64>, is_match: bool, bytes: &[u8]) {
+        let mark = if is_match { ':' } else { '-' };
+        let text = String::from_utf8_lossy(bytes);
+        let text = text.trim_end_matches(['\n', '\r']);
+        let cut = text.floor_char_boundary(MAX_LINE);
+        let tail = if cut < text.len() { " …" } else { "" };
+        let line = line.unwrap_or(0);
+        let text = format!("{}{mark}{line}{mark}{}{tail}\n", self.path, &text[..cut]);
+        self.hits.lines.push(Line { text, is_match });
+    }
+}
+
+impl Sink for FileSink<'_> {
+    type Error = io::Error;
+
+    fn matched(&mut self, _: &Searcher, found: &SinkMatch<'_>) -> Result<bool, io::Error> {
+        self.hits.matches += 1;
+        self.push(found.line_number(), true, found.bytes());
+        Ok(self.hits.matches <= self.hits.max)
+    }
+
+    fn context(&mut self, _: &Searcher, context: &SinkContext<'_>) -> Result<bool, io::Error> {
+        self.push(context.line_number(), false, context.bytes());
+        Ok(true)
+    }
+
+    fn context_break(&mut self, _: &Searcher) -> Result<bool, io::Error> {
+        self.hits.lines.push(Line { text: "--\n".to_owned(), is_match: false });
+        Ok(true)
+    }
+}
+
+#[derive(Default)]
+struct Answer {
+    text: String,
+    matches: usize,
+    sensitive: usize,
+    skipped: usize,
+    unreadable: usize,
+    more: bool,
+}
+
+impl Answer {
+    fn add(&mut self, hits: Hits, max_results: usize) {
+        self.unreadable += usize::from(hits.unreadable);
+        for line in hits.lines {
+            if self.matches >= max_results && line.is_match || self.text.len() + line.text.len() > MAX_BYTES {
+                self.more = true;
+                return;
+            }
+            self.text += &line.text;
+            self.matches += usize::from(line.is_match);
+        }
+    }
+
+    fn render(mut self) -> String {
+        if self.matches == 0 {
+            self.text += "No matches found\n";
+        }
+        if self.more {
+            let _ = writeln!(
+                self.text,
+                "… stopped after {} matches; narrow the pattern or the path",
+                self.matches
+            );
+        }
+        if self.sensitive > 0 {
+            let _ = writeln!(self.text, "({} sensitive files not searched)", self.sensitive);
+        }
+        if self.skipped + self.unreadable > 0 {
+            let _ = writeln!(self.text, "({} files could not be read)", self.skipped + self.unreadable);
+        }
+        self.text
+    }
+}

@@ -1,0 +1,62 @@
+//! `search_code`
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::read_file::resolve;
+use super::search::{Query, Scope};
+use super::{Context, Effects, FileTool, ToolError, ToolInfo, ToolResult};
+
+/// Searches by regular expression, with lines of context.
+pub(super) struct SearchCode;
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Args {
+    /// Regular expression (Rust syntax, one line)
+    pattern: String,
+    /// Folder or file
+    #[serde(default = "super::search::here")]
+    path: String,
+    /// Glob of the files to search
+    #[serde(default = "super::search::any")]
+    file_pattern: String,
+    /// Lines shown around each match
+    #[serde(default = "context_lines")]
+    context_lines: usize,
+    #[serde(default = "max_results")]
+    max_results: usize,
+    #[serde(default = "super::search::yes")]
+    case_sensitive: bool,
+}
+
+fn context_lines() -> usize {
+    2
+}
+
+fn max_results() -> usize {
+    50
+}
+
+impl FileTool for SearchCode {
+    type Args = Args;
+
+    fn info(&self) -> ToolInfo {
+        ToolInfo {
+            name: "search_code",
+            description: "Search files by regular expression, with lines of context.",
+            sensitive: false,
+        }
+    }
+
+    fn effects(&self, args: &Args, cx: &Context) -> Result<Effects, ToolError> {
+        Ok(Effects::read(&resolve(&args.path, cx)?))
+    }
+
+    fn run(&self, args: &Args, cx: &Context) -> Result<ToolResult, ToolError> {
+        let scope = Scope::new(cx, &args.path, Some(&args.file_pattern), None)?;
+        let query = Query::regex(&args.pattern, args.case_sensitive, args.max_results)?
+            .with_context(args.context_lines);
+        Ok(ToolResult::done(query.search(&scope)?))
+    }
+}

@@ -1,0 +1,216 @@
+//! What a session changed: files before and after, as totals, diffs and one exact patch.
+
+use std::fmt;
+use std::sync::Arc;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use super::git_patch;
+use super::path::WorkspacePath;
+
+/// The file modes that Git knows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum Mode {
+    /// A regular file.
+    #[default]
+    #[serde(rename = "100644")]
+    Regular,
+    /// An executable file.
+    #[serde(rename = "100755")]
+    Executable,
+    /// A symbolic link; its content is the target.
+    #[serde(rename = "120000")]
+    Link,
+}
+
+impl fmt::Display for Mode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Regular => "100644",
+            Self::Executable => "100755",
+            Self::Link => "120000",
+        })
+    }
+}
+
+/// Content and mode of a file at one moment.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FileState {
+    /// The bytes; of a link, its target.
+    pub content: Arc<[u8]>,
+    /// The mode.
+    pub mode: Mode,
+}
+
+impl FileState {
+    /// SHA-256 of the content in lower-case hexadecimal.
+    pub fn sha256(&self) -> String {
+        hex(&Sha256::digest(&self.content))
+    }
+}
+
+/// Lower-case hexadecimal.
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    use fmt::Write;
+    bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
+        // Writing to a String cannot fail.
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}
+
+/// What happens to a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Operation {
+    /// It comes into being.
+    Add,
+    /// Its content or mode changes.
+    Modify,
+    /// It goes.
+    Delete,
+}
+
+/// One file before and after; at least one of the two is there and they differ.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FileChange {
+    /// The file.
+    pub path: WorkspacePath,
+    /// As it was, or `None` where there was none.
+    pub before: Option<FileState>,
+    /// As it is now, or `None` where it is gone.
+    pub after: Option<FileState>,
+}
+
+impl FileChange {
+    /// A change, or `None` where nothing differs.
+    pub fn new(path: WorkspacePath, before: Option<FileState>, after: Option<FileState>) -> Option<Self> {
+        (before != after).then_some(Self { path, before, after })
+    }
+
+    /// Added, modified or deleted.
+    pub fn operation(&self) -> Operation {
+        match (&self.before, &self.after) {
+            (None, _) => Operation::Add,
+            (_, None) => Operation::Delete,
+            _ => Operation::Modify,
+        }
+    }
+
+    /// The mode of the file where it goes on to exist, else the one it had.
+    pub fn mode(&self) -> Mode {
+        self.after.as_ref().or(self.before.as_ref()).map_or(Mode::Regular, |state| state.mode)
+    }
+
+    /// Whether either side is no text by Git's measure: a NUL byte in it.
+    pub fn is_binary(&self) -> bool {
+        [&self.before, &self.after].into_iter().flatten().any(|state| state.content.contains(&0))
+    }
+
+    /// Lines added and removed; of a binary file, none.
+    pub fn line_counts(&self) -> LineCounts {
+        if self.is_binary() {
+            return LineCounts::default();
+        }
+        let (before, after) = self.contents();
+        let hunks = git_patch::hunks(before, after);
+        let mut counts = LineCounts::default();
+        for line in hunks.split(|byte| *byte == b'\n') {
+            match line.first() {
+                Some(b'+') => counts.added += 1,
+                Some(b'-') => counts.removed += 1,
+                _ => {}
+            }
+        }
+        counts
+    }
+
+    /// The change in Git's extended diff format; applies with `git apply`.
+    pub fn git_patch(&self) -> Vec<u8> {
+        git_patch::file_patch(self)
+    }
+
+    /// The change for people: hunks alone, or a word on why there are none.
+    pub fn diff(&self) -> String {
+        if self.is_binary() {
+            let size = |state: &Option<FileState>| state.as_ref().map_or(0, |state| state.content.len());
+            return format!("binary file, {} → {} bytes\n", size(&self.before), size(&self.after));
+        }
+        let (before, after) = self.contents();
+        String::from_utf8_lossy(&git_patch::hunks(before, after)).into_owned()
+    }
+
+    fn contents(&self) -> (&[u8], &[u8]) {
+        (
+            self.before.as_ref().map_or(&[], |state| &*state.content),
+            self.after.as_ref().map_or(&[], |state| &*state.content),
+        )
+    }
+}
+
+/// Lines added and removed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct LineCounts {
+    /// Lines that the file gained.
+    pub added: usize,
+    /// Lines that the file lost.
+    pub removed: usize,
+}
+
+impl std::ops::AddAssign for LineCounts {
+    fn add_assign(&mut self, other: Self) {
+        self.added += other.added;
+        self.removed += other.removed;
+    }
+}
+
+impl fmt::Display for LineCounts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "+{} −{}", self.added, self.removed)
+    }
+}
+
+/// All changes of a session, sorted by path.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ChangeSet(Vec<FileChange>);
+
+impl ChangeSet {
+    /// Sorts the changes; a path may come once only.
+    pub fn new(mut changes: Vec<FileChange>) -> Self {
+        changes.sort_by(|a, b| a.path.cmp(&b.path));
+        Self(changes)
+    }
+
+    /// The changes in order.
+    pub fn iter(&self) -> std::slice::Iter<'_, FileChange> {
+        self.0.iter()
+    }
+
+    /// Whether nothing changed.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// How many files changed.
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// One patch for all files. Deletions come first, so that a file can make room for a folder.
+    pub fn git_patch(&self) -> Vec<u8> {
+        let (deleted, others): (Vec<_>, Vec<_>) =
+            self.0.iter().partition(|change| change.operation() == Operation::Delete);
+        deleted.into_iter().chain(others).flat_map(FileChange::git_patch).collect()
+    }
+}
+
+impl<'a> IntoIterator for &'a ChangeSet {
+    type Item = &'a FileChange;
+    type IntoIter = std::slice::Iter<'a, FileChange>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.iter()
+    }
+}

@@ -1,0 +1,316 @@
+//! The checkout on disk, confined by the kernel.
+
+use std::fs;
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use cap_fs_ext::DirExt;
+use cap_std::ambient_authority;
+use cap_std::fs::{Dir, OpenOptions};
+use ignore::WalkBuilder;
+
+use super::changes::{FileState, Mode};
+use super::path::{ResolvedPath, WorkspacePath};
+use super::resolve::{Step, resolve};
+use super::{FileError, Found, Kind, LastLink, Stat, Walk, confined};
+
+/// The checkout on disk. Not a [`super::Workspace`] by itself: writes must be tracked or planned.
+pub struct DiskWorkspace {
+    root: Dir,
+    path: PathBuf,
+}
+
+impl DiskWorkspace {
+    /// Opens the folder at `path`, which must exist.
+    pub fn open(path: &Path) -> io::Result<Self> {
+        let path = fs::canonicalize(path)?;
+        Ok(Self { root: Dir::open_ambient_dir(&path, ambient_authority())?, path })
+    }
+
+    /// Where the checkout lies, absolute and without links.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    pub(super) fn resolve(&self, path: &WorkspacePath, last: LastLink) -> Result<ResolvedPath, FileError> {
+        let mut cursor = self.cursor();
+        resolve(path, last, |path| cursor.step(path))
+    }
+
+    /// A place from which names are looked up; see [`Cursor::step`].
+    pub(super) fn cursor(&self) -> Cursor<'_> {
+        Cursor { disk: self, path: WorkspacePath::root(), dir: None }
+    }
+
+    fn link_target(&self, path: &ResolvedPath) -> Result<String, FileError> {
+        let io = |error| FileError::Io { path: path.0.clone(), error };
+        let (parent, name) = confined::split(path).map_err(io)?;
+        let target =
+            confined::open_dir(&self.root, &parent).map_err(io)?.read_link_contents(name).map_err(io)?;
+        // A target that is no UTF-8 names nothing that a tool could open.
+        target.into_os_string().into_string().map_err(|_| FileError::Special(path.0.clone()))
+    }
+
+    pub(super) fn stat(&self, path: &ResolvedPath) -> Result<Option<Stat>, FileError> {
+        if path.is_root() {
+            return Ok(Some(Stat { kind: Kind::Directory, size: 0, mode: Mode::Regular }));
+        }
+        let found = confined::split(path)
+            .and_then(|(parent, name)| confined::open_dir(&self.root, &parent)?.symlink_metadata(name));
+        match found {
+            Ok(metadata) => Ok(Some(stat_of(&metadata))),
+            Err(error) if is_absent(&error) => Ok(None),
+            Err(error) => Err(FileError::Io { path: path.0.clone(), error }),
+        }
+    }
+
+    pub(super) fn open_file(&self, path: &ResolvedPath) -> Result<Box<dyn Read + Send>, FileError> {
+        let file = confined::open_file(&self.root, path).map_err(|error| match error.kind() {
+            io::ErrorKind::NotFound => FileError::Missing(path.0.clone()),
+            io::ErrorKind::NotADirectory => FileError::Missing(path.0.clone()),
+            _ if is_refusal(&error) => FileError::Special(path.0.clone()),
+            io::ErrorKind::InvalidInput => FileError::Special(path.0.clone()),
+            _ => FileError::Io { path: path.0.clone(), error },
+        })?;
+        let metadata = file.metadata().map_err(|error| FileError::Io { path: path.0.clone(), error })?;
+        if metadata.is_dir() {
+            return Err(FileError::IsDirectory(path.0.clone()));
+        }
+        if !metadata.is_file() {
+            return Err(FileError::Special(path.0.clone()));
+        }
+        Ok(Box::new(file))
+    }
+
+    /// Writes beside the file and renames over it: a reader sees the old or the new content, and
+    /// another name of the same file (a hard link) keeps the old one.
+    pub(super) fn write_file(&self, path: &ResolvedPath, content: &[u8]) -> Result<(), FileError> {
+        let old = self.stat(path)?;
+        match old.map(|stat| stat.kind) {
+            None | Some(Kind::File) => {}
+            Some(Kind::Directory) => return Err(FileError::IsDirectory(path.0.clone())),
+            Some(Kind::Link | Kind::Special) => return Err(FileError::Special(path.0.clone())),
+        }
+        let io = |error: io::Error| match error.kind() {
+            io::ErrorKind::NotADirectory => {
+                FileError::NotDirectory(path.parent().unwrap_or(WorkspacePath::root()))
+            }
+            _ => FileError::Io { path: path.0.clone(), error },
+        };
+        let (parent, name) = confined::split(path).map_err(io)?;
+        let folder = confined::create_dir(&self.root, &parent).map_err(io)?;
+        let temporary = Temporary::new(&folder);
+        let mut file =
+            folder.open_with(&temporary.name, OpenOptions::new().write(true).create_new(true)).map_err(io)?;
+        file.write_all(content).map_err(io)?;
+        if old.is_some() {
+            let permissions = folder.symlink_metadata(name).map_err(io)?.permissions();
+            file.set_permissions(permissions).map_err(io)?;
+        }
+        drop(file);
+        folder.rename(&temporary.name, &folder, name).map_err(io)?;
+        temporary.keep();
+        Ok(())
+    }
+
+    pub(super) fn remove_file(&self, path: &ResolvedPath) -> Result<(), FileError> {
+        match self.stat(path)?.map(|stat| stat.kind) {
+            None => return Err(FileError::Missing(path.0.clone())),
+            Some(Kind::Directory) => return Err(FileError::IsDirectory(path.0.clone())),
+            Some(Kind::Special) => return Err(FileError::Special(path.0.clone())),
+            Some(Kind::File | Kind::Link) => {}
+        }
+        confined::split(path)
+            .and_then(|(parent, name)| confined::open_dir(&self.root, &parent)?.remove_file(name))
+            .map_err(|error| FileError::Io { path: path.0.clone(), error })
+    }
+
+    /// Walks with ripgrep's walker. `respect_ignore_files` is off where the overlay has other ones.
+    pub(super) fn walk(
+        &self,
+        folder: &ResolvedPath,
+        depth: Option<usize>,
+        respect_ignore_files: bool,
+    ) -> Result<Walk, FileError> {
+        match self.stat(folder)?.map(|stat| stat.kind) {
+            Some(Kind::Directory) => {}
+            None => return Err(FileError::Missing(folder.0.clone())),
+            Some(_) => return Err(FileError::NotDirectory(folder.0.clone())),
+        }
+        let start = self.path.join(folder.as_str());
+        let mut builder = WalkBuilder::new(&start);
+        builder
+            .standard_filters(false)
+            .git_ignore(respect_ignore_files)
+            .ignore(respect_ignore_files)
+            .git_exclude(respect_ignore_files)
+            .require_git(false)
+            .follow_links(false)
+            .max_depth(depth)
+            .threads(std::thread::available_parallelism().map_or(2, |threads| threads.get().min(8)))
+            .filter_entry(|entry| entry.file_name() != ".git");
+        // Ignore files between the root and `folder` count as well, those above the root never do.
+        if respect_ignore_files {
+            super::ignored::add_ancestors(&mut builder, &self.path, folder);
+        }
+        let found = std::sync::Mutex::new(Vec::new());
+        let skipped = AtomicU64::new(0);
+        builder.build_parallel().run(|| {
+            Box::new(|entry| {
+                match entry.ok().and_then(|entry| self.found(&entry)) {
+                    Some(Some(entry)) => lock(&found).push(entry),
+                    Some(None) => {}
+                    None => {
+                        skipped.fetch_add(1, Ordering::Relaxed);
+                    }
+                }
+                ignore::WalkState::Continue
+            })
+        });
+        let mut found = found.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
+        found.sort_unstable();
+        let skipped = usize::try_from(skipped.into_inner()).unwrap_or(usize::MAX);
+        Ok(Walk { found, skipped })
+    }
+
+    /// `None` for what cannot be named, `Some(None)` for what no tool opens (links, devices).
+    fn found(&self, entry: &ignore::DirEntry) -> Option<Option<Found>> {
+        if entry.depth() == 0 {
+            return Some(None);
+        }
+        let kind = entry.file_type()?;
+        let relative = entry.path().strip_prefix(&self.path).ok()?.to_str()?;
+        let path = ResolvedPath(WorkspacePath::parse(relative).ok()?);
+        Some((kind.is_dir() || kind.is_file()).then(|| Found { path, directory: kind.is_dir() }))
+    }
+
+    /// The content and mode of a file now, or `None` where no regular file is.
+    pub(super) fn state(&self, path: &ResolvedPath) -> Result<Option<FileState>, FileError> {
+        match self.stat(path)? {
+            Some(Stat { kind: Kind::File, mode, .. }) => {
+                let mut content = Vec::new();
+                self.open_file(path)?
+                    .read_to_end(&mut content)
+                    .map_err(|error| FileError::Io { path: path.0.clone(), error })?;
+                Ok(Some(FileState { content: content.into(), mode }))
+            }
+            Some(Stat { kind: Kind::Link, .. }) => {
+                let target = self.link_target(path)?;
+                Ok(Some(FileState { content: target.into_bytes().into(), mode: Mode::Link }))
+            }
+            _ => Ok(None),
+        }
+    }
+}
+
+/// The folder where the last look-up ended, held open: a path of n names costs n look-ups, however
+/// deep it is.
+pub(super) struct Cursor<'a> {
+    disk: &'a DiskWorkspace,
+    path: WorkspacePath,
+    dir: Option<Dir>,
+}
+
+impl Cursor<'_> {
+    /// What `path` is, whose folder has been looked up before.
+    pub(super) fn step(&mut self, path: &WorkspacePath) -> Result<Step, FileError> {
+        let resolved = ResolvedPath(path.clone());
+        let (parent, name) =
+            confined::split(&resolved).map_err(|error| FileError::Io { path: path.clone(), error })?;
+        let looked_up = self.enter(&parent).and_then(|dir| {
+            let metadata = dir.symlink_metadata(name)?;
+            let below = if metadata.is_dir() { Some(dir.open_dir_nofollow(name)?) } else { None };
+            Ok((metadata, below))
+        });
+        match looked_up {
+            Ok((_, Some(below))) => {
+                self.path = path.clone();
+                self.dir = Some(below);
+                Ok(Step::Directory)
+            }
+            Ok((metadata, None)) if metadata.is_symlink() => {
+                Ok(Step::Link(self.disk.link_target(&resolved)?))
+            }
+            Ok(_) => Ok(Step::End),
+            Err(error) if is_absent(&error) => Ok(Step::End),
+            Err(error) => Err(FileError::Io { path: path.clone(), error }),
+        }
+    }
+
+    fn enter(&mut self, folder: &WorkspacePath) -> io::Result<&Dir> {
+        if self.dir.is_none() || self.path != *folder {
+            self.dir = Some(confined::open_dir(&self.disk.root, folder)?);
+            self.path = folder.clone();
+        }
+        self.dir.as_ref().ok_or_else(|| io::Error::from(io::ErrorKind::NotFound))
+    }
+}
+
+/// A file name that no other writer takes, removed again unless kept.
+struct Temporary<'a> {
+    folder: &'a Dir,
+    name: String,
+    kept: bool,
+}
+
+impl<'a> Temporary<'a> {
+    fn new(folder: &'a Dir) -> Self {
+        Self { folder, name: format!(".architect-ci-{}.tmp", uuid::Uuid::new_v4().simple()), kept: false }
+    }
+
+    fn keep(mut self) {
+        self.kept = true;
+    }
+}
+
+impl Drop for Temporary<'_> {
+    fn drop(&mut self) {
+        if !self.kept {
+            // Nothing more can be done when even this fails; the write itself reports its error.
+            let _ = self.folder.remove_file(&self.name);
+        }
+    }
+}
+
+/// What opening a socket answers, and what opening a link answers where links are refused.
+#[cfg(unix)]
+fn is_refusal(error: &io::Error) -> bool {
+    use rustix::io::Errno;
+    Errno::from_io_error(error).is_some_and(|errno| matches!(errno, Errno::NXIO | Errno::LOOP))
+}
+
+#[cfg(not(unix))]
+fn is_refusal(_: &io::Error) -> bool {
+    false
+}
+
+fn is_absent(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
+}
+
+fn stat_of(metadata: &cap_std::fs::Metadata) -> Stat {
+    let kind = match metadata.file_type() {
+        kind if kind.is_file() => Kind::File,
+        kind if kind.is_dir() => Kind::Directory,
+        kind if kind.is_symlink() => Kind::Link,
+        _ => Kind::Special,
+    };
+    let size = if kind == Kind::File { metadata.len() } else { 0 };
+    Stat { kind, size, mode: mode_of(metadata) }
+}
+
+#[cfg(unix)]
+fn mode_of(metadata: &cap_std::fs::Metadata) -> Mode {
+    use cap_std::fs::PermissionsExt;
+    if metadata.permissions().mode() & 0o100 == 0 { Mode::Regular } else { Mode::Executable }
+}
+
+#[cfg(not(unix))]
+fn mode_of(_: &cap_std::fs::Metadata) -> Mode {
+    Mode::Regular
+}
+
+fn lock<T>(mutex: &std::sync::Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+}

@@ -1,0 +1,81 @@
+//! File patterns as people write them in tools, hooks and guardrails.
+
+use globset::{GlobBuilder, GlobMatcher};
+
+use super::path::WorkspacePath;
+
+/// One pattern: without a `/` it is about file names (`*.py`), with one about paths (`src/**/*.ts`).
+#[derive(Clone, Debug)]
+pub struct Glob {
+    matcher: GlobMatcher,
+    by_name: bool,
+}
+
+impl Glob {
+    /// Reads a pattern; the error says what is wrong with it.
+    pub fn parse(pattern: &str) -> Result<Self, String> {
+        let trimmed = pattern.trim_start_matches("./").trim_end_matches('/');
+        let glob = GlobBuilder::new(trimmed)
+            .literal_separator(true)
+            .build()
+            .map_err(|error| format!("the pattern {pattern:?} is not a valid glob: {}", error.kind()))?;
+        Ok(Self { matcher: glob.compile_matcher(), by_name: !trimmed.contains('/') })
+    }
+
+    /// Whether a path, given relative to where the pattern applies, fits.
+    pub fn matches(&self, relative: &str) -> bool {
+        let subject = if self.by_name { relative.rsplit('/').next().unwrap_or(relative) } else { relative };
+        self.matcher.is_match(subject)
+    }
+}
+
+/// A list of patterns that also covers everything below a folder that fits.
+#[derive(Clone, Debug, Default)]
+pub struct PathGlobs(Vec<(String, Glob)>);
+
+impl PathGlobs {
+    /// Reads the patterns; the error names the first that is wrong.
+    pub fn parse<S: AsRef<str>>(patterns: &[S]) -> Result<Self, String> {
+        let globs = patterns.iter().map(|pattern| {
+            let pattern = pattern.as_ref();
+            Ok((pattern.to_owned(), Glob::parse(pattern)?))
+        });
+        globs.collect::<Result<_, String>>().map(Self)
+    }
+
+    /// The first pattern that fits the path or a folder above it.
+    pub fn find(&self, path: &WorkspacePath) -> Option<&str> {
+        let mut prefixes = vec![path.clone()];
+        while let Some(parent) =
+            prefixes.last().and_then(WorkspacePath::parent).filter(|path| !path.is_root())
+        {
+            prefixes.push(parent);
+        }
+        let fits = |glob: &Glob| prefixes.iter().any(|prefix| glob.matches(prefix.as_str()));
+        self.0.iter().find(|(_, glob)| fits(glob)).map(|(pattern, _)| pattern.as_str())
+    }
+
+    /// Whether there is no pattern at all.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_paths_and_folders() {
+        let globs = PathGlobs::parse(&[".env*", "secrets", "src/**/*.key", "docs/"]).expect("valid patterns");
+        let find = |path: &str| globs.find(&WorkspacePath::parse(path).expect("a plain path"));
+        assert_eq!(find(".env.local"), Some(".env*"));
+        assert_eq!(find("app/.env"), Some(".env*"));
+        assert_eq!(find("secrets/deep/file"), Some("secrets"));
+        assert_eq!(find("src/a/b/c.key"), Some("src/**/*.key"));
+        assert_eq!(find("src/c.key"), Some("src/**/*.key"));
+        assert_eq!(find("docs/guide.md"), Some("docs/"));
+        assert_eq!(find("src/main.rs"), None);
+        assert!(PathGlobs::parse(&["a["]).is_err_and(|error| error.contains("\"a[\"")));
+    }
+}

@@ -1,0 +1,205 @@
+//! Planned edits in memory above the untouched checkout.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::{Cursor, Read};
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
+
+use super::changes::{ChangeSet, FileChange, FileState, Mode};
+use super::disk::DiskWorkspace;
+use super::ignored::{IGNORE_FILES, IgnoreRules};
+use super::path::{ResolvedPath, WorkspacePath};
+use super::resolve::{Step, resolve};
+use super::{FileError, Found, Kind, LastLink, Stat, Walk, Workspace};
+
+/// A dry run's checkout: reads see the planned edits, the disk never does.
+pub struct OverlayWorkspace {
+    disk: Arc<DiskWorkspace>,
+    planned: RwLock<Planned>,
+}
+
+#[derive(Clone, Default)]
+struct Planned {
+    /// Files that were written, and `None` for those that were removed.
+    files: BTreeMap<WorkspacePath, Option<FileState>>,
+    /// Folders that came into being; they stay when their files go, as on disk.
+    folders: BTreeSet<WorkspacePath>,
+}
+
+impl OverlayWorkspace {
+    /// An empty overlay above `disk`.
+    pub fn new(disk: Arc<DiskWorkspace>) -> Self {
+        Self { disk, planned: RwLock::default() }
+    }
+
+    fn planned(&self) -> RwLockReadGuard<'_, Planned> {
+        self.planned.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// An ignore file's text as it would be.
+    fn text(&self, path: &WorkspacePath) -> Option<String> {
+        let state = self.read(&ResolvedPath(path.clone())).ok()?;
+        Some(String::from_utf8_lossy(&state.content).into_owned())
+    }
+
+    /// What the walk finds below `folder` on disk, minus what is planned otherwise.
+    fn walk_disk(
+        &self,
+        folder: &ResolvedPath,
+        depth: Option<usize>,
+        planned: &Planned,
+    ) -> Result<Walk, FileError> {
+        if !matches!(self.disk.stat(folder)?, Some(Stat { kind: Kind::Directory, .. })) {
+            return Ok(Walk::default());
+        }
+        let rules_change = planned.files.keys().any(|path| path.file_name().is_some_and(is_ignore_file));
+        let mut walk = self.disk.walk(folder, depth, !rules_change)?;
+        walk.found.retain(|found| !planned.files.contains_key(&found.path.0));
+        if rules_change {
+            self.drop_excluded(&mut walk.found);
+        }
+        Ok(walk)
+    }
+
+    fn drop_excluded(&self, found: &mut Vec<Found>) {
+        let mut rules: BTreeMap<WorkspacePath, IgnoreRules> = BTreeMap::new();
+        found.retain(|found| {
+            let Some(parent) = found.path.parent() else { return true };
+            let rules = rules
+                .entry(parent.clone())
+                .or_insert_with(|| IgnoreRules::collect(&parent, |path| self.text(path)));
+            !rules.excludes(&found.path, found.directory)
+        });
+    }
+}
+
+fn is_ignore_file(name: &str) -> bool {
+    IGNORE_FILES.contains(&name)
+}
+
+impl Planned {
+    fn stat(&self, path: &WorkspacePath) -> Option<Option<Stat>> {
+        match self.files.get(path) {
+            Some(Some(state)) => {
+                Some(Some(Stat { kind: Kind::File, size: state.content.len() as u64, mode: state.mode }))
+            }
+            _ if self.folders.contains(path) => {
+                Some(Some(Stat { kind: Kind::Directory, size: 0, mode: Mode::Regular }))
+            }
+            Some(None) => Some(None),
+            None => None,
+        }
+    }
+
+    /// Whether a planned removal or file stands where `path` would need a folder.
+    fn is_cut_off(&self, path: &WorkspacePath) -> bool {
+        let mut above = path.parent();
+        while let Some(parent) = above {
+            if self.folders.contains(&parent) || self.files.contains_key(&parent) {
+                return true;
+            }
+            above = parent.parent();
+        }
+        false
+    }
+}
+
+impl Workspace for OverlayWorkspace {
+    fn resolve(&self, path: &WorkspacePath, last: LastLink) -> Result<ResolvedPath, FileError> {
+        let planned = self.planned();
+        let mut disk = self.disk.cursor();
+        resolve(path, last, |path| match planned.stat(path) {
+            Some(Some(Stat { kind: Kind::Directory, .. })) => Ok(Step::Directory),
+            Some(_) => Ok(Step::End),
+            None if planned.is_cut_off(path) => Ok(Step::End),
+            None => disk.step(path),
+        })
+    }
+
+    fn stat(&self, path: &ResolvedPath) -> Result<Option<Stat>, FileError> {
+        let planned = self.planned();
+        match planned.stat(path) {
+            Some(stat) => Ok(stat),
+            None if planned.is_cut_off(path) => Ok(None),
+            None => self.disk.stat(path),
+        }
+    }
+
+    fn open(&self, path: &ResolvedPath) -> Result<Box<dyn Read + Send>, FileError> {
+        match self.planned().files.get(&path.0) {
+            Some(Some(state)) => Ok(Box::new(Cursor::new(Arc::clone(&state.content)))),
+            Some(None) => Err(FileError::Missing(path.0.clone())),
+            None => self.disk.open_file(path),
+        }
+    }
+
+    fn write(&self, path: &ResolvedPath, content: &[u8]) -> Result<(), FileError> {
+        let mode = match self.stat(path)? {
+            None => Mode::Regular,
+            Some(Stat { kind: Kind::File, mode, .. }) => mode,
+            Some(Stat { kind: Kind::Directory, .. }) => return Err(FileError::IsDirectory(path.0.clone())),
+            Some(_) => return Err(FileError::Special(path.0.clone())),
+        };
+        let mut missing = Vec::new();
+        let mut above = path.parent();
+        while let Some(parent) = above.take() {
+            match self.stat(&ResolvedPath(parent.clone()))? {
+                Some(Stat { kind: Kind::Directory, .. }) => break,
+                Some(_) => return Err(FileError::NotDirectory(parent)),
+                None => {
+                    above = parent.parent();
+                    missing.push(parent);
+                }
+            }
+        }
+        let mut planned = self.planned.write().unwrap_or_else(PoisonError::into_inner);
+        planned.folders.extend(missing);
+        planned.files.insert(path.0.clone(), Some(FileState { content: content.into(), mode }));
+        Ok(())
+    }
+
+    fn remove(&self, path: &ResolvedPath) -> Result<(), FileError> {
+        match self.stat(path)?.map(|stat| stat.kind) {
+            None => return Err(FileError::Missing(path.0.clone())),
+            Some(Kind::Directory) => return Err(FileError::IsDirectory(path.0.clone())),
+            Some(Kind::Special) => return Err(FileError::Special(path.0.clone())),
+            Some(Kind::File | Kind::Link) => {}
+        }
+        let mut planned = self.planned.write().unwrap_or_else(PoisonError::into_inner);
+        planned.files.insert(path.0.clone(), None);
+        Ok(())
+    }
+
+    fn walk(&self, folder: &ResolvedPath, depth: Option<usize>) -> Result<Walk, FileError> {
+        match self.stat(folder)?.map(|stat| stat.kind) {
+            Some(Kind::Directory) => {}
+            None => return Err(FileError::Missing(folder.0.clone())),
+            Some(_) => return Err(FileError::NotDirectory(folder.0.clone())),
+        }
+        // A copy (of names and shared contents), because reading ignore files takes the lock again.
+        let planned = self.planned().clone();
+        let mut walk = self.walk_disk(folder, depth, &planned)?;
+        let files = planned.files.iter().filter(|(_, state)| state.is_some()).map(|(path, _)| (path, false));
+        let folders = planned.folders.iter().map(|path| (path, true));
+        let mut new: Vec<Found> = files
+            .chain(folders)
+            .filter(|(path, _)| {
+                let levels = path.relative_to(folder).map_or(0, |below| below.split('/').count());
+                levels > 0 && depth.is_none_or(|depth| levels <= depth)
+            })
+            .map(|(path, directory)| Found { path: ResolvedPath(path.clone()), directory })
+            .collect();
+        self.drop_excluded(&mut new);
+        walk.found.extend(new);
+        walk.found.sort_unstable();
+        Ok(walk)
+    }
+
+    fn changes(&self) -> Result<ChangeSet, FileError> {
+        let mut changes = Vec::new();
+        for (path, after) in &self.planned().files {
+            let before = self.disk.state(&ResolvedPath(path.clone()))?;
+            changes.extend(FileChange::new(path.clone(), before, after.clone()));
+        }
+        Ok(ChangeSet::new(changes))
+    }
+}

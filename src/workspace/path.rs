@@ -1,0 +1,208 @@
+//! [`WorkspacePath`]: the only way to name a file.
+
+use std::fmt;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Longest file name that common file systems take, in bytes.
+const MAX_NAME: usize = 255;
+
+/// A path inside the workspace: relative, `/`-separated and free of `.` and `..`.
+///
+/// Holding one says nothing about symbolic links; only a [`ResolvedPath`] has been followed.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(try_from = "String", into = "String")]
+#[schemars(with = "String")]
+pub struct WorkspacePath(String);
+
+/// Why a text does not name a path inside the workspace.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PathError {
+    /// Absolute, home-relative, climbing out by `..`, or through a symbolic link.
+    #[error("ACCESS DENIED: path escapes the workspace: {0}")]
+    Escapes(String),
+    /// Nothing, or only blanks.
+    #[error("the path is empty; name a file relative to the workspace, or \".\" for its root")]
+    Empty,
+    /// A NUL byte, which no file name can hold.
+    #[error("ACCESS DENIED: the path contains a NUL byte")]
+    Nul,
+    /// One name is longer than file systems take.
+    #[error("a name in the path is {0} bytes long; the limit is 255")]
+    NameTooLong(usize),
+}
+
+impl WorkspacePath {
+    /// The workspace itself.
+    pub const fn root() -> Self {
+        Self(String::new())
+    }
+
+    /// Reads a path as a model or a configuration file writes it.
+    pub fn parse(text: &str) -> Result<Self, PathError> {
+        if text.trim().is_empty() {
+            return Err(PathError::Empty);
+        }
+        if text.contains('\0') {
+            return Err(PathError::Nul);
+        }
+        let escapes = || PathError::Escapes(text.to_owned());
+        // `~` is no part of the file system's grammar, but whoever writes it means a home folder.
+        let home = text == "~" || text.starts_with("~/");
+        let drive = text.as_bytes().get(1) == Some(&b':') && text.as_bytes()[0].is_ascii_alphabetic();
+        if home || text.starts_with('/') || text.starts_with('\\') || (cfg!(windows) && drive) {
+            return Err(escapes());
+        }
+        let mut names: Vec<&str> = Vec::new();
+        for name in text.split(SEPARATORS) {
+            match name {
+                "" | "." => {}
+                ".." => {
+                    names.pop().ok_or_else(escapes)?;
+                }
+                name if name.len() > MAX_NAME => return Err(PathError::NameTooLong(name.len())),
+                name => names.push(name),
+            }
+        }
+        Ok(Self(names.join("/")))
+    }
+
+    /// The path as text; `"."` for the workspace itself.
+    pub fn as_str(&self) -> &str {
+        if self.0.is_empty() { "." } else { &self.0 }
+    }
+
+    /// Whether this is the workspace itself.
+    pub fn is_root(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The names from the root downwards.
+    pub fn names(&self) -> impl DoubleEndedIterator<Item = &str> {
+        self.0.split('/').filter(|name| !name.is_empty())
+    }
+
+    /// The last name, or `None` for the root.
+    pub fn file_name(&self) -> Option<&str> {
+        self.names().next_back()
+    }
+
+    /// The folder that holds this path, or `None` for the root.
+    pub fn parent(&self) -> Option<Self> {
+        if self.is_root() {
+            return None;
+        }
+        Some(Self(self.0.rsplit_once('/').map_or(String::new(), |(parent, _)| parent.to_owned())))
+    }
+
+    /// This path and one more name, which must be a plain name.
+    pub(super) fn child(&self, name: &str) -> Self {
+        debug_assert!(!name.contains('/') && !name.is_empty());
+        if self.is_root() { Self(name.to_owned()) } else { Self(format!("{}/{name}", self.0)) }
+    }
+
+    /// Whether this path is `folder` or lies below it.
+    pub fn is_within(&self, folder: &Self) -> bool {
+        folder.is_root()
+            || self.0 == folder.0
+            || self.0.strip_prefix(&folder.0).is_some_and(|rest| rest.starts_with('/'))
+    }
+
+    /// The path as seen from `folder`, if it lies below it.
+    pub fn relative_to(&self, folder: &Self) -> Option<&str> {
+        if folder.is_root() {
+            return Some(&self.0);
+        }
+        self.0.strip_prefix(&folder.0)?.strip_prefix('/')
+    }
+}
+
+#[cfg(not(windows))]
+const SEPARATORS: &[char] = &['/'];
+#[cfg(windows)]
+const SEPARATORS: &[char] = &['/', '\\'];
+
+impl fmt::Display for WorkspacePath {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl TryFrom<String> for WorkspacePath {
+    type Error = PathError;
+
+    fn try_from(text: String) -> Result<Self, PathError> {
+        Self::parse(&text)
+    }
+}
+
+impl From<WorkspacePath> for String {
+    fn from(path: WorkspacePath) -> Self {
+        path.as_str().to_owned()
+    }
+}
+
+/// A path in which every symbolic link has been followed and found to stay inside.
+///
+/// Made by [`super::Workspace::resolve`] alone. Opening it refuses links, so a folder that is
+/// swapped for a link after the check makes the call fail instead of leading it outside.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ResolvedPath(pub(super) WorkspacePath);
+
+impl std::ops::Deref for ResolvedPath {
+    type Target = WorkspacePath;
+
+    fn deref(&self) -> &WorkspacePath {
+        &self.0
+    }
+}
+
+impl fmt::Display for ResolvedPath {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn plain_paths_are_normalised() {
+        for (text, expected) in [
+            ("src/main.rs", "src/main.rs"),
+            ("./src//main.rs", "src/main.rs"),
+            ("src/../lib/./a", "lib/a"),
+            ("dir/", "dir"),
+            (".", "."),
+            ("a/..", "."),
+            ("...", "..."),
+            ("a b/ü\u{308}", "a b/ü\u{308}"),
+            ("~backup", "~backup"),
+        ] {
+            assert_eq!(WorkspacePath::parse(text).map(String::from), Ok(expected.to_owned()), "{text}");
+        }
+    }
+
+    #[test]
+    fn paths_that_leave_are_refused() {
+        for text in ["..", "../x", "a/../../x", "/etc/passwd", "//x", "~", "~/x", "\\\\host\\share"] {
+            assert!(matches!(WorkspacePath::parse(text), Err(PathError::Escapes(_))), "{text}");
+        }
+        assert_eq!(WorkspacePath::parse(" "), Err(PathError::Empty));
+        assert_eq!(WorkspacePath::parse("a\0b"), Err(PathError::Nul));
+        assert_eq!(WorkspacePath::parse(&"x".repeat(300)), Err(PathError::NameTooLong(300)));
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_parses_stays_inside_and_is_stable(text in "[a./~ \\x00ü]{0,24}") {
+            if let Ok(path) = WorkspacePath::parse(&text) {
+                prop_assert!(path.names().all(|name| name != ".." && name != "." && !name.contains('\0')));
+                prop_assert_eq!(WorkspacePath::parse(path.as_str()), Ok(path));
+            }
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! Follows symbolic links by hand, one name at a time, over whatever layer answers the look-ups.
+//!
+//! Doing it ourselves (instead of `realpath`) gives one rule for the disk and for the overlay, and
+//! an answer for paths that do not exist yet.
+
+use super::path::{PathError, ResolvedPath, WorkspacePath};
+use super::{FileError, LastLink};
+
+/// As many links as Linux follows in one path.
+const MAX_LINKS: usize = 40;
+
+/// What one name in a path is.
+pub(super) enum Step {
+    /// A folder: go on below it.
+    Directory,
+    /// A symbolic link with its target as written.
+    Link(String),
+    /// A file, something special, or nothing: what follows below it is taken as it is written.
+    End,
+}
+
+/// Resolves `path` with `look` telling what each prefix of it is.
+pub(super) fn resolve(
+    path: &WorkspacePath,
+    last: LastLink,
+    mut look: impl FnMut(&WorkspacePath) -> Result<Step, FileError>,
+) -> Result<ResolvedPath, FileError> {
+    let mut todo: Vec<String> = path.names().rev().map(str::to_owned).collect();
+    let mut done = WorkspacePath::root();
+    let mut links = 0;
+    while let Some(name) = todo.pop() {
+        if name == ".." {
+            // Only a link's target brings `..` here; `done` holds no links, so going up is exact.
+            done = done.parent().ok_or_else(|| PathError::Escapes(path.to_string()))?;
+            continue;
+        }
+        let here = done.child(&name);
+        if todo.is_empty() && last == LastLink::Keep {
+            return Ok(ResolvedPath(here));
+        }
+        match look(&here)? {
+            Step::Directory => done = here,
+            Step::End => {
+                done = here;
+                // Below something that is no folder nothing can be a link.
+                while let Some(name) = todo.pop() {
+                    done = match name.as_str() {
+                        ".." => done.parent().ok_or_else(|| PathError::Escapes(path.to_string()))?,
+                        name => done.child(name),
+                    };
+                }
+            }
+            Step::Link(target) => {
+                links += 1;
+                if links > MAX_LINKS {
+                    return Err(FileError::LinkLoop(path.clone()));
+                }
+                if target.starts_with('/') {
+                    return Err(PathError::Escapes(path.to_string()).into());
+                }
+                let names = target.split('/').filter(|name| !matches!(*name, "" | "."));
+                todo.extend(names.rev().map(str::to_owned));
+            }
+        }
+    }
+    Ok(ResolvedPath(done))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn follow(path: &str) -> Result<String, String> {
+        let look = |path: &WorkspacePath| {
+            Ok(match path.as_str() {
+                "dir" | "dir/sub" | "real" => Step::Directory,
+                "link" => Step::Link("dir/sub".into()),
+                "dir/up" => Step::Link("../real/file".into()),
+                "out" => Step::Link("../../etc".into()),
+                "abs" => Step::Link("/etc/passwd".into()),
+                "loop" => Step::Link("loop".into()),
+                "hop" => Step::Link("link/../up".into()),
+                _ => Step::End,
+            })
+        };
+        let path = WorkspacePath::parse(path).map_err(|error| error.to_string())?;
+        resolve(&path, LastLink::Follow, look).map(|path| path.to_string()).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn links_are_followed_inside_only() {
+        assert_eq!(follow("link/x").as_deref(), Ok("dir/sub/x"));
+        assert_eq!(follow("dir/up").as_deref(), Ok("real/file"));
+        assert_eq!(follow("hop").as_deref(), Ok("real/file"));
+        assert_eq!(follow("new/deep/file").as_deref(), Ok("new/deep/file"));
+        for path in ["out", "out/passwd", "abs"] {
+            assert_eq!(follow(path), Err(format!("ACCESS DENIED: path escapes the workspace: {path}")));
+        }
+        assert!(follow("loop").is_err_and(|error| error.contains("too many symbolic links")));
+    }
+
+    #[test]
+    fn the_last_link_can_be_kept() {
+        let path = WorkspacePath::parse("dir/up").expect("a plain path");
+        let look = |path: &WorkspacePath| {
+            Ok(if path.as_str() == "dir" { Step::Directory } else { Step::Link("x".into()) })
+        };
+        let kept = resolve(&path, LastLink::Keep, look).expect("resolves");
+        assert_eq!(kept.to_string(), "dir/up");
+    }
+}

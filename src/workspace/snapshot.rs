@@ -1,0 +1,145 @@
+//! Proof that a dry run left the checkout as it was.
+
+use std::collections::BTreeMap;
+use std::fs::{self, Metadata};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+use ignore::{WalkBuilder, WalkState};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::git::Git;
+
+/// Where every file of a checkout stood at one moment: tracked, untracked and ignored ones.
+///
+/// Of `.git` it holds what could run or redirect something later: `config`, `HEAD` and `hooks`.
+#[derive(Debug)]
+pub struct Snapshot {
+    root: PathBuf,
+    files: BTreeMap<PathBuf, Stamp>,
+}
+
+/// What changes when a file's content, mode or identity does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Stamp {
+    size: u64,
+    mode: u32,
+    inode: u64,
+    /// Time of the last change of content and of inode, in seconds and nanoseconds.
+    times: [i64; 4],
+}
+
+/// One file that is not as it was.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case", tag = "kind", content = "path")]
+pub enum Difference {
+    /// It was not there.
+    Added(String),
+    /// Its content, mode or identity changed.
+    Changed(String),
+    /// It is gone.
+    Removed(String),
+}
+
+impl std::fmt::Display for Difference {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Added(path) => write!(f, "added {path}"),
+            Self::Changed(path) => write!(f, "changed {path}"),
+            Self::Removed(path) => write!(f, "removed {path}"),
+        }
+    }
+}
+
+impl Snapshot {
+    /// Looks at every file below `root`, without reading any.
+    pub fn take(root: &Path) -> Self {
+        let files = Mutex::new(BTreeMap::new());
+        let add = |path: &Path| {
+            if let (Ok(metadata), Ok(relative)) = (fs::symlink_metadata(path), path.strip_prefix(root)) {
+                if !metadata.is_dir() {
+                    let mut files = files.lock().unwrap_or_else(PoisonError::into_inner);
+                    files.insert(relative.to_owned(), stamp(&metadata));
+                }
+            }
+        };
+        let mut builder = WalkBuilder::new(root);
+        builder.standard_filters(false).threads(2).filter_entry(|entry| entry.file_name() != ".git");
+        builder.build_parallel().run(|| {
+            Box::new(|entry| {
+                if let Ok(entry) = entry {
+                    add(entry.path());
+                }
+                WalkState::Continue
+            })
+        });
+        let git = root.join(".git");
+        add(&git.join("config"));
+        add(&git.join("HEAD"));
+        for hook in fs::read_dir(git.join("hooks")).into_iter().flatten().flatten() {
+            add(&hook.path());
+        }
+        drop(git);
+        let files = files.into_inner().unwrap_or_else(PoisonError::into_inner);
+        Self { root: root.to_owned(), files }
+    }
+
+    /// How many files it holds.
+    pub fn len(&self) -> usize {
+        self.files.len()
+    }
+
+    /// Whether there was no file at all.
+    pub fn is_empty(&self) -> bool {
+        self.files.is_empty()
+    }
+
+    /// What differs now. A tracked file that was only touched, its content still what Git's index
+    /// holds, counts as unchanged.
+    pub fn differences(&self) -> Vec<Difference> {
+        let now = Self::take(&self.root);
+        let name = |path: &Path| path.to_string_lossy().into_owned();
+        let mut differences = Vec::new();
+        let mut touched = Vec::new();
+        for (path, before) in &self.files {
+            match now.files.get(path) {
+                None => differences.push(Difference::Removed(name(path))),
+                Some(after) if after == before => {}
+                Some(after) if after.size == before.size && after.mode == before.mode => {
+                    touched.push(name(path))
+                }
+                Some(_) => differences.push(Difference::Changed(name(path))),
+            }
+        }
+        let added = now.files.keys().filter(|path| !self.files.contains_key(*path));
+        differences.extend(added.map(|path| Difference::Added(name(path))));
+        if !touched.is_empty() {
+            let same = Git::new(&self.root).same_as_index(&touched);
+            differences
+                .extend(touched.into_iter().filter(|path| !same.contains(path)).map(Difference::Changed));
+        }
+        differences.sort();
+        differences
+    }
+}
+
+#[cfg(unix)]
+fn stamp(metadata: &Metadata) -> Stamp {
+    use std::os::unix::fs::MetadataExt;
+    Stamp {
+        size: metadata.size(),
+        mode: metadata.mode(),
+        inode: metadata.ino(),
+        times: [metadata.mtime(), metadata.mtime_nsec(), metadata.ctime(), metadata.ctime_nsec()],
+    }
+}
+
+#[cfg(not(unix))]
+fn stamp(metadata: &Metadata) -> Stamp {
+    let modified = metadata.modified().ok().and_then(|time| time.duration_since(std::time::UNIX_EPOCH).ok());
+    let modified = modified.unwrap_or_default();
+    let seconds = i64::try_from(modified.as_secs()).unwrap_or(i64::MAX);
+    let times = [seconds, i64::from(modified.subsec_nanos()), 0, 0];
+    Stamp { size: metadata.len(), mode: u32::from(metadata.permissions().readonly()), inode: 0, times }
+}

@@ -1,0 +1,68 @@
+//! The checkout with a memory of what each file was before its first change.
+
+use std::collections::BTreeMap;
+use std::io::Read;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::changes::{ChangeSet, FileChange, FileState};
+use super::disk::DiskWorkspace;
+use super::path::{ResolvedPath, WorkspacePath};
+use super::{FileError, LastLink, Stat, Walk, Workspace};
+
+/// Real edits: every write goes to disk, the first one to a file remembers what was there.
+pub struct TrackedWorkspace {
+    disk: Arc<DiskWorkspace>,
+    before: Mutex<BTreeMap<ResolvedPath, Option<FileState>>>,
+}
+
+impl TrackedWorkspace {
+    /// Tracks changes to `disk` from now on.
+    pub fn new(disk: Arc<DiskWorkspace>) -> Self {
+        Self { disk, before: Mutex::default() }
+    }
+
+    fn remember(&self, path: &ResolvedPath) -> Result<(), FileError> {
+        let mut before = self.before.lock().unwrap_or_else(PoisonError::into_inner);
+        if !before.contains_key(path) {
+            before.insert(path.clone(), self.disk.state(path)?);
+        }
+        Ok(())
+    }
+}
+
+impl Workspace for TrackedWorkspace {
+    fn resolve(&self, path: &WorkspacePath, last: LastLink) -> Result<ResolvedPath, FileError> {
+        self.disk.resolve(path, last)
+    }
+
+    fn stat(&self, path: &ResolvedPath) -> Result<Option<Stat>, FileError> {
+        self.disk.stat(path)
+    }
+
+    fn open(&self, path: &ResolvedPath) -> Result<Box<dyn Read + Send>, FileError> {
+        self.disk.open_file(path)
+    }
+
+    fn write(&self, path: &ResolvedPath, content: &[u8]) -> Result<(), FileError> {
+        self.remember(path)?;
+        self.disk.write_file(path, content)
+    }
+
+    fn remove(&self, path: &ResolvedPath) -> Result<(), FileError> {
+        self.remember(path)?;
+        self.disk.remove_file(path)
+    }
+
+    fn walk(&self, folder: &ResolvedPath, depth: Option<usize>) -> Result<Walk, FileError> {
+        self.disk.walk(folder, depth, true)
+    }
+
+    fn changes(&self) -> Result<ChangeSet, FileError> {
+        let before = self.before.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut changes = Vec::new();
+        for (path, before) in before.iter() {
+            changes.extend(FileChange::new(path.0.clone(), before.clone(), self.disk.state(path)?));
+        }
+        Ok(ChangeSet::new(changes))
+    }
+}
