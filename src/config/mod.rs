@@ -9,6 +9,6 @@ pub use error::ConfigError;
 pub use limits::Bounded;
 pub use sections::{
     AgentConfig, Commands, Comment, Config, ContextLimits, DryRun, GateConfig, GitHub, Guardrails,
-    HookConfig, Hooks, Isolation, Llm, Report, Workspace,
+    HookConfig, Hooks, Isolation, Llm, ReasoningEffort, Report, Workspace,
 };
 pub use source::{Origin, Trust, find, parse};

@@ -1,0 +1,313 @@
+//! Every provider that genai speaks to, behind [`ChatModel`].
+
+use std::sync::Once;
+use std::time::{Duration, SystemTime};
+
+use futures::future::BoxFuture;
+use futures::{FutureExt, StreamExt};
+use genai::adapter::AdapterKind;
+use genai::chat::{
+    ChatMessage, ChatOptions, ChatRequest, ChatStreamEvent, MessageContent, StopReason, StreamEnd, Tool,
+    ToolCall as GenaiCall, ToolResponse, Usage as GenaiUsage,
+};
+use genai::resolver::{AuthData, AuthResolver, Endpoint, ServiceTargetResolver};
+use genai::{Client, ModelIden, ServiceTarget};
+
+use super::error::{from_status, message_of};
+use super::{ChatModel, Completion, Message, ModelError, Opaque, Provider, Request, ToolSchema};
+use crate::config::Llm;
+use crate::event::{ToolCall, Usage};
+
+/// What a provider's model needs besides its name.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// The key; `None` for servers that want none.
+    pub key: Option<String>,
+    /// Timeouts, limits, streaming, address.
+    pub llm: Llm,
+}
+
+/// A model behind an API.
+pub struct ProviderModel {
+    name: String,
+    kind: AdapterKind,
+    client: Client,
+    options: ChatOptions,
+    stream: bool,
+}
+
+/// The HTTP client of the whole process, for models and GitHub alike.
+pub fn http_client(silence: Duration) -> Result<reqwest::Client, reqwest::Error> {
+    static PROVIDER: Once = Once::new();
+    PROVIDER.call_once(|| {
+        // Fails only where one is installed already, which does as well.
+        let _ = rustls::crypto::ring::default_provider().install_default();
+    });
+    reqwest::Client::builder()
+        .user_agent(concat!("architect-ci/", env!("CARGO_PKG_VERSION")))
+        .connect_timeout(Duration::from_secs(15))
+        .read_timeout(silence)
+        .tcp_nodelay(true)
+        .build()
+}
+
+impl ProviderModel {
+    /// Makes the client; nothing is sent yet.
+    pub fn new(provider: &Provider, settings: Settings) -> Result<Self, ModelError> {
+        let Settings { key, llm } = settings;
+        let http = http_client(llm.timeout.seconds())
+            .map_err(|error| ModelError::Refused { status: 0, message: chain(&error) })?;
+        let auth = AuthResolver::from_resolver_fn(move |_: ModelIden| {
+            // A server of one's own often wants no key, but the header has to hold something.
+            Ok(Some(AuthData::from_single(key.clone().unwrap_or_else(|| "none".to_owned()))))
+        });
+        let mut builder = Client::builder().with_reqwest(http).with_auth_resolver(auth);
+        if let Some(url) = &llm.base_url {
+            let endpoint = Endpoint::from_owned(format!("{}/", url.trim_end_matches('/')));
+            let target =
+                move |target: ServiceTarget| Ok(ServiceTarget { endpoint: endpoint.clone(), ..target });
+            builder = builder.with_service_target_resolver(ServiceTargetResolver::from_resolver_fn(target));
+        }
+        let client =
+            builder.build().map_err(|error| ModelError::Refused { status: 0, message: error.to_string() })?;
+        Ok(Self {
+            name: provider.full.clone(),
+            kind: provider.kind,
+            client,
+            options: options(&llm),
+            stream: llm.stream,
+        })
+    }
+
+    async fn ask(&self, request: Request<'_>) -> Result<Completion, ModelError> {
+        let model = ModelIden::new(self.kind, self.name.clone());
+        let request = chat_request(request);
+        if !self.stream {
+            let response = self
+                .client
+                .exec_chat(model, request, Some(&self.options))
+                .await
+                .map_err(|error| sort(&error))?;
+            return Ok(completion(response.content, &response.usage, response.stop_reason.as_ref()));
+        }
+        let response = self.client.exec_chat_stream(model, request, Some(&self.options)).await;
+        let mut stream = response.map_err(|error| sort(&error))?.stream;
+        while let Some(event) = stream.next().await {
+            if let ChatStreamEvent::End(end) = event.map_err(|error| sort(&error))? {
+                return Ok(completion_of_stream(end));
+            }
+        }
+        Err(ModelError::Unavailable {
+            message: "the stream ended before the answer did".to_owned(),
+            retry_after: None,
+        })
+    }
+}
+
+impl ChatModel for ProviderModel {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn complete<'a>(&'a self, request: Request<'a>) -> BoxFuture<'a, Result<Completion, ModelError>> {
+        self.ask(request).boxed()
+    }
+}
+
+fn options(llm: &Llm) -> ChatOptions {
+    let mut options = ChatOptions::default()
+        .with_capture_usage(true)
+        .with_capture_content(true)
+        .with_capture_tool_calls(true)
+        .with_capture_reasoning_content(true);
+    options.max_tokens = llm.max_tokens.and_then(|limit| u32::try_from(limit.get()).ok());
+    options.reasoning_effort = llm.reasoning_effort.map(|effort| {
+        use crate::config::ReasoningEffort as Ours;
+        use genai::chat::ReasoningEffort as Theirs;
+        match effort {
+            Ours::Minimal => Theirs::Minimal,
+            Ours::Low => Theirs::Low,
+            Ours::Medium => Theirs::Medium,
+            Ours::High => Theirs::High,
+        }
+    });
+    options
+}
+
+fn chat_request(request: Request<'_>) -> ChatRequest {
+    let mut messages: Vec<ChatMessage> = Vec::with_capacity(request.messages.len());
+    let mut results: Vec<ToolResponse> = Vec::new();
+    for message in request.messages {
+        if let Message::Tool { id, name, content } = message {
+            results.push(ToolResponse::new(id.clone(), content.clone()).with_fn_name(name.clone()));
+            continue;
+        }
+        // Providers want the results of one turn in one message.
+        if !results.is_empty() {
+            messages.push(ChatMessage::from(std::mem::take(&mut results)));
+        }
+        messages.push(match message {
+            Message::User(text) => ChatMessage::user(text.clone()),
+            Message::Assistant { opaque: Some(Opaque(content)), .. } => {
+                ChatMessage::assistant(content.clone())
+            }
+            Message::Assistant { text, calls, opaque: None } => {
+                ChatMessage::assistant(assistant(text, calls))
+            }
+            Message::Tool { .. } => continue,
+        });
+    }
+    if !results.is_empty() {
+        messages.push(ChatMessage::from(results));
+    }
+    let chat = ChatRequest::new(messages).with_system(request.system);
+    if request.tools.is_empty() { chat } else { chat.with_tools(request.tools.iter().map(tool)) }
+}
+
+fn tool(schema: &ToolSchema) -> Tool {
+    Tool::new(schema.name.clone())
+        .with_description(schema.description.clone())
+        .with_schema(schema.parameters.clone())
+}
+
+fn assistant(text: &str, calls: &[ToolCall]) -> MessageContent {
+    let mut content = MessageContent::default();
+    if !text.is_empty() {
+        content.push(text);
+    }
+    for call in calls {
+        // Arguments that were no JSON go back as an empty object: providers accept nothing else.
+        let arguments =
+            if call.arguments.is_object() { call.arguments.clone() } else { serde_json::json!({}) };
+        content.push(GenaiCall {
+            call_id: call.id.clone(),
+            fn_name: call.name.clone(),
+            fn_arguments: arguments,
+            thought_signatures: None,
+        });
+    }
+    content
+}
+
+fn completion_of_stream(end: StreamEnd) -> Completion {
+    let mut content = end.captured_content.unwrap_or_default();
+    if let (Some(reasoning), false) = (end.captured_reasoning_content, content.contains_reasoning_content()) {
+        content.insert(0, genai::chat::ContentPart::ReasoningContent(reasoning));
+    }
+    completion(content, &end.captured_usage.unwrap_or_default(), end.captured_stop_reason.as_ref())
+}
+
+fn completion(content: MessageContent, usage: &GenaiUsage, stop: Option<&StopReason>) -> Completion {
+    let calls: Vec<ToolCall> = content
+        .tool_calls()
+        .into_iter()
+        .map(|call| ToolCall {
+            id: call.call_id.clone(),
+            name: call.fn_name.clone(),
+            arguments: call.fn_arguments.clone(),
+        })
+        .collect();
+    let count = |tokens: Option<i32>| tokens.and_then(|tokens| u64::try_from(tokens).ok()).unwrap_or(0);
+    let cached = usage.prompt_tokens_details.as_ref().and_then(|details| details.cached_tokens);
+    // What the provider sent is kept only where it holds more than text and well-formed calls.
+    let special =
+        content.parts().iter().any(|part| part.as_text().is_none() && part.as_tool_call().is_none())
+            || content.tool_calls().iter().any(|call| call.thought_signatures.is_some());
+    let broken = calls.iter().any(|call| !call.arguments.is_object());
+    Completion {
+        text: content.joined_texts().unwrap_or_default(),
+        calls,
+        usage: Usage {
+            input: count(usage.prompt_tokens),
+            cached: count(cached),
+            output: count(usage.completion_tokens),
+        },
+        cut: stop.is_some_and(StopReason::is_max_tokens),
+        opaque: (special && !broken).then_some(Opaque(content)),
+    }
+}
+
+fn sort(error: &genai::Error) -> ModelError {
+    use genai::Error;
+    if let Some(status) = error.status() {
+        let retry_after = error.headers().and_then(retry_after);
+        let body = match error {
+            Error::HttpError { body, .. } => body.as_str(),
+            Error::WebModelCall {
+                webc_error: genai::webc::Error::ResponseFailedStatus { body, .. }, ..
+            } => body,
+            _ => "",
+        };
+        return from_status(status.as_u16(), body, retry_after);
+    }
+    match error {
+        Error::WebModelCall { webc_error: genai::webc::Error::Reqwest(error), .. } => {
+            unavailable(chain(error))
+        }
+        Error::WebStream { cause, error, .. } => {
+            // A stream that fails to open hides the status in its text.
+            let _ = error;
+            unavailable(message_of(cause))
+        }
+        Error::WebModelCall { webc_error, .. } => ModelError::Malformed(brief(&webc_error.to_string())),
+        Error::ChatResponse { body, .. } => from_stream_error(body),
+        Error::ChatResponseGeneration { cause, .. } => ModelError::Malformed(brief(cause)),
+        Error::StreamParse { serde_error, .. } => ModelError::Malformed(serde_error.to_string()),
+        Error::NoChatResponse { .. } | Error::InvalidJsonResponseElement { .. } | Error::SerdeJson(_) => {
+            ModelError::Malformed(brief(&error.to_string()))
+        }
+        _ => ModelError::Refused { status: 0, message: brief(&error.to_string()) },
+    }
+}
+
+/// An error that arrives inside of a stream has a type but no status.
+fn from_stream_error(body: &serde_json::Value) -> ModelError {
+    let text = body.to_string();
+    let lower = text.to_lowercase();
+    if lower.contains("overloaded") || lower.contains("server_error") || lower.contains("api_error") {
+        return unavailable(message_of(&text));
+    }
+    if lower.contains("rate_limit") {
+        return ModelError::RateLimited { message: message_of(&text), retry_after: None };
+    }
+    from_status(400, &text, None)
+}
+
+fn unavailable(message: String) -> ModelError {
+    ModelError::Unavailable { message, retry_after: None }
+}
+
+fn brief(text: &str) -> String {
+    let cut = text.floor_char_boundary(300);
+    text[..cut].to_owned()
+}
+
+/// An error with its causes, without the address (which may hold a key).
+fn chain(error: &reqwest::Error) -> String {
+    let mut text = if error.is_timeout() {
+        "the server stayed silent for too long".to_owned()
+    } else if error.is_connect() {
+        "the connection could not be made".to_owned()
+    } else {
+        "the connection failed".to_owned()
+    };
+    let mut source = std::error::Error::source(error);
+    while let Some(cause) = source {
+        text = format!("{text}: {cause}");
+        source = cause.source();
+    }
+    text
+}
+
+/// `retry-after-ms`, or `retry-after` in seconds or as a date.
+fn retry_after(headers: &reqwest::header::HeaderMap) -> Option<Duration> {
+    let value = |name: &str| headers.get(name)?.to_str().ok();
+    if let Some(milliseconds) = value("retry-after-ms").and_then(|value| value.trim().parse::<u64>().ok()) {
+        return Some(Duration::from_millis(milliseconds));
+    }
+    let value = value("retry-after")?.trim();
+    match value.parse::<f64>() {
+        Ok(seconds) => Duration::try_from_secs_f64(seconds).ok(),
+        Err(_) => httpdate::parse_http_date(value).ok()?.duration_since(SystemTime::now()).ok(),
+    }
+}

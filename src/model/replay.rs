@@ -1,0 +1,120 @@
+//! Plays a transcript back: the model of tests, demos and exact repetitions.
+
+use std::collections::{HashMap, VecDeque};
+use std::fs::File;
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+use futures::FutureExt;
+use futures::future::BoxFuture;
+
+use super::{ChatModel, Completion, Message, ModelError, Request};
+use crate::event::{Event, Line, Reply};
+
+/// Why a transcript cannot be played.
+#[derive(Debug, thiserror::Error)]
+pub enum ReplayError {
+    /// It cannot be read.
+    #[error("the transcript {path} cannot be read: {error}; check the file after `replay::`")]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        error: std::io::Error,
+    },
+    /// A line is no event.
+    #[error("{path}:{line}: this is no transcript line: {error}")]
+    Invalid {
+        /// The file.
+        path: PathBuf,
+        /// The line, from 1.
+        line: usize,
+        /// Why.
+        error: serde_json::Error,
+    },
+    /// No answers in it.
+    #[error("the transcript {0} holds no reply of a model")]
+    Empty(PathBuf),
+}
+
+/// Answers with what a transcript recorded, agent by agent, in order.
+pub struct ReplayModel {
+    name: String,
+    strict: bool,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    replies: HashMap<String, VecDeque<Reply>>,
+    /// Results as recorded, by agent and the model's name for the call.
+    results: HashMap<(String, String), String>,
+}
+
+impl ReplayModel {
+    /// Reads a transcript. With `strict`, a tool result that differs from the recorded one fails the run.
+    pub fn open(path: &Path, strict: bool) -> Result<Self, ReplayError> {
+        let unreadable = |error| ReplayError::Unreadable { path: path.to_owned(), error };
+        let file = File::open(path).map_err(unreadable)?;
+        let mut state = State::default();
+        for (index, line) in BufReader::new(file).lines().enumerate() {
+            let line = line.map_err(unreadable)?;
+            if line.trim().is_empty() {
+                continue;
+            }
+            let parsed: Line = serde_json::from_str(&line).map_err(|error| ReplayError::Invalid {
+                path: path.to_owned(),
+                line: index + 1,
+                error,
+            })?;
+            match parsed.event {
+                Event::Reply(reply) => state.replies.entry(reply.agent.clone()).or_default().push_back(reply),
+                Event::Call(call) => {
+                    state.results.insert((call.agent, call.id), call.result);
+                }
+                _ => {}
+            }
+        }
+        if state.replies.is_empty() {
+            return Err(ReplayError::Empty(path.to_owned()));
+        }
+        Ok(Self { name: format!("replay::{}", path.display()), strict, state: Mutex::new(state) })
+    }
+
+    fn answer(&self, request: Request<'_>) -> Result<Completion, ModelError> {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        if self.strict {
+            compare(&state, request)?;
+        }
+        let reply = state.replies.get_mut(request.agent).and_then(VecDeque::pop_front).ok_or_else(|| {
+            let agent = request.agent;
+            ModelError::Replay(format!("the transcript has no further reply for the agent {agent:?}"))
+        })?;
+        Ok(Completion { text: reply.text, calls: reply.calls, usage: reply.usage, cut: false, opaque: None })
+    }
+}
+
+/// The results that came back since the last answer must be those that were recorded.
+fn compare(state: &State, request: Request<'_>) -> Result<(), ModelError> {
+    for message in request.messages.iter().rev() {
+        let Message::Tool { id, name, content } = message else { break };
+        let Some(recorded) = state.results.get(&(request.agent.to_owned(), id.clone())) else { continue };
+        if recorded != content {
+            return Err(ModelError::Replay(format!(
+                "the result of {name} ({id}) differs from the recorded one\nrecorded: {recorded}\nnow: {content}"
+            )));
+        }
+    }
+    Ok(())
+}
+
+impl ChatModel for ReplayModel {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn complete<'a>(&'a self, request: Request<'a>) -> BoxFuture<'a, Result<Completion, ModelError>> {
+        async move { self.answer(request) }.boxed()
+    }
+}

@@ -1,0 +1,83 @@
+//! Tries again what may work the next time.
+
+use std::future::Future;
+use std::time::Duration;
+
+use super::error::ModelError;
+
+/// Longest wait that a provider may ask for; beyond it the run ends rather than burn CI minutes.
+const MAX_WAIT: Duration = Duration::from_secs(120);
+
+/// How often, and how long apart.
+#[derive(Clone, Copy, Debug)]
+pub struct Backoff {
+    /// Tries after the first.
+    pub retries: u64,
+    /// The first wait; it doubles each time, give or take a half, so that many jobs do not come back
+    /// at the same moment.
+    pub first: Duration,
+}
+
+/// Calls until it works, cannot work, or has been tried often enough. `waiting` is told each time.
+pub async fn retry<T, F: Future<Output = Result<T, ModelError>>>(
+    backoff: Backoff,
+    mut call: impl FnMut() -> F,
+    mut waiting: impl FnMut(&ModelError, Duration),
+) -> Result<T, ModelError> {
+    let mut tried = 0;
+    loop {
+        let error = match call().await {
+            Ok(value) => return Ok(value),
+            Err(error) => error,
+        };
+        let Some(asked) = error.retry_after().filter(|_| tried < backoff.retries) else {
+            return Err(error);
+        };
+        let jittered = backoff.first.mul_f64(f64::from(1 << tried.min(6)) * (0.5 + fastrand::f64()));
+        let wait = asked.unwrap_or(jittered);
+        if wait > MAX_WAIT {
+            return Err(error);
+        }
+        waiting(&error, wait);
+        tokio::time::sleep(wait).await;
+        tried += 1;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    async fn tries(error: ModelError, succeed_at: u32) -> (u32, Vec<Duration>, bool) {
+        let backoff = Backoff { retries: 2, first: Duration::from_millis(1) };
+        let (mut calls, mut waits) = (0, Vec::new());
+        let result = retry(
+            backoff,
+            || {
+                calls += 1;
+                let result = if calls == succeed_at { Ok(()) } else { Err(error.clone()) };
+                async move { result }
+            },
+            |_, wait| waits.push(wait),
+        )
+        .await;
+        (calls, waits, result.is_ok())
+    }
+
+    fn unavailable(retry_after: Option<Duration>) -> ModelError {
+        ModelError::Unavailable { message: String::new(), retry_after }
+    }
+
+    #[tokio::test]
+    async fn what_may_work_is_tried_again_and_no_more_than_that() {
+        let wait = Duration::from_millis(3);
+        assert_eq!(tries(unavailable(Some(wait)), 2).await, (2, vec![wait], true));
+        let (calls, waits, ok) = tries(unavailable(None), 9).await;
+        assert_eq!((calls, waits.len(), ok), (3, 2, false));
+        assert!(waits[0] >= Duration::from_micros(500) && waits[1] <= Duration::from_millis(3), "{waits:?}");
+        let refused = ModelError::Unauthorized { status: 401, message: String::new() };
+        assert_eq!(tries(refused, 9).await, (1, vec![], false));
+        let forever = unavailable(Some(Duration::from_secs(3600)));
+        assert_eq!(tries(forever, 2).await, (1, vec![], false));
+    }
+}
