@@ -21,6 +21,10 @@ pub enum RunMode {
     DryRun,
     /// Writes are done without asking.
     Yolo,
+    /// Every call is asked about; needs a terminal.
+    ConfirmAll,
+    /// Sensitive calls are asked about; needs a terminal.
+    ConfirmSensitive,
 }
 
 impl fmt::Display for RunMode {
@@ -28,6 +32,8 @@ impl fmt::Display for RunMode {
         f.write_str(match self {
             Self::DryRun => "dry-run",
             Self::Yolo => "yolo",
+            Self::ConfirmAll => "confirm-all",
+            Self::ConfirmSensitive => "confirm-sensitive",
         })
     }
 }

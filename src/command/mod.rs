@@ -5,4 +5,5 @@ mod output;
 mod spawn;
 
 pub use output::Capture;
+pub(crate) use output::last_lines;
 pub use spawn::{Ended, Finished, Job, Shell};

@@ -64,8 +64,10 @@ pub struct Request<'a> {
     pub agent: &'a str,
     /// The system prompt.
     pub system: &'a str,
-    /// The tools it may call; none for a closing summary.
+    /// The tools there are. They stay the same in every call, so that providers' caches hit.
     pub tools: &'a [ToolSchema],
+    /// Whether tools may be called; not for a closing summary.
+    pub may_call: bool,
     /// The conversation.
     pub messages: &'a [Message],
 }

@@ -8,7 +8,7 @@ use futures::{FutureExt, StreamExt};
 use genai::adapter::AdapterKind;
 use genai::chat::{
     ChatMessage, ChatOptions, ChatRequest, ChatStreamEvent, MessageContent, StopReason, StreamEnd, Tool,
-    ToolCall as GenaiCall, ToolResponse, Usage as GenaiUsage,
+    ToolCall as GenaiCall, ToolChoice, ToolResponse, Usage as GenaiUsage,
 };
 use genai::resolver::{AuthData, AuthResolver, Endpoint, ServiceTargetResolver};
 use genai::{Client, ModelIden, ServiceTarget};
@@ -81,16 +81,17 @@ impl ProviderModel {
 
     async fn ask(&self, request: Request<'_>) -> Result<Completion, ModelError> {
         let model = ModelIden::new(self.kind, self.name.clone());
+        let mut options = self.options.clone();
+        if !request.may_call && !request.tools.is_empty() {
+            options.tool_choice = Some(ToolChoice::None);
+        }
         let request = chat_request(request);
         if !self.stream {
-            let response = self
-                .client
-                .exec_chat(model, request, Some(&self.options))
-                .await
-                .map_err(|error| sort(&error))?;
+            let response =
+                self.client.exec_chat(model, request, Some(&options)).await.map_err(|error| sort(&error))?;
             return Ok(completion(response.content, &response.usage, response.stop_reason.as_ref()));
         }
-        let response = self.client.exec_chat_stream(model, request, Some(&self.options)).await;
+        let response = self.client.exec_chat_stream(model, request, Some(&options)).await;
         let mut stream = response.map_err(|error| sort(&error))?.stream;
         while let Some(event) = stream.next().await {
             if let ChatStreamEvent::End(end) = event.map_err(|error| sort(&error))? {

@@ -1,0 +1,117 @@
+//! Agents: who works on the task, with which tools, for how long.
+
+mod guard;
+mod outline;
+mod session;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::config::AgentConfig;
+use crate::nearest::nearest;
+
+pub use outline::outline;
+pub use session::{Ended, Limits, Session};
+
+/// Tools that change nothing.
+const READ_ONLY: [&str; 5] = ["read_file", "list_files", "find_files", "grep", "search_code"];
+
+/// Steps of an agent that is not told otherwise.
+const DEFAULT_STEPS: u32 = 20;
+
+/// An agent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Agent {
+    /// Its name.
+    pub name: String,
+    /// What it is told about itself.
+    pub prompt: String,
+    /// The tools it may use; `None` for all.
+    pub allowed_tools: Option<Vec<String>>,
+    /// Model calls that it may make.
+    pub max_steps: u32,
+    /// A model of its own.
+    pub model: Option<String>,
+}
+
+/// An agent that nobody defined.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+#[error("there is no agent named {name:?}{hint}; known are: {known}")]
+pub struct UnknownAgent {
+    name: String,
+    hint: String,
+    known: String,
+}
+
+impl Agent {
+    /// The agent of that name: built in, configured, or built in and changed by configuration.
+    pub fn find(name: &str, configured: &BTreeMap<String, AgentConfig>) -> Result<Self, UnknownAgent> {
+        let config = configured.get(name);
+        let mut agent = match (built_in(name), config) {
+            (Some(agent), _) => agent,
+            (None, Some(_)) => Self {
+                name: name.to_owned(),
+                prompt: include_str!("prompt/build.md").to_owned(),
+                allowed_tools: None,
+                max_steps: DEFAULT_STEPS,
+                model: None,
+            },
+            (None, None) => return Err(unknown(name, configured)),
+        };
+        if let Some(config) = config {
+            if let Some(prompt) = &config.system_prompt {
+                agent.prompt.clone_from(prompt);
+            }
+            if config.allowed_tools.is_some() {
+                agent.allowed_tools.clone_from(&config.allowed_tools);
+            }
+            if let Some(steps) = config.max_steps {
+                agent.max_steps = u32::try_from(steps.get()).unwrap_or(u32::MAX);
+            }
+            agent.model.clone_from(&config.model);
+        }
+        Ok(agent)
+    }
+}
+
+const BUILT_IN: [&str; 3] = ["build", "plan", "review"];
+
+fn built_in(name: &str) -> Option<Agent> {
+    let read_only = || Some(READ_ONLY.map(str::to_owned).to_vec());
+    let (prompt, allowed_tools, max_steps) = match name {
+        "build" => (include_str!("prompt/build.md"), None, 50),
+        "plan" => (include_str!("prompt/plan.md"), read_only(), DEFAULT_STEPS),
+        "review" => (include_str!("prompt/review.md"), read_only(), DEFAULT_STEPS),
+        _ => return None,
+    };
+    Some(Agent { name: name.to_owned(), prompt: prompt.to_owned(), allowed_tools, max_steps, model: None })
+}
+
+fn unknown(name: &str, configured: &BTreeMap<String, AgentConfig>) -> UnknownAgent {
+    let known: BTreeSet<&str> = BUILT_IN.into_iter().chain(configured.keys().map(String::as_str)).collect();
+    let hint = nearest(name, known.iter().copied())
+        .map_or(String::new(), |near| format!(", did you mean {near:?}?"));
+    UnknownAgent { name: name.to_owned(), hint, known: known.into_iter().collect::<Vec<_>>().join(", ") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn agents_are_built_in_changed_or_new() {
+        let config: AgentConfig =
+            serde_json::from_value(serde_json::json!({"max_steps": 5, "allowed_tools": ["grep"]}))
+                .expect("an agent");
+        let configured = BTreeMap::from([("build".to_owned(), config.clone()), ("docs".to_owned(), config)]);
+        let build = Agent::find("build", &configured).expect("built in");
+        assert_eq!((build.max_steps, build.allowed_tools.as_deref()), (5, Some(&["grep".to_owned()][..])));
+        assert!(build.prompt.contains("edit_file"));
+        assert_eq!(Agent::find("docs", &configured).map(|agent| agent.max_steps), Ok(5));
+        assert_eq!(Agent::find("plan", &BTreeMap::new()).map(|agent| agent.max_steps), Ok(20));
+        let error = Agent::find("biuld", &configured).expect_err("unknown").to_string();
+        assert_eq!(
+            error,
+            "there is no agent named \"biuld\", did you mean \"build\"?; known are: build, docs, plan, review"
+        );
+    }
+}

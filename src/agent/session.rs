@@ -1,0 +1,272 @@
+//! The loop: ask the model, run what it calls, until it is done or a limit is reached.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use futures::future::join_all;
+use tokio_util::sync::CancellationToken;
+
+use super::Agent;
+use super::guard::{LoopGuard, Round};
+use crate::engine::{CHARS_PER_TOKEN, Caller, Engine};
+use crate::event::{Event, NoticeLevel, Reply, Status, StopReason, ToolCall, Usage, millis};
+use crate::model::{Backoff, ChatModel, Completion, Message, ModelError, Request, ToolSchema, retry};
+
+/// How long the closing summary may take once the time is up.
+const CLOSING: Duration = Duration::from_secs(30);
+
+const EMPTY_REPLY: &str = "Your last reply was empty. Go on with the task, or answer what you have done.";
+const SAME_CALL: &str =
+    "[You have made this very call several times with the same result. Do something else, or finish.]";
+
+/// What a session must not exceed.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// When it must be over; `None` for no limit.
+    pub deadline: Option<Instant>,
+    /// Most tokens of the conversation.
+    pub context_tokens: usize,
+    /// Whether calls that only read run side by side.
+    pub parallel_tools: bool,
+    /// How failed model calls are tried again.
+    pub backoff: Backoff,
+}
+
+/// How a session ended.
+#[derive(Debug)]
+pub struct Ended {
+    /// How far it came.
+    pub status: Status,
+    /// Why it ended.
+    pub reason: StopReason,
+    /// The agent's last words, or what went wrong.
+    pub message: String,
+    /// The model's error, where that was the reason.
+    pub error: Option<ModelError>,
+}
+
+/// One agent at work on one task.
+pub struct Session<'a> {
+    /// The agent.
+    pub agent: &'a Agent,
+    /// What it is told about itself and the checkout.
+    pub system: String,
+    /// The way to the tools.
+    pub engine: &'a Engine,
+    /// Who answers.
+    pub model: Arc<dyn ChatModel>,
+    /// What it must not exceed.
+    pub limits: Limits,
+    /// Ends it early.
+    pub cancel: CancellationToken,
+}
+
+/// The conversation so far.
+struct Conversation {
+    tools: Vec<ToolSchema>,
+    messages: Vec<Message>,
+    step: u32,
+    /// Tokens of the last call as the provider counted them, and the messages they stand for.
+    counted: Option<(usize, usize)>,
+}
+
+/// Why a model call brought nothing.
+enum Failure {
+    Model(ModelError),
+    Cancelled,
+    TimeUp,
+}
+
+impl Session<'_> {
+    /// Works on the task until the end.
+    pub async fn run(&self, task: &str) -> Ended {
+        let mut talk = self.start(task);
+        let mut guard = LoopGuard::default();
+        let mut was_empty = false;
+        loop {
+            if let Some(reason) = self.limit(&talk) {
+                return self.close(&mut talk, reason).await;
+            }
+            talk.step += 1;
+            let completion = match self.ask(&mut talk, true).await {
+                Ok(completion) => completion,
+                Err(Failure::Model(error)) => return failed(error),
+                Err(Failure::Cancelled) => return interrupted(),
+                Err(Failure::TimeUp) => return self.close(&mut talk, StopReason::Timeout).await,
+            };
+            let (text, calls) = (completion.text.clone(), completion.calls.clone());
+            talk.messages.push(Message::Assistant {
+                text: completion.text,
+                calls: completion.calls,
+                opaque: completion.opaque,
+            });
+            if calls.is_empty() {
+                if text.trim().is_empty() && !was_empty {
+                    was_empty = true;
+                    talk.messages.push(Message::User(EMPTY_REPLY.to_owned()));
+                    continue;
+                }
+                return ended(Status::Success, StopReason::LlmDone, text);
+            }
+            was_empty = false;
+            if self.run_calls(&mut talk, calls, &mut guard).await == Round::Stop {
+                return self.close(&mut talk, StopReason::Loop).await;
+            }
+        }
+    }
+
+    fn start(&self, task: &str) -> Conversation {
+        let registry = &self.engine.registry;
+        let tools = match &self.agent.allowed_tools {
+            Some(allowed) => registry.filter(allowed),
+            None => registry.list().collect(),
+        };
+        let schema = |tool: &Arc<dyn crate::tool::Tool>| ToolSchema {
+            name: tool.name().to_owned(),
+            description: tool.description().to_owned(),
+            parameters: tool.parameters(),
+        };
+        Conversation {
+            tools: tools.into_iter().map(schema).collect(),
+            messages: vec![Message::User(task.to_owned())],
+            step: 0,
+            counted: None,
+        }
+    }
+
+    fn limit(&self, talk: &Conversation) -> Option<StopReason> {
+        if self.cancel.is_cancelled() {
+            return Some(StopReason::UserInterrupt);
+        }
+        if talk.step >= self.agent.max_steps {
+            return Some(StopReason::MaxSteps);
+        }
+        if self.limits.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
+            return Some(StopReason::Timeout);
+        }
+        (self.tokens(talk) >= self.limits.context_tokens).then_some(StopReason::ContextFull)
+    }
+
+    /// The size of the conversation: as the provider counted it, and an estimate of what came since.
+    fn tokens(&self, talk: &Conversation) -> usize {
+        let (known, from) = talk.counted.unwrap_or((self.system.len() / CHARS_PER_TOKEN, 0));
+        known + talk.messages[from..].iter().map(length).sum::<usize>() / CHARS_PER_TOKEN
+    }
+
+    async fn ask(&self, talk: &mut Conversation, may_call: bool) -> Result<Completion, Failure> {
+        let started = Instant::now();
+        let request = Request {
+            agent: &self.agent.name,
+            system: &self.system,
+            tools: &talk.tools,
+            messages: &talk.messages,
+            may_call,
+        };
+        let events = &self.engine.events;
+        let waiting = |error: &ModelError, wait: Duration| {
+            events.notice(NoticeLevel::Info, format!("{error}; trying again in {:.1} s", wait.as_secs_f64()));
+        };
+        let answer = retry(self.limits.backoff, || self.model.complete(request), waiting);
+        let deadline = match (may_call, self.limits.deadline) {
+            (true, Some(deadline)) => deadline,
+            (true, None) => started + Duration::from_secs(365 * 24 * 3600),
+            (false, _) => started + CLOSING,
+        };
+        let completion = tokio::select! {
+            () = self.cancel.cancelled() => return Err(Failure::Cancelled),
+            () = tokio::time::sleep_until(deadline.into()) => return Err(Failure::TimeUp),
+            answer = answer => answer.map_err(Failure::Model)?,
+        };
+        if completion.usage.input > 0 {
+            let Usage { input, .. } = completion.usage;
+            talk.counted = Some((usize::try_from(input).unwrap_or(usize::MAX), talk.messages.len()));
+        }
+        events.emit(Event::Reply(Reply {
+            agent: self.agent.name.clone(),
+            step: talk.step,
+            text: completion.text.clone(),
+            calls: completion.calls.clone(),
+            usage: completion.usage,
+            duration_ms: millis(started.elapsed()),
+        }));
+        Ok(completion)
+    }
+
+    /// Runs the calls of one turn: side by side where all of them only read, else one after the
+    /// other. Results go back in the order of the calls.
+    async fn run_calls(&self, talk: &mut Conversation, calls: Vec<ToolCall>, guard: &mut LoopGuard) -> Round {
+        let caller =
+            Caller { agent: &self.agent.name, step: talk.step, allowed: self.agent.allowed_tools.as_deref() };
+        let parallel = self.limits.parallel_tools
+            && calls.len() > 1
+            && calls.iter().all(|call| self.engine.is_read_only(call));
+        let mut results = Vec::with_capacity(calls.len());
+        if parallel {
+            results = join_all(calls.iter().map(|call| self.engine.call(caller, call))).await;
+        } else {
+            for call in &calls {
+                results.push(self.engine.call(caller, call).await);
+            }
+        }
+        let mut round = Round::New;
+        for (call, result) in calls.into_iter().zip(results) {
+            let mut content = result.text();
+            let seen = guard.observe(&call, &content);
+            if seen == Round::Warn {
+                content = format!("{content}\n{SAME_CALL}");
+            }
+            if seen == Round::Stop {
+                round = Round::Stop;
+            }
+            talk.messages.push(Message::Tool { id: call.id, name: call.name, content });
+        }
+        round
+    }
+
+    /// A limit is reached: the model gets one last call, without tools, to sum up.
+    async fn close(&self, talk: &mut Conversation, reason: StopReason) -> Ended {
+        if reason == StopReason::UserInterrupt {
+            return interrupted();
+        }
+        talk.messages.push(Message::User(format!(
+            "You have to stop now: {reason}. Do not call tools. Sum up in a few lines what is done and what is left."
+        )));
+        talk.step += 1;
+        let message = match self.ask(talk, false).await {
+            Ok(completion) => completion.text,
+            Err(Failure::Cancelled) => return interrupted(),
+            Err(Failure::Model(error)) => format!("(no summary: {error})"),
+            Err(Failure::TimeUp) => "(no summary: the model took too long)".to_owned(),
+        };
+        ended(Status::Partial, reason, message)
+    }
+}
+
+fn length(message: &Message) -> usize {
+    match message {
+        Message::User(text) => text.len(),
+        Message::Assistant { text, calls, .. } => {
+            text.len()
+                + calls.iter().map(|call| call.name.len() + call.arguments.to_string().len()).sum::<usize>()
+        }
+        Message::Tool { content, .. } => content.len(),
+    }
+}
+
+fn ended(status: Status, reason: StopReason, message: String) -> Ended {
+    Ended { status, reason, message, error: None }
+}
+
+fn interrupted() -> Ended {
+    ended(Status::Partial, StopReason::UserInterrupt, String::new())
+}
+
+fn failed(error: ModelError) -> Ended {
+    let message = error.to_string();
+    match error {
+        ModelError::TooLong(_) => {
+            Ended { error: Some(error), ..ended(Status::Partial, StopReason::ContextFull, message) }
+        }
+        error => Ended { error: Some(error), ..ended(Status::Failed, StopReason::LlmError, message) },
+    }
+}

@@ -1,0 +1,305 @@
+//! The pipeline: the one way by which any call, of the model or of a sub-agent, reaches a tool.
+
+mod confirm;
+mod cut;
+
+use std::panic::AssertUnwindSafe;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
+
+use futures::FutureExt;
+use serde_json::Value;
+use tokio_util::sync::CancellationToken;
+
+use crate::event::{Block, CallRecord, Event, Events, Outcome, RunMode, ToolCall, millis};
+use crate::guardrails::Guardrails;
+use crate::hooks::{HookEvent, Hooks, Subject};
+use crate::plan::{DryRunTracker, PlannedAction, summarize_call};
+use crate::report::secrets::Masker;
+use crate::tool::{Call, Context, Effects, Registry, Tool, ToolResult};
+use crate::workspace::LineCounts;
+
+use confirm::{Answer, Policy};
+pub use cut::{CHARS_PER_TOKEN, cut_middle};
+
+/// Who makes a call.
+#[derive(Clone, Copy, Debug)]
+pub struct Caller<'a> {
+    /// The agent.
+    pub agent: &'a str,
+    /// Its step.
+    pub step: u32,
+    /// The tools it may use; `None` for all.
+    pub allowed: Option<&'a [String]>,
+}
+
+/// Everything a call passes through.
+pub struct Engine {
+    /// The tools.
+    pub registry: Registry,
+    /// Rules on effects.
+    pub guardrails: Guardrails,
+    /// The user's commands around calls.
+    pub hooks: Hooks,
+    /// Whether to plan, to do, or to ask first.
+    pub mode: RunMode,
+    /// What tools work with: in a dry run, the overlay.
+    pub context: Context,
+    /// What a dry run plans.
+    pub tracker: Mutex<DryRunTracker>,
+    /// Hides secrets from the model.
+    pub masker: Arc<Masker>,
+    /// Most tokens of one result.
+    pub max_result_tokens: usize,
+    /// Takes the records.
+    pub events: Events,
+    /// Ends the run when a person says so.
+    pub cancel: CancellationToken,
+}
+
+/// What stood against a call.
+enum Refusal {
+    /// The call itself is wrong, or names a path outside.
+    Invalid(String),
+    /// A rule.
+    Guardrail(String),
+    /// A hook.
+    Hook(String),
+    /// A person, or that there is none.
+    Unconfirmed(String),
+}
+
+/// A call that is allowed to run.
+struct Cleared {
+    tool: Arc<dyn Tool>,
+    call: Box<dyn Call>,
+    input: Value,
+    effects: Effects,
+}
+
+/// A call that has run or been planned.
+struct Done {
+    outcome: Outcome,
+    result: ToolResult,
+    effects: Effects,
+}
+
+impl Engine {
+    /// Takes a call through all stages. Never fails and never panics: the result tells.
+    pub async fn call(&self, caller: Caller<'_>, call: &ToolCall) -> ToolResult {
+        let started = Instant::now();
+        let stages = AssertUnwindSafe(self.stages(caller, call)).catch_unwind().await;
+        let mut done = stages
+            .unwrap_or_else(|_| {
+                Ok(Done {
+                    outcome: Outcome::Refused,
+                    result: ToolResult::failed("internal error: the call stopped unexpectedly"),
+                    effects: Effects::default(),
+                })
+            })
+            .unwrap_or_else(|refusal| self.refused(caller, call, refusal));
+        self.trim(&mut done.result);
+        self.log(caller, call, &done, started);
+        done.result
+    }
+
+    /// The stages, in order; what a call may do is decided before anything of it is done.
+    async fn stages(&self, caller: Caller<'_>, call: &ToolCall) -> Result<Done, Refusal> {
+        let tool = self.find(caller, &call.name)?;
+        let cleared = self.clear(&tool, call.arguments.clone())?;
+        let (cleared, notes) = self.pre_hooks(caller, cleared).await?;
+        self.confirm(&cleared)?;
+        let mut done = if self.is_planned(&cleared.effects) {
+            self.plan(caller, cleared).await
+        } else {
+            self.execute(caller, cleared).await
+        };
+        append(&mut done.result, &notes);
+        Ok(done)
+    }
+
+    /// Whether a call changes nothing, so that it can run beside others.
+    pub fn is_read_only(&self, call: &ToolCall) -> bool {
+        let effects = self.registry.get(&call.name).and_then(|tool| {
+            let call = Arc::clone(tool).prepare(&call.arguments).ok()?;
+            call.effects(&self.context).ok()
+        });
+        effects.is_some_and(|effects| effects.is_read_only())
+    }
+
+    fn find(&self, caller: Caller<'_>, name: &str) -> Result<Arc<dyn Tool>, Refusal> {
+        let Some(tool) = self.registry.get(name) else {
+            let hint =
+                self.registry.closest(name).map_or(String::new(), |near| format!("; did you mean {near}?"));
+            return Err(Refusal::Invalid(format!("Tool not found: {name}{hint}")));
+        };
+        if caller.allowed.is_some_and(|allowed| !allowed.iter().any(|allowed| allowed == name)) {
+            return Err(Refusal::Invalid(format!(
+                "Tool not found: {name} is not available to the agent {}",
+                caller.agent
+            )));
+        }
+        Ok(Arc::clone(tool))
+    }
+
+    /// Arguments and guardrails; new arguments from a hook come through here as well.
+    fn clear(&self, tool: &Arc<dyn Tool>, input: Value) -> Result<Cleared, Refusal> {
+        let call = Arc::clone(tool)
+            .prepare(&input)
+            .map_err(|error| Refusal::Invalid(format!("Invalid arguments: {error}")))?;
+        let effects = call.effects(&self.context).map_err(|error| Refusal::Invalid(error.to_string()))?;
+        self.guardrails.check(&effects).map_err(Refusal::Guardrail)?;
+        Ok(Cleared { tool: Arc::clone(tool), call, input, effects })
+    }
+
+    async fn pre_hooks(
+        &self,
+        caller: Caller<'_>,
+        cleared: Cleared,
+    ) -> Result<(Cleared, Vec<String>), Refusal> {
+        let verdict = self.hooks.run(HookEvent::PreToolUse, subject(caller, &cleared, None)).await;
+        if let Some(reason) = verdict.blocked {
+            return Err(Refusal::Hook(reason));
+        }
+        let cleared = match verdict.updated_input {
+            Some(input) => self.clear(&cleared.tool, input)?,
+            None => cleared,
+        };
+        Ok((cleared, verdict.context))
+    }
+
+    fn confirm(&self, cleared: &Cleared) -> Result<(), Refusal> {
+        if !Policy::of(self.mode).asks(cleared.tool.sensitive()) {
+            return Ok(());
+        }
+        let shown = summarize_call(cleared.tool.name(), &cleared.input);
+        match tokio::task::block_in_place(|| confirm::ask(&shown)) {
+            Ok(Answer::Yes) => Ok(()),
+            Ok(Answer::No) => Err(Refusal::Unconfirmed("Action cancelled by the user".to_owned())),
+            Ok(Answer::Abort) => {
+                self.cancel.cancel();
+                Err(Refusal::Unconfirmed("The user ended the run".to_owned()))
+            }
+            Err(confirm::NoTerminal) => Err(Refusal::Unconfirmed(
+                "No TTY available for confirmation; in CI use --mode yolo or --mode dry-run".to_owned(),
+            )),
+        }
+    }
+
+    fn is_planned(&self, effects: &Effects) -> bool {
+        self.mode == RunMode::DryRun && !effects.is_read_only()
+    }
+
+    /// Runs the call on the overlay and records it. What would fail fails now and is not planned.
+    async fn plan(&self, caller: Caller<'_>, cleared: Cleared) -> Done {
+        let Cleared { tool, call, input, effects } = cleared;
+        let mut result = call.run(self.context.clone()).await;
+        if result.success {
+            let shown = summarize_call(tool.name(), &input);
+            let diff: String = result.changes.iter().map(crate::workspace::FileChange::diff).collect();
+            result.output = format!("[DRY-RUN] Would execute: {shown}\n{diff}");
+            let lines = lines_of(&result);
+            self.tracker.lock().unwrap_or_else(PoisonError::into_inner).record(PlannedAction {
+                step: caller.step,
+                agent: caller.agent.to_owned(),
+                tool_name: tool.name().to_owned(),
+                description: describe(tool.name(), &effects, lines),
+                tool_input: input,
+                effects: effects.clone(),
+                diff,
+            });
+        }
+        Done { outcome: Outcome::Planned, result, effects }
+    }
+
+    async fn execute(&self, caller: Caller<'_>, cleared: Cleared) -> Done {
+        let Cleared { tool, call, input, effects } = cleared;
+        let mut result = call.run(self.context.clone()).await;
+        let subject = Subject {
+            agent: caller.agent,
+            step: caller.step,
+            tool: tool.name(),
+            input: &input,
+            effects: &effects,
+            result: Some(&result),
+        };
+        let verdict = self.hooks.run(HookEvent::PostToolUse, subject).await;
+        append(&mut result, &verdict.context);
+        Done { outcome: Outcome::Executed, result, effects }
+    }
+
+    fn refused(&self, caller: Caller<'_>, call: &ToolCall, refusal: Refusal) -> Done {
+        let message = match refusal {
+            Refusal::Invalid(message) | Refusal::Unconfirmed(message) => message,
+            Refusal::Hook(reason) => format!("Blocked by hook: {reason}"),
+            Refusal::Guardrail(reason) => {
+                self.events.emit(Event::Guardrail(Block {
+                    agent: caller.agent.to_owned(),
+                    step: caller.step,
+                    tool: call.name.clone(),
+                    reason: reason.clone(),
+                }));
+                format!("Guardrail: {reason}")
+            }
+        };
+        Done { outcome: Outcome::Refused, result: ToolResult::failed(message), effects: Effects::default() }
+    }
+
+    /// A secret that lies in a file or came from a hook does not reach the model, nor does more text
+    /// than it may be shown.
+    fn trim(&self, result: &mut ToolResult) {
+        let trim = |text: &str| cut_middle(&self.masker.mask_known(text), self.max_result_tokens);
+        result.output = trim(&result.output);
+        result.error = result.error.as_deref().map(trim);
+    }
+
+    fn log(&self, caller: Caller<'_>, call: &ToolCall, done: &Done, started: Instant) {
+        self.events.emit(Event::Call(CallRecord {
+            agent: caller.agent.to_owned(),
+            step: caller.step,
+            id: call.id.clone(),
+            tool: call.name.clone(),
+            outcome: done.outcome,
+            success: done.result.success,
+            result: done.result.text(),
+            effects: done.effects.clone(),
+            lines: lines_of(&done.result),
+            duration_ms: millis(started.elapsed()),
+        }));
+    }
+}
+
+fn subject<'a>(caller: Caller<'a>, cleared: &'a Cleared, result: Option<&'a ToolResult>) -> Subject<'a> {
+    Subject {
+        agent: caller.agent,
+        step: caller.step,
+        tool: cleared.tool.name(),
+        input: &cleared.input,
+        effects: &cleared.effects,
+        result,
+    }
+}
+
+fn lines_of(result: &ToolResult) -> LineCounts {
+    let mut lines = LineCounts::default();
+    for change in &result.changes {
+        lines += change.line_counts();
+    }
+    lines
+}
+
+/// What a call does, from its effects: `write_file → src/main.py (+12 −3)`.
+fn describe(tool: &str, effects: &Effects, lines: LineCounts) -> String {
+    let paths: Vec<&str> = effects.writes.iter().map(|path| path.as_str()).collect();
+    format!("{tool} → {} ({lines})", paths.join(", "))
+}
+
+fn append(result: &mut ToolResult, notes: &[String]) {
+    for note in notes.iter().filter(|note| !note.trim().is_empty()) {
+        if !result.output.is_empty() && !result.output.ends_with('\n') {
+            result.output.push('\n');
+        }
+        result.output.push_str(note.trim_end());
+        result.output.push('\n');
+    }
+}

@@ -1,0 +1,54 @@
+//! Quality gates: commands that must succeed when the agent says it is done.
+
+use std::path::Path;
+
+use tokio_util::sync::CancellationToken;
+
+use crate::command::{Ended, Job, Shell, last_lines};
+use crate::config::GateConfig;
+use crate::event::{GateRecord, millis};
+
+/// Lines of output that a record keeps.
+const OUTPUT_LINES: usize = 40;
+
+/// Runs gates one after the other in `cwd`; with `predicted`, that is a copy with planned edits.
+pub async fn run(
+    gates: &[GateConfig],
+    shell: &Shell,
+    cwd: &Path,
+    predicted: bool,
+    cancel: &CancellationToken,
+) -> Vec<GateRecord> {
+    let mut records = Vec::with_capacity(gates.len());
+    for gate in gates {
+        let finished = shell
+            .run(Job {
+                command: &gate.command,
+                cwd,
+                variables: vec![("ARCHITECT_DRY_RUN", u8::from(predicted).to_string())],
+                stdin: Vec::new(),
+                timeout: gate.timeout.seconds(),
+                cancel: cancel.clone(),
+            })
+            .await;
+        let mut output = last_lines(&finished.output(), OUTPUT_LINES);
+        match &finished.ended {
+            Ended::Exited(_) => {}
+            Ended::Signaled(signal) => output += &format!("\n(ended by signal {signal})"),
+            Ended::TimedOut => output += &format!("\n(stopped after {} s)", gate.timeout.get()),
+            Ended::Cancelled => output += "\n(the run was interrupted)",
+            Ended::NotStarted(error) => output += &format!("\n(could not be started: {error})"),
+        }
+        records.push(GateRecord {
+            name: gate.name.clone(),
+            command: gate.command.clone(),
+            required: gate.required,
+            passed: finished.ended == Ended::Exited(0),
+            predicted,
+            exit_code: finished.ended.code(),
+            duration_ms: millis(finished.duration),
+            output: output.trim_start().to_owned(),
+        });
+    }
+    records
+}

@@ -1,0 +1,112 @@
+//! What a hook's exit code and output mean.
+
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::command::{Ended, Finished};
+
+/// Most bytes of a hook's words that reach the model.
+const MAX_CONTEXT: usize = 8 * 1024;
+
+/// What a hook said.
+#[derive(Debug, PartialEq)]
+pub(super) enum Answer {
+    /// Go on.
+    Allow {
+        /// Words for the model.
+        context: Option<String>,
+        /// Other arguments for the call.
+        updated_input: Option<Value>,
+    },
+    /// Stop, for this reason.
+    Block(String),
+    /// The hook itself failed; what to tell the model where it is told.
+    Failed(String),
+}
+
+/// Exit 0 allows (JSON on standard output may carry more), exit 2 blocks where it can, anything else
+/// is the hook's own failure.
+pub(super) fn interpret(name: &str, finished: &Finished, timeout: Duration, can_block: bool) -> Answer {
+    let stdout = finished.stdout.text();
+    match &finished.ended {
+        Ended::Exited(0) => allow(stdout.trim()),
+        Ended::Exited(2) if can_block => {
+            let stderr = finished.stderr.text();
+            let reason = if stderr.trim().is_empty() { stdout.trim() } else { stderr.trim() };
+            let reason = if reason.is_empty() { "no reason given" } else { cut(reason) };
+            Answer::Block(format!("{reason} ({name})"))
+        }
+        Ended::TimedOut => failed(name, -1, &format!("Timeout after {}s", timeout.as_secs())),
+        Ended::NotStarted(error) => failed(name, -1, error),
+        ended => failed(name, ended.code(), &finished.output()),
+    }
+}
+
+fn allow(stdout: &str) -> Answer {
+    let Ok(Value::Object(mut answer)) = serde_json::from_str(stdout) else {
+        let context = (!stdout.is_empty()).then(|| cut(stdout).to_owned());
+        return Answer::Allow { context, updated_input: None };
+    };
+    let context = answer.get("additionalContext").and_then(Value::as_str).map(|text| cut(text).to_owned());
+    let updated_input = answer.remove("updatedInput").filter(Value::is_object);
+    Answer::Allow { context, updated_input }
+}
+
+fn failed(name: &str, code: i32, output: &str) -> Answer {
+    Answer::Failed(format!("[Hook {name}: FAILED (exit {code})]\n{}", cut(output)))
+}
+
+fn cut(text: &str) -> &str {
+    &text[..text.floor_char_boundary(MAX_CONTEXT)]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::command::Capture;
+
+    fn finished(ended: Ended, stdout: &str, stderr: &str) -> Finished {
+        let capture = |text: &str| {
+            let mut capture = Capture::default();
+            capture.push(text.as_bytes());
+            capture
+        };
+        Finished { ended, stdout: capture(stdout), stderr: capture(stderr), duration: Duration::ZERO }
+    }
+
+    #[test]
+    fn exit_codes_and_output_are_understood() {
+        let answer = |ended, stdout: &str, stderr: &str, can_block| {
+            interpret("h", &finished(ended, stdout, stderr), Duration::from_secs(3), can_block)
+        };
+        let allow = |context: Option<&str>, updated_input: Option<Value>| Answer::Allow {
+            context: context.map(str::to_owned),
+            updated_input,
+        };
+        let input = serde_json::json!({"path": "x"});
+        let modify = serde_json::json!({"updatedInput": input, "additionalContext": "moved"}).to_string();
+        for (case, expected) in [
+            (answer(Ended::Exited(0), "", "", true), allow(None, None)),
+            (answer(Ended::Exited(0), "note\n", "", true), allow(Some("note"), None)),
+            (answer(Ended::Exited(0), "{\"broken", "", true), allow(Some("{\"broken"), None)),
+            (answer(Ended::Exited(0), "[1]", "", true), allow(Some("[1]"), None)),
+            (answer(Ended::Exited(0), &modify, "", true), allow(Some("moved"), Some(input.clone()))),
+            (answer(Ended::Exited(0), "{\"updatedInput\": 5}", "", true), allow(None, None)),
+            (answer(Ended::Exited(2), "", "not today\n", true), Answer::Block("not today (h)".into())),
+            (answer(Ended::Exited(2), "", "", true), Answer::Block("no reason given (h)".into())),
+            (answer(Ended::Exited(2), "", "x", false), Answer::Failed("[Hook h: FAILED (exit 2)]\nx".into())),
+            (
+                answer(Ended::Exited(1), "a", "b", true),
+                Answer::Failed("[Hook h: FAILED (exit 1)]\na\nb".into()),
+            ),
+            (
+                answer(Ended::TimedOut, "", "", true),
+                Answer::Failed("[Hook h: FAILED (exit -1)]\nTimeout after 3s".into()),
+            ),
+            (answer(Ended::Signaled(9), "", "", true), Answer::Failed("[Hook h: FAILED (exit -1)]\n".into())),
+        ] {
+            assert_eq!(case, expected);
+        }
+    }
+}

@@ -1,0 +1,197 @@
+//! `plan.json`: the exact plan and its digest.
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use super::tracker::PlannedAction;
+use crate::event::{Block, GateRecord, HookRecord, Usage};
+use crate::git::Base;
+use crate::workspace::{ChangeSet, FileChange, FileState, LineCounts, Mode, Operation, WorkspacePath, hex};
+
+/// The version of the format.
+pub const SCHEMA_VERSION: u32 = 1;
+
+/// How a planned file's new content is given.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Contents {
+    /// A patch in Git's format, against the content whose hash is `before_sha256`.
+    Patch(String),
+    /// The whole content, where a patch would be no text.
+    Base64(String),
+}
+
+/// One file of a plan.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct PlanFile {
+    /// The file, relative to the workspace.
+    pub path: WorkspacePath,
+    /// What happens to it.
+    pub op: Operation,
+    /// Its Git mode afterwards (of a deleted file, before).
+    pub mode: Mode,
+    /// SHA-256 of the content that the plan stands on, in hexadecimal; `null` where there is no file.
+    pub before_sha256: Option<String>,
+    /// SHA-256 of the content that the plan leads to; `null` for a deleted file.
+    pub after_sha256: Option<String>,
+    /// How to get there.
+    #[serde(flatten)]
+    pub contents: Contents,
+    /// Lines added and removed.
+    #[serde(default)]
+    pub lines: LineCounts,
+}
+
+impl PlanFile {
+    fn new(change: &FileChange) -> Self {
+        let hash = |state: &Option<FileState>| state.as_ref().map(FileState::sha256);
+        let contents = match String::from_utf8(change.git_patch()) {
+            Ok(patch) => Contents::Patch(patch),
+            Err(_) => Contents::Base64(
+                STANDARD.encode(change.after.as_ref().map_or(&[][..], |state| &state.content)),
+            ),
+        };
+        Self {
+            path: change.path.clone(),
+            op: change.operation(),
+            mode: change.mode(),
+            before_sha256: hash(&change.before),
+            after_sha256: hash(&change.after),
+            contents,
+            lines: change.line_counts(),
+        }
+    }
+}
+
+/// A plan.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Plan {
+    /// The version of the format, 1.
+    pub schema_version: u32,
+    /// The task.
+    pub task: String,
+    /// The agent.
+    pub agent: String,
+    /// The model.
+    pub model: String,
+    /// The commit that the plan stands on; `null` outside of a repository.
+    pub base: Option<Base>,
+    /// What the agent would do, in order.
+    pub actions: Vec<PlannedAction>,
+    /// What all of it comes to, file by file.
+    pub files: Vec<PlanFile>,
+    /// Commands that would run.
+    pub commands: Vec<String>,
+    /// Quality gates on the planned state.
+    pub gates: Vec<GateRecord>,
+    /// Calls that guardrails stopped.
+    pub guardrails: Vec<Block>,
+    /// Hooks that ran.
+    pub hooks: Vec<HookRecord>,
+    /// Tokens used.
+    pub usage: Usage,
+    /// SHA-256 over the canonical JSON (RFC 8785) of `base`, `files` and `commands`, in hexadecimal.
+    pub digest: String,
+}
+
+/// What a plan is made of.
+pub struct Planned<'a> {
+    /// The task.
+    pub task: &'a str,
+    /// The agent.
+    pub agent: &'a str,
+    /// The model.
+    pub model: &'a str,
+    /// The commit.
+    pub base: Option<Base>,
+    /// The actions.
+    pub actions: Vec<PlannedAction>,
+    /// The changes.
+    pub changes: &'a ChangeSet,
+}
+
+impl Plan {
+    /// Makes the plan and its digest; records of the run are added by whoever has them.
+    pub fn new(planned: Planned<'_>) -> Self {
+        let mut plan = Self {
+            schema_version: SCHEMA_VERSION,
+            task: planned.task.to_owned(),
+            agent: planned.agent.to_owned(),
+            model: planned.model.to_owned(),
+            base: planned.base,
+            actions: planned.actions,
+            files: planned.changes.iter().map(PlanFile::new).collect(),
+            commands: Vec::new(),
+            gates: Vec::new(),
+            guardrails: Vec::new(),
+            hooks: Vec::new(),
+            usage: Usage::default(),
+            digest: String::new(),
+        };
+        plan.digest = plan.computed_digest();
+        plan
+    }
+
+    /// The digest that the content has, whatever the `digest` field says.
+    pub fn computed_digest(&self) -> String {
+        #[derive(Serialize)]
+        struct Covered<'a> {
+            base: &'a Option<Base>,
+            files: &'a [PlanFile],
+            commands: &'a [String],
+        }
+        let covered = Covered { base: &self.base, files: &self.files, commands: &self.commands };
+        // The types hold nothing that JSON cannot: no maps with other keys than strings, no NaN.
+        let canonical = serde_json_canonicalizer::to_vec(&covered).unwrap_or_default();
+        hex(&Sha256::digest(canonical))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn plan(after: &[u8]) -> Plan {
+        let state = |content: &[u8]| FileState { content: content.into(), mode: Mode::Regular };
+        let path = WorkspacePath::parse("a.txt").expect("a plain path");
+        let change = FileChange::new(path, Some(state(b"one\n")), Some(state(after)));
+        let changes = ChangeSet::new(change.into_iter().collect());
+        let base = Base { commit: "c".repeat(40), branch: Some("main".into()), dirty: false };
+        let planned = Planned {
+            task: "t",
+            agent: "build",
+            model: "m",
+            base: Some(base),
+            actions: vec![],
+            changes: &changes,
+        };
+        Plan::new(planned)
+    }
+
+    #[test]
+    fn the_digest_covers_what_would_be_applied_and_nothing_else() {
+        let original = plan(b"two\n");
+        assert_eq!(original.digest.len(), 64);
+        let mut reworded = original.clone();
+        reworded.task = "another word for it".into();
+        assert_eq!(reworded.computed_digest(), original.digest);
+        assert_ne!(plan(b"three\n").digest, original.digest);
+        let mut moved = original.clone();
+        moved.base.as_mut().expect("a base").commit = "d".repeat(40);
+        assert_ne!(moved.computed_digest(), original.digest);
+    }
+
+    #[test]
+    fn a_plan_survives_its_file() {
+        for after in [&b"two\n"[..], b"\xff\xfe latin", b"\0binary", b""] {
+            let original = plan(after);
+            let text = serde_json::to_string_pretty(&original).expect("a plan is JSON");
+            let read: Plan = serde_json::from_str(&text).expect("and reads back");
+            assert_eq!(read, original);
+            assert_eq!(read.computed_digest(), original.digest);
+        }
+    }
+}

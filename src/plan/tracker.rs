@@ -1,0 +1,87 @@
+//! Records what a dry run would do.
+
+use std::fmt::Write;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::tool::Effects;
+
+/// Longest argument shown in full, in characters.
+const MAX_ARGUMENT: usize = 60;
+
+/// One call that would write.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct PlannedAction {
+    /// The agent's step.
+    pub step: u32,
+    /// The agent.
+    pub agent: String,
+    /// The tool.
+    pub tool_name: String,
+    /// One line for people: `edit_file → src/main.py (+2 −1)`.
+    pub description: String,
+    /// The arguments.
+    pub tool_input: Value,
+    /// What it would touch.
+    pub effects: Effects,
+    /// What it would change, as hunks.
+    pub diff: String,
+}
+
+/// The actions of a dry run, in order.
+#[derive(Debug, Default)]
+pub struct DryRunTracker(Vec<PlannedAction>);
+
+impl DryRunTracker {
+    /// Adds an action.
+    pub fn record(&mut self, action: PlannedAction) {
+        self.0.push(action);
+    }
+
+    /// The actions so far.
+    pub fn actions(&self) -> &[PlannedAction] {
+        &self.0
+    }
+
+    /// Hands out the actions.
+    pub fn take(&mut self) -> Vec<PlannedAction> {
+        std::mem::take(&mut self.0)
+    }
+}
+
+/// A call on one line, long arguments cut: `edit_file(path="a.py", old_str="…120 characters")`.
+pub fn summarize_call(tool: &str, input: &Value) -> String {
+    let mut text = format!("{tool}(");
+    for (index, (name, value)) in input.as_object().into_iter().flatten().enumerate() {
+        if index > 0 {
+            text += ", ";
+        }
+        let shown = value.to_string();
+        let length = shown.chars().count();
+        // Writing to a String cannot fail.
+        let _ = if length > MAX_ARGUMENT {
+            write!(text, "{name}=…{length} characters")
+        } else {
+            write!(text, "{name}={shown}")
+        };
+    }
+    text.push(')');
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn calls_fit_on_a_line() {
+        let input = serde_json::json!({"path": "a.py", "content": "x\n".repeat(100)});
+        assert_eq!(
+            summarize_call("write_file", &input),
+            "write_file(path=\"a.py\", content=…302 characters)"
+        );
+        assert_eq!(summarize_call("odd", &Value::Null), "odd()");
+    }
+}
