@@ -78,6 +78,8 @@ pub enum StopReason {
     LlmError,
     /// SIGINT or SIGTERM.
     UserInterrupt,
+    /// The final answer does not satisfy the output schema.
+    InvalidOutput,
     /// A required gate failed.
     GatesFailed,
     /// A dry run found the checkout changed.
@@ -94,6 +96,7 @@ impl fmt::Display for StopReason {
             Self::Loop => "the agent repeated the same call",
             Self::LlmError => "the model failed",
             Self::UserInterrupt => "the run was interrupted",
+            Self::InvalidOutput => "the final answer does not satisfy the output schema",
             Self::GatesFailed => "a required quality gate failed",
             Self::CheckoutChanged => "something changed the checkout during a dry run",
         })

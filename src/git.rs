@@ -58,13 +58,14 @@ impl<'a> Git<'a> {
         Some(Base { commit, branch, dirty: !status.is_empty() })
     }
 
-    /// A file's content at a commit; `Ok(None)` where the commit has no such file.
+    /// A file's content at a commit, its path relative to the checkout (which may be a folder of the
+    /// repository); `Ok(None)` where the commit has no such file.
     pub fn show(self, commit: &str, path: &str) -> Result<Option<Vec<u8>>, GitError> {
-        let listed = self.run(["ls-tree", "-z", "--full-tree", commit, "--", path], &[])?;
+        let listed = self.run(["ls-tree", "-z", commit, "--", path], &[])?;
         if listed.is_empty() {
             return Ok(None);
         }
-        self.run(["cat-file", "blob", &format!("{commit}:{path}")], &[]).map(Some)
+        self.run(["cat-file", "blob", &format!("{commit}:./{path}")], &[]).map(Some)
     }
 
     /// Whether the commit is in the clone.

@@ -1,16 +1,21 @@
 //! architect-ci
 pub mod agent;
+pub mod cli;
 pub mod command;
 pub mod config;
 pub mod engine;
 pub mod event;
+pub mod exit;
 pub mod gates;
 pub mod git;
+pub mod github;
 pub mod guardrails;
 pub mod hooks;
+pub mod inputs;
 pub mod model;
 mod nearest;
 pub mod plan;
 pub mod report;
+pub mod run;
 pub mod tool;
 pub mod workspace;

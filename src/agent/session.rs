@@ -15,6 +15,9 @@ use crate::model::{Backoff, ChatModel, Completion, Message, ModelError, Request,
 /// How long the closing summary may take once the time is up.
 const CLOSING: Duration = Duration::from_secs(30);
 
+/// How often a final answer is sent back.
+const MAX_REVIEWS: u32 = 2;
+
 const EMPTY_REPLY: &str = "Your last reply was empty. Go on with the task, or answer what you have done.";
 const SAME_CALL: &str =
     "[You have made this very call several times with the same result. Do something else, or finish.]";
@@ -78,11 +81,13 @@ enum Failure {
 }
 
 impl Session<'_> {
-    /// Works on the task until the end.
-    pub async fn run(&self, task: &str) -> Ended {
+    /// Works on the task until the end. `review` may send a final answer back with a complaint, twice at
+    /// most.
+    pub async fn run(&self, task: &str, review: &mut (dyn FnMut(&str) -> Option<String> + Send)) -> Ended {
         let mut talk = self.start(task);
         let mut guard = LoopGuard::default();
         let mut was_empty = false;
+        let mut reviews = 0;
         loop {
             if let Some(reason) = self.limit(&talk) {
                 return self.close(&mut talk, reason).await;
@@ -106,7 +111,15 @@ impl Session<'_> {
                     talk.messages.push(Message::User(EMPTY_REPLY.to_owned()));
                     continue;
                 }
-                return ended(Status::Success, StopReason::LlmDone, text);
+                let Some(complaint) = review(&text) else {
+                    return ended(Status::Success, StopReason::LlmDone, text);
+                };
+                if reviews == MAX_REVIEWS {
+                    return ended(Status::Failed, StopReason::InvalidOutput, text);
+                }
+                reviews += 1;
+                talk.messages.push(Message::User(complaint));
+                continue;
             }
             was_empty = false;
             if self.run_calls(&mut talk, calls, &mut guard).await == Round::Stop {

@@ -15,8 +15,11 @@ pub enum ConfigError {
         "the configuration file {0} does not exist; check `config`, or leave it out to use .github/architect.yml"
     )]
     Missing(String),
+    /// The task file is not there.
+    #[error("the task file {0} does not exist; check `task-file`")]
+    MissingTask(String),
     /// It cannot be read.
-    #[error("the configuration file {path} cannot be read: {error}")]
+    #[error("{path} cannot be read: {error}")]
     Unreadable {
         /// The file.
         path: String,
@@ -46,7 +49,7 @@ impl ConfigError {
         if let Some(help) = help(error.without_snippet()) {
             text = format!("{}\nhelp: {help}", text.trim_end());
         }
-        Self::Invalid(format!("{file} is not a valid configuration\n{text}"))
+        Self::Invalid(format!("{file} is not valid\n{text}"))
     }
 }
 

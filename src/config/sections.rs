@@ -120,8 +120,8 @@ impl Default for Workspace {
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Commands {
-    /// Whether dangerous commands are refused; always true in CI.
-    pub allowed_only: bool,
+    /// Whether dangerous commands are refused; always true in CI, else false unless set.
+    pub allowed_only: Option<bool>,
     /// Variables that children see although their names look secret.
     pub env_passthrough: Vec<String>,
     /// The shell that runs hooks and gates.
@@ -130,7 +130,7 @@ pub struct Commands {
 
 impl Default for Commands {
     fn default() -> Self {
-        Self { allowed_only: false, env_passthrough: Vec::new(), shell: "bash".to_owned() }
+        Self { allowed_only: None, env_passthrough: Vec::new(), shell: "bash".to_owned() }
     }
 }
 

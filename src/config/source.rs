@@ -4,6 +4,8 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use serde::de::DeserializeOwned;
+
 use super::error::ConfigError;
 use super::sections::Config;
 use crate::git::Git;
@@ -20,6 +22,27 @@ pub enum Trust {
     Base(String),
 }
 
+/// A file that steers the run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TrustedFile {
+    /// What it says.
+    pub text: String,
+    /// Relative to the workspace where it lies inside.
+    pub path: String,
+    /// The commit it was read from, if not from disk.
+    pub commit: Option<String>,
+}
+
+impl TrustedFile {
+    /// Its name for messages.
+    pub fn shown(&self) -> String {
+        match &self.commit {
+            Some(commit) => format!("{} (at {})", self.path, &commit[..commit.len().min(12)]),
+            None => self.path.clone(),
+        }
+    }
+}
+
 /// A configuration and where it was found.
 #[derive(Clone, Debug, Default)]
 pub struct Origin {
@@ -33,30 +56,45 @@ pub struct Origin {
 
 /// Finds and reads the configuration.
 pub fn find(workspace: &Path, explicit: Option<&Path>, trust: &Trust) -> Result<Origin, ConfigError> {
-    match explicit.map(|path| locate(workspace, path)) {
-        Some(Place::Outside(path)) => match fs::read_to_string(&path) {
-            Ok(text) => origin(&text, path.display().to_string(), None),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Err(missing(&path)),
+    if let Some(path) = explicit {
+        let found = read_trusted(workspace, path, trust)?
+            .ok_or_else(|| ConfigError::Missing(path.display().to_string()))?;
+        return origin(found);
+    }
+    for place in PLACES {
+        if let Some(found) = read_inside(workspace, place, trust)? {
+            return origin(found);
+        }
+    }
+    Ok(Origin::default())
+}
+
+/// Reads a file that steers the run: one outside the workspace from disk, one inside from the state of
+/// the repository that is trusted. `None` where it is not there.
+pub fn read_trusted(
+    workspace: &Path,
+    path: &Path,
+    trust: &Trust,
+) -> Result<Option<TrustedFile>, ConfigError> {
+    match locate(workspace, path) {
+        Place::Inside(path) => read_inside(workspace, &path, trust),
+        Place::Outside(path) => match fs::read_to_string(&path) {
+            Ok(text) => Ok(Some(TrustedFile { text, path: path.display().to_string(), commit: None })),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(unreadable(&path, &error)),
         },
-        Some(Place::Inside(path)) => {
-            read(workspace, &path, trust)?.map_or_else(|| Err(missing(Path::new(&path))), Ok)
-        }
-        None => {
-            for place in PLACES {
-                if let Some(origin) = read(workspace, place, trust)? {
-                    return Ok(origin);
-                }
-            }
-            Ok(Origin::default())
-        }
     }
 }
 
 /// Reads a configuration from its text.
 pub fn parse(text: &str, file: &str) -> Result<Config, ConfigError> {
+    parse_as(text, file)
+}
+
+/// Reads YAML of any form; a text of comments alone is the default.
+pub fn parse_as<T: DeserializeOwned + Default>(text: &str, file: &str) -> Result<T, ConfigError> {
     if text.lines().all(|line| line.trim().is_empty() || line.trim_start().starts_with('#')) {
-        return Ok(Config::default());
+        return Ok(T::default());
     }
     serde_yaml::from_str(text).map_err(|error| ConfigError::from_yaml(&error, file))
 }
@@ -91,11 +129,11 @@ fn locate(workspace: &Path, path: &Path) -> Place {
     }
 }
 
-fn read(workspace: &Path, path: &str, trust: &Trust) -> Result<Option<Origin>, ConfigError> {
+fn read_inside(workspace: &Path, path: &str, trust: &Trust) -> Result<Option<TrustedFile>, ConfigError> {
     let commit = match trust {
         Trust::Checkout => {
             return match fs::read_to_string(workspace.join(path)) {
-                Ok(text) => origin(&text, path.to_owned(), None).map(Some),
+                Ok(text) => Ok(Some(TrustedFile { text, path: path.to_owned(), commit: None })),
                 Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
                 Err(error) => Err(unreadable(Path::new(path), &error)),
             };
@@ -107,25 +145,16 @@ fn read(workspace: &Path, path: &str, trust: &Trust) -> Result<Option<Origin>, C
     if !git.has_commit(commit) {
         git.fetch(commit).map_err(|error| unavailable(error.to_string()))?;
     }
-    match git.show(commit, path).map_err(|error| unavailable(error.to_string()))? {
-        Some(bytes) => {
-            let text = String::from_utf8_lossy(&bytes).into_owned();
-            origin(&text, path.to_owned(), Some(commit.clone())).map(Some)
-        }
-        None => Ok(None),
-    }
+    let bytes = git.show(commit, path).map_err(|error| unavailable(error.to_string()))?;
+    Ok(bytes.map(|bytes| TrustedFile {
+        text: String::from_utf8_lossy(&bytes).into_owned(),
+        path: path.to_owned(),
+        commit: Some(commit.clone()),
+    }))
 }
 
-fn origin(text: &str, file: String, commit: Option<String>) -> Result<Origin, ConfigError> {
-    let shown = match &commit {
-        Some(commit) => format!("{file} (at {})", &commit[..commit.len().min(12)]),
-        None => file.clone(),
-    };
-    Ok(Origin { config: parse(text, &shown)?, file: Some(file), commit })
-}
-
-fn missing(path: &Path) -> ConfigError {
-    ConfigError::Missing(path.display().to_string())
+fn origin(file: TrustedFile) -> Result<Origin, ConfigError> {
+    Ok(Origin { config: parse(&file.text, &file.shown())?, file: Some(file.path), commit: file.commit })
 }
 
 fn unreadable(path: &Path, error: &io::Error) -> ConfigError {

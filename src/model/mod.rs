@@ -13,7 +13,7 @@ use crate::event::{ToolCall, Usage};
 
 pub use error::ModelError;
 pub use name::{ModelName, NameError, Provider};
-pub use providers::{ProviderModel, Settings};
+pub use providers::{ProviderModel, Settings, http_client};
 pub use replay::{ReplayError, ReplayModel};
 pub use retry::{Backoff, retry};
 

@@ -1,3 +1,194 @@
-//! Reports
+//! One [`RunReport`], many renderings. Every sink masks secrets and neutralises what others wrote.
+
+mod annotations;
+mod collect;
+mod comment;
+mod html;
+mod junit;
+mod log;
+mod markdown;
 pub mod secrets;
+mod sections;
+mod summary;
+mod transcript;
 pub mod untrusted;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::event::{Block, GateRecord, HookRecord, Notice, Outcome, RunMode, Status, StopReason, Usage};
+use crate::git::Base;
+use crate::plan::PlannedAction;
+use crate::workspace::{ChangeSet, Difference, FileChange, LineCounts, Operation, WorkspacePath};
+
+pub use annotations::annotations;
+pub use collect::Collector;
+pub use comment::{COMMENT_LIMIT, comment, marker};
+pub use html::html;
+pub use junit::junit;
+pub use log::{LogFormat, LogObserver, init_log};
+pub use markdown::markdown;
+pub use sections::{duration, plan_summary};
+pub use summary::summary;
+pub use transcript::TranscriptWriter;
+
+/// The version of the format.
+pub const SCHEMA_VERSION: u32 = 1;
+
+/// A file that changed, or would.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct FileSummary {
+    /// The file, relative to the workspace.
+    pub path: WorkspacePath,
+    /// What happened to it.
+    pub op: Operation,
+    /// Lines added and removed.
+    pub lines: LineCounts,
+    /// The hunks.
+    pub diff: String,
+}
+
+impl FileSummary {
+    fn new(change: &FileChange) -> Self {
+        Self {
+            path: change.path.clone(),
+            op: change.operation(),
+            lines: change.line_counts(),
+            diff: change.diff(),
+        }
+    }
+
+    /// All files of a change set.
+    pub fn of(changes: &ChangeSet) -> Vec<Self> {
+        changes.iter().map(Self::new).collect()
+    }
+}
+
+/// One tool call, in short.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct CallSummary {
+    /// When it began, in milliseconds since the start of the run.
+    pub at_ms: u64,
+    /// The agent.
+    pub agent: String,
+    /// Its step.
+    pub step: u32,
+    /// The tool.
+    pub tool: String,
+    /// The first path that it touches.
+    pub target: Option<String>,
+    /// What became of it.
+    pub outcome: Outcome,
+    /// Whether the tool did what was asked.
+    pub success: bool,
+    /// What went wrong.
+    pub error: Option<String>,
+    /// How long it took, in milliseconds.
+    pub duration_ms: u64,
+}
+
+/// One model call, in short.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct StepSummary {
+    /// When it began, in milliseconds since the start of the run.
+    pub at_ms: u64,
+    /// The agent.
+    pub agent: String,
+    /// Its step.
+    pub step: u32,
+    /// How long the answer took, in milliseconds.
+    pub duration_ms: u64,
+    /// Tokens used.
+    pub usage: Usage,
+}
+
+/// What a dry run plans.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct PlanReport {
+    /// The plan's digest.
+    pub digest: String,
+    /// The actions, in order.
+    pub actions: Vec<PlannedAction>,
+    /// Files that were looked at to see whether the checkout changed.
+    pub verified_files: usize,
+    /// Those that did change.
+    pub differences: Vec<Difference>,
+}
+
+/// Everything there is to say about a run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct RunReport {
+    /// The version of the format, 1.
+    pub schema_version: u32,
+    /// A random id.
+    pub id: String,
+    /// The task.
+    pub task: String,
+    /// The agent.
+    pub agent: String,
+    /// The model.
+    pub model: String,
+    /// The mode.
+    pub mode: RunMode,
+    /// How it ended.
+    pub status: Status,
+    /// Why it ended.
+    pub stop_reason: StopReason,
+    /// The exit code of the process.
+    pub exit_code: u8,
+    /// The agent's last words.
+    pub message: String,
+    /// When it began: RFC 3339, UTC.
+    pub started_at: String,
+    /// How long it took, in milliseconds.
+    pub duration_ms: u64,
+    /// Model calls.
+    pub steps: Vec<StepSummary>,
+    /// Tokens used.
+    pub usage: Usage,
+    /// The commit that the run stands on.
+    pub base: Option<Base>,
+    /// Files that changed, or in a dry run would.
+    pub files: Vec<FileSummary>,
+    /// Tool calls.
+    pub calls: Vec<CallSummary>,
+    /// What a dry run plans.
+    pub plan: Option<PlanReport>,
+    /// Quality gates.
+    pub gates: Vec<GateRecord>,
+    /// Hooks.
+    pub hooks: Vec<HookRecord>,
+    /// Calls that guardrails stopped.
+    pub guardrails: Vec<Block>,
+    /// What people should know.
+    pub notices: Vec<Notice>,
+    /// The final message as data, where a schema was given.
+    pub structured_output: Option<Value>,
+    /// Where the run can be looked at.
+    pub run_url: Option<String>,
+}
+
+impl RunReport {
+    /// Lines added and removed in all files.
+    pub fn lines(&self) -> LineCounts {
+        let mut lines = LineCounts::default();
+        for file in &self.files {
+            lines += file.lines;
+        }
+        lines
+    }
+
+    /// Whether files changed or would.
+    pub fn has_changes(&self) -> bool {
+        !self.files.is_empty()
+    }
+
+    /// The report as JSON.
+    pub fn json(&self) -> String {
+        // The types hold nothing that JSON cannot.
+        let mut text = serde_json::to_string_pretty(self).unwrap_or_default();
+        text.push('\n');
+        text
+    }
+}

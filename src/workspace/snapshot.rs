@@ -17,6 +17,7 @@ use crate::git::Git;
 #[derive(Debug)]
 pub struct Snapshot {
     root: PathBuf,
+    except: PathBuf,
     files: BTreeMap<PathBuf, Stamp>,
 }
 
@@ -53,8 +54,8 @@ impl std::fmt::Display for Difference {
 }
 
 impl Snapshot {
-    /// Looks at every file below `root`, without reading any.
-    pub fn take(root: &Path) -> Self {
+    /// Looks at every file below `root` but not below `except` (where reports go), without reading any.
+    pub fn take(root: &Path, except: &Path) -> Self {
         let files = Mutex::new(BTreeMap::new());
         let add = |path: &Path| {
             if let (Ok(metadata), Ok(relative)) = (fs::symlink_metadata(path), path.strip_prefix(root)) {
@@ -65,7 +66,11 @@ impl Snapshot {
             }
         };
         let mut builder = WalkBuilder::new(root);
-        builder.standard_filters(false).threads(2).filter_entry(|entry| entry.file_name() != ".git");
+        let skipped = except.to_owned();
+        builder
+            .standard_filters(false)
+            .threads(2)
+            .filter_entry(move |entry| entry.file_name() != ".git" && entry.path() != skipped);
         builder.build_parallel().run(|| {
             Box::new(|entry| {
                 if let Ok(entry) = entry {
@@ -82,7 +87,7 @@ impl Snapshot {
         }
         drop(git);
         let files = files.into_inner().unwrap_or_else(PoisonError::into_inner);
-        Self { root: root.to_owned(), files }
+        Self { root: root.to_owned(), except: except.to_owned(), files }
     }
 
     /// How many files it holds.
@@ -98,7 +103,7 @@ impl Snapshot {
     /// What differs now. A tracked file that was only touched, its content still what Git's index
     /// holds, counts as unchanged.
     pub fn differences(&self) -> Vec<Difference> {
-        let now = Self::take(&self.root);
+        let now = Self::take(&self.root, &self.except);
         let name = |path: &Path| path.to_string_lossy().into_owned();
         let mut differences = Vec::new();
         let mut touched = Vec::new();

@@ -1,0 +1,63 @@
+//! The command line: one file per sub-command.
+
+mod run;
+mod schema;
+mod tools;
+
+use std::process::ExitCode;
+
+use clap::Command;
+
+use crate::exit::Exit;
+
+/// Reads the command line and does what it says.
+pub fn main() -> ExitCode {
+    std::panic::set_hook(Box::new(|panic| {
+        // The message may hold text from anywhere; the place is what a bug report needs.
+        let place = panic.location().map_or_else(String::new, |place| format!(" at {place}"));
+        tracing::error!("internal error{place}; please report it");
+    }));
+    let matches = match command().try_get_matches() {
+        Ok(matches) => matches,
+        Err(error) => {
+            // Help and version go to stdout and are no failure; clap's own code for errors means
+            // "partial" here.
+            let exit = if error.use_stderr() { Exit::Configuration } else { Exit::Success };
+            let _ = error.print();
+            return exit.into();
+        }
+    };
+    match matches.subcommand() {
+        Some((run::NAME, matches)) => run::execute(matches),
+        Some((schema::NAME, matches)) => schema::execute(matches),
+        Some((tools::NAME, _)) => tools::execute(),
+        _ => Exit::Configuration,
+    }
+    .into()
+}
+
+fn command() -> Command {
+    Command::new("architect-ci")
+        .version(env!("CARGO_PKG_VERSION"))
+        .about(env!("CARGO_PKG_DESCRIPTION"))
+        .subcommand_required(true)
+        .arg_required_else_help(true)
+        .subcommand(run::command())
+        .subcommand(schema::command())
+        .subcommand(tools::command())
+}
+
+/// Writes to stdout; a reader that has gone away is no error.
+fn print(text: &str) {
+    use std::io::Write;
+    let mut stdout = std::io::stdout().lock();
+    let _ = stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush());
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn the_command_line_is_consistent() {
+        super::command().debug_assert();
+    }
+}

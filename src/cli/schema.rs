@@ -1,0 +1,41 @@
+//! `architect-ci schema`: the JSON Schemas of everything that is read or written.
+
+use clap::{Arg, ArgMatches, Command, builder::PossibleValuesParser};
+use schemars::{JsonSchema, generate::SchemaSettings};
+
+use super::print;
+use crate::config::Config;
+use crate::event::Line;
+use crate::exit::Exit;
+use crate::plan::Plan;
+use crate::report::RunReport;
+
+pub(super) const NAME: &str = "schema";
+
+pub(super) fn command() -> Command {
+    Command::new(NAME).about("Print the JSON Schema of a file format").arg(
+        Arg::new("format")
+            .required(true)
+            .value_parser(PossibleValuesParser::new(["config", "plan", "report", "transcript"]))
+            .help("The configuration file, plan.json, report.json, or a line of transcript.jsonl"),
+    )
+}
+
+pub(super) fn execute(matches: &ArgMatches) -> Exit {
+    let schema = match matches.get_one::<String>("format").map(String::as_str) {
+        Some("config") => schema::<Config>(),
+        Some("plan") => schema::<Plan>(),
+        Some("report") => schema::<RunReport>(),
+        _ => schema::<Line>(),
+    };
+    print(&schema);
+    Exit::Success
+}
+
+fn schema<T: JsonSchema>() -> String {
+    let schema = SchemaSettings::draft2020_12().into_generator().into_root_schema_for::<T>();
+    // A schema is JSON.
+    let mut text = serde_json::to_string_pretty(&schema).unwrap_or_default();
+    text.push('\n');
+    text
+}

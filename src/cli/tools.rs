@@ -1,0 +1,20 @@
+//! `architect-ci tools`: what an agent can call.
+
+use clap::Command;
+
+use super::print;
+use crate::exit::Exit;
+use crate::tool::Registry;
+
+pub(super) const NAME: &str = "tools";
+
+pub(super) fn command() -> Command {
+    Command::new(NAME).about("Print the tools and their schemas, as the model is told of them")
+}
+
+pub(super) fn execute() -> Exit {
+    let schemas = Registry::with_built_in().schemas::<&str>(None);
+    // Schemas are JSON.
+    print(&format!("{}\n", serde_json::to_string_pretty(&schemas).unwrap_or_default()));
+    Exit::Success
+}

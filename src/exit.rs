@@ -1,0 +1,63 @@
+//! The exit codes, in one table.
+
+use std::process::ExitCode;
+
+use crate::event::{Status, StopReason};
+use crate::model::ModelError;
+
+/// How the process ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Exit {
+    /// All done.
+    Success,
+    /// The agent or a required gate failed.
+    Failed,
+    /// A limit was reached.
+    Partial,
+    /// The configuration or an input is wrong.
+    Configuration,
+    /// A key or a permission is missing or wrong.
+    Authentication,
+    /// The time was up.
+    Timeout,
+    /// SIGINT.
+    Interrupted,
+    /// SIGTERM.
+    Terminated,
+}
+
+impl Exit {
+    /// The number.
+    pub fn code(self) -> u8 {
+        match self {
+            Self::Success => 0,
+            Self::Failed => 1,
+            Self::Partial => 2,
+            Self::Configuration => 3,
+            Self::Authentication => 4,
+            Self::Timeout => 5,
+            Self::Interrupted => 130,
+            Self::Terminated => 143,
+        }
+    }
+
+    /// The exit of a run that ended like this; `terminated` tells SIGTERM from SIGINT.
+    pub fn of(status: Status, reason: StopReason, error: Option<&ModelError>, terminated: bool) -> Self {
+        match (status, reason, error) {
+            (_, StopReason::UserInterrupt, _) if terminated => Self::Terminated,
+            (_, StopReason::UserInterrupt, _) => Self::Interrupted,
+            (_, StopReason::Timeout, _) => Self::Timeout,
+            (Status::Failed, _, Some(ModelError::Unauthorized { .. })) => Self::Authentication,
+            (Status::Failed, _, Some(ModelError::UnknownModel(_))) => Self::Configuration,
+            (Status::Failed, ..) => Self::Failed,
+            (Status::Partial, ..) => Self::Partial,
+            (Status::Success, ..) => Self::Success,
+        }
+    }
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        Self::from(exit.code())
+    }
+}

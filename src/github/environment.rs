@@ -1,0 +1,184 @@
+//! What the runner tells a step: variables and the event's payload.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use serde::Deserialize;
+
+/// What the event is about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Subject {
+    /// A pull request.
+    PullRequest {
+        /// Its number.
+        number: u64,
+        /// The commit that it is based on, where the event tells.
+        base: Option<String>,
+        /// Whether it comes from a fork, whose tokens can only read.
+        fork: bool,
+    },
+    /// An issue.
+    Issue {
+        /// Its number.
+        number: u64,
+    },
+    /// A push, a schedule, a person who pressed a button.
+    Repository,
+}
+
+/// The runner's environment.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Environment {
+    /// `owner`
+    pub owner: String,
+    /// `repository`
+    pub repository: String,
+    /// Base of the REST API.
+    pub api_url: String,
+    /// Address of the GraphQL API.
+    pub graphql_url: String,
+    /// Page of this run.
+    pub run_url: Option<String>,
+    /// Name of the event.
+    pub event: String,
+    /// What the event is about.
+    pub subject: Subject,
+    /// The commit that the event is about.
+    pub sha: Option<String>,
+    /// The job's token.
+    pub token: Option<String>,
+}
+
+/// Why the environment makes no sense.
+#[derive(Debug, thiserror::Error)]
+pub enum EnvironmentError {
+    /// The payload cannot be read.
+    #[error("the event file {path} cannot be read: {error}; check `event` (or GITHUB_EVENT_PATH)")]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        error: std::io::Error,
+    },
+    /// The payload is no JSON object of the known form.
+    #[error("the event file {path} is no event of GitHub's: {error}")]
+    Invalid {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        error: serde_json::Error,
+    },
+    /// No `owner/repository`.
+    #[error("GITHUB_REPOSITORY is {0:?}; it has to be `owner/repository`")]
+    Repository(String),
+}
+
+#[derive(Default, Deserialize)]
+struct Payload {
+    pull_request: Option<PullRequest>,
+    issue: Option<Issue>,
+    repository: Option<Repository>,
+}
+
+#[derive(Deserialize)]
+struct PullRequest {
+    number: u64,
+    base: Side,
+    head: Side,
+}
+
+#[derive(Deserialize)]
+struct Side {
+    sha: String,
+    repo: Option<Repository>,
+}
+
+#[derive(Deserialize)]
+struct Repository {
+    full_name: String,
+}
+
+#[derive(Deserialize)]
+struct Issue {
+    number: u64,
+    pull_request: Option<serde::de::IgnoredAny>,
+}
+
+impl Environment {
+    /// Reads the variables and the payload; `None` outside of GitHub (no repository, no event).
+    pub fn read(
+        variables: &BTreeMap<String, String>,
+        event: Option<PathBuf>,
+    ) -> Result<Option<Self>, EnvironmentError> {
+        let get = |name: &str| variables.get(name).filter(|value| !value.trim().is_empty()).cloned();
+        let payload = match event.or_else(|| get("GITHUB_EVENT_PATH").map(PathBuf::from)) {
+            Some(path) => match std::fs::read(&path) {
+                Ok(bytes) => serde_json::from_slice(&bytes)
+                    .map_err(|error| EnvironmentError::Invalid { path: path.clone(), error })?,
+                Err(error) => return Err(EnvironmentError::Unreadable { path, error }),
+            },
+            None => Payload::default(),
+        };
+        let full_name =
+            get("GITHUB_REPOSITORY").or_else(|| Some(payload.repository.as_ref()?.full_name.clone()));
+        let Some(full_name) = full_name else { return Ok(None) };
+        let Some((owner, repository)) = full_name.split_once('/').filter(|(_, name)| !name.contains('/'))
+        else {
+            return Err(EnvironmentError::Repository(full_name));
+        };
+        let api_url = get("GITHUB_API_URL").unwrap_or_else(|| "https://api.github.com".to_owned());
+        let api_url = api_url.trim_end_matches('/').to_owned();
+        // On GitHub Enterprise Server: HOST/api/v3 and HOST/api/graphql.
+        let graphql_url = get("GITHUB_GRAPHQL_URL").unwrap_or_else(|| match api_url.strip_suffix("/v3") {
+            Some(api) => format!("{api}/graphql"),
+            None => format!("{api_url}/graphql"),
+        });
+        let server = get("GITHUB_SERVER_URL").unwrap_or_else(|| "https://github.com".to_owned());
+        Ok(Some(Self {
+            owner: owner.to_owned(),
+            repository: repository.to_owned(),
+            run_url: get("GITHUB_RUN_ID").map(|id| format!("{server}/{full_name}/actions/runs/{id}")),
+            event: get("GITHUB_EVENT_NAME").unwrap_or_else(|| {
+                if payload.pull_request.is_some() { "pull_request" } else { "unknown" }.to_owned()
+            }),
+            subject: subject(&payload, get("GITHUB_SHA")),
+            sha: get("GITHUB_SHA"),
+            token: get("INPUT_GITHUB-TOKEN")
+                .or_else(|| get("INPUT_GITHUB_TOKEN"))
+                .or_else(|| get("GITHUB_TOKEN"))
+                .or_else(|| get("GH_TOKEN")),
+            api_url,
+            graphql_url,
+        }))
+    }
+
+    /// The pull request or issue that a comment can go to.
+    pub fn number(&self) -> Option<u64> {
+        match self.subject {
+            Subject::PullRequest { number, .. } | Subject::Issue { number } => Some(number),
+            Subject::Repository => None,
+        }
+    }
+}
+
+fn subject(payload: &Payload, sha: Option<String>) -> Subject {
+    if let Some(pull) = &payload.pull_request {
+        let head = pull.head.repo.as_ref().map(|repo| &repo.full_name);
+        let base = pull.base.repo.as_ref().map(|repo| &repo.full_name);
+        // A head whose repository is gone was a fork.
+        return Subject::PullRequest {
+            number: pull.number,
+            base: Some(pull.base.sha.clone()),
+            fork: head != base,
+        };
+    }
+    match &payload.issue {
+        // For a comment on a pull request GITHUB_SHA is the default branch, which its author cannot
+        // change; whether the pull request is from a fork the event does not tell, so it counts as one.
+        Some(issue) if issue.pull_request.is_some() => {
+            Subject::PullRequest { number: issue.number, base: sha, fork: true }
+        }
+        Some(issue) => Subject::Issue { number: issue.number },
+        None => Subject::Repository,
+    }
+}

@@ -1,0 +1,10 @@
+//! GitHub as an environment that a run starts from and as a place where its report goes.
+//! The agent never sees any of it.
+
+mod comment;
+mod environment;
+mod output;
+
+pub use comment::{CommentError, post_comment};
+pub use environment::{Environment, EnvironmentError, Subject};
+pub use output::{append_summary, write_outputs};

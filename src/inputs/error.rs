@@ -1,0 +1,122 @@
+//! What is wrong with the inputs, and what to write instead.
+
+use std::path::PathBuf;
+
+use crate::agent::UnknownAgent;
+use crate::config::ConfigError;
+use crate::event::RunMode;
+use crate::exit::Exit;
+use crate::github::EnvironmentError;
+use crate::model::NameError;
+
+/// Why there is no run.
+#[derive(Debug, thiserror::Error)]
+pub enum InputError {
+    /// Neither `task` nor `task-file`.
+    #[error("there is no task; give `task` (the text) or `task-file` (a Markdown file)")]
+    NoTask,
+    /// Both.
+    #[error("both `task` and `task-file` are given; leave one out")]
+    TwoTasks,
+    /// The task is there but says nothing.
+    #[error("the task {0} is empty")]
+    EmptyTask(String),
+    /// A mode that is not known.
+    #[error("`mode` is {given:?}, which is no mode{}; it is dry-run or yolo (on a terminal also confirm-all or confirm-sensitive)", did_you_mean(near.as_deref()))]
+    UnknownMode {
+        /// As written.
+        given: String,
+        /// The nearest mode.
+        near: Option<String>,
+    },
+    /// A mode that asks, and nobody to answer.
+    #[error(
+        "`mode` is {0}, but there is no TTY available for confirmation; in CI use --mode yolo or --mode dry-run"
+    )]
+    ModeNeedsTerminal(RunMode),
+    /// No model anywhere.
+    #[error(
+        "no model is given; set `model` to `provider::name`, for example `anthropic::claude-sonnet-4-6`, or `replay::FILE`"
+    )]
+    NoModel,
+    /// A model's name that makes no sense.
+    #[error(transparent)]
+    ModelName(#[from] NameError),
+    /// The key is not there.
+    #[error(
+        "the variable {variable}, which holds the model's key, is not set or empty; pass it to the step with `env:`, or name another with `api-key-env`"
+    )]
+    MissingKey {
+        /// The variable.
+        variable: String,
+    },
+    /// An agent that nobody defined.
+    #[error(transparent)]
+    Agent(#[from] UnknownAgent),
+    /// The configuration is wrong.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    /// The event is wrong.
+    #[error(transparent)]
+    Event(EnvironmentError),
+    /// The workspace is not there.
+    #[error("the workspace {path} is not a folder that can be opened: {error}; check `workspace`")]
+    Workspace {
+        /// The folder.
+        path: PathBuf,
+        /// Why.
+        error: std::io::Error,
+    },
+    /// The output folder cannot be made.
+    #[error("the output folder {path} cannot be made: {error}; check `out`")]
+    Out {
+        /// The folder.
+        path: PathBuf,
+        /// Why.
+        error: std::io::Error,
+    },
+    /// The schema for the final message is none.
+    #[error("`output-schema` is no JSON Schema: {0}")]
+    OutputSchema(String),
+    /// A value of the wrong form.
+    #[error("`{name}` is {given:?}; it has to be {expected}")]
+    Value {
+        /// The input.
+        name: String,
+        /// As written.
+        given: String,
+        /// What it has to be.
+        expected: String,
+    },
+    /// Guardrails or hooks that cannot be used.
+    #[error("the configuration cannot be used: {0}")]
+    Rules(String),
+    /// The transcript cannot be played.
+    #[error(transparent)]
+    Replay(#[from] crate::model::ReplayError),
+    /// The model cannot be set up.
+    #[error("the model cannot be set up: {0}")]
+    Model(crate::model::ModelError),
+    /// A file of the run cannot be written.
+    #[error("{path} cannot be written: {error}; check `out`")]
+    Write {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        error: std::io::Error,
+    },
+}
+
+impl InputError {
+    /// How the process ends.
+    pub fn exit(&self) -> Exit {
+        match self {
+            Self::MissingKey { .. } => Exit::Authentication,
+            _ => Exit::Configuration,
+        }
+    }
+}
+
+fn did_you_mean(near: Option<&str>) -> String {
+    near.map_or(String::new(), |near| format!(", did you mean `{near}`?"))
+}

@@ -1,0 +1,281 @@
+//! Flags, Action inputs, environment and configuration become one complete [`RunRequest`].
+//!
+//! Whatever is wrong is found here, before anything is done: a request that exists is valid.
+
+mod error;
+mod list;
+mod lookup;
+mod task;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::agent::Agent;
+use crate::config::{self, Bounded, Comment, Config, Origin, Trust};
+use crate::event::RunMode;
+use crate::github::{Environment, Subject};
+use crate::model::{ModelName, Provider};
+use crate::nearest::nearest;
+
+pub use error::InputError;
+pub use list::{INPUTS, Input};
+pub use lookup::{Lookup, Variables};
+
+/// The modes that need nobody.
+const MODES: [&str; 4] = ["dry-run", "yolo", "confirm-all", "confirm-sensitive"];
+
+/// A model and what it takes to speak to it.
+#[derive(Clone, Debug)]
+pub enum ModelChoice {
+    /// A transcript.
+    Replay {
+        /// The file.
+        file: PathBuf,
+        /// Whether a differing result fails the run.
+        strict: bool,
+    },
+    /// A provider's model.
+    Provider {
+        /// Its name.
+        provider: Provider,
+        /// The key; `None` for servers that want none.
+        key: Option<String>,
+    },
+}
+
+/// Everything that a run needs to know.
+#[derive(Debug)]
+pub struct RunRequest {
+    /// What to do.
+    pub task: String,
+    /// How.
+    pub mode: RunMode,
+    /// Who does it.
+    pub agent: Agent,
+    /// Where: an existing folder, absolute.
+    pub workspace: PathBuf,
+    /// The configuration and its origin; limits and model are already those of this run.
+    pub origin: Origin,
+    /// Which state of the repository is trusted.
+    pub trust: Trust,
+    /// The model, as people name it.
+    pub model_name: String,
+    /// The model.
+    pub model: ModelChoice,
+    /// How long the run may take.
+    pub timeout: Option<Duration>,
+    /// Where the files of the run go; an existing folder.
+    pub out: PathBuf,
+    /// What the final message has to satisfy.
+    pub output_schema: Option<Value>,
+    /// GitHub, if the run is for it.
+    pub github: Option<Environment>,
+    /// All variables of the process.
+    pub variables: Variables,
+    /// Variables that hold secrets besides those that look like it.
+    pub secret_variables: Vec<String>,
+    /// What people should know before the run starts.
+    pub warnings: Vec<String>,
+}
+
+impl RunRequest {
+    /// The configuration.
+    pub fn config(&self) -> &Config {
+        &self.origin.config
+    }
+
+    /// Puts everything together.
+    pub fn resolve(lookup: &Lookup) -> Result<Self, InputError> {
+        let mut warnings = Vec::new();
+        let variables = lookup.variables().clone();
+        let base = workspace(lookup)?;
+        let github = Environment::read(&variables, lookup.path("event")).map_err(InputError::Event)?;
+        let trust = trust(lookup, github.as_ref())?;
+        let explicit = lookup.path("config");
+        let mut origin = config::find(&base, explicit.as_deref(), &trust)?;
+        let header = task::read(lookup, &base, &trust)?;
+        let workspace = rooted(&base, &origin.config.workspace.root)?;
+        let in_ci = lookup.in_ci();
+        let mode = mode(lookup, header.mode.as_deref(), in_ci)?;
+        if in_ci
+            && !std::mem::replace(&mut origin.config.commands.allowed_only, true)
+            && origin.file.is_some()
+        {
+            warnings.push(
+                "`commands.allowed_only` is always true in CI; the configuration's false is overruled"
+                    .to_owned(),
+            );
+        }
+        let agent_name = lookup.text("agent").or(header.agent).unwrap_or_else(|| "build".to_owned());
+        let mut agent = Agent::find(&agent_name, &origin.config.agents)?;
+        if let Some(steps) = lookup.number::<1, 1000>("max-steps")? {
+            agent.max_steps = u32::try_from(steps.get()).unwrap_or(u32::MAX);
+        }
+        let llm = &mut origin.config.llm;
+        llm.base_url = lookup.text("base-url").or(llm.base_url.take());
+        llm.api_key_env = lookup.text("api-key-env").or(llm.api_key_env.take());
+        let name = lookup.text("model").or_else(|| agent.model.clone()).or_else(|| llm.model.clone());
+        let model_name = ModelName::parse(&name.ok_or(InputError::NoModel)?)?;
+        let (model, secret_variables) = choose(lookup, &base, &model_name, llm)?;
+        if let Some(comment) = lookup.text("comment") {
+            origin.config.github.comment = parse_comment(&comment)?;
+        }
+        if let Some(key) = lookup.text("comment-key") {
+            origin.config.github.comment_key = key;
+        }
+        let timeout = lookup.number::<1, 86_400>("timeout")?.map(Bounded::seconds);
+        let output_schema = output_schema(lookup, &base, &trust)?;
+        let out = out(lookup)?;
+        Ok(Self {
+            task: header.task,
+            mode,
+            agent,
+            workspace,
+            origin,
+            trust,
+            model_name: model_name.to_string(),
+            model,
+            timeout,
+            out,
+            output_schema,
+            github,
+            variables,
+            secret_variables,
+            warnings,
+        })
+    }
+}
+
+fn workspace(lookup: &Lookup) -> Result<PathBuf, InputError> {
+    let variable =
+        |name: &str| lookup.variables().get(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let path = match lookup.path("workspace").or_else(|| variable("GITHUB_WORKSPACE")) {
+        Some(path) => path,
+        None => std::env::current_dir().map_err(|error| InputError::Workspace { path: ".".into(), error })?,
+    };
+    existing_folder(path)
+}
+
+fn rooted(base: &Path, root: &str) -> Result<PathBuf, InputError> {
+    existing_folder(base.join(root))
+}
+
+fn existing_folder(path: PathBuf) -> Result<PathBuf, InputError> {
+    let found = path.canonicalize().and_then(|full| {
+        let is_dir = full.metadata()?.is_dir();
+        if is_dir { Ok(full) } else { Err(std::io::Error::from(std::io::ErrorKind::NotADirectory)) }
+    });
+    found.map_err(|error| InputError::Workspace { path, error })
+}
+
+/// A pull request's author controls the checkout, so what steers the run comes from the base commit.
+fn trust(lookup: &Lookup, github: Option<&Environment>) -> Result<Trust, InputError> {
+    let trusted_head = lookup.flag("trust-head-config")?;
+    Ok(match github.map(|github| &github.subject) {
+        Some(Subject::PullRequest { base: Some(base), .. }) if !trusted_head => Trust::Base(base.clone()),
+        _ => Trust::Checkout,
+    })
+}
+
+fn mode(lookup: &Lookup, header: Option<&str>, in_ci: bool) -> Result<RunMode, InputError> {
+    let given = lookup.text("mode").or_else(|| header.map(str::to_owned));
+    let mode = match given.as_deref() {
+        None | Some("dry-run") => RunMode::DryRun,
+        Some("yolo") => RunMode::Yolo,
+        Some("confirm-all") => RunMode::ConfirmAll,
+        Some("confirm-sensitive") => RunMode::ConfirmSensitive,
+        Some(other) => {
+            let near = nearest(other, MODES).map(str::to_owned);
+            return Err(InputError::UnknownMode { given: other.to_owned(), near });
+        }
+    };
+    if in_ci && matches!(mode, RunMode::ConfirmAll | RunMode::ConfirmSensitive) {
+        return Err(InputError::ModeNeedsTerminal(mode));
+    }
+    Ok(mode)
+}
+
+fn choose(
+    lookup: &Lookup,
+    base: &Path,
+    name: &ModelName,
+    llm: &config::Llm,
+) -> Result<(ModelChoice, Vec<String>), InputError> {
+    let provider = match name {
+        ModelName::Replay(file) => {
+            // As typed, or as written in a configuration of the workspace.
+            let file = if file.exists() { file.clone() } else { base.join(file) };
+            return Ok((ModelChoice::Replay { file, strict: lookup.flag("strict-replay")? }, Vec::new()));
+        }
+        ModelName::Provider(provider) => provider.clone(),
+    };
+    let value =
+        |variable: &str| lookup.variables().get(variable).filter(|key| !key.trim().is_empty()).cloned();
+    let (variable, key) = match (&llm.api_key_env, provider.default_key_variable()) {
+        (Some(variable), _) => match value(variable) {
+            Some(key) => (Some(variable.clone()), Some(key)),
+            None => return Err(InputError::MissingKey { variable: variable.clone() }),
+        },
+        (None, Some(variable)) => match value(variable) {
+            Some(key) => (Some(variable.to_owned()), Some(key)),
+            // A server of one's own may want no key.
+            None if llm.base_url.is_some() => (None, None),
+            None => return Err(InputError::MissingKey { variable: variable.to_owned() }),
+        },
+        (None, None) => (None, None),
+    };
+    Ok((ModelChoice::Provider { provider, key }, variable.into_iter().collect()))
+}
+
+fn parse_comment(text: &str) -> Result<Comment, InputError> {
+    match text {
+        "always" => Ok(Comment::Always),
+        "on-change" => Ok(Comment::OnChange),
+        "never" => Ok(Comment::Never),
+        other => Err(InputError::Value {
+            name: "comment".to_owned(),
+            given: other.to_owned(),
+            expected: "always, on-change or never".to_owned(),
+        }),
+    }
+}
+
+/// A JSON Schema, inline or in a file.
+fn output_schema(lookup: &Lookup, base: &Path, trust: &Trust) -> Result<Option<Value>, InputError> {
+    let Some(given) = lookup.text("output-schema") else { return Ok(None) };
+    let invalid = |error: String| InputError::OutputSchema(error);
+    let text = if given.trim_start().starts_with('{') {
+        given
+    } else {
+        let file = config::read_trusted(base, Path::new(&given), trust)?;
+        file.ok_or_else(|| invalid(format!("the file {given} does not exist")))?.text
+    };
+    let schema: Value = serde_json::from_str(&text).map_err(|error| invalid(error.to_string()))?;
+    jsonschema::validator_for(&schema).map_err(|error| invalid(error.to_string()))?;
+    Ok(Some(schema))
+}
+
+/// The folder for the files of the run, made if need be.
+fn out(lookup: &Lookup) -> Result<PathBuf, InputError> {
+    let runner_temp = lookup.variables().get("RUNNER_TEMP").filter(|path| !path.is_empty());
+    let path = match (lookup.path("out"), runner_temp) {
+        (Some(path), _) => path,
+        (None, Some(temp)) => Path::new(temp).join("architect-ci"),
+        (None, None) => {
+            let name = format!("architect-ci-{}", &uuid::Uuid::new_v4().simple().to_string()[..8]);
+            std::env::temp_dir().join(name)
+        }
+    };
+    let made = std::fs::create_dir_all(&path).and_then(|()| path.canonicalize());
+    made.map_err(|error| InputError::Out { path, error })
+}
+
+/// All variables of this process that are valid UTF-8.
+pub fn variables() -> BTreeMap<String, String> {
+    std::env::vars_os()
+        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+        .collect()
+}

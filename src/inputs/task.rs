@@ -1,0 +1,75 @@
+//! The task: a text, or a Markdown file with optional front matter.
+
+use std::path::Path;
+
+use serde::Deserialize;
+
+use super::error::InputError;
+use super::lookup::Lookup;
+use crate::config::{ConfigError, Trust, parse_as, read_trusted};
+
+/// A task and what its file says about how to do it.
+#[derive(Debug, Default, PartialEq)]
+pub(super) struct Task {
+    pub(super) task: String,
+    pub(super) agent: Option<String>,
+    pub(super) mode: Option<String>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct FrontMatter {
+    agent: Option<String>,
+    mode: Option<String>,
+}
+
+pub(super) fn read(lookup: &Lookup, workspace: &Path, trust: &Trust) -> Result<Task, InputError> {
+    let (text, file) = match (lookup.text("task"), lookup.path("task-file")) {
+        (Some(_), Some(_)) => return Err(InputError::TwoTasks),
+        (None, None) => return Err(InputError::NoTask),
+        (Some(task), None) => (task, None),
+        (None, Some(path)) => {
+            let missing = || ConfigError::MissingTask(path.display().to_string());
+            let file = read_trusted(workspace, &path, trust)?.ok_or_else(missing)?;
+            (file.text.clone(), Some(file.shown()))
+        }
+    };
+    let task = match &file {
+        Some(file) => with_front_matter(&text, file)?,
+        None => Task { task: text, ..Task::default() },
+    };
+    if task.task.trim().is_empty() {
+        return Err(InputError::EmptyTask(file.unwrap_or_else(|| "text".to_owned())));
+    }
+    Ok(task)
+}
+
+fn with_front_matter(text: &str, file: &str) -> Result<Task, ConfigError> {
+    let normal = text.replace("\r\n", "\n");
+    let Some((header, body)) = normal.strip_prefix("---\n").and_then(|rest| rest.split_once("\n---\n"))
+    else {
+        return Ok(Task { task: normal, ..Task::default() });
+    };
+    // The blank line keeps the excerpt's line numbers those of the file.
+    let front: FrontMatter = parse_as(&format!("\n{header}\n"), file)?;
+    Ok(Task { task: body.trim_start().to_owned(), agent: front.agent, mode: front.mode })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn front_matter_is_optional_and_checked() {
+        let task =
+            with_front_matter("---\nagent: review\nmode: dry-run\n---\n\n# Do it\n", "t.md").expect("a task");
+        assert_eq!(
+            (task.task.as_str(), task.agent.as_deref(), task.mode.as_deref()),
+            ("# Do it\n", Some("review"), Some("dry-run"))
+        );
+        assert_eq!(with_front_matter("Just do it\n---\n", "t.md").expect("a task").task, "Just do it\n---\n");
+        let error =
+            with_front_matter("---\nagnet: x\n---\nbody", "t.md").expect_err("an unknown key").to_string();
+        assert!(error.contains("t.md:2:1") && error.contains("did you mean `agent`?"), "{error}");
+    }
+}

@@ -1,0 +1,66 @@
+//! Folds events into the parts of a report.
+
+use std::sync::{Mutex, PoisonError};
+
+use super::{CallSummary, StepSummary};
+use crate::event::{Block, Event, GateRecord, HookRecord, Line, Notice, Observer, Usage};
+
+/// What has happened so far.
+#[derive(Clone, Debug, Default)]
+pub struct Collected {
+    pub(crate) steps: Vec<StepSummary>,
+    pub(crate) usage: Usage,
+    pub(crate) calls: Vec<CallSummary>,
+    pub(crate) hooks: Vec<HookRecord>,
+    pub(crate) gates: Vec<GateRecord>,
+    pub(crate) guardrails: Vec<Block>,
+    pub(crate) notices: Vec<Notice>,
+}
+
+/// Collects what a report tells.
+#[derive(Default)]
+pub struct Collector(Mutex<Collected>);
+
+impl Collector {
+    /// What has happened so far.
+    pub fn collected(&self) -> Collected {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+impl Observer for Collector {
+    fn observe(&self, line: &Line) {
+        let mut collected = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        match &line.event {
+            Event::Session(_) | Event::End(_) => {}
+            Event::Reply(reply) => {
+                collected.usage += reply.usage;
+                collected.steps.push(StepSummary {
+                    at_ms: line.at_ms.saturating_sub(reply.duration_ms),
+                    agent: reply.agent.clone(),
+                    step: reply.step,
+                    duration_ms: reply.duration_ms,
+                    usage: reply.usage,
+                });
+            }
+            Event::Call(call) => {
+                let target = call.effects.writes.first().or(call.effects.reads.first());
+                collected.calls.push(CallSummary {
+                    at_ms: line.at_ms.saturating_sub(call.duration_ms),
+                    agent: call.agent.clone(),
+                    step: call.step,
+                    tool: call.tool.clone(),
+                    target: target.map(ToString::to_string),
+                    outcome: call.outcome,
+                    success: call.success,
+                    error: (!call.success).then(|| call.result.clone()),
+                    duration_ms: call.duration_ms,
+                });
+            }
+            Event::Guardrail(block) => collected.guardrails.push(block.clone()),
+            Event::Hook(hook) => collected.hooks.push(hook.clone()),
+            Event::Gate(gate) => collected.gates.push(gate.clone()),
+            Event::Notice(notice) => collected.notices.push(notice.clone()),
+        }
+    }
+}

@@ -1,0 +1,216 @@
+//! `report.html`: one page that needs nothing else, not even scripts.
+
+use maud::{DOCTYPE, Markup, PreEscaped, html};
+use pulldown_cmark::{Options, Parser};
+
+use super::sections::{duration, headline, tokens};
+use super::untrusted::{self, visible};
+use super::{FileSummary, RunReport};
+use crate::event::{HookDecision, NoticeLevel, Outcome};
+
+const STYLE: &str = include_str!("report.css");
+
+/// Renders the page.
+pub fn html(report: &RunReport) -> String {
+    let page = html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                // Whatever slipped through could neither run nor call home.
+                meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'";
+                title { (headline(report)) " · architect-ci" }
+                style { (PreEscaped(STYLE)) }
+            }
+            body {
+                header { h1 { (headline(report)) } (facts(report)) }
+                main {
+                    (section("Task", html! { pre class="task" { (visible(&report.task)) } }))
+                    (notices(report))
+                    @if !report.message.trim().is_empty() {
+                        (section("Result", html! { div class="prose" { (prose(&report.message)) } }))
+                    }
+                    (plan(report))
+                    (files(report))
+                    (gates(report))
+                    (guardrails(report))
+                    (hooks(report))
+                    (calls(report))
+                }
+                @if let Some(plan) = &report.plan { footer { "digest " code { (plan.digest) } } }
+            }
+        }
+    };
+    page.into_string()
+}
+
+fn section(title: &str, content: Markup) -> Markup {
+    html! { section { h2 { (title) } (content) } }
+}
+
+/// The agent's Markdown: first made harmless, then rendered, raw HTML still dropped.
+fn prose(text: &str) -> Markup {
+    let safe = untrusted::markdown(text);
+    let options = Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS;
+    let mut rendered = String::new();
+    pulldown_cmark::html::push_html(&mut rendered, Parser::new_ext(&safe, options));
+    PreEscaped(rendered)
+}
+
+fn facts(report: &RunReport) -> Markup {
+    html! {
+        p class="facts" {
+            span { (report.mode) }
+            span { "agent " code { (visible(&report.agent)) } }
+            span { code { (visible(&report.model)) } }
+            span { (report.steps.len()) " steps" }
+            span { (duration(report.duration_ms)) }
+            span { (tokens(report.usage.input)) " tokens in, " (tokens(report.usage.output)) " out" }
+            @if let Some(base) = &report.base { span { "on " code { (base.commit) } } }
+            span { (report.started_at) }
+        }
+    }
+}
+
+fn notices(report: &RunReport) -> Markup {
+    let differences = report.plan.iter().flat_map(|plan| &plan.differences);
+    html! {
+        @for difference in differences {
+            p class="notice error" { "The checkout changed during the dry run: " (visible(&difference.to_string())) }
+        }
+        @for notice in report.notices.iter().filter(|notice| notice.level != NoticeLevel::Info) {
+            p class={ "notice " (if notice.level == NoticeLevel::Error { "error" } else { "warning" }) } {
+                (visible(&notice.message))
+            }
+        }
+    }
+}
+
+fn plan(report: &RunReport) -> Markup {
+    let Some(plan) = &report.plan else { return Markup::default() };
+    let list = html! {
+        @if plan.actions.is_empty() { p { "No write actions were planned." } }
+        ol { @for action in &plan.actions { li { code { (visible(&action.description)) } } } }
+    };
+    section("Plan", list)
+}
+
+fn files(report: &RunReport) -> Markup {
+    if report.files.is_empty() {
+        return Markup::default();
+    }
+    section("Files", html! { @for file in &report.files { (diff(file)) } })
+}
+
+fn diff(file: &FileSummary) -> Markup {
+    let class = |line: &str| match line.as_bytes().first() {
+        Some(b'+') => "add",
+        Some(b'-') => "del",
+        Some(b'@') => "hunk",
+        _ => "",
+    };
+    html! {
+        details open[file.diff.len() < 20_000] {
+            summary { code { (visible(file.path.as_str())) } " " span class="lines" { (file.lines) } }
+            pre class="diff" {
+                @for line in file.diff.split_inclusive('\n') { span class=(class(line)) { (visible(line)) } }
+            }
+        }
+    }
+}
+
+fn gates(report: &RunReport) -> Markup {
+    if report.gates.is_empty() {
+        return Markup::default();
+    }
+    let rows = html! {
+        table {
+            tr { th { "Gate" } th { "Result" } th { "Required" } th { "Exit" } th { "Time" } }
+            @for gate in &report.gates {
+                tr {
+                    td { (visible(&gate.name)) @if gate.predicted { " (predicted)" } }
+                    td class=(if gate.passed { "ok" } else { "bad" }) { (if gate.passed { "passed" } else { "failed" }) }
+                    td { (if gate.required { "yes" } else { "no" }) }
+                    td { (gate.exit_code) }
+                    td { (duration(gate.duration_ms)) }
+                }
+                @if !gate.output.is_empty() {
+                    tr { td colspan="5" {
+                        details open[!gate.passed] { summary { code { (visible(&gate.command)) } } pre { (visible(&gate.output)) } }
+                    } }
+                }
+            }
+        }
+    };
+    section("Quality gates", rows)
+}
+
+fn guardrails(report: &RunReport) -> Markup {
+    if report.guardrails.is_empty() {
+        return Markup::default();
+    }
+    let list = html! {
+        ul { @for block in &report.guardrails {
+            li { "step " (block.step) ", " code { (visible(&block.tool)) } ": " (visible(&block.reason)) }
+        } }
+    };
+    section("Stopped by guardrails", list)
+}
+
+fn hooks(report: &RunReport) -> Markup {
+    if report.hooks.is_empty() {
+        return Markup::default();
+    }
+    let decision = |decision: HookDecision| match decision {
+        HookDecision::Allow => "allowed",
+        HookDecision::Modify => "changed the call",
+        HookDecision::Block => "blocked",
+        HookDecision::Failed => "failed",
+    };
+    let rows = html! {
+        table {
+            tr { th { "Hook" } th { "Event" } th { "Tool" } th { "Decision" } th { "Exit" } th { "Time" } th { "Output" } }
+            @for hook in &report.hooks {
+                tr {
+                    td { (visible(&hook.name)) }
+                    td { (hook.event) }
+                    td { code { (visible(&hook.tool)) } }
+                    td { (decision(hook.decision)) }
+                    td { (hook.exit_code) }
+                    td { (duration(hook.duration_ms)) }
+                    td { @if !hook.output.is_empty() { pre { (visible(&hook.output)) } } }
+                }
+            }
+        }
+    };
+    section("Hooks", rows)
+}
+
+fn calls(report: &RunReport) -> Markup {
+    if report.calls.is_empty() {
+        return Markup::default();
+    }
+    let outcome = |outcome: Outcome, success: bool| match (outcome, success) {
+        (Outcome::Refused, _) => ("bad", "refused"),
+        (_, false) => ("bad", "failed"),
+        (Outcome::Planned, true) => ("ok", "planned"),
+        (Outcome::Executed, true) => ("", "done"),
+    };
+    let rows = html! {
+        table {
+            tr { th { "Step" } th { "Tool" } th { "Target" } th { "Outcome" } th { "Time" } }
+            @for call in &report.calls {
+                @let (class, word) = outcome(call.outcome, call.success);
+                tr {
+                    td { (call.step) }
+                    td { code { (visible(&call.tool)) } }
+                    td { @if let Some(target) = &call.target { code { (visible(target)) } } }
+                    td class=(class) { (word) @if let Some(error) = &call.error { pre { (visible(error)) } } }
+                    td { (duration(call.duration_ms)) }
+                }
+            }
+        }
+    };
+    section("Tool calls", rows)
+}

@@ -1,0 +1,139 @@
+//! JUnit XML, by junit-report.
+//!
+//! The library writes characters that XML forbids and leaves `]]>` inside CDATA as it is, so all text
+//! is cleaned before.
+
+use junit_report::{Duration, ReportBuilder, TestCase, TestCaseBuilder, TestSuite, TestSuiteBuilder};
+use time::OffsetDateTime;
+use time::format_description::well_known::Rfc3339;
+
+use super::RunReport;
+use crate::event::{HookDecision, NoticeLevel, Outcome, RunMode, Status};
+use crate::workspace::Operation;
+
+/// Renders the report; an error only where the XML library fails.
+pub fn junit(report: &RunReport) -> Result<String, String> {
+    let mut builder = ReportBuilder::new();
+    let changes = if report.mode == RunMode::DryRun { "plan" } else { "changes" };
+    for (name, cases) in [
+        ("quality gates", gates(report)),
+        ("hooks", hooks(report)),
+        ("guardrails", guardrails(report)),
+        (changes, files(report)),
+        ("agent", agent(report)),
+    ] {
+        builder.add_testsuite(suite(name, cases, report));
+    }
+    let mut xml = Vec::new();
+    builder
+        .build()
+        .write_xml(&mut xml)
+        .map_err(|error| format!("the JUnit report could not be written: {error:?}"))?;
+    String::from_utf8(xml).map_err(|error| error.to_string())
+}
+
+fn suite(name: &str, cases: Vec<TestCase>, report: &RunReport) -> TestSuite {
+    let mut suite = TestSuiteBuilder::new(name);
+    if let Ok(started) = OffsetDateTime::parse(&report.started_at, &Rfc3339) {
+        suite.set_timestamp(started);
+    }
+    suite.add_testcases(cases).build()
+}
+
+fn gates(report: &RunReport) -> Vec<TestCase> {
+    let case = |gate: &crate::event::GateRecord| {
+        let time = milliseconds(gate.duration_ms);
+        let message = clean(&format!("exit code {}", gate.exit_code));
+        let mut case = match (gate.passed, gate.required) {
+            (true, _) => TestCaseBuilder::success(&clean(&gate.name), time),
+            (false, true) => TestCaseBuilder::failure(&clean(&gate.name), time, "gate", &message),
+            (false, false) => {
+                TestCaseBuilder::skipped_with_cause(&clean(&gate.name), "optional gate", &message)
+            }
+        };
+        let kind = if gate.predicted { "gates.predicted" } else { "gates" };
+        case.set_classname(kind).set_system_out(&clean(&format!("$ {}\n{}", gate.command, gate.output)));
+        case.build()
+    };
+    report.gates.iter().map(case).collect()
+}
+
+fn hooks(report: &RunReport) -> Vec<TestCase> {
+    let case = |hook: &crate::event::HookRecord| {
+        let name = clean(&format!("{} · {} · step {}", hook.name, hook.tool, hook.step));
+        let time = milliseconds(hook.duration_ms);
+        let mut case = match hook.decision {
+            HookDecision::Allow | HookDecision::Modify => TestCaseBuilder::success(&name, time),
+            HookDecision::Block => {
+                TestCaseBuilder::skipped_with_cause(&name, "blocked", &clean(&hook.output))
+            }
+            HookDecision::Failed => {
+                TestCaseBuilder::error(&name, time, "hook", &clean(&format!("exit code {}", hook.exit_code)))
+            }
+        };
+        case.set_classname(&format!("hooks.{}", hook.event)).set_system_out(&clean(&hook.output));
+        case.build()
+    };
+    report.hooks.iter().map(case).collect()
+}
+
+fn guardrails(report: &RunReport) -> Vec<TestCase> {
+    let case = |block: &crate::event::Block| {
+        let name = clean(&format!("{} · step {}", block.tool, block.step));
+        let mut case = TestCaseBuilder::skipped_with_cause(&name, "blocked", &clean(&block.reason));
+        case.set_classname("guardrails").build()
+    };
+    report.guardrails.iter().map(case).collect()
+}
+
+fn files(report: &RunReport) -> Vec<TestCase> {
+    let case = |file: &super::FileSummary| {
+        let verb = match file.op {
+            Operation::Add => "add",
+            Operation::Modify => "modify",
+            Operation::Delete => "delete",
+        };
+        let name = clean(&format!("{verb} {} ({})", file.path, file.lines));
+        let mut case = TestCaseBuilder::success(&name, Duration::ZERO);
+        case.set_classname("changes")
+            .set_filepath(&clean(file.path.as_str()))
+            .set_system_out(&clean(&file.diff))
+            .build()
+    };
+    report.files.iter().map(case).collect()
+}
+
+/// The run itself, then every tool call that failed and every error.
+fn agent(report: &RunReport) -> Vec<TestCase> {
+    let time = milliseconds(report.duration_ms);
+    let reason = clean(&report.stop_reason.to_string());
+    let mut run = match report.status {
+        Status::Success => TestCaseBuilder::success("run", time),
+        Status::Partial => TestCaseBuilder::skipped_with_cause("run", "partial", &reason),
+        Status::Failed => TestCaseBuilder::failure("run", time, "failed", &reason),
+    };
+    run.set_classname("agent").set_system_out(&clean(&report.message));
+    let failed = report.calls.iter().filter(|call| !call.success && call.outcome != Outcome::Refused);
+    let calls = failed.map(|call| {
+        let name = clean(&format!("{} · step {}", call.tool, call.step));
+        let message = clean(call.error.as_deref().unwrap_or("failed"));
+        let time = milliseconds(call.duration_ms);
+        TestCaseBuilder::error(&name, time, "tool error", &message).set_classname("agent.tools").build()
+    });
+    let errors = report.notices.iter().filter(|notice| notice.level == NoticeLevel::Error).map(|notice| {
+        let mut case = TestCaseBuilder::error("error", Duration::ZERO, "error", &clean(&notice.message));
+        case.set_classname("agent.errors").build()
+    });
+    std::iter::once(run.build()).chain(calls).chain(errors).collect()
+}
+
+/// Text that any XML parser takes.
+fn clean(text: &str) -> String {
+    let allowed = |c: char| matches!(c, '\t' | '\n' | '\r' | ' '..='\u{d7ff}' | '\u{e000}'..='\u{fffd}' | '\u{10000}'..);
+    let text: String = text.chars().map(|c| if allowed(c) { c } else { '\u{fffd}' }).collect();
+    text.replace("]]>", "]] >")
+}
+
+fn milliseconds(count: u64) -> Duration {
+    Duration::milliseconds(i64::try_from(count).unwrap_or(i64::MAX))
+}

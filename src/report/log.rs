@@ -1,0 +1,169 @@
+//! The log on standard error: for people, or as JSON.
+
+use std::io::{self, Write};
+use std::sync::Arc;
+
+use tracing::field::Field;
+use tracing::{Level, debug, error, info, warn};
+use tracing_subscriber::filter::Targets;
+use tracing_subscriber::fmt::format::{Writer, debug_fn};
+use tracing_subscriber::fmt::{self, MakeWriter};
+use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::util::SubscriberInitExt;
+
+use super::secrets::Masker;
+use super::sections::duration;
+use super::untrusted::{log_lines, visible};
+use crate::event::{Event, HookDecision, Line, NoticeLevel, Observer, Outcome};
+
+/// How the log looks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum LogFormat {
+    /// Lines for people.
+    #[default]
+    Human,
+    /// One JSON object a line.
+    Json,
+}
+
+/// Sets the log up for the whole process; a second call changes nothing. Only our own words are
+/// logged: libraries log requests, and requests hold secrets.
+pub fn init_log(format: LogFormat, level: Level, masker: Arc<Masker>) {
+    let ours = Targets::new().with_target(env!("CARGO_CRATE_NAME"), level);
+    let layer = fmt::layer().with_target(false).with_writer(Sink { masker });
+    let registry = tracing_subscriber::registry().with(ours);
+    // Fails only where a log is set up already.
+    let _ = match format {
+        LogFormat::Json => registry.with(layer.json().flatten_event(true)).try_init(),
+        LogFormat::Human => registry
+            .with(layer.without_time().with_level(false).with_ansi(false).fmt_fields(debug_fn(message_alone)))
+            .try_init(),
+    };
+}
+
+/// People read the message; the fields behind it are for programs.
+fn message_alone(writer: &mut Writer<'_>, field: &Field, value: &dyn std::fmt::Debug) -> std::fmt::Result {
+    if field.name() == "message" { write!(writer, "{value:?}") } else { Ok(()) }
+}
+
+/// Standard error, behind the mask.
+#[derive(Clone)]
+struct Sink {
+    masker: Arc<Masker>,
+}
+
+impl<'a> MakeWriter<'a> for Sink {
+    type Writer = Self;
+
+    fn make_writer(&'a self) -> Self {
+        self.clone()
+    }
+}
+
+impl Write for Sink {
+    /// The subscriber writes an event at once, so that no secret is cut in two.
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let text = String::from_utf8_lossy(bytes);
+        io::stderr().write_all(log_lines(&self.masker.mask(&text)).as_bytes())?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        io::stderr().flush()
+    }
+}
+
+/// Tells the log what happens.
+pub struct LogObserver;
+
+/// Most characters of one remark.
+const MAX_REMARK: usize = 400;
+
+fn remark(text: &str) -> String {
+    let line = visible(text.trim()).replace('\n', " ⏎ ");
+    let cut = line.floor_char_boundary(MAX_REMARK);
+    if cut < line.len() { format!("{}…", &line[..cut]) } else { line }
+}
+
+impl Observer for LogObserver {
+    fn observe(&self, line: &Line) {
+        match &line.event {
+            Event::Session(session) => {
+                info!(session = session.id, "{} · agent {} · {}", session.mode, session.agent, session.model);
+            }
+            Event::Reply(reply) => {
+                if !reply.text.trim().is_empty() && !reply.calls.is_empty() {
+                    info!(step = reply.step, "{:>3}  {}", reply.step, remark(&reply.text));
+                }
+                debug!(
+                    step = reply.step,
+                    input = reply.usage.input,
+                    cached = reply.usage.cached,
+                    output = reply.usage.output,
+                    ms = reply.duration_ms,
+                    "     model"
+                );
+            }
+            Event::Call(call) => {
+                let mark = match (call.outcome, call.success) {
+                    (Outcome::Refused, _) => '✗',
+                    (_, false) => '!',
+                    (Outcome::Planned, true) => '+',
+                    (Outcome::Executed, true) => '·',
+                };
+                let target = call.effects.writes.first().or(call.effects.reads.first());
+                let target = target.map_or(String::new(), |path| format!(" {}", visible(path.as_str())));
+                let lines =
+                    if call.effects.is_read_only() { String::new() } else { format!(" ({})", call.lines) };
+                let error =
+                    if call.success { String::new() } else { format!(" — {}", remark(&call.result)) };
+                let tool = remark(&call.tool);
+                let took = duration(call.duration_ms);
+                info!(
+                    step = call.step,
+                    ms = call.duration_ms,
+                    "{:>3} {mark} {tool}{target}{lines} {took}{error}",
+                    call.step
+                );
+            }
+            Event::Guardrail(block) => warn!(step = block.step, "     guardrail: {}", remark(&block.reason)),
+            Event::Hook(hook) => {
+                let took = duration(hook.duration_ms);
+                let output = if hook.output.is_empty() {
+                    String::new()
+                } else {
+                    format!(" — {}", remark(&hook.output))
+                };
+                match hook.decision {
+                    HookDecision::Allow => debug!("     hook {} allowed {took}{output}", remark(&hook.name)),
+                    HookDecision::Modify => info!("     hook {} changed the call {took}", remark(&hook.name)),
+                    HookDecision::Block => warn!("     hook {} blocked {took}{output}", remark(&hook.name)),
+                    HookDecision::Failed => warn!(
+                        "     hook {} failed (exit {}) {took}{output}",
+                        remark(&hook.name),
+                        hook.exit_code
+                    ),
+                }
+            }
+            Event::Gate(gate) => {
+                let predicted = if gate.predicted { "predicted " } else { "" };
+                let (name, took) = (remark(&gate.name), duration(gate.duration_ms));
+                if gate.passed {
+                    info!("{predicted}gate {name} passed {took}");
+                } else {
+                    warn!(
+                        "{predicted}gate {name} failed (exit {}) {took} — {}",
+                        gate.exit_code,
+                        remark(&gate.output)
+                    );
+                }
+            }
+            Event::Notice(notice) => match notice.level {
+                NoticeLevel::Info => info!("{}", visible(&notice.message)),
+                NoticeLevel::Warning => warn!("warning: {}", visible(&notice.message)),
+                NoticeLevel::Error => error!("error: {}", visible(&notice.message)),
+            },
+            Event::End(end) => info!("{} · {}", end.status, end.stop_reason),
+        }
+    }
+}

@@ -1,0 +1,57 @@
+//! `report.md`: everything, for reading at length.
+
+use std::fmt::Write;
+
+use super::RunReport;
+use super::sections::{self, Section, duration};
+use super::untrusted::{code, fence};
+use crate::event::Outcome;
+
+/// Renders the whole report.
+pub fn markdown(report: &RunReport) -> String {
+    sections::fit(all(report), usize::MAX)
+}
+
+/// Everything, in order; the step summary shows the same, within its limit.
+pub(super) fn all(report: &RunReport) -> Vec<Section> {
+    let mut all = vec![
+        Section::fixed(format!("## {}\n\n{}", sections::headline(report), sections::facts(report))),
+        Section::new(4, format!("{}\n", fence(&report.task, "")), "(the task is in `report.json`)\n\n"),
+        sections::notices(report),
+        sections::message(report),
+    ];
+    all.extend(sections::changes(report));
+    all.extend(sections::gates(report));
+    all.push(sections::guardrails(report));
+    all.push(sections::hooks(report));
+    all.push(calls(report));
+    all.push(sections::footer(report));
+    all
+}
+
+fn calls(report: &RunReport) -> Section {
+    if report.calls.is_empty() {
+        return Section::fixed(String::new());
+    }
+    let mut table = "| Step | Tool | Target | Outcome | Time |\n|--:|---|---|---|--:|\n".to_owned();
+    for call in &report.calls {
+        let outcome = match (call.outcome, call.success) {
+            (Outcome::Refused, _) => "⛔ refused",
+            (_, false) => "⚠️ failed",
+            (Outcome::Planned, true) => "planned",
+            (Outcome::Executed, true) => "done",
+        };
+        let target = call.target.as_deref().map(code).unwrap_or_default();
+        // Writing to a String cannot fail.
+        let _ = writeln!(
+            table,
+            "| {} | {} | {target} | {outcome} | {} |",
+            call.step,
+            code(&call.tool),
+            duration(call.duration_ms)
+        );
+    }
+    let full =
+        format!("<details><summary>Tool calls: {}</summary>\n\n{table}\n</details>\n\n", report.calls.len());
+    Section::new(1, full, String::new())
+}

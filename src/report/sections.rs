@@ -1,0 +1,359 @@
+//! The parts that Markdown renderings are put together from, and how they shrink to fit.
+
+use std::fmt::Write;
+
+use super::untrusted::{code, fence, markdown};
+use super::{FileSummary, RunReport};
+use crate::event::{GateRecord, HookDecision, NoticeLevel, RunMode, Status, StopReason};
+use crate::workspace::{Difference, Operation};
+
+/// A part of a report. When space is short, parts with the lowest weight shrink first.
+pub(super) struct Section {
+    weight: u8,
+    full: String,
+    /// What is left when there is no space: a line, or nothing.
+    short: String,
+}
+
+impl Section {
+    pub(super) fn new(weight: u8, full: String, short: impl Into<String>) -> Self {
+        Self { weight, full, short: short.into() }
+    }
+
+    /// A part that never shrinks.
+    pub(super) fn fixed(full: String) -> Self {
+        Self { weight: u8::MAX, short: full.clone(), full }
+    }
+}
+
+/// Joins the parts; the least important ones are shortened, the largest first, until `limit` (in
+/// UTF-16 units, by which GitHub counts at most) is kept.
+pub(super) fn fit(mut sections: Vec<Section>, limit: usize) -> String {
+    let length = |text: &str| text.encode_utf16().count();
+    let mut total: usize = sections.iter().map(|section| length(&section.full)).sum();
+    while total > limit {
+        let shrinkable = sections
+            .iter_mut()
+            .filter(|section| section.full != section.short)
+            .min_by_key(|section| (section.weight, usize::MAX - section.full.len()));
+        let Some(section) = shrinkable else { break };
+        total = total - length(&section.full) + length(&section.short);
+        section.full.clone_from(&section.short);
+    }
+    let mut text: String = sections.into_iter().map(|section| section.full).collect();
+    if total > limit {
+        // Only absurdly long fixed parts get here.
+        let note = "\n\n… cut; see the report files of the run\n";
+        let mut units = 0;
+        let end = text.char_indices().find(|(_, c)| {
+            units += c.len_utf16();
+            units > limit.saturating_sub(note.len())
+        });
+        text.truncate(end.map_or(text.len(), |(at, _)| at));
+        text += note;
+    }
+    text
+}
+
+/// Milliseconds as people say them.
+pub fn duration(ms: u64) -> String {
+    match ms {
+        0..1_000 => format!("{ms} ms"),
+        1_000..60_000 => format!("{}.{} s", ms / 1_000, ms % 1_000 / 100),
+        _ => format!("{} min {} s", ms / 60_000, ms % 60_000 / 1_000),
+    }
+}
+
+/// 12345 as `12.3k`.
+pub(super) fn tokens(count: u64) -> String {
+    match count {
+        0..1_000 => count.to_string(),
+        1_000..1_000_000 => format!("{}.{}k", count / 1_000, count % 1_000 / 100),
+        _ => format!("{}.{}M", count / 1_000_000, count % 1_000_000 / 100_000),
+    }
+}
+
+fn plural(count: usize, one: &str, many: &str) -> String {
+    if count == 1 { format!("1 {one}") } else { format!("{count} {many}") }
+}
+
+/// One line that says it all.
+pub(super) fn headline(report: &RunReport) -> String {
+    let icon = match report.status {
+        Status::Success => "✅",
+        Status::Partial => "🟡",
+        Status::Failed => "❌",
+    };
+    let files = plural(report.files.len(), "file", "files");
+    let lines = report.lines();
+    let what = match (report.mode, report.has_changes()) {
+        (RunMode::DryRun, true) => format!("plan: {files}, {lines}"),
+        (RunMode::DryRun, false) => "plan: no changes".to_owned(),
+        (_, true) => format!("changed {files}, {lines}"),
+        (_, false) => "no changes".to_owned(),
+    };
+    let why = if report.stop_reason == StopReason::LlmDone {
+        String::new()
+    } else {
+        format!(" — {}", report.stop_reason)
+    };
+    format!("{icon} {what}{why}")
+}
+
+pub(super) fn facts(report: &RunReport) -> String {
+    let cached = match report.usage.cached {
+        0 => String::new(),
+        cached => format!(", {} cached", tokens(cached)),
+    };
+    let mut facts = vec![
+        format!("**{}**", report.mode),
+        format!("agent {}", code(&report.agent)),
+        code(&report.model),
+        plural(report.steps.len(), "step", "steps"),
+        duration(report.duration_ms),
+        format!("{} tokens in{cached}, {} out", tokens(report.usage.input), tokens(report.usage.output)),
+    ];
+    if let Some(base) = &report.base {
+        let dirty = if base.dirty { " + local changes" } else { "" };
+        facts.push(format!("on {}{dirty}", code(&base.commit[..base.commit.len().min(10)])));
+    }
+    format!("{}\n\n", facts.join(" · "))
+}
+
+pub(super) fn task(report: &RunReport) -> Section {
+    let first = report.task.trim().lines().next().unwrap_or_default();
+    let cut = first.floor_char_boundary(200);
+    let short = format!(
+        "> **Task:** {}{}\n\n",
+        code(&first[..cut]),
+        if cut < report.task.trim().len() { " …" } else { "" }
+    );
+    Section::fixed(short)
+}
+
+pub(super) fn message(report: &RunReport) -> Section {
+    if report.message.trim().is_empty() {
+        return Section::fixed(String::new());
+    }
+    let full = format!("{}\n\n", markdown(&report.message));
+    let cut = report.message.floor_char_boundary(2_000);
+    let short =
+        format!("{}\n\n… (the whole message is in `report.md`)\n\n", markdown(&report.message[..cut]));
+    if full.len() <= short.len() { Section::fixed(full) } else { Section::new(8, full, short) }
+}
+
+/// What happened to a file, in a letter.
+fn letter(op: Operation) -> &'static str {
+    match op {
+        Operation::Add => "A",
+        Operation::Modify => "M",
+        Operation::Delete => "D",
+    }
+}
+
+/// The plan or the changes: actions in order, then each file's diff behind a fold.
+pub(super) fn changes(report: &RunReport) -> Vec<Section> {
+    let mut sections = Vec::new();
+    if let Some(plan) = &report.plan {
+        if plan.actions.is_empty() {
+            sections.push(Section::fixed("No write actions were planned.\n\n".to_owned()));
+        } else {
+            let title = format!("#### Plan: {}\n\n", plural(plan.actions.len(), "action", "actions"));
+            let lines: String = plan
+                .actions
+                .iter()
+                .enumerate()
+                .map(|(index, action)| format!("{}. {}\n", index + 1, code(&action.description)))
+                .collect();
+            sections.push(Section::fixed(title));
+            sections.push(Section::new(
+                5,
+                format!("{lines}\n"),
+                "The list of actions is in `plan.json`.\n\n",
+            ));
+        }
+    }
+    if report.files.is_empty() {
+        return sections;
+    }
+    if report.plan.is_none() {
+        sections.push(Section::fixed(format!(
+            "#### Changes: {}\n\n",
+            plural(report.files.len(), "file", "files")
+        )));
+    }
+    sections.extend(report.files.iter().map(file));
+    sections
+}
+
+fn file(file: &FileSummary) -> Section {
+    let name = html_code(file.path.as_str());
+    let summary = format!("{} {name} {}", letter(file.op), file.lines);
+    let diff = if file.diff.is_empty() { "(no lines)\n".to_owned() } else { fence(&file.diff, "diff") };
+    let full = format!("<details><summary>{summary}</summary>\n\n{diff}\n</details>\n\n");
+    let short = format!(
+        "- {} {} {} (diff in `plan.patch` or the commit)\n",
+        letter(file.op),
+        code(file.path.as_str()),
+        file.lines
+    );
+    Section::new(2, full, short)
+}
+
+/// A name inside of HTML, where Markdown's code spans do not work.
+fn html_code(text: &str) -> String {
+    let text = super::untrusted::visible(text).replace('\n', " ");
+    let escaped: String = text
+        .chars()
+        .map(|c| match c {
+            '&' => "&amp;".to_owned(),
+            '<' => "&lt;".to_owned(),
+            '>' => "&gt;".to_owned(),
+            '"' => "&quot;".to_owned(),
+            c => c.to_string(),
+        })
+        .collect();
+    format!("<code>{escaped}</code>")
+}
+
+pub(super) fn gates(report: &RunReport) -> Vec<Section> {
+    if report.gates.is_empty() {
+        return Vec::new();
+    }
+    let predicted = report.gates.iter().any(|gate| gate.predicted);
+    let title = if predicted { "Quality gates, predicted on the planned state" } else { "Quality gates" };
+    let mut table = format!("#### {title}\n\n| | Gate | Required | Exit | Time |\n|---|---|---|--:|--:|\n");
+    for gate in &report.gates {
+        // Writing to a String cannot fail.
+        let _ = writeln!(
+            table,
+            "| {} | {} | {} | {} | {} |",
+            gate_icon(gate),
+            code(&gate.name),
+            if gate.required { "yes" } else { "no" },
+            gate.exit_code,
+            duration(gate.duration_ms)
+        );
+    }
+    table.push('\n');
+    let mut sections = vec![Section::fixed(table)];
+    for gate in report.gates.iter().filter(|gate| !gate.passed) {
+        let full = format!(
+            "<details><summary>Output of {}</summary>\n\n{}\n</details>\n\n",
+            html_code(&gate.name),
+            fence(&gate.output, "")
+        );
+        sections.push(Section::new(6, full, String::new()));
+    }
+    sections
+}
+
+fn gate_icon(gate: &GateRecord) -> &'static str {
+    match (gate.passed, gate.required) {
+        (true, _) => "✅",
+        (false, true) => "❌",
+        (false, false) => "⚠️",
+    }
+}
+
+pub(super) fn hooks(report: &RunReport) -> Section {
+    if report.hooks.is_empty() {
+        return Section::fixed(String::new());
+    }
+    let mut table =
+        "| | Hook | Event | Tool | Exit | Time | Output |\n|---|---|---|---|--:|--:|---|\n".to_owned();
+    for hook in &report.hooks {
+        let icon = match hook.decision {
+            HookDecision::Allow => "✅",
+            HookDecision::Modify => "✏️",
+            HookDecision::Block => "⛔",
+            HookDecision::Failed => "⚠️",
+        };
+        let output = hook.output.lines().next_back().unwrap_or_default();
+        let cut = output.floor_char_boundary(120);
+        let _ = writeln!(
+            table,
+            "| {icon} | {} | {} | {} | {} | {} | {} |",
+            code(&hook.name),
+            hook.event,
+            code(&hook.tool),
+            hook.exit_code,
+            duration(hook.duration_ms),
+            if cut == 0 { String::new() } else { code(&output[..cut]) }
+        );
+    }
+    let notable = report.hooks.iter().filter(|hook| hook.decision != HookDecision::Allow).count();
+    let title = format!("Hooks: {}, {notable} of note", plural(report.hooks.len(), "run", "runs"));
+    let full = format!("<details><summary>{title}</summary>\n\n{table}\n</details>\n\n");
+    Section::new(3, full, format!("{title} (listed in `report.md`)\n\n"))
+}
+
+pub(super) fn guardrails(report: &RunReport) -> Section {
+    if report.guardrails.is_empty() {
+        return Section::fixed(String::new());
+    }
+    let mut text =
+        format!("#### Guardrails stopped {}\n\n", plural(report.guardrails.len(), "call", "calls"));
+    let title = text.clone();
+    for block in &report.guardrails {
+        let _ = writeln!(text, "- step {}, {}: {}", block.step, code(&block.tool), code(&block.reason));
+    }
+    text.push('\n');
+    Section::new(7, text, title)
+}
+
+/// Errors and warnings, the errors first; a changed checkout before all.
+pub(super) fn notices(report: &RunReport) -> Section {
+    let mut text = String::new();
+    if let Some(plan) = report.plan.as_ref().filter(|plan| !plan.differences.is_empty()) {
+        let _ = writeln!(text, "> [!CAUTION]\n> The checkout changed during this dry run:");
+        for difference in plan.differences.iter().take(20) {
+            let (verb, path) = match difference {
+                Difference::Added(path) => ("added", path),
+                Difference::Changed(path) => ("changed", path),
+                Difference::Removed(path) => ("removed", path),
+            };
+            let _ = writeln!(text, "> - {verb} {}", code(path));
+        }
+        text.push('\n');
+    }
+    for (level, icon) in [(NoticeLevel::Error, "❌"), (NoticeLevel::Warning, "⚠️")] {
+        for notice in report.notices.iter().filter(|notice| notice.level == level) {
+            let _ = writeln!(text, "- {icon} {}", markdown(&notice.message).replace('\n', "\n  "));
+        }
+    }
+    if !text.is_empty() {
+        text.push('\n');
+    }
+    Section::new(9, text, "More errors and warnings are in `report.md`.\n\n")
+}
+
+pub(super) fn footer(report: &RunReport) -> Section {
+    let mut parts = Vec::new();
+    if let Some(plan) = report.plan.as_ref().filter(|plan| !plan.actions.is_empty()) {
+        parts.push(format!("digest {}", code(&plan.digest)));
+        parts.push("apply with `git apply plan.patch`".to_owned());
+        if plan.differences.is_empty() {
+            let files = plural(plan.verified_files, "file", "files");
+            parts.push(format!("checkout verified unchanged ({files})"));
+        }
+    }
+    if let Some(url) =
+        report.run_url.as_ref().filter(|url| url.starts_with("https://") || url.starts_with("http://"))
+    {
+        parts.push(format!("[run]({})", url.replace([')', ' ', '\n'], "")));
+    }
+    if parts.is_empty() {
+        return Section::fixed(String::new());
+    }
+    Section::fixed(format!("<sub>{}</sub>\n", parts.join(" · ")))
+}
+
+/// The plan for people: what is planned, what was stopped, what the gates say, and the digest.
+pub fn plan_summary(report: &RunReport) -> String {
+    let mut sections = changes(report);
+    sections.push(guardrails(report));
+    sections.extend(gates(report));
+    sections.push(footer(report));
+    fit(sections, usize::MAX)
+}

@@ -1,0 +1,61 @@
+//! SIGINT and SIGTERM: end the run, but let the report be written.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use tokio_util::sync::CancellationToken;
+
+/// Whether, and how, the run was told to end.
+#[derive(Clone, Default)]
+pub struct Signal {
+    token: CancellationToken,
+    terminate: Arc<AtomicBool>,
+}
+
+impl Signal {
+    /// Cancelled at the first signal.
+    pub fn token(&self) -> CancellationToken {
+        self.token.clone()
+    }
+
+    /// Whether a signal came.
+    pub fn is_set(&self) -> bool {
+        self.token.is_cancelled()
+    }
+
+    /// Whether it was SIGTERM.
+    pub fn is_terminate(&self) -> bool {
+        self.terminate.load(Ordering::Relaxed)
+    }
+}
+
+/// Listens for signals from now on. GitHub sends SIGINT, SIGTERM 7.5 s later, and kills 2.5 s after
+/// that; what comes after the first signal changes nothing.
+#[cfg(unix)]
+pub fn on_signals() -> std::io::Result<Signal> {
+    use tokio::signal::unix::{SignalKind, signal};
+    let state = Signal::default();
+    let (mut interrupt, mut terminate) = (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
+    let told = state.clone();
+    tokio::spawn(async move {
+        tokio::select! {
+            _ = interrupt.recv() => {}
+            _ = terminate.recv() => told.terminate.store(true, Ordering::Relaxed),
+        }
+        told.token.cancel();
+    });
+    Ok(state)
+}
+
+/// Listens for Ctrl-C from now on.
+#[cfg(not(unix))]
+pub fn on_signals() -> std::io::Result<Signal> {
+    let state = Signal::default();
+    let told = state.clone();
+    tokio::spawn(async move {
+        if tokio::signal::ctrl_c().await.is_ok() {
+            told.token.cancel();
+        }
+    });
+    Ok(state)
+}

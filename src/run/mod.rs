@@ -1,0 +1,400 @@
+//! One run, from the request to the report.
+
+mod finish;
+mod interrupt;
+mod structured;
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use time::OffsetDateTime;
+use time::format_description::well_known::Rfc3339;
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+
+use crate::agent::{self, Limits, Session};
+use crate::command::Shell;
+use crate::command::environment::Rules;
+use crate::config::{self, Isolation, TrustedFile};
+use crate::engine::Engine;
+use crate::event::{
+    End, Event, Events, NoticeLevel, Observer, RunMode, SCHEMA_VERSION, Session as SessionEvent, Status,
+    StopReason, millis,
+};
+use crate::exit::Exit;
+use crate::gates;
+use crate::git::{Base, Git};
+use crate::guardrails::Guardrails;
+use crate::hooks::{Hooks, Setting};
+use crate::inputs::{InputError, ModelChoice, RunRequest};
+use crate::model::{Backoff, ChatModel, ProviderModel, ReplayModel, Settings};
+use crate::plan::{Plan, Planned};
+use crate::report::secrets::Masker;
+use crate::report::{Collector, FileSummary, LogObserver, PlanReport, RunReport, TranscriptWriter};
+use crate::tool::{Context, Registry};
+use crate::workspace::{
+    ChangeSet, Difference, DiskWorkspace, Isolated, OverlayWorkspace, Snapshot, TrackedWorkspace, Workspace,
+};
+
+pub use finish::{Files, Finished};
+pub use interrupt::{Signal, on_signals};
+use structured::Structured;
+
+/// The first wait before a failed model call is tried again.
+const FIRST_WAIT: Duration = Duration::from_millis(500);
+
+/// Files of the repository that tell agents about it, in the order in which they are looked for.
+const GUIDES: [&str; 2] = ["AGENTS.md", ".architect.md"];
+
+/// Most bytes of such a file that are shown.
+const MAX_GUIDE: usize = 8 * 1024;
+
+/// Where the checkout stood before the run.
+struct Before {
+    base: Option<Base>,
+    /// Taken in a dry run alone.
+    snapshot: Option<Snapshot>,
+}
+
+/// A run in progress.
+struct Run<'a> {
+    request: &'a RunRequest,
+    cancel: CancellationToken,
+    events: Events,
+    collector: Arc<Collector>,
+    engine: Engine,
+    shell: Shell,
+    disk: Arc<DiskWorkspace>,
+    before: JoinHandle<Before>,
+}
+
+/// Runs a request to its end and writes its report.
+pub async fn run(request: &RunRequest, masker: Arc<Masker>, signal: Signal) -> Result<Finished, InputError> {
+    let started = Instant::now();
+    let started_at = OffsetDateTime::now_utc().format(&Rfc3339).unwrap_or_default();
+    let id = uuid::Uuid::new_v4().to_string();
+    let files = Files::new(&request.out, &request.config().report)?;
+    let transcript = TranscriptWriter::create(&files.transcript, Arc::clone(&masker))
+        .map_err(|error| InputError::Write { path: files.transcript.clone(), error })?;
+    let collector = Arc::new(Collector::default());
+    let observers: [Arc<dyn Observer>; 3] =
+        [Arc::new(transcript), Arc::clone(&collector) as _, Arc::new(LogObserver)];
+    let events = Events::new(observers.to_vec());
+    // The client loads root certificates meanwhile.
+    let model = tokio::task::spawn_blocking({
+        let (choice, llm) = (request.model.clone(), request.config().llm.clone());
+        move || model(choice, llm)
+    });
+    let run = Run::prepare(request, &id, signal.token(), events, collector, Arc::clone(&masker))?;
+    let model = model
+        .await
+        .unwrap_or_else(|error| Err(InputError::Rules(format!("the model could not be set up: {error}"))))?;
+    run.events.emit(Event::Session(SessionEvent {
+        schema_version: SCHEMA_VERSION,
+        id: id.clone(),
+        task: request.task.clone(),
+        agent: request.agent.name.clone(),
+        model: request.model_name.clone(),
+        mode: request.mode,
+    }));
+    for warning in &request.warnings {
+        run.events.notice(NoticeLevel::Warning, warning);
+    }
+    let outcome = run.work(model, started).await;
+    let Reported { mut report, plan, patch, exit } = run.report(outcome, &signal).await;
+    report.id = id;
+    report.started_at = started_at;
+    report.duration_ms = millis(started.elapsed());
+    Ok(finish::finish(request, report, plan, patch, &files, &masker, exit, signal).await)
+}
+
+fn model(choice: ModelChoice, llm: config::Llm) -> Result<Arc<dyn ChatModel>, InputError> {
+    Ok(match choice {
+        ModelChoice::Replay { file, strict } => Arc::new(ReplayModel::open(&file, strict)?),
+        ModelChoice::Provider { provider, key } => {
+            let settings = Settings { key, llm };
+            Arc::new(ProviderModel::new(&provider, settings).map_err(InputError::Model)?)
+        }
+    })
+}
+
+/// How the agent's part of a run ended.
+struct Outcome {
+    ended: agent::Ended,
+    structured: Option<serde_json::Value>,
+}
+
+/// What a run leaves behind.
+struct Reported {
+    report: RunReport,
+    plan: Option<Plan>,
+    patch: Vec<u8>,
+    exit: Exit,
+}
+
+impl<'a> Run<'a> {
+    fn prepare(
+        request: &'a RunRequest,
+        session: &str,
+        cancel: CancellationToken,
+        events: Events,
+        collector: Arc<Collector>,
+        masker: Arc<Masker>,
+    ) -> Result<Self, InputError> {
+        let config = request.config();
+        let disk = DiskWorkspace::open(&request.workspace)
+            .map_err(|error| InputError::Workspace { path: request.workspace.clone(), error })?;
+        let disk = Arc::new(disk);
+        let dry_run = request.mode == RunMode::DryRun;
+        let workspace: Arc<dyn Workspace> = if dry_run {
+            Arc::new(OverlayWorkspace::new(Arc::clone(&disk)))
+        } else {
+            Arc::new(TrackedWorkspace::new(Arc::clone(&disk)))
+        };
+        let guardrails = Guardrails::new(
+            &config.guardrails,
+            request.origin.file.as_deref(),
+            config.workspace.allow_workflow_edits,
+        )
+        .map_err(InputError::Rules)?;
+        let shell = shell(request);
+        let setting = Setting {
+            shell: shell.clone(),
+            workspace: request.workspace.clone(),
+            session: session.to_owned(),
+            dry_run,
+            cancel: cancel.clone(),
+            events: events.clone(),
+        };
+        let hooks = Hooks::new(&config.hooks, setting).map_err(InputError::Rules)?;
+        let context = Context {
+            workspace,
+            allow_delete: config.workspace.allow_delete,
+            sensitive: guardrails.sensitive(),
+            seen: Arc::default(),
+        };
+        let engine = Engine {
+            registry: Registry::with_built_in(),
+            guardrails,
+            hooks,
+            mode: request.mode,
+            context,
+            tracker: Mutex::default(),
+            masker,
+            max_result_tokens: config.context.max_tool_result_tokens.count(),
+            events: events.clone(),
+            cancel: cancel.clone(),
+        };
+        let before = look_before(request.workspace.clone(), request.out.clone(), dry_run);
+        Ok(Self { request, cancel, events, collector, engine, shell, disk, before })
+    }
+
+    async fn work(&self, model: Arc<dyn ChatModel>, started: Instant) -> Outcome {
+        let config = self.request.config();
+        let mut agent = self.request.agent.clone();
+        if self.request.output_schema.is_some() {
+            agent.prompt += structured::INSTRUCTION;
+        }
+        let limits = Limits {
+            deadline: self.request.timeout.map(|timeout| started + timeout),
+            context_tokens: config.context.max_context_tokens.count(),
+            parallel_tools: config.context.parallel_tools,
+            backoff: Backoff { retries: config.llm.retries.get(), first: FIRST_WAIT },
+        };
+        let session = Session {
+            system: self.system_prompt(&agent.prompt),
+            agent: &agent,
+            engine: &self.engine,
+            model,
+            limits,
+            cancel: self.cancel.clone(),
+        };
+        let structured = self.request.output_schema.as_ref().map(Structured::new);
+        let mut review =
+            |answer: &str| structured.as_ref().and_then(|structured| structured.complaint(answer));
+        let ended = session.run(&self.request.task, &mut review).await;
+        let value = structured.and_then(|structured| structured.value(&ended.message));
+        Outcome { ended, structured: value }
+    }
+
+    fn system_prompt(&self, prompt: &str) -> String {
+        let mut system = prompt.trim_end().to_owned();
+        if let Some(schema) = &self.request.output_schema {
+            system += &format!("\n\nSchema of your final answer:\n{schema}");
+        }
+        let outline = agent::outline(self.engine.context.workspace.as_ref());
+        if !outline.is_empty() {
+            system += &format!("\n\nThe checkout:\n{outline}");
+        }
+        if let Some(guide) = self.guide() {
+            let cut = guide.text.floor_char_boundary(MAX_GUIDE);
+            system += &format!(
+                "\n\nFrom {}, by the people of this repository:\n{}",
+                guide.path,
+                &guide.text[..cut]
+            );
+        }
+        system
+    }
+
+    /// What the repository tells agents about itself: of a pull request, as its base has it.
+    fn guide(&self) -> Option<TrustedFile> {
+        let RunRequest { workspace, trust, .. } = self.request;
+        GUIDES
+            .iter()
+            .find_map(|name| config::read_trusted(workspace, &workspace.join(name), trust).ok().flatten())
+    }
+
+    /// Gates, the proof that a dry run changed nothing, and the sum of it all.
+    async fn report(self, outcome: Outcome, signal: &Signal) -> Reported {
+        let Outcome { mut ended, structured } = outcome;
+        let changes = self.engine.context.workspace.changes().unwrap_or_else(|error| {
+            self.events.notice(NoticeLevel::Error, format!("the changes could not be collected: {error}"));
+            ChangeSet::default()
+        });
+        if ended.reason == StopReason::LlmDone && !self.gates_pass(&changes).await {
+            ended.status = Status::Failed;
+            ended.reason = StopReason::GatesFailed;
+        }
+        let Self { request, events, collector, engine, before, disk, .. } = self;
+        drop(disk);
+        let before = before.await.unwrap_or(Before { base: None, snapshot: None });
+        let actions = engine.tracker.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let mut plan = (request.mode == RunMode::DryRun).then(|| {
+            Plan::new(Planned {
+                task: &request.task,
+                agent: &request.agent.name,
+                model: &request.model_name,
+                base: before.base.clone(),
+                actions,
+                changes: &changes,
+            })
+        });
+        let verified = before.snapshot.map(|snapshot| (snapshot.len(), snapshot.differences()));
+        let (verified_files, differences) = verified.unwrap_or_default();
+        if !differences.is_empty() && ended.status != Status::Failed {
+            ended.status = Status::Failed;
+            ended.reason = StopReason::CheckoutChanged;
+        }
+        if let Some(error) = &ended.error {
+            events.notice(NoticeLevel::Error, error.to_string());
+        }
+        changed_checkout(&events, &differences, &collector);
+        let exit = Exit::of(ended.status, ended.reason, ended.error.as_ref(), signal.is_terminate());
+        events.emit(Event::End(End {
+            status: ended.status,
+            stop_reason: ended.reason,
+            message: ended.message.clone(),
+        }));
+        let collected = collector.collected();
+        if let Some(plan) = &mut plan {
+            plan.gates.clone_from(&collected.gates);
+            plan.guardrails.clone_from(&collected.guardrails);
+            plan.hooks.clone_from(&collected.hooks);
+            plan.usage = collected.usage;
+        }
+        let report = RunReport {
+            schema_version: crate::report::SCHEMA_VERSION,
+            id: String::new(),
+            task: request.task.clone(),
+            agent: request.agent.name.clone(),
+            model: request.model_name.clone(),
+            mode: request.mode,
+            status: ended.status,
+            stop_reason: ended.reason,
+            exit_code: exit.code(),
+            message: if ended.error.is_some() { String::new() } else { ended.message },
+            started_at: String::new(),
+            duration_ms: 0,
+            steps: collected.steps,
+            usage: collected.usage,
+            base: before.base,
+            files: FileSummary::of(&changes),
+            calls: collected.calls,
+            plan: plan.as_ref().map(|plan| PlanReport {
+                digest: plan.digest.clone(),
+                actions: plan.actions.clone(),
+                verified_files,
+                differences,
+            }),
+            gates: collected.gates,
+            hooks: collected.hooks,
+            guardrails: collected.guardrails,
+            notices: collected.notices,
+            structured_output: structured,
+            run_url: request.github.as_ref().and_then(|github| github.run_url.clone()),
+        };
+        Reported { report, plan, patch: changes.git_patch(), exit }
+    }
+
+    /// Runs the gates: on the checkout, or in a dry run on a copy with the planned edits.
+    async fn gates_pass(&self, changes: &ChangeSet) -> bool {
+        let config = self.request.config();
+        let list = &config.guardrails.quality_gates;
+        if list.is_empty() {
+            return true;
+        }
+        let records = if self.request.mode == RunMode::DryRun {
+            if config.dry_run.gates == Isolation::Skip {
+                self.events.notice(NoticeLevel::Info, "quality gates were skipped (dry_run.gates: skip)");
+                return true;
+            }
+            let (root, temp, changes) = (self.request.workspace.clone(), temp(self.request), changes.clone());
+            let copy = tokio::task::spawn_blocking(move || Isolated::copy(&root, &temp, &changes)).await;
+            match copy {
+                Ok(Ok(copy)) => gates::run(list, &self.shell, copy.path(), true, &self.cancel).await,
+                Ok(Err(error)) => {
+                    self.events.notice(NoticeLevel::Error, error.to_string());
+                    return false;
+                }
+                Err(error) => {
+                    self.events.notice(NoticeLevel::Error, format!("the gates could not run: {error}"));
+                    return false;
+                }
+            }
+        } else {
+            gates::run(list, &self.shell, &self.request.workspace, false, &self.cancel).await
+        };
+        let passed = records.iter().all(|record| record.passed || !record.required);
+        for record in records {
+            self.events.emit(Event::Gate(record));
+        }
+        passed
+    }
+}
+
+fn changed_checkout(events: &Events, differences: &[Difference], collector: &Collector) {
+    if differences.is_empty() {
+        return;
+    }
+    let hooks: Vec<String> = collector.collected().hooks.into_iter().map(|hook| hook.name).collect();
+    let who =
+        if hooks.is_empty() { String::new() } else { format!("; hooks that ran: {}", hooks.join(", ")) };
+    let files = differences.iter().take(10).map(ToString::to_string).collect::<Vec<_>>().join(", ");
+    events.notice(NoticeLevel::Error, format!("the checkout changed during a dry run: {files}{who}"));
+}
+
+/// The commit and, in a dry run, where every file stands: found out beside the first model call.
+fn look_before(root: PathBuf, out: PathBuf, dry_run: bool) -> JoinHandle<Before> {
+    tokio::task::spawn_blocking(move || Before {
+        snapshot: dry_run.then(|| Snapshot::take(&root, &out)),
+        base: Git::new(&root).base(),
+    })
+}
+
+fn shell(request: &RunRequest) -> Shell {
+    let rules = Rules {
+        passthrough: request.config().commands.env_passthrough.clone(),
+        model_key: request.secret_variables.first().cloned(),
+    };
+    let environment: BTreeMap<String, String> = rules.inherit(&request.variables);
+    Shell { program: request.config().commands.shell.clone(), environment }
+}
+
+/// Where throw-away copies go.
+fn temp(request: &RunRequest) -> PathBuf {
+    let runner = request.variables.get("RUNNER_TEMP").filter(|path| !path.is_empty());
+    runner.map_or_else(std::env::temp_dir, PathBuf::from)
+}

@@ -1,0 +1,63 @@
+//! A final message that has to be JSON of a given form.
+
+use serde_json::Value;
+
+/// Added to the agent's prompt.
+pub(super) const INSTRUCTION: &str = "\nYour final answer has to be one JSON value that satisfies the schema below: no prose, no code fence.\n";
+
+/// The schema, ready to check.
+pub(super) struct Structured(Option<jsonschema::Validator>);
+
+impl Structured {
+    /// The schema has been compiled once before, when the inputs were read.
+    pub(super) fn new(schema: &Value) -> Self {
+        Self(jsonschema::validator_for(schema).ok())
+    }
+
+    /// The value, if the message is one that satisfies the schema.
+    pub(super) fn value(&self, message: &str) -> Option<Value> {
+        self.check(message).ok()
+    }
+
+    /// What to tell the model, if the message does not satisfy the schema.
+    pub(super) fn complaint(&self, message: &str) -> Option<String> {
+        let error = self.check(message).err()?;
+        Some(format!(
+            "Your answer does not satisfy the schema: {error}. Answer again with the JSON value alone."
+        ))
+    }
+
+    fn check(&self, message: &str) -> Result<Value, String> {
+        let text = unfenced(message.trim());
+        let value: Value = serde_json::from_str(text).map_err(|error| format!("it is not JSON ({error})"))?;
+        let Some(validator) = &self.0 else { return Ok(value) };
+        let errors: Vec<String> = validator
+            .iter_errors(&value)
+            .take(5)
+            .map(|error| format!("{}: {error}", error.instance_path()))
+            .collect();
+        if errors.is_empty() { Ok(value) } else { Err(errors.join("; ")) }
+    }
+}
+
+/// Models like to put JSON into a fence whatever they are told.
+fn unfenced(text: &str) -> &str {
+    let inner = text.strip_prefix("```json").or_else(|| text.strip_prefix("```"));
+    inner.and_then(|inner| inner.strip_suffix("```")).map_or(text, str::trim)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_are_checked_against_the_schema() {
+        let schema = serde_json::json!({"type": "object", "required": ["risk"], "properties": {"risk": {"enum": ["low", "high"]}}});
+        let structured = Structured::new(&schema);
+        assert_eq!(structured.complaint("```json\n{\"risk\": \"low\"}\n```"), None);
+        assert_eq!(structured.value("{\"risk\": \"low\"}"), Some(serde_json::json!({"risk": "low"})));
+        assert!(structured.complaint("low").is_some_and(|text| text.contains("not JSON")));
+        assert!(structured.complaint("{\"risk\": \"mid\"}").is_some_and(|text| text.contains("/risk")));
+        assert!(structured.complaint("{}").is_some_and(|text| text.contains("required")));
+    }
+}
