@@ -100,10 +100,7 @@ impl RunRequest {
         let workspace = rooted(&base, &origin.config.workspace.root)?;
         let in_ci = lookup.in_ci();
         let mode = mode(lookup, header.mode.as_deref(), in_ci)?;
-        if in_ci
-            && !std::mem::replace(&mut origin.config.commands.allowed_only, true)
-            && origin.file.is_some()
-        {
+        if in_ci && origin.config.commands.allowed_only.replace(true) == Some(false) {
             warnings.push(
                 "`commands.allowed_only` is always true in CI; the configuration's false is overruled"
                     .to_owned(),

@@ -85,7 +85,8 @@ impl Provider {
 impl fmt::Display for ModelName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Replay(file) => write!(f, "replay::{}", file.display()),
+            // Where the transcript lies on this machine tells a reader nothing.
+            Self::Replay(file) => write!(f, "replay::{}", file.file_name().unwrap_or_default().to_string_lossy()),
             Self::Provider(provider) => f.write_str(&provider.full),
         }
     }
@@ -98,6 +99,7 @@ mod tests {
     #[test]
     fn names_are_read_or_explained() {
         assert_eq!(ModelName::parse("replay::a/b.jsonl"), Ok(ModelName::Replay("a/b.jsonl".into())));
+        assert_eq!(ModelName::Replay("a/b.jsonl".into()).to_string(), "replay::b.jsonl");
         let name = ModelName::parse("anthropic::claude-sonnet-4-6").expect("a known provider");
         assert_eq!(name.to_string(), "anthropic::claude-sonnet-4-6");
         let message = |text: &str| ModelName::parse(text).expect_err("no model").to_string();

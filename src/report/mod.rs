@@ -10,6 +10,7 @@ mod markdown;
 pub mod secrets;
 mod sections;
 mod summary;
+mod terminal;
 mod transcript;
 pub mod untrusted;
 
@@ -31,6 +32,7 @@ pub use log::{LogFormat, LogObserver, init_log};
 pub use markdown::markdown;
 pub use sections::{duration, plan_summary};
 pub use summary::summary;
+pub use terminal::terminal;
 pub use transcript::TranscriptWriter;
 
 /// The version of the format.

@@ -14,7 +14,7 @@ use crate::inputs::{InputError, RunRequest};
 use crate::plan::Plan;
 use crate::report::secrets::Masker;
 use crate::report::untrusted::log_lines;
-use crate::report::{RunReport, annotations, comment, html, junit, markdown, marker, plan_summary, summary};
+use crate::report::{RunReport, annotations, comment, html, junit, markdown, marker, summary, terminal};
 
 /// How long the comment may take, and how long when the run was interrupted: the runner kills soon.
 const COMMENT_TIME: Duration = Duration::from_secs(60);
@@ -120,7 +120,7 @@ pub(super) async fn finish(
             let _ = writeln!(stderr, "{command}");
         }
     }
-    let screen = screen(&report, files);
+    let screen = terminal(&report, files.report.parent().unwrap_or(Path::new(".")));
     Finished { message: log_lines(&report.message), screen, exit, report }
 }
 
@@ -266,14 +266,4 @@ async fn post(
         Ok(Err(error)) => Err(format!("{error}; the comment is in {file}")),
         Err(_) => Err(format!("GitHub did not answer within {} s; the comment is in {file}", time.as_secs())),
     }
-}
-
-/// The plan or the changes in short, and where the rest is.
-fn screen(report: &RunReport, files: &Files) -> String {
-    let folder = files.report.parent().unwrap_or(Path::new("")).display();
-    let text = plan_summary(report)
-        .replace("<details><summary>", "")
-        .replace("</summary>", "")
-        .replace("</details>\n\n", "");
-    format!("\n{text}\nReport, comment, JUnit, plan and patch are in {folder}\n")
 }

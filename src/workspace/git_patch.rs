@@ -5,7 +5,7 @@
 
 use std::io::Write;
 
-use diffy::DiffOptions;
+use diffy::{DiffOptions, PatchFormatter};
 use flate2::{Compression, write::ZlibEncoder};
 use sha1::{Digest, Sha1};
 
@@ -71,9 +71,12 @@ pub(super) fn hunks(before: &[u8], after: &[u8]) -> Vec<u8> {
     if old_middle.saturating_mul(new_middle) > MAX_LINE_PAIRS {
         return coarse_hunk(&old, &new, prefix, suffix);
     }
-    let patch = DiffOptions::new().set_context_len(CONTEXT).create_patch_bytes(before, after).to_bytes();
+    let patch = DiffOptions::new().set_context_len(CONTEXT).create_patch_bytes(before, after);
+    let mut text = Vec::new();
+    // Writing to memory does not fail. Git keeps the blank of an empty context line, and so do we.
+    let _ = PatchFormatter::new().suppress_blank_empty(false).write_patch_into(&patch, &mut text);
     // The first two lines are file headers with placeholder names.
-    let mut rest = patch.as_slice();
+    let mut rest = text.as_slice();
     for _ in 0..2 {
         let end = rest.iter().position(|byte| *byte == b'\n').map_or(rest.len(), |end| end + 1);
         rest = &rest[end..];

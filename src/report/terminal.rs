@@ -1,0 +1,55 @@
+//! The end of a run for a person at a terminal: the plan or the changes, in plain text.
+
+use std::fmt::Write;
+use std::path::Path;
+
+use super::RunReport;
+use super::sections::{duration, headline};
+use super::untrusted::visible;
+
+/// Renders what was planned or done; `folder` is where the report files are.
+pub fn terminal(report: &RunReport, folder: &Path) -> String {
+    let mut text = format!("\n{}\n\n", headline(report));
+    // Writing to a String cannot fail.
+    if let Some(plan) = &report.plan {
+        if plan.actions.is_empty() {
+            text += "No write actions were planned.\n\n";
+        }
+        for (index, action) in plan.actions.iter().enumerate() {
+            let _ = writeln!(text, "{:>3}. {}", index + 1, visible(&action.description));
+        }
+        text.push('\n');
+    }
+    for file in &report.files {
+        let _ =
+            writeln!(text, "── {} ({})\n{}", visible(file.path.as_str()), file.lines, visible(&file.diff));
+    }
+    for block in &report.guardrails {
+        let _ = writeln!(
+            text,
+            "✗ stopped at step {}: {} — {}",
+            block.step,
+            visible(&block.tool),
+            visible(&block.reason)
+        );
+    }
+    for gate in &report.gates {
+        let (mark, word) = if gate.passed { ('✓', "passed") } else { ('✗', "failed") };
+        let predicted = if gate.predicted { "predicted " } else { "" };
+        let required = if gate.required { "" } else { " (optional)" };
+        let (name, took) = (visible(&gate.name), duration(gate.duration_ms));
+        let _ =
+            writeln!(text, "{mark} {predicted}gate {name}{required} {word}, exit {}, {took}", gate.exit_code);
+        if !gate.passed {
+            let _ = writeln!(text, "{}", visible(&gate.output));
+        }
+    }
+    if let Some(plan) = report.plan.as_ref().filter(|plan| plan.differences.is_empty()) {
+        let _ = writeln!(text, "✓ checkout unchanged ({} files)", plan.verified_files);
+        if !plan.actions.is_empty() {
+            let _ = writeln!(text, "digest {}", plan.digest);
+        }
+    }
+    let _ = writeln!(text, "\nReport, comment, JUnit, plan and patch are in {}", folder.display());
+    text
+}
