@@ -86,7 +86,9 @@ impl fmt::Display for ModelName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             // Where the transcript lies on this machine tells a reader nothing.
-            Self::Replay(file) => write!(f, "replay::{}", file.file_name().unwrap_or_default().to_string_lossy()),
+            Self::Replay(file) => {
+                write!(f, "replay::{}", file.file_name().unwrap_or_default().to_string_lossy())
+            }
             Self::Provider(provider) => f.write_str(&provider.full),
         }
     }

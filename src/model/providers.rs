@@ -245,11 +245,13 @@ fn sort(error: &genai::Error) -> ModelError {
         Error::WebModelCall { webc_error: genai::webc::Error::Reqwest(error), .. } => {
             unavailable(chain(error))
         }
-        Error::WebStream { cause, error, .. } => {
-            // A stream that fails to open hides the status in its text.
-            let _ = error;
-            unavailable(message_of(cause))
-        }
+        // A stream that could not be opened carries the failed status inside.
+        Error::WebStream { cause, error, .. } => match error.downcast_ref::<Error>() {
+            Some(inner) => sort(inner),
+            None => {
+                unavailable(error.downcast_ref::<reqwest::Error>().map_or_else(|| message_of(cause), chain))
+            }
+        },
         Error::WebModelCall { webc_error, .. } => ModelError::Malformed(brief(&webc_error.to_string())),
         Error::ChatResponse { body, .. } => from_stream_error(body),
         Error::ChatResponseGeneration { cause, .. } => ModelError::Malformed(brief(cause)),

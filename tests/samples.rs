@@ -1,0 +1,100 @@
+//! The shipped samples, through the real binary.
+#![allow(missing_docs, clippy::expect_used, clippy::unwrap_used)]
+
+mod support;
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::Value;
+use support::{Run, git, tree};
+
+struct Sample {
+    run: Run,
+    repository: PathBuf,
+    _dir: tempfile::TempDir,
+}
+
+fn sample(name: &str) -> Sample {
+    let dir = tempfile::tempdir().expect("a folder");
+    let out = dir.path().join("out");
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let output = Command::new("bash")
+        .arg(root.join("samples/try.sh"))
+        .arg(name)
+        .args(["--strict-replay"])
+        .env_remove("GITHUB_ACTIONS")
+        .env("ARCHITECT_CI", env!("CARGO_BIN_EXE_architect-ci"))
+        .env("OUT", &out)
+        .env("TMPDIR", dir.path())
+        .env("PYTHONDONTWRITEBYTECODE", "1")
+        .stdin(std::process::Stdio::null())
+        .output()
+        .expect("bash runs");
+    let run = Run::new(&output, out);
+    let line = run
+        .stderr
+        .lines()
+        .find_map(|line| line.strip_prefix("The repository is "))
+        .expect("the script says it");
+    Sample { repository: line.into(), run, _dir: dir }
+}
+
+/// What differs from run to run.
+fn steady(text: &str) -> String {
+    let rules = [
+        (r"\d+ ms\b|\d+\.\d s\b", "[time]"),
+        (r"`[0-9a-f]{64}`", "`[digest]`"),
+        (r"on `[0-9a-f]{10}`", "on `[commit]`"),
+        (r"Ran (\d+) tests in [0-9.]+s", "Ran $1 tests"),
+        (r"(step \d+|\w+) :\d+, \d+", "$1 :[time]"),
+    ];
+    rules.iter().fold(text.to_owned(), |text, (pattern, replacement)| {
+        regex::Regex::new(pattern).expect("a pattern").replace_all(&text, *replacement).into_owned()
+    })
+}
+
+#[test]
+fn a_dry_run_on_a_pull_request() {
+    let Sample { run, repository, _dir } = sample("invoice");
+    let run = run.expect_code(0);
+    let before = git(&repository, &["status", "--porcelain", "--ignored"]);
+    assert_eq!(before, "", "the checkout is as it was");
+    insta::assert_snapshot!("invoice_comment", steady(&run.file("comment.md")));
+    insta::assert_snapshot!("invoice_summary", steady(&run.file("summary.md")));
+    let plan = run.json("plan.json");
+    assert_eq!(plan["base"]["branch"], "discount");
+    assert_eq!(plan["actions"].as_array().map(Vec::len), Some(4));
+    assert_eq!(plan["digest"], run.report()["plan"]["digest"]);
+    assert!(run.stdout.starts_with("The discount is now right:"), "{}", run.stdout);
+    assert!(run.stderr.contains("✓ checkout unchanged"), "{}", run.stderr);
+    // The plan is exact: git applies it, and the gates that were predicted pass for real.
+    let patch = run.out.join("plan.patch");
+    git(&repository, &["apply", "--check", patch.to_str().unwrap()]);
+    git(&repository, &["apply", patch.to_str().unwrap()]);
+    let tests = Command::new("python3")
+        .args(["-m", "unittest", "-q"])
+        .current_dir(&repository)
+        .output()
+        .expect("python");
+    assert!(tests.status.success(), "{}", String::from_utf8_lossy(&tests.stderr));
+    let files = tree(&repository);
+    for file in plan["files"].as_array().expect("files") {
+        use sha2::Digest;
+        let content = &files[file["path"].as_str().unwrap()];
+        let hash = sha2::Sha256::digest(content).iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+        assert_eq!(file["after_sha256"], Value::from(hash));
+    }
+}
+
+#[test]
+fn real_edits() {
+    let Sample { run, repository, _dir } = sample("slug");
+    let run = run.expect_code(0);
+    insta::assert_snapshot!("slug_comment", steady(&run.file("comment.md")));
+    let status = git(&repository, &["status", "--porcelain"]);
+    assert_eq!(status, "M README.md\n D notes.txt\n M src/index.js\n M test/slug.test.js");
+    assert!(!run.out.join("plan.json").exists(), "there is no plan where all is done");
+    let failed = run.calls().into_iter().filter(|call| call.ends_with("false")).count();
+    assert_eq!(failed, 1, "{:?}", run.calls());
+}
