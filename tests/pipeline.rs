@@ -29,7 +29,8 @@ hooks:
       command: exit 2
       matcher: read
 "#;
-    let sandbox = Sandbox::new(&[(".architect.yml", config)]);
+    let answer = json!({"updatedInput": {"path": "moved.txt", "content": "moved\n"}, "additionalContext": "I moved it"});
+    let sandbox = Sandbox::new(&[(".architect.yml", config), ("answer.json", &answer.to_string())]);
     let turns =
         [vec![write("x.lock", "x")], vec![write("misplaced.txt", "x")], vec![write("plain.txt", "plain\n")]];
     let model = sandbox.script(&turns, "done");

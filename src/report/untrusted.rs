@@ -19,10 +19,13 @@ fn is_deceptive(c: char) -> bool {
         | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
 }
 
+/// How the first line of our own comment starts, and what becomes of it in what others wrote.
+const LOOK_ALIKE: (&str, &str) = ("<!-- architect-ci", "<! -- architect-ci");
+
 /// Shows characters that would be invisible or deceptive as `⟨U+202E⟩`.
 pub fn visible(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
-    for c in text.replace("\r\n", "\n").chars() {
+    for c in text.replace("\r\n", "\n").replace(LOOK_ALIKE.0, LOOK_ALIKE.1).chars() {
         if is_deceptive(c) {
             // Writing to a String cannot fail.
             let _ = write!(shown, "⟨U+{:04X}⟩", u32::from(c));
@@ -48,7 +51,7 @@ pub fn code(text: &str) -> String {
 
 /// A block of code whose fence is longer than any inside.
 pub fn fence(text: &str, language: &str) -> String {
-    let text = visible(text).replace("<!--", "<! --");
+    let text = visible(text);
     let ticks = "`".repeat(longest_run(&text, '`').max(2) + 1);
     format!("{ticks}{language}\n{}\n{ticks}\n", text.trim_end_matches('\n'))
 }
@@ -83,7 +86,7 @@ pub fn markdown(text: &str) -> String {
     // Merged, so that `&#64;name` does not slip through as two harmless pieces.
     for event in TextMergeStream::new(Parser::new_ext(&text, options)) {
         match event {
-            Event::Text(text) if code_block => events.push(Event::Text(text.replace("<!--", "<! --").into())),
+            Event::Text(text) if code_block => events.push(Event::Text(text)),
             Event::Text(text) => push_text(&mut events, &text),
             Event::Html(html) | Event::InlineHtml(html) => push_code(&mut events, &html),
             Event::Start(Tag::CodeBlock(kind)) => {
@@ -237,7 +240,8 @@ mod tests {
             ("**bold** and `@code`", "**bold** and `@code`"),
             ("![x](https://evil.example/p.png?s=1)", "image `https://evil.example/p.png?s=1` x"),
             ("a <b onclick=x>b</b>", "a `<b onclick=x>`b`</b>`"),
-            ("<!-- architect-ci:comment -->", "`<!-- architect-ci:comment -->`"),
+            ("<!-- architect-ci comment -->", "\\<! -- architect-ci comment -->"),
+            ("<!-- hidden -->", "`<!-- hidden -->`"),
             ("[docs](https://example.com/a)", "[docs](https://example.com/a)"),
             ("[run](javascript:alert)", "`javascript:alert` *run*"),
             ("safe\u{202e}txt", "safe⟨U+202E⟩txt"),
@@ -255,7 +259,7 @@ mod tests {
         assert_eq!(code("`x`"), "`` `x` ``");
         assert_eq!(code(" "), "` `");
         assert_eq!(fence("a\n```\nb\n", "diff"), "````diff\na\n```\nb\n````\n");
-        assert_eq!(fence("<!-- x -->", ""), "```\n<! -- x -->\n```\n");
+        assert_eq!(fence("<!-- architect-ci x -->", ""), "```\n<! -- architect-ci x -->\n```\n");
     }
 
     #[test]

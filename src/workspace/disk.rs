@@ -93,9 +93,7 @@ impl DiskWorkspace {
             Some(Kind::Link | Kind::Special) => return Err(FileError::Special(path.0.clone())),
         }
         let io = |error: io::Error| match error.kind() {
-            io::ErrorKind::NotADirectory => {
-                FileError::NotDirectory(path.parent().unwrap_or(WorkspacePath::root()))
-            }
+            io::ErrorKind::NotADirectory => FileError::NotDirectory(self.obstacle(path)),
             _ => FileError::Io { path: path.0.clone(), error },
         };
         let (parent, name) = confined::split(path).map_err(io)?;
@@ -112,6 +110,20 @@ impl DiskWorkspace {
         folder.rename(&temporary.name, &folder, name).map_err(io)?;
         temporary.keep();
         Ok(())
+    }
+
+    /// The first thing above `path` that exists and is no folder.
+    fn obstacle(&self, path: &WorkspacePath) -> WorkspacePath {
+        let mut obstacle = path.clone();
+        let mut above = path.parent();
+        while let Some(parent) = above {
+            let stat = self.stat(&ResolvedPath(parent.clone())).ok().flatten();
+            if stat.is_some_and(|stat| stat.kind != Kind::Directory) {
+                obstacle = parent.clone();
+            }
+            above = parent.parent();
+        }
+        obstacle
     }
 
     pub(super) fn remove_file(&self, path: &ResolvedPath) -> Result<(), FileError> {
@@ -285,8 +297,10 @@ fn is_refusal(_: &io::Error) -> bool {
     false
 }
 
+/// Nothing is there: the name is missing, or something above it is no folder. A link above it counts
+/// as well, because a resolved path has none; whoever creates something there is refused.
 fn is_absent(error: &io::Error) -> bool {
-    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
+    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) || is_refusal(error)
 }
 
 fn stat_of(metadata: &cap_std::fs::Metadata) -> Stat {

@@ -9,7 +9,7 @@ use diffy::{DiffOptions, PatchFormatter};
 use flate2::{Compression, write::ZlibEncoder};
 use sha1::{Digest, Sha1};
 
-use super::changes::{FileChange, FileState, hex};
+use super::changes::{FileChange, FileState, Mode, hex};
 
 /// Context lines around a change.
 const CONTEXT: usize = 3;
@@ -19,6 +19,14 @@ const MAX_LINE_PAIRS: usize = 40_000_000;
 
 /// The whole patch of one file.
 pub(super) fn file_patch(change: &FileChange) -> Vec<u8> {
+    if let (Some(before), Some(after)) = (&change.before, &change.after) {
+        // Git takes no link for a changed file: one goes, the other comes.
+        if (before.mode == Mode::Link) != (after.mode == Mode::Link) {
+            let gone = FileChange { after: None, ..change.clone() };
+            let new = FileChange { before: None, ..change.clone() };
+            return [file_patch(&gone), file_patch(&new)].concat();
+        }
+    }
     let (old_name, new_name) = (quoted("a/", change.path.as_str()), quoted("b/", change.path.as_str()));
     let mut head = format!("diff --git {old_name} {new_name}\n");
     let (mut old_label, mut new_label) = (labelled(&old_name), labelled(&new_name));
