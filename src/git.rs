@@ -58,6 +58,11 @@ impl<'a> Git<'a> {
         Some(Base { commit, branch, dirty: !status.is_empty() })
     }
 
+    /// The way from the repository's root to the checkout: empty, or ending in `/`.
+    pub fn prefix(self) -> String {
+        self.text(["rev-parse", "--show-prefix"]).unwrap_or_default()
+    }
+
     /// A file's content at a commit, its path relative to the checkout (which may be a folder of the
     /// repository); `Ok(None)` where the commit has no such file.
     pub fn show(self, commit: &str, path: &str) -> Result<Option<Vec<u8>>, GitError> {

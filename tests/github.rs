@@ -219,7 +219,7 @@ fn the_runner_is_told_by_its_command_files() {
     assert_eq!(commands[1], "::error title=Gate bad failed (exit 3)::::error::gate");
 }
 
-/// As the runner reads the file behind GITHUB_OUTPUT.
+/// As the runner reads the file behind `GITHUB_OUTPUT`.
 fn parse_outputs(text: &str) -> Vec<(String, String)> {
     let mut outputs = Vec::new();
     let mut lines = text.lines();

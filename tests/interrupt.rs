@@ -61,7 +61,7 @@ fn while_the_model_thinks() {
         let edit = json!({"path": "a.txt", "old_str": "one", "new_str": "two"});
         let server = ModelServer::start(vec![
             Answer::Calls(vec![("edit_file", edit)]),
-            Answer::Silence(Duration::from_secs(60)),
+            Answer::Silence(Duration::from_mins(1)),
         ]);
         let args = ["--model", "openai::gpt-5", "--base-url", &server.url];
         let (run, took) = interrupt(&sandbox, &args, |log| log.contains("edit_file"), signal);

@@ -149,7 +149,7 @@ proptest! {
         prop_assert_eq!(&changes, &on_disk.changes().expect("the changes"));
         // The same state by way of the patch.
         let patch = planned.path().join("patch");
-        std::fs::write(&patch, changes.git_patch()).expect("the patch");
+        std::fs::write(&patch, changes.git_patch("")).expect("the patch");
         if !changes.is_empty() {
             git(&planned.repo(), &["apply", "--whitespace=nowarn", patch.to_str().expect("a path")]);
         }

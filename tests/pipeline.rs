@@ -234,6 +234,20 @@ fn a_file_that_changes_between_reading_and_writing_is_noticed() {
 }
 
 #[test]
+fn a_workspace_may_be_a_folder_of_the_repository() {
+    let sandbox =
+        Sandbox::new(&[("app/a.txt", "one\n"), ("app/.architect.yml", "workspace:\n  allow_delete: true\n")]);
+    let edit = ("edit_file", json!({"path": "a.txt", "old_str": "one", "new_str": "two"}));
+    let model = sandbox.script(&[vec![edit, write("new.txt", "x\n")]], "done");
+    let app = sandbox.repo().join("app");
+    let run = sandbox.run(&["--model", &model, "--workspace", app.to_str().unwrap()], &[]).expect_code(0);
+    assert_eq!(run.json("plan.json")["files"][0]["path"], "a.txt");
+    let patch = run.out.join("plan.patch");
+    sandbox.git(&["apply", patch.to_str().unwrap()]);
+    assert_eq!((sandbox.read("app/a.txt").as_str(), sandbox.read("app/new.txt").as_str()), ("two\n", "x\n"));
+}
+
+#[test]
 fn an_empty_repository_and_no_repository_work() {
     let empty = Sandbox::without_git(&[]);
     let model = empty.script(&[vec![write("a.txt", "x\n")], vec![("list_files", json!({}))]], "done");

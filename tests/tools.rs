@@ -62,7 +62,7 @@ async fn tools_do_what_the_table_says_on_disk_and_in_a_dry_run() {
                 assert_eq!(sandbox.tree(), before, "{name}: the checkout is as it was");
                 let patch = sandbox.path().join("patch");
                 let changes = workspace.changes().expect("the changes");
-                std::fs::write(&patch, changes.git_patch()).unwrap();
+                std::fs::write(&patch, changes.git_patch("")).unwrap();
                 if !changes.is_empty() {
                     git(&sandbox.repo(), &["apply", "--whitespace=nowarn", patch.to_str().unwrap()]);
                 }

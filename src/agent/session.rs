@@ -12,6 +12,9 @@ use crate::engine::{CHARS_PER_TOKEN, Caller, Engine};
 use crate::event::{Event, NoticeLevel, Reply, Status, StopReason, ToolCall, Usage, millis};
 use crate::model::{Backoff, ChatModel, Completion, Message, ModelError, Request, ToolSchema, retry};
 
+/// Longer than any CI job runs.
+const NEVER: Duration = Duration::from_hours(24 * 365);
+
 /// How long the closing summary may take once the time is up.
 const CLOSING: Duration = Duration::from_secs(30);
 
@@ -182,7 +185,7 @@ impl Session<'_> {
         let answer = retry(self.limits.backoff, || self.model.complete(request), waiting);
         let deadline = match (may_call, self.limits.deadline) {
             (true, Some(deadline)) => deadline,
-            (true, None) => started + Duration::from_secs(365 * 24 * 3600),
+            (true, None) => started + NEVER,
             (false, _) => started + CLOSING,
         };
         let completion = tokio::select! {

@@ -17,7 +17,7 @@ use crate::hooks::{HookEvent, Hooks, Subject};
 use crate::plan::{DryRunTracker, PlannedAction, summarize_call};
 use crate::report::secrets::Masker;
 use crate::tool::{Call, Context, Effects, Registry, Tool, ToolResult};
-use crate::workspace::LineCounts;
+use crate::workspace::{LineCounts, WorkspacePath};
 
 use confirm::{Answer, Policy};
 pub use cut::{CHARS_PER_TOKEN, cut_middle};
@@ -248,9 +248,9 @@ impl Engine {
     /// A secret that lies in a file or came from a hook does not reach the model, nor does more text
     /// than it may be shown.
     fn trim(&self, result: &mut ToolResult) {
-        let trim = |text: &str| cut_middle(&self.masker.mask_known(text), self.max_result_tokens);
-        result.output = trim(&result.output);
-        result.error = result.error.as_deref().map(trim);
+        for text in [Some(&mut result.output), result.error.as_mut()].into_iter().flatten() {
+            *text = cut_middle(&self.masker.mask_known(text), self.max_result_tokens);
+        }
     }
 
     fn log(&self, caller: Caller<'_>, call: &ToolCall, done: &Done, started: Instant) {
@@ -290,7 +290,7 @@ fn lines_of(result: &ToolResult) -> LineCounts {
 
 /// What a call does, from its effects: `write_file → src/main.py (+12 −3)`.
 fn describe(tool: &str, effects: &Effects, lines: LineCounts) -> String {
-    let paths: Vec<&str> = effects.writes.iter().map(|path| path.as_str()).collect();
+    let paths: Vec<&str> = effects.writes.iter().map(WorkspacePath::as_str).collect();
     format!("{tool} → {} ({lines})", paths.join(", "))
 }
 

@@ -42,7 +42,7 @@ pub async fn post_comment(
     marker: &str,
     body: &str,
 ) -> Result<String, CommentError> {
-    let wrap = |error: octocrab::Error| describe(environment, error);
+    let wrap = |error: octocrab::Error| describe(environment, &error);
     let client = client(&environment.api_url, token).map_err(CommentError::Failed)?;
     let issues = client.issues(&environment.owner, &environment.repository);
     let author = author(environment, token).await?;
@@ -91,10 +91,10 @@ async fn author(environment: &Environment, token: &str) -> Result<String, Commen
     let answer: Result<Answer, _> = client.post("/graphql", Some(&query)).await;
     match answer {
         Ok(Answer { data: Some(Data { viewer }) }) => Ok(viewer.login),
-        Err(error) if is_unauthorized(&error) => Err(describe(environment, error)),
+        Err(error) if is_unauthorized(&error) => Err(describe(environment, &error)),
         // The job's own token always belongs to this bot, even where GraphQL is closed to it.
         _ if token.starts_with("ghs_") => Ok("github-actions[bot]".to_owned()),
-        Err(error) => Err(describe(environment, error)),
+        Err(error) => Err(describe(environment, &error)),
         Ok(Answer { data: None }) => {
             Err(CommentError::Failed("GitHub did not say whose the token is".to_owned()))
         }
@@ -129,9 +129,9 @@ fn is_unauthorized(error: &octocrab::Error) -> bool {
     matches!(error, octocrab::Error::GitHub { source, .. } if source.status_code == 401)
 }
 
-fn describe(environment: &Environment, error: octocrab::Error) -> CommentError {
-    let octocrab::Error::GitHub { source, .. } = &error else {
-        return CommentError::Failed(chain(&error));
+fn describe(environment: &Environment, error: &octocrab::Error) -> CommentError {
+    let octocrab::Error::GitHub { source, .. } = error else {
+        return CommentError::Failed(chain(error));
     };
     let message = source.message.clone();
     match source.status_code.as_u16() {

@@ -15,7 +15,7 @@ use crate::command::{Job, Shell};
 use crate::config::{self, HookConfig};
 use crate::event::{Event, Events, HookDecision, HookRecord, millis};
 use crate::tool::{Effects, ToolResult};
-use crate::workspace::Glob;
+use crate::workspace::{Glob, WorkspacePath};
 
 use protocol::{Answer, interpret};
 
@@ -187,7 +187,8 @@ impl Hooks {
     }
 
     async fn run_one(&self, event: HookEvent, hook: &Hook, subject: &Subject<'_>, input: &Value) -> Answer {
-        let file = subject.effects.writes.first().or(subject.effects.reads.first()).map(|path| path.as_str());
+        let file =
+            subject.effects.writes.first().or(subject.effects.reads.first()).map(WorkspacePath::as_str);
         let finished = self
             .shell
             .run(Job {
@@ -237,10 +238,10 @@ impl Hooks {
         if let Some(file) = file {
             variables.push(("ARCHITECT_FILE_PATH", file.to_owned()));
         }
-        if let (Some(file), Some(result)) = (subject.effects.writes.first(), subject.result) {
-            if result.success {
-                variables.push(("ARCHITECT_EDITED_FILE", file.to_string()));
-            }
+        let edited =
+            subject.effects.writes.first().filter(|_| subject.result.is_some_and(|result| result.success));
+        if let Some(file) = edited {
+            variables.push(("ARCHITECT_EDITED_FILE", file.to_string()));
         }
         if let Some(result) = subject.result {
             variables.push(("ARCHITECT_TOOL_RESULT_SUCCESS", result.success.to_string()));

@@ -127,7 +127,7 @@ impl RunRequest {
         let output_schema = output_schema(lookup, &base, &trust)?;
         let out = out(lookup)?;
         Ok(Self {
-            task: header.task,
+            task: header.text,
             mode,
             agent,
             workspace,

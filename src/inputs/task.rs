@@ -11,7 +11,7 @@ use crate::config::{ConfigError, Trust, parse_as, read_trusted};
 /// A task and what its file says about how to do it.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Task {
-    pub(super) task: String,
+    pub(super) text: String,
     pub(super) agent: Option<String>,
     pub(super) mode: Option<String>,
 }
@@ -36,9 +36,9 @@ pub(super) fn read(lookup: &Lookup, workspace: &Path, trust: &Trust) -> Result<T
     };
     let task = match &file {
         Some(file) => with_front_matter(&text, file)?,
-        None => Task { task: text, ..Task::default() },
+        None => Task { text, ..Task::default() },
     };
-    if task.task.trim().is_empty() {
+    if task.text.trim().is_empty() {
         return Err(InputError::EmptyTask(file.unwrap_or_else(|| "text".to_owned())));
     }
     Ok(task)
@@ -48,11 +48,11 @@ fn with_front_matter(text: &str, file: &str) -> Result<Task, ConfigError> {
     let normal = text.replace("\r\n", "\n");
     let Some((header, body)) = normal.strip_prefix("---\n").and_then(|rest| rest.split_once("\n---\n"))
     else {
-        return Ok(Task { task: normal, ..Task::default() });
+        return Ok(Task { text: normal, ..Task::default() });
     };
     // The blank line keeps the excerpt's line numbers those of the file.
     let front: FrontMatter = parse_as(&format!("\n{header}\n"), file)?;
-    Ok(Task { task: body.trim_start().to_owned(), agent: front.agent, mode: front.mode })
+    Ok(Task { text: body.trim_start().to_owned(), agent: front.agent, mode: front.mode })
 }
 
 #[cfg(test)]
@@ -64,10 +64,10 @@ mod tests {
         let task =
             with_front_matter("---\nagent: review\nmode: dry-run\n---\n\n# Do it\n", "t.md").expect("a task");
         assert_eq!(
-            (task.task.as_str(), task.agent.as_deref(), task.mode.as_deref()),
+            (task.text.as_str(), task.agent.as_deref(), task.mode.as_deref()),
             ("# Do it\n", Some("review"), Some("dry-run"))
         );
-        assert_eq!(with_front_matter("Just do it\n---\n", "t.md").expect("a task").task, "Just do it\n---\n");
+        assert_eq!(with_front_matter("Just do it\n---\n", "t.md").expect("a task").text, "Just do it\n---\n");
         let error =
             with_front_matter("---\nagnet: x\n---\nbody", "t.md").expect_err("an unknown key").to_string();
         assert!(error.contains("t.md:2:1") && error.contains("did you mean `agent`?"), "{error}");

@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::error::ModelError;
 
 /// Longest wait that a provider may ask for; beyond it the run ends rather than burn CI minutes.
-const MAX_WAIT: Duration = Duration::from_secs(120);
+const MAX_WAIT: Duration = Duration::from_mins(2);
 
 /// How often, and how long apart.
 #[derive(Clone, Copy, Debug)]
@@ -77,7 +77,7 @@ mod tests {
         assert!(waits[0] >= Duration::from_micros(500) && waits[1] <= Duration::from_millis(3), "{waits:?}");
         let refused = ModelError::Unauthorized { status: 401, message: String::new() };
         assert_eq!(tries(refused, 9).await, (1, vec![], false));
-        let forever = unavailable(Some(Duration::from_secs(3600)));
+        let forever = unavailable(Some(Duration::from_hours(1)));
         assert_eq!(tries(forever, 2).await, (1, vec![], false));
     }
 }

@@ -48,7 +48,7 @@ pub struct PlanFile {
 impl PlanFile {
     fn new(change: &FileChange) -> Self {
         let hash = |state: &Option<FileState>| state.as_ref().map(FileState::sha256);
-        let contents = match String::from_utf8(change.git_patch()) {
+        let contents = match String::from_utf8(change.git_patch("")) {
             Ok(patch) => Contents::Patch(patch),
             Err(_) => Contents::Base64(
                 STANDARD.encode(change.after.as_ref().map_or(&[][..], |state| &state.content)),

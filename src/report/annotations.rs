@@ -11,11 +11,9 @@ const MAX_OF_A_KIND: usize = 10;
 pub fn annotations(report: &RunReport) -> Vec<String> {
     let mut errors = Vec::new();
     let mut warnings = Vec::new();
-    if let Some(plan) = &report.plan {
-        if !plan.differences.is_empty() {
-            let files: Vec<String> = plan.differences.iter().map(ToString::to_string).collect();
-            errors.push(("Dry run changed the checkout".to_owned(), files.join("\n")));
-        }
+    if let Some(plan) = report.plan.as_ref().filter(|plan| !plan.differences.is_empty()) {
+        let files: Vec<String> = plan.differences.iter().map(ToString::to_string).collect();
+        errors.push(("Dry run changed the checkout".to_owned(), files.join("\n")));
     }
     for gate in report.gates.iter().filter(|gate| !gate.passed) {
         let list = if gate.required { &mut errors } else { &mut warnings };

@@ -26,10 +26,10 @@ pub fn html(report: &RunReport) -> String {
             body {
                 header { h1 { (headline(report)) } (facts(report)) }
                 main {
-                    (section("Task", html! { pre class="task" { (visible(&report.task)) } }))
+                    (section("Task", &html! { pre class="task" { (visible(&report.task)) } }))
                     (notices(report))
                     @if !report.message.trim().is_empty() {
-                        (section("Result", html! { div class="prose" { (prose(&report.message)) } }))
+                        (section("Result", &html! { div class="prose" { (prose(&report.message)) } }))
                     }
                     (plan(report))
                     (files(report))
@@ -45,7 +45,7 @@ pub fn html(report: &RunReport) -> String {
     page.into_string()
 }
 
-fn section(title: &str, content: Markup) -> Markup {
+fn section(title: &str, content: &Markup) -> Markup {
     html! { section { h2 { (title) } (content) } }
 }
 
@@ -93,14 +93,14 @@ fn plan(report: &RunReport) -> Markup {
         @if plan.actions.is_empty() { p { "No write actions were planned." } }
         ol { @for action in &plan.actions { li { code { (visible(&action.description)) } } } }
     };
-    section("Plan", list)
+    section("Plan", &list)
 }
 
 fn files(report: &RunReport) -> Markup {
     if report.files.is_empty() {
         return Markup::default();
     }
-    section("Files", html! { @for file in &report.files { (diff(file)) } })
+    section("Files", &html! { @for file in &report.files { (diff(file)) } })
 }
 
 fn diff(file: &FileSummary) -> Markup {
@@ -143,7 +143,7 @@ fn gates(report: &RunReport) -> Markup {
             }
         }
     };
-    section("Quality gates", rows)
+    section("Quality gates", &rows)
 }
 
 fn guardrails(report: &RunReport) -> Markup {
@@ -155,7 +155,7 @@ fn guardrails(report: &RunReport) -> Markup {
             li { "step " (block.step) ", " code { (visible(&block.tool)) } ": " (visible(&block.reason)) }
         } }
     };
-    section("Stopped by guardrails", list)
+    section("Stopped by guardrails", &list)
 }
 
 fn hooks(report: &RunReport) -> Markup {
@@ -184,7 +184,7 @@ fn hooks(report: &RunReport) -> Markup {
             }
         }
     };
-    section("Hooks", rows)
+    section("Hooks", &rows)
 }
 
 fn calls(report: &RunReport) -> Markup {
@@ -212,5 +212,5 @@ fn calls(report: &RunReport) -> Markup {
             }
         }
     };
-    section("Tool calls", rows)
+    section("Tool calls", &rows)
 }

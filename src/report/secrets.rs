@@ -122,7 +122,7 @@ fn spellings(secret: &str) -> Vec<String> {
     for (lead, dropped) in [(0, 0), (1, 2), (2, 3)] {
         let bytes: Vec<u8> = std::iter::repeat_n(0, lead).chain(secret.bytes()).collect();
         for encoded in [STANDARD_NO_PAD.encode(&bytes), URL_SAFE_NO_PAD.encode(&bytes)] {
-            let end = encoded.len() - usize::from(bytes.len() % 3 != 0);
+            let end = encoded.len() - usize::from(!bytes.len().is_multiple_of(3));
             if end > dropped + 7 {
                 spellings.push(encoded[dropped..end].to_owned());
             }

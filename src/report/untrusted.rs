@@ -131,7 +131,7 @@ pub fn markdown(text: &str) -> String {
     }
     let events = apart(events);
     let mut rendered = String::with_capacity(text.len());
-    match pulldown_cmark_to_cmark::cmark(events.into_iter(), &mut rendered, options) {
+    match pulldown_cmark_to_cmark::cmark(events, &mut rendered, options) {
         Ok(_) => rendered,
         Err(_) => fence(&text, ""),
     }

@@ -17,7 +17,7 @@ use crate::report::untrusted::log_lines;
 use crate::report::{RunReport, annotations, comment, html, junit, markdown, marker, summary, terminal};
 
 /// How long the comment may take, and how long when the run was interrupted: the runner kills soon.
-const COMMENT_TIME: Duration = Duration::from_secs(60);
+const COMMENT_TIME: Duration = Duration::from_mins(1);
 const COMMENT_TIME_INTERRUPTED: Duration = Duration::from_secs(2);
 
 /// Where the files of a run lie.
@@ -79,17 +79,23 @@ pub struct Finished {
     pub screen: String,
 }
 
+/// What a run leaves behind.
+pub(super) struct Reported {
+    pub(super) report: RunReport,
+    pub(super) plan: Option<Plan>,
+    pub(super) patch: Vec<u8>,
+    pub(super) exit: Exit,
+}
+
 /// Writes everything.
 pub(super) async fn finish(
     request: &RunRequest,
-    mut report: RunReport,
-    plan: Option<Plan>,
-    patch: Vec<u8>,
+    reported: Reported,
     files: &Files,
     masker: &Masker,
-    exit: Exit,
     signal: Signal,
 ) -> Finished {
+    let Reported { mut report, plan, patch, exit } = reported;
     mask(&mut report, masker);
     if let Err(message) = write_plan(plan.as_ref(), &patch, files, masker) {
         warn(&mut report, message);

@@ -38,6 +38,7 @@ use crate::workspace::{
     ChangeSet, Difference, DiskWorkspace, Isolated, OverlayWorkspace, Snapshot, TrackedWorkspace, Workspace,
 };
 
+use finish::Reported;
 pub use finish::{Files, Finished};
 pub use interrupt::{Signal, on_signals};
 use structured::Structured;
@@ -52,8 +53,11 @@ const GUIDES: [&str; 2] = ["AGENTS.md", ".architect.md"];
 const MAX_GUIDE: usize = 8 * 1024;
 
 /// Where the checkout stood before the run.
+#[derive(Default)]
 struct Before {
     base: Option<Base>,
+    /// The way from the repository's root to the workspace.
+    prefix: String,
     /// Taken in a dry run alone.
     snapshot: Option<Snapshot>,
 }
@@ -103,11 +107,11 @@ pub async fn run(request: &RunRequest, masker: Arc<Masker>, signal: Signal) -> R
         run.events.notice(NoticeLevel::Warning, warning);
     }
     let outcome = run.work(model, started).await;
-    let Reported { mut report, plan, patch, exit } = run.report(outcome, &signal).await;
-    report.id = id;
-    report.started_at = started_at;
-    report.duration_ms = millis(started.elapsed());
-    Ok(finish::finish(request, report, plan, patch, &files, &masker, exit, signal).await)
+    let mut reported = run.report(outcome, &signal).await;
+    reported.report.id = id;
+    reported.report.started_at = started_at;
+    reported.report.duration_ms = millis(started.elapsed());
+    Ok(finish::finish(request, reported, &files, &masker, signal).await)
 }
 
 fn model(choice: ModelChoice, llm: config::Llm) -> Result<Arc<dyn ChatModel>, InputError> {
@@ -124,14 +128,6 @@ fn model(choice: ModelChoice, llm: config::Llm) -> Result<Arc<dyn ChatModel>, In
 struct Outcome {
     ended: agent::Ended,
     structured: Option<serde_json::Value>,
-}
-
-/// What a run leaves behind.
-struct Reported {
-    report: RunReport,
-    plan: Option<Plan>,
-    patch: Vec<u8>,
-    exit: Exit,
 }
 
 impl<'a> Run<'a> {
@@ -260,7 +256,7 @@ impl<'a> Run<'a> {
         }
         let Self { request, events, collector, engine, before, disk, .. } = self;
         drop(disk);
-        let before = before.await.unwrap_or(Before { base: None, snapshot: None });
+        let before = before.await.unwrap_or_default();
         let actions = engine.tracker.lock().unwrap_or_else(PoisonError::into_inner).take();
         let mut plan = (request.mode == RunMode::DryRun).then(|| {
             Plan::new(Planned {
@@ -326,7 +322,7 @@ impl<'a> Run<'a> {
             structured_output: structured,
             run_url: request.github.as_ref().and_then(|github| github.run_url.clone()),
         };
-        Reported { report, plan, patch: changes.git_patch(), exit }
+        Reported { report, plan, patch: changes.git_patch(&before.prefix), exit }
     }
 
     /// Runs the gates: on the checkout, or in a dry run on a copy with the planned edits.
@@ -381,6 +377,7 @@ fn look_before(root: PathBuf, out: PathBuf, dry_run: bool) -> JoinHandle<Before>
     tokio::task::spawn_blocking(move || Before {
         snapshot: dry_run.then(|| Snapshot::take(&root, &out)),
         base: Git::new(&root).base(),
+        prefix: Git::new(&root).prefix(),
     })
 }
 

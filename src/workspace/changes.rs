@@ -127,9 +127,10 @@ impl FileChange {
         counts
     }
 
-    /// The change in Git's extended diff format; applies with `git apply`.
-    pub fn git_patch(&self) -> Vec<u8> {
-        git_patch::file_patch(self)
+    /// The change in Git's extended diff format; applies with `git apply`. `prefix` leads from the
+    /// repository to the workspace: empty, or ending in `/`.
+    pub fn git_patch(&self, prefix: &str) -> Vec<u8> {
+        git_patch::file_patch(self, prefix)
     }
 
     /// The change for people: hunks alone, or a word on why there are none.
@@ -198,11 +199,12 @@ impl ChangeSet {
         self.0.len()
     }
 
-    /// One patch for all files. Deletions come first, so that a file can make room for a folder.
-    pub fn git_patch(&self) -> Vec<u8> {
+    /// One patch for all files; see [`FileChange::git_patch`]. Deletions come first, so that a file can
+    /// make room for a folder.
+    pub fn git_patch(&self, prefix: &str) -> Vec<u8> {
         let (deleted, others): (Vec<_>, Vec<_>) =
             self.0.iter().partition(|change| change.operation() == Operation::Delete);
-        deleted.into_iter().chain(others).flat_map(FileChange::git_patch).collect()
+        deleted.into_iter().chain(others).flat_map(|change| change.git_patch(prefix)).collect()
     }
 }
 

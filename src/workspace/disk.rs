@@ -67,8 +67,7 @@ impl DiskWorkspace {
 
     pub(super) fn open_file(&self, path: &ResolvedPath) -> Result<Box<dyn Read + Send>, FileError> {
         let file = confined::open_file(&self.root, path).map_err(|error| match error.kind() {
-            io::ErrorKind::NotFound => FileError::Missing(path.0.clone()),
-            io::ErrorKind::NotADirectory => FileError::Missing(path.0.clone()),
+            io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => FileError::Missing(path.0.clone()),
             _ if is_refusal(&error) => FileError::Special(path.0.clone()),
             io::ErrorKind::InvalidInput => FileError::Special(path.0.clone()),
             _ => FileError::Io { path: path.0.clone(), error },

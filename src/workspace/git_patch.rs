@@ -17,28 +17,29 @@ const CONTEXT: usize = 3;
 /// Above this many line pairs a minimal diff may take seconds; one coarse hunk is exact as well.
 const MAX_LINE_PAIRS: usize = 40_000_000;
 
-/// The whole patch of one file.
-pub(super) fn file_patch(change: &FileChange) -> Vec<u8> {
+/// The whole patch of one file; `prefix` leads from the repository to the workspace.
+pub(super) fn file_patch(change: &FileChange, prefix: &str) -> Vec<u8> {
     if let (Some(before), Some(after)) = (&change.before, &change.after) {
         // Git takes no link for a changed file: one goes, the other comes.
         if (before.mode == Mode::Link) != (after.mode == Mode::Link) {
             let gone = FileChange { after: None, ..change.clone() };
             let new = FileChange { before: None, ..change.clone() };
-            return [file_patch(&gone), file_patch(&new)].concat();
+            return [file_patch(&gone, prefix), file_patch(&new, prefix)].concat();
         }
     }
-    let (old_name, new_name) = (quoted("a/", change.path.as_str()), quoted("b/", change.path.as_str()));
+    let path = format!("{prefix}{}", change.path);
+    let (old_name, new_name) = (quoted("a/", &path), quoted("b/", &path));
     let mut head = format!("diff --git {old_name} {new_name}\n");
     let (mut old_label, mut new_label) = (labelled(&old_name), labelled(&new_name));
     let mut mode_suffix = String::new();
     match (&change.before, &change.after) {
         (None, Some(after)) => {
             head += &format!("new file mode {}\n", after.mode);
-            old_label = "/dev/null".to_owned();
+            old_label = String::from("/dev/null");
         }
         (Some(before), None) => {
             head += &format!("deleted file mode {}\n", before.mode);
-            new_label = "/dev/null".to_owned();
+            new_label = String::from("/dev/null");
         }
         (Some(before), Some(after)) if before.mode != after.mode => {
             head += &format!("old mode {}\nnew mode {}\n", before.mode, after.mode);

@@ -58,11 +58,10 @@ impl Snapshot {
     pub fn take(root: &Path, except: &Path) -> Self {
         let files = Mutex::new(BTreeMap::new());
         let add = |path: &Path| {
-            if let (Ok(metadata), Ok(relative)) = (fs::symlink_metadata(path), path.strip_prefix(root)) {
-                if !metadata.is_dir() {
-                    let mut files = files.lock().unwrap_or_else(PoisonError::into_inner);
-                    files.insert(relative.to_owned(), stamp(&metadata));
-                }
+            let metadata = fs::symlink_metadata(path).ok().filter(|metadata| !metadata.is_dir());
+            if let (Some(metadata), Ok(relative)) = (metadata, path.strip_prefix(root)) {
+                let mut files = files.lock().unwrap_or_else(PoisonError::into_inner);
+                files.insert(relative.to_owned(), stamp(&metadata));
             }
         };
         let mut builder = WalkBuilder::new(root);
@@ -112,7 +111,7 @@ impl Snapshot {
                 None => differences.push(Difference::Removed(name(path))),
                 Some(after) if after == before => {}
                 Some(after) if after.size == before.size && after.mode == before.mode => {
-                    touched.push(name(path))
+                    touched.push(name(path));
                 }
                 Some(_) => differences.push(Difference::Changed(name(path))),
             }

@@ -1,4 +1,4 @@
-//! A loopback GitHub for comments. Every request is checked against the official OpenAPI description.
+//! A loopback GitHub for comments. Every request is checked against the official `OpenAPI` description.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, OnceLock};

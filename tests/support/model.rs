@@ -1,4 +1,4 @@
-//! A loopback model server that speaks OpenAI's chat completions, streamed and not, and misbehaves on
+//! A loopback model server that speaks `OpenAI`'s chat completions, streamed and not, and misbehaves on
 //! demand. Plain threads and sockets: some faults lie below HTTP.
 
 use std::io::{BufRead, BufReader, Read, Write};

@@ -1,0 +1,54 @@
+#!/usr/bin/env bash
+# Finds or downloads the program and names it in the step output `binary`.
+# Reads BINARY_PATH, VERSION, RELEASES_URL and the runner's RUNNER_OS, RUNNER_ARCH, RUNNER_TEMP.
+set -euo pipefail
+
+fail() {
+  printf '::error title=architect-ci::%s\n' "$1" >&2
+  exit 3
+}
+
+if [ -n "${BINARY_PATH:-}" ]; then
+  [ -x "$BINARY_PATH" ] || fail "binary-path names no program that can be run; check the input"
+  binary=$(cd "$(dirname "$BINARY_PATH")" && pwd)/$(basename "$BINARY_PATH")
+  printf 'binary=%s\n' "$binary" >>"$GITHUB_OUTPUT"
+  exit 0
+fi
+
+case "${RUNNER_OS:-}-${RUNNER_ARCH:-}" in
+  Linux-X64) target=x86_64-unknown-linux-musl ;;
+  Linux-ARM64) target=aarch64-unknown-linux-musl ;;
+  macOS-X64) target=x86_64-apple-darwin ;;
+  macOS-ARM64) target=aarch64-apple-darwin ;;
+  Windows-X64) target=x86_64-pc-windows-msvc ;;
+  *) fail "there is no release for this runner (${RUNNER_OS:-?} ${RUNNER_ARCH:-?}); build it and set binary-path" ;;
+esac
+[[ $VERSION =~ ^v[0-9]+\.[0-9]+\.[0-9]+([.-][0-9A-Za-z.-]+)?$ ]] || fail "version has to look like v0.1.0"
+
+archive=architect-ci-$target.tar.gz
+folder=$RUNNER_TEMP/architect-ci-$VERSION
+program=$folder/architect-ci
+[ "$RUNNER_OS" != Windows ] || program=$program.exe
+
+fetch() {
+  curl --fail --silent --show-error --location --retry 3 --retry-delay 1 --max-time 300 --output "$2" "$1" ||
+    fail "the download of ${1##*/} failed; check version and releases-url, or set binary-path"
+}
+
+if [ ! -x "$program" ]; then
+  mkdir -p "$folder"
+  fetch "$RELEASES_URL/$VERSION/$archive" "$folder/$archive"
+  fetch "$RELEASES_URL/$VERSION/SHA256SUMS" "$folder/SHA256SUMS"
+  expected=$(awk -v name="$archive" '$2 == name || $2 == "*" name { print $1 }' "$folder/SHA256SUMS")
+  if command -v sha256sum >/dev/null; then
+    actual=$(sha256sum "$folder/$archive" | cut -d ' ' -f 1)
+  else
+    actual=$(shasum -a 256 "$folder/$archive" | cut -d ' ' -f 1)
+  fi
+  if [ -z "$expected" ] || [ "$expected" != "$actual" ]; then
+    rm -f "$folder/$archive"
+    fail "the SHA-256 of $archive is not the one in SHA256SUMS; nothing was run"
+  fi
+  tar -xzf "$folder/$archive" -C "$folder"
+fi
+printf 'binary=%s\n' "$program" >>"$GITHUB_OUTPUT"
