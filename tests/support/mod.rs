@@ -114,7 +114,10 @@ impl Sandbox {
     /// `run` on the repository with a task, plus these arguments and variables.
     pub fn run(&self, args: &[&str], variables: &[(&str, &str)]) -> Run {
         let (repo, out) = (self.repo(), self.out());
-        let mut all = vec!["run", "--workspace", repo.to_str().unwrap(), "--out", out.to_str().unwrap()];
+        let mut all = vec!["run", "--out", out.to_str().unwrap()];
+        if !args.contains(&"--workspace") {
+            all.extend(["--workspace", repo.to_str().unwrap()]);
+        }
         if !args.contains(&"--task") && !args.contains(&"--task-file") {
             all.extend(["--task", "Do it"]);
         }
