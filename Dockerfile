@@ -7,12 +7,14 @@ COPY src ./src
 RUN cargo build --release --locked
 
 FROM debian:bookworm-slim
+# Security fixes are wanted, so versions of packages are not pinned; the base image is.
+# hadolint ignore=DL3008
 RUN apt-get update \
   && apt-get install --yes --no-install-recommends bash ca-certificates git patch \
   && rm -rf /var/lib/apt/lists/* \
   && useradd --create-home --uid 10001 architect
 COPY --from=build /src/target/release/architect-ci /usr/local/bin/architect-ci
-USER architect
+USER 10001
 WORKDIR /workspace
 ENV CI=true
 ENTRYPOINT ["architect-ci"]

