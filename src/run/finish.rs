@@ -13,7 +13,7 @@ use crate::github::{Environment, append_summary, post_comment, write_outputs};
 use crate::inputs::{InputError, RunRequest};
 use crate::plan::Plan;
 use crate::report::secrets::Masker;
-use crate::report::untrusted::log_lines;
+use crate::report::untrusted::{log_lines, visible};
 use crate::report::{RunReport, annotations, comment, html, junit, markdown, marker, summary, terminal};
 
 /// How long the comment may take, and how long when the run was interrupted: the runner kills soon.
@@ -127,7 +127,7 @@ pub(super) async fn finish(
         }
     }
     let screen = terminal(&report, files.report.parent().unwrap_or(Path::new(".")));
-    Finished { message: log_lines(&report.message), screen, exit, report }
+    Finished { message: log_lines(&visible(&report.message)), screen, exit, report }
 }
 
 pub(super) fn in_actions(request: &RunRequest) -> bool {
