@@ -177,6 +177,52 @@ async fn without_a_token_or_a_pull_request_the_comment_is_a_file() {
     .await;
 }
 
+/// A clone as actions/checkout makes it: the pull request's head alone.
+fn shallow_clone(of: &Sandbox) -> Sandbox {
+    let clone = Sandbox::without_git(&[]);
+    let url = format!("file://{}", of.repo().display());
+    support::git(clone.path(), &["clone", "--quiet", "--depth=1", &url, "repo"]);
+    clone
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_base_commit_that_the_clone_lacks_is_fetched_or_asked_for() {
+    let github = GitHub::start().await;
+    github.file(".github/architect.yml", "github:\n  comment_key: by-api\n");
+    blocking(move || {
+        let origin = Sandbox::new(&[(".github/architect.yml", "github:\n  comment_key: by-fetch\n")]);
+        let base = origin.git(&["rev-parse", "HEAD"]);
+        origin.write(".github/architect.yml", "github:\n  comment_key: by-head\n");
+        let head = origin.commit("the pull request");
+        let clone = shallow_clone(&origin);
+        let event = json!({
+            "pull_request": {"number": 7,
+                "head": {"sha": head, "repo": {"full_name": "octo/demo"}},
+                "base": {"sha": base, "repo": {"full_name": "octo/demo"}}},
+            "repository": {"full_name": "octo/demo"}});
+        let file = clone.path().join("event.json");
+        std::fs::write(&file, event.to_string()).unwrap();
+        let model = clone.script(&[], "done");
+        let run = |clone: &Sandbox| {
+            let owned = github.variables();
+            let mut variables: Vec<_> =
+                owned.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+            variables.push(("INPUT_COMMENT", "never"));
+            let run =
+                clone.run(&["--event", file.to_str().unwrap(), "--model", &model], &variables).expect_code(0);
+            run.file("comment.md").lines().next().unwrap().to_owned()
+        };
+        assert_eq!(run(&clone), "<!-- architect-ci comment: by-fetch -->");
+        assert!(github.requests().is_empty());
+        // Where fetching fails (checkout keeps no credentials), the API is asked.
+        let clone = shallow_clone(&origin);
+        clone.git(&["remote", "set-url", "origin", "file:///nowhere"]);
+        assert_eq!(run(&clone), "<!-- architect-ci comment: by-api -->");
+        github.assert_valid();
+    })
+    .await;
+}
+
 #[test]
 fn the_runner_is_told_by_its_command_files() {
     let sandbox = Sandbox::new(&[

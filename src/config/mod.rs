@@ -11,4 +11,4 @@ pub use sections::{
     AgentConfig, Commands, Comment, Config, ContextLimits, DryRun, GateConfig, GitHub, Guardrails,
     HookConfig, Hooks, Isolation, Llm, ReasoningEffort, Report, Workspace,
 };
-pub use source::{Origin, Trust, TrustedFile, find, parse, parse_as, read_trusted};
+pub use source::{Origin, Remote, Trust, Trusted, TrustedFile, parse, parse_as};

@@ -54,35 +54,74 @@ pub struct Origin {
     pub commit: Option<String>,
 }
 
-/// Finds and reads the configuration.
-pub fn find(workspace: &Path, explicit: Option<&Path>, trust: &Trust) -> Result<Origin, ConfigError> {
-    if let Some(path) = explicit {
-        let found = read_trusted(workspace, path, trust)?
-            .ok_or_else(|| ConfigError::Missing(path.display().to_string()))?;
-        return origin(found);
-    }
-    for place in PLACES {
-        if let Some(found) = read_inside(workspace, place, trust)? {
-            return origin(found);
-        }
-    }
-    Ok(Origin::default())
+/// Gives a file of the repository at a commit that the clone does not hold; `None` where it has none.
+pub type Remote<'a> = &'a dyn Fn(&str, &str) -> Result<Option<String>, String>;
+
+/// Reads what steers a run, from the state of the repository that is trusted.
+pub struct Trusted<'a> {
+    /// The checkout.
+    pub workspace: &'a Path,
+    /// Which state counts.
+    pub trust: Trust,
+    /// Where a commit is looked for that is neither in the clone nor can be fetched by Git.
+    pub remote: Option<Remote<'a>>,
 }
 
-/// Reads a file that steers the run: one outside the workspace from disk, one inside from the state of
-/// the repository that is trusted. `None` where it is not there.
-pub fn read_trusted(
-    workspace: &Path,
-    path: &Path,
-    trust: &Trust,
-) -> Result<Option<TrustedFile>, ConfigError> {
-    match locate(workspace, path) {
-        Place::Inside(path) => read_inside(workspace, &path, trust),
-        Place::Outside(path) => match fs::read_to_string(&path) {
-            Ok(text) => Ok(Some(TrustedFile { text, path: path.display().to_string(), commit: None })),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(unreadable(&path, &error)),
-        },
+impl Trusted<'_> {
+    /// Finds and reads the configuration.
+    pub fn config(&self, explicit: Option<&Path>) -> Result<Origin, ConfigError> {
+        if let Some(path) = explicit {
+            let missing = || ConfigError::Missing(path.display().to_string());
+            return origin(self.read(path)?.ok_or_else(missing)?);
+        }
+        for place in PLACES {
+            if let Some(found) = self.read_inside(place)? {
+                return origin(found);
+            }
+        }
+        Ok(Origin::default())
+    }
+
+    /// Reads a file: one outside the workspace from disk, one inside from the trusted state. `None`
+    /// where it is not there.
+    pub fn read(&self, path: &Path) -> Result<Option<TrustedFile>, ConfigError> {
+        match locate(self.workspace, path) {
+            Place::Inside(path) => self.read_inside(&path),
+            Place::Outside(path) => from_disk(&path, path.display().to_string()),
+        }
+    }
+
+    fn read_inside(&self, path: &str) -> Result<Option<TrustedFile>, ConfigError> {
+        let Trust::Base(commit) = &self.trust else {
+            return from_disk(&self.workspace.join(path), path.to_owned());
+        };
+        let text = self.at_commit(commit, path).map_err(|error| {
+            let commit = commit.clone();
+            ConfigError::BaseUnavailable { commit, error }
+        })?;
+        Ok(text.map(|text| TrustedFile { text, path: path.to_owned(), commit: Some(commit.clone()) }))
+    }
+
+    /// From the clone, else by fetching the commit, else from wherever else it is to be had.
+    fn at_commit(&self, commit: &str, path: &str) -> Result<Option<String>, String> {
+        let git = Git::new(self.workspace);
+        let fetched = if git.has_commit(commit) { Ok(()) } else { git.fetch(commit) };
+        match (fetched, self.remote) {
+            (Ok(()), _) => {
+                let bytes = git.show(commit, path).map_err(|error| error.to_string())?;
+                Ok(bytes.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()))
+            }
+            (Err(_), Some(remote)) => remote(commit, &format!("{}{path}", git.prefix())),
+            (Err(error), None) => Err(error.to_string()),
+        }
+    }
+}
+
+fn from_disk(file: &Path, path: String) -> Result<Option<TrustedFile>, ConfigError> {
+    match fs::read_to_string(file) {
+        Ok(text) => Ok(Some(TrustedFile { text, path, commit: None })),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(ConfigError::Unreadable { path, error: error.to_string() }),
     }
 }
 
@@ -129,36 +168,8 @@ fn locate(workspace: &Path, path: &Path) -> Place {
     }
 }
 
-fn read_inside(workspace: &Path, path: &str, trust: &Trust) -> Result<Option<TrustedFile>, ConfigError> {
-    let commit = match trust {
-        Trust::Checkout => {
-            return match fs::read_to_string(workspace.join(path)) {
-                Ok(text) => Ok(Some(TrustedFile { text, path: path.to_owned(), commit: None })),
-                Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-                Err(error) => Err(unreadable(Path::new(path), &error)),
-            };
-        }
-        Trust::Base(commit) => commit,
-    };
-    let unavailable = |error: String| ConfigError::BaseUnavailable { commit: commit.clone(), error };
-    let git = Git::new(workspace);
-    if !git.has_commit(commit) {
-        git.fetch(commit).map_err(|error| unavailable(error.to_string()))?;
-    }
-    let bytes = git.show(commit, path).map_err(|error| unavailable(error.to_string()))?;
-    Ok(bytes.map(|bytes| TrustedFile {
-        text: String::from_utf8_lossy(&bytes).into_owned(),
-        path: path.to_owned(),
-        commit: Some(commit.clone()),
-    }))
-}
-
 fn origin(file: TrustedFile) -> Result<Origin, ConfigError> {
     Ok(Origin { config: parse(&file.text, &file.shown())?, file: Some(file.path), commit: file.commit })
-}
-
-fn unreadable(path: &Path, error: &io::Error) -> ConfigError {
-    ConfigError::Unreadable { path: path.display().to_string(), error: error.to_string() }
 }
 
 #[cfg(test)]

@@ -60,7 +60,7 @@ pub async fn post_comment(
     Ok(created.html_url.to_string())
 }
 
-fn client(base: &str, token: &str) -> Result<Octocrab, String> {
+pub(super) fn client(base: &str, token: &str) -> Result<Octocrab, String> {
     let http = http_client(Duration::from_secs(30)).map_err(|error| error.to_string())?;
     Octocrab::builder()
         .personal_token(token.to_owned())
@@ -152,7 +152,7 @@ fn describe(environment: &Environment, error: &octocrab::Error) -> CommentError 
 }
 
 /// An error with its causes.
-fn chain(error: &dyn std::error::Error) -> String {
+pub(super) fn chain(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut source = error.source();
     while let Some(cause) = source {

@@ -14,9 +14,9 @@ use std::time::Duration;
 use serde_json::Value;
 
 use crate::agent::Agent;
-use crate::config::{self, Bounded, Comment, Config, Origin, Trust};
+use crate::config::{self, Bounded, Comment, Config, Origin, Trust, Trusted, TrustedFile};
 use crate::event::RunMode;
-use crate::github::{Environment, Subject};
+use crate::github::{Environment, Subject, file_at};
 use crate::model::{ModelName, Provider};
 use crate::nearest::nearest;
 
@@ -59,8 +59,8 @@ pub struct RunRequest {
     pub workspace: PathBuf,
     /// The configuration and its origin; limits and model are already those of this run.
     pub origin: Origin,
-    /// Which state of the repository is trusted.
-    pub trust: Trust,
+    /// What the repository tells agents about itself.
+    pub guide: Option<TrustedFile>,
     /// The model, as people name it.
     pub model_name: String,
     /// The model.
@@ -94,9 +94,11 @@ impl RunRequest {
         let base = workspace(lookup)?;
         let github = Environment::read(&variables, lookup.path("event")).map_err(InputError::Event)?;
         let trust = trust(lookup, github.as_ref())?;
-        let explicit = lookup.path("config");
-        let mut origin = config::find(&base, explicit.as_deref(), &trust)?;
-        let header = task::read(lookup, &base, &trust)?;
+        let remote = github.as_ref().map(|github| |commit: &str, path: &str| file_at(github, commit, path));
+        let remote = remote.as_ref().map(|remote| remote as config::Remote<'_>);
+        let trusted = Trusted { workspace: &base, trust, remote };
+        let mut origin = trusted.config(lookup.path("config").as_deref())?;
+        let header = task::read(lookup, &trusted)?;
         let workspace = rooted(&base, &origin.config.workspace.root)?;
         let in_ci = lookup.in_ci();
         let mode = mode(lookup, header.mode.as_deref(), in_ci)?;
@@ -124,7 +126,8 @@ impl RunRequest {
             origin.config.github.comment_key = key;
         }
         let timeout = lookup.number::<1, 86_400>("timeout")?.map(Bounded::seconds);
-        let output_schema = output_schema(lookup, &base, &trust)?;
+        let output_schema = output_schema(lookup, &trusted)?;
+        let guide = guide(&trusted);
         let out = out(lookup)?;
         Ok(Self {
             task: header.text,
@@ -132,7 +135,7 @@ impl RunRequest {
             agent,
             workspace,
             origin,
-            trust,
+            guide,
             model_name: model_name.to_string(),
             model,
             timeout,
@@ -241,18 +244,26 @@ fn parse_comment(text: &str) -> Result<Comment, InputError> {
 }
 
 /// A JSON Schema, inline or in a file.
-fn output_schema(lookup: &Lookup, base: &Path, trust: &Trust) -> Result<Option<Value>, InputError> {
+fn output_schema(lookup: &Lookup, trusted: &Trusted<'_>) -> Result<Option<Value>, InputError> {
     let Some(given) = lookup.text("output-schema") else { return Ok(None) };
     let invalid = |error: String| InputError::OutputSchema(error);
     let text = if given.trim_start().starts_with('{') {
         given
     } else {
-        let file = config::read_trusted(base, Path::new(&given), trust)?;
+        let file = trusted.read(Path::new(&given))?;
         file.ok_or_else(|| invalid(format!("the file {given} does not exist")))?.text
     };
     let schema: Value = serde_json::from_str(&text).map_err(|error| invalid(error.to_string()))?;
     jsonschema::validator_for(&schema).map_err(|error| invalid(error.to_string()))?;
     Ok(Some(schema))
+}
+
+/// Files of the repository that tell agents about it, in the order in which they are looked for.
+const GUIDES: [&str; 2] = ["AGENTS.md", ".architect.md"];
+
+/// What the repository tells agents about itself. One that cannot be read is not worth failing for.
+fn guide(trusted: &Trusted<'_>) -> Option<TrustedFile> {
+    GUIDES.iter().find_map(|name| trusted.read(&trusted.workspace.join(name)).ok().flatten())
 }
 
 /// The folder for the files of the run, made if need be.

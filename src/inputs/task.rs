@@ -1,12 +1,10 @@
 //! The task: a text, or a Markdown file with optional front matter.
 
-use std::path::Path;
-
 use serde::Deserialize;
 
 use super::error::InputError;
 use super::lookup::Lookup;
-use crate::config::{ConfigError, Trust, parse_as, read_trusted};
+use crate::config::{ConfigError, Trusted, parse_as};
 
 /// A task and what its file says about how to do it.
 #[derive(Debug, Default, PartialEq)]
@@ -23,14 +21,14 @@ struct FrontMatter {
     mode: Option<String>,
 }
 
-pub(super) fn read(lookup: &Lookup, workspace: &Path, trust: &Trust) -> Result<Task, InputError> {
+pub(super) fn read(lookup: &Lookup, trusted: &Trusted<'_>) -> Result<Task, InputError> {
     let (text, file) = match (lookup.text("task"), lookup.path("task-file")) {
         (Some(_), Some(_)) => return Err(InputError::TwoTasks),
         (None, None) => return Err(InputError::NoTask),
         (Some(task), None) => (task, None),
         (None, Some(path)) => {
             let missing = || ConfigError::MissingTask(path.display().to_string());
-            let file = read_trusted(workspace, &path, trust)?.ok_or_else(missing)?;
+            let file = trusted.read(&path)?.ok_or_else(missing)?;
             (file.text.clone(), Some(file.shown()))
         }
     };

@@ -17,7 +17,7 @@ use tokio_util::sync::CancellationToken;
 use crate::agent::{self, Limits, Session};
 use crate::command::Shell;
 use crate::command::environment::Rules;
-use crate::config::{self, Isolation, TrustedFile};
+use crate::config::{self, Isolation};
 use crate::engine::Engine;
 use crate::event::{
     End, Event, Events, NoticeLevel, Observer, RunMode, SCHEMA_VERSION, Session as SessionEvent, Status,
@@ -46,10 +46,7 @@ use structured::Structured;
 /// The first wait before a failed model call is tried again.
 const FIRST_WAIT: Duration = Duration::from_millis(500);
 
-/// Files of the repository that tell agents about it, in the order in which they are looked for.
-const GUIDES: [&str; 2] = ["AGENTS.md", ".architect.md"];
-
-/// Most bytes of such a file that are shown.
+/// Most bytes that are shown of what the repository tells agents.
 const MAX_GUIDE: usize = 8 * 1024;
 
 /// Where the checkout stood before the run.
@@ -224,7 +221,7 @@ impl<'a> Run<'a> {
         if !outline.is_empty() {
             system += &format!("\n\nThe checkout:\n{outline}");
         }
-        if let Some(guide) = self.guide() {
+        if let Some(guide) = &self.request.guide {
             let cut = guide.text.floor_char_boundary(MAX_GUIDE);
             system += &format!(
                 "\n\nFrom {}, by the people of this repository:\n{}",
@@ -233,14 +230,6 @@ impl<'a> Run<'a> {
             );
         }
         system
-    }
-
-    /// What the repository tells agents about itself: of a pull request, as its base has it.
-    fn guide(&self) -> Option<TrustedFile> {
-        let RunRequest { workspace, trust, .. } = self.request;
-        GUIDES
-            .iter()
-            .find_map(|name| config::read_trusted(workspace, &workspace.join(name), trust).ok().flatten())
     }
 
     /// Gates, the proof that a dry run changed nothing, and the sum of it all.

@@ -20,6 +20,8 @@ fn description() -> &'static Value {
 struct State {
     /// Comments of pull request 7 by id.
     comments: BTreeMap<u64, Value>,
+    /// Files of the repository at its base commit, by path.
+    files: BTreeMap<String, String>,
     violations: Vec<String>,
     requests: Vec<String>,
     /// Statuses to answer instead, by `METHOD path` prefix, used up one by one.
@@ -74,6 +76,11 @@ impl GitHub {
             let comment = comment(&state.base, id, login, body);
             state.comments.insert(id, comment);
         }
+    }
+
+    /// A file of the repository at every commit.
+    pub fn file(&self, path: &str, text: &str) {
+        self.state.lock().unwrap().files.insert(path.to_owned(), text.to_owned());
     }
 
     /// The next request that starts so is answered with this status.
@@ -176,8 +183,28 @@ fn route(state: &mut State, method: &str, path: &str, request: &Request) -> Resp
             comment["body"] = body["body"].clone();
             answer(200, comment)
         }
+        ("GET", path) if path.starts_with("/repos/octo/demo/contents/") => {
+            let file = &path["/repos/octo/demo/contents/".len()..];
+            match state.files.get(file) {
+                Some(text) => answer(200, &contents(&state.base, file, text)),
+                None => answer(404, &json!({"message": "Not Found"})),
+            }
+        }
+        ("GET", path) if path.starts_with("/repos/octo/demo/git/commits/") => {
+            answer(200, &json!({"sha": "x"}))
+        }
         _ => answer(404, &json!({"message": "Not Found"})),
     }
+}
+
+fn contents(base: &str, path: &str, text: &str) -> Value {
+    use base64::Engine;
+    let url = format!("{base}/repos/octo/demo/contents/{path}");
+    json!({
+        "type": "file", "encoding": "base64", "size": text.len(), "name": path, "path": path, "sha": "x",
+        "content": base64::engine::general_purpose::STANDARD.encode(text), "url": url, "git_url": url,
+        "html_url": url, "download_url": url, "_links": {"git": url, "self": url, "html": url}
+    })
 }
 
 fn comment(base: &str, id: u64, login: &str, body: &str) -> Value {
@@ -204,7 +231,10 @@ fn check(method: &str, path: &str, request: &Request) -> Vec<String> {
     let paths = description["paths"].as_object().expect("paths");
     let fits = |template: &str| {
         let (template, path): (Vec<_>, Vec<_>) = (template.split('/').collect(), path.split('/').collect());
-        template.len() == path.len() && template.iter().zip(&path).all(|(t, p)| t.starts_with('{') || t == p)
+        // `{path}` at the end stands for any number of folders.
+        let open = template.last() == Some(&"{path}") && path.len() > template.len();
+        (open || template.len() == path.len())
+            && template.iter().zip(&path).all(|(t, p)| t.starts_with('{') || t == p)
     };
     // A literal path beats one with parameters.
     let mut templates: Vec<&String> = paths.keys().filter(|template| fits(template)).collect();
