@@ -81,22 +81,24 @@ static ACTIVE: LazyLock<Regex> = LazyLock::new(|| {
 pub fn markdown(text: &str) -> String {
     let text = visible(text);
     let options = Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS;
-    let mut events = Vec::new();
-    let mut code_block = false;
+    let passive = without_html_and_images(Parser::new_ext(&text, options));
     // Merged, so that `&#64;name` does not slip through as two harmless pieces.
-    for event in TextMergeStream::new(Parser::new_ext(&text, options)) {
+    let quiet = without_active_words(TextMergeStream::new(passive.into_iter()));
+    let mut rendered = String::with_capacity(text.len());
+    match pulldown_cmark_to_cmark::cmark(apart(quiet), &mut rendered, options) {
+        Ok(_) => rendered,
+        Err(_) => fence(&text, ""),
+    }
+}
+
+/// HTML, images and links to anything but web pages become code.
+fn without_html_and_images<'a>(source: impl Iterator<Item = Event<'a>>) -> Vec<Event<'a>> {
+    let mut events = Vec::new();
+    // How each open link ends: as one, or as what stands for it.
+    let mut open_links = Vec::new();
+    for event in source {
         match event {
-            Event::Text(text) if code_block => events.push(Event::Text(text)),
-            Event::Text(text) => push_text(&mut events, &text),
             Event::Html(html) | Event::InlineHtml(html) => push_code(&mut events, &html),
-            Event::Start(Tag::CodeBlock(kind)) => {
-                code_block = true;
-                events.push(Event::Start(Tag::CodeBlock(kind)));
-            }
-            Event::End(TagEnd::CodeBlock) => {
-                code_block = false;
-                events.push(Event::End(TagEnd::CodeBlock));
-            }
             // HTML blocks become the code inside of them.
             Event::Start(Tag::HtmlBlock) => events.push(Event::Start(Tag::Paragraph)),
             Event::End(TagEnd::HtmlBlock) => events.push(Event::End(TagEnd::Paragraph)),
@@ -107,34 +109,41 @@ pub fn markdown(text: &str) -> String {
                 events.push(Event::Text(" ".into()));
             }
             Event::End(TagEnd::Image) => {}
-            Event::Start(Tag::Link { link_type, dest_url, title, id }) => {
-                if is_harmless_link(&dest_url) {
-                    let link_type =
-                        if link_type == LinkType::Autolink { link_type } else { LinkType::Inline };
-                    events.push(Event::Start(Tag::Link { link_type, dest_url, title, id }));
-                } else {
-                    push_code(&mut events, &dest_url);
-                    events.push(Event::Text(" ".into()));
-                    events.push(Event::Start(Tag::Emphasis));
-                }
+            Event::Start(Tag::Link { link_type, dest_url, title, id }) if is_harmless_link(&dest_url) => {
+                let link_type = if link_type == LinkType::Autolink { link_type } else { LinkType::Inline };
+                events.push(Event::Start(Tag::Link { link_type, dest_url, title, id }));
+                open_links.push(TagEnd::Link);
             }
-            Event::End(TagEnd::Link) => {
-                let open = events.iter().rev().find_map(|event| match event {
-                    Event::Start(Tag::Link { .. }) => Some(TagEnd::Link),
-                    Event::Start(Tag::Emphasis) => Some(TagEnd::Emphasis),
-                    _ => None,
-                });
-                events.push(Event::End(open.unwrap_or(TagEnd::Link)));
+            Event::Start(Tag::Link { dest_url, .. }) => {
+                push_code(&mut events, &dest_url);
+                events.push(Event::Text(" ".into()));
+                events.push(Event::Start(Tag::Emphasis));
+                open_links.push(TagEnd::Emphasis);
             }
+            Event::End(TagEnd::Link) => events.extend(open_links.pop().map(Event::End)),
             other => events.push(other),
         }
     }
-    let events = apart(events);
-    let mut rendered = String::with_capacity(text.len());
-    match pulldown_cmark_to_cmark::cmark(events, &mut rendered, options) {
-        Ok(_) => rendered,
-        Err(_) => fence(&text, ""),
+    events
+}
+
+/// Mentions and references outside of code become code.
+fn without_active_words<'a>(source: impl Iterator<Item = Event<'a>>) -> Vec<Event<'a>> {
+    let mut events = Vec::new();
+    let mut code_block = false;
+    for event in source {
+        match &event {
+            Event::Start(Tag::CodeBlock(_)) => code_block = true,
+            Event::End(TagEnd::CodeBlock) => code_block = false,
+            Event::Text(text) if !code_block => {
+                push_text(&mut events, text);
+                continue;
+            }
+            _ => {}
+        }
+        events.push(event);
     }
+    events
 }
 
 fn push_text(events: &mut Vec<Event<'_>>, text: &str) {
@@ -244,6 +253,8 @@ mod tests {
             ("<!-- hidden -->", "`<!-- hidden -->`"),
             ("[docs](https://example.com/a)", "[docs](https://example.com/a)"),
             ("[run](javascript:alert)", "`javascript:alert` *run*"),
+            ("[a *b* c](https://example.com/a)", "[a *b* c](https://example.com/a)"),
+            ("&#64;![x](y)", "`@image` `y` x"),
             ("safe\u{202e}txt", "safe⟨U+202E⟩txt"),
             ("# Head\n\n* one\n* two", "# Head\n\n* one\n* two"),
         ] {

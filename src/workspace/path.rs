@@ -22,7 +22,7 @@ pub enum PathError {
     /// Absolute, home-relative, climbing out by `..`, or through a symbolic link.
     #[error("ACCESS DENIED: path escapes the workspace: {0}")]
     Escapes(String),
-    /// Nothing, or only blanks.
+    /// Nothing.
     #[error("the path is empty; name a file relative to the workspace, or \".\" for its root")]
     Empty,
     /// A NUL byte, which no file name can hold.
@@ -41,17 +41,15 @@ impl WorkspacePath {
 
     /// Reads a path as a model or a configuration file writes it.
     pub fn parse(text: &str) -> Result<Self, PathError> {
-        if text.trim().is_empty() {
+        if text.is_empty() {
             return Err(PathError::Empty);
         }
         if text.contains('\0') {
             return Err(PathError::Nul);
         }
         let escapes = || PathError::Escapes(text.to_owned());
-        // `~` is no part of the file system's grammar, but whoever writes it means a home folder.
-        let home = text == "~" || text.starts_with("~/");
         let drive = text.as_bytes().get(1) == Some(&b':') && text.as_bytes()[0].is_ascii_alphabetic();
-        if home || text.starts_with('/') || text.starts_with('\\') || (cfg!(windows) && drive) {
+        if text.starts_with('/') || (cfg!(windows) && drive) {
             return Err(escapes());
         }
         let mut names: Vec<&str> = Vec::new();
@@ -64,6 +62,11 @@ impl WorkspacePath {
                 name if name.len() > MAX_NAME => return Err(PathError::NameTooLong(name.len())),
                 name => names.push(name),
             }
+        }
+        // `~` is no part of the file system's grammar, but whoever writes it means a home folder; two
+        // backslashes mean a network share.
+        if names.first().is_some_and(|name| *name == "~" || name.starts_with('\\')) {
+            return Err(escapes());
         }
         Ok(Self(names.join("/")))
     }
@@ -181,6 +184,7 @@ mod tests {
             ("...", "..."),
             ("a b/ü\u{308}", "a b/ü\u{308}"),
             ("~backup", "~backup"),
+            (" /", " "),
         ] {
             assert_eq!(WorkspacePath::parse(text).map(String::from), Ok(expected.to_owned()), "{text}");
         }
@@ -188,10 +192,21 @@ mod tests {
 
     #[test]
     fn paths_that_leave_are_refused() {
-        for text in ["..", "../x", "a/../../x", "/etc/passwd", "//x", "~", "~/x", "\\\\host\\share"] {
+        for text in [
+            "..",
+            "../x",
+            "a/../../x",
+            "/etc/passwd",
+            "//x",
+            "~",
+            "~/x",
+            "./~",
+            "a/../~/x",
+            "\\\\host\\share",
+        ] {
             assert!(matches!(WorkspacePath::parse(text), Err(PathError::Escapes(_))), "{text}");
         }
-        assert_eq!(WorkspacePath::parse(" "), Err(PathError::Empty));
+        assert_eq!(WorkspacePath::parse(""), Err(PathError::Empty));
         assert_eq!(WorkspacePath::parse("a\0b"), Err(PathError::Nul));
         assert_eq!(WorkspacePath::parse(&"x".repeat(300)), Err(PathError::NameTooLong(300)));
     }
