@@ -18,6 +18,7 @@ pub mod hooks;
 pub mod inputs;
 pub mod model;
 mod nearest;
+pub mod patch;
 pub mod plan;
 pub mod report;
 pub mod run;

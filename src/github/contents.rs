@@ -29,7 +29,9 @@ async fn fetch(
     let Environment { owner, repository, .. } = environment;
     let contents = client.repos(owner, repository).get_content().path(path).r#ref(commit).send().await;
     match contents {
-        Ok(mut contents) => Ok(contents.take_items().first().and_then(|item| item.decoded_content())),
+        Ok(mut contents) => {
+            Ok(contents.take_items().first().and_then(octocrab::models::repos::Content::decoded_content))
+        }
         Err(error) if is_not_found(&error) => {
             // Both a missing file and a missing commit answer so; only the first is good news.
             let _: Value =

@@ -67,7 +67,7 @@ fn facts(report: &RunReport) -> Markup {
             span { (report.steps.len()) " steps" }
             span { (duration(report.duration_ms)) }
             span { (tokens(report.usage.input)) " tokens in, " (tokens(report.usage.output)) " out" }
-            @if let Some(base) = &report.base { span { "on " code { (base.commit) } } }
+            @if let Some(base) = &report.base { span { "on " code { (base.commit[..base.commit.len().min(10)]) } } }
             span { (report.started_at) }
         }
     }

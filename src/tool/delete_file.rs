@@ -6,6 +6,10 @@ use serde::Deserialize;
 use super::{Context, Effects, FileTool, ToolError, ToolInfo, ToolResult};
 use crate::workspace::{FileChange, FileError, FileState, Kind, LastLink, ResolvedPath, WorkspacePath};
 
+/// What to say where deletion is not allowed.
+pub(super) const DISABLED: &str =
+    "deletion is disabled; it needs `workspace.allow_delete: true` in the configuration";
+
 /// Removes a file or a link.
 pub(super) struct DeleteFile;
 
@@ -29,10 +33,7 @@ impl FileTool for DeleteFile {
 
     fn run(&self, args: &Args, cx: &Context) -> Result<ToolResult, ToolError> {
         if !cx.allow_delete {
-            return Err(ToolError::Refused(
-                "deletion is disabled; it needs `workspace.allow_delete: true` in the configuration"
-                    .to_owned(),
-            ));
+            return Err(ToolError::Refused(DISABLED.to_owned()));
         }
         let path = resolve(&args.path, cx)?;
         let is_link = cx.workspace.stat(&path)?.is_some_and(|stat| stat.kind == Kind::Link);

@@ -3,6 +3,7 @@
 //! A tool is one file: an argument type, its effects, and the work. Everything around the call
 //! (guardrails, hooks, confirmation, dry run, reports) reads [`Effects`] and never a tool's name.
 
+mod apply_patch;
 mod delete_file;
 mod edit_file;
 mod find_files;

@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 
 use super::Tool;
 use super::{
-    delete_file::DeleteFile, edit_file::EditFile, find_files::FindFiles, grep::Grep, list_files::ListFiles,
-    read_file::ReadFile, search_code::SearchCode, write_file::WriteFile,
+    apply_patch::ApplyPatch, delete_file::DeleteFile, edit_file::EditFile, find_files::FindFiles, grep::Grep,
+    list_files::ListFiles, read_file::ReadFile, search_code::SearchCode, write_file::WriteFile,
 };
 
 /// All tools of a run, by name.
@@ -31,10 +31,11 @@ impl Registry {
     /// The tools that every run has.
     pub fn with_built_in() -> Self {
         let mut registry = Self::new();
-        let built_in: [Arc<dyn Tool>; 8] = [
+        let built_in: [Arc<dyn Tool>; 9] = [
             Arc::new(ReadFile),
             Arc::new(WriteFile),
             Arc::new(EditFile),
+            Arc::new(ApplyPatch),
             Arc::new(DeleteFile),
             Arc::new(ListFiles),
             Arc::new(FindFiles),
