@@ -1,6 +1,8 @@
 //! The command line: one file per sub-command.
 
+mod doctor;
 mod run;
+mod sandboxed;
 mod schema;
 mod tools;
 
@@ -8,10 +10,15 @@ use std::process::ExitCode;
 
 use clap::Command;
 
+use crate::command::sandbox::SUBCOMMAND;
 use crate::exit::Exit;
 
 /// Reads the command line and does what it says.
 pub fn main() -> ExitCode {
+    let mut arguments = std::env::args_os().skip(1);
+    if arguments.next().is_some_and(|first| first == SUBCOMMAND) {
+        return ExitCode::from(sandboxed::execute(arguments));
+    }
     std::panic::set_hook(Box::new(|panic| {
         // The message may hold text from anywhere; the place is what a bug report needs.
         let place = panic.location().map_or_else(String::new, |place| format!(" at {place}"));
@@ -31,6 +38,7 @@ pub fn main() -> ExitCode {
         Some((run::NAME, matches)) => run::execute(matches),
         Some((schema::NAME, matches)) => schema::execute(matches),
         Some((tools::NAME, _)) => tools::execute(),
+        Some((doctor::NAME, _)) => doctor::execute(),
         _ => Exit::Configuration,
     }
     .into()
@@ -45,6 +53,7 @@ fn command() -> Command {
         .subcommand(run::command())
         .subcommand(schema::command())
         .subcommand(tools::command())
+        .subcommand(doctor::command())
 }
 
 /// Writes to stdout; a reader that has gone away is no error.

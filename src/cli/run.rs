@@ -8,6 +8,7 @@ use clap::{Arg, ArgAction, ArgMatches, Command};
 use tracing::Level;
 
 use super::print;
+use crate::command::sandbox::hide_process;
 use crate::exit::Exit;
 use crate::inputs::{INPUTS, InputError, Lookup, RunRequest, variables};
 use crate::report::secrets::Masker;
@@ -40,6 +41,7 @@ pub(super) fn command() -> Command {
 }
 
 pub(super) fn execute(matches: &ArgMatches) -> Exit {
+    hide_process();
     let lookup = Lookup::new(flags(matches), variables());
     match execute_with(&lookup) {
         Ok(exit) => exit,

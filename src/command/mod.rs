@@ -2,6 +2,7 @@
 
 pub mod environment;
 mod output;
+pub mod sandbox;
 mod spawn;
 
 pub use output::Capture;

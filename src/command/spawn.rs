@@ -11,6 +11,7 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
 use tokio_util::sync::CancellationToken;
 
 use super::output::Capture;
+use super::sandbox::Sandbox;
 
 /// How long a process may take to end after SIGTERM.
 const GRACE: Duration = Duration::from_secs(2);
@@ -24,6 +25,8 @@ pub struct Shell {
     pub program: String,
     /// All variables of the child.
     pub environment: BTreeMap<String, String>,
+    /// The walls around it, with the job's folder as a place to write to.
+    pub sandbox: Option<Sandbox>,
 }
 
 /// One command line to run.
@@ -136,7 +139,12 @@ impl Shell {
     }
 
     fn spawn(&self, job: &Job<'_>) -> std::io::Result<Box<dyn ChildWrapper>> {
-        let mut command = CommandWrap::with_new(&self.program, |command| {
+        let launch = self.sandbox.as_ref().map(|sandbox| sandbox.launch(job.cwd));
+        let program = launch.as_ref().map_or(Path::new(&self.program), |(launcher, _)| launcher);
+        let mut command = CommandWrap::with_new(program, |command| {
+            if let Some((_, arguments)) = &launch {
+                command.args(arguments).arg(&self.program);
+            }
             command
                 .arg("-c")
                 .arg(job.command)
@@ -222,7 +230,11 @@ mod tests {
 
     fn shell() -> Shell {
         let path = std::env::var("PATH").unwrap_or_default();
-        Shell { program: "bash".into(), environment: BTreeMap::from([("PATH".to_owned(), path)]) }
+        Shell {
+            program: "bash".into(),
+            environment: BTreeMap::from([("PATH".to_owned(), path)]),
+            sandbox: None,
+        }
     }
 
     fn job(command: &str) -> Job<'_> {

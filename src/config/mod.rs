@@ -9,6 +9,6 @@ pub use error::ConfigError;
 pub use limits::Bounded;
 pub use sections::{
     AgentConfig, Commands, Comment, Config, ContextLimits, DryRun, GateConfig, GitHub, Guardrails,
-    HookConfig, Hooks, Isolation, Llm, ReasoningEffort, Report, Workspace,
+    HookConfig, Hooks, Isolation, Llm, Network, ReasoningEffort, Report, SandboxMode, Workspace,
 };
 pub use source::{Origin, Remote, Trust, Trusted, TrustedFile, parse, parse_as};

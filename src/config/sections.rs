@@ -126,11 +126,48 @@ pub struct Commands {
     pub env_passthrough: Vec<String>,
     /// The shell that runs hooks and gates.
     pub shell: String,
+    /// Walls around hooks and gates, by the kernel.
+    pub sandbox: SandboxMode,
+    /// Whether hooks and gates may use the network.
+    pub network: Network,
+    /// Further places that they may write to; `~/` is the home folder.
+    pub writable_paths: Vec<String>,
+}
+
+/// Walls around child processes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum SandboxMode {
+    /// Where the kernel offers them; where not, the run says so.
+    #[default]
+    Auto,
+    /// None.
+    Off,
+    /// Without them there is no run.
+    Required,
+}
+
+/// Whether child processes may use TCP.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Network {
+    /// They may.
+    #[default]
+    Allow,
+    /// They may not; needs a sandbox.
+    Deny,
 }
 
 impl Default for Commands {
     fn default() -> Self {
-        Self { allowed_only: None, env_passthrough: Vec::new(), shell: "bash".to_owned() }
+        Self {
+            allowed_only: None,
+            env_passthrough: Vec::new(),
+            shell: "bash".to_owned(),
+            sandbox: SandboxMode::default(),
+            network: Network::default(),
+            writable_paths: Vec::new(),
+        }
     }
 }
 

@@ -91,6 +91,11 @@ pub enum InputError {
     /// Guardrails or hooks that cannot be used.
     #[error("the configuration cannot be used: {0}")]
     Rules(String),
+    /// Walls are wanted that the kernel does not offer.
+    #[error(
+        "{0}; run on a kernel with Landlock (Linux 5.13, for `network: deny` 6.7), or change `commands.sandbox`"
+    )]
+    Sandbox(&'static str),
     /// The transcript cannot be played.
     #[error(transparent)]
     Replay(#[from] crate::model::ReplayError),

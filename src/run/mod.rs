@@ -17,7 +17,8 @@ use tokio_util::sync::CancellationToken;
 use crate::agent::{self, Limits, Session};
 use crate::command::Shell;
 use crate::command::environment::Rules;
-use crate::config::{self, Isolation};
+use crate::command::sandbox::{Sandbox, offered};
+use crate::config::{self, Isolation, Network, SandboxMode};
 use crate::engine::Engine;
 use crate::event::{
     End, Event, Events, NoticeLevel, Observer, RunMode, SCHEMA_VERSION, Session as SessionEvent, Status,
@@ -152,7 +153,7 @@ impl<'a> Run<'a> {
             config.workspace.allow_workflow_edits,
         )
         .map_err(InputError::Rules)?;
-        let shell = shell(request);
+        let shell = shell(request, &events)?;
         let setting = Setting {
             shell: shell.clone(),
             workspace: request.workspace.clone(),
@@ -370,13 +371,46 @@ fn look_before(root: PathBuf, out: PathBuf, dry_run: bool) -> JoinHandle<Before>
     })
 }
 
-fn shell(request: &RunRequest) -> Shell {
+/// The shell for hooks and gates: what it sees, and the walls around it.
+fn shell(request: &RunRequest, events: &Events) -> Result<Shell, InputError> {
+    let commands = &request.config().commands;
     let rules = Rules {
-        passthrough: request.config().commands.env_passthrough.clone(),
+        passthrough: commands.env_passthrough.clone(),
         model_key: request.secret_variables.first().cloned(),
     };
     let environment: BTreeMap<String, String> = rules.inherit(&request.variables);
-    Shell { program: request.config().commands.shell.clone(), environment }
+    let program = commands.shell.clone();
+    let network = commands.network == Network::Allow;
+    let offered = offered();
+    let missing = if !offered.files {
+        Some("the sandbox is not available: this kernel has no Landlock")
+    } else if !network && !offered.network {
+        Some("the network cannot be denied: this kernel's Landlock does not know TCP")
+    } else {
+        None
+    };
+    let sandbox = match (commands.sandbox, missing) {
+        (SandboxMode::Off, _) if !network => {
+            return Err(InputError::Sandbox(
+                "`commands.network: deny` needs a sandbox, but `commands.sandbox` is off",
+            ));
+        }
+        (SandboxMode::Off, _) => None,
+        (SandboxMode::Required, Some(missing)) => return Err(InputError::Sandbox(missing)),
+        (SandboxMode::Auto, Some(missing)) if !network => return Err(InputError::Sandbox(missing)),
+        (SandboxMode::Auto, Some(missing)) => {
+            events.notice(NoticeLevel::Warning, format!("{missing}; hooks and gates run without walls"));
+            None
+        }
+        (_, None) => {
+            let sandbox = Sandbox::new(&environment, &commands.writable_paths, network);
+            Some(
+                sandbox
+                    .map_err(|error| InputError::Rules(format!("the sandbox cannot be set up: {error}")))?,
+            )
+        }
+    };
+    Ok(Shell { program, environment, sandbox })
 }
 
 /// Where throw-away copies go.

@@ -1,0 +1,131 @@
+//! The walls around hooks and gates, on this kernel, for real.
+#![cfg(target_os = "linux")]
+#![allow(missing_docs, clippy::expect_used, clippy::unwrap_used)]
+
+mod support;
+
+use std::net::TcpListener;
+use std::path::PathBuf;
+
+use serde_json::json;
+use support::{Run, Sandbox};
+
+/// A home folder that lies outside of all that may be written.
+struct Outside(tempfile::TempDir);
+
+impl Outside {
+    fn new() -> Self {
+        let home = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a folder");
+        std::fs::create_dir_all(home.path().join(".cache")).unwrap();
+        std::fs::create_dir_all(home.path().join("mine")).unwrap();
+        Self(home)
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+}
+
+/// Runs a script as a hook (and, with the same walls, as a gate) and gives what the hook printed.
+fn probe(script: &str, commands: &str, home: &Outside) -> (Run, Sandbox) {
+    let config = format!(
+        "commands:\n{commands}\nhooks:\n  pre_tool_use:\n    - {{ name: probe, command: bash probe.sh }}\nguardrails:\n  quality_gates:\n    - {{ name: probe, command: bash probe.sh }}\n"
+    );
+    let sandbox = Sandbox::new(&[(".architect.yml", &config), ("probe.sh", script), ("a.txt", "x\n")]);
+    let model = sandbox.script(&[vec![("read_file", json!({"path": "a.txt"}))]], "done");
+    let home = home.0.path().to_str().unwrap();
+    let run = sandbox
+        .run(&["--model", &model, "--mode", "yolo"], &[("HOME", home), ("TOKEN_OF_RUNNER", "of-the-runner")]);
+    (run, sandbox)
+}
+
+fn outputs(run: &Run) -> [String; 2] {
+    let report = run.report();
+    ["hooks", "gates"].map(|list| report[list][0]["output"].as_str().expect("an output").to_owned())
+}
+
+const TRY_WRITES: &str = r#"
+try() { if (echo x > "$1") 2>/dev/null; then echo "wrote $2"; else echo "refused $2"; fi; }
+try inside.txt workspace
+try "$TMPDIR/probe-temp" temp
+try "$HOME/.cache/x" cache
+try "$HOME/mine/x" mine
+try "$HOME/.bashrc" home
+try /etc/architect-probe etc
+try /dev/null null
+ln -s "$HOME" out 2>/dev/null; try out/.profile link
+rm -rf "$HOME/victim" 2>/dev/null; if [ -e "$HOME/victim" ]; then echo "kept victim"; fi
+"#;
+
+#[test]
+fn writing_stays_in_the_workspace_temp_and_caches() {
+    let home = Outside::new();
+    std::fs::write(home.path("victim"), "x").unwrap();
+    let (run, _sandbox) = probe(TRY_WRITES, "  sandbox: required", &home);
+    let run = run.expect_code(0);
+    let expected = "wrote workspace\nwrote temp\nwrote cache\nrefused mine\nrefused home\nrefused etc\nwrote null\nrefused link\nkept victim";
+    assert_eq!(outputs(&run), [expected, expected]);
+    assert!(!home.path(".bashrc").exists() && !home.path(".profile").exists());
+}
+
+#[test]
+fn further_places_can_be_named_and_walls_taken_down() {
+    let home = Outside::new();
+    let (run, _sandbox) = probe(TRY_WRITES, "  writable_paths: ['~/mine']", &home);
+    assert!(outputs(&run.expect_code(0))[0].contains("wrote mine\nrefused home"));
+    let script = "echo x > \"$HOME/.bashrc\" && echo wrote home";
+    let (run, _sandbox) = probe(script, "  sandbox: off", &home);
+    assert_eq!(outputs(&run.expect_code(0)), ["wrote home", "wrote home"]);
+}
+
+#[test]
+fn the_runner_cannot_be_read_or_signalled_and_privileges_cannot_be_gained() {
+    let script = r#"
+grep -q of-the-runner "/proc/$PPID/environ" 2>/dev/null && echo "read the environment"
+head -c 1 "/proc/$PPID/mem" 2>/dev/null && echo "read the memory"
+readlink "/proc/$PPID/fd/1" "/proc/$PPID/exe" "/proc/$PPID/cwd" 2>/dev/null && echo "saw its files"
+kill -9 $PPID 2>/dev/null && echo "killed the runner"
+grep NoNewPrivs /proc/self/status
+sleep 30 & kill $! && echo "own children can be ended"
+"#;
+    // `bash probe.sh` is a child of the shell that the runner started, so its parent's parent is meant.
+    let script =
+        format!("RUNNER=$(cut -d ' ' -f 4 /proc/$PPID/stat)\n{}", script.replace("$PPID", "$RUNNER"));
+    let (run, _sandbox) = probe(&script, "  sandbox: required", &Outside::new());
+    let expected = "NoNewPrivs:\t1\nown children can be ended";
+    assert_eq!(outputs(&run.expect_code(0)), [expected, expected]);
+}
+
+#[test]
+fn the_network_can_be_denied() {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let port = listener.local_addr().unwrap().port();
+    let script = format!("(exec 3<>/dev/tcp/127.0.0.1/{port}) 2>/dev/null && echo connected || echo refused");
+    for (network, expected) in [("allow", "connected"), ("deny", "refused")] {
+        let (run, _sandbox) = probe(&script, &format!("  network: {network}"), &Outside::new());
+        assert_eq!(outputs(&run.expect_code(0)), [expected, expected]);
+    }
+    let (run, _sandbox) = probe(&script, "  network: deny\n  sandbox: off", &Outside::new());
+    assert!(run.expect_code(3).stderr.contains("`commands.network: deny` needs a sandbox"));
+}
+
+#[test]
+fn a_shell_that_is_not_there_and_walls_that_make_no_sense_are_errors() {
+    let (run, _sandbox) = probe("true", "  shell: /no/such/shell", &Outside::new());
+    let run = run.expect_code(1);
+    assert!(outputs(&run)[1].contains("/no/such/shell"), "{:?}", outputs(&run));
+    let sandbox = Sandbox::new(&[]);
+    let output = sandbox.command(&["__sandbox", "{}", "true"]).output().expect("the binary runs");
+    assert_eq!(output.status.code(), Some(126));
+}
+
+#[test]
+fn doctor_tells_what_is_active() {
+    let sandbox = Sandbox::new(&[]);
+    let output = sandbox.command(&["doctor"]).output().expect("the binary runs");
+    let text = String::from_utf8_lossy(&output.stdout);
+    for part in ["✓ sandbox    active", "✓ walls", "✓ git        git version", "✓ github     not on GitHub"]
+    {
+        assert!(text.contains(part), "{text}");
+    }
+}
