@@ -89,7 +89,7 @@ fn five_hundred_diffs_of_git_apply_as_git_applies_them() {
             // Git refuses a hunk at the very start or end of a file that has moved on. A model's numbers
             // are not worth that, so we do not; but then the change has to be where the text has gone.
             None => {
-                assert!(ours.is_err() || ours == Ok(format!("first\nsecond\n{new}")), "{moved:?}\n{diff}")
+                assert!(ours.is_err() || ours == Ok(format!("first\nsecond\n{new}")), "{moved:?}\n{diff}");
             }
         }
         compared += 1;
