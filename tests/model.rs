@@ -57,25 +57,31 @@ fn a_session_of_forty_steps_streamed_and_not() {
 
 #[test]
 fn what_may_pass_is_tried_again() {
-    let later = httpdate::fmt_http_date(SystemTime::now() + Duration::from_secs(2));
-    for (fault, at_least) in [
-        (Answer::Status(429, vec![("retry-after", "1".into())], "{}"), Duration::from_secs(1)),
-        (Answer::Status(503, vec![("retry-after", later)], "{}"), Duration::from_millis(500)),
+    let status =
+        |status, header: &'static str, value: String| Answer::Status(status, vec![(header, value)], "{}");
+    let faults: [(&dyn Fn() -> Answer, Duration); 6] = [
+        (&|| status(429, "retry-after", "1".into()), Duration::from_secs(1)),
+        // A date has whole seconds, so this is one to two seconds from now.
         (
-            Answer::Status(
-                529,
-                vec![("retry-after-ms", "300".into())],
-                r#"{"error":{"message":"Overloaded"}}"#,
-            ),
-            Duration::from_millis(300),
+            &|| {
+                status(
+                    503,
+                    "retry-after",
+                    httpdate::fmt_http_date(SystemTime::now() + Duration::from_secs(2)),
+                )
+            },
+            Duration::from_millis(500),
         ),
-        (Answer::Reset, Duration::ZERO),
-        (Answer::Cut, Duration::ZERO),
-        (Answer::Silence(Duration::from_secs(3)), Duration::from_secs(1)),
-    ] {
+        (&|| status(529, "retry-after-ms", "300".into()), Duration::from_millis(300)),
+        (&|| Answer::Reset, Duration::ZERO),
+        (&|| Answer::Cut, Duration::ZERO),
+        (&|| Answer::Silence(Duration::from_secs(3)), Duration::from_secs(1)),
+    ];
+    for (fault, at_least) in faults {
         for stream in ["true", "false"] {
             let config = format!("llm:\n  timeout: 1\n  stream: {stream}\n");
             let sandbox = Sandbox::new(&[(".architect.yml", &config)]);
+            let fault = fault();
             let server = ModelServer::start(vec![fault.clone(), Answer::Text("done")]);
             let run = sandbox.run(&with(&server, &[]), &[]).expect_code(0);
             assert_eq!(run.stdout, "done\n", "{fault:?}");

@@ -1,6 +1,7 @@
 //! The command line: one file per sub-command.
 
 mod doctor;
+mod explain;
 mod run;
 mod sandboxed;
 mod schema;
@@ -39,6 +40,7 @@ pub fn main() -> ExitCode {
         Some((schema::NAME, matches)) => schema::execute(matches),
         Some((tools::NAME, _)) => tools::execute(),
         Some((doctor::NAME, _)) => doctor::execute(),
+        Some((explain::NAME, matches)) => explain::execute(matches),
         _ => Exit::Configuration,
     }
     .into()
@@ -54,6 +56,7 @@ fn command() -> Command {
         .subcommand(schema::command())
         .subcommand(tools::command())
         .subcommand(doctor::command())
+        .subcommand(explain::command())
 }
 
 /// Writes to stdout; a reader that has gone away is no error.

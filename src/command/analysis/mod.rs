@@ -1,0 +1,160 @@
+//! What a command line would do, read from its grammar: every simple command in it, however it is
+//! wrapped, with the words that it gets and the files that it is redirected to.
+//!
+//! Class, block-list and effects are all derived from this one value; nothing looks at the text again.
+
+mod walk;
+mod word;
+
+pub(in crate::command) use walk::Walk;
+pub use word::Word;
+
+/// Longest command line that is looked at; longer ones are data, not commands.
+const MAX_LENGTH: usize = 32 * 1024;
+/// Parentheses that may be open at once at the end; beyond, the parser's backtracking doubles with each.
+const MAX_UNCLOSED: usize = 6;
+/// Brackets and compound commands within each other.
+const MAX_DEPTH: usize = 100;
+/// As deep as an ordinary stack takes without a thought.
+const SHALLOW: usize = 12;
+/// Bytes of stack for the rest.
+const DEEP_STACK: usize = 64 * 1024 * 1024;
+
+/// Where in the command line a simple command stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// At the top, in a list, a pipe, a loop.
+    Plain,
+    /// Inside of `$(…)` or backticks.
+    Substitution,
+    /// Inside of `<(…)` or `>(…)`.
+    ProcessSubstitution,
+    /// Inside of a function.
+    Function,
+    /// Run by another command, such as `env` or `xargs`.
+    Wrapped(String),
+    /// In a script given as text, such as to `bash -c`.
+    Script(String),
+}
+
+impl std::fmt::Display for Place {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Plain => Ok(()),
+            Self::Substitution => f.write_str(" in $(…)"),
+            Self::ProcessSubstitution => f.write_str(" in <(…)"),
+            Self::Function => f.write_str(" in a function"),
+            Self::Wrapped(by) => write!(f, " run by {by}"),
+            Self::Script(by) => write!(f, " in {by}"),
+        }
+    }
+}
+
+/// A file that a command is redirected to or from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Redirect {
+    /// The file.
+    pub target: Word,
+    /// Whether it is written.
+    pub writes: bool,
+}
+
+/// One command: a program or builtin with its words.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Simple {
+    /// The name and what follows it; empty where there are assignments or redirects alone.
+    pub words: Vec<Word>,
+    /// Variables set for it, or for the shell.
+    pub assignments: Vec<(String, Word)>,
+    /// Its redirects to and from files.
+    pub redirects: Vec<Redirect>,
+    /// Where it stands.
+    pub place: Place,
+    /// Whether it reads what another command of the line prints, and which.
+    pub piped_from: Option<usize>,
+}
+
+impl Simple {
+    /// The name, if it is known.
+    pub fn name(&self) -> Option<&str> {
+        self.words.first().and_then(Word::text)
+    }
+
+    /// What follows the name.
+    pub fn arguments(&self) -> &[Word] {
+        self.words.get(1..).unwrap_or_default()
+    }
+}
+
+/// What a command line would do.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Analysis {
+    /// Every simple command, in the order of the text; what is wrapped follows what wraps it.
+    pub commands: Vec<Simple>,
+    /// Names of functions that the line defines.
+    pub functions: Vec<String>,
+    /// Why the line, or a part of it, could not be understood.
+    pub unclear: Option<String>,
+}
+
+/// Reads a command line. Never fails: what is not understood is said in [`Analysis::unclear`].
+pub fn analyse(command: &str) -> Analysis {
+    let walk = || {
+        let mut walk = walk::Walk::default();
+        walk.script(command, &Place::Plain);
+        walk.analysis
+    };
+    let nesting = match nesting(command) {
+        Ok(nesting) => nesting,
+        Err(reason) => return Analysis { unclear: Some(reason), ..Analysis::default() },
+    };
+    if nesting <= SHALLOW {
+        return walk();
+    }
+    // The parser descends with the text, so a deep one gets a deep stack.
+    std::thread::scope(|scope| {
+        let thread = std::thread::Builder::new().stack_size(DEEP_STACK).spawn_scoped(scope, walk);
+        let analysis = thread.ok().and_then(|thread| thread.join().ok());
+        analysis.unwrap_or_else(|| Analysis {
+            unclear: Some("it is nested too deeply".to_owned()),
+            ..Analysis::default()
+        })
+    })
+}
+
+/// How deep a text may be nested, at the most; the error says that it would cost the parser more than it
+/// is worth.
+fn nesting(text: &str) -> Result<usize, String> {
+    if text.len() > MAX_LENGTH {
+        return Err(format!("it is {} bytes long", text.len()));
+    }
+    if text.contains('\0') {
+        return Err("it holds a NUL byte".to_owned());
+    }
+    let (mut depth, mut deepest, mut unclosed) = (0_usize, 0_usize, 0_usize);
+    for byte in text.bytes() {
+        match byte {
+            b'(' | b'{' => {
+                depth += 1;
+                unclosed += usize::from(byte == b'(');
+                deepest = deepest.max(depth);
+            }
+            b')' => {
+                depth = depth.saturating_sub(1);
+                unclosed = unclosed.saturating_sub(1);
+            }
+            b'}' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+    }
+    if unclosed > MAX_UNCLOSED {
+        return Err(format!("{unclosed} parentheses are not closed"));
+    }
+    let words = text.split(|c: char| !c.is_ascii_alphanumeric());
+    let compound =
+        words.filter(|word| matches!(*word, "if" | "while" | "until" | "for" | "case" | "select")).count();
+    if deepest + compound > MAX_DEPTH {
+        return Err(format!("it may be {} levels deep", deepest + compound));
+    }
+    Ok(deepest + compound)
+}

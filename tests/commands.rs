@@ -1,0 +1,155 @@
+//! The analyser of command lines, by table and by force.
+#![allow(missing_docs, clippy::expect_used, clippy::unwrap_used)]
+
+mod support;
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use architect_ci::command::{Class, analysis::analyse, blocked, classify};
+use proptest::prelude::*;
+use support::cases;
+
+const ROOT: &str = "/work/repo";
+
+#[test]
+fn command_lines_are_what_the_table_says() {
+    let (mut rows, mut everyday, mut wrong) = (0, 0, Vec::new());
+    for theme in cases("commands.yml") {
+        let name = theme["theme"].as_str().expect("a theme");
+        for (key, class) in [("safe", Class::Safe), ("dev", Class::Dev)] {
+            for line in theme[key].as_array().into_iter().flatten() {
+                let line = line.as_str().unwrap_or_else(|| panic!("{name}: {line} is no text"));
+                let analysis = analyse(line);
+                let verdict = classify(&analysis, Path::new(ROOT));
+                let block = blocked(line, &analysis);
+                if verdict.class != class || block.is_some() {
+                    wrong.push(format!(
+                        "{name}: {line:?} is {} ({}), blocked: {block:?}",
+                        verdict.class, verdict.reason
+                    ));
+                }
+                rows += 1;
+                everyday += 1;
+            }
+        }
+        for (line, says) in theme["dangerous"].as_object().into_iter().flatten() {
+            let analysis = analyse(line);
+            let verdict = classify(&analysis, Path::new(ROOT));
+            if verdict.class != Class::Dangerous || !verdict.reason.contains(says.as_str().unwrap()) {
+                wrong.push(format!(
+                    "{name}: {line:?} is {} ({}), expected: {says}",
+                    verdict.class, verdict.reason
+                ));
+            }
+            rows += 1;
+        }
+        for (line, says) in theme["blocked"].as_object().into_iter().flatten() {
+            let analysis = analyse(line);
+            let block = blocked(line, &analysis);
+            let class = classify(&analysis, Path::new(ROOT)).class;
+            if !block.as_ref().is_some_and(|reason| reason.contains(says.as_str().unwrap()))
+                || class != Class::Dangerous
+            {
+                wrong.push(format!("{name}: {line:?} is {class}, blocked: {block:?}, expected: {says}"));
+            }
+            rows += 1;
+        }
+    }
+    assert!(wrong.is_empty(), "{} of {rows}:\n{}", wrong.len(), wrong.join("\n"));
+    assert!(rows >= 300 && everyday >= 80, "{rows} rows, {everyday} of them everyday commands");
+}
+
+/// Judges a line; what it comes to does not matter here, only that it comes to something soon.
+fn judge(line: &str) -> Duration {
+    let started = Instant::now();
+    let analysis = analyse(line);
+    let _ = (classify(&analysis, Path::new(ROOT)), blocked(line, &analysis));
+    started.elapsed()
+}
+
+#[test]
+fn long_and_deep_lines_take_no_time() {
+    for (name, line) in [
+        ("long", "a ".repeat(50_000)),
+        ("long word", "a".repeat(100_000)),
+        ("long pipe", "ls | ".repeat(5_000) + "ls"),
+        ("open parentheses", "(".repeat(60)),
+        ("open arithmetic", "((a ".repeat(30)),
+        ("subshells", "(".repeat(90) + "ls" + &")".repeat(90)),
+        ("many subshells", "(".repeat(5_000) + "ls" + &")".repeat(5_000)),
+        ("substitutions", "$(".repeat(50) + "ls" + &")".repeat(50)),
+        ("quoted substitutions", "\"$(".repeat(40) + "ls" + &")\"".repeat(40)),
+        ("backticks", "`".repeat(1_001)),
+        ("braces", "{ ".repeat(500)),
+        ("ifs", "if ".repeat(500)),
+        ("cases", "case x in x) ".repeat(100) + "ls" + &";; esac".repeat(100)),
+        ("loops", "for i in a; do ".repeat(300) + "ls" + &"; done".repeat(300)),
+        ("scripts", "bash -c '".repeat(30)),
+        ("wrappers", "env ".repeat(3_000) + "ls"),
+        ("parameters", "${a:-".repeat(80) + "x" + &"}".repeat(80)),
+        ("here-documents", "cat <<A\n".repeat(200)),
+    ] {
+        let took = judge(&line);
+        assert!(took < Duration::from_millis(400), "{name}: {took:?}");
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 3_000, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn no_bytes_make_it_panic_or_hang(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
+        let took = judge(&String::from_utf8_lossy(&bytes));
+        prop_assert!(took < Duration::from_millis(400), "{:?}", took);
+    }
+
+    #[test]
+    fn no_shell_makes_it_panic_or_hang(line in r#"(ls|cat|rm -rf|env|xargs|bash -c|eval|\$\(|\)|\(|\(\(|\)\)|`|"|'|\||&&|;|<|>|>>|<<A|\n|A|\{|\}|if|then|fi|for x in|do|done|case|esac|in|;;|\$x|\$\{x:-|~|/|\.\.|\*|\\|=|a=|!|\[\[|\]\]| |&){0,40}"#) {
+        let took = judge(&line);
+        prop_assert!(took < Duration::from_millis(400), "{:?}", took);
+    }
+}
+
+#[test]
+fn explain_tells_people_and_programs() {
+    use std::io::Write;
+    use std::process::Stdio;
+    let sandbox = support::Sandbox::new(&[]);
+    let run = |args: &[&str]| sandbox.command(args).output().expect("the binary runs");
+    let text = |output: &std::process::Output| String::from_utf8_lossy(&output.stdout).into_owned();
+    assert_eq!(text(&run(&["explain", "ls -la"])), "safe, not blocked\n");
+    assert_eq!(
+        text(&run(&["explain", "ls > out.txt"])),
+        "dev, not blocked\nreason: it writes to a file\nwrites: out.txt\n"
+    );
+    assert_eq!(
+        text(&run(&["explain", "echo $(curl x)"])),
+        "dangerous, not blocked\nreason: 'curl' is not an allowed command in $(…)\n"
+    );
+    assert_eq!(
+        text(&run(&["explain", "rm -rf /"])),
+        "dangerous, blocked\nreason: 'rm -r /' removes everything\n"
+    );
+    assert_eq!(run(&["explain"]).status.code(), Some(3));
+    let lines = |input: &str| {
+        let mut child = sandbox
+            .command(&["explain", "--jsonl"])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("the binary runs");
+        child.stdin.take().expect("stdin").write_all(input.as_bytes()).expect("written");
+        child.wait_with_output().expect("the end")
+    };
+    let output = lines("{\"command\": \"git status\"}\n\n{\"command\": \"sort < a > b\"}\n");
+    assert_eq!(
+        text(&output),
+        "{\"command\":\"git status\",\"class\":\"safe\",\"blocked\":false,\"reads\":[],\"writes\":[]}\n\
+         {\"command\":\"sort < a > b\",\"class\":\"dev\",\"blocked\":false,\"reason\":\"it writes to a file\",\"reads\":[\"a\"],\"writes\":[\"b\"]}\n"
+    );
+    let output = lines("git status\n");
+    assert_eq!(output.status.code(), Some(3));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("error: line 1 is no {\"command\": …}"));
+}
