@@ -23,7 +23,3 @@ record:
 # Everything that CI runs.
 ci:
     bash .ci/run
-
-# Benchmarks.
-bench:
-    cargo bench

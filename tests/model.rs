@@ -227,7 +227,8 @@ fn calls_of_one_turn_come_back_in_their_order() {
         Answer::Calls(vec![write("A2\n"), read("a.txt"), write("A3\n"), read("a.txt")]),
         Answer::Text("done"),
     ]);
-    sandbox.run(&with(&server, &[]), &[]).expect_code(0);
+    let run = sandbox.run(&with(&server, &[]), &[]).expect_code(0);
+    assert_eq!(run.results()[..3], ["C\n", "A\n", "B\n"], "the transcript keeps their order as well");
     let tools = |body: &serde_json::Value| -> Vec<String> {
         let messages = body["messages"].as_array().unwrap();
         messages

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use futures::future::join_all;
 use tokio_util::sync::CancellationToken;
 
 use super::Agent;
@@ -218,7 +217,7 @@ impl Session<'_> {
             && calls.iter().all(|call| self.engine.is_read_only(call));
         let mut results = Vec::with_capacity(calls.len());
         if parallel {
-            results = join_all(calls.iter().map(|call| self.engine.call(caller, call))).await;
+            results = self.engine.call_together(caller, &calls).await;
         } else {
             for call in &calls {
                 results.push(self.engine.call(caller, call).await);

@@ -8,7 +8,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 use futures::FutureExt;
+use futures::future::join_all;
 use serde_json::Value;
+use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use crate::event::{Block, CallRecord, Event, Events, Outcome, RunMode, ToolCall, millis};
@@ -55,6 +57,8 @@ pub struct Engine {
     pub events: Events,
     /// Ends the run when a person says so.
     pub cancel: CancellationToken,
+    /// True once it is known how the checkout was before; no call starts earlier.
+    pub looked: watch::Receiver<bool>,
 }
 
 /// What stood against a call.
@@ -87,6 +91,25 @@ struct Done {
 impl Engine {
     /// Takes a call through all stages. Never fails and never panics: the result tells.
     pub async fn call(&self, caller: Caller<'_>, call: &ToolCall) -> ToolResult {
+        let (result, record) = self.pass(caller, call).await;
+        self.events.emit(Event::Call(record));
+        result
+    }
+
+    /// Takes calls through all stages side by side. Results and records are in the order of the calls,
+    /// whichever ends first, so that two runs of the same session tell the same.
+    pub async fn call_together(&self, caller: Caller<'_>, calls: &[ToolCall]) -> Vec<ToolResult> {
+        let passed = join_all(calls.iter().map(|call| self.pass(caller, call))).await;
+        let tell = |(result, record)| {
+            self.events.emit(Event::Call(record));
+            result
+        };
+        passed.into_iter().map(tell).collect()
+    }
+
+    async fn pass(&self, caller: Caller<'_>, call: &ToolCall) -> (ToolResult, CallRecord) {
+        // Fails where nobody will ever tell; then there is nothing to wait for.
+        let _ = self.looked.clone().wait_for(|looked| *looked).await;
         let started = Instant::now();
         let stages = AssertUnwindSafe(self.stages(caller, call)).catch_unwind().await;
         let mut done = stages
@@ -99,8 +122,8 @@ impl Engine {
             })
             .unwrap_or_else(|refusal| self.refused(caller, call, refusal));
         self.trim(&mut done.result);
-        self.log(caller, call, &done, started);
-        done.result
+        let record = record(caller, call, &done, started);
+        (done.result, record)
     }
 
     /// The stages, in order; what a call may do is decided before anything of it is done.
@@ -252,20 +275,20 @@ impl Engine {
             *text = cut_middle(&self.masker.mask_known(text), self.max_result_tokens);
         }
     }
+}
 
-    fn log(&self, caller: Caller<'_>, call: &ToolCall, done: &Done, started: Instant) {
-        self.events.emit(Event::Call(CallRecord {
-            agent: caller.agent.to_owned(),
-            step: caller.step,
-            id: call.id.clone(),
-            tool: call.name.clone(),
-            outcome: done.outcome,
-            success: done.result.success,
-            result: done.result.text(),
-            effects: done.effects.clone(),
-            lines: lines_of(&done.result),
-            duration_ms: millis(started.elapsed()),
-        }));
+fn record(caller: Caller<'_>, call: &ToolCall, done: &Done, started: Instant) -> CallRecord {
+    CallRecord {
+        agent: caller.agent.to_owned(),
+        step: caller.step,
+        id: call.id.clone(),
+        tool: call.name.clone(),
+        outcome: done.outcome,
+        success: done.result.success,
+        result: done.result.text(),
+        effects: done.effects.clone(),
+        lines: lines_of(&done.result),
+        duration_ms: millis(started.elapsed()),
     }
 }
 

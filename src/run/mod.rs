@@ -1,10 +1,11 @@
 //! One run, from the request to the report.
 
+mod before;
 mod finish;
 mod interrupt;
 mod structured;
+mod walls;
 
-use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -16,9 +17,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::agent::{self, Limits, Session};
 use crate::command::Shell;
-use crate::command::environment::Rules;
-use crate::command::sandbox::{Sandbox, offered};
-use crate::config::{self, Isolation, Network, SandboxMode};
+use crate::config::{self, Isolation};
 use crate::engine::Engine;
 use crate::event::{
     End, Event, Events, NoticeLevel, Observer, RunMode, SCHEMA_VERSION, Session as SessionEvent, Status,
@@ -26,7 +25,6 @@ use crate::event::{
 };
 use crate::exit::Exit;
 use crate::gates;
-use crate::git::{Base, Git};
 use crate::guardrails::Guardrails;
 use crate::hooks::{Hooks, Setting};
 use crate::inputs::{InputError, ModelChoice, RunRequest};
@@ -36,29 +34,21 @@ use crate::report::secrets::Masker;
 use crate::report::{Collector, FileSummary, LogObserver, PlanReport, RunReport, TranscriptWriter};
 use crate::tool::{Context, Registry};
 use crate::workspace::{
-    ChangeSet, Difference, DiskWorkspace, Isolated, OverlayWorkspace, Snapshot, TrackedWorkspace, Workspace,
+    ChangeSet, Difference, DiskWorkspace, Isolated, OverlayWorkspace, TrackedWorkspace, Workspace,
 };
 
+use before::{Before, look_before};
 use finish::Reported;
 pub use finish::{Files, Finished};
 pub use interrupt::{Signal, on_signals};
 use structured::Structured;
+use walls::shell;
 
 /// The first wait before a failed model call is tried again.
 const FIRST_WAIT: Duration = Duration::from_millis(500);
 
 /// Most bytes that are shown of what the repository tells agents.
 const MAX_GUIDE: usize = 8 * 1024;
-
-/// Where the checkout stood before the run.
-#[derive(Default)]
-struct Before {
-    base: Option<Base>,
-    /// The way from the repository's root to the workspace.
-    prefix: String,
-    /// Taken in a dry run alone.
-    snapshot: Option<Snapshot>,
-}
 
 /// A run in progress.
 struct Run<'a> {
@@ -163,6 +153,7 @@ impl<'a> Run<'a> {
             events: events.clone(),
         };
         let hooks = Hooks::new(&config.hooks, setting).map_err(InputError::Rules)?;
+        let (before, looked) = look_before(request.workspace.clone(), request.out.clone(), dry_run);
         let context = Context {
             workspace,
             allow_delete: config.workspace.allow_delete,
@@ -180,8 +171,8 @@ impl<'a> Run<'a> {
             max_result_tokens: config.context.max_tool_result_tokens.count(),
             events: events.clone(),
             cancel: cancel.clone(),
+            looked,
         };
-        let before = look_before(request.workspace.clone(), request.out.clone(), dry_run);
         Ok(Self { request, cancel, events, collector, engine, shell, disk, before })
     }
 
@@ -238,6 +229,7 @@ impl<'a> Run<'a> {
         let Outcome { mut ended, structured } = outcome;
         let changes = self.engine.context.workspace.changes().unwrap_or_else(|error| {
             self.events.notice(NoticeLevel::Error, format!("the changes could not be collected: {error}"));
+            ended.status = Status::Failed;
             ChangeSet::default()
         });
         if ended.reason == StopReason::LlmDone && !self.gates_pass(&changes).await {
@@ -360,57 +352,6 @@ fn changed_checkout(events: &Events, differences: &[Difference], collector: &Col
         if hooks.is_empty() { String::new() } else { format!("; hooks that ran: {}", hooks.join(", ")) };
     let files = differences.iter().take(10).map(ToString::to_string).collect::<Vec<_>>().join(", ");
     events.notice(NoticeLevel::Error, format!("the checkout changed during a dry run: {files}{who}"));
-}
-
-/// The commit and, in a dry run, where every file stands: found out beside the first model call.
-fn look_before(root: PathBuf, out: PathBuf, dry_run: bool) -> JoinHandle<Before> {
-    tokio::task::spawn_blocking(move || Before {
-        snapshot: dry_run.then(|| Snapshot::take(&root, &out)),
-        base: Git::new(&root).base(),
-        prefix: Git::new(&root).prefix(),
-    })
-}
-
-/// The shell for hooks and gates: what it sees, and the walls around it.
-fn shell(request: &RunRequest, events: &Events) -> Result<Shell, InputError> {
-    let commands = &request.config().commands;
-    let rules = Rules {
-        passthrough: commands.env_passthrough.clone(),
-        model_key: request.secret_variables.first().cloned(),
-    };
-    let environment: BTreeMap<String, String> = rules.inherit(&request.variables);
-    let program = commands.shell.clone();
-    let network = commands.network == Network::Allow;
-    let offered = offered();
-    let missing = if !offered.files {
-        Some("the sandbox is not available: this kernel has no Landlock")
-    } else if !network && !offered.network {
-        Some("the network cannot be denied: this kernel's Landlock does not know TCP")
-    } else {
-        None
-    };
-    let sandbox = match (commands.sandbox, missing) {
-        (SandboxMode::Off, _) if !network => {
-            return Err(InputError::Sandbox(
-                "`commands.network: deny` needs a sandbox, but `commands.sandbox` is off",
-            ));
-        }
-        (SandboxMode::Off, _) => None,
-        (SandboxMode::Required, Some(missing)) => return Err(InputError::Sandbox(missing)),
-        (SandboxMode::Auto, Some(missing)) if !network => return Err(InputError::Sandbox(missing)),
-        (SandboxMode::Auto, Some(missing)) => {
-            events.notice(NoticeLevel::Warning, format!("{missing}; hooks and gates run without walls"));
-            None
-        }
-        (_, None) => {
-            let sandbox = Sandbox::new(&environment, &commands.writable_paths, network);
-            Some(
-                sandbox
-                    .map_err(|error| InputError::Rules(format!("the sandbox cannot be set up: {error}")))?,
-            )
-        }
-    };
-    Ok(Shell { program, environment, sandbox })
 }
 
 /// Where throw-away copies go.
