@@ -37,11 +37,6 @@ impl Capture {
         let tail = [front, back].concat();
         format!("{head}\n… {} bytes omitted …\n{}", self.dropped, String::from_utf8_lossy(&tail))
     }
-
-    /// The last lines of the text.
-    pub fn last_lines(&self, count: usize) -> String {
-        last_lines(&self.text(), count)
-    }
 }
 
 /// The last lines of a text, without a newline at its end.
@@ -66,7 +61,7 @@ mod tests {
         assert!(text.len() < 2 * HALF + 100, "{}", text.len());
         assert!(text.starts_with("one\ntwo"));
         assert!(text.contains("bytes omitted …"));
-        assert_eq!(capture.last_lines(1), "line 199999");
+        assert_eq!(last_lines(&text, 1), "line 199999");
         let mut capture = Capture::default();
         capture.push(&vec![b'x'; 10 * HALF]);
         assert_eq!(capture.dropped, 8 * HALF as u64);

@@ -30,7 +30,7 @@ pub use html::html;
 pub use junit::junit;
 pub use log::{LogFormat, LogObserver, init_log};
 pub use markdown::markdown;
-pub use sections::{duration, plan_summary};
+pub use sections::duration;
 pub use summary::summary;
 pub use terminal::terminal;
 pub use transcript::TranscriptWriter;

@@ -348,12 +348,3 @@ pub(super) fn footer(report: &RunReport) -> Section {
     }
     Section::fixed(format!("<sub>{}</sub>\n", parts.join(" · ")))
 }
-
-/// The plan for people: what is planned, what was stopped, what the gates say, and the digest.
-pub fn plan_summary(report: &RunReport) -> String {
-    let mut sections = changes(report);
-    sections.push(guardrails(report));
-    sections.extend(gates(report));
-    sections.push(footer(report));
-    fit(sections, usize::MAX)
-}

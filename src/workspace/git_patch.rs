@@ -84,7 +84,7 @@ pub(super) fn hunks(before: &[u8], after: &[u8]) -> Vec<u8> {
     let mut text = Vec::new();
     // Writing to memory does not fail. Git keeps the blank of an empty context line, and so do we.
     let _ = PatchFormatter::new().suppress_blank_empty(false).write_patch_into(&patch, &mut text);
-    // The first two lines are file headers with placeholder names.
+    // The first two lines are file headers with names of diffy's own; the caller has written the real ones.
     let mut rest = text.as_slice();
     for _ in 0..2 {
         let end = rest.iter().position(|byte| *byte == b'\n').map_or(rest.len(), |end| end + 1);
