@@ -199,6 +199,9 @@ pub struct CallRecord {
     pub outcome: Outcome,
     /// Whether the tool did what was asked.
     pub success: bool,
+    /// The exit code of the command that it ran, if it ran one to its end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exit_code: Option<i32>,
     /// What the model was told.
     pub result: String,
     /// What it touched.

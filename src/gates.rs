@@ -25,8 +25,10 @@ pub async fn run(
             .run(Job {
                 command: &gate.command,
                 cwd,
-                variables: vec![("ARCHITECT_DRY_RUN", u8::from(predicted).to_string())],
-                stdin: Vec::new(),
+                root: cwd,
+                variables: vec![("ARCHITECT_DRY_RUN".into(), u8::from(predicted).to_string())],
+                stdin: None,
+                merge: true,
                 timeout: gate.timeout.seconds(),
                 cancel: cancel.clone(),
             })

@@ -3,6 +3,7 @@
 //! It is called without hooks, file-system monitors, prompts or optional locks, so that asking
 //! changes nothing and runs nothing of the checkout's.
 
+use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::io::Write;
 use std::path::Path;
@@ -10,6 +11,8 @@ use std::process::{Command, Stdio};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+use crate::workspace::Mode;
 
 /// The commit that a plan stands on.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -105,6 +108,56 @@ impl<'a> Git<'a> {
         same.map(|((path, _), _)| path).collect()
     }
 
+    /// Files whose content the index does not hold: changed, untracked (but not ignored) or both.
+    pub fn not_in_index(self) -> Result<Vec<String>, GitError> {
+        let listed = self.run(["ls-files", "-z", "-m", "-o", "--exclude-standard"], &[])?;
+        let names = listed.split(|byte| *byte == 0).filter(|name| !name.is_empty());
+        Ok(names.map(|name| String::from_utf8_lossy(name).into_owned()).collect())
+    }
+
+    /// Name, mode and content of those of `paths` that the index holds, as it holds them.
+    pub fn indexed(self, paths: &[&str]) -> Result<Vec<(String, Mode, Vec<u8>)>, GitError> {
+        let wanted: BTreeSet<&str> = paths.iter().copied().collect();
+        // More than a command line holds are picked from the whole list.
+        let named = if paths.len() > 500 { &[] } else { paths };
+        let listed =
+            self.run(["--literal-pathspecs", "ls-files", "-s", "-z", "--"].iter().chain(named), &[])?;
+        // Each entry: "<mode> <blob> <stage>\t<path>"
+        let entries: Vec<(String, Mode, String)> = String::from_utf8_lossy(&listed)
+            .split('\0')
+            .filter_map(|entry| {
+                let (facts, path) = entry.split_once('\t').filter(|(_, path)| wanted.contains(path))?;
+                let mut facts = facts.split(' ');
+                let mode = match facts.next()? {
+                    "100644" => Mode::Regular,
+                    "100755" => Mode::Executable,
+                    "120000" => Mode::Link,
+                    _ => return None,
+                };
+                Some((path.to_owned(), mode, facts.next()?.to_owned()))
+            })
+            .collect();
+        let input: String = entries.iter().map(|(_, _, blob)| format!("{blob}\n")).collect();
+        let output = self.run(["cat-file", "--batch"], input.as_bytes())?;
+        let mut rest = &output[..];
+        let mut found = Vec::with_capacity(entries.len());
+        for (path, mode, _) in entries {
+            // "<blob> blob <size>\n<content>\n"
+            let Some(end) = rest.iter().position(|byte| *byte == b'\n') else { break };
+            let size =
+                std::str::from_utf8(&rest[..end]).ok().and_then(|line| line.rsplit(' ').next()?.parse().ok());
+            let Some(size) = size.filter(|size: &usize| end + 1 + size < rest.len()) else { break };
+            found.push((path, mode, rest[end + 1..end + 1 + size].to_vec()));
+            rest = &rest[end + size + 2..];
+        }
+        Ok(found)
+    }
+
+    /// What checking a file out of the index gives, filters and all.
+    pub fn checked_out(self, path: &str) -> Result<Vec<u8>, GitError> {
+        self.run(["cat-file", "--filters", &format!(":./{path}")], &[])
+    }
+
     fn text<const N: usize>(self, args: [&str; N]) -> Result<String, GitError> {
         let output = self.run(args, &[])?;
         Ok(String::from_utf8_lossy(&output).trim_end().to_owned())
@@ -134,11 +187,17 @@ impl<'a> Git<'a> {
         let args: Vec<S> = args.into_iter().collect();
         command.args(&args).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn()?;
-        if let Some(mut stdin) = child.stdin.take() {
-            // git closes its input early when it fails; its status tells.
-            let _ = stdin.write_all(input);
-        }
-        let output = child.wait_with_output()?;
+        let stdin = child.stdin.take();
+        // Written beside reading: both pipes may fill.
+        let output = std::thread::scope(|scope| {
+            scope.spawn(|| {
+                if let Some(mut stdin) = stdin {
+                    // git closes its input early when it fails; its status tells.
+                    let _ = stdin.write_all(input);
+                }
+            });
+            child.wait_with_output()
+        })?;
         if output.status.success() {
             return Ok(output.stdout);
         }

@@ -1,35 +1,90 @@
 //! Rules that no model output can turn off, checked on a call's effects before anything else.
 
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::config;
-use crate::tool::Effects;
-use crate::workspace::{PathGlobs, WorkspacePath};
+use ignore::WalkBuilder;
+use regex::{Regex, RegexBuilder};
+
+use crate::command::{Class, Patterns};
+use crate::config::{self, Bounded, Severity};
+use crate::tool::{CommandEffect, Effects};
+use crate::workspace::{ChangeSet, FileChange, Glob, LineCounts, PathGlobs, WorkspacePath};
 
 /// Where a configuration may lie; never writable, whether the file exists or not.
 const CONFIG_FILES: [&str; 2] = [".github/architect.yml", ".architect.yml"];
 
 /// The rules of a run.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 pub struct Guardrails {
+    root: PathBuf,
     protected: PathGlobs,
     sensitive: Arc<PathGlobs>,
     config_file: Option<WorkspacePath>,
     allow_workflow_edits: bool,
+    allowed_only: bool,
+    blocked_commands: Patterns,
+    code_rules: Vec<CodeRule>,
+    max_files: Option<usize>,
+    max_lines: Option<usize>,
+    max_commands: Option<usize>,
+    commands: AtomicUsize,
+}
+
+/// What a rule on text says.
+#[derive(Debug)]
+struct CodeRule {
+    pattern: Regex,
+    message: String,
+    severity: Severity,
+}
+
+/// What the rules need to know of the run besides themselves.
+#[derive(Clone, Copy, Debug)]
+pub struct Ground<'a> {
+    /// The checkout.
+    pub root: &'a Path,
+    /// The configuration that was used, relative to the workspace.
+    pub config_file: Option<&'a str>,
+    /// Whether workflows may be written.
+    pub allow_workflow_edits: bool,
+    /// Whether dangerous commands are refused.
+    pub allowed_only: bool,
+}
+
+impl Default for Ground<'_> {
+    fn default() -> Self {
+        let (config_file, allow_workflow_edits, allowed_only) = (None, false, false);
+        Self { root: Path::new("."), config_file, allow_workflow_edits, allowed_only }
+    }
 }
 
 impl Guardrails {
-    /// Reads the rules; `config_file` is the configuration that was used, relative to the workspace.
-    pub fn new(
-        rules: &config::Guardrails,
-        config_file: Option<&str>,
-        allow_workflow_edits: bool,
-    ) -> Result<Self, String> {
+    /// Reads the rules; the error names what is wrong.
+    pub fn new(rules: &config::Guardrails, ground: Ground<'_>) -> Result<Self, String> {
+        let code_rule = |rule: &config::CodeRule| {
+            let pattern = RegexBuilder::new(&rule.pattern).multi_line(true).build().map_err(|error| {
+                format!(
+                    "guardrails.code_rules: the pattern {:?} is no regular expression: {error}",
+                    rule.pattern
+                )
+            })?;
+            Ok(CodeRule { pattern, message: rule.message.clone(), severity: rule.severity })
+        };
         Ok(Self {
+            root: ground.root.to_owned(),
             protected: PathGlobs::parse(&rules.protected_files)?,
             sensitive: Arc::new(PathGlobs::parse(&rules.sensitive_files)?),
-            config_file: config_file.and_then(|path| WorkspacePath::parse(path).ok()),
-            allow_workflow_edits,
+            config_file: ground.config_file.and_then(|path| WorkspacePath::parse(path).ok()),
+            allow_workflow_edits: ground.allow_workflow_edits,
+            allowed_only: ground.allowed_only,
+            blocked_commands: Patterns::read("guardrails.blocked_commands", &rules.blocked_commands)?,
+            code_rules: rules.code_rules.iter().map(code_rule).collect::<Result<_, String>>()?,
+            max_files: rules.max_files_modified.map(Bounded::count),
+            max_lines: rules.max_lines_changed.map(Bounded::count),
+            max_commands: rules.max_commands_executed.map(Bounded::count),
+            commands: AtomicUsize::new(0),
         })
     }
 
@@ -38,7 +93,7 @@ impl Guardrails {
         Arc::clone(&self.sensitive)
     }
 
-    /// Whether a call may go on; the error is the reason why not.
+    /// Whether a call may go on, as far as its effects tell; the error is the reason why not.
     pub fn check(&self, effects: &Effects) -> Result<(), String> {
         for path in effects.writes.iter().chain(&effects.reads) {
             if is_git(path) {
@@ -49,14 +104,129 @@ impl Guardrails {
             }
         }
         for path in &effects.writes {
-            if let Some(what) = self.always_protected(path) {
-                return Err(format!("{path} is always protected: {what}"));
-            }
-            if let Some(pattern) = self.protected.find(path) {
-                return Err(format!("{path} is a protected file (protected_files: {pattern})"));
-            }
+            self.check_write(path)?;
+        }
+        effects.command.as_ref().map_or(Ok(()), |command| self.check_command(command))
+    }
+
+    /// Whether a file may be written at all.
+    pub fn check_write(&self, path: &WorkspacePath) -> Result<(), String> {
+        if let Some(what) = self.always_protected(path) {
+            return Err(format!("{path} is always protected: {what}"));
+        }
+        if let Some(pattern) = self.protected.find(path) {
+            return Err(format!("{path} is a protected file (protected_files: {pattern})"));
+        }
+        if let Some(pattern) = self.sensitive.find(path) {
+            return Err(format!("{path} is a sensitive file (sensitive_files: {pattern})"));
         }
         Ok(())
+    }
+
+    fn check_command(&self, command: &CommandEffect) -> Result<(), String> {
+        if let Some(reason) = &command.blocked {
+            return Err(format!("Command blocked: {reason}"));
+        }
+        let texts = std::iter::once(&command.line).chain(&command.simple).map(String::as_str);
+        if let Some(pattern) = self.blocked_commands.find(texts) {
+            return Err(format!("Command blocked: it matches {pattern:?} (blocked_commands)"));
+        }
+        if self.allowed_only && command.class == Class::Dangerous {
+            let reason = &command.reason;
+            return Err(format!("Command classified as 'dangerous' and allowed_only=true: {reason}"));
+        }
+        self.check_unnamed(command)?;
+        self.check_count(self.commands.load(Ordering::Relaxed))
+    }
+
+    /// Sensitive files that a command would reach without naming them: by a glob, or in a folder.
+    fn check_unnamed(&self, command: &CommandEffect) -> Result<(), String> {
+        if self.sensitive.is_empty() || command.globs.is_empty() && command.trees.is_empty() {
+            return Ok(());
+        }
+        let files = self.sensitive_files();
+        // `*` passes over names that begin with a dot, unless the shell is told otherwise.
+        let dots = command.simple.iter().any(|simple| simple.contains("dotglob"));
+        for text in &command.globs {
+            if let Some(file) = files.iter().find(|file| shell_glob_fits(text, file, dots)) {
+                return Err(format!("{text} fits the sensitive file {file}"));
+            }
+        }
+        let within = |folder: &WorkspacePath| files.iter().find(|file| file.is_within(folder));
+        match command.trees.iter().find_map(|folder| Some((folder, within(folder)?))) {
+            Some((folder, file)) => Err(format!(
+                "{folder} holds the sensitive file {file}; search with the tools grep or search_code, which pass over it"
+            )),
+            None => Ok(()),
+        }
+    }
+
+    /// The sensitive files that there are, ignored ones too.
+    fn sensitive_files(&self) -> Vec<WorkspacePath> {
+        let walk = WalkBuilder::new(&self.root)
+            .standard_filters(false)
+            .filter_entry(|entry| entry.file_name() != ".git")
+            .build();
+        walk.filter_map(|entry| {
+            let entry = entry.ok().filter(|entry| entry.depth() > 0)?;
+            let relative = entry.path().strip_prefix(&self.root).ok()?.to_str()?;
+            WorkspacePath::parse(relative).ok().filter(|path| self.sensitive.find(path).is_some())
+        })
+        .collect()
+    }
+
+    fn check_count(&self, commands: usize) -> Result<(), String> {
+        match self.max_commands {
+            Some(max) if commands >= max => {
+                Err(format!("{max} commands have been run (max_commands_executed)"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Counts a command that is about to run; the error says that it is one too many.
+    pub fn count_command(&self) -> Result<(), String> {
+        self.check_count(self.commands.fetch_add(1, Ordering::Relaxed))
+    }
+
+    /// Whether anything depends on what a call would change, and not on which files alone.
+    pub fn look_at_changes(&self) -> bool {
+        !self.code_rules.is_empty() || self.max_files.is_some() || self.max_lines.is_some()
+    }
+
+    /// Looks at what a call changes: `all` is everything that the run then has changed, `own` the call's
+    /// part. Gives warnings for the model, or the reason why the change must not be.
+    pub fn review(&self, all: &ChangeSet, own: &[FileChange]) -> Result<Vec<String>, String> {
+        if let Some(max) = self.max_files.filter(|max| all.len() > *max) {
+            return Err(format!("{} files would be modified, {max} may be (max_files_modified)", all.len()));
+        }
+        if let Some(max) = self.max_lines {
+            let mut lines = LineCounts::default();
+            all.iter().for_each(|change| lines += change.line_counts());
+            let changed = lines.added + lines.removed;
+            if changed > max {
+                return Err(format!("{changed} lines would be changed, {max} may be (max_lines_changed)"));
+            }
+        }
+        let mut warnings = Vec::new();
+        for change in own {
+            let gained = change.gained();
+            for rule in self.code_rules.iter().filter(|rule| rule.pattern.is_match(&gained)) {
+                let (path, message) = (&change.path, &rule.message);
+                match rule.severity {
+                    Severity::Block => {
+                        return Err(format!("{path}: {message} (code_rules: {})", rule.pattern));
+                    }
+                    Severity::Warn => {
+                        warnings.push(format!(
+                            "[Guardrail warning: {path}: {message} (code_rules: {})]",
+                            rule.pattern
+                        ));
+                    }
+                }
+            }
+        }
+        Ok(warnings)
     }
 
     fn always_protected(&self, path: &WorkspacePath) -> Option<&'static str> {
@@ -75,6 +245,24 @@ impl Guardrails {
     }
 }
 
+/// Whether a glob of the shell's may come to name a file; one that ends in `/**` stands for all below.
+fn shell_glob_fits(glob: &str, file: &WorkspacePath, dots: bool) -> bool {
+    let (glob, below) = glob.strip_suffix("/**").map_or((glob, false), |glob| (glob, true));
+    // What cannot be read as a pattern may fit anything.
+    if glob.contains('{') {
+        // A list may hold slashes: `{a/b,c}`; then only the whole can be compared.
+        return Glob::parse(glob).map_or(true, |glob| below || glob.matches(file.as_str()));
+    }
+    let names: Vec<&str> = file.names().collect();
+    let patterns: Vec<&str> = glob.split('/').collect();
+    let enough = if below { names.len() > patterns.len() } else { names.len() == patterns.len() };
+    enough
+        && patterns.iter().zip(&names).all(|(pattern, name)| {
+            let hidden = name.starts_with('.') && !dots && pattern.starts_with(['*', '?']);
+            !hidden && Glob::parse(pattern).map_or(true, |pattern| pattern.matches(name))
+        })
+}
+
 /// Whether a path is, or lies in, a `.git`: also where the file system folds case or drops dots and
 /// blanks at the end of a name.
 fn is_git(path: &WorkspacePath) -> bool {
@@ -91,7 +279,8 @@ mod tests {
             sensitive_files: vec![".env*".into()],
             ..config::Guardrails::default()
         };
-        Guardrails::new(&rules, Some("ci/agent.yml"), false).expect("valid rules")
+        let ground = Ground { config_file: Some("ci/agent.yml"), ..Ground::default() };
+        Guardrails::new(&rules, ground).expect("valid rules")
     }
 
     fn path(text: &str) -> WorkspacePath {
@@ -139,7 +328,8 @@ mod tests {
 
     #[test]
     fn workflow_edits_lift_that_one_entry() {
-        let rules = Guardrails::new(&config::Guardrails::default(), None, true).expect("valid rules");
+        let ground = Ground { allow_workflow_edits: true, ..Ground::default() };
+        let rules = Guardrails::new(&config::Guardrails::default(), ground).expect("valid rules");
         let check = |file: &str| rules.check(&Effects { writes: vec![path(file)], ..Effects::default() });
         assert_eq!(check(".github/workflows/ci.yml"), Ok(()));
         assert!(check(".github/actions/x/action.yml").is_err());

@@ -4,13 +4,21 @@
 mod support;
 
 use std::path::Path;
+use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
-use architect_ci::command::{Class, analysis::analyse, blocked, classify};
+use architect_ci::command::{Class, Judgement, Policy};
+use architect_ci::config::Commands;
+use architect_ci::workspace::WorkspacePath;
 use proptest::prelude::*;
 use support::cases;
 
-const ROOT: &str = "/work/repo";
+fn judged(line: &str) -> Judgement {
+    static POLICY: LazyLock<Policy> = LazyLock::new(|| {
+        Policy::new(&Commands::default(), Path::new("/work/repo")).expect("the default rules")
+    });
+    POLICY.judge(line, &WorkspacePath::root())
+}
 
 #[test]
 fn command_lines_are_what_the_table_says() {
@@ -20,9 +28,7 @@ fn command_lines_are_what_the_table_says() {
         for (key, class) in [("safe", Class::Safe), ("dev", Class::Dev)] {
             for line in theme[key].as_array().into_iter().flatten() {
                 let line = line.as_str().unwrap_or_else(|| panic!("{name}: {line} is no text"));
-                let analysis = analyse(line);
-                let verdict = classify(&analysis, Path::new(ROOT));
-                let block = blocked(line, &analysis);
+                let Judgement { verdict, blocked: block, .. } = judged(line);
                 if verdict.class != class || block.is_some() {
                     wrong.push(format!(
                         "{name}: {line:?} is {} ({}), blocked: {block:?}",
@@ -34,8 +40,7 @@ fn command_lines_are_what_the_table_says() {
             }
         }
         for (line, says) in theme["dangerous"].as_object().into_iter().flatten() {
-            let analysis = analyse(line);
-            let verdict = classify(&analysis, Path::new(ROOT));
+            let verdict = judged(line).verdict;
             if verdict.class != Class::Dangerous || !verdict.reason.contains(says.as_str().unwrap()) {
                 wrong.push(format!(
                     "{name}: {line:?} is {} ({}), expected: {says}",
@@ -45,9 +50,8 @@ fn command_lines_are_what_the_table_says() {
             rows += 1;
         }
         for (line, says) in theme["blocked"].as_object().into_iter().flatten() {
-            let analysis = analyse(line);
-            let block = blocked(line, &analysis);
-            let class = classify(&analysis, Path::new(ROOT)).class;
+            let Judgement { verdict, blocked: block, .. } = judged(line);
+            let class = verdict.class;
             if !block.as_ref().is_some_and(|reason| reason.contains(says.as_str().unwrap()))
                 || class != Class::Dangerous
             {
@@ -63,8 +67,7 @@ fn command_lines_are_what_the_table_says() {
 /// Judges a line; what it comes to does not matter here, only that it comes to something soon.
 fn judge(line: &str) -> Duration {
     let started = Instant::now();
-    let analysis = analyse(line);
-    let _ = (classify(&analysis, Path::new(ROOT)), blocked(line, &analysis));
+    let _ = judged(line);
     started.elapsed()
 }
 
@@ -115,26 +118,65 @@ proptest! {
 fn explain_tells_people_and_programs() {
     use std::io::Write;
     use std::process::Stdio;
-    let sandbox = support::Sandbox::new(&[]);
-    let run = |args: &[&str]| sandbox.command(args).output().expect("the binary runs");
+    let config = r#"
+commands: { dev_commands: [terraform plan], blocked_patterns: ["terraform +destroy"] }
+guardrails: { sensitive_files: [".env*"], protected_files: [schema.sql], blocked_commands: ["^npm run deploy"] }
+"#;
+    let sandbox = support::Sandbox::new(&[
+        (".architect.yml", config),
+        (".env", "KEY=1\n"),
+        ("a.txt", ""),
+        ("src/b.txt", ""),
+    ]);
+    let repo = sandbox.repo();
+    let run = |args: &[&str]| sandbox.command(args).current_dir(&repo).output().expect("the binary runs");
     let text = |output: &std::process::Output| String::from_utf8_lossy(&output.stdout).into_owned();
-    assert_eq!(text(&run(&["explain", "ls -la"])), "safe, not blocked\n");
-    assert_eq!(
-        text(&run(&["explain", "ls > out.txt"])),
-        "dev, not blocked\nreason: it writes to a file\nwrites: out.txt\n"
-    );
-    assert_eq!(
-        text(&run(&["explain", "echo $(curl x)"])),
-        "dangerous, not blocked\nreason: 'curl' is not an allowed command in $(…)\n"
-    );
-    assert_eq!(
-        text(&run(&["explain", "rm -rf /"])),
-        "dangerous, blocked\nreason: 'rm -r /' removes everything\n"
-    );
+    for (line, says) in [
+        ("ls -la", "safe, allowed\n"),
+        ("cat a.txt src/b.txt", "safe, allowed\nreads: a.txt, src/b.txt\n"),
+        ("ls > out.txt", "dev, allowed\nreason: it writes to a file\nwrites: out.txt\n"),
+        ("terraform plan", "dev, allowed\nreason: 'terraform' runs the project's own code\n"),
+        ("echo $(curl x)", "dangerous, refused\nreason: 'curl' is not an allowed command in $(…)\n"),
+        ("rm -rf /", "dangerous, blocked\nreason: 'rm -r /' removes everything\n"),
+        ("sh -c 'terraform destroy'", "dangerous, blocked\nreason: it matches \"terraform +destroy\"\n"),
+        (
+            "npm run deploy",
+            "dev, refused\nreason: Command blocked: it matches \"^npm run deploy\" (blocked_commands)\n",
+        ),
+        (
+            "cat .env",
+            "safe, refused\nreason: .env is a sensitive file (sensitive_files: .env*)\nreads: .env\n",
+        ),
+        ("cat $PWD/.e*", "safe, refused\nreason: .e* fits the sensitive file .env\n"),
+        ("grep -c x *", "safe, allowed\n"),
+        (
+            "grep -rn TODO .",
+            "safe, refused\nreason: . holds the sensitive file .env; search with the tools grep or search_code, which pass over it\nreads: .\n",
+        ),
+        ("grep -rn TODO src", "safe, allowed\nreads: src\n"),
+        (
+            "git show HEAD:.env",
+            "safe, refused\nreason: .env is a sensitive file (sensitive_files: .env*)\nreads: .env\n",
+        ),
+        (
+            "cat .git/config",
+            "safe, refused\nreason: .git/config belongs to Git's own folder, which is out of reach\nreads: .git/config\n",
+        ),
+        ("find . -not -path './.git/*'", "safe, allowed\nreads: .\n"),
+        (
+            "sort a.txt > schema.sql",
+            "dev, refused\nreason: schema.sql is a protected file (protected_files: schema.sql)\nreads: a.txt\nwrites: schema.sql\n",
+        ),
+    ] {
+        assert_eq!(text(&run(&["explain", line])), says, "{line}");
+    }
     assert_eq!(run(&["explain"]).status.code(), Some(3));
+    let output = run(&["explain", "ls", "--workspace", "nowhere"]);
+    assert_eq!(output.status.code(), Some(3));
+    assert!(String::from_utf8_lossy(&output.stderr).starts_with("error: nowhere: "));
     let lines = |input: &str| {
         let mut child = sandbox
-            .command(&["explain", "--jsonl"])
+            .command(&["explain", "--jsonl", "--workspace", repo.to_str().unwrap()])
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
@@ -143,11 +185,12 @@ fn explain_tells_people_and_programs() {
         child.stdin.take().expect("stdin").write_all(input.as_bytes()).expect("written");
         child.wait_with_output().expect("the end")
     };
-    let output = lines("{\"command\": \"git status\"}\n\n{\"command\": \"sort < a > b\"}\n");
+    let output =
+        lines("{\"command\": \"git status\"}\n\n{\"command\": \"sort < b.txt > c\", \"cwd\": \"src\"}\n");
     assert_eq!(
         text(&output),
-        "{\"command\":\"git status\",\"class\":\"safe\",\"blocked\":false,\"reads\":[],\"writes\":[]}\n\
-         {\"command\":\"sort < a > b\",\"class\":\"dev\",\"blocked\":false,\"reason\":\"it writes to a file\",\"reads\":[\"a\"],\"writes\":[\"b\"]}\n"
+        "{\"command\":\"git status\",\"class\":\"safe\",\"blocked\":false,\"allowed\":true,\"reads\":[],\"writes\":[]}\n\
+         {\"command\":\"sort < b.txt > c\",\"class\":\"dev\",\"blocked\":false,\"allowed\":true,\"reason\":\"it writes to a file\",\"reads\":[\"src/b.txt\"],\"writes\":[\"src/c\"]}\n"
     );
     let output = lines("git status\n");
     assert_eq!(output.status.code(), Some(3));

@@ -166,7 +166,7 @@ fn a_dry_run_that_a_hook_spoils_is_an_error_that_names_it() {
         ("echo more >> a.txt", "changed a.txt"),
         ("rm a.txt", "removed a.txt"),
         ("touch ignored/new", "added ignored/new"),
-        ("echo x > .git/hooks/post-checkout", "added .git/hooks/post-checkout"),
+        ("echo x > .git/HEAD", "changed .git/HEAD"),
         ("sed -i s/one/two/ a.txt", "changed a.txt"),
     ] {
         let config = format!("hooks:\n  pre_tool_use:\n    - {{ name: spoiler, command: '{command}' }}\n");
@@ -180,6 +180,13 @@ fn a_dry_run_that_a_hook_spoils_is_an_error_that_names_it() {
         assert!(run.stderr.contains(&says), "{command}: {}", run.stderr);
         assert!(run.file("comment.md").contains("The checkout changed during this dry run"));
     }
+    // What would run code later is put back at once, and said.
+    let config = "hooks:\n  pre_tool_use:\n    - { name: plants, command: 'echo x > .git/hooks/post-checkout' }\n";
+    let sandbox = Sandbox::new(&[(".architect.yml", config), ("a.txt", "one\n")]);
+    let model = sandbox.script(&[vec![("read_file", json!({"path": "a.txt"}))]], "done");
+    let run = sandbox.run(&["--model", &model], &[]).expect_code(0);
+    assert!(run.stderr.contains("which could run code later; it was put back"), "{}", run.stderr);
+    assert!(!sandbox.repo().join(".git/hooks/post-checkout").exists());
     // Touching a tracked file, or asking Git about it, changes nothing.
     let config = "hooks:\n  pre_tool_use:\n    - { name: harmless, command: 'touch a.txt; git status' }\n";
     let sandbox = Sandbox::new(&[(".architect.yml", config), ("a.txt", "one\n")]);

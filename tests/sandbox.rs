@@ -1,4 +1,4 @@
-//! The walls around hooks and gates, on this kernel, for real.
+//! The walls around commands, hooks and gates, on this kernel, for real.
 #![cfg(target_os = "linux")]
 #![allow(missing_docs, clippy::expect_used, clippy::unwrap_used)]
 
@@ -26,22 +26,29 @@ impl Outside {
     }
 }
 
-/// Runs a script as a hook (and, with the same walls, as a gate) and gives what the hook printed.
+/// Runs a script as a hook, as a gate and as a command of the agent's, all with the same walls.
 fn probe(script: &str, commands: &str, home: &Outside) -> (Run, Sandbox) {
     let config = format!(
-        "commands:\n{commands}\nhooks:\n  pre_tool_use:\n    - {{ name: probe, command: bash probe.sh }}\nguardrails:\n  quality_gates:\n    - {{ name: probe, command: bash probe.sh }}\n"
+        "commands:\n  dev_commands: [bash probe.sh]\n{commands}\nhooks:\n  pre_tool_use:\n    - {{ name: probe, command: bash probe.sh, matcher: read_file }}\nguardrails:\n  quality_gates:\n    - {{ name: probe, command: bash probe.sh }}\n"
     );
     let sandbox = Sandbox::new(&[(".architect.yml", &config), ("probe.sh", script), ("a.txt", "x\n")]);
-    let model = sandbox.script(&[vec![("read_file", json!({"path": "a.txt"}))]], "done");
+    let read = ("read_file", json!({"path": "a.txt"}));
+    let command = ("run_command", json!({"command": "bash probe.sh"}));
+    let model = sandbox.script(&[vec![read], vec![command]], "done");
     let home = home.0.path().to_str().unwrap();
     let run = sandbox
         .run(&["--model", &model, "--mode", "yolo"], &[("HOME", home), ("TOKEN_OF_RUNNER", "of-the-runner")]);
     (run, sandbox)
 }
 
-fn outputs(run: &Run) -> [String; 2] {
+/// What the script printed as hook, gate and command.
+fn outputs(run: &Run) -> [String; 3] {
     let report = run.report();
-    ["hooks", "gates"].map(|list| report[list][0]["output"].as_str().expect("an output").to_owned())
+    let told = |list: &str| report[list][0]["output"].as_str().expect("an output").to_owned();
+    // Without the line about exit code and time, and that about changes.
+    let result = run.results().remove(1);
+    let lines = result.lines().skip(1).filter(|line| !line.starts_with("[changed"));
+    [told("hooks"), told("gates"), lines.collect::<Vec<_>>().join("\n")]
 }
 
 const TRY_WRITES: &str = r#"
@@ -64,7 +71,7 @@ fn writing_stays_in_the_workspace_temp_and_caches() {
     let (run, _sandbox) = probe(TRY_WRITES, "  sandbox: required", &home);
     let run = run.expect_code(0);
     let expected = "wrote workspace\nwrote temp\nwrote cache\nrefused mine\nrefused home\nrefused etc\nwrote null\nrefused link\nkept victim";
-    assert_eq!(outputs(&run), [expected, expected]);
+    assert_eq!(outputs(&run), [expected; 3]);
     assert!(!home.path(".bashrc").exists() && !home.path(".profile").exists());
 }
 
@@ -75,25 +82,31 @@ fn further_places_can_be_named_and_walls_taken_down() {
     assert!(outputs(&run.expect_code(0))[0].contains("wrote mine\nrefused home"));
     let script = "echo x > \"$HOME/.bashrc\" && echo wrote home";
     let (run, _sandbox) = probe(script, "  sandbox: off", &home);
-    assert_eq!(outputs(&run.expect_code(0)), ["wrote home", "wrote home"]);
+    assert_eq!(outputs(&run.expect_code(0)), ["wrote home"; 3]);
 }
 
 #[test]
 fn the_runner_cannot_be_read_or_signalled_and_privileges_cannot_be_gained() {
+    // Every process above, whichever of them is the runner.
     let script = r#"
-grep -q of-the-runner "/proc/$PPID/environ" 2>/dev/null && echo "read the environment"
-head -c 1 "/proc/$PPID/mem" 2>/dev/null && echo "read the memory"
-readlink "/proc/$PPID/fd/1" "/proc/$PPID/exe" "/proc/$PPID/cwd" 2>/dev/null && echo "saw its files"
-kill -9 $PPID 2>/dev/null && echo "killed the runner"
+pid=$PPID
+while [ "$pid" -gt 1 ]; do
+  grep -q of-the-runner "/proc/$pid/environ" 2>/dev/null && echo "read the environment"
+  tr '\0' ' ' < "/proc/$pid/cmdline" | grep -q 'architect-ci run ' && seen=yes && {
+    head -c 1 "/proc/$pid/mem" 2>/dev/null && echo "read the memory"
+    readlink "/proc/$pid/fd/1" "/proc/$pid/exe" "/proc/$pid/cwd" 2>/dev/null && echo "saw its files"
+  }
+  tr '\0' ' ' < "/proc/$pid/cmdline" | grep -q architect-ci && kill -9 "$pid" 2>/dev/null && echo "killed it"
+  pid=$(cut -d ' ' -f 4 "/proc/$pid/stat")
+done
+echo "runner met: $seen"
+mknod disk b 7 0 2>/dev/null && echo "made a disk"
 grep NoNewPrivs /proc/self/status
 sleep 30 & kill $! && echo "own children can be ended"
 "#;
-    // `bash probe.sh` is a child of the shell that the runner started, so its parent's parent is meant.
-    let script =
-        format!("RUNNER=$(cut -d ' ' -f 4 /proc/$PPID/stat)\n{}", script.replace("$PPID", "$RUNNER"));
-    let (run, _sandbox) = probe(&script, "  sandbox: required", &Outside::new());
-    let expected = "NoNewPrivs:\t1\nown children can be ended";
-    assert_eq!(outputs(&run.expect_code(0)), [expected, expected]);
+    let (run, _sandbox) = probe(script, "  sandbox: required", &Outside::new());
+    let expected = "runner met: yes\nNoNewPrivs:\t1\nown children can be ended";
+    assert_eq!(outputs(&run.expect_code(0)), [expected; 3]);
 }
 
 #[test]
@@ -103,7 +116,7 @@ fn the_network_can_be_denied() {
     let script = format!("(exec 3<>/dev/tcp/127.0.0.1/{port}) 2>/dev/null && echo connected || echo refused");
     for (network, expected) in [("allow", "connected"), ("deny", "refused")] {
         let (run, _sandbox) = probe(&script, &format!("  network: {network}"), &Outside::new());
-        assert_eq!(outputs(&run.expect_code(0)), [expected, expected]);
+        assert_eq!(outputs(&run.expect_code(0)), [expected; 3]);
     }
     let (run, _sandbox) = probe(&script, "  network: deny\n  sandbox: off", &Outside::new());
     assert!(run.expect_code(3).stderr.contains("`commands.network: deny` needs a sandbox"));
@@ -113,7 +126,8 @@ fn the_network_can_be_denied() {
 fn a_shell_that_is_not_there_and_walls_that_make_no_sense_are_errors() {
     let (run, _sandbox) = probe("true", "  shell: /no/such/shell", &Outside::new());
     let run = run.expect_code(1);
-    assert!(outputs(&run)[1].contains("/no/such/shell"), "{:?}", outputs(&run));
+    assert!(run.report()["gates"][0]["output"].as_str().unwrap().contains("/no/such/shell"));
+    assert!(run.results()[1].starts_with("Error: "), "{:?}", run.results());
     let sandbox = Sandbox::new(&[]);
     let output = sandbox.command(&["__sandbox", "{}", "true"]).output().expect("the binary runs");
     assert_eq!(output.status.code(), Some(126));

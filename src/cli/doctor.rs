@@ -37,9 +37,9 @@ struct Check {
 fn sandbox() -> Check {
     let Offered { files, .. } = offered();
     let says = if files {
-        "active: hooks and gates write only to the workspace, the temporary folder and build caches (Landlock)"
+        "active: commands, hooks and gates write only to the workspace, the temporary folder and build caches (Landlock)"
     } else {
-        "not available: this kernel has no Landlock; hooks and gates run without walls, \
+        "not available: this kernel has no Landlock; commands, hooks and gates run without walls, \
          and `commands.sandbox: required` refuses to run"
     };
     Check { name: "sandbox", good: files, says: says.to_owned() }

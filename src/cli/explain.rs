@@ -1,20 +1,30 @@
-//! `architect-ci explain`: what a command line is taken for, and why.
+//! `architect-ci explain`: what a command line is taken for under the current configuration, and why.
 
+use std::collections::BTreeMap;
 use std::io::{BufRead, BufWriter, Write};
-use std::path::Path;
+use std::path::PathBuf;
+use std::sync::Arc;
 
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use serde::{Deserialize, Serialize};
 
 use super::print;
-use crate::command::{Class, Verdict, analysis, blocked, classify};
+use crate::command::{Class, Policy, Verdict};
+use crate::config::{Trust, Trusted};
 use crate::exit::Exit;
+use crate::guardrails::{Ground, Guardrails};
+use crate::inputs::{Lookup, variables};
+use crate::tool::touched;
+use crate::workspace::{DiskWorkspace, TrackedWorkspace, WorkspacePath};
 
 pub(super) const NAME: &str = "explain";
 
 pub(super) fn command() -> Command {
+    let value = |name: &'static str, value_name: &'static str, help: &'static str| {
+        Arg::new(name).long(name).value_name(value_name).help(help)
+    };
     Command::new(NAME)
-        .about("Say what class a shell command is of, whether it is blocked, why, and what it touches")
+        .about("Say what class a shell command is of, whether a run would run it, why, and what it touches")
         .arg(Arg::new("command").value_name("COMMAND").required_unless_present("jsonl"))
         .arg(
             Arg::new("jsonl")
@@ -23,11 +33,15 @@ pub(super) fn command() -> Command {
                 .conflicts_with("command")
                 .help("Read lines like {\"command\": \"ls\"} and answer each with a line of JSON"),
         )
+        .arg(value("workspace", "DIR", "The checkout [default: the current folder]"))
+        .arg(value("config", "FILE", "The configuration [default: the checkout's]"))
 }
 
 #[derive(Deserialize)]
 struct Question {
     command: String,
+    #[serde(default)]
+    cwd: Option<WorkspacePath>,
 }
 
 /// What there is to say of a command.
@@ -35,37 +49,102 @@ struct Question {
 struct Answer<'a> {
     command: &'a str,
     class: Class,
+    /// Never run, in any mode.
     blocked: bool,
+    /// Whether a run under this configuration would run it.
+    allowed: bool,
     #[serde(skip_serializing_if = "String::is_empty")]
     reason: String,
-    reads: Vec<&'a str>,
-    writes: Vec<&'a str>,
+    reads: Vec<WorkspacePath>,
+    writes: Vec<WorkspacePath>,
+}
+
+/// The rules in force.
+struct Rules {
+    policy: Policy,
+    guardrails: Guardrails,
+    workspace: TrackedWorkspace,
 }
 
 pub(super) fn execute(matches: &ArgMatches) -> Exit {
-    let root = std::env::current_dir().unwrap_or_default();
+    let rules = match Rules::read(matches) {
+        Ok(rules) => rules,
+        Err(error) => {
+            eprintln!("error: {error}");
+            return Exit::Configuration;
+        }
+    };
     if matches.get_flag("jsonl") {
-        return lines(&root);
+        return lines(&rules);
     }
     let text = matches.get_one::<String>("command").map(String::as_str).unwrap_or_default();
-    with_answer(text, &root, |answer| {
-        let state = if answer.blocked { "blocked" } else { "not blocked" };
-        let reason =
-            if answer.reason.is_empty() { String::new() } else { format!("\nreason: {}", answer.reason) };
-        let touched = |name: &str, files: &[&str]| {
-            if files.is_empty() { String::new() } else { format!("\n{name}: {}", files.join(", ")) }
-        };
-        print(&format!(
-            "{}, {state}{reason}{}{}\n",
-            answer.class,
-            touched("reads", &answer.reads),
-            touched("writes", &answer.writes)
-        ));
-    });
+    print(&rules.answer(text, &WorkspacePath::root()).text());
     Exit::Success
 }
 
-fn lines(root: &Path) -> Exit {
+impl Rules {
+    fn read(matches: &ArgMatches) -> Result<Self, String> {
+        let path = |name: &str| matches.get_one::<String>(name).map(PathBuf::from);
+        let root = path("workspace").unwrap_or_else(|| PathBuf::from("."));
+        let disk =
+            Arc::new(DiskWorkspace::open(&root).map_err(|error| format!("{}: {error}", root.display()))?);
+        let trusted = Trusted { workspace: disk.path(), trust: Trust::Checkout, remote: None };
+        let origin = trusted.config(path("config").as_deref()).map_err(|error| error.to_string())?;
+        let commands = &origin.config.commands;
+        let in_ci = Lookup::new(BTreeMap::new(), variables()).in_ci();
+        let ground = Ground {
+            root: disk.path(),
+            config_file: origin.file.as_deref(),
+            allow_workflow_edits: origin.config.workspace.allow_workflow_edits,
+            allowed_only: in_ci || commands.allowed_only == Some(true),
+        };
+        Ok(Self {
+            policy: Policy::new(commands, disk.path())?,
+            guardrails: Guardrails::new(&origin.config.guardrails, ground)?,
+            workspace: TrackedWorkspace::new(disk),
+        })
+    }
+
+    fn answer<'a>(&self, command: &'a str, cwd: &WorkspacePath) -> Answer<'a> {
+        let judgement = self.policy.judge(command, cwd);
+        let effects = touched(command, cwd, self.policy.root(), &judgement, &self.workspace);
+        let refusal = self.guardrails.check(&effects).err();
+        let Verdict { class, reason } = judgement.verdict;
+        let allowed = refusal.is_none();
+        let reason = match (judgement.blocked.clone(), refusal) {
+            (Some(blocked), _) => blocked,
+            // That of the class is given by the class.
+            (None, Some(refusal)) if !refusal.starts_with("Command classified") => refusal,
+            (None, _) => reason,
+        };
+        let blocked = judgement.blocked.is_some();
+        Answer { command, class, blocked, allowed, reason, reads: effects.reads, writes: effects.writes }
+    }
+}
+
+impl Answer<'_> {
+    fn text(&self) -> String {
+        let state = match (self.blocked, self.allowed) {
+            (true, _) => "blocked",
+            (false, true) => "allowed",
+            (false, false) => "refused",
+        };
+        let line = |name: &str, text: &str| {
+            if text.is_empty() { String::new() } else { format!("{name}: {text}\n") }
+        };
+        let joined =
+            |paths: &[WorkspacePath]| paths.iter().map(WorkspacePath::as_str).collect::<Vec<_>>().join(", ");
+        format!(
+            "{}, {state}\n{}{}{}",
+            self.class,
+            line("reason", &self.reason),
+            line("reads", &joined(&self.reads)),
+            line("writes", &joined(&self.writes))
+        )
+    }
+}
+
+fn lines(rules: &Rules) -> Exit {
     let mut out = BufWriter::new(std::io::stdout().lock());
     for (index, line) in std::io::stdin().lock().lines().map_while(Result::ok).enumerate() {
         if line.trim().is_empty() {
@@ -78,11 +157,10 @@ fn lines(root: &Path) -> Exit {
                 return Exit::Configuration;
             }
         };
-        let written = with_answer(&question.command, root, |answer| {
-            serde_json::to_writer(&mut out, answer)
-                .map_err(std::io::Error::from)
-                .and_then(|()| out.write_all(b"\n"))
-        });
+        let answer = rules.answer(&question.command, &question.cwd.unwrap_or_else(WorkspacePath::root));
+        let written = serde_json::to_writer(&mut out, &answer)
+            .map_err(std::io::Error::from)
+            .and_then(|()| out.write_all(b"\n"));
         if written.is_err() {
             // Whoever read has gone away.
             return Exit::Success;
@@ -90,24 +168,4 @@ fn lines(root: &Path) -> Exit {
     }
     let _ = out.flush();
     Exit::Success
-}
-
-fn with_answer<T>(command: &str, root: &Path, tell: impl FnOnce(&Answer<'_>) -> T) -> T {
-    let analysis = analysis::analyse(command);
-    let Verdict { class, reason } = classify(&analysis, root);
-    let block = blocked(command, &analysis);
-    let redirects = || analysis.commands.iter().flat_map(|simple| &simple.redirects);
-    let files = |writes: bool| {
-        let wanted = redirects().filter(move |redirect| redirect.writes == writes);
-        wanted.filter_map(|redirect| redirect.target.text()).collect()
-    };
-    let answer = Answer {
-        command,
-        class,
-        blocked: block.is_some(),
-        reason: block.unwrap_or(reason),
-        reads: files(false),
-        writes: files(true),
-    };
-    tell(&answer)
 }

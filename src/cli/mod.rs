@@ -7,18 +7,18 @@ mod sandboxed;
 mod schema;
 mod tools;
 
+use std::ffi::OsString;
 use std::process::ExitCode;
 
 use clap::Command;
 
-use crate::command::sandbox::SUBCOMMAND;
+use crate::command::sandbox::SANDBOX;
 use crate::exit::Exit;
 
 /// Reads the command line and does what it says.
 pub fn main() -> ExitCode {
-    let mut arguments = std::env::args_os().skip(1);
-    if arguments.next().is_some_and(|first| first == SUBCOMMAND) {
-        return ExitCode::from(sandboxed::execute(arguments));
+    if let Some(code) = child(std::env::args_os().skip(1)) {
+        return ExitCode::from(code);
     }
     std::panic::set_hook(Box::new(|panic| {
         // The message may hold text from anywhere; the place is what a bug report needs.
@@ -44,6 +44,16 @@ pub fn main() -> ExitCode {
         _ => Exit::Configuration,
     }
     .into()
+}
+
+/// The hidden sub-commands by which the runner starts children: not for people, so not in the help.
+fn child(mut arguments: impl Iterator<Item = OsString>) -> Option<u8> {
+    let first = arguments.next()?;
+    #[cfg(target_os = "linux")]
+    if first == crate::command::supervisor::SUPERVISE {
+        return Some(crate::command::supervisor::supervise());
+    }
+    (first == SANDBOX).then(|| sandboxed::execute(arguments))
 }
 
 fn command() -> Command {

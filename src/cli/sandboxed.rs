@@ -1,5 +1,5 @@
 //! `architect-ci __sandbox WALLS PROGRAM ARGUMENT…`: shuts itself in, then becomes the program. Not for
-//! people: the runner starts children by it.
+//! people: supervisors start commands by it.
 
 use std::ffi::OsString;
 

@@ -30,7 +30,7 @@ const RAW_REASONS: [&str; 5] =
 const INTERPRETERS: &str = "python python3 perl ruby node php lua deno bun tclsh Rscript osascript pwsh";
 
 /// Why a line is never run, or `None`.
-pub fn blocked(text: &str, analysis: &Analysis) -> Option<String> {
+pub(super) fn blocked(text: &str, analysis: &Analysis) -> Option<String> {
     let parsed = analysis.commands.iter().find_map(|simple| {
         let reason = command(simple).or_else(|| download(simple, analysis)).or_else(|| redirect(simple))?;
         Some(format!("{reason}{}", simple.place))

@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::analysis::{Analysis, Place, Redirect, Simple, Word};
+use super::policy::OwnCommands;
 use super::table::{self, Operands, Rule};
 
 /// The class of a command.
@@ -46,19 +47,30 @@ const VARIABLES: &str = "PATH IFS BASH_ENV ENV PS4 PROMPT_COMMAND SHELL SHELLOPT
 const VARIABLE_STARTS: [&str; 8] =
     ["LD_", "DYLD_", "GIT_", "BASH_FUNC_", "npm_config_", "NPM_CONFIG_", "CARGO_TARGET_", "PIP_"];
 
-fn is_loader(name: &str) -> bool {
+pub(super) fn is_loader(name: &str) -> bool {
     VARIABLES.split(' ').any(|known| known == name)
         || VARIABLE_STARTS.iter().any(|start| name.starts_with(start))
 }
 
-/// Classifies a line; absolute paths below `root` count as the workspace's.
-pub fn classify(analysis: &Analysis, root: &Path) -> Verdict {
+/// Where a line would run, and what the configuration says of commands.
+#[derive(Clone, Copy)]
+pub(super) struct Scope<'a> {
+    /// The checkout; absolute paths below it count as the workspace's.
+    pub(super) root: &'a Path,
+    /// Levels of the line's folder below the root.
+    pub(super) depth: i32,
+    /// Commands that the configuration classifies.
+    pub(super) own: &'a OwnCommands,
+}
+
+/// Classifies a line.
+pub(super) fn classify(analysis: &Analysis, scope: Scope<'_>) -> Verdict {
     if let Some(reason) = &analysis.unclear {
         return dangerous(reason.clone());
     }
     let mut worst = Verdict { class: Class::Safe, reason: String::new() };
     for simple in &analysis.commands {
-        let verdict = Judge { analysis, simple, root }.verdict();
+        let verdict = Judge { analysis, simple, scope }.verdict();
         if verdict.class > worst.class {
             worst = verdict;
         }
@@ -73,7 +85,7 @@ fn dangerous(reason: String) -> Verdict {
 struct Judge<'a> {
     analysis: &'a Analysis,
     simple: &'a Simple,
-    root: &'a Path,
+    scope: Scope<'a>,
 }
 
 impl Judge<'_> {
@@ -124,6 +136,9 @@ impl Judge<'_> {
                 return Err(format!("the function {name} is called"));
             }
             return Ok((Class::Safe, String::new()));
+        }
+        if let Some(class) = self.scope.own.class(self.simple) {
+            return Ok((class, reason(name, class)));
         }
         let not_allowed = || format!("'{name}' is not an allowed command");
         let known = table::known_name(name).ok_or_else(not_allowed)?;
@@ -193,7 +208,7 @@ impl Judge<'_> {
         // What an option is given by `=` may be a file as well.
         for word in arguments.iter().filter(|word| word.is_option()) {
             let value = word.text().and_then(|text| text.split_once('=')).map(|(_, value)| value);
-            if value.is_some_and(|value| leads_outside(value, self.root)) {
+            if value.is_some_and(|value| leads_outside(value, self.scope)) {
                 return Err(format!("{} of {name} lies outside of the workspace", word.raw));
             }
         }
@@ -207,7 +222,7 @@ impl Judge<'_> {
     fn inside(&self, word: &Word) -> Result<(), String> {
         match word.text() {
             None => Err(format!("{} is decided at run time", word.raw)),
-            Some(text) if leads_outside(text, self.root) => {
+            Some(text) if leads_outside(text, self.scope) => {
                 Err(format!("{} lies outside of the workspace", word.raw))
             }
             Some(_) => Ok(()),
@@ -368,20 +383,19 @@ fn is_option(word: &str, option: &str) -> bool {
 const STREAMS: [&str; 5] = ["/dev/null", "/dev/stdin", "/dev/stdout", "/dev/stderr", "/dev/tty"];
 
 /// Whether a path, as written, leaves the workspace. Links are the sandbox's business.
-fn leads_outside(text: &str, root: &Path) -> bool {
+fn leads_outside(text: &str, scope: Scope<'_>) -> bool {
     if STREAMS.contains(&text) || text.starts_with("/dev/fd/") {
         return false;
     }
     if text.starts_with('~') || text.contains("://") {
         return true;
     }
-    let mut depth = 0_i32;
-    let path = match text.strip_prefix('/') {
-        Some(_) => match Path::new(text).strip_prefix(root).ok().and_then(Path::to_str) {
-            Some(below) => below,
+    let (mut depth, path) = match text.strip_prefix('/') {
+        Some(_) => match Path::new(text).strip_prefix(scope.root).ok().and_then(Path::to_str) {
+            Some(below) => (0, below),
             None => return true,
         },
-        None => text,
+        None => (scope.depth, text),
     };
     // A brace list may hide a way out: `{..,a}/x`.
     if path.contains("..") && path.contains('{') {

@@ -5,12 +5,16 @@ mod blocklist;
 mod classify;
 pub mod environment;
 mod output;
+mod policy;
 pub mod sandbox;
 mod spawn;
+#[cfg(target_os = "linux")]
+pub mod supervisor;
 mod table;
 
-pub use blocklist::blocked;
-pub use classify::{Class, Verdict, classify};
+pub use classify::{Class, Verdict};
 pub use output::Capture;
 pub(crate) use output::last_lines;
+pub(crate) use policy::Patterns;
+pub use policy::{Judgement, Policy};
 pub use spawn::{Ended, Finished, Job, Shell};

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 /// Bytes kept of the start, and as many of the end.
-const HALF: usize = 32 * 1024;
+const HALF: usize = 128 * 1024;
 
 /// Collects output in constant memory.
 #[derive(Debug, Default)]
@@ -11,6 +11,7 @@ pub struct Capture {
     head: Vec<u8>,
     tail: VecDeque<u8>,
     dropped: u64,
+    dropped_lines: usize,
 }
 
 impl Capture {
@@ -20,11 +21,43 @@ impl Capture {
         let (head, rest) = bytes.split_at(room.min(bytes.len()));
         self.head.extend_from_slice(head);
         // Of one large piece only its end can survive.
-        let skipped = rest.len().saturating_sub(HALF);
-        self.tail.extend(&rest[skipped..]);
+        let (skipped, rest) = rest.split_at(rest.len().saturating_sub(HALF));
+        self.tail.extend(rest);
         let excess = self.tail.len().saturating_sub(HALF);
-        self.tail.drain(..excess);
-        self.dropped += (skipped + excess) as u64;
+        if excess + skipped.len() == 0 {
+            return;
+        }
+        self.dropped += (skipped.len() + excess) as u64;
+        let is_end = |byte: &u8| *byte == b'\n';
+        let ends = self.tail.drain(..excess).filter(is_end).count();
+        self.dropped_lines += ends + skipped.iter().filter(|byte| is_end(byte)).count();
+    }
+
+    /// The text in at most `max` lines, of which the middle is left out where there are more; without
+    /// blanks at its end.
+    pub fn lines(&self, max: usize) -> String {
+        let (front, back) = self.tail.as_slices();
+        let head = String::from_utf8_lossy(&self.head);
+        let tail = [front, back].concat();
+        let tail = String::from_utf8_lossy(&tail);
+        let whole = self.dropped == 0;
+        let joined = if whole { format!("{head}{tail}") } else { String::new() };
+        let (first, last): (Vec<&str>, Vec<&str>) = if whole {
+            (joined.trim_end().lines().collect(), Vec::new())
+        } else {
+            (head.lines().collect(), tail.trim_end().lines().collect())
+        };
+        let known = first.len() + last.len();
+        if whole && known <= max {
+            return first.join("\n");
+        }
+        let (head, tail) =
+            (max.div_ceil(2).min(first.len()), (max / 2).min(if whole { known } else { last.len() }));
+        let rest = if whole { &first[known - tail..] } else { &last[last.len() - tail..] };
+        // Where the head ends within a line, its rest was counted as another one.
+        let torn = usize::from(!whole && !self.head.ends_with(b"\n"));
+        let omitted = known + self.dropped_lines - torn - head - tail;
+        [&first[..head], &[&*format!("… {omitted} lines omitted …")], rest].concat().join("\n")
     }
 
     /// The text: invalid UTF-8 replaced, a word on what is missing in the middle.
@@ -62,6 +95,19 @@ mod tests {
         assert!(text.starts_with("one\ntwo"));
         assert!(text.contains("bytes omitted …"));
         assert_eq!(last_lines(&text, 1), "line 199999");
+        let lines = capture.lines(5);
+        let expected = "one\ntwo \u{fffd}\nline 0\n… 199997 lines omitted …\nline 199998\nline 199999";
+        assert_eq!(lines, expected);
+        let mut short = Capture::default();
+        short.push(b"1\n2\n3\n4\n5\n\n");
+        for (max, expected) in [
+            (9, "1\n2\n3\n4\n5"),
+            (5, "1\n2\n3\n4\n5"),
+            (4, "1\n2\n… 1 lines omitted …\n4\n5"),
+            (3, "1\n2\n… 2 lines omitted …\n5"),
+        ] {
+            assert_eq!(short.lines(max), expected);
+        }
         let mut capture = Capture::default();
         capture.push(&vec![b'x'; 10 * HALF]);
         assert_eq!(capture.dropped, 8 * HALF as u64);

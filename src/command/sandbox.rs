@@ -2,7 +2,8 @@
 //! neither signal nor look into processes outside.
 //!
 //! A child is started by way of this very program (`architect-ci __sandbox`), which shuts itself in and
-//! then becomes the command: between `fork` and `exec` nothing could be done without `unsafe`.
+//! then becomes the command: between `fork` and `exec` nothing could be done without `unsafe`. Its
+//! supervisor stays outside, where the child can neither signal nor trace it.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -10,7 +11,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 /// The sub-command by which a child shuts itself in.
-pub const SUBCOMMAND: &str = "__sandbox";
+pub const SANDBOX: &str = "__sandbox";
 
 /// Folders below the home folder where build tools keep what they share between projects. What lies
 /// beside them (programs, configuration, start-up scripts) would be run later, by others.
@@ -62,18 +63,13 @@ pub struct Walls {
 /// How children are shut in.
 #[derive(Clone, Debug)]
 pub struct Sandbox {
-    launcher: PathBuf,
     writable: Vec<PathBuf>,
     network: bool,
 }
 
 impl Sandbox {
     /// A sandbox for children with these variables; `extra` are further places to write to.
-    pub fn new(
-        variables: &BTreeMap<String, String>,
-        extra: &[String],
-        network: bool,
-    ) -> std::io::Result<Self> {
+    pub fn new(variables: &BTreeMap<String, String>, extra: &[String], network: bool) -> Self {
         let home = variables.get("HOME").map(PathBuf::from);
         let caches = home.iter().flat_map(|home| CACHES.map(|cache| home.join(cache)));
         let named = CACHE_VARIABLES.iter().filter_map(|name| variables.get(*name)).map(PathBuf::from);
@@ -87,19 +83,15 @@ impl Sandbox {
             _ => PathBuf::from(path),
         });
         let writable = caches.chain(named).chain([temp]).chain(devices).chain(extra).collect();
-        Ok(Self { launcher: std::env::current_exe()?, writable, network })
+        Self { writable, network }
     }
 
-    /// The program that shuts itself in, and its arguments, before those of the command. Relative places
-    /// are meant from `root`, which is writable itself.
-    pub fn launch(&self, root: &Path) -> (PathBuf, [String; 2]) {
+    /// The walls of a child that works in `root`, which is writable itself; relative places are meant
+    /// from there.
+    pub fn walls(&self, root: &Path) -> Walls {
         let writable =
             std::iter::once(root.to_owned()).chain(self.writable.iter().map(|path| root.join(path)));
-        let walls = Walls { writable: writable.collect(), network: self.network };
-        // Paths that are no UTF-8 have no JSON; then nothing extra is writable.
-        let walls =
-            serde_json::to_string(&walls).unwrap_or_else(|_| r#"{"writable":[],"network":false}"#.to_owned());
-        (self.launcher.clone(), [SUBCOMMAND.to_owned(), walls])
+        Walls { writable: writable.collect(), network: self.network }
     }
 }
 
@@ -163,6 +155,7 @@ pub fn shut_in(walls: &Walls) -> Result<(), String> {
         // A place that is not there needs no rule.
         rules.add_rules(path_beneath_rules(&walls.writable, writes))?.restrict_self()
     };
+    give_up_powers().map_err(|error| format!("capabilities could not be given up: {error}"))?;
     match shut() {
         Ok(status) if status.ruleset == RulesetStatus::NotEnforced => {
             Err("this kernel has no Landlock".to_owned())
@@ -171,6 +164,31 @@ pub fn shut_in(walls: &Walls) -> Result<(), String> {
         Ok(_) => Ok(()),
         Err(error) => Err(error.to_string()),
     }
+}
+
+/// Of root's powers only those over files, ids and low ports are kept, which builds in containers use.
+/// Others lead around the walls: `PERFMON` reads any process's environment, `MKNOD` makes a disk.
+#[cfg(target_os = "linux")]
+fn give_up_powers() -> rustix::io::Result<()> {
+    use rustix::thread::{CapabilitySet as Has, CapabilitySets, capabilities, set_capabilities};
+    let kept = Has::CHOWN
+        | Has::DAC_OVERRIDE
+        | Has::FOWNER
+        | Has::FSETID
+        | Has::SETUID
+        | Has::SETGID
+        | Has::KILL
+        | Has::NET_BIND_SERVICE;
+    let now = capabilities(None)?;
+    let kept = |set: Has| set.intersection(kept);
+    set_capabilities(
+        None,
+        CapabilitySets {
+            effective: kept(now.effective),
+            permitted: kept(now.permitted),
+            inheritable: kept(now.inheritable),
+        },
+    )
 }
 
 /// Other systems have no Landlock.
@@ -195,11 +213,9 @@ mod tests {
     fn places_are_those_of_the_child() {
         let variables = [("HOME", "/home/me"), ("TMPDIR", "/var/tmp"), ("GOCACHE", "/go")];
         let variables = variables.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
-        let sandbox =
-            Sandbox::new(&variables, &["~/.mine".to_owned(), "data".to_owned()], false).expect("a sandbox");
-        let (_, [subcommand, walls]) = sandbox.launch(Path::new("/work"));
-        let walls: Walls = serde_json::from_str(&walls).expect("walls");
-        assert_eq!((subcommand.as_str(), walls.network), (SUBCOMMAND, false));
+        let sandbox = Sandbox::new(&variables, &["~/.mine".to_owned(), "data".to_owned()], false);
+        let walls = sandbox.walls(Path::new("/work"));
+        assert!(!walls.network);
         for place in [
             "/work",
             "/home/me/.cargo/registry",

@@ -1,32 +1,36 @@
-//! Runs one command to its end: own process group, bounded output, a deadline, no way to linger.
+//! Runs one command line to its end: bounded output, a deadline, no way to linger.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::io;
+use std::path::{Path, PathBuf};
 use std::process::{ExitStatus, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use process_wrap::tokio::{ChildWrapper, CommandWrap};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
 use tokio_util::sync::CancellationToken;
 
 use super::output::Capture;
 use super::sandbox::Sandbox;
+use crate::workspace::{GitFolder, Restored};
 
-/// How long a process may take to end after SIGTERM.
-const GRACE: Duration = Duration::from_secs(2);
-/// How long output is awaited that a process outside of the group still holds open.
+/// How long output is awaited that a process out of reach still holds open.
 const DRAIN: Duration = Duration::from_millis(500);
 
 /// The shell that runs command lines, and what it sees.
 #[derive(Clone, Debug)]
 pub struct Shell {
-    /// The program, called with `-c`.
+    /// This program, by which children are started.
+    pub launcher: PathBuf,
+    /// The shell, called with `-c`.
     pub program: String,
     /// All variables of the child.
     pub environment: BTreeMap<String, String>,
     /// The walls around it, with the job's folder as a place to write to.
     pub sandbox: Option<Sandbox>,
+    /// What no command may leave changed behind it.
+    pub git: Option<Arc<GitFolder>>,
 }
 
 /// One command line to run.
@@ -35,10 +39,14 @@ pub struct Job<'a> {
     pub command: &'a str,
     /// Where it runs.
     pub cwd: &'a Path,
+    /// The folder that it may write to; holds `cwd`.
+    pub root: &'a Path,
     /// Variables on top of the shell's.
-    pub variables: Vec<(&'static str, String)>,
-    /// What it reads on standard input.
-    pub stdin: Vec<u8>,
+    pub variables: Vec<(Cow<'a, str>, String)>,
+    /// What it reads on standard input; `None` for nothing.
+    pub stdin: Option<Vec<u8>>,
+    /// Whether standard error goes where standard output goes, in the order in which they are written.
+    pub merge: bool,
     /// How long it may take.
     pub timeout: Duration,
     /// Ends it early.
@@ -81,9 +89,16 @@ pub struct Finished {
     pub stderr: Capture,
     /// How long it took.
     pub duration: Duration,
+    /// What of Git's own folder it changed and was put back.
+    pub restored: Vec<Restored>,
 }
 
 impl Finished {
+    fn not_started(error: String, duration: Duration) -> Self {
+        let (stdout, stderr) = (Capture::default(), Capture::default());
+        Self { ended: Ended::NotStarted(error), stdout, stderr, duration, restored: Vec::new() }
+    }
+
     /// Both outputs, standard output first, without blanks at the ends.
     pub fn output(&self) -> String {
         let (stdout, stderr) = (self.stdout.text(), self.stderr.text());
@@ -99,60 +114,118 @@ impl Shell {
     /// Runs a command line; never fails, the result tells.
     pub async fn run(&self, job: Job<'_>) -> Finished {
         let started = Instant::now();
-        let mut child = match self.spawn(&job) {
-            Ok(child) => child,
+        let mut running = match Running::start(self, &job) {
+            Ok(running) => running,
             Err(error) => {
-                let ended = Ended::NotStarted(format!("{}: {error}", self.program));
-                return Finished {
-                    ended,
-                    stdout: Capture::default(),
-                    stderr: Capture::default(),
-                    duration: started.elapsed(),
-                };
+                let error = format!("{}: {error}", self.program);
+                return Finished::not_started(error, started.elapsed());
             }
         };
-        let stdin = child.stdin().take();
-        let feed = tokio::spawn(async move {
-            if let Some(mut stdin) = stdin {
-                // The child may end, or close its input, before it has read all.
-                let _ = stdin.write_all(&job.stdin).await;
-            }
-        });
-        let stdout = collect(child.stdout().take());
-        let stderr = collect(child.stderr().take());
+        let (stdout, stderr) = running.outputs();
+        let (stdout, stderr) = (collect(stdout), collect(stderr));
         let ended = tokio::select! {
-            status = child.wait() => status.map_or_else(|error| Ended::NotStarted(error.to_string()), ended),
+            status = running.wait() => status.map_or_else(|error| Ended::NotStarted(error.to_string()), ended),
             () = tokio::time::sleep(job.timeout) => {
-                terminate(child.as_mut()).await;
+                running.end().await;
                 Ended::TimedOut
             }
             () = job.cancel.cancelled() => {
-                terminate(child.as_mut()).await;
+                running.end().await;
                 Ended::Cancelled
             }
         };
-        feed.abort();
-        // Whatever stayed behind in the group ends with the command.
-        let _ = child.start_kill();
+        running.clear();
         let (stdout, stderr) = tokio::join!(stdout.finish(), stderr.finish());
-        Finished { ended, stdout, stderr, duration: started.elapsed() }
+        let restored = self.git.as_ref().map_or_else(Vec::new, |git| git.restore(job.command));
+        Finished { ended, stdout, stderr, duration: started.elapsed(), restored }
+    }
+}
+
+/// A command at work, by way of its supervisor.
+#[cfg(target_os = "linux")]
+struct Running {
+    supervisor: tokio::process::Child,
+    /// Its end ends the command.
+    lifeline: Option<tokio::process::ChildStdin>,
+    order: Vec<u8>,
+}
+
+#[cfg(target_os = "linux")]
+impl Running {
+    fn start(shell: &Shell, job: &Job<'_>) -> io::Result<Self> {
+        use super::supervisor::{Order, SUPERVISE};
+        let order = Order {
+            program: shell.program.clone(),
+            arguments: vec!["-c".to_owned(), job.command.to_owned()],
+            walls: shell.sandbox.as_ref().map(|sandbox| sandbox.walls(job.root)),
+            input: job.stdin.as_ref().map(Vec::len),
+            merge: job.merge,
+        };
+        let mut order = serde_json::to_vec(&order)?;
+        order.push(b'\n');
+        order.extend(job.stdin.iter().flatten());
+        let mut supervisor = tokio::process::Command::new(&shell.launcher)
+            .arg(SUPERVISE)
+            .current_dir(job.cwd)
+            .env_clear()
+            .envs(&shell.environment)
+            .envs(job.variables.iter().map(|(name, value)| (&**name, value)))
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()?;
+        let lifeline = supervisor.stdin.take();
+        Ok(Self { supervisor, lifeline, order })
     }
 
-    fn spawn(&self, job: &Job<'_>) -> std::io::Result<Box<dyn ChildWrapper>> {
-        let launch = self.sandbox.as_ref().map(|sandbox| sandbox.launch(job.cwd));
-        let program = launch.as_ref().map_or(Path::new(&self.program), |(launcher, _)| launcher);
-        let mut command = CommandWrap::with_new(program, |command| {
-            if let Some((_, arguments)) = &launch {
-                command.args(arguments).arg(&self.program);
-            }
+    fn outputs(&mut self) -> (Option<impl AsyncRead + use<>>, Option<impl AsyncRead + use<>>) {
+        (self.supervisor.stdout.take(), self.supervisor.stderr.take())
+    }
+
+    async fn wait(&mut self) -> io::Result<ExitStatus> {
+        if let Some(lifeline) = &mut self.lifeline {
+            // A supervisor that is gone already says so by its status.
+            let _ = lifeline.write_all(&self.order).await;
+        }
+        self.supervisor.wait().await
+    }
+
+    /// Ends the command and all that it started.
+    async fn end(&mut self) {
+        drop(self.lifeline.take());
+        // Twice the grace: what cannot be killed (a process that hangs in the kernel) is left to it.
+        let _ = tokio::time::timeout(2 * super::supervisor::GRACE, self.supervisor.wait()).await;
+    }
+
+    /// Ends a supervisor that is still there, by its session.
+    fn clear(&mut self) {
+        use rustix::process::{Pid, Signal, kill_process_group};
+        let left = self.supervisor.id().and_then(|id| Pid::from_raw(id.cast_signed()));
+        if let Some(session) = left {
+            let _ = kill_process_group(session, Signal::KILL);
+        }
+    }
+}
+
+/// A command at work, as the leader of a group (or in a job object).
+#[cfg(not(target_os = "linux"))]
+struct Running {
+    child: Box<dyn process_wrap::tokio::ChildWrapper>,
+    input: Vec<u8>,
+}
+
+#[cfg(not(target_os = "linux"))]
+impl Running {
+    fn start(shell: &Shell, job: &Job<'_>) -> io::Result<Self> {
+        let mut command = process_wrap::tokio::CommandWrap::with_new(&shell.program, |command| {
             command
                 .arg("-c")
                 .arg(job.command)
                 .current_dir(job.cwd)
                 .env_clear()
-                .envs(&self.environment)
-                .envs(job.variables.iter().map(|(name, value)| (*name, value)))
-                .stdin(Stdio::piped())
+                .envs(&shell.environment)
+                .envs(job.variables.iter().map(|(name, value)| (&**name, value)))
+                .stdin(if job.stdin.is_some() { Stdio::piped() } else { Stdio::null() })
                 .stdout(Stdio::piped())
                 .stderr(Stdio::piped());
         });
@@ -160,21 +233,38 @@ impl Shell {
         command.wrap(process_wrap::tokio::ProcessGroup::leader());
         #[cfg(windows)]
         command.wrap(process_wrap::tokio::JobObject);
-        command.spawn()
+        Ok(Self { child: command.spawn()?, input: job.stdin.clone().unwrap_or_default() })
     }
-}
 
-/// Asks the group to end, then makes it.
-async fn terminate(child: &mut dyn ChildWrapper) {
-    #[cfg(unix)]
-    {
-        let _ = child.signal(rustix::process::Signal::TERM.as_raw());
-        if tokio::time::timeout(GRACE, child.wait()).await.is_ok() {
-            return;
-        }
+    fn outputs(&mut self) -> (Option<impl AsyncRead + use<>>, Option<impl AsyncRead + use<>>) {
+        (self.child.stdout().take(), self.child.stderr().take())
     }
-    let _ = child.start_kill();
-    let _ = tokio::time::timeout(GRACE, child.wait()).await;
+
+    async fn wait(&mut self) -> io::Result<ExitStatus> {
+        if let Some(mut stdin) = self.child.stdin().take() {
+            // The child may end, or close its input, before it has read all.
+            let _ = stdin.write_all(&self.input).await;
+        }
+        self.child.wait().await
+    }
+
+    async fn end(&mut self) {
+        const GRACE: Duration = Duration::from_secs(2);
+        #[cfg(unix)]
+        {
+            let _ = self.child.signal(rustix::process::Signal::TERM.as_raw());
+            if tokio::time::timeout(GRACE, self.child.wait()).await.is_ok() {
+                return;
+            }
+        }
+        let _ = self.child.start_kill();
+        let _ = tokio::time::timeout(GRACE, self.child.wait()).await;
+    }
+
+    /// Whatever stayed behind in the group ends with the command.
+    fn clear(&mut self) {
+        let _ = self.child.start_kill();
+    }
 }
 
 #[cfg(unix)]
@@ -221,71 +311,5 @@ impl Collecting {
             task.abort();
         }
         std::mem::take(&mut *capture.lock().unwrap_or_else(PoisonError::into_inner))
-    }
-}
-
-#[cfg(all(test, unix))]
-mod tests {
-    use super::*;
-
-    fn shell() -> Shell {
-        let path = std::env::var("PATH").unwrap_or_default();
-        Shell {
-            program: "bash".into(),
-            environment: BTreeMap::from([("PATH".to_owned(), path)]),
-            sandbox: None,
-        }
-    }
-
-    fn job(command: &str) -> Job<'_> {
-        Job {
-            command,
-            cwd: Path::new("/"),
-            variables: vec![("GREETING", "hello".to_owned())],
-            stdin: b"input".to_vec(),
-            timeout: Duration::from_secs(20),
-            cancel: CancellationToken::new(),
-        }
-    }
-
-    #[tokio::test]
-    async fn output_status_and_environment() {
-        let finished = shell().run(job("cat; echo; echo $GREETING $HOME; echo oops >&2; exit 3")).await;
-        assert_eq!(finished.ended, Ended::Exited(3));
-        assert_eq!(finished.stdout.text(), "input\nhello\n");
-        assert_eq!(finished.output(), "input\nhello\noops");
-        let finished = shell().run(job("kill -9 $$")).await;
-        assert_eq!(finished.ended, Ended::Signaled(9));
-        let missing = Shell { program: "/no/such/shell".into(), ..shell() };
-        assert!(matches!(missing.run(job("true")).await.ended, Ended::NotStarted(_)));
-    }
-
-    #[tokio::test]
-    async fn a_command_that_takes_too_long_is_killed_with_its_children() {
-        let mut slow = job("trap '' TERM; sleep 60 & echo $!; wait; sleep 60");
-        slow.timeout = Duration::from_millis(200);
-        let finished = shell().run(slow).await;
-        assert_eq!(finished.ended, Ended::TimedOut);
-        assert!(finished.duration < Duration::from_secs(10), "{:?}", finished.duration);
-        let pid = finished.stdout.text().trim().to_owned();
-        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-        assert!(stat.is_empty() || stat.contains(") Z "), "the child lives on: {stat}");
-    }
-
-    #[tokio::test]
-    async fn cancelling_ends_it_and_background_children_do_not_hold_it_up() {
-        let cancelled = job("sleep 60");
-        cancelled.cancel.cancel();
-        assert_eq!(shell().run(cancelled).await.ended, Ended::Cancelled);
-        let finished = shell().run(job("sleep 60 & echo done")).await;
-        assert_eq!((finished.ended, finished.stdout.text().as_str()), (Ended::Exited(0), "done\n"));
-        assert!(finished.duration < Duration::from_secs(5), "{:?}", finished.duration);
-    }
-
-    #[tokio::test]
-    async fn a_flood_of_output_is_bounded() {
-        let finished = shell().run(job("head -c 200000000 /dev/zero | tr '\\0' 'x'")).await;
-        assert_eq!(finished.ended, Ended::Exited(0));
-        assert!(finished.stdout.text().len() < 70_000);
     }
 }

@@ -8,7 +8,7 @@ mod source;
 pub use error::ConfigError;
 pub use limits::Bounded;
 pub use sections::{
-    AgentConfig, Commands, Comment, Config, ContextLimits, DryRun, GateConfig, GitHub, Guardrails,
-    HookConfig, Hooks, Isolation, Llm, Network, ReasoningEffort, Report, SandboxMode, Workspace,
+    AgentConfig, CodeRule, Commands, Comment, Config, ContextLimits, DryRun, GateConfig, GitHub, Guardrails,
+    HookConfig, Hooks, Isolation, Llm, Network, ReasoningEffort, Report, SandboxMode, Severity, Workspace,
 };
 pub use source::{Origin, Remote, Trust, Trusted, TrustedFile, parse, parse_as};

@@ -120,15 +120,27 @@ impl Default for Workspace {
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Commands {
+    /// Whether the agent may run commands at all.
+    pub enabled: bool,
+    /// Seconds that a command of the agent's may take which does not say so itself.
+    pub default_timeout: Bounded<1, 600>,
+    /// Lines of a command's output that the agent is shown: the first and the last ones.
+    pub max_output_lines: Bounded<10, 5000>,
+    /// Regular expressions on commands that are never run, besides the built-in ones.
+    pub blocked_patterns: Vec<String>,
+    /// Beginnings of commands that only look, such as `terraform validate`, besides the built-in ones.
+    pub safe_commands: Vec<String>,
+    /// Beginnings of commands that build, test or format, such as `npx turbo test`, besides the built-in ones.
+    pub dev_commands: Vec<String>,
     /// Whether dangerous commands are refused; always true in CI, else false unless set.
     pub allowed_only: Option<bool>,
     /// Variables that children see although their names look secret.
     pub env_passthrough: Vec<String>,
-    /// The shell that runs hooks and gates.
+    /// The shell that runs commands, hooks and gates.
     pub shell: String,
-    /// Walls around hooks and gates, by the kernel.
+    /// Walls around commands, hooks and gates, by the kernel.
     pub sandbox: SandboxMode,
-    /// Whether hooks and gates may use the network.
+    /// Whether commands, hooks and gates may use the network.
     pub network: Network,
     /// Further places that they may write to; `~/` is the home folder.
     pub writable_paths: Vec<String>,
@@ -161,6 +173,12 @@ pub enum Network {
 impl Default for Commands {
     fn default() -> Self {
         Self {
+            enabled: true,
+            default_timeout: Bounded::fixed::<30>(),
+            max_output_lines: Bounded::fixed::<200>(),
+            blocked_patterns: Vec::new(),
+            safe_commands: Vec::new(),
+            dev_commands: Vec::new(),
             allowed_only: None,
             env_passthrough: Vec::new(),
             shell: "bash".to_owned(),
@@ -179,8 +197,44 @@ pub struct Guardrails {
     pub protected_files: Vec<String>,
     /// Globs of files that must not be read or written.
     pub sensitive_files: Vec<String>,
+    /// Regular expressions on commands that are never run.
+    pub blocked_commands: Vec<String>,
+    /// Most files that a run may change.
+    pub max_files_modified: Option<Bounded<1, 1_000_000>>,
+    /// Most lines that a run may add and remove.
+    pub max_lines_changed: Option<Bounded<1, 100_000_000>>,
+    /// Most commands that a run may execute.
+    pub max_commands_executed: Option<Bounded<0, 1_000_000>>,
+    /// Whether an agent that wants to finish with untested edits is told, once, to run its tests.
+    pub require_test_after_edit: bool,
+    /// Rules on the text that files gain.
+    pub code_rules: Vec<CodeRule>,
     /// Commands that must succeed when the agent says it is done.
     pub quality_gates: Vec<GateConfig>,
+}
+
+/// A rule on the text that files gain.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CodeRule {
+    /// Regular expression; `^` and `$` fit at each line.
+    pub pattern: String,
+    /// What is wrong with it, for the agent and for people.
+    pub message: String,
+    /// What happens to a write whose text fits.
+    #[serde(default)]
+    pub severity: Severity,
+}
+
+/// How bad it is that text fits a rule.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Severity {
+    /// The agent is warned.
+    #[default]
+    Warn,
+    /// The write is refused.
+    Block,
 }
 
 /// A quality gate.

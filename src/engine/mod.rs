@@ -13,13 +13,14 @@ use serde_json::Value;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
+use crate::command::Class;
 use crate::event::{Block, CallRecord, Event, Events, Outcome, RunMode, ToolCall, millis};
 use crate::guardrails::Guardrails;
 use crate::hooks::{HookEvent, Hooks, Subject};
 use crate::plan::{DryRunTracker, PlannedAction, summarize_call};
 use crate::report::secrets::Masker;
 use crate::tool::{Call, Context, Effects, Registry, Tool, ToolResult};
-use crate::workspace::{LineCounts, WorkspacePath};
+use crate::workspace::{FileChange, FileError, LineCounts, WorkspacePath};
 
 use confirm::{Answer, Policy};
 pub use cut::{CHARS_PER_TOKEN, cut_middle};
@@ -79,6 +80,8 @@ struct Cleared {
     call: Box<dyn Call>,
     input: Value,
     effects: Effects,
+    /// What guardrails have to say of it.
+    warnings: Vec<String>,
 }
 
 /// A call that has run or been planned.
@@ -129,10 +132,14 @@ impl Engine {
     /// The stages, in order; what a call may do is decided before anything of it is done.
     async fn stages(&self, caller: Caller<'_>, call: &ToolCall) -> Result<Done, Refusal> {
         let tool = self.find(caller, &call.name)?;
-        let cleared = self.clear(&tool, call.arguments.clone())?;
-        let (cleared, notes) = self.pre_hooks(caller, cleared).await?;
+        let cleared = self.clear(&tool, call.arguments.clone()).await?;
+        let (mut cleared, mut notes) = self.pre_hooks(caller, cleared).await?;
         self.confirm(&cleared)?;
-        let mut done = if self.is_planned(&cleared.effects) {
+        if cleared.effects.command.is_some() {
+            self.guardrails.count_command().map_err(Refusal::Guardrail)?;
+        }
+        notes.append(&mut cleared.warnings);
+        let mut done = if self.mode == RunMode::DryRun && cleared.effects.is_planned() {
             self.plan(caller, cleared).await
         } else {
             self.execute(caller, cleared).await
@@ -166,13 +173,27 @@ impl Engine {
     }
 
     /// Arguments and guardrails; new arguments from a hook come through here as well.
-    fn clear(&self, tool: &Arc<dyn Tool>, input: Value) -> Result<Cleared, Refusal> {
-        let call = Arc::clone(tool)
-            .prepare(&input)
-            .map_err(|error| Refusal::Invalid(format!("Invalid arguments: {error}")))?;
+    async fn clear(&self, tool: &Arc<dyn Tool>, input: Value) -> Result<Cleared, Refusal> {
+        let call = prepare(tool, &input)?;
         let effects = call.effects(&self.context).map_err(|error| Refusal::Invalid(error.to_string()))?;
         self.guardrails.check(&effects).map_err(Refusal::Guardrail)?;
-        Ok(Cleared { tool: Arc::clone(tool), call, input, effects })
+        let mut warnings = Vec::new();
+        if self.guardrails.look_at_changes() && !effects.writes.is_empty() && effects.command.is_none() {
+            // Tried on a copy in memory: what would be refused never touches a file.
+            let tried = prepare(tool, &input)?.run(self.context.preview()).await;
+            warnings = self.review(&tried.changes, true).map_err(Refusal::Guardrail)?;
+        }
+        Ok(Cleared { tool: Arc::clone(tool), call, input, effects, warnings })
+    }
+
+    /// Asks the guardrails about changes that a call would make, or has made.
+    fn review(&self, own: &[FileChange], are_to_come: bool) -> Result<Vec<String>, String> {
+        if own.is_empty() || !self.guardrails.look_at_changes() {
+            return Ok(Vec::new());
+        }
+        let all = self.context.workspace.changes().map_err(|error| error.to_string())?;
+        let all = if are_to_come { all.and(own) } else { all };
+        self.guardrails.review(&all, own)
     }
 
     async fn pre_hooks(
@@ -185,14 +206,18 @@ impl Engine {
             return Err(Refusal::Hook(reason));
         }
         let cleared = match verdict.updated_input {
-            Some(input) => self.clear(&cleared.tool, input)?,
+            Some(input) => self.clear(&cleared.tool, input).await?,
             None => cleared,
         };
         Ok((cleared, verdict.context))
     }
 
     fn confirm(&self, cleared: &Cleared) -> Result<(), Refusal> {
-        if !Policy::of(self.mode).asks(cleared.tool.sensitive()) {
+        let sensitive = match &cleared.effects.command {
+            Some(command) => command.class != Class::Safe,
+            None => cleared.tool.sensitive(),
+        };
+        if !Policy::of(self.mode).asks(sensitive) {
             return Ok(());
         }
         let shown = summarize_call(cleared.tool.name(), &cleared.input);
@@ -209,18 +234,18 @@ impl Engine {
         }
     }
 
-    fn is_planned(&self, effects: &Effects) -> bool {
-        self.mode == RunMode::DryRun && !effects.is_read_only()
-    }
-
     /// Runs the call on the overlay and records it. What would fail fails now and is not planned.
     async fn plan(&self, caller: Caller<'_>, cleared: Cleared) -> Done {
-        let Cleared { tool, call, input, effects } = cleared;
+        let Cleared { tool, call, input, effects, .. } = cleared;
         let mut result = call.run(self.context.clone()).await;
-        if result.success {
+        self.police(caller, tool.name(), &effects, &mut result);
+        // A command that ran and failed is part of the plan as well.
+        if result.success || result.exit_code.is_some() {
             let shown = summarize_call(tool.name(), &input);
-            let diff: String = result.changes.iter().map(crate::workspace::FileChange::diff).collect();
-            result.output = format!("[DRY-RUN] Would execute: {shown}\n{diff}");
+            let diff: String = result.changes.iter().map(FileChange::diff).collect();
+            // The diff says what a file tool says; what a command says is said nowhere else.
+            let said = if effects.command.is_some() { result.output.as_str() } else { "" };
+            result.output = format!("[DRY-RUN] Would execute: {shown}\n{diff}{said}");
             let lines = lines_of(&result);
             self.tracker.lock().unwrap_or_else(PoisonError::into_inner).record(PlannedAction {
                 step: caller.step,
@@ -236,8 +261,9 @@ impl Engine {
     }
 
     async fn execute(&self, caller: Caller<'_>, cleared: Cleared) -> Done {
-        let Cleared { tool, call, input, effects } = cleared;
+        let Cleared { tool, call, input, effects, .. } = cleared;
         let mut result = call.run(self.context.clone()).await;
+        self.police(caller, tool.name(), &effects, &mut result);
         let subject = Subject {
             agent: caller.agent,
             step: caller.step,
@@ -251,17 +277,53 @@ impl Engine {
         Done { outcome: Outcome::Executed, result, effects }
     }
 
+    /// What a command has changed is known only now; what must not be is put back.
+    fn police(&self, caller: Caller<'_>, tool: &str, effects: &Effects, result: &mut ToolResult) {
+        if effects.command.is_none() || result.changes.is_empty() {
+            return;
+        }
+        let workspace = &self.context.workspace;
+        let mut refused = Vec::new();
+        result.changes.retain(|change| match self.guardrails.check_write(&change.path) {
+            Ok(()) => true,
+            Err(reason) => {
+                refused.push(put_back(&reason, workspace.revert(change)));
+                false
+            }
+        });
+        match self.review(&result.changes, false) {
+            Ok(warnings) => append(result, &warnings),
+            Err(reason) => {
+                let undone = result.changes.iter().try_for_each(|change| workspace.revert(change));
+                result.changes.clear();
+                refused.push(put_back(&reason, undone));
+            }
+        }
+        for reason in &refused {
+            self.blocked(caller, tool, reason);
+        }
+        if !refused.is_empty() {
+            let earlier = result.error.take().map_or(String::new(), |error| format!("{error}\n"));
+            result.error = Some(format!("{earlier}Guardrail: {}", refused.join("; ")));
+            result.success = false;
+        }
+    }
+
+    fn blocked(&self, caller: Caller<'_>, tool: &str, reason: &str) {
+        self.events.emit(Event::Guardrail(Block {
+            agent: caller.agent.to_owned(),
+            step: caller.step,
+            tool: tool.to_owned(),
+            reason: reason.to_owned(),
+        }));
+    }
+
     fn refused(&self, caller: Caller<'_>, call: &ToolCall, refusal: Refusal) -> Done {
         let message = match refusal {
             Refusal::Invalid(message) | Refusal::Unconfirmed(message) => message,
             Refusal::Hook(reason) => format!("Blocked by hook: {reason}"),
             Refusal::Guardrail(reason) => {
-                self.events.emit(Event::Guardrail(Block {
-                    agent: caller.agent.to_owned(),
-                    step: caller.step,
-                    tool: call.name.clone(),
-                    reason: reason.clone(),
-                }));
+                self.blocked(caller, &call.name, &reason);
                 format!("Guardrail: {reason}")
             }
         };
@@ -277,6 +339,18 @@ impl Engine {
     }
 }
 
+fn prepare(tool: &Arc<dyn Tool>, input: &Value) -> Result<Box<dyn Call>, Refusal> {
+    let call = Arc::clone(tool).prepare(input);
+    call.map_err(|error| Refusal::Invalid(format!("Invalid arguments: {error}")))
+}
+
+fn put_back(reason: &str, undone: Result<(), FileError>) -> String {
+    match undone {
+        Ok(()) => format!("{reason}; what the command had changed was put back"),
+        Err(error) => format!("{reason}; it could not be put back: {error}"),
+    }
+}
+
 fn record(caller: Caller<'_>, call: &ToolCall, done: &Done, started: Instant) -> CallRecord {
     CallRecord {
         agent: caller.agent.to_owned(),
@@ -285,6 +359,7 @@ fn record(caller: Caller<'_>, call: &ToolCall, done: &Done, started: Instant) ->
         tool: call.name.clone(),
         outcome: done.outcome,
         success: done.result.success,
+        exit_code: done.result.exit_code,
         result: done.result.text(),
         effects: done.effects.clone(),
         lines: lines_of(&done.result),
@@ -311,8 +386,13 @@ fn lines_of(result: &ToolResult) -> LineCounts {
     lines
 }
 
-/// What a call does, from its effects: `write_file → src/main.py (+12 −3)`.
+/// What a call does, from its effects: `write_file → src/main.py (+12 −3)`, `run_command → pytest -q (dev)`.
 fn describe(tool: &str, effects: &Effects, lines: LineCounts) -> String {
+    if let Some(command) = &effects.command {
+        let folder = if command.cwd.is_root() { String::new() } else { format!(" in {}", command.cwd) };
+        let changes = if lines == LineCounts::default() { String::new() } else { format!(", {lines}") };
+        return format!("{tool} → {}{folder} ({}{changes})", command.line, command.class);
+    }
     let paths: Vec<&str> = effects.writes.iter().map(WorkspacePath::as_str).collect();
     format!("{tool} → {} ({lines})", paths.join(", "))
 }

@@ -5,6 +5,7 @@
 
 mod protocol;
 
+use std::borrow::Cow;
 use std::path::PathBuf;
 
 use regex::Regex;
@@ -194,8 +195,10 @@ impl Hooks {
             .run(Job {
                 command: &with_file(&hook.command, file),
                 cwd: &self.workspace,
+                root: &self.workspace,
                 variables: self.variables(event, subject, file),
-                stdin: self.message(event, subject, input).into_bytes(),
+                stdin: Some(self.message(event, subject, input).into_bytes()),
+                merge: false,
                 timeout: hook.timeout,
                 cancel: self.cancel.clone(),
             })
@@ -225,7 +228,7 @@ impl Hooks {
         event: HookEvent,
         subject: &Subject<'_>,
         file: Option<&str>,
-    ) -> Vec<(&'static str, String)> {
+    ) -> Vec<(Cow<'static, str>, String)> {
         let mut variables = vec![
             ("ARCHITECT_EVENT", event.name().to_owned()),
             ("ARCHITECT_WORKSPACE", self.workspace.display().to_string()),
@@ -243,10 +246,13 @@ impl Hooks {
         if let Some(file) = edited {
             variables.push(("ARCHITECT_EDITED_FILE", file.to_string()));
         }
+        if let Some(command) = &subject.effects.command {
+            variables.push(("ARCHITECT_COMMAND", command.line.clone()));
+        }
         if let Some(result) = subject.result {
             variables.push(("ARCHITECT_TOOL_RESULT_SUCCESS", result.success.to_string()));
         }
-        variables
+        variables.into_iter().map(|(name, value)| (name.into(), value)).collect()
     }
 
     fn message(&self, event: HookEvent, subject: &Subject<'_>, input: &Value) -> String {

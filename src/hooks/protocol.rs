@@ -72,7 +72,13 @@ mod tests {
             capture.push(text.as_bytes());
             capture
         };
-        Finished { ended, stdout: capture(stdout), stderr: capture(stderr), duration: Duration::ZERO }
+        Finished {
+            ended,
+            stdout: capture(stdout),
+            stderr: capture(stderr),
+            duration: Duration::ZERO,
+            restored: Vec::new(),
+        }
     }
 
     #[test]

@@ -4,9 +4,11 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 use super::tracker::PlannedAction;
+use crate::command::Class;
 use crate::event::{Block, GateRecord, HookRecord, Usage};
 use crate::git::Base;
 use crate::workspace::{ChangeSet, FileChange, FileState, LineCounts, Mode, Operation, WorkspacePath, hex};
@@ -66,6 +68,35 @@ impl PlanFile {
     }
 }
 
+/// A command of a plan.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct PlannedCommand {
+    /// The line.
+    pub command: String,
+    /// The folder where it runs.
+    pub cwd: WorkspacePath,
+    /// What it was classified as.
+    pub class: Class,
+    /// What decided that.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub reason: String,
+    /// All arguments of the call: timeout and variables too.
+    pub input: Value,
+}
+
+impl PlannedCommand {
+    fn of(action: &PlannedAction) -> Option<Self> {
+        let command = action.effects.command.as_ref()?;
+        Some(Self {
+            command: command.line.clone(),
+            cwd: command.cwd.clone(),
+            class: command.class,
+            reason: command.reason.clone(),
+            input: action.tool_input.clone(),
+        })
+    }
+}
+
 /// A plan.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Plan {
@@ -83,8 +114,8 @@ pub struct Plan {
     pub actions: Vec<PlannedAction>,
     /// What all of it comes to, file by file.
     pub files: Vec<PlanFile>,
-    /// Commands that would run.
-    pub commands: Vec<String>,
+    /// Commands that would run, in order.
+    pub commands: Vec<PlannedCommand>,
     /// Quality gates on the planned state.
     pub gates: Vec<GateRecord>,
     /// Calls that guardrails stopped.
@@ -116,6 +147,7 @@ pub struct Planned<'a> {
 impl Plan {
     /// Makes the plan and its digest; records of the run are added by whoever has them.
     pub fn new(planned: Planned<'_>) -> Self {
+        let commands = planned.actions.iter().filter_map(PlannedCommand::of).collect();
         let mut plan = Self {
             schema_version: SCHEMA_VERSION,
             task: planned.task.to_owned(),
@@ -124,7 +156,7 @@ impl Plan {
             base: planned.base,
             actions: planned.actions,
             files: planned.changes.iter().map(PlanFile::new).collect(),
-            commands: Vec::new(),
+            commands,
             gates: Vec::new(),
             guardrails: Vec::new(),
             hooks: Vec::new(),
@@ -141,7 +173,7 @@ impl Plan {
         struct Covered<'a> {
             base: &'a Option<Base>,
             files: &'a [PlanFile],
-            commands: &'a [String],
+            commands: &'a [PlannedCommand],
         }
         let covered = Covered { base: &self.base, files: &self.files, commands: &self.commands };
         // The types hold nothing that JSON cannot: no maps with other keys than strings, no NaN.

@@ -3,5 +3,5 @@
 mod file;
 mod tracker;
 
-pub use file::{Contents, Plan, PlanFile, Planned, SCHEMA_VERSION};
+pub use file::{Contents, Plan, PlanFile, Planned, PlannedCommand, SCHEMA_VERSION};
 pub use tracker::{DryRunTracker, PlannedAction, summarize_call};

@@ -44,15 +44,18 @@ impl Observer for Collector {
                 });
             }
             Event::Call(call) => {
-                let target = call.effects.writes.first().or(call.effects.reads.first());
+                let path = call.effects.writes.first().or(call.effects.reads.first());
+                let command = call.effects.command.as_ref().map(|command| command.line.clone());
                 collected.calls.push(CallSummary {
                     at_ms: line.at_ms.saturating_sub(call.duration_ms),
                     agent: call.agent.clone(),
                     step: call.step,
                     tool: call.tool.clone(),
-                    target: target.map(ToString::to_string),
+                    target: command.or_else(|| path.map(ToString::to_string)),
+                    class: call.effects.command.as_ref().map(|command| command.class),
                     outcome: call.outcome,
                     success: call.success,
+                    exit_code: call.exit_code,
                     error: (!call.success).then(|| call.result.clone()),
                     duration_ms: call.duration_ms,
                 });

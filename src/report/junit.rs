@@ -111,7 +111,11 @@ fn agent(report: &RunReport) -> Vec<TestCase> {
         Status::Failed => TestCaseBuilder::failure("run", time, "failed", &reason),
     };
     run.set_classname("agent").set_system_out(&clean(&report.message));
-    let failed = report.calls.iter().filter(|call| !call.success && call.outcome != Outcome::Refused);
+    // A command that ended with another code than 0 has said something; it did not fail to run.
+    let failed = report
+        .calls
+        .iter()
+        .filter(|call| !call.success && call.outcome != Outcome::Refused && call.exit_code.is_none());
     let calls = failed.map(|call| {
         let name = clean(&format!("{} · step {}", call.tool, call.step));
         let message = clean(call.error.as_deref().unwrap_or("failed"));

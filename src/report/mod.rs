@@ -18,6 +18,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::command::Class;
 use crate::event::{Block, GateRecord, HookRecord, Notice, Outcome, RunMode, Status, StopReason, Usage};
 use crate::git::Base;
 use crate::plan::PlannedAction;
@@ -78,12 +79,18 @@ pub struct CallSummary {
     pub step: u32,
     /// The tool.
     pub tool: String,
-    /// The first path that it touches.
+    /// The command that it runs, or the first path that it touches.
     pub target: Option<String>,
+    /// How dangerous the command is, where it runs one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub class: Option<Class>,
     /// What became of it.
     pub outcome: Outcome,
     /// Whether the tool did what was asked.
     pub success: bool,
+    /// The exit code of the command that it ran, if it ran one to its end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exit_code: Option<i32>,
     /// What went wrong.
     pub error: Option<String>,
     /// How long it took, in milliseconds.

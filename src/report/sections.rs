@@ -3,8 +3,8 @@
 use std::fmt::Write;
 
 use super::untrusted::{code, fence, markdown};
-use super::{FileSummary, RunReport};
-use crate::event::{GateRecord, HookDecision, NoticeLevel, RunMode, Status, StopReason};
+use super::{CallSummary, FileSummary, RunReport};
+use crate::event::{GateRecord, HookDecision, NoticeLevel, Outcome, RunMode, Status, StopReason};
 use crate::workspace::{Difference, Operation};
 
 /// A part of a report. When space is short, parts with the lowest weight shrink first.
@@ -286,6 +286,37 @@ pub(super) fn hooks(report: &RunReport) -> Section {
     let title = format!("Hooks: {}, {notable} of note", plural(report.hooks.len(), "run", "runs"));
     let full = format!("<details><summary>{title}</summary>\n\n{table}\n</details>\n\n");
     Section::new(3, full, format!("{title} (listed in `report.md`)\n\n"))
+}
+
+/// Commands that ran, with what they came to.
+pub(super) fn commands(report: &RunReport) -> Section {
+    let ran: Vec<&CallSummary> = report
+        .calls
+        .iter()
+        .filter(|call| call.class.is_some() && call.outcome == Outcome::Executed)
+        .collect();
+    if ran.is_empty() {
+        return Section::fixed(String::new());
+    }
+    let mut table = "| | Command | Class | Exit | Time |\n|---|---|---|--:|--:|\n".to_owned();
+    for call in &ran {
+        let icon = if call.success { "✅" } else { "⚠️" };
+        let line = call.target.as_deref().unwrap_or_default();
+        let cut = line.floor_char_boundary(120);
+        let _ = writeln!(
+            table,
+            "| {icon} | {}{} | {} | {} | {} |",
+            code(&line[..cut]),
+            if cut < line.len() { " …" } else { "" },
+            call.class.map_or(String::new(), |class| class.to_string()),
+            call.exit_code.map_or("–".to_owned(), |code| code.to_string()),
+            duration(call.duration_ms)
+        );
+    }
+    let failed = ran.iter().filter(|call| !call.success).count();
+    let title = format!("Commands: {} run, {failed} failed", ran.len());
+    let full = format!("<details><summary>{title}</summary>\n\n{table}\n</details>\n\n");
+    Section::new(4, full, format!("{title} (listed in `report.md`)\n\n"))
 }
 
 pub(super) fn guardrails(report: &RunReport) -> Section {

@@ -16,7 +16,7 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use crate::agent::{self, Limits, Session};
-use crate::command::Shell;
+use crate::command::{Policy, Shell};
 use crate::config::{self, Isolation};
 use crate::engine::Engine;
 use crate::event::{
@@ -25,16 +25,17 @@ use crate::event::{
 };
 use crate::exit::Exit;
 use crate::gates;
-use crate::guardrails::Guardrails;
+use crate::guardrails::{self, Guardrails};
 use crate::hooks::{Hooks, Setting};
 use crate::inputs::{InputError, ModelChoice, RunRequest};
 use crate::model::{Backoff, ChatModel, ProviderModel, ReplayModel, Settings};
 use crate::plan::{Plan, Planned};
 use crate::report::secrets::Masker;
 use crate::report::{Collector, FileSummary, LogObserver, PlanReport, RunReport, TranscriptWriter};
-use crate::tool::{Context, Registry};
+use crate::tool::{Context, Ground, Registry, RunCommand};
 use crate::workspace::{
-    ChangeSet, Difference, DiskWorkspace, Isolated, OverlayWorkspace, TrackedWorkspace, Workspace,
+    ChangeSet, Difference, DiskWorkspace, GitFolder, Isolated, OverlayWorkspace, Restored, TrackedWorkspace,
+    Workspace,
 };
 
 use before::{Before, look_before};
@@ -132,18 +133,25 @@ impl<'a> Run<'a> {
             .map_err(|error| InputError::Workspace { path: request.workspace.clone(), error })?;
         let disk = Arc::new(disk);
         let dry_run = request.mode == RunMode::DryRun;
-        let workspace: Arc<dyn Workspace> = if dry_run {
-            Arc::new(OverlayWorkspace::new(Arc::clone(&disk)))
+        let (workspace, ground): (Arc<dyn Workspace>, Ground) = if dry_run {
+            (Arc::new(OverlayWorkspace::new(Arc::clone(&disk))), Ground::Nowhere)
         } else {
-            Arc::new(TrackedWorkspace::new(Arc::clone(&disk)))
+            let tracked = Arc::new(TrackedWorkspace::new(Arc::clone(&disk)));
+            (Arc::clone(&tracked) as _, Ground::Checkout(tracked))
         };
-        let guardrails = Guardrails::new(
-            &config.guardrails,
-            request.origin.file.as_deref(),
-            config.workspace.allow_workflow_edits,
-        )
-        .map_err(InputError::Rules)?;
+        let guardrails = guardrails(request).map_err(InputError::Rules)?;
         let shell = shell(request, &events)?;
+        let mut registry = Registry::with_built_in();
+        if config.commands.enabled {
+            registry.replace(Arc::new(RunCommand {
+                policy: Policy::new(&config.commands, &request.workspace).map_err(InputError::Rules)?,
+                shell: shell.clone(),
+                default_timeout: config.commands.default_timeout,
+                max_output_lines: config.commands.max_output_lines.count(),
+                ground,
+                cancel: cancel.clone(),
+            }));
+        }
         let setting = Setting {
             shell: shell.clone(),
             workspace: request.workspace.clone(),
@@ -161,7 +169,7 @@ impl<'a> Run<'a> {
             seen: Arc::default(),
         };
         let engine = Engine {
-            registry: Registry::with_built_in(),
+            registry,
             guardrails,
             hooks,
             mode: request.mode,
@@ -236,7 +244,8 @@ impl<'a> Run<'a> {
             ended.status = Status::Failed;
             ended.reason = StopReason::GatesFailed;
         }
-        let Self { request, events, collector, engine, before, disk, .. } = self;
+        let Self { request, events, collector, engine, before, disk, shell, .. } = self;
+        let git = shell.git;
         drop(disk);
         let before = before.await.unwrap_or_default();
         let actions = engine.tracker.lock().unwrap_or_else(PoisonError::into_inner).take();
@@ -260,6 +269,7 @@ impl<'a> Run<'a> {
             events.notice(NoticeLevel::Error, error.to_string());
         }
         changed_checkout(&events, &differences, &collector);
+        put_back(&events, git.as_deref());
         let exit = Exit::of(ended.status, ended.reason, ended.error.as_ref(), signal.is_terminate());
         events.emit(Event::End(End {
             status: ended.status,
@@ -343,6 +353,17 @@ impl<'a> Run<'a> {
     }
 }
 
+fn guardrails(request: &RunRequest) -> Result<Guardrails, String> {
+    let config = request.config();
+    let ground = guardrails::Ground {
+        root: &request.workspace,
+        config_file: request.origin.file.as_deref(),
+        allow_workflow_edits: config.workspace.allow_workflow_edits,
+        allowed_only: config.commands.allowed_only == Some(true),
+    };
+    Guardrails::new(&config.guardrails, ground)
+}
+
 fn changed_checkout(events: &Events, differences: &[Difference], collector: &Collector) {
     if differences.is_empty() {
         return;
@@ -352,6 +373,19 @@ fn changed_checkout(events: &Events, differences: &[Difference], collector: &Col
         if hooks.is_empty() { String::new() } else { format!("; hooks that ran: {}", hooks.join(", ")) };
     let files = differences.iter().take(10).map(ToString::to_string).collect::<Vec<_>>().join(", ");
     events.notice(NoticeLevel::Error, format!("the checkout changed during a dry run: {files}{who}"));
+}
+
+/// Says what of Git's own folder a command, hook or gate had changed.
+fn put_back(events: &Events, git: Option<&GitFolder>) {
+    for Restored { path, after, back } in git.map_or_else(Vec::new, GitFolder::restored) {
+        let done =
+            if back { "it was put back" } else { "it could not be put back; do not use this checkout" };
+        let path = path.display();
+        events.notice(
+            NoticeLevel::Error,
+            format!("`{after}` changed {path}, which could run code later; {done}"),
+        );
+    }
 }
 
 /// Where throw-away copies go.

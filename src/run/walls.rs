@@ -1,6 +1,7 @@
-//! How hooks and gates are started: what they see, and the walls around them.
+//! How commands, hooks and gates are started: what they see, and the walls around them.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use crate::command::Shell;
 use crate::command::environment::Rules;
@@ -8,8 +9,9 @@ use crate::command::sandbox::{Sandbox, offered};
 use crate::config::{Network, SandboxMode};
 use crate::event::{Events, NoticeLevel};
 use crate::inputs::{InputError, RunRequest};
+use crate::workspace::GitFolder;
 
-/// The shell for hooks and gates: what it sees, and the walls around it.
+/// The shell for all of them.
 pub(super) fn shell(request: &RunRequest, events: &Events) -> Result<Shell, InputError> {
     let commands = &request.config().commands;
     let rules = Rules {
@@ -37,16 +39,16 @@ pub(super) fn shell(request: &RunRequest, events: &Events) -> Result<Shell, Inpu
         (SandboxMode::Required, Some(missing)) => return Err(InputError::Sandbox(missing)),
         (SandboxMode::Auto, Some(missing)) if !network => return Err(InputError::Sandbox(missing)),
         (SandboxMode::Auto, Some(missing)) => {
-            events.notice(NoticeLevel::Warning, format!("{missing}; hooks and gates run without walls"));
+            events.notice(
+                NoticeLevel::Warning,
+                format!("{missing}; commands, hooks and gates run without walls"),
+            );
             None
         }
-        (_, None) => {
-            let sandbox = Sandbox::new(&environment, &commands.writable_paths, network);
-            Some(
-                sandbox
-                    .map_err(|error| InputError::Rules(format!("the sandbox cannot be set up: {error}")))?,
-            )
-        }
+        (_, None) => Some(Sandbox::new(&environment, &commands.writable_paths, network)),
     };
-    Ok(Shell { program, environment, sandbox })
+    let launcher = std::env::current_exe()
+        .map_err(|error| InputError::Rules(format!("children cannot be started: {error}")))?;
+    let git = GitFolder::remember(&request.workspace).map(Arc::new);
+    Ok(Shell { launcher, program, environment, sandbox, git })
 }

@@ -11,9 +11,11 @@ mod grep;
 mod list_files;
 mod read_file;
 mod registry;
+mod run_command;
 mod schema;
 mod search;
 mod search_code;
+mod touched;
 mod write_file;
 
 use std::collections::HashMap;
@@ -26,9 +28,12 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::command::Class;
 use crate::workspace::{FileChange, FileError, FileState, PathGlobs, ResolvedPath, Workspace, WorkspacePath};
 
 pub use registry::{DuplicateTool, Registry};
+pub use run_command::{Ground, RunCommand};
+pub use touched::touched;
 
 /// What a call would touch, known before it runs.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -39,6 +44,35 @@ pub struct Effects {
     /// Files that it would create, change or remove.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub writes: Vec<WorkspacePath>,
+    /// The command that it would run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub command: Option<CommandEffect>,
+}
+
+/// A command that a call would run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct CommandEffect {
+    /// The line, as the model wrote it.
+    pub line: String,
+    /// The folder where it runs.
+    pub cwd: WorkspacePath,
+    /// How dangerous it is.
+    pub class: Class,
+    /// What decided that.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub reason: String,
+    /// Why it is never run, in any mode.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub blocked: Option<String>,
+    /// Every simple command in it, however it is wrapped, without its quotes.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub simple: Vec<String>,
+    /// Globs among its words, relative to the workspace.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub globs: Vec<String>,
+    /// Folders that it reads with all that lies in them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub trees: Vec<WorkspacePath>,
 }
 
 impl Effects {
@@ -54,7 +88,12 @@ impl Effects {
 
     /// Whether the call changes nothing.
     pub fn is_read_only(&self) -> bool {
-        self.writes.is_empty()
+        self.writes.is_empty() && self.command.as_ref().is_none_or(|command| command.class == Class::Safe)
+    }
+
+    /// Whether a dry run has to plan the call: it writes, or what it shows is not the planned state.
+    pub fn is_planned(&self) -> bool {
+        self.command.is_some() || !self.is_read_only()
     }
 }
 
@@ -69,17 +108,19 @@ pub struct ToolResult {
     pub error: Option<String>,
     /// The files that the call changed.
     pub changes: Vec<FileChange>,
+    /// The exit code of the command that it ran to its end.
+    pub exit_code: Option<i32>,
 }
 
 impl ToolResult {
     /// A success with its text.
     pub fn done(output: impl Into<String>) -> Self {
-        Self { success: true, output: output.into(), error: None, changes: Vec::new() }
+        Self { success: true, output: output.into(), error: None, changes: Vec::new(), exit_code: None }
     }
 
     /// A failure with its reason.
     pub fn failed(error: impl Into<String>) -> Self {
-        Self { success: false, output: String::new(), error: Some(error.into()), changes: Vec::new() }
+        Self { success: false, error: Some(error.into()), ..Self::done("") }
     }
 
     /// What the model reads.
@@ -120,6 +161,14 @@ pub struct Context {
     pub sensitive: Arc<PathGlobs>,
     /// What the model has read last of each file.
     pub seen: Arc<Seen>,
+}
+
+impl Context {
+    /// A context for trying a call: it holds the same, and what happens in it is forgotten.
+    pub fn preview(&self) -> Self {
+        let seen = self.seen.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        Self { workspace: self.workspace.preview(), seen: Arc::new(Seen(Mutex::new(seen))), ..self.clone() }
+    }
 }
 
 /// The content of each file as the model last read or wrote it.

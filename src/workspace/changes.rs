@@ -127,6 +127,17 @@ impl FileChange {
         counts
     }
 
+    /// The lines that the file gains; of a binary file, none.
+    pub fn gained(&self) -> String {
+        if self.is_binary() {
+            return String::new();
+        }
+        let (before, after) = self.contents();
+        let hunks = git_patch::hunks(before, after);
+        let gained = hunks.split_inclusive(|byte| *byte == b'\n').filter_map(|line| line.strip_prefix(b"+"));
+        String::from_utf8_lossy(&gained.collect::<Vec<_>>().concat()).into_owned()
+    }
+
     /// The change in Git's extended diff format; applies with `git apply`. `prefix` leads from the
     /// repository to the workspace: empty, or ending in `/`.
     pub fn git_patch(&self, prefix: &str) -> Vec<u8> {
@@ -182,6 +193,23 @@ impl ChangeSet {
     pub fn new(mut changes: Vec<FileChange>) -> Self {
         changes.sort_by(|a, b| a.path.cmp(&b.path));
         Self(changes)
+    }
+
+    /// These changes with further ones on top.
+    #[must_use]
+    pub fn and(&self, later: &[FileChange]) -> Self {
+        let is_later = |path: &WorkspacePath| later.iter().rev().find(|change| change.path == *path);
+        let mut changes: Vec<FileChange> =
+            self.0.iter().filter(|change| is_later(&change.path).is_none()).cloned().collect();
+        for (index, change) in later.iter().enumerate() {
+            if later[index + 1..].iter().any(|other| other.path == change.path) {
+                continue;
+            }
+            let first = self.0.iter().chain(later).find(|first| first.path == change.path);
+            let before = first.and_then(|first| first.before.clone());
+            changes.extend(FileChange::new(change.path.clone(), before, change.after.clone()));
+        }
+        Self::new(changes)
     }
 
     /// The changes in order.

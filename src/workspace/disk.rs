@@ -125,6 +125,33 @@ impl DiskWorkspace {
         obstacle
     }
 
+    /// Makes a path what it was: a file with its mode, a link, or nothing.
+    pub(super) fn restore(&self, path: &ResolvedPath, state: Option<&FileState>) -> Result<(), FileError> {
+        let io = |error| FileError::Io { path: path.0.clone(), error };
+        let (parent, name) = confined::split(path).map_err(io)?;
+        let folder = match (confined::open_dir(&self.root, &parent), state) {
+            (Ok(folder), _) => folder,
+            (Err(error), None) if is_absent(&error) => return Ok(()),
+            (Err(_), _) => confined::create_dir(&self.root, &parent).map_err(io)?,
+        };
+        match folder.symlink_metadata(name) {
+            Ok(metadata) if metadata.is_dir() && state.is_none() => return Ok(()),
+            Ok(metadata) if metadata.is_dir() => folder.remove_dir_all(name).map_err(io)?,
+            Ok(metadata) if !metadata.is_file() || state.is_none_or(|state| state.mode == Mode::Link) => {
+                folder.remove_file(name).map_err(io)?;
+            }
+            Ok(_) => {}
+            Err(error) if is_absent(&error) => {}
+            Err(error) => return Err(io(error)),
+        }
+        let Some(state) = state else { return Ok(()) };
+        if state.mode == Mode::Link {
+            return link(&folder, &String::from_utf8_lossy(&state.content), name).map_err(io);
+        }
+        self.write_file(path, &state.content)?;
+        set_executable(&folder, name, state.mode == Mode::Executable).map_err(io)
+    }
+
     pub(super) fn remove_file(&self, path: &ResolvedPath) -> Result<(), FileError> {
         match self.stat(path)?.map(|stat| stat.kind) {
             None => return Err(FileError::Missing(path.0.clone())),
@@ -311,6 +338,34 @@ fn stat_of(metadata: &cap_std::fs::Metadata) -> Stat {
     };
     let size = if kind == Kind::File { metadata.len() } else { 0 };
     Stat { kind, size, mode: mode_of(metadata) }
+}
+
+#[cfg(unix)]
+fn link(folder: &Dir, target: &str, name: &str) -> io::Result<()> {
+    // Where it leads is checked by whoever follows it.
+    folder.symlink_contents(target, name)
+}
+
+#[cfg(not(unix))]
+fn link(folder: &Dir, target: &str, name: &str) -> io::Result<()> {
+    folder.write(name, target)
+}
+
+#[cfg(unix)]
+fn set_executable(folder: &Dir, name: &str, executable: bool) -> io::Result<()> {
+    use cap_std::fs::{Permissions, PermissionsExt};
+    let mode = folder.symlink_metadata(name)?.permissions().mode();
+    // Whoever may read it may run it.
+    let wanted = if executable { mode | (mode & 0o444) >> 2 } else { mode & !0o111 };
+    if wanted == mode {
+        return Ok(());
+    }
+    folder.set_permissions(name, Permissions::from_mode(wanted))
+}
+
+#[cfg(not(unix))]
+fn set_executable(_: &Dir, _: &str, _: bool) -> io::Result<()> {
+    Ok(())
 }
 
 #[cfg(unix)]

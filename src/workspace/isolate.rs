@@ -112,12 +112,12 @@ fn apply(target: &Path, after: Option<&FileState>) -> io::Result<()> {
 }
 
 #[cfg(unix)]
-fn link(to: &Path, target: &Path) -> io::Result<()> {
+pub(super) fn link(to: &Path, target: &Path) -> io::Result<()> {
     std::os::unix::fs::symlink(to, target)
 }
 
 #[cfg(not(unix))]
-fn link(to: &Path, target: &Path) -> io::Result<()> {
+pub(super) fn link(to: &Path, target: &Path) -> io::Result<()> {
     fs::write(target, to.to_string_lossy().as_bytes())
 }
 

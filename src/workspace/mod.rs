@@ -7,6 +7,7 @@
 mod changes;
 mod confined;
 mod disk;
+mod git_folder;
 mod git_patch;
 mod globs;
 mod ignored;
@@ -16,6 +17,7 @@ mod path;
 mod resolve;
 mod snapshot;
 mod tracked;
+mod watch;
 
 use std::io::Read;
 use std::sync::Arc;
@@ -23,12 +25,14 @@ use std::sync::Arc;
 pub(crate) use changes::hex;
 pub use changes::{ChangeSet, FileChange, FileState, LineCounts, Mode, Operation};
 pub use disk::DiskWorkspace;
+pub use git_folder::{GitFolder, Restored};
 pub use globs::{Glob, PathGlobs};
 pub use isolate::{Isolated, IsolationError};
 pub use overlay::OverlayWorkspace;
 pub use path::{PathError, ResolvedPath, WorkspacePath};
 pub use snapshot::{Difference, Snapshot};
 pub use tracked::TrackedWorkspace;
+pub use watch::{Observed, Watch};
 
 /// Largest file that is read or edited as a whole, in bytes.
 pub const MAX_FILE: u64 = 10 * 1024 * 1024;
@@ -149,6 +153,12 @@ pub trait Workspace: Send + Sync {
 
     /// Everything that differs from the checkout at the start.
     fn changes(&self) -> Result<ChangeSet, FileError>;
+
+    /// A workspace that holds what this one does; what is written to it is forgotten.
+    fn preview(&self) -> Arc<dyn Workspace>;
+
+    /// Takes a change back: the file is again what it was before.
+    fn revert(&self, change: &FileChange) -> Result<(), FileError>;
 
     /// Reads a whole regular file of at most [`MAX_FILE`] bytes.
     fn read(&self, path: &ResolvedPath) -> Result<FileState, FileError> {

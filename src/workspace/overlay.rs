@@ -35,6 +35,23 @@ impl OverlayWorkspace {
         self.planned.read().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Plans a file's whole state, mode and all; `None` removes it.
+    fn put(&self, path: &WorkspacePath, state: Option<FileState>) -> Result<(), FileError> {
+        let on_disk = self.disk.state(&ResolvedPath(path.clone()))?;
+        let mut planned = self.planned.write().unwrap_or_else(PoisonError::into_inner);
+        if on_disk == state {
+            planned.files.remove(path);
+            return Ok(());
+        }
+        let mut above = path.parent().filter(|_| state.is_some());
+        while let Some(folder) = above.take().filter(|folder| !folder.is_root()) {
+            above = folder.parent();
+            planned.folders.insert(folder);
+        }
+        planned.files.insert(path.clone(), state);
+        Ok(())
+    }
+
     /// An ignore file's text as it would be.
     fn text(&self, path: &WorkspacePath) -> Option<String> {
         let state = self.read(&ResolvedPath(path.clone())).ok()?;
@@ -80,7 +97,8 @@ impl Planned {
     fn stat(&self, path: &WorkspacePath) -> Option<Option<Stat>> {
         match self.files.get(path) {
             Some(Some(state)) => {
-                Some(Some(Stat { kind: Kind::File, size: state.content.len() as u64, mode: state.mode }))
+                let kind = if state.mode == Mode::Link { Kind::Link } else { Kind::File };
+                Some(Some(Stat { kind, size: state.content.len() as u64, mode: state.mode }))
             }
             _ if self.folders.contains(path) => {
                 Some(Some(Stat { kind: Kind::Directory, size: 0, mode: Mode::Regular }))
@@ -88,6 +106,12 @@ impl Planned {
             Some(None) => Some(None),
             None => None,
         }
+    }
+
+    /// Where a planned link leads.
+    fn target(&self, path: &WorkspacePath) -> String {
+        let state = self.files.get(path).and_then(Option::as_ref);
+        state.map_or(String::new(), |state| String::from_utf8_lossy(&state.content).into_owned())
     }
 
     /// Whether a planned removal or file stands where `path` would need a folder.
@@ -109,6 +133,7 @@ impl Workspace for OverlayWorkspace {
         let mut disk = self.disk.cursor();
         resolve(path, last, |path| match planned.stat(path) {
             Some(Some(Stat { kind: Kind::Directory, .. })) => Ok(Step::Directory),
+            Some(Some(Stat { kind: Kind::Link, .. })) => Ok(Step::Link(planned.target(path))),
             Some(_) => Ok(Step::End),
             None if planned.is_cut_off(path) => Ok(Step::End),
             None => disk.step(path),
@@ -178,7 +203,11 @@ impl Workspace for OverlayWorkspace {
         // A copy (of names and shared contents), because reading ignore files takes the lock again.
         let planned = self.planned().clone();
         let mut walk = self.walk_disk(folder, depth, &planned)?;
-        let files = planned.files.iter().filter(|(_, state)| state.is_some()).map(|(path, _)| (path, false));
+        let files = planned
+            .files
+            .iter()
+            .filter(|(_, state)| state.as_ref().is_some_and(|state| state.mode != Mode::Link))
+            .map(|(path, _)| (path, false));
         let folders = planned.folders.iter().map(|path| (path, true));
         let mut new: Vec<Found> = files
             .chain(folders)
@@ -201,5 +230,14 @@ impl Workspace for OverlayWorkspace {
             changes.extend(FileChange::new(path.clone(), before, after.clone()));
         }
         Ok(ChangeSet::new(changes))
+    }
+
+    fn preview(&self) -> Arc<dyn Workspace> {
+        let planned = RwLock::new(self.planned().clone());
+        Arc::new(Self { disk: Arc::clone(&self.disk), planned })
+    }
+
+    fn revert(&self, change: &FileChange) -> Result<(), FileError> {
+        self.put(&change.path, change.before.clone())
     }
 }

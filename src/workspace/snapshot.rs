@@ -23,12 +23,12 @@ pub struct Snapshot {
 
 /// What changes when a file's content, mode or identity does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Stamp {
-    size: u64,
+pub(super) struct Stamp {
+    pub(super) size: u64,
     mode: u32,
     inode: u64,
     /// Time of the last change of content and of inode, in seconds and nanoseconds.
-    times: [i64; 4],
+    pub(super) times: [i64; 4],
 }
 
 /// One file that is not as it was.
@@ -129,7 +129,7 @@ impl Snapshot {
 }
 
 #[cfg(unix)]
-fn stamp(metadata: &Metadata) -> Stamp {
+pub(super) fn stamp(metadata: &Metadata) -> Stamp {
     use std::os::unix::fs::MetadataExt;
     Stamp {
         size: metadata.size(),
@@ -140,7 +140,7 @@ fn stamp(metadata: &Metadata) -> Stamp {
 }
 
 #[cfg(not(unix))]
-fn stamp(metadata: &Metadata) -> Stamp {
+pub(super) fn stamp(metadata: &Metadata) -> Stamp {
     let modified = metadata.modified().ok().and_then(|time| time.duration_since(std::time::UNIX_EPOCH).ok());
     let modified = modified.unwrap_or_default();
     let seconds = i64::try_from(modified.as_secs()).unwrap_or(i64::MAX);

@@ -2,23 +2,51 @@
 
 use std::collections::BTreeMap;
 use std::io::Read;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::path::Path;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use super::changes::{ChangeSet, FileChange, FileState};
 use super::disk::DiskWorkspace;
+use super::overlay::OverlayWorkspace;
 use super::path::{ResolvedPath, WorkspacePath};
+use super::watch::{Kept, Watch};
 use super::{FileError, LastLink, Stat, Walk, Workspace};
 
 /// Real edits: every write goes to disk, the first one to a file remembers what was there.
 pub struct TrackedWorkspace {
     disk: Arc<DiskWorkspace>,
     before: Mutex<BTreeMap<ResolvedPath, Option<FileState>>>,
+    kept: OnceLock<Arc<Kept>>,
 }
 
 impl TrackedWorkspace {
     /// Tracks changes to `disk` from now on.
     pub fn new(disk: Arc<DiskWorkspace>) -> Self {
-        Self { disk, before: Mutex::default() }
+        Self { disk, before: Mutex::default(), kept: OnceLock::new() }
+    }
+
+    /// Where the checkout lies.
+    pub fn path(&self) -> &Path {
+        self.disk.path()
+    }
+
+    /// Looks at the checkout before a command that may change it.
+    pub fn watch(&self) -> Watch {
+        let kept = self.kept.get_or_init(|| Arc::new(Kept::take(&self.disk)));
+        Watch::start(Arc::clone(&self.disk), Arc::clone(kept), self.changed())
+    }
+
+    fn changed(&self) -> Vec<WorkspacePath> {
+        let before = self.before.lock().unwrap_or_else(PoisonError::into_inner);
+        before.keys().map(|path| path.0.clone()).collect()
+    }
+
+    /// Takes over what a command has changed.
+    pub fn absorb(&self, changes: &[FileChange]) {
+        let mut before = self.before.lock().unwrap_or_else(PoisonError::into_inner);
+        for change in changes {
+            before.entry(ResolvedPath(change.path.clone())).or_insert_with(|| change.before.clone());
+        }
     }
 
     fn remember(&self, path: &ResolvedPath) -> Result<(), FileError> {
@@ -64,5 +92,13 @@ impl Workspace for TrackedWorkspace {
             changes.extend(FileChange::new(path.0.clone(), before.clone(), self.disk.state(path)?));
         }
         Ok(ChangeSet::new(changes))
+    }
+
+    fn preview(&self) -> Arc<dyn Workspace> {
+        Arc::new(OverlayWorkspace::new(Arc::clone(&self.disk)))
+    }
+
+    fn revert(&self, change: &FileChange) -> Result<(), FileError> {
+        self.disk.restore(&ResolvedPath(change.path.clone()), change.before.as_ref())
     }
 }

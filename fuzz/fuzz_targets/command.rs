@@ -1,0 +1,17 @@
+//! The analyser of command lines: no text makes it panic, hang or overflow the stack.
+#![no_main]
+
+use std::path::Path;
+use std::sync::LazyLock;
+
+use architect_ci::command::Policy;
+use architect_ci::config::Commands;
+use architect_ci::workspace::WorkspacePath;
+use libfuzzer_sys::fuzz_target;
+
+static POLICY: LazyLock<Policy> =
+    LazyLock::new(|| Policy::new(&Commands::default(), Path::new("/work")).expect("the default rules"));
+
+fuzz_target!(|data: &[u8]| {
+    let _ = POLICY.judge(&String::from_utf8_lossy(data), &WorkspacePath::root());
+});

@@ -1,0 +1,17 @@
+//! The patch parser: no text makes it panic, and what applies gives a text that is made of the file's
+//! lines and the patch's.
+#![no_main]
+
+use architect_ci::patch::{Patch, apply};
+use architect_ci::workspace::WorkspacePath;
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|data: (&str, &str)| {
+    let (content, text) = data;
+    let Ok(path) = WorkspacePath::parse("a.txt") else { return };
+    let Ok(patch) = Patch::parse(text, &path) else { return };
+    if let Ok(patched) = apply(content, &patch) {
+        let known = |line: &str| content.contains(line) || text.contains(line);
+        assert!(patched.lines().all(known), "a line out of nowhere: {patched:?}");
+    }
+});

@@ -1,0 +1,215 @@
+//! What a run lets commands do: the built-in classes and block-list, and what the configuration adds.
+
+use std::path::{Path, PathBuf};
+
+use regex::{Regex, RegexSet};
+
+use super::analysis::{Analysis, Simple, Word, analyse};
+use super::blocklist::blocked;
+use super::classify::{Class, Scope, Verdict, classify, is_loader};
+use crate::config;
+use crate::workspace::WorkspacePath;
+
+/// The rules on commands.
+#[derive(Clone, Debug)]
+pub struct Policy {
+    root: PathBuf,
+    blocked: Patterns,
+    own: OwnCommands,
+}
+
+/// Commands that the configuration classifies, by their first words.
+#[derive(Clone, Debug, Default)]
+pub(super) struct OwnCommands(Vec<(Vec<String>, Class)>);
+
+impl OwnCommands {
+    fn read(commands: &config::Commands) -> Result<Self, String> {
+        let of = |key: &'static str, texts: &[String], class: Class| {
+            let entry = move |text: &String| {
+                let words: Option<Vec<String>> = shlex::split(text).filter(|words| !words.is_empty());
+                let words = words.ok_or_else(|| format!("commands.{key}: {text:?} is no command"))?;
+                Ok((words, class))
+            };
+            texts.iter().map(entry).collect::<Result<Vec<_>, String>>()
+        };
+        let mut own = of("dev_commands", &commands.dev_commands, Class::Dev)?;
+        own.extend(of("safe_commands", &commands.safe_commands, Class::Safe)?);
+        // The longest fits best: `terraform plan` before `terraform`.
+        own.sort_by_key(|(words, _)| std::cmp::Reverse(words.len()));
+        Ok(Self(own))
+    }
+
+    /// The class of a command that begins with words of the list.
+    pub(super) fn class(&self, simple: &Simple) -> Option<Class> {
+        let begins = |words: &[String]| {
+            words.len() <= simple.words.len()
+                && words.iter().zip(&simple.words).all(|(own, word)| word.text() == Some(own) && !word.glob)
+        };
+        self.0.iter().find(|(words, _)| begins(words)).map(|(_, class)| *class)
+    }
+}
+
+/// Regular expressions on commands: on the text as it is written, and on the words of each command after
+/// the quotes are gone.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Patterns(RegexSet);
+
+impl Patterns {
+    /// Reads patterns; the error names the first that is wrong, and `key`.
+    pub(crate) fn read(key: &str, patterns: &[String]) -> Result<Self, String> {
+        for pattern in patterns {
+            Regex::new(pattern).map_err(|error| {
+                format!("{key}: the pattern {pattern:?} is no regular expression: {error}")
+            })?;
+        }
+        RegexSet::new(patterns).map(Self).map_err(|error| format!("{key}: {error}"))
+    }
+
+    /// The first pattern that fits.
+    pub(crate) fn find<'a>(&self, texts: impl IntoIterator<Item = &'a str>) -> Option<&str> {
+        let index = texts.into_iter().find_map(|text| self.0.matches(text).iter().next())?;
+        self.0.patterns().get(index).map(String::as_str)
+    }
+}
+
+/// What a command line is taken for.
+#[derive(Clone, Debug)]
+pub struct Judgement {
+    /// What it would do.
+    pub analysis: Analysis,
+    /// How dangerous that is.
+    pub verdict: Verdict,
+    /// Why it is never run, in any mode.
+    pub blocked: Option<String>,
+}
+
+impl Judgement {
+    /// Every simple command, its quotes removed.
+    pub fn simple(&self) -> Vec<String> {
+        self.analysis.commands.iter().filter(|simple| !simple.words.is_empty()).map(plain).collect()
+    }
+}
+
+/// A command as it runs, without its quotes; what only the shell knows stays as it is written.
+fn plain(simple: &Simple) -> String {
+    let words: Vec<&str> = simple.words.iter().map(|word: &Word| word.text().unwrap_or(&word.raw)).collect();
+    words.join(" ")
+}
+
+impl Policy {
+    /// Reads the rules for commands in the checkout at `root`; the error names what is wrong.
+    pub fn new(commands: &config::Commands, root: &Path) -> Result<Self, String> {
+        Ok(Self {
+            root: root.to_owned(),
+            blocked: Patterns::read("commands.blocked_patterns", &commands.blocked_patterns)?,
+            own: OwnCommands::read(commands)?,
+        })
+    }
+
+    /// Judges a line that would run in the folder `cwd`.
+    pub fn judge(&self, line: &str, cwd: &WorkspacePath) -> Judgement {
+        let analysis = analyse(line);
+        let depth = i32::try_from(cwd.names().count()).unwrap_or(i32::MAX);
+        let scope = Scope { root: &self.root, depth, own: &self.own };
+        let verdict = classify(&analysis, scope);
+        let blocked = blocked(line, &analysis);
+        let mut judgement = Judgement { analysis, verdict, blocked };
+        if judgement.blocked.is_none() {
+            let simple = judgement.simple();
+            let texts = std::iter::once(line).chain(simple.iter().map(String::as_str));
+            judgement.blocked = self.blocked.find(texts).map(|pattern| format!("it matches {pattern:?}"));
+        }
+        judgement
+    }
+
+    /// The checkout.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// Why a variable must not be set for a command.
+    pub fn variable_refusal(name: &str, value: &str) -> Option<String> {
+        let plain = name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+            && !name.starts_with(|c: char| c.is_ascii_digit())
+            && !name.is_empty();
+        if !plain || value.contains('\0') {
+            return Some(format!("env: {name:?} is no variable that can be set"));
+        }
+        is_loader(name).then(|| format!("env: {name} decides what is loaded or run, and cannot be set"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn policy() -> Policy {
+        let commands = config::Commands {
+            blocked_patterns: vec!["terraform +destroy".to_owned()],
+            safe_commands: vec!["terraform validate".to_owned()],
+            dev_commands: vec!["terraform".to_owned(), "./scripts/check.sh".to_owned()],
+            ..config::Commands::default()
+        };
+        Policy::new(&commands, Path::new("/work")).expect("valid rules")
+    }
+
+    #[test]
+    fn the_configuration_adds_classes_and_blocks() {
+        for (line, expected) in [
+            ("terraform validate -json", "safe"),
+            ("terraform plan", "dev"),
+            ("./scripts/check.sh --fast && ls", "dev"),
+            ("./scripts/other.sh", "dangerous"),
+            ("terraform plan > /etc/passwd", "dangerous"),
+            ("PATH=. terraform plan", "dangerous"),
+            ("\"terraform\" 'destroy'", "blocked"),
+            ("sh -c 'terraform  destroy -auto-approve'", "blocked"),
+        ] {
+            let judgement = policy().judge(line, &WorkspacePath::root());
+            let found = match &judgement.blocked {
+                Some(_) => "blocked".to_owned(),
+                None => judgement.verdict.class.to_string(),
+            };
+            assert_eq!(found, expected, "{line}: {judgement:?}");
+        }
+    }
+
+    #[test]
+    fn paths_count_from_the_folder_of_the_command() {
+        let cwd = WorkspacePath::parse("a/b").expect("a path");
+        for (line, class) in [
+            ("cat ../../x", Class::Safe),
+            ("cat ../../../x", Class::Dangerous),
+            ("cat /work/x", Class::Safe),
+            ("cat /work/../x", Class::Dangerous),
+        ] {
+            assert_eq!(policy().judge(line, &cwd).verdict.class, class, "{line}");
+        }
+    }
+
+    #[test]
+    fn variables_that_load_code_cannot_be_set() {
+        for name in ["LD_PRELOAD", "PATH", "GIT_SSH_COMMAND", "BASH_ENV", "", "A=B", "1A"] {
+            assert!(Policy::variable_refusal(name, "x").is_some(), "{name}");
+        }
+        assert_eq!(Policy::variable_refusal("DEBUG", "1"), None);
+        assert!(Policy::variable_refusal("DEBUG", "a\0b").is_some());
+    }
+
+    #[test]
+    fn rules_that_make_no_sense_are_named() {
+        for (commands, part) in [
+            (
+                config::Commands { blocked_patterns: vec!["(".to_owned()], ..config::Commands::default() },
+                "commands.blocked_patterns: the pattern \"(\"",
+            ),
+            (
+                config::Commands { safe_commands: vec!["'".to_owned()], ..config::Commands::default() },
+                "commands.safe_commands: \"'\" is no command",
+            ),
+        ] {
+            let error = Policy::new(&commands, Path::new("/")).expect_err("wrong rules");
+            assert!(error.contains(part), "{error}");
+        }
+    }
+}

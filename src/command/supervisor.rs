@@ -1,0 +1,173 @@
+//! Between the runner and each command stands this very program (`architect-ci __supervise`): it owns
+//! everything that the command starts, whatever session that moves to, and ends all of it.
+//!
+//! Its standard input is the lifeline: first the [`Order`] and what the command reads, then nothing. When
+//! it ends (the runner says so, or the runner is dead) the command does. Signals cannot do that: the
+//! runner may be killed without a chance to send one.
+
+use std::io::{self, BufRead, BufReader, Write};
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::time::Duration;
+
+use rustix::process::{
+    Pid, Signal, WaitOptions, WaitStatus, getpid, kill_process, set_child_subreaper, setsid, wait,
+};
+use serde::{Deserialize, Serialize};
+
+use super::sandbox::{SANDBOX, Walls};
+
+/// The sub-command.
+pub const SUPERVISE: &str = "__supervise";
+
+/// How long a process may take to end after SIGTERM.
+pub(super) const GRACE: Duration = Duration::from_secs(2);
+/// How often what refuses to end is killed again: it may be starting others meanwhile.
+const AGAIN: Duration = Duration::from_millis(20);
+/// What shells answer when a program cannot be run.
+const CANNOT_RUN: u8 = 126;
+
+/// What to run; one line of JSON at the start of standard input.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Order {
+    pub(super) program: String,
+    pub(super) arguments: Vec<String>,
+    /// What shuts it in.
+    pub(super) walls: Option<Walls>,
+    /// Bytes after this line that the command reads; `None` for no input at all.
+    pub(super) input: Option<usize>,
+    /// Whether both outputs go into one, in the order in which they were written.
+    pub(super) merge: bool,
+}
+
+/// Runs what standard input asks for and ends as it ended.
+pub fn supervise() -> u8 {
+    let mut lifeline = BufReader::new(io::stdin());
+    let started = read_order(&mut lifeline).and_then(|(order, input)| start(&order, input));
+    let main = match started {
+        Ok(main) => main,
+        Err(error) => {
+            eprintln!("{error}");
+            return CANNOT_RUN;
+        }
+    };
+    let (end, told) = channel();
+    std::thread::spawn(move || end_all(&told));
+    let cut = end.clone();
+    std::thread::spawn(move || {
+        // Nothing follows the order, so this waits for the end of the lifeline.
+        let _ = io::copy(&mut lifeline, &mut io::sink());
+        let _ = cut.send(());
+    });
+    let mut status = None;
+    // Until there is no child left: orphans come here as well.
+    while let Ok(Some((pid, ended))) = wait(WaitOptions::empty()) {
+        if pid == main {
+            status = Some(ended);
+            // Whatever stayed behind ends with the command.
+            let _ = end.send(());
+        }
+    }
+    status.map_or(CANNOT_RUN, end_as)
+}
+
+fn read_order(lifeline: &mut impl BufRead) -> io::Result<(Order, Option<Vec<u8>>)> {
+    let mut line = String::new();
+    lifeline.read_line(&mut line)?;
+    let order: Order = serde_json::from_str(&line)
+        .map_err(|_| io::Error::other(format!("{SUPERVISE} is not for people; see `architect-ci --help`")))?;
+    let input = match order.input {
+        Some(length) => {
+            let mut input = vec![0; length];
+            lifeline.read_exact(&mut input)?;
+            Some(input)
+        }
+        None => None,
+    };
+    Ok((order, input))
+}
+
+fn start(order: &Order, input: Option<Vec<u8>>) -> io::Result<Pid> {
+    // Out of reach of the terminal's signals; the runner decides what they mean.
+    let _ = setsid();
+    set_child_subreaper(Some(getpid()))?;
+    let mut command = match &order.walls {
+        None => Command::new(&order.program),
+        Some(walls) => {
+            let mut command = Command::new(std::env::current_exe()?);
+            command.arg(SANDBOX).arg(serde_json::to_string(walls)?).arg(&order.program);
+            command
+        }
+    };
+    command.args(&order.arguments).stdin(if input.is_some() { Stdio::piped() } else { Stdio::null() });
+    if order.merge {
+        command.stderr(rustix::io::dup(io::stdout())?);
+    }
+    let mut child = command
+        .spawn()
+        .map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", order.program)))?;
+    if let (Some(mut stdin), Some(input)) = (child.stdin.take(), input) {
+        // The child may end, or close its input, before it has read all.
+        std::thread::spawn(move || stdin.write_all(&input));
+    }
+    Pid::from_raw(child.id().cast_signed()).ok_or_else(|| io::Error::other("the child has no process id"))
+}
+
+/// Asks every descendant to end once told so, then makes them.
+fn end_all(told: &Receiver<()>) {
+    // The other side lives as long as this process.
+    let _ = told.recv();
+    signal_all(&[Signal::TERM, Signal::CONT]);
+    std::thread::sleep(GRACE);
+    loop {
+        signal_all(&[Signal::KILL]);
+        std::thread::sleep(AGAIN);
+    }
+}
+
+fn signal_all(signals: &[Signal]) {
+    for pid in descendants() {
+        for signal in signals {
+            // It may be gone by now.
+            let _ = kill_process(pid, *signal);
+        }
+    }
+}
+
+/// Every process below this one.
+fn descendants() -> Vec<Pid> {
+    let parents: Vec<(i32, i32)> = std::fs::read_dir("/proc")
+        .into_iter()
+        .flatten()
+        .filter_map(|entry| {
+            let pid = entry.ok()?.file_name().to_str()?.parse().ok()?;
+            Some((pid, parent(pid)?))
+        })
+        .collect();
+    let mut found = vec![getpid().as_raw_pid()];
+    let mut next = 0;
+    while let Some(&above) = found.get(next) {
+        found.extend(parents.iter().filter(|(_, parent)| *parent == above).map(|(pid, _)| *pid));
+        next += 1;
+    }
+    found.drain(..1);
+    found.into_iter().filter_map(Pid::from_raw).collect()
+}
+
+fn parent(pid: i32) -> Option<i32> {
+    let stat = std::fs::read_to_string(PathBuf::from(format!("/proc/{pid}/stat"))).ok()?;
+    // The name before it may hold anything, parentheses too.
+    stat.rsplit_once(')')?.1.split_ascii_whitespace().nth(1)?.parse().ok()
+}
+
+/// Ends this process by the same signal, or gives the same code.
+fn end_as(status: WaitStatus) -> u8 {
+    let signal = status.terminating_signal().and_then(Signal::from_named_raw);
+    if let Some(signal) = signal {
+        let _ = kill_process(getpid(), signal);
+        // Signals that this process ignores (SIGPIPE) get here.
+        return 128_u8.saturating_add(u8::try_from(signal.as_raw()).unwrap_or(0));
+    }
+    status.exit_status().and_then(|code| u8::try_from(code).ok()).unwrap_or(CANNOT_RUN)
+}

@@ -1,0 +1,171 @@
+//! Which files a command line touches, as far as its words tell.
+
+use std::path::Path;
+
+use super::{CommandEffect, Effects};
+use crate::command::Judgement;
+use crate::command::analysis::{Simple, Word};
+use crate::workspace::{LastLink, Workspace, WorkspacePath};
+
+/// Programs whose operands are files that they write or remove.
+const WRITERS: &str = "rm rmdir mv cp tee touch mkdir ln install truncate chmod chown shred patch dd sed";
+
+/// Programs whose operands are text.
+const SPEAKERS: &str = "echo printf";
+
+/// Programs that read all that lies in a folder, and the options by which those do that do not always.
+const TREE_READERS: [(&str, &str); 6] =
+    [("rg", ""), ("ag", ""), ("grep", "rR"), ("egrep", "rR"), ("fgrep", "rR"), ("diff", "r")];
+
+/// Parts of options that say what to leave out or to look for: their values are no files to read.
+const FILTERS: [&str; 9] = ["exclude", "ignore", "include", "glob", "path", "name", "regex", "prune", "not"];
+
+/// What a line that is to run in `cwd` would touch.
+pub fn touched(
+    line: &str,
+    cwd: &WorkspacePath,
+    root: &Path,
+    judgement: &Judgement,
+    workspace: &dyn Workspace,
+) -> Effects {
+    let mut command = CommandEffect {
+        line: line.to_owned(),
+        cwd: cwd.clone(),
+        class: judgement.verdict.class,
+        reason: judgement.verdict.reason.clone(),
+        blocked: judgement.blocked.clone(),
+        simple: judgement.simple(),
+        globs: Vec::new(),
+        trees: Vec::new(),
+    };
+    let mut effects = Effects::default();
+    let place = Place { cwd, root, workspace };
+    for simple in &judgement.analysis.commands {
+        for redirect in &simple.redirects {
+            let path = redirect.target.text().and_then(|text| place.path(text));
+            let list = if redirect.writes { &mut effects.writes } else { &mut effects.reads };
+            list.extend(path);
+        }
+        let Some(name) = simple.name().map(|name| name.rsplit('/').next().unwrap_or(name)) else { continue };
+        if is_in(SPEAKERS, name) {
+            continue;
+        }
+        let writes = is_in(WRITERS, name);
+        for word in operands(simple) {
+            if word.glob {
+                command.globs.extend(word.text().and_then(|text| glob(text, cwd, root)));
+                continue;
+            }
+            let text = word.text().unwrap_or_default();
+            for path in parts(text).filter_map(|part| place.path(part)) {
+                if writes {
+                    effects.writes.push(path);
+                } else if place.exists(&path) {
+                    effects.reads.push(path);
+                }
+            }
+            // `COMMIT:PATH`: it may be there in the commit alone.
+            let of_commit = text.split_once(':').filter(|_| name == "git");
+            effects.reads.extend(of_commit.and_then(|(_, path)| place.path(path)));
+        }
+        if reads_trees(name, simple) {
+            let below =
+                operands(simple).filter(|word| word.glob).filter_map(|word| glob(word.text()?, cwd, root));
+            command.globs.extend(below.map(|glob| format!("{glob}/**")));
+            let folders: Vec<WorkspacePath> = operands(simple)
+                .filter_map(|word| place.path(word.text()?))
+                .filter(|path| place.exists(path))
+                .collect();
+            command.trees.extend(if folders.is_empty() { vec![cwd.clone()] } else { folders });
+        }
+    }
+    for list in [&mut effects.reads, &mut effects.writes, &mut command.trees] {
+        list.sort();
+        list.dedup();
+    }
+    effects.command = Some(command);
+    effects
+}
+
+fn is_in(list: &str, name: &str) -> bool {
+    list.split(' ').any(|item| item == name)
+}
+
+/// Words that may name files: all but options, and values of options that filter.
+fn operands(simple: &Simple) -> impl Iterator<Item = &Word> {
+    let words = &simple.words;
+    (1..words.len())
+        .filter(|at| !is_filter(&words[*at]) && !(words[at - 1].is_option() && is_filter(&words[at - 1])))
+        .map(|at| &words[at])
+}
+
+fn is_filter(word: &Word) -> bool {
+    let Some(text) = word.text() else { return false };
+    let option = text.split('=').next().unwrap_or(text);
+    text == "!"
+        || text.starts_with('-')
+            && (matches!(option, "-I" | "-g") || FILTERS.iter().any(|part| option.contains(part)))
+}
+
+/// The word, and what follows a `=` in it.
+fn parts(text: &str) -> impl Iterator<Item = &str> {
+    let whole = (!text.starts_with('-')).then_some(text);
+    let value = text.split_once('=').map(|(_, value)| value);
+    [whole, value].into_iter().flatten()
+}
+
+/// A glob as seen from the workspace's root; `None` where it leads outside.
+fn glob(text: &str, cwd: &WorkspacePath, root: &Path) -> Option<String> {
+    let full = match text.strip_prefix('/') {
+        Some(_) => Path::new(text).strip_prefix(root).ok()?.to_str()?.to_owned(),
+        None if cwd.is_root() => text.to_owned(),
+        None => format!("{cwd}/{text}"),
+    };
+    // Only the text is needed: what it leads through is found by what it fits.
+    let mut names: Vec<&str> = Vec::new();
+    for name in full.split('/') {
+        match name {
+            "" | "." => {}
+            ".." => drop(names.pop()?),
+            name => names.push(name),
+        }
+    }
+    Some(names.join("/"))
+}
+
+fn reads_trees(name: &str, simple: &Simple) -> bool {
+    let short = |letters: &str| {
+        simple.arguments().iter().filter_map(Word::text).any(|text| {
+            text == "--recursive"
+                || text.starts_with('-') && !text.starts_with("--") && text.contains(|c| letters.contains(c))
+        })
+    };
+    TREE_READERS.iter().any(|(reader, letters)| *reader == name && (letters.is_empty() || short(letters)))
+}
+
+struct Place<'a> {
+    cwd: &'a WorkspacePath,
+    root: &'a Path,
+    workspace: &'a dyn Workspace,
+}
+
+impl Place<'_> {
+    /// The file that a word names, its links followed; `None` where that is outside or no path at all.
+    fn path(&self, text: &str) -> Option<WorkspacePath> {
+        let path = if text.starts_with('/') {
+            let below = Path::new(text).strip_prefix(self.root).ok()?.to_str()?;
+            if below.is_empty() { WorkspacePath::root() } else { WorkspacePath::parse(below).ok()? }
+        } else if self.cwd.is_root() {
+            WorkspacePath::parse(text).ok()?
+        } else {
+            WorkspacePath::parse(&format!("{}/{text}", self.cwd)).ok()?
+        };
+        let resolved = self.workspace.resolve(&path, LastLink::Follow).ok()?;
+        Some(WorkspacePath::clone(&resolved))
+    }
+
+    fn exists(&self, path: &WorkspacePath) -> bool {
+        let resolved = self.workspace.resolve(path, LastLink::Follow);
+        resolved.is_ok_and(|path| self.workspace.stat(&path).is_ok_and(|stat| stat.is_some()))
+    }
+}

@@ -1,0 +1,244 @@
+//! What in Git's own folder would run or redirect something later: configuration and hooks. A command
+//! that changes them leaves something behind for whoever uses Git next, so they are put back.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+use super::snapshot::{Stamp, stamp};
+
+/// Files of interest in a Git folder, besides its hooks.
+const FILES: [&str; 4] = ["config", "config.worktree", "info/attributes", "commondir"];
+
+/// Levels below `modules` at which submodules are looked for.
+const MODULE_DEPTH: usize = 4;
+
+/// Configuration and hooks as they were.
+#[derive(Debug)]
+pub struct GitFolder {
+    folders: Vec<PathBuf>,
+    files: BTreeMap<PathBuf, File>,
+    /// What was put back so far.
+    restored: Mutex<Vec<Restored>>,
+}
+
+/// A file that was put back.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Restored {
+    /// The file.
+    pub path: PathBuf,
+    /// After which command.
+    pub after: String,
+    /// Whether it could be put back.
+    pub back: bool,
+}
+
+#[derive(Debug)]
+struct File {
+    content: Content,
+    stamp: Stamp,
+}
+
+#[derive(Debug)]
+enum Content {
+    Bytes(Vec<u8>, fs::Permissions),
+    Link(PathBuf),
+}
+
+impl GitFolder {
+    /// Remembers what is there; `None` outside of a repository.
+    pub fn remember(root: &Path) -> Option<Self> {
+        let git = root.ancestors().map(|folder| folder.join(".git")).find(|git| git.exists())?;
+        let mut folders = vec![folder_of(&git)?.canonicalize().ok()?];
+        // A worktree shares configuration and hooks with its repository.
+        if let Ok(common) = fs::read_to_string(folders[0].join("commondir")) {
+            folders.extend(folders[0].join(common.trim()).canonicalize());
+        }
+        for folder in folders.clone() {
+            modules(&folder.join("modules"), MODULE_DEPTH, &mut folders);
+        }
+        let mut files = BTreeMap::new();
+        // The file by which a worktree or submodule finds its folder.
+        let pointer = git.is_file().then(|| git.clone());
+        for path in list(&folders).into_iter().chain(pointer) {
+            if let Ok(file) = read(&path) {
+                files.insert(path, file);
+            }
+        }
+        Some(Self { folders, files, restored: Mutex::default() })
+    }
+
+    /// Puts back what differs and names it.
+    pub fn restore(&self, after: &str) -> Vec<Restored> {
+        let mut restored = Vec::new();
+        let mut note = |path: &Path, back: bool| {
+            restored.push(Restored { path: path.to_owned(), after: after.to_owned(), back });
+        };
+        for folder in &self.folders {
+            // A folder that leads elsewhere now is not ours to write to.
+            if folder.canonicalize().ok().as_ref() != Some(folder) {
+                note(folder, false);
+            }
+        }
+        let is_ours = |path: &Path| {
+            let folder = self.folders.iter().find(|folder| path.starts_with(folder));
+            folder.is_none_or(|folder| folder.canonicalize().ok().as_ref() == Some(folder))
+        };
+        for path in list(&self.folders).iter().filter(|path| is_ours(path) && !self.files.contains_key(*path))
+        {
+            note(path, remove(path).is_ok());
+        }
+        for (path, file) in self.files.iter().filter(|(path, _)| is_ours(path)) {
+            let untouched = fs::symlink_metadata(path).is_ok_and(|metadata| stamp(&metadata) == file.stamp);
+            if !untouched && !read(path).is_ok_and(|now| same(&now.content, &file.content)) {
+                note(path, write(path, &file.content).is_ok());
+            }
+        }
+        let mut all = self.restored.lock().unwrap_or_else(PoisonError::into_inner);
+        all.extend(restored.iter().cloned());
+        restored
+    }
+
+    /// Everything that was put back.
+    pub fn restored(&self) -> Vec<Restored> {
+        self.restored.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+/// The folder itself, or the one that a worktree's `.git` file names.
+fn folder_of(git: &Path) -> Option<PathBuf> {
+    if git.is_dir() {
+        return Some(git.to_owned());
+    }
+    let text = fs::read_to_string(git).ok()?;
+    Some(git.parent()?.join(text.strip_prefix("gitdir:")?.trim()))
+}
+
+/// The Git folders of submodules.
+fn modules(folder: &Path, depth: usize, found: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let path = entry.path();
+        if path.join("HEAD").exists() {
+            found.push(path.clone());
+            modules(&path.join("modules"), depth, found);
+        } else if depth > 0 && entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            modules(&path, depth - 1, found);
+        }
+    }
+}
+
+/// Files that are there.
+fn list(folders: &[PathBuf]) -> Vec<PathBuf> {
+    let mut files = Vec::new();
+    for folder in folders {
+        files.extend(FILES.map(|name| folder.join(name)));
+        let hooks = folder.join("hooks");
+        if fs::symlink_metadata(&hooks).is_ok_and(|metadata| !metadata.is_dir()) {
+            // A link: what it leads to lies elsewhere.
+            files.push(hooks);
+            continue;
+        }
+        files.extend(fs::read_dir(hooks).into_iter().flatten().flatten().map(|entry| entry.path()));
+    }
+    files.retain(|path| fs::symlink_metadata(path).is_ok());
+    files
+}
+
+fn read(path: &Path) -> io::Result<File> {
+    let metadata = fs::symlink_metadata(path)?;
+    let content = if metadata.is_symlink() {
+        Content::Link(fs::read_link(path)?)
+    } else if metadata.is_file() {
+        Content::Bytes(fs::read(path)?, metadata.permissions())
+    } else {
+        return Err(io::Error::from(io::ErrorKind::InvalidInput));
+    };
+    Ok(File { content, stamp: stamp(&metadata) })
+}
+
+fn same(now: &Content, before: &Content) -> bool {
+    match (now, before) {
+        (Content::Bytes(now, mode), Content::Bytes(before, was)) => now == before && mode == was,
+        (Content::Link(now), Content::Link(before)) => now == before,
+        _ => false,
+    }
+}
+
+fn remove(path: &Path) -> io::Result<()> {
+    let metadata = fs::symlink_metadata(path)?;
+    if metadata.is_dir() { fs::remove_dir_all(path) } else { fs::remove_file(path) }
+}
+
+fn write(path: &Path, content: &Content) -> io::Result<()> {
+    // Not through a link that lies there now, and not into another name of the file.
+    match remove(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    let folder = path.parent().unwrap_or(path);
+    if !fs::symlink_metadata(folder).is_ok_and(|metadata| metadata.is_dir()) {
+        let _ = fs::remove_file(folder);
+        fs::create_dir_all(folder)?;
+    }
+    match content {
+        Content::Bytes(bytes, permissions) => {
+            fs::write(path, bytes)?;
+            fs::set_permissions(path, permissions.clone())
+        }
+        Content::Link(target) => super::isolate::link(target, path),
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn configuration_and_hooks_are_put_back() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let git = dir.path().join(".git");
+        let at = |name: &str| git.join(name);
+        for folder in ["hooks", "info", "modules/sub/hooks"] {
+            fs::create_dir_all(at(folder)).expect("a folder");
+        }
+        for (name, text) in [
+            ("config", "[core]\n"),
+            ("hooks/commit-msg", "#!/bin/sh\n"),
+            ("modules/sub/HEAD", "x"),
+            ("modules/sub/config", ""),
+        ] {
+            fs::write(at(name), text).expect("a file");
+        }
+        fs::create_dir(dir.path().join("app")).expect("a folder");
+        let folder = GitFolder::remember(&dir.path().join("app")).expect("a repository");
+        assert_eq!(folder.restore("ls"), []);
+        fs::write(at("config"), "[core]\nfsmonitor = evil\n").expect("a file");
+        fs::write(at("hooks/pre-commit"), "evil").expect("a file");
+        fs::write(at("modules/sub/hooks/pre-push"), "evil").expect("a file");
+        fs::remove_file(at("hooks/commit-msg")).expect("removed");
+        std::os::unix::fs::symlink("/etc/passwd", at("hooks/commit-msg")).expect("a link");
+        fs::write(at("index"), "of no interest").expect("a file");
+        assert_eq!(folder.restore("make").len(), 4);
+        assert_eq!(fs::read_to_string(at("config")).expect("a file"), "[core]\n");
+        assert_eq!(fs::read_to_string(at("hooks/commit-msg")).expect("a file"), "#!/bin/sh\n");
+        assert!(!at("hooks/pre-commit").exists() && !at("modules/sub/hooks/pre-push").exists());
+        // A folder of hooks that became a link: what it leads to is not touched.
+        let elsewhere = tempfile::tempdir().expect("a folder");
+        fs::write(elsewhere.path().join("mine"), "").expect("a file");
+        fs::rename(at("hooks"), at("away")).expect("moved");
+        std::os::unix::fs::symlink(elsewhere.path(), at("hooks")).expect("a link");
+        folder.restore("make");
+        assert_eq!(fs::read_to_string(at("hooks/commit-msg")).expect("a file"), "#!/bin/sh\n");
+        assert_eq!(folder.restore("ls"), []);
+        assert!(folder.restored().iter().all(|restored| restored.after == "make" && restored.back));
+        // All of it became a link.
+        fs::rename(&git, dir.path().join("gone")).expect("moved");
+        fs::create_dir(elsewhere.path().join("hooks")).expect("a folder");
+        fs::write(elsewhere.path().join("hooks/mine"), "").expect("a file");
+        std::os::unix::fs::symlink(elsewhere.path(), &git).expect("a link");
+        assert!(folder.restore("mv").iter().all(|restored| !restored.back));
+        assert!(elsewhere.path().join("hooks/mine").exists() && elsewhere.path().join("mine").exists());
+    }
+}
