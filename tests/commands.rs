@@ -92,6 +92,8 @@ fn long_and_deep_lines_take_no_time() {
         ("wrappers", "env ".repeat(3_000) + "ls"),
         ("parameters", "${a:-".repeat(80) + "x" + &"}".repeat(80)),
         ("here-documents", "cat <<A\n".repeat(200)),
+        ("a here-document without a name", "x <<< $(cat <<< &(y << &(z x)".to_owned()),
+        ("a here-document with an empty name", "x $(cat <<'' y)".to_owned()),
     ] {
         let took = judge(&line);
         assert!(took < Duration::from_millis(400), "{name}: {took:?}");

@@ -181,7 +181,8 @@ fn a_dry_run_that_a_hook_spoils_is_an_error_that_names_it() {
         assert!(run.file("comment.md").contains("The checkout changed during this dry run"));
     }
     // What would run code later is put back at once, and said.
-    let config = "hooks:\n  pre_tool_use:\n    - { name: plants, command: 'echo x > .git/hooks/post-checkout' }\n";
+    let config =
+        "hooks:\n  pre_tool_use:\n    - { name: plants, command: 'echo x > .git/hooks/post-checkout' }\n";
     let sandbox = Sandbox::new(&[(".architect.yml", config), ("a.txt", "one\n")]);
     let model = sandbox.script(&[vec![("read_file", json!({"path": "a.txt"}))]], "done");
     let run = sandbox.run(&["--model", &model], &[]).expect_code(0);

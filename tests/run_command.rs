@@ -320,6 +320,22 @@ fn gits_configuration_and_hooks_are_put_back() {
 }
 
 #[test]
+fn a_credential_of_the_checkout_is_masked_and_warned_of() {
+    let sandbox = Sandbox::new(&[("a.txt", "x\n")]);
+    sandbox.git(&[
+        "config",
+        "http.https://github.com/.extraheader",
+        "AUTHORIZATION: basic eC1hY2Nlc3MtdG9rZW46b2YtdGhlLWhlYWRlcg==",
+    ]);
+    let run = yolo(&sandbox, vec![command("grep -rn extraheader ."), command("cat .git/config")]);
+    let results = run.results();
+    assert!(results[0].contains("AUTHORIZATION: basic ***"), "{}", results[0]);
+    assert!(!run.file("transcript.jsonl").contains("eC1hY2Nlc3M"));
+    assert!(results[1].contains("belongs to Git's own folder"), "{}", results[1]);
+    assert!(run.stderr.contains("check it out with `persist-credentials: false`"), "{}", run.stderr);
+}
+
+#[test]
 fn protected_files_are_put_back_and_the_rest_stays() {
     let config =
         format!("{CONFIG}guardrails: {{ protected_files: [\"*.lock\"], sensitive_files: [.env] }}\n");

@@ -73,7 +73,7 @@ fn execute_with(lookup: &Lookup) -> Result<Exit, InputError> {
     let (verbose, quiet, json) = (lookup.flag("verbose")?, lookup.flag("quiet")?, lookup.flag("json")?);
     let request = RunRequest::resolve(lookup)?;
     let secret: Vec<&str> = request.secret_variables.iter().map(String::as_str).collect();
-    let masker = Arc::new(Masker::from_environment(lookup.variables(), &secret));
+    let masker = Arc::new(Masker::from_environment(lookup.variables(), &secret, &request.secrets));
     let level = match (verbose, quiet) {
         (_, true) => Level::WARN,
         (true, false) => Level::DEBUG,
@@ -139,7 +139,7 @@ fn show(finished: &Finished, json: bool, in_actions: bool, on_screen: bool) {
 
 /// Says what is wrong before anything ran.
 fn complain(lookup: &Lookup, error: &InputError) -> Exit {
-    let masker = Masker::from_environment(lookup.variables(), &[]);
+    let masker = Masker::from_environment(lookup.variables(), &[], &[]);
     let text = masker.mask(&error.to_string()).into_owned();
     let mut stderr = std::io::stderr().lock();
     let _ = writeln!(stderr, "{}", log_lines(&format!("error: {text}")));

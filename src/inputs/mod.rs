@@ -2,6 +2,7 @@
 //!
 //! Whatever is wrong is found here, before anything is done: a request that exists is valid.
 
+mod credentials;
 mod error;
 mod list;
 mod lookup;
@@ -77,6 +78,8 @@ pub struct RunRequest {
     pub variables: Variables,
     /// Variables that hold secrets besides those that look like it.
     pub secret_variables: Vec<String>,
+    /// Secrets that no variable holds: credentials that the checkout keeps for Git.
+    pub secrets: Vec<String>,
     /// What people should know before the run starts.
     pub warnings: Vec<String>,
 }
@@ -129,6 +132,14 @@ impl RunRequest {
         let output_schema = output_schema(lookup, &trusted)?;
         let guide = guide(&trusted);
         let out = out(lookup)?;
+        let secrets = credentials::of_checkout(&workspace);
+        if !secrets.is_empty() && origin.config.commands.enabled && mode != RunMode::DryRun {
+            warnings.push(
+                "the checkout keeps a credential for Git, which a command could read; \
+                 check it out with `persist-credentials: false`"
+                    .to_owned(),
+            );
+        }
         Ok(Self {
             task: header.text,
             mode,
@@ -144,6 +155,7 @@ impl RunRequest {
             github,
             variables,
             secret_variables,
+            secrets,
             warnings,
         })
     }

@@ -50,13 +50,17 @@ pub struct Masker {
 }
 
 impl Masker {
-    /// Masks the values of all variables that look secret, and of those named in `also`.
-    pub fn from_environment(environment: &BTreeMap<String, String>, also: &[&str]) -> Self {
+    /// Masks the values of all variables that look secret, of those named in `also`, and `further` ones.
+    pub fn from_environment(
+        environment: &BTreeMap<String, String>,
+        also: &[&str],
+        further: &[String],
+    ) -> Self {
         let secrets = environment
             .iter()
             .filter(|(name, _)| looks_secret(name) || also.contains(&name.as_str()))
             .map(|(_, value)| value.as_str());
-        Self::new(secrets)
+        Self::new(secrets.chain(further.iter().map(String::as_str)))
     }
 
     /// Masks these values.

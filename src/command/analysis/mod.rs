@@ -131,6 +131,9 @@ fn nesting(text: &str) -> Result<usize, String> {
     if text.contains('\0') {
         return Err("it holds a NUL byte".to_owned());
     }
+    if has_nameless_document(text) {
+        return Err("it holds a here-document without a delimiter".to_owned());
+    }
     let (mut depth, mut deepest, mut unclosed) = (0_usize, 0_usize, 0_usize);
     for byte in text.bytes() {
         match byte {
@@ -157,4 +160,15 @@ fn nesting(text: &str) -> Result<usize, String> {
         return Err(format!("it may be {} levels deep", deepest + compound));
     }
     Ok(deepest + compound)
+}
+
+/// Whether a `<<` is not followed by a word. The parser would look for the empty end of such a document
+/// for ever.
+fn has_nameless_document(text: &str) -> bool {
+    text.match_indices("<<").any(|(at, _)| {
+        let rest = text[at + 2..].trim_start_matches('-').trim_start_matches([' ', '\t']);
+        let word = rest.trim_start_matches(['\'', '"', '\\', '$']);
+        let is_here_string = rest.starts_with('<') || text[..at].ends_with('<');
+        !is_here_string && word.chars().next().is_none_or(|c| c.is_whitespace() || "&;|()<>`".contains(c))
+    })
 }

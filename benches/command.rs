@@ -1,0 +1,68 @@
+//! What a command costs before it runs: analysis, start, start behind the walls.
+#![allow(missing_docs, clippy::expect_used)]
+
+use std::collections::BTreeMap;
+use std::hint::black_box;
+use std::path::Path;
+use std::time::Duration;
+
+use architect_ci::command::sandbox::Sandbox;
+use architect_ci::command::{Job, Policy, Shell};
+use architect_ci::config::Commands;
+use architect_ci::workspace::WorkspacePath;
+use criterion::{Criterion, criterion_group, criterion_main};
+use tokio_util::sync::CancellationToken;
+
+const TYPICAL: [(&str, &str); 4] = [
+    ("simple", "cargo test --all"),
+    ("pipe", "grep -rn 'fn main' src | sort | uniq -c | head -20"),
+    ("list", "cd app && npm ci && npm test -- --watch=false 2>&1 | tail -50"),
+    ("nested", "for f in $(git ls-files '*.py'); do bash -c \"black --check '$f'\" || echo \"$f\"; done"),
+];
+
+fn analysis(c: &mut Criterion) {
+    let policy = Policy::new(&Commands::default(), Path::new("/work")).expect("the default rules");
+    let root = WorkspacePath::root();
+    let mut group = c.benchmark_group("analysis");
+    for (name, line) in TYPICAL {
+        group.bench_function(name, |b| b.iter(|| policy.judge(black_box(line), &root)));
+    }
+    group.finish();
+}
+
+fn start(c: &mut Criterion) {
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().expect("threads");
+    let variables = BTreeMap::from([("PATH".to_owned(), std::env::var("PATH").unwrap_or_default())]);
+    let shell = |sandbox| Shell {
+        launcher: env!("CARGO_BIN_EXE_architect-ci").into(),
+        program: "bash".to_owned(),
+        environment: variables.clone(),
+        sandbox,
+        git: None,
+    };
+    let run = |shell: &Shell| {
+        let job = Job {
+            command: "true",
+            cwd: Path::new("/tmp"),
+            root: Path::new("/tmp"),
+            variables: Vec::new(),
+            stdin: None,
+            merge: true,
+            timeout: Duration::from_secs(10),
+            cancel: CancellationToken::new(),
+        };
+        runtime.block_on(shell.run(job))
+    };
+    let mut group = c.benchmark_group("start");
+    group.bench_function("bash alone", |b| {
+        b.iter(|| std::process::Command::new("bash").args(["-c", "true"]).status().expect("bash"));
+    });
+    let free = shell(None);
+    group.bench_function("supervised", |b| b.iter(|| run(&free)));
+    let walled = shell(Some(Sandbox::new(&variables, &[], true)));
+    group.bench_function("supervised, behind walls", |b| b.iter(|| run(&walled)));
+    group.finish();
+}
+
+criterion_group!(benches, analysis, start);
+criterion_main!(benches);
