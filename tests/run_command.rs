@@ -336,6 +336,26 @@ fn a_credential_of_the_checkout_is_masked_and_warned_of() {
 }
 
 #[test]
+fn reports_are_not_written_through_links_that_a_command_planted() {
+    // The output folder lies below the temporary one, where commands may write.
+    let script = "ln -s ../victim \"$TMPDIR/out/report.json\" && echo planted\n";
+    let sandbox = Sandbox::new(&[(".architect.yml", CONFIG), ("probe.sh", script)]);
+    fs::write(sandbox.path().join("victim"), "mine").unwrap();
+    let run = yolo(&sandbox, vec![command("bash probe.sh")]);
+    assert!(run.results()[0].contains("planted"), "{}", run.results()[0]);
+    assert_eq!(fs::read_to_string(sandbox.path().join("victim")).unwrap(), "mine");
+    assert_eq!(run.report()["status"], "success");
+    // The folder itself.
+    let script =
+        "mv \"$TMPDIR/out\" \"$TMPDIR/away\"; mkdir \"$TMPDIR/other\"; ln -s other \"$TMPDIR/out\"\n";
+    sandbox.write("probe.sh", script);
+    let model = sandbox.script(&[vec![command("bash probe.sh")]], "done");
+    let run = sandbox.run(&["--model", &model, "--mode", "yolo"], &[]);
+    assert!(run.stderr.contains("its folder was replaced by a link"), "{}", run.stderr);
+    assert_eq!(fs::read_dir(sandbox.path().join("other")).unwrap().count(), 0);
+}
+
+#[test]
 fn protected_files_are_put_back_and_the_rest_stays() {
     let config =
         format!("{CONFIG}guardrails: {{ protected_files: [\"*.lock\"], sensitive_files: [.env] }}\n");

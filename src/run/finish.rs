@@ -57,13 +57,51 @@ impl Files {
             });
             clear.map_err(|error| InputError::Write { path: path.clone(), error })?;
         }
-        Ok(files)
+        files.canonical()
+    }
+
+    /// The same places with every link in their folders followed, once and for all.
+    fn canonical(mut self) -> Result<Self, InputError> {
+        let Self { report, markdown, html, comment, summary, junit, plan, patch, transcript } = &mut self;
+        for path in [report, markdown, html, comment, summary, junit, plan, patch, transcript] {
+            if let (Some(folder), Some(name)) = (path.parent(), path.file_name()) {
+                let folder =
+                    folder.canonicalize().map_err(|error| InputError::Write { path: path.clone(), error })?;
+                *path = folder.join(name);
+            }
+        }
+        Ok(self)
+    }
+
+    /// Writes a file in place of whatever lies there: never through a link, which a command of the agent's
+    /// could have planted, nor into a folder that was swapped.
+    fn write(path: &Path, content: &[u8]) -> std::io::Result<()> {
+        let folder = path.parent().unwrap_or(path);
+        if folder.canonicalize()? != folder {
+            return Err(std::io::Error::other("its folder was replaced by a link"));
+        }
+        let mut file = tempfile::NamedTempFile::new_in(folder)?;
+        file.write_all(content)?;
+        readable(file.as_file())?;
+        file.persist(path).map(drop).map_err(|error| error.error)
     }
 
     fn all(&self) -> [&PathBuf; 9] {
         let Self { report, markdown, html, comment, summary, junit, plan, patch, transcript } = self;
         [report, markdown, html, comment, summary, junit, plan, patch, transcript]
     }
+}
+
+/// As files are made by default, and not as temporary ones are.
+#[cfg(unix)]
+fn readable(file: &fs::File) -> std::io::Result<()> {
+    use std::os::unix::fs::PermissionsExt;
+    file.set_permissions(fs::Permissions::from_mode(0o644))
+}
+
+#[cfg(not(unix))]
+fn readable(_: &fs::File) -> std::io::Result<()> {
+    Ok(())
 }
 
 /// A run that is over and reported.
@@ -168,8 +206,8 @@ fn write_plan(plan: Option<&Plan>, patch: &[u8], files: &Files, masker: &Masker)
             .to_owned());
     }
     let failed = |path: &Path, error| format!("{} could not be written: {error}", path.display());
-    fs::write(&files.plan, json).map_err(|error| failed(&files.plan, error))?;
-    fs::write(&files.patch, patch).map_err(|error| failed(&files.patch, error))
+    Files::write(&files.plan, &json).map_err(|error| failed(&files.plan, error))?;
+    Files::write(&files.patch, patch).map_err(|error| failed(&files.patch, error))
 }
 
 fn write_files(report: &mut RunReport, request: &RunRequest, files: &Files, masker: &Masker) {
@@ -188,7 +226,7 @@ fn write_files(report: &mut RunReport, request: &RunRequest, files: &Files, mask
     ];
     for (path, text) in texts {
         // Masked as a value before; renderings may bring together what was apart.
-        if let Err(error) = fs::write(path, masker.mask_known(&text).as_bytes()) {
+        if let Err(error) = Files::write(path, masker.mask_known(&text).as_bytes()) {
             warn(report, format!("{} could not be written: {error}", path.display()));
         }
     }
