@@ -45,6 +45,7 @@ fn start(c: &mut Criterion) {
             command: "true",
             cwd: Path::new("/tmp"),
             root: Path::new("/tmp"),
+            mount: None,
             variables: Vec::new(),
             stdin: None,
             merge: true,

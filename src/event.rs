@@ -276,12 +276,19 @@ pub struct GateRecord {
     pub passed: bool,
     /// Whether it ran on a copy with the planned edits.
     pub predicted: bool,
+    /// Which time the gates ran, from 1.
+    #[serde(default = "first_round")]
+    pub round: u32,
     /// Its exit code; -1 where there is none.
     pub exit_code: i32,
     /// How long it took, in milliseconds.
     pub duration_ms: u64,
     /// The last lines that it printed.
     pub output: String,
+}
+
+fn first_round() -> u32 {
+    1
 }
 
 /// Something that people should know.

@@ -47,6 +47,8 @@ impl Exit {
             (_, StopReason::UserInterrupt, _) if terminated => Self::Terminated,
             (_, StopReason::UserInterrupt, _) => Self::Interrupted,
             (_, StopReason::Timeout, _) => Self::Timeout,
+            // Whatever else was reached: a required gate that is red turns the job red.
+            (_, StopReason::GatesFailed, _) => Self::Failed,
             (Status::Failed, _, Some(ModelError::Unauthorized { .. })) => Self::Authentication,
             (Status::Failed, _, Some(ModelError::UnknownModel(_))) => Self::Configuration,
             (Status::Failed, ..) => Self::Failed,

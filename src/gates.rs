@@ -7,16 +7,27 @@ use tokio_util::sync::CancellationToken;
 use crate::command::{Ended, Job, Shell, last_lines};
 use crate::config::GateConfig;
 use crate::event::{GateRecord, millis};
+use crate::workspace::Mount;
 
 /// Lines of output that a record keeps.
 const OUTPUT_LINES: usize = 40;
 
-/// Runs gates one after the other in `cwd`; with `predicted`, that is a copy with planned edits.
+/// Which time the gates run, and on what.
+#[derive(Clone, Copy, Debug)]
+pub struct Round {
+    /// From 1.
+    pub round: u32,
+    /// Whether it is a copy with planned edits.
+    pub predicted: bool,
+}
+
+/// Runs gates one after the other in `cwd`.
 pub async fn run(
     gates: &[GateConfig],
     shell: &Shell,
     cwd: &Path,
-    predicted: bool,
+    mount: Option<&Mount>,
+    Round { round, predicted }: Round,
     cancel: &CancellationToken,
 ) -> Vec<GateRecord> {
     let mut records = Vec::with_capacity(gates.len());
@@ -26,6 +37,7 @@ pub async fn run(
                 command: &gate.command,
                 cwd,
                 root: cwd,
+                mount,
                 variables: vec![("ARCHITECT_DRY_RUN".into(), u8::from(predicted).to_string())],
                 stdin: None,
                 merge: true,
@@ -47,6 +59,7 @@ pub async fn run(
             required: gate.required,
             passed: finished.ended == Ended::Exited(0),
             predicted,
+            round,
             exit_code: finished.ended.code(),
             duration_ms: millis(finished.duration),
             output: output.trim_start().to_owned(),

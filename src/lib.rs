@@ -16,6 +16,7 @@ pub mod github;
 pub mod guardrails;
 pub mod hooks;
 pub mod inputs;
+pub mod isolation;
 pub mod model;
 mod nearest;
 pub mod patch;

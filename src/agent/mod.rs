@@ -10,7 +10,7 @@ use crate::config::AgentConfig;
 use crate::nearest::nearest;
 
 pub use outline::outline;
-pub use session::{Ended, Limits, Session};
+pub use session::{Ended, Limits, Opinion, Review, Session};
 
 /// Tools that change nothing.
 const READ_ONLY: [&str; 5] = ["read_file", "list_files", "find_files", "grep", "search_code"];

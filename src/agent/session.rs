@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use futures::future::BoxFuture;
 use tokio_util::sync::CancellationToken;
 
 use super::Agent;
@@ -16,9 +17,6 @@ const NEVER: Duration = Duration::from_hours(24 * 365);
 
 /// How long the closing summary may take once the time is up.
 const CLOSING: Duration = Duration::from_secs(30);
-
-/// How often a final answer is sent back.
-const MAX_REVIEWS: u32 = 2;
 
 const EMPTY_REPLY: &str = "Your last reply was empty. Go on with the task, or answer what you have done.";
 const SAME_CALL: &str =
@@ -48,6 +46,23 @@ pub struct Ended {
     pub message: String,
     /// The model's error, where that was the reason.
     pub error: Option<ModelError>,
+}
+
+/// What becomes of a final answer.
+#[derive(Debug)]
+pub enum Opinion {
+    /// It is the end.
+    Accept,
+    /// It is not: the agent goes on with this.
+    SendBack(String),
+    /// It is the end, and not a good one.
+    GiveUp(Status, StopReason),
+}
+
+/// Who looks at final answers.
+pub trait Review: Send {
+    /// Looks at one.
+    fn review<'a>(&'a mut self, answer: &'a str) -> BoxFuture<'a, Opinion>;
 }
 
 /// One agent at work on one task.
@@ -83,13 +98,11 @@ enum Failure {
 }
 
 impl Session<'_> {
-    /// Works on the task until the end. `review` may send a final answer back with a complaint, twice at
-    /// most.
-    pub async fn run(&self, task: &str, review: &mut (dyn FnMut(&str) -> Option<String> + Send)) -> Ended {
+    /// Works on the task until the end, which `reviewer` has to agree to.
+    pub async fn run(&self, task: &str, reviewer: &mut dyn Review) -> Ended {
         let mut talk = self.start(task);
         let mut guard = LoopGuard::default();
         let mut was_empty = false;
-        let mut reviews = 0;
         loop {
             if let Some(reason) = self.limit(&talk) {
                 return self.close(&mut talk, reason).await;
@@ -113,14 +126,11 @@ impl Session<'_> {
                     talk.messages.push(Message::User(EMPTY_REPLY.to_owned()));
                     continue;
                 }
-                let Some(complaint) = review(&text) else {
-                    return ended(Status::Success, StopReason::LlmDone, text);
-                };
-                if reviews == MAX_REVIEWS {
-                    return ended(Status::Failed, StopReason::InvalidOutput, text);
+                match reviewer.review(&text).await {
+                    Opinion::Accept => return ended(Status::Success, StopReason::LlmDone, text),
+                    Opinion::SendBack(complaint) => talk.messages.push(Message::User(complaint)),
+                    Opinion::GiveUp(status, reason) => return ended(status, reason, text),
                 }
-                reviews += 1;
-                talk.messages.push(Message::User(complaint));
                 continue;
             }
             was_empty = false;

@@ -5,6 +5,8 @@ mod blocklist;
 mod classify;
 pub mod environment;
 mod output;
+#[cfg(target_os = "linux")]
+mod overlay;
 mod policy;
 pub mod sandbox;
 mod spawn;
@@ -15,6 +17,6 @@ mod table;
 pub use classify::{Class, Verdict};
 pub use output::Capture;
 pub(crate) use output::last_lines;
-pub(crate) use policy::Patterns;
 pub use policy::{Judgement, Policy};
+pub(crate) use policy::{Patterns, is_test};
 pub use spawn::{Ended, Finished, Job, Shell};

@@ -96,6 +96,21 @@ fn plain(simple: &Simple) -> String {
     words.join(" ")
 }
 
+/// Words by which commands that run tests are known.
+const TEST_WORDS: [&str; 13] = [
+    "test", "tests", "check", "pytest", "unittest", "nextest", "jest", "vitest", "rspec", "phpunit", "tox",
+    "nox", "verify",
+];
+
+/// Whether one of the commands of a line runs tests, by its first words: `cargo test`, `python -m pytest`,
+/// `npm run test:unit`.
+pub(crate) fn is_test(simple: &[String]) -> bool {
+    simple.iter().any(|command| {
+        let words = command.split(' ').filter(|word| !word.starts_with('-')).take(3);
+        words.flat_map(|word| word.split(['/', ':'])).any(|word| TEST_WORDS.contains(&word))
+    })
+}
+
 impl Policy {
     /// Reads the rules for commands in the checkout at `root`; the error names what is wrong.
     pub fn new(commands: &config::Commands, root: &Path) -> Result<Self, String> {
@@ -184,6 +199,22 @@ mod tests {
             ("cat /work/../x", Class::Dangerous),
         ] {
             assert_eq!(policy().judge(line, &cwd).verdict.class, class, "{line}");
+        }
+    }
+
+    #[test]
+    fn tests_are_known_when_seen() {
+        for (line, expected) in [
+            ("cd app && cargo test", true),
+            ("python -m pytest -q", true),
+            ("npm run test:unit", true),
+            ("./node_modules/.bin/jest", true),
+            ("make check", true),
+            ("git status", false),
+            ("cat tests.txt", false),
+        ] {
+            let judgement = policy().judge(line, &WorkspacePath::root());
+            assert_eq!(is_test(&judgement.simple()), expected, "{line}");
         }
     }
 

@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::output::Capture;
 use super::sandbox::Sandbox;
-use crate::workspace::{GitFolder, Restored};
+use crate::workspace::{GitFolder, Mount, Restored};
 
 /// How long output is awaited that a process out of reach still holds open.
 const DRAIN: Duration = Duration::from_millis(500);
@@ -41,6 +41,8 @@ pub struct Job<'a> {
     pub cwd: &'a Path,
     /// The folder that it may write to; holds `cwd`.
     pub root: &'a Path,
+    /// What is mounted for its eyes alone.
+    pub mount: Option<&'a Mount>,
     /// Variables on top of the shell's.
     pub variables: Vec<(Cow<'a, str>, String)>,
     /// What it reads on standard input; `None` for nothing.
@@ -158,6 +160,8 @@ impl Running {
             program: shell.program.clone(),
             arguments: vec!["-c".to_owned(), job.command.to_owned()],
             walls: shell.sandbox.as_ref().map(|sandbox| sandbox.walls(job.root)),
+            cwd: job.cwd.to_owned(),
+            mount: job.mount.cloned(),
             input: job.stdin.as_ref().map(Vec::len),
             merge: job.merge,
         };
@@ -166,7 +170,7 @@ impl Running {
         order.extend(job.stdin.iter().flatten());
         let mut supervisor = tokio::process::Command::new(&shell.launcher)
             .arg(SUPERVISE)
-            .current_dir(job.cwd)
+            .current_dir(job.root)
             .env_clear()
             .envs(&shell.environment)
             .envs(job.variables.iter().map(|(name, value)| (&**name, value)))

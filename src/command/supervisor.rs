@@ -17,6 +17,7 @@ use rustix::process::{
 use serde::{Deserialize, Serialize};
 
 use super::sandbox::{SANDBOX, Walls};
+use crate::workspace::Mount;
 
 /// The sub-command.
 pub const SUPERVISE: &str = "__supervise";
@@ -33,6 +34,10 @@ const CANNOT_RUN: u8 = 126;
 pub(super) struct Order {
     pub(super) program: String,
     pub(super) arguments: Vec<String>,
+    /// Where it runs: there may be no such folder before the overlay is mounted.
+    pub(super) cwd: PathBuf,
+    /// What is mounted first, for its eyes alone.
+    pub(super) mount: Option<Mount>,
     /// What shuts it in.
     pub(super) walls: Option<Walls>,
     /// Bytes after this line that the command reads; `None` for no input at all.
@@ -62,11 +67,17 @@ pub fn supervise() -> u8 {
     });
     let mut status = None;
     // Until there is no child left: orphans come here as well.
-    while let Ok(Some((pid, ended))) = wait(WaitOptions::empty()) {
-        if pid == main {
-            status = Some(ended);
+    loop {
+        let options = if status.is_some() { WaitOptions::NOHANG } else { WaitOptions::empty() };
+        match wait(options) {
+            Ok(Some((pid, ended))) if pid == main => status = Some(ended),
+            Ok(Some(_)) => {}
             // Whatever stayed behind ends with the command.
-            let _ = end.send(());
+            Ok(None) => {
+                let _ = end.send(());
+                let _ = wait(WaitOptions::empty());
+            }
+            Err(_) => break,
         }
     }
     status.map_or(CANNOT_RUN, end_as)
@@ -91,6 +102,12 @@ fn read_order(lifeline: &mut impl BufRead) -> io::Result<(Order, Option<Vec<u8>>
 fn start(order: &Order, input: Option<Vec<u8>>) -> io::Result<Pid> {
     // Out of reach of the terminal's signals; the runner decides what they mean.
     let _ = setsid();
+    if let Some(mount) = &order.mount {
+        super::overlay::enter(mount)
+            .map_err(|error| io::Error::other(format!("no overlay can be mounted here: {error}")))?;
+    }
+    std::env::set_current_dir(&order.cwd)
+        .map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", order.cwd.display())))?;
     set_child_subreaper(Some(getpid()))?;
     let mut command = match &order.walls {
         None => Command::new(&order.program),

@@ -9,6 +9,7 @@ pub use error::ConfigError;
 pub use limits::Bounded;
 pub use sections::{
     AgentConfig, CodeRule, Commands, Comment, Config, ContextLimits, DryRun, GateConfig, GitHub, Guardrails,
-    HookConfig, Hooks, Isolation, Llm, Network, ReasoningEffort, Report, SandboxMode, Severity, Workspace,
+    HookConfig, Hooks, Isolation, Llm, Network, PlannedCommands, ReasoningEffort, Report, SandboxMode,
+    Severity, Workspace,
 };
 pub use source::{Origin, Remote, Trust, Trusted, TrustedFile, parse, parse_as};

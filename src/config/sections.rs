@@ -190,7 +190,7 @@ impl Default for Commands {
 }
 
 /// Rules that no model output can turn off.
-#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Guardrails {
     /// Globs of files that must not be written.
@@ -211,6 +211,25 @@ pub struct Guardrails {
     pub code_rules: Vec<CodeRule>,
     /// Commands that must succeed when the agent says it is done.
     pub quality_gates: Vec<GateConfig>,
+    /// How often the gates run: a failed required one sends the agent back to work, until they are used up.
+    pub max_gate_rounds: Bounded<1, 20>,
+}
+
+impl Default for Guardrails {
+    fn default() -> Self {
+        Self {
+            protected_files: Vec::new(),
+            sensitive_files: Vec::new(),
+            blocked_commands: Vec::new(),
+            max_files_modified: None,
+            max_lines_changed: None,
+            max_commands_executed: None,
+            require_test_after_edit: false,
+            code_rules: Vec::new(),
+            quality_gates: Vec::new(),
+            max_gate_rounds: Bounded::fixed::<3>(),
+        }
+    }
 }
 
 /// A rule on the text that files gain.
@@ -311,8 +330,21 @@ impl Default for ContextLimits {
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct DryRun {
+    /// Whether commands are recorded alone, or run in a throw-away copy of the planned state as well.
+    pub commands: PlannedCommands,
     /// Whether gates run on a throw-away copy of the planned state.
     pub gates: Isolation,
+}
+
+/// What happens to commands in a dry run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum PlannedCommands {
+    /// They are recorded.
+    #[default]
+    Record,
+    /// Safe and dev ones run in a copy, and the files that they change join the plan.
+    Isolated,
 }
 
 /// What happens to gates in a dry run.

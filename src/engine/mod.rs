@@ -4,6 +4,7 @@ mod confirm;
 mod cut;
 
 use std::panic::AssertUnwindSafe;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
@@ -13,7 +14,7 @@ use serde_json::Value;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
-use crate::command::Class;
+use crate::command::{Class, is_test};
 use crate::event::{Block, CallRecord, Event, Events, Outcome, RunMode, ToolCall, millis};
 use crate::guardrails::Guardrails;
 use crate::hooks::{HookEvent, Hooks, Subject};
@@ -58,6 +59,8 @@ pub struct Engine {
     pub events: Events,
     /// Ends the run when a person says so.
     pub cancel: CancellationToken,
+    /// Whether files were edited and no test was run since.
+    pub untested: AtomicBool,
     /// True once it is known how the checkout was before; no call starts earlier.
     pub looked: watch::Receiver<bool>,
 }
@@ -144,8 +147,24 @@ impl Engine {
         } else {
             self.execute(caller, cleared).await
         };
+        self.note_test_or_edit(&done.effects, &done.result);
         append(&mut done.result, &notes);
         Ok(done)
+    }
+
+    /// Whether files were edited and no test was run since.
+    pub fn is_untested(&self) -> bool {
+        self.untested.load(Ordering::Relaxed)
+    }
+
+    fn note_test_or_edit(&self, effects: &Effects, result: &ToolResult) {
+        match &effects.command {
+            Some(command) if is_test(&command.simple) => self.untested.store(false, Ordering::Relaxed),
+            None if !effects.writes.is_empty() && result.success => {
+                self.untested.store(true, Ordering::Relaxed)
+            }
+            _ => {}
+        }
     }
 
     /// Whether a call changes nothing, so that it can run beside others.

@@ -196,6 +196,7 @@ impl Hooks {
                 command: &with_file(&hook.command, file),
                 cwd: &self.workspace,
                 root: &self.workspace,
+                mount: None,
                 variables: self.variables(event, subject, file),
                 stdin: Some(self.message(event, subject, input).into_bytes()),
                 merge: false,

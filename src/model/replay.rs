@@ -1,13 +1,15 @@
 //! Plays a transcript back: the model of tests, demos and exact repetitions.
 
+use std::borrow::Cow;
 use std::collections::{HashMap, VecDeque};
 use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{LazyLock, Mutex, PoisonError};
 
 use futures::FutureExt;
 use futures::future::BoxFuture;
+use regex::Regex;
 
 use super::{ChatModel, Completion, Message, ModelError, Request};
 use crate::event::{Event, Line, Reply};
@@ -100,14 +102,23 @@ fn compare(state: &State, request: Request<'_>) -> Result<(), ModelError> {
     for message in request.messages.iter().rev() {
         let Message::Tool { id, name, content } = message else { break };
         let Some(recorded) = state.results.get(&(request.agent.to_owned(), id.clone())) else { continue };
-        // The loop guard may have added a remark of its own.
-        if !content.starts_with(recorded.as_str()) {
+        // The loop guard may have added a remark of its own; what a command takes is never the same twice.
+        if !without_time(content).starts_with(&*without_time(recorded)) {
             return Err(ModelError::Replay(format!(
                 "the result of {name} ({id}) differs from the recorded one\nrecorded: {recorded}\nnow: {content}"
             )));
         }
     }
     Ok(())
+}
+
+fn without_time(result: &str) -> Cow<'_, str> {
+    static TIME: LazyLock<Regex> = LazyLock::new(|| {
+        #[expect(clippy::expect_used, reason = "a constant pattern, compiled in a test")]
+        Regex::new(r"(?m)^((?:Error: )?(?:exit code|ended by signal) \d+) after \d+\.\d s")
+            .expect("a valid pattern")
+    });
+    TIME.replace_all(result, "$1")
 }
 
 impl ChatModel for ReplayModel {

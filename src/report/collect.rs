@@ -62,7 +62,11 @@ impl Observer for Collector {
             }
             Event::Guardrail(block) => collected.guardrails.push(block.clone()),
             Event::Hook(hook) => collected.hooks.push(hook.clone()),
-            Event::Gate(gate) => collected.gates.push(gate.clone()),
+            Event::Gate(gate) => {
+                // What counts is how the gates stand at the end.
+                collected.gates.retain(|earlier| earlier.round == gate.round);
+                collected.gates.push(gate.clone());
+            }
             Event::Notice(notice) => collected.notices.push(notice.clone()),
         }
     }

@@ -199,7 +199,7 @@ mod tests {
             ]
             .map(|(name, value)| (name.to_owned(), value.to_owned())),
         );
-        let masker = Masker::from_environment(&environment, &["OTHER"]);
+        let masker = Masker::from_environment(&environment, &["OTHER"], &[]);
         assert_eq!(masker.mask("hunter2hunter2 /home/runner also-secret true"), "*** /home/runner *** true");
     }
 }

@@ -3,10 +3,12 @@
 mod before;
 mod finish;
 mod interrupt;
+mod review;
 mod structured;
 mod walls;
 
 use std::path::PathBuf;
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -17,31 +19,32 @@ use tokio_util::sync::CancellationToken;
 
 use crate::agent::{self, Limits, Session};
 use crate::command::{Policy, Shell};
-use crate::config::{self, Isolation};
+use crate::config::{self, Isolation as GateIsolation, PlannedCommands};
 use crate::engine::Engine;
 use crate::event::{
-    End, Event, Events, NoticeLevel, Observer, RunMode, SCHEMA_VERSION, Session as SessionEvent, Status,
-    StopReason, millis,
+    End, Event, Events, GateRecord, NoticeLevel, Observer, RunMode, SCHEMA_VERSION, Session as SessionEvent,
+    Status, StopReason, millis,
 };
 use crate::exit::Exit;
-use crate::gates;
+use crate::gates::{self, Round};
 use crate::guardrails::{self, Guardrails};
 use crate::hooks::{Hooks, Setting};
 use crate::inputs::{InputError, ModelChoice, RunRequest};
+use crate::isolation::Isolation;
 use crate::model::{Backoff, ChatModel, ProviderModel, ReplayModel, Settings};
 use crate::plan::{Plan, Planned};
 use crate::report::secrets::Masker;
 use crate::report::{Collector, FileSummary, LogObserver, PlanReport, RunReport, TranscriptWriter};
 use crate::tool::{Context, Ground, Registry, RunCommand};
 use crate::workspace::{
-    ChangeSet, Difference, DiskWorkspace, GitFolder, Isolated, OverlayWorkspace, Restored, TrackedWorkspace,
-    Workspace,
+    ChangeSet, Difference, DiskWorkspace, GitFolder, OverlayWorkspace, Restored, TrackedWorkspace, Workspace,
 };
 
 use before::{Before, look_before};
 use finish::Reported;
 pub use finish::{Files, Finished};
 pub use interrupt::{Signal, on_signals};
+use review::Reviewer;
 use structured::Structured;
 use walls::shell;
 
@@ -59,6 +62,8 @@ struct Run<'a> {
     collector: Arc<Collector>,
     engine: Engine,
     shell: Shell,
+    /// The throw-away state of a dry run.
+    isolation: Option<Arc<Isolation>>,
     disk: Arc<DiskWorkspace>,
     before: JoinHandle<Before>,
 }
@@ -133,14 +138,28 @@ impl<'a> Run<'a> {
             .map_err(|error| InputError::Workspace { path: request.workspace.clone(), error })?;
         let disk = Arc::new(disk);
         let dry_run = request.mode == RunMode::DryRun;
+        let guardrails = guardrails(request).map_err(InputError::Rules)?;
+        let shell = shell(request, &events)?;
+        let mut isolation = None;
         let (workspace, ground): (Arc<dyn Workspace>, Ground) = if dry_run {
-            (Arc::new(OverlayWorkspace::new(Arc::clone(&disk))), Ground::Nowhere)
+            let planned = Arc::new(OverlayWorkspace::new(Arc::clone(&disk)));
+            let made = Arc::new(Isolation::new(
+                Arc::clone(&planned),
+                request.workspace.clone(),
+                temp(request),
+                shell.clone(),
+                events.clone(),
+            ));
+            isolation = Some(Arc::clone(&made));
+            let ground = match config.dry_run.commands {
+                PlannedCommands::Isolated => Ground::Isolated(made, Arc::clone(&planned)),
+                PlannedCommands::Record => Ground::Nowhere,
+            };
+            (planned, ground)
         } else {
             let tracked = Arc::new(TrackedWorkspace::new(Arc::clone(&disk)));
             (Arc::clone(&tracked) as _, Ground::Checkout(tracked))
         };
-        let guardrails = guardrails(request).map_err(InputError::Rules)?;
-        let shell = shell(request, &events)?;
         let mut registry = Registry::with_built_in();
         if config.commands.enabled {
             registry.replace(Arc::new(RunCommand {
@@ -179,9 +198,10 @@ impl<'a> Run<'a> {
             max_result_tokens: config.context.max_tool_result_tokens.count(),
             events: events.clone(),
             cancel: cancel.clone(),
+            untested: AtomicBool::new(false),
             looked,
         };
-        Ok(Self { request, cancel, events, collector, engine, shell, disk, before })
+        Ok(Self { request, cancel, events, collector, engine, shell, isolation, disk, before })
     }
 
     async fn work(&self, model: Arc<dyn ChatModel>, started: Instant) -> Outcome {
@@ -205,9 +225,8 @@ impl<'a> Run<'a> {
             cancel: self.cancel.clone(),
         };
         let structured = self.request.output_schema.as_ref().map(Structured::new);
-        let mut review =
-            |answer: &str| structured.as_ref().and_then(|structured| structured.complaint(answer));
-        let ended = session.run(&self.request.task, &mut review).await;
+        let mut reviewer = Reviewer::new(self, structured.as_ref());
+        let ended = session.run(&self.request.task, &mut reviewer).await;
         let value = structured.and_then(|structured| structured.value(&ended.message));
         Outcome { ended, structured: value }
     }
@@ -240,10 +259,6 @@ impl<'a> Run<'a> {
             ended.status = Status::Failed;
             ChangeSet::default()
         });
-        if ended.reason == StopReason::LlmDone && !self.gates_pass(&changes).await {
-            ended.status = Status::Failed;
-            ended.reason = StopReason::GatesFailed;
-        }
         let Self { request, events, collector, engine, before, disk, shell, .. } = self;
         let git = shell.git;
         drop(disk);
@@ -317,39 +332,41 @@ impl<'a> Run<'a> {
         Reported { report, plan, patch: changes.git_patch(&before.prefix), exit }
     }
 
-    /// Runs the gates: on the checkout, or in a dry run on a copy with the planned edits.
-    async fn gates_pass(&self, changes: &ChangeSet) -> bool {
+    /// Runs the gates: on the checkout, or in a dry run on a copy with the planned edits. The error has
+    /// been told already.
+    async fn gates(&self, round: u32) -> Result<Vec<GateRecord>, ()> {
         let config = self.request.config();
         let list = &config.guardrails.quality_gates;
         if list.is_empty() {
-            return true;
+            return Ok(Vec::new());
         }
-        let records = if self.request.mode == RunMode::DryRun {
-            if config.dry_run.gates == Isolation::Skip {
-                self.events.notice(NoticeLevel::Info, "quality gates were skipped (dry_run.gates: skip)");
-                return true;
+        let records = match &self.isolation {
+            None => {
+                let on = Round { round, predicted: false };
+                gates::run(list, &self.shell, &self.request.workspace, None, on, &self.cancel).await
             }
-            let (root, temp, changes) = (self.request.workspace.clone(), temp(self.request), changes.clone());
-            let copy = tokio::task::spawn_blocking(move || Isolated::copy(&root, &temp, &changes)).await;
-            match copy {
-                Ok(Ok(copy)) => gates::run(list, &self.shell, copy.path(), true, &self.cancel).await,
-                Ok(Err(error)) => {
-                    self.events.notice(NoticeLevel::Error, error.to_string());
-                    return false;
+            Some(_) if config.dry_run.gates == GateIsolation::Skip => {
+                self.events.notice(NoticeLevel::Info, "quality gates were skipped (dry_run.gates: skip)");
+                return Ok(Vec::new());
+            }
+            Some(isolation) => match isolation.enter().await {
+                Ok(mut entered) => {
+                    let on = Round { round, predicted: true };
+                    let (path, mount) = (entered.path(), entered.mount());
+                    let gates = gates::run(list, &self.shell, &path, mount.as_ref(), on, &self.cancel);
+                    // What gates change is seen, so that it is taken back, and joins no plan.
+                    entered.watch(gates).await.0
                 }
                 Err(error) => {
-                    self.events.notice(NoticeLevel::Error, format!("the gates could not run: {error}"));
-                    return false;
+                    self.events.notice(NoticeLevel::Error, error.to_string());
+                    return Err(());
                 }
-            }
-        } else {
-            gates::run(list, &self.shell, &self.request.workspace, false, &self.cancel).await
+            },
         };
-        let passed = records.iter().all(|record| record.passed || !record.required);
-        for record in records {
-            self.events.emit(Event::Gate(record));
+        for record in &records {
+            self.events.emit(Event::Gate(record.clone()));
         }
-        passed
+        Ok(records)
     }
 }
 

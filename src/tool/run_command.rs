@@ -16,7 +16,10 @@ use super::touched::touched;
 use super::{Call, Context, Effects, Tool, ToolError, ToolResult, schema};
 use crate::command::{Class, Ended, Finished, Job, Policy, Shell};
 use crate::config::Bounded;
-use crate::workspace::{FileError, Kind, LastLink, Observed, TrackedWorkspace, WorkspacePath};
+use crate::isolation::Isolation;
+use crate::workspace::{
+    FileError, Kind, LastLink, Mount, Observed, OverlayWorkspace, TrackedWorkspace, WorkspacePath,
+};
 
 /// Most files that the model is told of by name.
 const MAX_NAMED: usize = 20;
@@ -41,6 +44,8 @@ pub struct RunCommand {
 pub enum Ground {
     /// In the checkout.
     Checkout(Arc<TrackedWorkspace>),
+    /// In a throw-away copy of the planned state; what they change joins the plan.
+    Isolated(Arc<Isolation>, Arc<OverlayWorkspace>),
     /// Nowhere: they are recorded alone.
     Nowhere,
 }
@@ -110,13 +115,14 @@ impl CommandCall {
         }
     }
 
-    async fn execute(&self, root: &Path, cwd: &WorkspacePath) -> Finished {
+    async fn execute(&self, root: &Path, mount: Option<&Mount>, cwd: &WorkspacePath) -> Finished {
         let Self { tool, args } = self;
         tool.shell
             .run(Job {
                 command: &args.command,
                 cwd: &root.join(cwd.as_str()),
                 root,
+                mount,
                 variables: args.env.iter().map(|(name, value)| (Cow::from(name), value.clone())).collect(),
                 stdin: None,
                 merge: true,
@@ -128,12 +134,12 @@ impl CommandCall {
 
     /// Runs in the checkout and finds what the command changes there.
     async fn in_checkout(&self, checkout: &Arc<TrackedWorkspace>, cwd: &WorkspacePath) -> ToolResult {
-        if self.tool.policy.judge(&self.args.command, cwd).verdict.class == Class::Safe {
-            return self.tell(&self.execute(checkout.path(), cwd).await);
+        if self.class(cwd) == Class::Safe {
+            return self.tell(&self.execute(checkout.path(), None, cwd).await);
         }
         let watched = Arc::clone(checkout);
         let watch = tokio::task::spawn_blocking(move || watched.watch()).await;
-        let finished = self.execute(checkout.path(), cwd).await;
+        let finished = self.execute(checkout.path(), None, cwd).await;
         let mut result = self.tell(&finished);
         let observed = match watch {
             Ok(watch) => tokio::task::spawn_blocking(|| watch.finish()).await.unwrap_or_default(),
@@ -142,6 +148,38 @@ impl CommandCall {
         checkout.absorb(&observed.changes);
         result.note(&observed);
         result
+    }
+
+    /// Runs on the planned state and adds to the plan what the command changes there.
+    async fn in_isolation(
+        &self,
+        isolation: &Isolation,
+        planned: &OverlayWorkspace,
+        cwd: &WorkspacePath,
+    ) -> ToolResult {
+        let mut entered = match isolation.enter().await {
+            Ok(entered) => entered,
+            Err(error) => return ToolResult::failed(error.to_string()),
+        };
+        let (path, mount) = (entered.path(), entered.mount());
+        let (finished, changes) = entered.watch(self.execute(&path, mount.as_ref(), cwd)).await;
+        let mut result = self.tell(&finished);
+        let absorbed = changes.and_then(|changes| {
+            planned.absorb(&changes)?;
+            Ok(changes)
+        });
+        match absorbed {
+            Ok(changes) => result.note(&Observed { changes, unknown: Vec::new() }),
+            Err(error) => {
+                result.success = false;
+                result.error = Some(format!("what the command changed could not be planned: {error}"));
+            }
+        }
+        result
+    }
+
+    fn class(&self, cwd: &WorkspacePath) -> Class {
+        self.tool.policy.judge(&self.args.command, cwd).verdict.class
     }
 
     fn tell(&self, finished: &Finished) -> ToolResult {
@@ -223,6 +261,12 @@ impl Call for CommandCall {
             };
             match &self.tool.ground {
                 Ground::Checkout(checkout) => self.in_checkout(checkout, &cwd).await,
+                Ground::Isolated(isolation, planned) if self.class(&cwd) != Class::Dangerous => {
+                    self.in_isolation(isolation, planned, &cwd).await
+                }
+                Ground::Isolated(..) => ToolResult::done(
+                    "A dry run records dangerous commands and does not run them, so there is no output; plan on.",
+                ),
                 Ground::Nowhere => ToolResult::done(
                     "A dry run records commands and does not run them, so there is no output; plan on.",
                 ),

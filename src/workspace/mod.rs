@@ -27,7 +27,7 @@ pub use changes::{ChangeSet, FileChange, FileState, LineCounts, Mode, Operation}
 pub use disk::DiskWorkspace;
 pub use git_folder::{GitFolder, Restored};
 pub use globs::{Glob, PathGlobs};
-pub use isolate::{Isolated, IsolationError};
+pub use isolate::{Before, Isolated, IsolationError, Mount, sweep};
 pub use overlay::OverlayWorkspace;
 pub use path::{PathError, ResolvedPath, WorkspacePath};
 pub use snapshot::{Difference, Snapshot};

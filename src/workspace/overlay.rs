@@ -35,6 +35,21 @@ impl OverlayWorkspace {
         self.planned.read().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// The content and mode of a file as it would be, or `None` where there would be none.
+    pub fn state(&self, path: &WorkspacePath) -> Result<Option<FileState>, FileError> {
+        let planned = self.planned();
+        match planned.files.get(path) {
+            Some(state) => Ok(state.clone()),
+            None if planned.is_cut_off(path) => Ok(None),
+            None => self.disk.state(&ResolvedPath(path.clone())),
+        }
+    }
+
+    /// Takes over what a command has changed in a throw-away state.
+    pub fn absorb(&self, changes: &[FileChange]) -> Result<(), FileError> {
+        changes.iter().try_for_each(|change| self.put(&change.path, change.after.clone()))
+    }
+
     /// Plans a file's whole state, mode and all; `None` removes it.
     fn put(&self, path: &WorkspacePath, state: Option<FileState>) -> Result<(), FileError> {
         let on_disk = self.disk.state(&ResolvedPath(path.clone()))?;

@@ -88,31 +88,15 @@ impl Watch {
 
     /// Looks again.
     pub fn finish(mut self) -> Observed {
-        let now = stamps(self.disk.path());
-        let mut touched: BTreeSet<&PathBuf> = BTreeSet::new();
-        for (path, before) in &self.stamps {
-            // Gone from the walk is not gone: it may be ignored since.
-            let after = now.get(path).copied().or_else(|| {
-                fs::symlink_metadata(self.disk.path().join(path)).ok().map(|metadata| stamp(&metadata))
-            });
-            if after != Some(*before) {
-                touched.insert(path);
-            }
-        }
-        let is_new = |(path, stamp): &(&PathBuf, &Stamp)| {
-            // What an ignore file no longer hides was there before.
-            !self.stamps.contains_key(*path) && stamp.changed_at() + COARSE >= self.started
-        };
-        touched.extend(now.iter().filter(is_new).map(|(path, _)| path));
+        let touched = touched_since(self.disk.path(), &self.stamps, self.started);
         let lost: Vec<&PathBuf> = touched
             .iter()
-            .copied()
             .filter(|path| self.stamps.contains_key(*path))
             .filter(|path| !self.changed.contains_key(*path) && !self.kept.0.contains_key(*path))
             .collect();
         let mut of_git = self.of_git(&lost);
         let mut observed = Observed::default();
-        for path in touched {
+        for path in &touched {
             let Some(name) = path.to_str().and_then(|path| WorkspacePath::parse(path).ok()) else { continue };
             let before = match self.stamps.contains_key(path) {
                 false => None,
@@ -156,13 +140,39 @@ impl Watch {
     }
 }
 
+/// Files that are not as they were; `before` has just been taken.
+pub(super) fn touched(root: &Path, before: &BTreeMap<PathBuf, Stamp>) -> BTreeSet<PathBuf> {
+    touched_since(root, before, UNIX_EPOCH)
+}
+
+fn touched_since(root: &Path, before: &BTreeMap<PathBuf, Stamp>, started: SystemTime) -> BTreeSet<PathBuf> {
+    let now = stamps(root);
+    let mut touched = BTreeSet::new();
+    for (path, before) in before {
+        // Gone from the walk is not gone: it may be ignored since.
+        let after = now
+            .get(path)
+            .copied()
+            .or_else(|| fs::symlink_metadata(root.join(path)).ok().map(|metadata| stamp(&metadata)));
+        if after != Some(*before) {
+            touched.insert(path.clone());
+        }
+    }
+    let is_new = |(path, stamp): &(&PathBuf, &Stamp)| {
+        // What an ignore file no longer hides was there before.
+        !before.contains_key(*path) && stamp.changed_at() + COARSE >= started
+    };
+    touched.extend(now.iter().filter(is_new).map(|(path, _)| path.clone()));
+    touched
+}
+
 fn state(disk: &DiskWorkspace, path: &Path) -> Option<FileState> {
     let path = ResolvedPath(WorkspacePath::parse(path.to_str()?).ok()?);
     disk.state(&path).ok().flatten()
 }
 
 /// Every file that is not ignored.
-fn stamps(root: &Path) -> BTreeMap<PathBuf, Stamp> {
+pub(super) fn stamps(root: &Path) -> BTreeMap<PathBuf, Stamp> {
     let found = Mutex::new(BTreeMap::new());
     let mut builder = WalkBuilder::new(root);
     builder

@@ -13,6 +13,8 @@ pub use word::Word;
 const MAX_LENGTH: usize = 32 * 1024;
 /// Parentheses that may be open at once at the end; beyond, the parser's backtracking doubles with each.
 const MAX_UNCLOSED: usize = 6;
+/// Digits of the largest descriptor that is looked at.
+const MAX_DESCRIPTOR_DIGITS: usize = 4;
 /// Brackets and compound commands within each other.
 const MAX_DEPTH: usize = 100;
 /// As deep as an ordinary stack takes without a thought.
@@ -131,6 +133,9 @@ fn nesting(text: &str) -> Result<usize, String> {
     if text.contains('\0') {
         return Err("it holds a NUL byte".to_owned());
     }
+    if has_huge_descriptor(text) {
+        return Err("it redirects a descriptor that cannot be".to_owned());
+    }
     if has_nameless_document(text) {
         return Err("it holds a here-document without a delimiter".to_owned());
     }
@@ -171,4 +176,10 @@ fn has_nameless_document(text: &str) -> bool {
         let is_here_string = rest.starts_with('<') || text[..at].ends_with('<');
         !is_here_string && word.chars().next().is_none_or(|c| c.is_whitespace() || "&;|()<>`".contains(c))
     })
+}
+
+/// Whether a number before a redirect is larger than any descriptor. The parser takes it for one.
+fn has_huge_descriptor(text: &str) -> bool {
+    let digits = |at: usize| text[..at].bytes().rev().take_while(u8::is_ascii_digit).count();
+    text.match_indices(['<', '>']).any(|(at, _)| digits(at) > MAX_DESCRIPTOR_DIGITS)
 }

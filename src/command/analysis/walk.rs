@@ -32,11 +32,13 @@ impl Walk {
         if let Err(reason) = nesting(text) {
             return self.unclear(&reason);
         }
-        let program = Parser::new(text.as_bytes(), &ParserOptions::default()).parse_program();
+        let parse = || Parser::new(text.as_bytes(), &ParserOptions::default()).parse_program();
+        // A panic of the parser's is one more way of not understanding.
+        let program = std::panic::catch_unwind(parse);
         self.nesting += 1;
         match program {
-            Ok(program) => program.complete_commands.iter().for_each(|list| self.list(list, place)),
-            Err(_) => self.unclear("it cannot be parsed"),
+            Ok(Ok(program)) => program.complete_commands.iter().for_each(|list| self.list(list, place)),
+            Ok(Err(_)) | Err(_) => self.unclear("it cannot be parsed"),
         }
         self.nesting -= 1;
     }

@@ -1,0 +1,80 @@
+//! What stands between an agent's last words and the end: the form of the answer, tests, quality gates.
+
+use futures::FutureExt;
+use futures::future::BoxFuture;
+
+use super::Run;
+use super::structured::Structured;
+use crate::agent::{Opinion, Review};
+use crate::event::{GateRecord, Status, StopReason};
+
+/// How often an answer of the wrong form is sent back.
+const MAX_FORM_REVIEWS: u32 = 2;
+
+const UNTESTED: &str = "You have edited files and run no tests since. Run the tests that concern them with run_command (a dry run \
+                        records them), then finish. If there are none, say so and finish.";
+
+/// Looks at final answers for a run.
+pub(super) struct Reviewer<'a> {
+    run: &'a Run<'a>,
+    structured: Option<&'a Structured>,
+    forms: u32,
+    asked_for_tests: bool,
+    gate_rounds: u32,
+}
+
+impl<'a> Reviewer<'a> {
+    pub(super) fn new(run: &'a Run<'a>, structured: Option<&'a Structured>) -> Self {
+        Self { run, structured, forms: 0, asked_for_tests: false, gate_rounds: 0 }
+    }
+
+    async fn look(&mut self, answer: &str) -> Opinion {
+        if let Some(complaint) = self.structured.and_then(|structured| structured.complaint(answer)) {
+            self.forms += 1;
+            if self.forms > MAX_FORM_REVIEWS {
+                return Opinion::GiveUp(Status::Failed, StopReason::InvalidOutput);
+            }
+            return Opinion::SendBack(complaint);
+        }
+        let rules = &self.run.request.config().guardrails;
+        if rules.require_test_after_edit && !self.asked_for_tests && self.run.engine.is_untested() {
+            self.asked_for_tests = true;
+            return Opinion::SendBack(UNTESTED.to_owned());
+        }
+        self.gates().await
+    }
+
+    async fn gates(&mut self) -> Opinion {
+        self.gate_rounds += 1;
+        let failed: Vec<GateRecord> = match self.run.gates(self.gate_rounds).await {
+            Ok(records) => records.into_iter().filter(|gate| gate.required && !gate.passed).collect(),
+            // The run cannot check what it has to: no round of the agent's changes that.
+            Err(()) => return Opinion::GiveUp(Status::Failed, StopReason::GatesFailed),
+        };
+        if failed.is_empty() {
+            return Opinion::Accept;
+        }
+        if u64::from(self.gate_rounds) >= self.run.request.config().guardrails.max_gate_rounds.get() {
+            return Opinion::GiveUp(Status::Partial, StopReason::GatesFailed);
+        }
+        Opinion::SendBack(complaint(&failed))
+    }
+}
+
+impl Review for Reviewer<'_> {
+    fn review<'a>(&'a mut self, answer: &'a str) -> BoxFuture<'a, Opinion> {
+        self.look(answer).boxed()
+    }
+}
+
+fn complaint(failed: &[GateRecord]) -> String {
+    let mut text = "Required quality gates failed. Fix the cause, then finish again.\n".to_owned();
+    if failed.iter().any(|gate| gate.predicted) {
+        text += "They ran on a copy of the checkout with your planned edits.\n";
+    }
+    for gate in failed {
+        text +=
+            &format!("\n{} (`{}`): exit code {}\n{}\n", gate.name, gate.command, gate.exit_code, gate.output);
+    }
+    text
+}
