@@ -25,6 +25,8 @@ pub enum RunMode {
     ConfirmAll,
     /// Sensitive calls are asked about; needs a terminal.
     ConfirmSensitive,
+    /// A plan is applied, without a model.
+    Apply,
 }
 
 impl fmt::Display for RunMode {
@@ -34,6 +36,7 @@ impl fmt::Display for RunMode {
             Self::Yolo => "yolo",
             Self::ConfirmAll => "confirm-all",
             Self::ConfirmSensitive => "confirm-sensitive",
+            Self::Apply => "apply",
         })
     }
 }
@@ -84,6 +87,10 @@ pub enum StopReason {
     GatesFailed,
     /// A dry run found the checkout changed.
     CheckoutChanged,
+    /// The plan was applied.
+    Applied,
+    /// The plan does not fit the checkout, or is not the one that was reviewed.
+    NotApplied,
 }
 
 impl fmt::Display for StopReason {
@@ -99,6 +106,8 @@ impl fmt::Display for StopReason {
             Self::InvalidOutput => "the final answer does not satisfy the output schema",
             Self::GatesFailed => "a required quality gate failed",
             Self::CheckoutChanged => "something changed the checkout during a dry run",
+            Self::Applied => "the plan is applied",
+            Self::NotApplied => "the plan cannot be applied; nothing was written",
         })
     }
 }

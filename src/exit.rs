@@ -20,6 +20,8 @@ pub enum Exit {
     Authentication,
     /// The time was up.
     Timeout,
+    /// A plan does not fit; nothing was written.
+    NotApplied,
     /// SIGINT.
     Interrupted,
     /// SIGTERM.
@@ -36,6 +38,7 @@ impl Exit {
             Self::Configuration => 3,
             Self::Authentication => 4,
             Self::Timeout => 5,
+            Self::NotApplied => 6,
             Self::Interrupted => 130,
             Self::Terminated => 143,
         }
@@ -47,6 +50,7 @@ impl Exit {
             (_, StopReason::UserInterrupt, _) if terminated => Self::Terminated,
             (_, StopReason::UserInterrupt, _) => Self::Interrupted,
             (_, StopReason::Timeout, _) => Self::Timeout,
+            (_, StopReason::NotApplied, _) => Self::NotApplied,
             // Whatever else was reached: a required gate that is red turns the job red.
             (_, StopReason::GatesFailed, _) => Self::Failed,
             (Status::Failed, _, Some(ModelError::Unauthorized { .. })) => Self::Authentication,

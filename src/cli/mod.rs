@@ -1,5 +1,6 @@
 //! The command line: one file per sub-command.
 
+mod apply;
 mod doctor;
 mod explain;
 mod run;
@@ -37,6 +38,7 @@ pub fn main() -> ExitCode {
     };
     match matches.subcommand() {
         Some((run::NAME, matches)) => run::execute(matches),
+        Some((apply::NAME, matches)) => apply::execute(matches),
         Some((schema::NAME, matches)) => schema::execute(matches),
         Some((tools::NAME, _)) => tools::execute(),
         Some((doctor::NAME, _)) => doctor::execute(),
@@ -63,6 +65,7 @@ fn command() -> Command {
         .subcommand_required(true)
         .arg_required_else_help(true)
         .subcommand(run::command())
+        .subcommand(apply::command())
         .subcommand(schema::command())
         .subcommand(tools::command())
         .subcommand(doctor::command())

@@ -10,16 +10,18 @@ use tracing::Level;
 use super::print;
 use crate::command::sandbox::hide_process;
 use crate::exit::Exit;
-use crate::inputs::{INPUTS, InputError, Lookup, RunRequest, variables};
+use crate::inputs::{INPUTS, Input, InputError, Lookup, RunRequest, variables};
 use crate::report::secrets::Masker;
 use crate::report::untrusted::log_lines;
 use crate::report::{LogFormat, init_log};
-use crate::run::{Finished, on_signals, run};
+use crate::plan::Plan;
+use crate::run::{ApplyOptions, Finished, apply, on_signals, run};
 
 pub(super) const NAME: &str = "run";
 
-pub(super) fn command() -> Command {
-    let arg = |input: &crate::inputs::Input| {
+/// The inputs that fit, as flags.
+pub(super) fn input_args(fits: impl Fn(&Input) -> bool) -> impl Iterator<Item = Arg> {
+    INPUTS.iter().filter(move |input| fits(input)).map(|input| {
         let arg = Arg::new(input.name).long(input.name).help(input.help);
         let arg = match input.short {
             Some(short) => arg.short(short),
@@ -29,10 +31,13 @@ pub(super) fn command() -> Command {
             Some(value) => arg.value_name(value),
             None => arg.action(ArgAction::SetTrue),
         }
-    };
+    })
+}
+
+pub(super) fn command() -> Command {
     Command::new(NAME)
         .about("Let an agent work on a task, planning (dry-run) or doing (yolo) it, and report")
-        .args(INPUTS.iter().map(arg))
+        .args(input_args(|_| true))
         .after_help(
             "Every flag is also an Action input (INPUT_…) and a variable (ARCHITECT_…), in falling priority.\n\
              Exit codes: 0 success, 1 failed, 2 partial, 3 wrong configuration or input, 4 missing key or\n\
@@ -40,28 +45,47 @@ pub(super) fn command() -> Command {
         )
 }
 
+/// What is to be done with a request.
+pub(super) enum Job {
+    /// An agent works on the task.
+    Work,
+    /// A plan is applied.
+    Apply { plan: Box<Plan>, digest: Option<String>, run_commands: bool },
+}
+
 pub(super) fn execute(matches: &ArgMatches) -> Exit {
+    launch(matches, |lookup| Ok((RunRequest::resolve(lookup)?, Job::Work)))
+}
+
+/// Does what `ask` makes of the flags and variables.
+pub(super) fn launch(
+    matches: &ArgMatches,
+    ask: impl FnOnce(&Lookup) -> Result<(RunRequest, Job), InputError>,
+) -> Exit {
     hide_process();
     let lookup = Lookup::new(flags(matches), variables());
-    match execute_with(&lookup) {
+    match execute_with(&lookup, ask) {
         Ok(exit) => exit,
         Err(error) => complain(&lookup, &error),
     }
 }
 
-/// Flags that were given, by name.
+/// Flags that were given, by name. Not every sub-command knows all of them.
 fn flags(matches: &ArgMatches) -> BTreeMap<String, String> {
     let given = INPUTS.iter().filter_map(|input| {
         let value = match input.value {
-            Some(_) => matches.get_one::<String>(input.name).cloned(),
-            None => matches.get_flag(input.name).then(|| "true".to_owned()),
+            Some(_) => matches.try_get_one::<String>(input.name).ok()?.cloned(),
+            None => matches.try_get_one::<bool>(input.name).ok()?.filter(|given| **given).map(|_| "true".to_owned()),
         };
         Some((input.name.to_owned(), value?))
     });
     given.collect()
 }
 
-fn execute_with(lookup: &Lookup) -> Result<Exit, InputError> {
+fn execute_with(
+    lookup: &Lookup,
+    ask: impl FnOnce(&Lookup) -> Result<(RunRequest, Job), InputError>,
+) -> Result<Exit, InputError> {
     let format = match lookup.text("log-format").as_deref() {
         None | Some("human") => LogFormat::Human,
         Some("json") => LogFormat::Json,
@@ -71,7 +95,7 @@ fn execute_with(lookup: &Lookup) -> Result<Exit, InputError> {
         }
     };
     let (verbose, quiet, json) = (lookup.flag("verbose")?, lookup.flag("quiet")?, lookup.flag("json")?);
-    let request = RunRequest::resolve(lookup)?;
+    let (request, job) = ask(lookup)?;
     let secret: Vec<&str> = request.secret_variables.iter().map(String::as_str).collect();
     let masker = Arc::new(Masker::from_environment(lookup.variables(), &secret, &request.secrets));
     let level = match (verbose, quiet) {
@@ -91,7 +115,13 @@ fn execute_with(lookup: &Lookup) -> Result<Exit, InputError> {
         .map_err(|error| InputError::Rules(format!("no threads can be started: {error}")))?;
     let finished = runtime.block_on(async {
         let signal = on_signals().map_err(|error| InputError::Rules(format!("signals: {error}")))?;
-        run(&request, masker, signal).await
+        match &job {
+            Job::Work => run(&request, masker, signal).await,
+            Job::Apply { plan, digest, run_commands } => {
+                let options = ApplyOptions { digest: digest.as_deref(), run_commands: *run_commands };
+                apply(&request, plan, options, masker, signal).await
+            }
+        }
     })?;
     // A blocking task may still sit in a slow read; nothing waits for it.
     runtime.shutdown_background();

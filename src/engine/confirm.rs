@@ -30,7 +30,7 @@ pub(super) enum Policy {
 impl Policy {
     pub(super) fn of(mode: RunMode) -> Self {
         match mode {
-            RunMode::DryRun | RunMode::Yolo => Self::Never,
+            RunMode::DryRun | RunMode::Yolo | RunMode::Apply => Self::Never,
             RunMode::ConfirmAll => Self::Always,
             RunMode::ConfirmSensitive => Self::Sensitive,
         }

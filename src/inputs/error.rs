@@ -96,6 +96,17 @@ pub enum InputError {
         "{0}; run on a kernel with Landlock (Linux 5.13, for `network: deny` 6.7), or change `commands.sandbox`"
     )]
     Sandbox(&'static str),
+    /// The plan cannot be read.
+    #[error("the plan {path} cannot be read: {error}; give the plan.json of a dry run")]
+    Plan {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        error: String,
+    },
+    /// An earlier apply left something that stands in the way.
+    #[error(transparent)]
+    Journal(#[from] crate::plan::JournalError),
     /// The transcript cannot be played.
     #[error(transparent)]
     Replay(#[from] crate::model::ReplayError),
@@ -117,6 +128,7 @@ impl InputError {
     pub fn exit(&self) -> Exit {
         match self {
             Self::MissingKey { .. } => Exit::Authentication,
+            Self::Journal(_) => Exit::NotApplied,
             _ => Exit::Configuration,
         }
     }

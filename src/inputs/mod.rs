@@ -20,6 +20,7 @@ use crate::event::RunMode;
 use crate::github::{Environment, Subject, file_at};
 use crate::model::{ModelName, Provider};
 use crate::nearest::nearest;
+use crate::plan::Plan;
 
 pub use error::InputError;
 pub use list::{INPUTS, Input};
@@ -45,6 +46,8 @@ pub enum ModelChoice {
         /// The key; `None` for servers that want none.
         key: Option<String>,
     },
+    /// Nobody: a plan is applied.
+    None,
 }
 
 /// Everything that a run needs to know.
@@ -92,6 +95,15 @@ impl RunRequest {
 
     /// Puts everything together.
     pub fn resolve(lookup: &Lookup) -> Result<Self, InputError> {
+        Self::put_together(lookup, None)
+    }
+
+    /// A request to apply a plan: what the plan was made with comes from the plan.
+    pub fn for_plan(lookup: &Lookup, plan: &Plan) -> Result<Self, InputError> {
+        Self::put_together(lookup, Some(plan))
+    }
+
+    fn put_together(lookup: &Lookup, plan: Option<&Plan>) -> Result<Self, InputError> {
         let mut warnings = Vec::new();
         let variables = lookup.variables().clone();
         let base = workspace(lookup)?;
@@ -101,27 +113,18 @@ impl RunRequest {
         let remote = remote.as_ref().map(|remote| remote as config::Remote<'_>);
         let trusted = Trusted { workspace: &base, trust, remote };
         let mut origin = trusted.config(lookup.path("config").as_deref())?;
-        let header = task::read(lookup, &trusted)?;
         let workspace = rooted(&base, &origin.config.workspace.root)?;
         let in_ci = lookup.in_ci();
-        let mode = mode(lookup, header.mode.as_deref(), in_ci)?;
         if in_ci && origin.config.commands.allowed_only.replace(true) == Some(false) {
             warnings.push(
                 "`commands.allowed_only` is always true in CI; the configuration's false is overruled"
                     .to_owned(),
             );
         }
-        let agent_name = lookup.text("agent").or(header.agent).unwrap_or_else(|| "build".to_owned());
-        let mut agent = Agent::find(&agent_name, &origin.config.agents)?;
-        if let Some(steps) = lookup.number::<1, 1000>("max-steps")? {
-            agent.max_steps = u32::try_from(steps.get()).unwrap_or(u32::MAX);
-        }
-        let llm = &mut origin.config.llm;
-        llm.base_url = lookup.text("base-url").or(llm.base_url.take());
-        llm.api_key_env = lookup.text("api-key-env").or(llm.api_key_env.take());
-        let name = lookup.text("model").or_else(|| agent.model.clone()).or_else(|| llm.model.clone());
-        let model_name = ModelName::parse(&name.ok_or(InputError::NoModel)?)?;
-        let (model, secret_variables) = choose(lookup, &base, &model_name, llm)?;
+        let Work { task, mode, agent, model_name, model, secret_variables } = match plan {
+            None => work(lookup, &trusted, &base, in_ci, &mut origin.config)?,
+            Some(plan) => Work::of_plan(plan),
+        };
         if let Some(comment) = lookup.text("comment") {
             origin.config.github.comment = parse_comment(&comment)?;
         }
@@ -141,13 +144,13 @@ impl RunRequest {
             );
         }
         Ok(Self {
-            task: header.text,
+            task,
             mode,
             agent,
             workspace,
             origin,
             guide,
-            model_name: model_name.to_string(),
+            model_name,
             model,
             timeout,
             out,
@@ -159,6 +162,60 @@ impl RunRequest {
             warnings,
         })
     }
+}
+
+/// What is to be done, how, and by whom.
+struct Work {
+    task: String,
+    mode: RunMode,
+    agent: Agent,
+    model_name: String,
+    model: ModelChoice,
+    secret_variables: Vec<String>,
+}
+
+impl Work {
+    /// Nobody works: the plan has it all.
+    fn of_plan(plan: &Plan) -> Self {
+        Self {
+            task: plan.task.clone(),
+            mode: RunMode::Apply,
+            agent: Agent {
+                name: plan.agent.clone(),
+                prompt: String::new(),
+                allowed_tools: None,
+                max_steps: 0,
+                model: None,
+            },
+            model_name: plan.model.clone(),
+            model: ModelChoice::None,
+            secret_variables: Vec::new(),
+        }
+    }
+}
+
+fn work(
+    lookup: &Lookup,
+    trusted: &Trusted<'_>,
+    base: &Path,
+    in_ci: bool,
+    config: &mut Config,
+) -> Result<Work, InputError> {
+    let header = task::read(lookup, trusted)?;
+    let mode = mode(lookup, header.mode.as_deref(), in_ci)?;
+    let agent_name = lookup.text("agent").or(header.agent).unwrap_or_else(|| "build".to_owned());
+    let mut agent = Agent::find(&agent_name, &config.agents)?;
+    if let Some(steps) = lookup.number::<1, 1000>("max-steps")? {
+        agent.max_steps = u32::try_from(steps.get()).unwrap_or(u32::MAX);
+    }
+    let llm = &mut config.llm;
+    llm.base_url = lookup.text("base-url").or(llm.base_url.take());
+    llm.api_key_env = lookup.text("api-key-env").or(llm.api_key_env.take());
+    let name = lookup.text("model").or_else(|| agent.model.clone()).or_else(|| llm.model.clone());
+    let model_name = ModelName::parse(&name.ok_or(InputError::NoModel)?)?;
+    let (model, secret_variables) = choose(lookup, base, &model_name, llm)?;
+    let model_name = model_name.to_string();
+    Ok(Work { task: header.text, mode, agent, model_name, model, secret_variables })
 }
 
 fn workspace(lookup: &Lookup) -> Result<PathBuf, InputError> {

@@ -22,7 +22,7 @@ pub const SCHEMA_VERSION: u32 = 1;
 pub enum Contents {
     /// A patch in Git's format, against the content whose hash is `before_sha256`.
     Patch(String),
-    /// The whole content, where a patch would be no text.
+    /// The whole content, where a patch would be no text or the kind of file changes.
     Base64(String),
 }
 
@@ -50,11 +50,16 @@ pub struct PlanFile {
 impl PlanFile {
     fn new(change: &FileChange) -> Self {
         let hash = |state: &Option<FileState>| state.as_ref().map(FileState::sha256);
+        let whole = || {
+            Contents::Base64(STANDARD.encode(change.after.as_ref().map_or(&[][..], |state| &state.content)))
+        };
+        let is_link = |state: &Option<FileState>| state.as_ref().is_some_and(|state| state.mode == Mode::Link);
+        // A patch is for text that stays text.
         let contents = match String::from_utf8(change.git_patch("")) {
-            Ok(patch) => Contents::Patch(patch),
-            Err(_) => Contents::Base64(
-                STANDARD.encode(change.after.as_ref().map_or(&[][..], |state| &state.content)),
-            ),
+            Ok(patch) if !change.is_binary() && is_link(&change.before) == is_link(&change.after) => {
+                Contents::Patch(patch)
+            }
+            _ => whole(),
         };
         Self {
             path: change.path.clone(),
@@ -66,6 +71,50 @@ impl PlanFile {
             lines: change.line_counts(),
         }
     }
+}
+
+/// A plan's file that leads to something else than the plan says.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the plan does not lead to what it promises for {0}; it was changed by hand or damaged")]
+pub struct Damaged(pub WorkspacePath);
+
+impl PlanFile {
+    /// The file's state after the plan, made from the one before it.
+    pub fn after(&self, before: Option<&FileState>) -> Result<Option<FileState>, Damaged> {
+        let damaged = || Damaged(self.path.clone());
+        if self.op == Operation::Delete {
+            return if self.after_sha256.is_none() { Ok(None) } else { Err(damaged()) };
+        }
+        let content = match &self.contents {
+            Contents::Base64(text) => STANDARD.decode(text).map_err(|_| damaged())?,
+            Contents::Patch(patch) => {
+                patched(before.map_or(&[][..], |state| &state.content), patch).ok_or_else(damaged)?
+            }
+        };
+        let state = FileState { content: content.into(), mode: self.mode };
+        if Some(state.sha256()) == self.after_sha256 { Ok(Some(state)) } else { Err(damaged()) }
+    }
+
+    /// Whether a file is as the plan found it; the mode of a changed file is not known.
+    pub fn is_before(&self, now: Option<&FileState>) -> bool {
+        now.map(FileState::sha256) == self.before_sha256
+    }
+
+    /// Whether a file is as the plan leaves it.
+    pub fn is_after(&self, now: Option<&FileState>) -> bool {
+        now.map(FileState::sha256) == self.after_sha256 && now.is_none_or(|state| state.mode == self.mode)
+    }
+}
+
+/// Applies the hunks of a patch in Git's format, if there are any.
+fn patched(before: &[u8], patch: &str) -> Option<Vec<u8>> {
+    let hunks = match patch.find("\n@@ ") {
+        Some(at) => &patch[at + 1..],
+        None => return Some(before.to_vec()),
+    };
+    let text = format!("--- before\n+++ after\n{hunks}");
+    let patch = diffy::Patch::from_bytes(text.as_bytes()).ok()?;
+    diffy::apply_bytes(before, &patch).ok()
 }
 
 /// A command of a plan.

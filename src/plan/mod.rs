@@ -1,7 +1,11 @@
 //! Plans: what a dry run would do, as actions, as an exact patch, and as a file with a digest.
 
+mod apply;
 mod file;
+mod journal;
 mod tracker;
 
-pub use file::{Contents, Plan, PlanFile, Planned, PlannedCommand, SCHEMA_VERSION};
+pub use apply::{ApplyError, Applied, Checked, Stale};
+pub use file::{Contents, Damaged, Plan, PlanFile, Planned, PlannedCommand, SCHEMA_VERSION};
+pub use journal::{JournalError, Step, recover};
 pub use tracker::{DryRunTracker, PlannedAction, summarize_call};

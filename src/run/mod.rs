@@ -1,5 +1,6 @@
 //! One run, from the request to the report.
 
+mod apply;
 mod before;
 mod finish;
 mod interrupt;
@@ -32,7 +33,7 @@ use crate::hooks::{Hooks, Setting};
 use crate::inputs::{InputError, ModelChoice, RunRequest};
 use crate::isolation::Isolation;
 use crate::model::{Backoff, ChatModel, ProviderModel, ReplayModel, Settings};
-use crate::plan::{Plan, Planned};
+use crate::plan::{Plan, Planned, recover};
 use crate::report::secrets::Masker;
 use crate::report::{Collector, FileSummary, LogObserver, PlanReport, RunReport, TranscriptWriter};
 use crate::tool::{Context, Ground, Registry, RunCommand};
@@ -40,6 +41,7 @@ use crate::workspace::{
     ChangeSet, Difference, DiskWorkspace, GitFolder, OverlayWorkspace, Restored, TrackedWorkspace, Workspace,
 };
 
+pub use apply::ApplyOptions;
 use before::{Before, look_before};
 use finish::Reported;
 pub use finish::{Files, Finished};
@@ -64,48 +66,107 @@ struct Run<'a> {
     shell: Shell,
     /// The throw-away state of a dry run.
     isolation: Option<Arc<Isolation>>,
+    /// The checkout as it is changed, where this is no dry run.
+    tracked: Option<Arc<TrackedWorkspace>>,
     disk: Arc<DiskWorkspace>,
     before: JoinHandle<Before>,
 }
 
 /// Runs a request to its end and writes its report.
 pub async fn run(request: &RunRequest, masker: Arc<Masker>, signal: Signal) -> Result<Finished, InputError> {
-    let started = Instant::now();
-    let started_at = OffsetDateTime::now_utc().format(&Rfc3339).unwrap_or_default();
-    let id = uuid::Uuid::new_v4().to_string();
-    let files = Files::new(&request.out, &request.config().report)?;
-    let transcript = TranscriptWriter::create(&files.transcript, Arc::clone(&masker))
-        .map_err(|error| InputError::Write { path: files.transcript.clone(), error })?;
-    let collector = Arc::new(Collector::default());
-    let observers: [Arc<dyn Observer>; 3] =
-        [Arc::new(transcript), Arc::clone(&collector) as _, Arc::new(LogObserver)];
-    let events = Events::new(observers.to_vec());
+    let began = Began::new(request, &masker)?;
     // The client loads root certificates meanwhile.
     let model = tokio::task::spawn_blocking({
         let (choice, llm) = (request.model.clone(), request.config().llm.clone());
         move || model(choice, llm)
     });
-    let run = Run::prepare(request, &id, signal.token(), events, collector, Arc::clone(&masker))?;
+    let run = began.prepare(request, &signal, &masker)?;
     let model = model
         .await
         .unwrap_or_else(|error| Err(InputError::Rules(format!("the model could not be set up: {error}"))))?;
-    run.events.emit(Event::Session(SessionEvent {
-        schema_version: SCHEMA_VERSION,
-        id: id.clone(),
-        task: request.task.clone(),
-        agent: request.agent.name.clone(),
-        model: request.model_name.clone(),
-        mode: request.mode,
-    }));
-    for warning in &request.warnings {
-        run.events.notice(NoticeLevel::Warning, warning);
+    let outcome = run.work(model, began.started).await;
+    Ok(began.finish(run, outcome, request, &masker, signal).await)
+}
+
+/// What every run begins and ends with.
+struct Began {
+    started: Instant,
+    started_at: String,
+    id: String,
+    files: Files,
+    collector: Arc<Collector>,
+    events: Events,
+}
+
+impl Began {
+    fn new(request: &RunRequest, masker: &Arc<Masker>) -> Result<Self, InputError> {
+        let started = Instant::now();
+        let files = Files::new(&request.out, &request.config().report)?;
+        let transcript = TranscriptWriter::create(&files.transcript, Arc::clone(masker))
+            .map_err(|error| InputError::Write { path: files.transcript.clone(), error })?;
+        let collector = Arc::new(Collector::default());
+        let observers: [Arc<dyn Observer>; 3] =
+            [Arc::new(transcript), Arc::clone(&collector) as _, Arc::new(LogObserver)];
+        Ok(Self {
+            started,
+            started_at: OffsetDateTime::now_utc().format(&Rfc3339).unwrap_or_default(),
+            id: uuid::Uuid::new_v4().to_string(),
+            files,
+            collector,
+            events: Events::new(observers.to_vec()),
+        })
     }
-    let outcome = run.work(model, started).await;
-    let mut reported = run.report(outcome, &signal).await;
-    reported.report.id = id;
-    reported.report.started_at = started_at;
-    reported.report.duration_ms = millis(started.elapsed());
-    Ok(finish::finish(request, reported, &files, &masker, signal).await)
+
+    fn prepare<'a>(
+        &self,
+        request: &'a RunRequest,
+        signal: &Signal,
+        masker: &Arc<Masker>,
+    ) -> Result<Run<'a>, InputError> {
+        let (events, collector) = (self.events.clone(), Arc::clone(&self.collector));
+        let run = Run::prepare(request, &self.id, signal.token(), events, collector, Arc::clone(masker))?;
+        self.events.emit(Event::Session(SessionEvent {
+            schema_version: SCHEMA_VERSION,
+            id: self.id.clone(),
+            task: request.task.clone(),
+            agent: request.agent.name.clone(),
+            model: request.model_name.clone(),
+            mode: request.mode,
+        }));
+        for warning in &request.warnings {
+            self.events.notice(NoticeLevel::Warning, warning);
+        }
+        Ok(run)
+    }
+
+    async fn finish(
+        self,
+        run: Run<'_>,
+        outcome: Outcome,
+        request: &RunRequest,
+        masker: &Masker,
+        signal: Signal,
+    ) -> Finished {
+        let mut reported = run.report(outcome, &signal).await;
+        reported.report.id = self.id;
+        reported.report.started_at = self.started_at;
+        reported.report.duration_ms = millis(self.started.elapsed());
+        finish::finish(request, reported, &self.files, masker, signal).await
+    }
+}
+
+/// Applies a plan and writes its report.
+pub async fn apply(
+    request: &RunRequest,
+    plan: &Plan,
+    options: ApplyOptions<'_>,
+    masker: Arc<Masker>,
+    signal: Signal,
+) -> Result<Finished, InputError> {
+    let began = Began::new(request, &masker)?;
+    let run = began.prepare(request, &signal, &masker)?;
+    let outcome = run.apply(plan, options).await;
+    Ok(began.finish(run, outcome, request, &masker, signal).await)
 }
 
 fn model(choice: ModelChoice, llm: config::Llm) -> Result<Arc<dyn ChatModel>, InputError> {
@@ -115,6 +176,7 @@ fn model(choice: ModelChoice, llm: config::Llm) -> Result<Arc<dyn ChatModel>, In
             let settings = Settings { key, llm };
             Arc::new(ProviderModel::new(&provider, settings).map_err(InputError::Model)?)
         }
+        ModelChoice::None => return Err(InputError::NoModel),
     })
 }
 
@@ -139,8 +201,12 @@ impl<'a> Run<'a> {
         let disk = Arc::new(disk);
         let dry_run = request.mode == RunMode::DryRun;
         let guardrails = guardrails(request).map_err(InputError::Rules)?;
+        if recover(&disk, |path| guardrails.check_write(path), &|_| {})? {
+            let told = "an earlier apply was interrupted; its files were put back";
+            events.notice(NoticeLevel::Warning, told);
+        }
         let shell = shell(request, &events)?;
-        let mut isolation = None;
+        let (mut isolation, mut tracked) = (None, None);
         let (workspace, ground): (Arc<dyn Workspace>, Ground) = if dry_run {
             let planned = Arc::new(OverlayWorkspace::new(Arc::clone(&disk)));
             let made = Arc::new(Isolation::new(
@@ -157,8 +223,9 @@ impl<'a> Run<'a> {
             };
             (planned, ground)
         } else {
-            let tracked = Arc::new(TrackedWorkspace::new(Arc::clone(&disk)));
-            (Arc::clone(&tracked) as _, Ground::Checkout(tracked))
+            let made = Arc::new(TrackedWorkspace::new(Arc::clone(&disk)));
+            tracked = Some(Arc::clone(&made));
+            (Arc::clone(&made) as _, Ground::Checkout(made))
         };
         let mut registry = Registry::with_built_in();
         if config.commands.enabled {
@@ -201,7 +268,7 @@ impl<'a> Run<'a> {
             untested: AtomicBool::new(false),
             looked,
         };
-        Ok(Self { request, cancel, events, collector, engine, shell, isolation, disk, before })
+        Ok(Self { request, cancel, events, collector, engine, shell, isolation, tracked, disk, before })
     }
 
     async fn work(&self, model: Arc<dyn ChatModel>, started: Instant) -> Outcome {

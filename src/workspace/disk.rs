@@ -33,7 +33,12 @@ impl DiskWorkspace {
         &self.path
     }
 
-    pub(super) fn resolve(&self, path: &WorkspacePath, last: LastLink) -> Result<ResolvedPath, FileError> {
+    pub(super) fn dir(&self) -> &Dir {
+        &self.root
+    }
+
+    /// Follows every symbolic link of `path`; the result need not exist.
+    pub fn resolve(&self, path: &WorkspacePath, last: LastLink) -> Result<ResolvedPath, FileError> {
         let mut cursor = self.cursor();
         resolve(path, last, |path| cursor.step(path))
     }

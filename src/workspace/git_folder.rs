@@ -10,7 +10,8 @@ use std::sync::{Mutex, PoisonError};
 use super::snapshot::{Stamp, stamp};
 
 /// Files of interest in a Git folder, besides its hooks.
-const FILES: [&str; 4] = ["config", "config.worktree", "info/attributes", "commondir"];
+const FILES: [&str; 5] =
+    ["config", "config.worktree", "info/attributes", "commondir", "architect-ci-apply/journal.json"];
 
 /// Levels below `modules` at which submodules are looked for.
 const MODULE_DEPTH: usize = 4;

@@ -12,6 +12,7 @@ mod git_patch;
 mod globs;
 mod ignored;
 mod isolate;
+mod moves;
 mod overlay;
 mod path;
 mod resolve;

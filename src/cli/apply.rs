@@ -1,0 +1,72 @@
+//! `architect-ci apply`: makes a reviewed plan real, exactly and without a model.
+
+use std::path::Path;
+
+use clap::{Arg, ArgAction, ArgMatches, Command};
+
+use super::run::{Job, input_args, launch};
+use crate::exit::Exit;
+use crate::inputs::{InputError, RunRequest};
+use crate::plan::{Plan, SCHEMA_VERSION};
+
+pub(super) const NAME: &str = "apply";
+
+/// Inputs of `run` that make sense here as well.
+const SHARED: [&str; 11] = [
+    "workspace",
+    "config",
+    "event",
+    "out",
+    "comment",
+    "comment-key",
+    "log-format",
+    "trust-head-config",
+    "json",
+    "verbose",
+    "quiet",
+];
+
+pub(super) fn command() -> Command {
+    Command::new(NAME)
+        .about("Apply a plan exactly as it was reviewed, all of it or nothing; no model is asked")
+        .arg(Arg::new("plan").value_name("PLAN").required(true).help("The plan.json of a dry run"))
+        .arg(
+            Arg::new("digest")
+                .long("digest")
+                .value_name("SHA256")
+                .help("The digest that was reviewed; another plan is refused"),
+        )
+        .arg(
+            Arg::new("run-commands")
+                .long("run-commands")
+                .action(ArgAction::SetTrue)
+                .help("Run the plan's commands again, under the rules of this configuration"),
+        )
+        .args(input_args(|input| SHARED.contains(&input.name)))
+        .after_help(
+            "Exit codes: 0 applied (or already applied), 1 applied, but a gate or command failed, 3 wrong input,\n\
+             6 the plan does not fit; nothing was written.",
+        )
+}
+
+pub(super) fn execute(matches: &ArgMatches) -> Exit {
+    let path = matches.get_one::<String>("plan").map(String::as_str).unwrap_or_default();
+    let digest = matches.get_one::<String>("digest").cloned();
+    let run_commands = matches.get_flag("run-commands");
+    launch(matches, |lookup| {
+        let plan = read(Path::new(path))?;
+        let request = RunRequest::for_plan(lookup, &plan)?;
+        Ok((request, Job::Apply { plan: Box::new(plan), digest: digest.clone(), run_commands }))
+    })
+}
+
+fn read(path: &Path) -> Result<Plan, InputError> {
+    let failed = |error: String| InputError::Plan { path: path.to_owned(), error };
+    let text = std::fs::read(path).map_err(|error| failed(error.to_string()))?;
+    let plan: Plan = serde_json::from_slice(&text).map_err(|error| failed(error.to_string()))?;
+    if plan.schema_version != SCHEMA_VERSION {
+        let version = plan.schema_version;
+        return Err(failed(format!("its schema_version is {version}, this program knows {SCHEMA_VERSION}")));
+    }
+    Ok(plan)
+}

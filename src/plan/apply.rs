@@ -1,0 +1,137 @@
+//! Applies a reviewed plan exactly: what stands in it is checked first, then all files change or none.
+
+use super::file::{Damaged, Plan};
+use super::journal::{Journal, JournalError, Step};
+use crate::workspace::{ChangeSet, DiskWorkspace, FileChange, FileError, LastLink, WorkspacePath};
+
+/// A plan that fits the checkout.
+#[derive(Debug)]
+pub struct Checked {
+    changes: ChangeSet,
+    /// Files that are as the plan leaves them already.
+    pub already: usize,
+}
+
+/// What became of a plan.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Applied {
+    /// These files changed.
+    Done(Vec<FileChange>),
+    /// There was nothing left to do.
+    Already,
+}
+
+/// A file that is not as the plan found it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stale {
+    /// The file.
+    pub path: WorkspacePath,
+    /// What is there instead.
+    pub now: String,
+}
+
+impl std::fmt::Display for Stale {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} ({})", self.path, self.now)
+    }
+}
+
+/// Why a plan was not applied; nothing was written, or what was written was taken back.
+#[derive(Debug, thiserror::Error)]
+pub enum ApplyError {
+    /// The file's own digest is wrong.
+    #[error("the plan's content has the digest {computed}, but it says {written}; it was changed after the review")]
+    Tampered {
+        /// As the plan says.
+        written: String,
+        /// As it is.
+        computed: String,
+    },
+    /// It is another plan than the one that was reviewed.
+    #[error("this is the plan {found}, not {wanted} that `digest` names")]
+    OtherPlan {
+        /// As asked for.
+        wanted: String,
+        /// As it is.
+        found: String,
+    },
+    /// The checkout has moved on.
+    #[error("the plan is stale, make a new one: {}", list(.0))]
+    Stale(Vec<Stale>),
+    /// What the plan says makes no sense.
+    #[error(transparent)]
+    Damaged(#[from] Damaged),
+    /// A rule stands against a file.
+    #[error("the plan changes a file that must not be: {0}")]
+    Refused(String),
+    /// A file cannot be read.
+    #[error(transparent)]
+    File(#[from] FileError),
+    /// Writing failed.
+    #[error(transparent)]
+    Journal(#[from] JournalError),
+}
+
+fn list(stale: &[Stale]) -> String {
+    stale.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
+}
+
+impl Plan {
+    /// Compares the plan with its digest, with the digest that was reviewed, and with the checkout.
+    /// `may_write` gives the reason why a file must not be written.
+    pub fn check(
+        &self,
+        disk: &DiskWorkspace,
+        reviewed: Option<&str>,
+        may_write: impl Fn(&WorkspacePath) -> Result<(), String>,
+    ) -> Result<Checked, ApplyError> {
+        let computed = self.computed_digest();
+        if computed != self.digest {
+            return Err(ApplyError::Tampered { written: self.digest.clone(), computed });
+        }
+        if let Some(wanted) = reviewed.filter(|wanted| *wanted != computed) {
+            return Err(ApplyError::OtherPlan { wanted: wanted.to_owned(), found: computed });
+        }
+        let (mut changes, mut stale, mut already) = (Vec::new(), Vec::new(), 0);
+        for file in &self.files {
+            may_write(&file.path).map_err(ApplyError::Refused)?;
+            let leads_elsewhere = disk.resolve(&file.path, LastLink::Keep).map_or(true, |path| *path != file.path);
+            if leads_elsewhere {
+                stale.push(Stale { path: file.path.clone(), now: "a folder above it is a link now".to_owned() });
+                continue;
+            }
+            let now = disk.state_of(&file.path)?;
+            if file.is_after(now.as_ref()) {
+                already += 1;
+            } else if !file.is_before(now.as_ref()) {
+                let text = match (&now, &file.before_sha256) {
+                    (None, _) => "gone".to_owned(),
+                    (Some(_), None) => "there already".to_owned(),
+                    (Some(_), Some(_)) => "changed since".to_owned(),
+                };
+                stale.push(Stale { path: file.path.clone(), now: text });
+            } else {
+                let after = file.after(now.as_ref())?;
+                changes.extend(FileChange::new(file.path.clone(), now, after));
+            }
+        }
+        let changes = ChangeSet::new(changes);
+        stale.extend(disk.occupied(&changes)?.into_iter().map(|path| Stale {
+            path,
+            now: "in the way of a planned file".to_owned(),
+        }));
+        if stale.is_empty() { Ok(Checked { changes, already }) } else { Err(ApplyError::Stale(stale)) }
+    }
+}
+
+impl Checked {
+    /// Changes all files, or none. `observe` is told of every step before it is made.
+    pub fn apply(self, disk: &DiskWorkspace, observe: &dyn Fn(Step)) -> Result<Applied, ApplyError> {
+        if self.changes.is_empty() {
+            return Ok(Applied::Already);
+        }
+        let changes: Vec<FileChange> = self.changes.iter().cloned().collect();
+        Journal::write(disk, &changes, observe)?.perform(observe)?;
+        Ok(Applied::Done(changes))
+    }
+}

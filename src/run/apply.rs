@@ -1,0 +1,83 @@
+//! Applies a reviewed plan: the files exactly, its commands if that is wanted, then the gates for real.
+
+use super::{Outcome, Run};
+use crate::agent::Ended;
+use crate::engine::Caller;
+use crate::event::{NoticeLevel, Status, StopReason, ToolCall};
+use crate::plan::{Applied, ApplyError, JournalError, Plan};
+
+/// How a plan is applied.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ApplyOptions<'a> {
+    /// The digest that was reviewed.
+    pub digest: Option<&'a str>,
+    /// Whether the plan's commands run again.
+    pub run_commands: bool,
+}
+
+impl Run<'_> {
+    pub(super) async fn apply(&self, plan: &Plan, options: ApplyOptions<'_>) -> Outcome {
+        let (status, reason, message) = match self.change_files(plan, options.digest) {
+            Err(error) => {
+                self.events.notice(NoticeLevel::Error, error.to_string());
+                // A checkout that is stuck halfway is no "nothing was written".
+                let stuck = matches!(error, ApplyError::Journal(JournalError::Stuck { .. }));
+                let reason = if stuck { StopReason::CheckoutChanged } else { StopReason::NotApplied };
+                (Status::Failed, reason, error.to_string())
+            }
+            Ok(Applied::Already) => {
+                let message = format!("The plan {} is already applied.", short(&plan.digest));
+                (Status::Success, StopReason::Applied, message)
+            }
+            Ok(Applied::Done(changes)) => {
+                let files = if changes.len() == 1 { "file" } else { "files" };
+                let message = format!("Applied the plan {}: {} {files}.", short(&plan.digest), changes.len());
+                let commands = if options.run_commands { self.run_commands(plan).await } else { Status::Success };
+                match (commands, self.gates(1).await) {
+                    (Status::Success, Ok(gates)) if gates.iter().all(|gate| gate.passed || !gate.required) => {
+                        (Status::Success, StopReason::Applied, message)
+                    }
+                    (Status::Success, _) => (Status::Failed, StopReason::GatesFailed, message),
+                    (status, _) => (status, StopReason::Applied, message),
+                }
+            }
+        };
+        Outcome { ended: Ended { status, reason, message, error: None }, structured: None }
+    }
+
+    fn change_files(&self, plan: &Plan, digest: Option<&str>) -> Result<Applied, ApplyError> {
+        let may_write = |path: &_| self.engine.guardrails.check_write(path);
+        let checked = plan.check(&self.disk, digest, may_write)?;
+        if checked.already > 0 {
+            let told = format!("{} files are as the plan leaves them already", checked.already);
+            self.events.notice(NoticeLevel::Info, told);
+        }
+        let applied = checked.apply(&self.disk, &|step| tracing::debug!("apply: {step:?}"))?;
+        if let (Applied::Done(changes), Some(tracked)) = (&applied, &self.tracked) {
+            tracked.absorb(changes);
+        }
+        Ok(applied)
+    }
+
+    /// Runs the plan's commands by the same pipeline as the agent's: classified again, behind the walls.
+    async fn run_commands(&self, plan: &Plan) -> Status {
+        let mut status = Status::Success;
+        for (index, command) in plan.commands.iter().enumerate() {
+            let call = ToolCall {
+                id: format!("command-{}", index + 1),
+                name: "run_command".to_owned(),
+                arguments: command.input.clone(),
+            };
+            let step = u32::try_from(index + 1).unwrap_or(u32::MAX);
+            let caller = Caller { agent: &plan.agent, step, allowed: None };
+            if !self.engine.call(caller, &call).await.success {
+                status = Status::Failed;
+            }
+        }
+        status
+    }
+}
+
+fn short(digest: &str) -> &str {
+    digest.get(..12).unwrap_or(digest)
+}

@@ -1,0 +1,153 @@
+//! What applying a plan asks of the disk: files that are written beside the checkout and moved into it.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::io::{self, Write};
+use std::path::Path;
+
+use super::changes::{ChangeSet, FileState, Mode};
+use super::disk::DiskWorkspace;
+use super::path::{ResolvedPath, WorkspacePath};
+use super::{FileError, Kind, confined};
+
+impl DiskWorkspace {
+    /// The content and mode of what is at a path that leads through no link.
+    pub fn state_of(&self, path: &WorkspacePath) -> Result<Option<FileState>, FileError> {
+        self.state(&ResolvedPath(path.clone()))
+    }
+
+    /// Makes a path what it should be.
+    pub fn put(&self, path: &WorkspacePath, state: Option<&FileState>) -> Result<(), FileError> {
+        self.restore(&ResolvedPath(path.clone()), state)
+    }
+
+    /// Writes a state to `place`, outside of what the workspace shows, with the rights that the file at
+    /// `path` has.
+    pub fn stage(&self, place: &Path, state: &FileState, path: &WorkspacePath) -> io::Result<()> {
+        match fs::remove_file(place) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+        if state.mode == Mode::Link {
+            return super::isolate::link(Path::new(&*String::from_utf8_lossy(&state.content)), place);
+        }
+        let mut file = fs::File::create_new(place)?;
+        file.write_all(&state.content)?;
+        rights(&file, &self.path().join(path.as_str()), state.mode)?;
+        file.sync_all()
+    }
+
+    /// Moves a staged file to its path, in one step where both are on one file system.
+    pub fn move_in(&self, staged: &Path, path: &WorkspacePath) -> Result<(), FileError> {
+        let io = |error| FileError::Io { path: path.clone(), error };
+        let resolved = ResolvedPath(path.clone());
+        let (parent, name) = confined::split(&resolved).map_err(io)?;
+        let folder = confined::create_dir(self.dir(), &parent).map_err(io)?;
+        if folder.symlink_metadata(name).is_ok_and(|metadata| metadata.is_dir()) {
+            remove_empty_tree(&folder, name).map_err(io)?;
+        }
+        let (place, file) = (staged.parent().unwrap_or(staged), staged.file_name().unwrap_or_default());
+        let place = cap_std::fs::Dir::open_ambient_dir(place, cap_std::ambient_authority()).map_err(io)?;
+        match place.rename(file, &folder, name) {
+            Err(error) if error.kind() == io::ErrorKind::CrossesDevices => self.copy_in(staged, &resolved),
+            moved => moved.map_err(io),
+        }
+    }
+
+    fn copy_in(&self, staged: &Path, path: &ResolvedPath) -> Result<(), FileError> {
+        let io = |error| FileError::Io { path: path.0.clone(), error };
+        let metadata = fs::symlink_metadata(staged).map_err(io)?;
+        let state = if metadata.is_symlink() {
+            let target = fs::read_link(staged).map_err(io)?;
+            FileState { content: target.to_string_lossy().as_bytes().into(), mode: Mode::Link }
+        } else {
+            let mode = if is_executable(&metadata) { Mode::Executable } else { Mode::Regular };
+            FileState { content: fs::read(staged).map_err(io)?.into(), mode }
+        };
+        self.restore(path, Some(&state))
+    }
+
+    /// Folders above `path` that are not there, the outermost first.
+    pub fn missing_folders(&self, path: &WorkspacePath) -> Vec<WorkspacePath> {
+        let mut missing = Vec::new();
+        let mut above = path.parent();
+        while let Some(folder) = above.filter(|folder| !folder.is_root()) {
+            if matches!(self.stat(&ResolvedPath(folder.clone())), Ok(Some(stat)) if stat.kind == Kind::Directory) {
+                break;
+            }
+            above = folder.parent();
+            missing.push(folder);
+        }
+        missing.reverse();
+        missing
+    }
+
+    /// Removes folders that hold nothing, the innermost first.
+    pub fn remove_empty(&self, folders: &[WorkspacePath]) {
+        for folder in folders.iter().rev() {
+            let resolved = ResolvedPath(folder.clone());
+            let removed = confined::split(&resolved)
+                .and_then(|(parent, name)| confined::open_dir(self.dir(), &parent)?.remove_dir(name));
+            // One that holds something stays.
+            let _ = removed;
+        }
+    }
+
+    /// Files that lie in folders which have to make room for a file, and would not go with `changes`.
+    pub fn occupied(&self, changes: &ChangeSet) -> Result<Vec<WorkspacePath>, FileError> {
+        let goes: BTreeSet<&WorkspacePath> =
+            changes.iter().filter(|change| change.after.is_none()).map(|change| &change.path).collect();
+        let mut occupied = Vec::new();
+        for change in changes.iter().filter(|change| change.before.is_none()) {
+            let full = self.path().join(change.path.as_str());
+            if !fs::symlink_metadata(&full).is_ok_and(|metadata| metadata.is_dir()) {
+                continue;
+            }
+            for entry in ignore::WalkBuilder::new(&full).standard_filters(false).build().flatten() {
+                let is_dir = entry.file_type().is_some_and(|kind| kind.is_dir());
+                let path = entry.path().strip_prefix(self.path()).ok().and_then(Path::to_str);
+                let path = path.and_then(|path| WorkspacePath::parse(path).ok());
+                occupied.extend(path.filter(|path| !is_dir && !goes.contains(path)));
+            }
+        }
+        Ok(occupied)
+    }
+}
+
+/// Removes a folder and those in it, if there is no file anywhere in them.
+fn remove_empty_tree(parent: &cap_std::fs::Dir, name: &str) -> io::Result<()> {
+    use cap_fs_ext::DirExt;
+    let folder = parent.open_dir_nofollow(name)?;
+    for entry in folder.entries()? {
+        if let Ok(name) = entry?.file_name().into_string() {
+            remove_empty_tree(&folder, &name)?;
+        }
+    }
+    parent.remove_dir(name)
+}
+
+#[cfg(unix)]
+fn rights(file: &fs::File, like: &Path, mode: Mode) -> io::Result<()> {
+    use std::os::unix::fs::PermissionsExt;
+    let known = fs::symlink_metadata(like).ok().filter(fs::Metadata::is_file);
+    let bits = known.map_or(file.metadata()?, |metadata| metadata).permissions().mode();
+    // Whoever may read it may run it, or nobody.
+    let bits = if mode == Mode::Executable { bits | (bits & 0o444) >> 2 } else { bits & !0o111 };
+    file.set_permissions(fs::Permissions::from_mode(bits))
+}
+
+#[cfg(not(unix))]
+fn rights(_: &fs::File, _: &Path, _: Mode) -> io::Result<()> {
+    Ok(())
+}
+
+#[cfg(unix)]
+fn is_executable(metadata: &fs::Metadata) -> bool {
+    use std::os::unix::fs::PermissionsExt;
+    metadata.permissions().mode() & 0o100 != 0
+}
+
+#[cfg(not(unix))]
+fn is_executable(_: &fs::Metadata) -> bool {
+    false
+}
