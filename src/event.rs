@@ -341,7 +341,7 @@ pub enum Event {
     /// An answer of the model.
     Reply(Reply),
     /// A tool call and its result.
-    Call(CallRecord),
+    Call(Box<CallRecord>),
     /// A guardrail that stopped a call.
     Guardrail(Block),
     /// One run of a hook.

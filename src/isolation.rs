@@ -56,7 +56,7 @@ impl Isolation {
     async fn make(&self) -> Result<Isolated, IsolationError> {
         let started = Instant::now();
         if let Some(isolated) = Isolated::mounted(&self.root, &self.temp) {
-            let job = self.job("true", &self.root, isolated.mount(), Duration::from_secs(10));
+            let job = Self::job("true", &self.root, isolated.mount(), Duration::from_secs(10));
             let tried = self.shell.run(job).await;
             if tried.ended == Ended::Exited(0) {
                 let took = started.elapsed();
@@ -86,13 +86,7 @@ impl Isolation {
         Ok(copied)
     }
 
-    fn job<'a>(
-        &self,
-        command: &'a str,
-        root: &'a Path,
-        mount: Option<&'a Mount>,
-        timeout: Duration,
-    ) -> Job<'a> {
+    fn job<'a>(command: &'a str, root: &'a Path, mount: Option<&'a Mount>, timeout: Duration) -> Job<'a> {
         Job {
             command,
             cwd: root,

@@ -1,5 +1,5 @@
-//! The overlay is what the disk would be: random sequences of calls end in the same state, and the patch
-//! leads there too.
+//! The overlay is what the disk would be: random sequences of calls end in the same state, and both the
+//! patch and the applied plan lead there too.
 #![allow(missing_docs, clippy::expect_used, clippy::unwrap_used)]
 
 mod support;
@@ -7,6 +7,7 @@ mod support;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use architect_ci::plan::{Applied, Plan, Planned};
 use architect_ci::workspace::{
     DiskWorkspace, FileError, LastLink, OverlayWorkspace, TrackedWorkspace, Workspace, WorkspacePath,
 };
@@ -132,7 +133,7 @@ fn modes(sandbox: &Sandbox) -> BTreeMap<String, bool> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 120, max_shrink_iters: 200, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 200, max_shrink_iters: 200, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn any_sequence_ends_the_same_on_overlay_disk_and_by_the_patch(actions in proptest::collection::vec(action(), 1..25)) {
@@ -155,5 +156,17 @@ proptest! {
         }
         prop_assert_eq!(tree(&planned.repo()), tree(&real.repo()), "{:?}", actions);
         prop_assert_eq!(modes(&planned), modes(&real));
+        // And by way of the plan's file, twice.
+        let fresh = repository();
+        let planning = Planned { task: "t", agent: "build", model: "m", base: None, actions: vec![], changes: &changes };
+        let text = serde_json::to_string(&Plan::new(planning)).expect("a plan is JSON");
+        let plan: Plan = serde_json::from_str(&text).expect("and reads back");
+        let disk = open(&fresh);
+        let check = || plan.check(&disk, Some(&plan.digest), |_| Ok(())).expect("it fits");
+        let applied = check().apply(&disk, &|_| {}).expect("it is applied");
+        prop_assert_eq!(applied == Applied::Already, changes.is_empty());
+        prop_assert_eq!(tree(&fresh.repo()), tree(&real.repo()), "{:?}", actions);
+        prop_assert_eq!(modes(&fresh), modes(&real));
+        prop_assert_eq!(check().apply(&disk, &|_| {}).expect("twice"), Applied::Already);
     }
 }

@@ -130,7 +130,7 @@ fn hooks_and_gates_see_no_secret() {
 
 #[test]
 fn gates_decide_and_in_a_dry_run_they_run_on_a_copy() {
-    let config = "guardrails:\n  quality_gates:\n    - { name: fresh, command: 'grep -q two a.txt && touch built && git status --short' }\n    - { name: style, command: 'echo no style; exit 4', required: false }\n";
+    let config = "guardrails:\n  max_gate_rounds: 2\n  quality_gates:\n    - { name: fresh, command: 'grep -q two a.txt && touch built && git status --short' }\n    - { name: style, command: 'echo no style; exit 4', required: false }\n";
     let sandbox =
         Sandbox::new(&[(".architect.yml", config), ("a.txt", "one\n"), (".gitignore", "ignored/\n")]);
     sandbox.write("ignored/kept", "x");
@@ -150,13 +150,16 @@ fn gates_decide_and_in_a_dry_run_they_run_on_a_copy() {
     let left: Vec<_> =
         std::fs::read_dir(sandbox.path()).unwrap().flatten().map(|entry| entry.file_name()).collect();
     assert!(!left.iter().any(|name| name.to_string_lossy().contains("isolated")), "{left:?}");
-    // A required gate that fails, fails the run.
+    // A required gate that fails sends the agent back, and in the end fails the run.
     let model = sandbox.script(&[], "done");
+    let script = std::path::Path::new(model.trim_start_matches("replay::"));
+    std::fs::write(script, std::fs::read_to_string(script).unwrap().repeat(2)).unwrap();
     let run = sandbox.run(&["--model", &model], &[]).expect_code(1);
     assert_eq!(
         (run.report()["status"].as_str(), run.report()["stop_reason"].as_str()),
-        (Some("failed"), Some("gates_failed"))
+        (Some("partial"), Some("gates_failed"))
     );
+    assert_eq!(run.report()["gates"][0]["round"], 2);
     assert!(run.file("junit.xml").contains("<failure"));
 }
 

@@ -11,10 +11,10 @@ use super::print;
 use crate::command::sandbox::hide_process;
 use crate::exit::Exit;
 use crate::inputs::{INPUTS, Input, InputError, Lookup, RunRequest, variables};
+use crate::plan::Plan;
 use crate::report::secrets::Masker;
 use crate::report::untrusted::log_lines;
 use crate::report::{LogFormat, init_log};
-use crate::plan::Plan;
 use crate::run::{ApplyOptions, Finished, apply, on_signals, run};
 
 pub(super) const NAME: &str = "run";
@@ -75,7 +75,11 @@ fn flags(matches: &ArgMatches) -> BTreeMap<String, String> {
     let given = INPUTS.iter().filter_map(|input| {
         let value = match input.value {
             Some(_) => matches.try_get_one::<String>(input.name).ok()?.cloned(),
-            None => matches.try_get_one::<bool>(input.name).ok()?.filter(|given| **given).map(|_| "true".to_owned()),
+            None => matches
+                .try_get_one::<bool>(input.name)
+                .ok()?
+                .filter(|given| **given)
+                .map(|_| "true".to_owned()),
         };
         Some((input.name.to_owned(), value?))
     });

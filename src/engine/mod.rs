@@ -98,7 +98,7 @@ impl Engine {
     /// Takes a call through all stages. Never fails and never panics: the result tells.
     pub async fn call(&self, caller: Caller<'_>, call: &ToolCall) -> ToolResult {
         let (result, record) = self.pass(caller, call).await;
-        self.events.emit(Event::Call(record));
+        self.events.emit(Event::Call(Box::new(record)));
         result
     }
 
@@ -107,7 +107,7 @@ impl Engine {
     pub async fn call_together(&self, caller: Caller<'_>, calls: &[ToolCall]) -> Vec<ToolResult> {
         let passed = join_all(calls.iter().map(|call| self.pass(caller, call))).await;
         let tell = |(result, record)| {
-            self.events.emit(Event::Call(record));
+            self.events.emit(Event::Call(Box::new(record)));
             result
         };
         passed.into_iter().map(tell).collect()
@@ -161,7 +161,7 @@ impl Engine {
         match &effects.command {
             Some(command) if is_test(&command.simple) => self.untested.store(false, Ordering::Relaxed),
             None if !effects.writes.is_empty() && result.success => {
-                self.untested.store(true, Ordering::Relaxed)
+                self.untested.store(true, Ordering::Relaxed);
             }
             _ => {}
         }

@@ -2,7 +2,7 @@
 
 use super::file::{Damaged, Plan};
 use super::journal::{Journal, JournalError, Step};
-use crate::workspace::{ChangeSet, DiskWorkspace, FileChange, FileError, LastLink, WorkspacePath};
+use crate::workspace::{ChangeSet, DiskWorkspace, FileChange, FileError, Operation, WorkspacePath};
 
 /// A plan that fits the checkout.
 #[derive(Debug)]
@@ -40,7 +40,9 @@ impl std::fmt::Display for Stale {
 #[derive(Debug, thiserror::Error)]
 pub enum ApplyError {
     /// The file's own digest is wrong.
-    #[error("the plan's content has the digest {computed}, but it says {written}; it was changed after the review")]
+    #[error(
+        "the plan's content has the digest {computed}, but it says {written}; it was changed after the review"
+    )]
     Tampered {
         /// As the plan says.
         written: String,
@@ -95,9 +97,13 @@ impl Plan {
         let (mut changes, mut stale, mut already) = (Vec::new(), Vec::new(), 0);
         for file in &self.files {
             may_write(&file.path).map_err(ApplyError::Refused)?;
-            let leads_elsewhere = disk.resolve(&file.path, LastLink::Keep).map_or(true, |path| *path != file.path);
-            if leads_elsewhere {
-                stale.push(Stale { path: file.path.clone(), now: "a folder above it is a link now".to_owned() });
+            // A link in the way is one that somebody put there, unless the plan takes it away.
+            let link = disk.link_above(&file.path)?;
+            if link.is_some_and(|link| !self.deletes(&link)) {
+                stale.push(Stale {
+                    path: file.path.clone(),
+                    now: "a folder above it is a link now".to_owned(),
+                });
                 continue;
             }
             let now = disk.state_of(&file.path)?;
@@ -116,11 +122,18 @@ impl Plan {
             }
         }
         let changes = ChangeSet::new(changes);
-        stale.extend(disk.occupied(&changes)?.into_iter().map(|path| Stale {
-            path,
-            now: "in the way of a planned file".to_owned(),
-        }));
+        stale.extend(
+            disk.occupied(&changes)?
+                .into_iter()
+                .map(|path| Stale { path, now: "in the way of a planned file".to_owned() }),
+        );
         if stale.is_empty() { Ok(Checked { changes, already }) } else { Err(ApplyError::Stale(stale)) }
+    }
+}
+
+impl Plan {
+    fn deletes(&self, path: &WorkspacePath) -> bool {
+        self.files.iter().any(|file| file.path == *path && file.op == Operation::Delete)
     }
 }
 

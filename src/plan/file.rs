@@ -53,7 +53,8 @@ impl PlanFile {
         let whole = || {
             Contents::Base64(STANDARD.encode(change.after.as_ref().map_or(&[][..], |state| &state.content)))
         };
-        let is_link = |state: &Option<FileState>| state.as_ref().is_some_and(|state| state.mode == Mode::Link);
+        let is_link =
+            |state: &Option<FileState>| state.as_ref().is_some_and(|state| state.mode == Mode::Link);
         // A patch is for text that stays text.
         let contents = match String::from_utf8(change.git_patch("")) {
             Ok(patch) if !change.is_binary() && is_link(&change.before) == is_link(&change.after) => {

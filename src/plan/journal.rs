@@ -52,7 +52,9 @@ pub enum JournalError {
     #[error("the plan was not applied, every file was put back: {0}")]
     PutBack(FileError),
     /// A file could not be changed, and another one not put back.
-    #[error("the plan could not be applied ({failed}) and not be taken back ({left}); the journal is in {journal}, the next apply tries again")]
+    #[error(
+        "the plan could not be applied ({failed}) and not be taken back ({left}); the journal is in {journal}, the next apply tries again"
+    )]
     Stuck {
         /// Why it was not applied.
         failed: Box<FileError>,
@@ -62,7 +64,9 @@ pub enum JournalError {
         journal: PathBuf,
     },
     /// What was left of an earlier one could not be put back.
-    #[error("an earlier apply was interrupted and could not be taken back: {error}; its journal is in {journal}")]
+    #[error(
+        "an earlier apply was interrupted and could not be taken back: {error}; its journal is in {journal}"
+    )]
     Recover {
         /// Why.
         error: Box<FileError>,

@@ -5,7 +5,7 @@ mod file;
 mod journal;
 mod tracker;
 
-pub use apply::{ApplyError, Applied, Checked, Stale};
+pub use apply::{Applied, ApplyError, Checked, Stale};
 pub use file::{Contents, Damaged, Plan, PlanFile, Planned, PlannedCommand, SCHEMA_VERSION};
 pub use journal::{JournalError, Step, recover};
 pub use tracker::{DryRunTracker, PlannedAction, summarize_call};

@@ -32,9 +32,12 @@ impl Run<'_> {
             Ok(Applied::Done(changes)) => {
                 let files = if changes.len() == 1 { "file" } else { "files" };
                 let message = format!("Applied the plan {}: {} {files}.", short(&plan.digest), changes.len());
-                let commands = if options.run_commands { self.run_commands(plan).await } else { Status::Success };
+                let commands =
+                    if options.run_commands { self.run_commands(plan).await } else { Status::Success };
                 match (commands, self.gates(1).await) {
-                    (Status::Success, Ok(gates)) if gates.iter().all(|gate| gate.passed || !gate.required) => {
+                    (Status::Success, Ok(gates))
+                        if gates.iter().all(|gate| gate.passed || !gate.required) =>
+                    {
                         (Status::Success, StopReason::Applied, message)
                     }
                     (Status::Success, _) => (Status::Failed, StopReason::GatesFailed, message),

@@ -165,6 +165,7 @@ pub struct Context {
 
 impl Context {
     /// A context for trying a call: it holds the same, and what happens in it is forgotten.
+    #[must_use]
     pub fn preview(&self) -> Self {
         let seen = self.seen.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
         Self { workspace: self.workspace.preview(), seen: Arc::new(Seen(Mutex::new(seen))), ..self.clone() }

@@ -94,9 +94,8 @@ fn is_in(list: &str, name: &str) -> bool {
 /// Words that may name files: all but options, and values of options that filter.
 fn operands(simple: &Simple) -> impl Iterator<Item = &Word> {
     let words = &simple.words;
-    (1..words.len())
-        .filter(|at| !is_filter(&words[*at]) && !(words[at - 1].is_option() && is_filter(&words[at - 1])))
-        .map(|at| &words[at])
+    let filters = |at: usize| is_filter(&words[at]) || words[at - 1].is_option() && is_filter(&words[at - 1]);
+    (1..words.len()).filter(move |at| !filters(*at)).map(|at| &words[at])
 }
 
 fn is_filter(word: &Word) -> bool {

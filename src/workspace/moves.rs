@@ -16,6 +16,23 @@ impl DiskWorkspace {
         self.state(&ResolvedPath(path.clone()))
     }
 
+    /// The outermost link above a path.
+    pub fn link_above(&self, path: &WorkspacePath) -> Result<Option<WorkspacePath>, FileError> {
+        let mut folders = Vec::new();
+        let mut above = path.parent();
+        while let Some(folder) = above.filter(|folder| !folder.is_root()) {
+            above = folder.parent();
+            folders.push(folder);
+        }
+        for folder in folders.into_iter().rev() {
+            let stat = self.stat(&ResolvedPath(folder.clone()))?;
+            if stat.is_some_and(|stat| stat.kind == Kind::Link) {
+                return Ok(Some(folder));
+            }
+        }
+        Ok(None)
+    }
+
     /// Makes a path what it should be.
     pub fn put(&self, path: &WorkspacePath, state: Option<&FileState>) -> Result<(), FileError> {
         self.restore(&ResolvedPath(path.clone()), state)
@@ -72,7 +89,8 @@ impl DiskWorkspace {
         let mut missing = Vec::new();
         let mut above = path.parent();
         while let Some(folder) = above.filter(|folder| !folder.is_root()) {
-            if matches!(self.stat(&ResolvedPath(folder.clone())), Ok(Some(stat)) if stat.kind == Kind::Directory) {
+            if matches!(self.stat(&ResolvedPath(folder.clone())), Ok(Some(stat)) if stat.kind == Kind::Directory)
+            {
                 break;
             }
             above = folder.parent();

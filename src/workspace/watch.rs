@@ -98,19 +98,12 @@ impl Watch {
         let mut observed = Observed::default();
         for path in &touched {
             let Some(name) = path.to_str().and_then(|path| WorkspacePath::parse(path).ok()) else { continue };
-            let before = match self.stamps.contains_key(path) {
-                false => None,
-                true => {
-                    let known = self.changed.remove(path).or_else(|| self.kept.0.get(path).cloned());
-                    match known.or_else(|| of_git.remove(path)) {
-                        Some(state) => Some(state),
-                        None => {
-                            observed.unknown.push(name);
-                            continue;
-                        }
-                    }
-                }
-            };
+            let known = self.changed.remove(path).or_else(|| self.kept.0.get(path).cloned());
+            let before = known.or_else(|| of_git.remove(path));
+            if before.is_none() && self.stamps.contains_key(path) {
+                observed.unknown.push(name);
+                continue;
+            }
             observed.changes.extend(FileChange::new(name, before, state(&self.disk, path)));
         }
         observed

@@ -13,8 +13,9 @@ pub use word::Word;
 const MAX_LENGTH: usize = 32 * 1024;
 /// Parentheses that may be open at once at the end; beyond, the parser's backtracking doubles with each.
 const MAX_UNCLOSED: usize = 6;
-/// Digits of the largest descriptor that is looked at.
+/// Digits of the largest descriptor, and of the largest number, that are looked at.
 const MAX_DESCRIPTOR_DIGITS: usize = 4;
+const MAX_DIGITS: usize = 18;
 /// Brackets and compound commands within each other.
 const MAX_DEPTH: usize = 100;
 /// As deep as an ordinary stack takes without a thought.
@@ -133,8 +134,8 @@ fn nesting(text: &str) -> Result<usize, String> {
     if text.contains('\0') {
         return Err("it holds a NUL byte".to_owned());
     }
-    if has_huge_descriptor(text) {
-        return Err("it redirects a descriptor that cannot be".to_owned());
+    if has_huge_number(text) {
+        return Err("it holds a number that is too large".to_owned());
     }
     if has_nameless_document(text) {
         return Err("it holds a here-document without a delimiter".to_owned());
@@ -178,8 +179,14 @@ fn has_nameless_document(text: &str) -> bool {
     })
 }
 
-/// Whether a number before a redirect is larger than any descriptor. The parser takes it for one.
-fn has_huge_descriptor(text: &str) -> bool {
-    let digits = |at: usize| text[..at].bytes().rev().take_while(u8::is_ascii_digit).count();
-    text.match_indices(['<', '>']).any(|(at, _)| digits(at) > MAX_DESCRIPTOR_DIGITS)
+/// Whether there is a number that the parser cannot hold: a descriptor before a redirect, or anything else
+/// that it takes for one (`~-3`).
+fn has_huge_number(text: &str) -> bool {
+    let mut digits = 0;
+    text.bytes().any(|byte| {
+        let too_many = if matches!(byte, b'<' | b'>') { MAX_DESCRIPTOR_DIGITS } else { MAX_DIGITS };
+        let huge = digits > too_many;
+        digits = if byte.is_ascii_digit() { digits + 1 } else { 0 };
+        huge
+    }) || digits > MAX_DIGITS
 }

@@ -51,7 +51,8 @@ pub(super) struct Found {
 pub(super) fn read(raw: &str, variables: &Variables, found: &mut Found) -> Word {
     let options = ParserOptions::default();
     let mut word = Word { raw: raw.to_owned(), text: Some(String::new()), glob: false };
-    if let Ok(pieces) = parse(raw, &options) {
+    // A panic of the parser's is one more way of not understanding.
+    if let Ok(Ok(pieces)) = std::panic::catch_unwind(|| parse(raw, &options)) {
         append(&mut word, &pieces, false, variables, found);
     } else {
         found.unclear = Some(format!("the word {raw} cannot be read"));

@@ -102,7 +102,8 @@ mod tests {
         #[cfg(unix)]
         {
             use std::os::unix::fs::PermissionsExt;
-            fs::set_permissions(dead.join("work/work"), fs::Permissions::from_mode(0)).expect("no rights");
+            fs::set_permissions(dead.join("work/work"), fs::Permissions::from_mode(0o000))
+                .expect("no rights");
         }
         let other = temp.path().join("other");
         fs::create_dir(&other).expect("a folder");
