@@ -87,6 +87,8 @@ pub enum StopReason {
     GatesFailed,
     /// A dry run found the checkout changed.
     CheckoutChanged,
+    /// A hook stood against asking the model.
+    HookBlocked,
     /// The plan was applied.
     Applied,
     /// The plan does not fit the checkout, or is not the one that was reviewed.
@@ -106,6 +108,7 @@ impl fmt::Display for StopReason {
             Self::InvalidOutput => "the final answer does not satisfy the output schema",
             Self::GatesFailed => "a required quality gate failed",
             Self::CheckoutChanged => "something changed the checkout during a dry run",
+            Self::HookBlocked => "a hook stopped the run",
             Self::Applied => "the plan is applied",
             Self::NotApplied => "the plan cannot be applied; nothing was written",
         })

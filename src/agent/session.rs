@@ -4,12 +4,14 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use futures::future::BoxFuture;
+use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 use super::Agent;
 use super::guard::{LoopGuard, Round};
 use crate::engine::{CHARS_PER_TOKEN, Caller, Engine};
 use crate::event::{Event, NoticeLevel, Reply, Status, StopReason, ToolCall, Usage, millis};
+use crate::hooks::{HookEvent, Subject, Verdict};
 use crate::model::{Backoff, ChatModel, Completion, Message, ModelError, Request, ToolSchema, retry};
 
 /// Longer than any CI job runs.
@@ -86,6 +88,8 @@ struct Conversation {
     tools: Vec<ToolSchema>,
     messages: Vec<Message>,
     step: u32,
+    /// What hooks have to say before the next call.
+    notes: Vec<String>,
     /// Tokens of the last call as the provider counted them, and the messages they stand for.
     counted: Option<(usize, usize)>,
 }
@@ -100,7 +104,9 @@ enum Failure {
 impl Session<'_> {
     /// Works on the task until the end, which `reviewer` has to agree to.
     pub async fn run(&self, task: &str, reviewer: &mut dyn Review) -> Ended {
-        let mut talk = self.start(task);
+        let opening = self.hook(HookEvent::SessionStart, 0, || json!({"task": task})).await;
+        let task = std::iter::once(task.to_owned()).chain(opening.context).collect::<Vec<_>>().join("\n\n");
+        let mut talk = self.start(&task);
         let mut guard = LoopGuard::default();
         let mut was_empty = false;
         loop {
@@ -108,6 +114,9 @@ impl Session<'_> {
                 return self.close(&mut talk, reason).await;
             }
             talk.step += 1;
+            if let Some(reason) = self.before_call(&mut talk).await {
+                return ended(Status::Partial, StopReason::HookBlocked, reason);
+            }
             let completion = match self.ask(&mut talk, true).await {
                 Ok(completion) => completion,
                 Err(Failure::Model(error)) => return failed(error),
@@ -115,6 +124,10 @@ impl Session<'_> {
                 Err(Failure::TimeUp) => return self.close(&mut talk, StopReason::Timeout).await,
             };
             let (text, calls) = (completion.text.clone(), completion.calls.clone());
+            let details = || json!({"text": text, "calls": calls, "usage": completion.usage});
+            let verdict = self.hook(HookEvent::PostLlmCall, talk.step, details).await;
+            // Results of calls come first: providers want them right behind the calls.
+            talk.notes.extend(verdict.context);
             talk.messages.push(Message::Assistant {
                 text: completion.text,
                 calls: completion.calls,
@@ -127,7 +140,10 @@ impl Session<'_> {
                     continue;
                 }
                 match reviewer.review(&text).await {
-                    Opinion::Accept => return ended(Status::Success, StopReason::LlmDone, text),
+                    Opinion::Accept => {
+                        self.hook(HookEvent::AgentComplete, talk.step, || json!({"message": text})).await;
+                        return ended(Status::Success, StopReason::LlmDone, text);
+                    }
                     Opinion::SendBack(complaint) => talk.messages.push(Message::User(complaint)),
                     Opinion::GiveUp(status, reason) => return ended(status, reason, text),
                 }
@@ -138,6 +154,30 @@ impl Session<'_> {
                 return self.close(&mut talk, StopReason::Loop).await;
             }
         }
+    }
+
+    async fn hook(&self, event: HookEvent, step: u32, details: impl FnOnce() -> Value) -> Verdict {
+        let hooks = &self.engine.hooks;
+        if !hooks.has(event) {
+            return Verdict::default();
+        }
+        hooks.run(event, Subject::of_run(&self.agent.name, step, details())).await
+    }
+
+    /// What hooks have to say before the model is asked; the reason, if they stop it.
+    async fn before_call(&self, talk: &mut Conversation) -> Option<String> {
+        let details = || json!({"messages": talk.messages.len(), "tokens": self.tokens(talk)});
+        let verdict = self.hook(HookEvent::PreLlmCall, talk.step, details).await;
+        talk.notes.extend(verdict.context);
+        if !talk.notes.is_empty() {
+            let notes = std::mem::take(&mut talk.notes).join("\n\n");
+            match talk.messages.last_mut() {
+                // Not sent yet, and some providers want one message at a time.
+                Some(Message::User(text)) => *text += &format!("\n\n{notes}"),
+                _ => talk.messages.push(Message::User(notes)),
+            }
+        }
+        verdict.blocked.map(|reason| format!("A hook stopped the run: {reason}"))
     }
 
     fn start(&self, task: &str) -> Conversation {
@@ -155,6 +195,7 @@ impl Session<'_> {
             tools: tools.into_iter().map(schema).collect(),
             messages: vec![Message::User(task.to_owned())],
             step: 0,
+            notes: Vec::new(),
             counted: None,
         }
     }

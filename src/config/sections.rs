@@ -280,6 +280,24 @@ pub struct Hooks {
     pub pre_tool_use: Vec<HookConfig>,
     /// After a tool ran; its words reach the model.
     pub post_tool_use: Vec<HookConfig>,
+    /// After a tool has edited a file: as `post_tool_use`, for edits alone.
+    pub post_edit: Vec<HookConfig>,
+    /// Before the model is asked; can end the run.
+    pub pre_llm_call: Vec<HookConfig>,
+    /// After the model has answered.
+    pub post_llm_call: Vec<HookConfig>,
+    /// At the start; its words are added to the task.
+    pub session_start: Vec<HookConfig>,
+    /// At the end, before the report is written.
+    pub session_end: Vec<HookConfig>,
+    /// When the run fails for an error.
+    pub on_error: Vec<HookConfig>,
+    /// When the cost passes `costs.warn_at_usd`.
+    pub budget_warning: Vec<HookConfig>,
+    /// Before the conversation is compacted.
+    pub context_compress: Vec<HookConfig>,
+    /// When the agent says that it is done, and nothing stands against it.
+    pub agent_complete: Vec<HookConfig>,
 }
 
 /// A hook.
@@ -299,6 +317,9 @@ pub struct HookConfig {
     /// Seconds that it may take.
     #[serde(default = "hook_timeout")]
     pub timeout: Bounded<1, 300>,
+    /// Whether the run goes on without waiting for it; then it cannot block, nor say anything to the model.
+    #[serde(default)]
+    pub r#async: bool,
     /// Whether it runs at all.
     #[serde(default = "yes")]
     pub enabled: bool,

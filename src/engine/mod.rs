@@ -10,14 +10,14 @@ use std::time::Instant;
 
 use futures::FutureExt;
 use futures::future::join_all;
-use serde_json::Value;
+use serde_json::{Map, Value};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use crate::command::{Class, is_test};
 use crate::event::{Block, CallRecord, Event, Events, Outcome, RunMode, ToolCall, millis};
 use crate::guardrails::Guardrails;
-use crate::hooks::{HookEvent, Hooks, Subject};
+use crate::hooks::{HookEvent, Hooks, Subject, ToolSubject};
 use crate::plan::{DryRunTracker, PlannedAction, summarize_call};
 use crate::report::secrets::Masker;
 use crate::tool::{Call, Context, Effects, Registry, Tool, ToolResult};
@@ -220,7 +220,18 @@ impl Engine {
         caller: Caller<'_>,
         cleared: Cleared,
     ) -> Result<(Cleared, Vec<String>), Refusal> {
-        let verdict = self.hooks.run(HookEvent::PreToolUse, subject(caller, &cleared, None)).await;
+        let subject = Subject {
+            agent: caller.agent,
+            step: caller.step,
+            tool: Some(ToolSubject {
+                name: cleared.tool.name(),
+                input: &cleared.input,
+                effects: &cleared.effects,
+                result: None,
+            }),
+            details: Map::new(),
+        };
+        let verdict = self.hooks.run(HookEvent::PreToolUse, subject).await;
         if let Some(reason) = verdict.blocked {
             return Err(Refusal::Hook(reason));
         }
@@ -286,10 +297,13 @@ impl Engine {
         let subject = Subject {
             agent: caller.agent,
             step: caller.step,
-            tool: tool.name(),
-            input: &input,
-            effects: &effects,
-            result: Some(&result),
+            tool: Some(ToolSubject {
+                name: tool.name(),
+                input: &input,
+                effects: &effects,
+                result: Some(&result),
+            }),
+            details: Map::new(),
         };
         let verdict = self.hooks.run(HookEvent::PostToolUse, subject).await;
         append(&mut result, &verdict.context);
@@ -383,17 +397,6 @@ fn record(caller: Caller<'_>, call: &ToolCall, done: &Done, started: Instant) ->
         effects: done.effects.clone(),
         lines: lines_of(&done.result),
         duration_ms: millis(started.elapsed()),
-    }
-}
-
-fn subject<'a>(caller: Caller<'a>, cleared: &'a Cleared, result: Option<&'a ToolResult>) -> Subject<'a> {
-    Subject {
-        agent: caller.agent,
-        step: caller.step,
-        tool: cleared.tool.name(),
-        input: &cleared.input,
-        effects: &cleared.effects,
-        result,
     }
 }
 

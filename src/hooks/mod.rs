@@ -3,58 +3,42 @@
 //! A hook is trusted configuration, but what it is told (arguments, paths, results) is not: all of it
 //! travels in environment variables and on standard input, and `{file}` is quoted for the shell.
 
+mod event;
 mod protocol;
 
 use std::borrow::Cow;
 use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use regex::Regex;
 use serde_json::Value;
+use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use crate::command::{Job, Shell};
 use crate::config::{self, HookConfig};
 use crate::event::{Event, Events, HookDecision, HookRecord, millis};
-use crate::tool::{Effects, ToolResult};
-use crate::workspace::{Glob, WorkspacePath};
+use crate::workspace::Glob;
 
+pub use event::{HookEvent, Subject, ToolSubject};
 use protocol::{Answer, interpret};
 
-/// Where in the run a hook runs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum HookEvent {
-    /// Before a tool runs.
-    PreToolUse,
-    /// After a tool ran.
-    PostToolUse,
-}
-
-impl HookEvent {
-    /// The name in configuration, environment and reports.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::PreToolUse => "pre_tool_use",
-            Self::PostToolUse => "post_tool_use",
-        }
-    }
-
-    /// Whether a hook here can stop what comes next.
-    fn can_block(self) -> bool {
-        self == Self::PreToolUse
-    }
-}
-
 /// A hook that is ready to run.
+#[derive(Clone)]
 struct Hook {
+    event: HookEvent,
     name: String,
     command: String,
     matcher: Regex,
     globs: Vec<Glob>,
-    timeout: std::time::Duration,
+    timeout: Duration,
+    waits: bool,
+    edits_only: bool,
 }
 
 impl Hook {
-    fn new(config: &HookConfig) -> Result<Self, String> {
+    fn new(event: HookEvent, edits_only: bool, config: &HookConfig) -> Result<Self, String> {
         let pattern = if config.matcher == "*" { ".*" } else { &config.matcher };
         let matcher = Regex::new(&format!("^(?:{pattern})$")).map_err(|error| {
             format!("the hook {:?} has a matcher that is no regular expression: {error}", config.name)
@@ -62,47 +46,37 @@ impl Hook {
         let globs =
             config.file_patterns.iter().map(|pattern| Glob::parse(pattern)).collect::<Result<_, _>>()?;
         Ok(Self {
+            event,
             name: config.name.clone(),
             command: config.command.clone(),
             matcher,
             globs,
             timeout: config.timeout.seconds(),
+            waits: !config.r#async,
+            edits_only,
         })
     }
 
-    fn is_for(&self, subject: &Subject<'_>) -> bool {
+    fn is_for(&self, event: HookEvent, subject: &Subject<'_>) -> bool {
+        if self.event != event {
+            return false;
+        }
+        // Matcher and globs are about tools; events without one concern every hook of theirs.
+        let Some(tool) = &subject.tool else { return true };
         let file_fits = |glob: &Glob| {
-            subject
-                .effects
-                .writes
-                .iter()
-                .chain(&subject.effects.reads)
-                .any(|path| glob.matches(path.as_str()))
+            let paths = tool.effects.writes.iter().chain(&tool.effects.reads);
+            paths.into_iter().any(|path| glob.matches(path.as_str()))
         };
-        self.matcher.is_match(subject.tool) && (self.globs.is_empty() || self.globs.iter().any(file_fits))
+        self.matcher.is_match(tool.name)
+            && (self.globs.is_empty() || self.globs.iter().any(file_fits))
+            && (!self.edits_only || tool.is_edit())
     }
 }
 
-/// What a hook is told about.
-pub struct Subject<'a> {
-    /// The agent that acts.
-    pub agent: &'a str,
-    /// Its step.
-    pub step: u32,
-    /// The tool.
-    pub tool: &'a str,
-    /// Its arguments.
-    pub input: &'a Value,
-    /// What it touches.
-    pub effects: &'a Effects,
-    /// What came of it, once it ran.
-    pub result: Option<&'a ToolResult>,
-}
-
-/// What the hooks before a call came to.
+/// What the hooks of an event came to.
 #[derive(Debug, Default, PartialEq)]
 pub struct Verdict {
-    /// Why the call must not go on.
+    /// Why what comes next must not be.
     pub blocked: Option<String>,
     /// Other arguments for the call.
     pub updated_input: Option<Value>,
@@ -112,14 +86,10 @@ pub struct Verdict {
 
 /// All hooks of a run.
 pub struct Hooks {
-    pre: Vec<Hook>,
-    post: Vec<Hook>,
-    shell: Shell,
-    workspace: PathBuf,
-    session: String,
-    dry_run: bool,
-    cancel: CancellationToken,
-    events: Events,
+    hooks: Vec<Hook>,
+    setting: Arc<Setting>,
+    /// Those that nobody waits for.
+    started: Mutex<Vec<JoinHandle<HookRecord>>>,
 }
 
 /// What hooks need to know of the run.
@@ -141,35 +111,37 @@ pub struct Setting {
 impl Hooks {
     /// Reads the hooks; the error names the one that is wrong.
     pub fn new(config: &config::Hooks, setting: Setting) -> Result<Self, String> {
-        let ready = |hooks: &[HookConfig]| -> Result<Vec<Hook>, String> {
-            hooks.iter().filter(|hook| hook.enabled).map(Hook::new).collect()
-        };
-        let Setting { shell, workspace, session, dry_run, cancel, events } = setting;
-        Ok(Self {
-            pre: ready(&config.pre_tool_use)?,
-            post: ready(&config.post_tool_use)?,
-            shell,
-            workspace,
-            session,
-            dry_run,
-            cancel,
-            events,
-        })
+        let lists = HookEvent::lists(config);
+        let hooks = lists.into_iter().flat_map(|(event, edits_only, list)| {
+            let enabled = list.iter().filter(|hook| hook.enabled);
+            enabled.map(move |hook| Hook::new(event, edits_only, hook))
+        });
+        let hooks = hooks.collect::<Result<_, _>>()?;
+        Ok(Self { hooks, setting: Arc::new(setting), started: Mutex::default() })
+    }
+
+    /// Whether there is a hook for an event at all.
+    pub fn has(&self, event: HookEvent) -> bool {
+        self.hooks.iter().any(|hook| hook.event == event)
     }
 
     /// Runs the hooks of an event in order; the first that blocks ends it.
     pub async fn run(&self, event: HookEvent, subject: Subject<'_>) -> Verdict {
-        let hooks = match event {
-            HookEvent::PreToolUse => &self.pre,
-            HookEvent::PostToolUse => &self.post,
-        };
         let mut verdict = Verdict::default();
-        for hook in hooks.iter().filter(|hook| hook.is_for(&subject)) {
-            let input = verdict.updated_input.as_ref().unwrap_or(subject.input);
-            match self.run_one(event, hook, &subject, input).await {
+        for hook in self.hooks.iter().filter(|hook| hook.is_for(event, &subject)) {
+            let order = Order::new(hook, &subject, verdict.updated_input.as_ref(), &self.setting);
+            if !hook.waits {
+                let (hook, setting) = (hook.clone(), Arc::clone(&self.setting));
+                let task = tokio::spawn(async move { order.run(&hook, &setting).await.1 });
+                self.started.lock().unwrap_or_else(PoisonError::into_inner).push(task);
+                continue;
+            }
+            let (answer, record) = order.run(hook, &self.setting).await;
+            self.setting.events.emit(Event::Hook(record));
+            match answer {
                 Answer::Allow { context, updated_input } => {
                     verdict.context.extend(context);
-                    if updated_input.is_some() && event.can_block() {
+                    if updated_input.is_some() && event.takes_input() {
                         verdict.updated_input = updated_input;
                     }
                 }
@@ -178,7 +150,7 @@ impl Hooks {
                     break;
                 }
                 Answer::Failed(report) => {
-                    if event == HookEvent::PostToolUse {
+                    if event.tells_failures() {
                         verdict.context.push(report);
                     }
                 }
@@ -187,90 +159,74 @@ impl Hooks {
         verdict
     }
 
-    async fn run_one(&self, event: HookEvent, hook: &Hook, subject: &Subject<'_>, input: &Value) -> Answer {
-        let file =
-            subject.effects.writes.first().or(subject.effects.reads.first()).map(WorkspacePath::as_str);
-        let finished = self
+    /// Waits for the hooks that nobody has waited for; each has its own time limit.
+    pub async fn collect(&self) {
+        let started = std::mem::take(&mut *self.started.lock().unwrap_or_else(PoisonError::into_inner));
+        for task in started {
+            if let Ok(record) = task.await {
+                self.setting.events.emit(Event::Hook(record));
+            }
+        }
+    }
+}
+
+/// One run of a hook, with all that it is told.
+struct Order {
+    command: String,
+    variables: Vec<(Cow<'static, str>, String)>,
+    message: String,
+    tool: String,
+    step: u32,
+}
+
+impl Order {
+    fn new(hook: &Hook, subject: &Subject<'_>, input: Option<&Value>, setting: &Setting) -> Self {
+        let file = subject.file();
+        Self {
+            command: with_file(&hook.command, file),
+            variables: subject.variables(hook.event, setting),
+            message: subject.message(hook.event, input, setting),
+            tool: subject.tool.as_ref().map_or(String::new(), |tool| tool.name.to_owned()),
+            step: subject.step,
+        }
+    }
+
+    async fn run(self, hook: &Hook, setting: &Setting) -> (Answer, HookRecord) {
+        let finished = setting
             .shell
             .run(Job {
-                command: &with_file(&hook.command, file),
-                cwd: &self.workspace,
-                root: &self.workspace,
+                command: &self.command,
+                cwd: &setting.workspace,
+                root: &setting.workspace,
                 mount: None,
-                variables: self.variables(event, subject, file),
-                stdin: Some(self.message(event, subject, input).into_bytes()),
+                variables: self.variables,
+                stdin: Some(self.message.into_bytes()),
                 merge: false,
                 timeout: hook.timeout,
-                cancel: self.cancel.clone(),
+                cancel: setting.cancel.clone(),
             })
             .await;
-        let answer = interpret(&hook.name, &finished, hook.timeout, event.can_block());
+        let can_block = hook.event.can_block() && hook.waits;
+        let answer = interpret(&hook.name, &finished, hook.timeout, can_block);
         let decision = match &answer {
-            Answer::Allow { updated_input: Some(_), .. } if event.can_block() => HookDecision::Modify,
+            Answer::Allow { updated_input: Some(_), .. } if hook.event.takes_input() && hook.waits => {
+                HookDecision::Modify
+            }
             Answer::Allow { .. } => HookDecision::Allow,
             Answer::Block(_) => HookDecision::Block,
             Answer::Failed(_) => HookDecision::Failed,
         };
-        self.events.emit(Event::Hook(HookRecord {
-            event: event.name().to_owned(),
+        let record = HookRecord {
+            event: hook.event.name().to_owned(),
             name: hook.name.clone(),
-            tool: subject.tool.to_owned(),
-            step: subject.step,
+            tool: self.tool,
+            step: self.step,
             decision,
             exit_code: finished.ended.code(),
             duration_ms: millis(finished.duration),
             output: crate::command::last_lines(&finished.output(), 20),
-        }));
-        answer
-    }
-
-    fn variables(
-        &self,
-        event: HookEvent,
-        subject: &Subject<'_>,
-        file: Option<&str>,
-    ) -> Vec<(Cow<'static, str>, String)> {
-        let mut variables = vec![
-            ("ARCHITECT_EVENT", event.name().to_owned()),
-            ("ARCHITECT_WORKSPACE", self.workspace.display().to_string()),
-            ("ARCHITECT_SESSION_ID", self.session.clone()),
-            ("ARCHITECT_AGENT", subject.agent.to_owned()),
-            ("ARCHITECT_STEP", subject.step.to_string()),
-            ("ARCHITECT_DRY_RUN", u8::from(self.dry_run).to_string()),
-            ("ARCHITECT_TOOL_NAME", subject.tool.to_owned()),
-        ];
-        if let Some(file) = file {
-            variables.push(("ARCHITECT_FILE_PATH", file.to_owned()));
-        }
-        let edited =
-            subject.effects.writes.first().filter(|_| subject.result.is_some_and(|result| result.success));
-        if let Some(file) = edited {
-            variables.push(("ARCHITECT_EDITED_FILE", file.to_string()));
-        }
-        if let Some(command) = &subject.effects.command {
-            variables.push(("ARCHITECT_COMMAND", command.line.clone()));
-        }
-        if let Some(result) = subject.result {
-            variables.push(("ARCHITECT_TOOL_RESULT_SUCCESS", result.success.to_string()));
-        }
-        variables.into_iter().map(|(name, value)| (name.into(), value)).collect()
-    }
-
-    fn message(&self, event: HookEvent, subject: &Subject<'_>, input: &Value) -> String {
-        let mut message = serde_json::json!({
-            "event": event.name(),
-            "session": self.session,
-            "agent": subject.agent,
-            "step": subject.step,
-            "dry_run": self.dry_run,
-            "tool_name": subject.tool,
-            "tool_input": input,
-            "effects": subject.effects,
-        });
-        if let Some(result) = subject.result {
-            message["tool_output"] = serde_json::json!({"success": result.success, "text": result.text()});
-        }
-        message.to_string()
+        };
+        (answer, record)
     }
 }
 
@@ -300,6 +256,7 @@ mod tests {
         let hook: HookConfig =
             serde_json::from_value(serde_json::json!({"name": "lint", "command": "x", "matcher": "("}))
                 .expect("a hook");
-        assert!(Hook::new(&hook).is_err_and(|error| error.contains("\"lint\"")));
+        let hook = Hook::new(HookEvent::PreToolUse, false, &hook);
+        assert!(hook.is_err_and(|error| error.contains("\"lint\"")));
     }
 }

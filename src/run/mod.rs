@@ -13,6 +13,7 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use serde_json::json;
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 use tokio::task::JoinHandle;
@@ -29,7 +30,7 @@ use crate::event::{
 use crate::exit::Exit;
 use crate::gates::{self, Round};
 use crate::guardrails::{self, Guardrails};
-use crate::hooks::{Hooks, Setting};
+use crate::hooks::{HookEvent, Hooks, Setting, Subject};
 use crate::inputs::{InputError, ModelChoice, RunRequest};
 use crate::isolation::Isolation;
 use crate::model::{Backoff, ChatModel, ProviderModel, ReplayModel, Settings};
@@ -294,6 +295,10 @@ impl<'a> Run<'a> {
         let structured = self.request.output_schema.as_ref().map(Structured::new);
         let mut reviewer = Reviewer::new(self, structured.as_ref());
         let ended = session.run(&self.request.task, &mut reviewer).await;
+        if let Some(error) = &ended.error {
+            let details = json!({"error": error.to_string(), "stop_reason": ended.reason});
+            self.engine.hooks.run(HookEvent::OnError, Subject::of_run(&agent.name, 0, details)).await;
+        }
         let value = structured.and_then(|structured| structured.value(&ended.message));
         Outcome { ended, structured: value }
     }
@@ -321,6 +326,10 @@ impl<'a> Run<'a> {
     /// Gates, the proof that a dry run changed nothing, and the sum of it all.
     async fn report(self, outcome: Outcome, signal: &Signal) -> Reported {
         let Outcome { mut ended, structured } = outcome;
+        let details = json!({"status": ended.status, "stop_reason": ended.reason, "message": ended.message});
+        let agent = &self.request.agent.name;
+        self.engine.hooks.run(HookEvent::SessionEnd, Subject::of_run(agent, 0, details)).await;
+        self.engine.hooks.collect().await;
         let changes = self.engine.context.workspace.changes().unwrap_or_else(|error| {
             self.events.notice(NoticeLevel::Error, format!("the changes could not be collected: {error}"));
             ended.status = Status::Failed;

@@ -1,0 +1,182 @@
+//! The points of a run at which hooks run, and what they are told there.
+
+use std::borrow::Cow;
+
+use serde_json::{Map, Value, json};
+
+use super::Setting;
+use crate::config::{self, HookConfig};
+use crate::tool::{Effects, ToolResult};
+use crate::workspace::WorkspacePath;
+
+/// Where in the run a hook runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HookEvent {
+    /// Before a tool runs.
+    PreToolUse,
+    /// After a tool ran.
+    PostToolUse,
+    /// Before the model is asked.
+    PreLlmCall,
+    /// After the model has answered.
+    PostLlmCall,
+    /// At the start.
+    SessionStart,
+    /// At the end.
+    SessionEnd,
+    /// When the run fails for an error.
+    OnError,
+    /// When the cost passes a mark.
+    BudgetWarning,
+    /// Before the conversation is compacted.
+    ContextCompress,
+    /// When the agent is done.
+    AgentComplete,
+}
+
+impl HookEvent {
+    /// The name in configuration, environment and reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::PreToolUse => "pre_tool_use",
+            Self::PostToolUse => "post_tool_use",
+            Self::PreLlmCall => "pre_llm_call",
+            Self::PostLlmCall => "post_llm_call",
+            Self::SessionStart => "session_start",
+            Self::SessionEnd => "session_end",
+            Self::OnError => "on_error",
+            Self::BudgetWarning => "budget_warning",
+            Self::ContextCompress => "context_compress",
+            Self::AgentComplete => "agent_complete",
+        }
+    }
+
+    /// The hooks of the configuration, by event; and whether they are for edits alone.
+    pub(super) fn lists(config: &config::Hooks) -> [(Self, bool, &[HookConfig]); 11] {
+        [
+            (Self::PreToolUse, false, &config.pre_tool_use),
+            (Self::PostToolUse, false, &config.post_tool_use),
+            (Self::PostToolUse, true, &config.post_edit),
+            (Self::PreLlmCall, false, &config.pre_llm_call),
+            (Self::PostLlmCall, false, &config.post_llm_call),
+            (Self::SessionStart, false, &config.session_start),
+            (Self::SessionEnd, false, &config.session_end),
+            (Self::OnError, false, &config.on_error),
+            (Self::BudgetWarning, false, &config.budget_warning),
+            (Self::ContextCompress, false, &config.context_compress),
+            (Self::AgentComplete, false, &config.agent_complete),
+        ]
+    }
+
+    /// Whether a hook here can stop what comes next.
+    pub(super) fn can_block(self) -> bool {
+        matches!(self, Self::PreToolUse | Self::PreLlmCall)
+    }
+
+    /// Whether a hook here can change arguments.
+    pub(super) fn takes_input(self) -> bool {
+        self == Self::PreToolUse
+    }
+
+    /// Whether the model is told when a hook here fails.
+    pub(super) fn tells_failures(self) -> bool {
+        matches!(self, Self::PostToolUse | Self::PostLlmCall)
+    }
+}
+
+/// What a hook is told about.
+pub struct Subject<'a> {
+    /// The agent that acts.
+    pub agent: &'a str,
+    /// Its step.
+    pub step: u32,
+    /// The call, where there is one.
+    pub tool: Option<ToolSubject<'a>>,
+    /// More fields of the message.
+    pub details: Map<String, Value>,
+}
+
+/// A call of a tool.
+pub struct ToolSubject<'a> {
+    /// The tool.
+    pub name: &'a str,
+    /// Its arguments.
+    pub input: &'a Value,
+    /// What it touches.
+    pub effects: &'a Effects,
+    /// What came of it, once it ran.
+    pub result: Option<&'a ToolResult>,
+}
+
+impl ToolSubject<'_> {
+    pub(super) fn is_edit(&self) -> bool {
+        self.effects.command.is_none()
+            && !self.effects.writes.is_empty()
+            && self.result.is_none_or(|result| result.success)
+    }
+}
+
+impl<'a> Subject<'a> {
+    /// An event that is about no tool; `details` are further fields of the message.
+    pub fn of_run(agent: &'a str, step: u32, details: Value) -> Self {
+        let details = match details {
+            Value::Object(details) => details,
+            _ => Map::new(),
+        };
+        Self { agent, step, tool: None, details }
+    }
+
+    /// The first file that the call writes, else reads.
+    pub(super) fn file(&self) -> Option<&'a str> {
+        let effects = self.tool.as_ref()?.effects;
+        effects.writes.first().or(effects.reads.first()).map(WorkspacePath::as_str)
+    }
+
+    pub(super) fn variables(&self, event: HookEvent, setting: &Setting) -> Vec<(Cow<'static, str>, String)> {
+        let mut variables = vec![
+            ("ARCHITECT_EVENT", event.name().to_owned()),
+            ("ARCHITECT_WORKSPACE", setting.workspace.display().to_string()),
+            ("ARCHITECT_SESSION_ID", setting.session.clone()),
+            ("ARCHITECT_AGENT", self.agent.to_owned()),
+            ("ARCHITECT_STEP", self.step.to_string()),
+            ("ARCHITECT_DRY_RUN", u8::from(setting.dry_run).to_string()),
+        ];
+        if let Some(tool) = &self.tool {
+            variables.push(("ARCHITECT_TOOL_NAME", tool.name.to_owned()));
+            variables.extend(self.file().map(|file| ("ARCHITECT_FILE_PATH", file.to_owned())));
+            let edited =
+                tool.effects.writes.first().filter(|_| tool.result.is_some_and(|result| result.success));
+            variables.extend(edited.map(|file| ("ARCHITECT_EDITED_FILE", file.to_string())));
+            let command = tool.effects.command.as_ref();
+            variables.extend(command.map(|command| ("ARCHITECT_COMMAND", command.line.clone())));
+            variables.extend(
+                tool.result.map(|result| ("ARCHITECT_TOOL_RESULT_SUCCESS", result.success.to_string())),
+            );
+        }
+        // What no variable can hold is in the message.
+        variables.retain(|(_, value)| !value.contains('\0') && value.len() < 100_000);
+        variables.into_iter().map(|(name, value)| (name.into(), value)).collect()
+    }
+
+    pub(super) fn message(&self, event: HookEvent, input: Option<&Value>, setting: &Setting) -> String {
+        let mut message = json!({
+            "event": event.name(),
+            "session": setting.session,
+            "agent": self.agent,
+            "step": self.step,
+            "dry_run": setting.dry_run,
+        });
+        if let Some(tool) = &self.tool {
+            message["tool_name"] = json!(tool.name);
+            message["tool_input"] = input.unwrap_or(tool.input).clone();
+            message["effects"] = json!(tool.effects);
+            if let Some(result) = tool.result {
+                message["tool_output"] = json!({"success": result.success, "text": result.text()});
+            }
+        }
+        for (name, value) in &self.details {
+            message[name] = value.clone();
+        }
+        message.to_string()
+    }
+}
