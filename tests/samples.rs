@@ -45,6 +45,7 @@ fn steady(text: &str) -> String {
     let rules = [
         (r"\d+ ms\b|\d+\.\d s\b", "[time]"),
         (r"`[0-9a-f]{64}`", "`[digest]`"),
+        (r"digest [0-9a-f]{64}", "digest [digest]"),
         (r"on `[0-9a-f]{10}`", "on `[commit]`"),
         (r"Ran (\d+) tests in [0-9.]+s", "Ran $1 tests"),
         // The order of bars follows the times.
@@ -98,4 +99,51 @@ fn real_edits() {
     assert!(!run.out.join("plan.json").exists(), "there is no plan where all is done");
     let failed = run.calls().into_iter().filter(|call| call.ends_with("false")).count();
     assert_eq!(failed, 1, "{:?}", run.calls());
+}
+
+/// Runs the binary on a clone; gives its exit code.
+fn on(clone: &Path, out: &Path, args: &[&str]) -> i32 {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_architect-ci"));
+    command.args(args).arg("--workspace").arg(clone).arg("--out").arg(out);
+    command.env("CI", "true").env_remove("GITHUB_ACTIONS").env("PYTHONDONTWRITEBYTECODE", "1");
+    let output = command.stdin(std::process::Stdio::null()).output().expect("the binary runs");
+    output.status.code().unwrap_or(-1)
+}
+
+#[test]
+fn plans_of_the_samples_become_what_the_sessions_would_have_done() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("samples");
+    for name in ["invoice", "slug"] {
+        let dir = tempfile::tempdir().expect("a folder");
+        let sample = root.join(name);
+        let clone = |place: &str| {
+            let clone = dir.path().join(place);
+            let copied = Command::new("cp").arg("-R").arg(sample.join("base")).arg(&clone).status();
+            assert!(copied.expect("cp runs").success());
+            if sample.join("head").exists() {
+                let over = Command::new("cp").arg("-R").arg(sample.join("head/.")).arg(&clone).status();
+                assert!(over.expect("cp runs").success());
+            }
+            support::git(&clone, &["init", "--quiet"]);
+            support::git(&clone, &["add", "--all"]);
+            support::git(&clone, &["commit", "--quiet", "--message", "before"]);
+            clone
+        };
+        let (planned, real, fresh) = (clone("planned"), clone("real"), clone("fresh"));
+        let out = |place: &str| dir.path().join(place).with_extension("out");
+        let model = format!("replay::{}", sample.join("transcript.jsonl").display());
+        let task = sample.join("task.md");
+        let run = ["run", "--task-file", task.to_str().unwrap(), "--model", &model, "--mode"];
+        let before = support::tree(&planned);
+        assert_eq!(on(&planned, &out("planned"), &[&run[..], &["dry-run"]].concat()), 0, "{name}");
+        assert_eq!(support::tree(&planned), before, "{name}: a dry run changes nothing");
+        assert_eq!(on(&real, &out("real"), &[&run[..], &["yolo"]].concat()), 0, "{name}");
+        assert_eq!(
+            on(&fresh, &out("fresh"), &["apply", out("planned").join("plan.json").to_str().unwrap()]),
+            0,
+            "{name}"
+        );
+        assert_eq!(support::tree(&fresh), support::tree(&real), "{name}");
+        assert_ne!(support::tree(&fresh), before, "{name}");
+    }
 }

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use super::untrusted::{code, fence, markdown};
-use super::{CallSummary, FileSummary, RunReport};
+use super::{CallSummary, FileSummary, PlanReport, RunReport};
 use crate::event::{GateRecord, HookDecision, NoticeLevel, Outcome, RunMode, Status, StopReason};
 use crate::workspace::{Difference, Operation};
 
@@ -158,7 +158,7 @@ pub(super) fn changes(report: &RunReport) -> Vec<Section> {
         if plan.actions.is_empty() {
             sections.push(Section::fixed("No write actions were planned.\n\n".to_owned()));
         } else {
-            let title = format!("#### Plan: {}\n\n", plural(plan.actions.len(), "action", "actions"));
+            let title = format!("#### Plan: {}\n\n", totals(report, plan));
             let lines: String = plan
                 .actions
                 .iter()
@@ -184,6 +184,20 @@ pub(super) fn changes(report: &RunReport) -> Vec<Section> {
     }
     sections.extend(report.files.iter().map(file));
     sections
+}
+
+/// `4 actions — 2 files (+5 −2), 1 command`.
+fn totals(report: &RunReport, plan: &PlanReport) -> String {
+    let mut parts = Vec::new();
+    if !report.files.is_empty() {
+        parts.push(format!("{} ({})", plural(report.files.len(), "file", "files"), report.lines()));
+    }
+    let commands = plan.actions.iter().filter(|action| action.effects.command.is_some()).count();
+    if commands > 0 {
+        parts.push(plural(commands, "command", "commands"));
+    }
+    let actions = plural(plan.actions.len(), "action", "actions");
+    if parts.is_empty() { actions } else { format!("{actions} — {}", parts.join(", ")) }
 }
 
 fn file(file: &FileSummary) -> Section {
@@ -359,11 +373,24 @@ pub(super) fn notices(report: &RunReport) -> Section {
     Section::new(9, text, "More errors and warnings are in `report.md`.\n\n")
 }
 
+/// What makes the plan real, for copying.
+fn how_to_apply(report: &RunReport) -> String {
+    match report.plan.as_ref().filter(|_| !report.files.is_empty()) {
+        Some(plan) => {
+            let line = format!("architect-ci apply plan.json --digest {}", plan.digest);
+            format!(
+                "<details><summary>Apply this plan</summary>\n\nExactly as it stands here, without a model (or `git apply plan.patch`):\n\n{}\n</details>\n\n",
+                fence(&line, "sh")
+            )
+        }
+        None => String::new(),
+    }
+}
+
 pub(super) fn footer(report: &RunReport) -> Section {
     let mut parts = Vec::new();
     if let Some(plan) = report.plan.as_ref().filter(|plan| !plan.actions.is_empty()) {
         parts.push(format!("digest {}", code(&plan.digest)));
-        parts.push("apply with `git apply plan.patch`".to_owned());
         if plan.differences.is_empty() {
             let files = plural(plan.verified_files, "file", "files");
             parts.push(format!("checkout verified unchanged ({files})"));
@@ -377,5 +404,5 @@ pub(super) fn footer(report: &RunReport) -> Section {
     if parts.is_empty() {
         return Section::fixed(String::new());
     }
-    Section::fixed(format!("<sub>{}</sub>\n", parts.join(" · ")))
+    Section::fixed(format!("{}<sub>{}</sub>\n", how_to_apply(report), parts.join(" · ")))
 }

@@ -48,6 +48,13 @@ pub fn terminal(report: &RunReport, folder: &Path) -> String {
         let _ = writeln!(text, "✓ checkout unchanged ({} files)", plan.verified_files);
         if !plan.actions.is_empty() {
             let _ = writeln!(text, "digest {}", plan.digest);
+            let plan_file = folder.join("plan.json");
+            let _ = writeln!(
+                text,
+                "apply it with: architect-ci apply {} --digest {}",
+                plan_file.display(),
+                plan.digest
+            );
         }
     }
     let _ = writeln!(text, "\nReport, comment, JUnit, plan and patch are in {}", folder.display());

@@ -6,6 +6,10 @@
 mod walk;
 mod word;
 
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc;
+use std::time::Duration;
+
 pub(in crate::command) use walk::Walk;
 pub use word::Word;
 
@@ -20,6 +24,10 @@ const MAX_DIGITS: usize = 18;
 const MAX_DEPTH: usize = 100;
 /// As deep as an ordinary stack takes without a thought.
 const SHALLOW: usize = 12;
+/// How long the parser may take over an intricate line.
+const MAX_TIME: Duration = Duration::from_millis(if cfg!(debug_assertions) { 300 } else { 90 });
+/// Lines that the parser may be lost in at once; each costs a core until the program ends.
+const MAX_STUCK: usize = 4;
 /// Bytes of stack for the rest.
 const DEEP_STACK: usize = 64 * 1024 * 1024;
 
@@ -102,27 +110,44 @@ pub struct Analysis {
 
 /// Reads a command line. Never fails: what is not understood is said in [`Analysis::unclear`].
 pub fn analyse(command: &str) -> Analysis {
-    let walk = || {
-        let mut walk = walk::Walk::default();
-        walk.script(command, &Place::Plain);
-        walk.analysis
-    };
-    let nesting = match nesting(command) {
-        Ok(nesting) => nesting,
-        Err(reason) => return Analysis { unclear: Some(reason), ..Analysis::default() },
-    };
-    if nesting <= SHALLOW {
-        return walk();
+    let unclear = |reason: &str| Analysis { unclear: Some(reason.to_owned()), ..Analysis::default() };
+    match nesting(command) {
+        Ok(nesting) if nesting <= SHALLOW && !is_intricate(command) => read(command),
+        Ok(_) => watched(command.to_owned()).unwrap_or_else(unclear),
+        Err(reason) => unclear(&reason),
     }
-    // The parser descends with the text, so a deep one gets a deep stack.
-    std::thread::scope(|scope| {
-        let thread = std::thread::Builder::new().stack_size(DEEP_STACK).spawn_scoped(scope, walk);
-        let analysis = thread.ok().and_then(|thread| thread.join().ok());
-        analysis.unwrap_or_else(|| Analysis {
-            unclear: Some("it is nested too deeply".to_owned()),
-            ..Analysis::default()
-        })
-    })
+}
+
+fn read(command: &str) -> Analysis {
+    let mut walk = walk::Walk::default();
+    walk.script(command, &Place::Plain);
+    walk.analysis
+}
+
+/// Whether a line holds what the parser may go back and forth over.
+fn is_intricate(text: &str) -> bool {
+    ["${", "((", "$[", "<<", "`", "[("].iter().any(|part| text.contains(part))
+}
+
+/// Reads a line on a thread of its own: the parser descends with the text, so a deep one gets a deep stack;
+/// and for some texts it takes exponential time, which nobody waits for.
+fn watched(command: String) -> Result<Analysis, &'static str> {
+    static STUCK: AtomicUsize = AtomicUsize::new(0);
+    if STUCK.load(Ordering::Relaxed) >= MAX_STUCK {
+        return Err("it is intricate, and others before it took too long to parse");
+    }
+    STUCK.fetch_add(1, Ordering::Relaxed);
+    let (tell, told) = mpsc::channel();
+    let thread = std::thread::Builder::new().stack_size(DEEP_STACK).spawn(move || {
+        let analysis = read(&command);
+        STUCK.fetch_sub(1, Ordering::Relaxed);
+        let _ = tell.send(analysis);
+    });
+    if thread.is_err() {
+        STUCK.fetch_sub(1, Ordering::Relaxed);
+        return Err("there is no thread to parse it");
+    }
+    told.recv_timeout(MAX_TIME).map_err(|_| "it takes too long to parse")
 }
 
 /// How deep a text may be nested, at the most; the error says that it would cost the parser more than it
