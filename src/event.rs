@@ -73,6 +73,8 @@ pub enum StopReason {
     MaxSteps,
     /// The time was used up.
     Timeout,
+    /// The money was used up.
+    BudgetExceeded,
     /// The conversation no longer fits.
     ContextFull,
     /// The same call was made over and over.
@@ -101,6 +103,7 @@ impl fmt::Display for StopReason {
             Self::LlmDone => "the agent is done",
             Self::MaxSteps => "the step limit was reached",
             Self::Timeout => "the time limit was reached",
+            Self::BudgetExceeded => "the budget is used up",
             Self::ContextFull => "the context limit was reached",
             Self::Loop => "the agent repeated the same call",
             Self::LlmError => "the model failed",

@@ -143,7 +143,13 @@ fn plans_of_the_samples_become_what_the_sessions_would_have_done() {
             0,
             "{name}"
         );
-        assert_eq!(support::tree(&fresh), support::tree(&real), "{name}");
-        assert_ne!(support::tree(&fresh), before, "{name}");
+        // What the gates compile holds the time.
+        let sources = |root: &Path| {
+            let mut files = support::tree(root);
+            files.retain(|path, _| !path.contains("__pycache__"));
+            files
+        };
+        assert_eq!(sources(&fresh), sources(&real), "{name}");
+        assert_ne!(sources(&fresh), before, "{name}");
     }
 }

@@ -1,5 +1,6 @@
 //! Agents: who works on the task, with which tools, for how long.
 
+mod compact;
 mod guard;
 mod outline;
 mod session;

@@ -8,11 +8,12 @@ use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 use super::Agent;
+use super::compact;
 use super::guard::{LoopGuard, Round};
 use crate::engine::{CHARS_PER_TOKEN, Caller, Engine};
 use crate::event::{Event, NoticeLevel, Reply, Status, StopReason, ToolCall, Usage, millis};
 use crate::hooks::{HookEvent, Subject, Verdict};
-use crate::model::{Backoff, ChatModel, Completion, Message, ModelError, Request, ToolSchema, retry};
+use crate::model::{Backoff, Budget, ChatModel, Completion, Message, ModelError, Request, ToolSchema, retry};
 
 /// Longer than any CI job runs.
 const NEVER: Duration = Duration::from_hours(24 * 365);
@@ -33,6 +34,8 @@ pub struct Limits {
     pub context_tokens: usize,
     /// Whether calls that only read run side by side.
     pub parallel_tools: bool,
+    /// Answers after which a long conversation may be compacted, and those that are kept then.
+    pub compaction: (usize, usize),
     /// How failed model calls are tried again.
     pub backoff: Backoff,
 }
@@ -79,6 +82,8 @@ pub struct Session<'a> {
     pub model: Arc<dyn ChatModel>,
     /// What it must not exceed.
     pub limits: Limits,
+    /// What it costs.
+    pub budget: &'a Budget,
     /// Ends it early.
     pub cancel: CancellationToken,
 }
@@ -88,6 +93,8 @@ struct Conversation {
     tools: Vec<ToolSchema>,
     messages: Vec<Message>,
     step: u32,
+    /// The step before which it was compacted last.
+    compacted_at: u32,
     /// What hooks have to say before the next call.
     notes: Vec<String>,
     /// Tokens of the last call as the provider counted them, and the messages they stand for.
@@ -117,8 +124,19 @@ impl Session<'_> {
             if let Some(reason) = self.before_call(&mut talk).await {
                 return ended(Status::Partial, StopReason::HookBlocked, reason);
             }
+            if self.tokens(&talk) >= self.limits.context_tokens {
+                return self.close(&mut talk, StopReason::ContextFull).await;
+            }
             let completion = match self.ask(&mut talk, true).await {
                 Ok(completion) => completion,
+                // The provider counts otherwise than we do: once, it is told less.
+                Err(Failure::Model(ModelError::TooLong(_))) if talk.compacted_at != talk.step => {
+                    talk.step -= 1;
+                    if self.compact(&mut talk, 1).await {
+                        continue;
+                    }
+                    return failed(ModelError::TooLong("there is nothing left to leave out".to_owned()));
+                }
                 Err(Failure::Model(error)) => return failed(error),
                 Err(Failure::Cancelled) => return interrupted(),
                 Err(Failure::TimeUp) => return self.close(&mut talk, StopReason::Timeout).await,
@@ -164,8 +182,12 @@ impl Session<'_> {
         hooks.run(event, Subject::of_run(&self.agent.name, step, details())).await
     }
 
-    /// What hooks have to say before the model is asked; the reason, if they stop it.
+    /// What hooks have to say before the model is asked; the reason, if they stop it. A conversation that
+    /// has grown long is compacted first.
     async fn before_call(&self, talk: &mut Conversation) -> Option<String> {
+        if self.tokens(talk) > self.limits.context_tokens / 4 * 3 {
+            self.compact(talk, self.limits.compaction.0).await;
+        }
         let details = || json!({"messages": talk.messages.len(), "tokens": self.tokens(talk)});
         let verdict = self.hook(HookEvent::PreLlmCall, talk.step, details).await;
         talk.notes.extend(verdict.context);
@@ -178,6 +200,31 @@ impl Session<'_> {
             }
         }
         verdict.blocked.map(|reason| format!("A hook stopped the run: {reason}"))
+    }
+
+    /// Replaces the older part of the conversation by a summary; whether there was one to replace.
+    async fn compact(&self, talk: &mut Conversation, after: usize) -> bool {
+        let Some(cut) = compact::cut(&talk.messages, after, self.limits.compaction.1) else { return false };
+        let before = self.tokens(talk);
+        let details = || json!({"messages": talk.messages.len(), "tokens": before});
+        let verdict = self.hook(HookEvent::ContextCompress, talk.step, details).await;
+        let tail = talk.messages.split_off(cut);
+        talk.messages.push(Message::User(compact::ASK.to_owned()));
+        talk.counted = None;
+        let summary = match self.ask(talk, false).await {
+            Ok(completion) if !completion.text.trim().is_empty() => completion.text,
+            _ => compact::mechanical(&talk.messages),
+        };
+        talk.messages.pop();
+        talk.messages.extend(tail);
+        talk.messages = compact::compacted(&talk.messages, cut, &summary);
+        talk.notes.extend(verdict.context);
+        talk.counted = None;
+        talk.compacted_at = talk.step + 1;
+        let told =
+            format!("the conversation was compacted from about {before} to {} tokens", self.tokens(talk));
+        self.engine.events.notice(NoticeLevel::Info, told);
+        true
     }
 
     fn start(&self, task: &str) -> Conversation {
@@ -195,6 +242,7 @@ impl Session<'_> {
             tools: tools.into_iter().map(schema).collect(),
             messages: vec![Message::User(task.to_owned())],
             step: 0,
+            compacted_at: 0,
             notes: Vec::new(),
             counted: None,
         }
@@ -210,7 +258,12 @@ impl Session<'_> {
         if self.limits.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
             return Some(StopReason::Timeout);
         }
-        (self.tokens(talk) >= self.limits.context_tokens).then_some(StopReason::ContextFull)
+        if self.budget.is_used_up() {
+            return Some(StopReason::BudgetExceeded);
+        }
+        let is_full = self.tokens(talk) >= self.limits.context_tokens
+            && compact::cut(&talk.messages, self.limits.compaction.0, self.limits.compaction.1).is_none();
+        is_full.then_some(StopReason::ContextFull)
     }
 
     /// The size of the conversation: as the provider counted it, and an estimate of what came since.
@@ -246,6 +299,13 @@ impl Session<'_> {
         if completion.usage.input > 0 {
             let Usage { input, .. } = completion.usage;
             talk.counted = Some((usize::try_from(input).unwrap_or(usize::MAX), talk.messages.len()));
+        }
+        if let Some(cost) = self.budget.add(completion.usage) {
+            events.notice(
+                NoticeLevel::Warning,
+                format!("the run has cost ${cost:.4} so far (costs.warn_at_usd)"),
+            );
+            self.hook(HookEvent::BudgetWarning, talk.step, || json!({"cost_usd": cost})).await;
         }
         events.emit(Event::Reply(Reply {
             agent: self.agent.name.clone(),

@@ -62,3 +62,30 @@ impl<const MIN: u64, const MAX: u64> JsonSchema for Bounded<MIN, MAX> {
         json_schema!({ "type": "integer", "minimum": MIN, "maximum": MAX })
     }
 }
+
+/// An amount of money: a number above 0.
+#[derive(Clone, Copy, Debug, PartialEq, PartialOrd, Serialize, JsonSchema)]
+#[serde(transparent)]
+pub struct Usd(f64);
+
+impl Usd {
+    /// The amount, if it is one; the error says what is wrong.
+    pub fn new(value: f64) -> Result<Self, String> {
+        if value.is_finite() && value > 0.0 {
+            Ok(Self(value))
+        } else {
+            Err(format!("{value} is no amount; it must be above 0"))
+        }
+    }
+
+    /// The number.
+    pub const fn get(self) -> f64 {
+        self.0
+    }
+}
+
+impl<'de> Deserialize<'de> for Usd {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Self::new(f64::deserialize(deserializer)?).map_err(de::Error::custom)
+    }
+}

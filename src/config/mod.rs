@@ -6,10 +6,10 @@ mod sections;
 mod source;
 
 pub use error::ConfigError;
-pub use limits::Bounded;
+pub use limits::{Bounded, Usd};
 pub use sections::{
-    AgentConfig, CodeRule, Commands, Comment, Config, ContextLimits, DryRun, GateConfig, GitHub, Guardrails,
-    HookConfig, Hooks, Isolation, Llm, Network, PlannedCommands, ReasoningEffort, Report, SandboxMode,
-    Severity, Workspace,
+    AgentConfig, CodeRule, Commands, Comment, Config, ContextLimits, Costs, DryRun, GateConfig, GitHub,
+    Guardrails, HookConfig, Hooks, Isolation, Llm, Network, PlannedCommands, ReasoningEffort, Report,
+    SandboxMode, Severity, Workspace,
 };
 pub use source::{Origin, Remote, Trust, Trusted, TrustedFile, parse, parse_as};

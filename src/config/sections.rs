@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::limits::Bounded;
+use super::limits::{Bounded, Usd};
 
 /// The whole file.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
@@ -25,6 +25,8 @@ pub struct Config {
     pub hooks: Hooks,
     /// What the model is shown.
     pub context: ContextLimits,
+    /// What a run may cost.
+    pub costs: Costs,
     /// How a dry run treats what it cannot plan in memory.
     pub dry_run: DryRun,
     /// Pull-request comments.
@@ -335,6 +337,22 @@ pub struct ContextLimits {
     pub max_context_tokens: Bounded<1_000, 10_000_000>,
     /// Whether calls of one turn that only read run side by side.
     pub parallel_tools: bool,
+    /// Answers of the model after which the older part of a long conversation may become a summary.
+    pub summarize_after_steps: Bounded<2, 1000>,
+    /// Answers that are kept as they are then.
+    pub keep_recent_steps: Bounded<1, 100>,
+}
+
+/// What a run may cost.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Costs {
+    /// USD after which the run ends as partial.
+    pub budget_usd: Option<Usd>,
+    /// USD after which a warning is given, and the hooks of `budget_warning` run.
+    pub warn_at_usd: Option<Usd>,
+    /// A YAML file of prices above the built-in ones: `name: { input, cached, output }`, USD for a million tokens.
+    pub prices_file: Option<String>,
 }
 
 impl Default for ContextLimits {
@@ -343,6 +361,8 @@ impl Default for ContextLimits {
             max_tool_result_tokens: Bounded::fixed::<2_000>(),
             max_context_tokens: Bounded::fixed::<80_000>(),
             parallel_tools: true,
+            summarize_after_steps: Bounded::fixed::<8>(),
+            keep_recent_steps: Bounded::fixed::<4>(),
         }
     }
 }

@@ -86,7 +86,7 @@ pub struct Verdict {
 
 /// All hooks of a run.
 pub struct Hooks {
-    hooks: Vec<Hook>,
+    list: Vec<Hook>,
     setting: Arc<Setting>,
     /// Those that nobody waits for.
     started: Mutex<Vec<JoinHandle<HookRecord>>>,
@@ -112,23 +112,23 @@ impl Hooks {
     /// Reads the hooks; the error names the one that is wrong.
     pub fn new(config: &config::Hooks, setting: Setting) -> Result<Self, String> {
         let lists = HookEvent::lists(config);
-        let hooks = lists.into_iter().flat_map(|(event, edits_only, list)| {
+        let list = lists.into_iter().flat_map(|(event, edits_only, list)| {
             let enabled = list.iter().filter(|hook| hook.enabled);
             enabled.map(move |hook| Hook::new(event, edits_only, hook))
         });
-        let hooks = hooks.collect::<Result<_, _>>()?;
-        Ok(Self { hooks, setting: Arc::new(setting), started: Mutex::default() })
+        let list = list.collect::<Result<_, _>>()?;
+        Ok(Self { list, setting: Arc::new(setting), started: Mutex::default() })
     }
 
     /// Whether there is a hook for an event at all.
     pub fn has(&self, event: HookEvent) -> bool {
-        self.hooks.iter().any(|hook| hook.event == event)
+        self.list.iter().any(|hook| hook.event == event)
     }
 
     /// Runs the hooks of an event in order; the first that blocks ends it.
     pub async fn run(&self, event: HookEvent, subject: Subject<'_>) -> Verdict {
         let mut verdict = Verdict::default();
-        for hook in self.hooks.iter().filter(|hook| hook.is_for(event, &subject)) {
+        for hook in self.list.iter().filter(|hook| hook.is_for(event, &subject)) {
             let order = Order::new(hook, &subject, verdict.updated_input.as_ref(), &self.setting);
             if !hook.waits {
                 let (hook, setting) = (hook.clone(), Arc::clone(&self.setting));

@@ -22,7 +22,7 @@ const fn switch(name: &'static str, short: Option<char>, help: &'static str) -> 
 }
 
 /// All of them.
-pub const INPUTS: [Input; 22] = [
+pub const INPUTS: [Input; 23] = [
     text("task", "TEXT", "What to do"),
     text("task-file", "FILE", "What to do, as Markdown; YAML front matter may set agent and mode"),
     text("mode", "MODE", "dry-run (plan, change nothing) or yolo (do it) [default: dry-run]"),
@@ -33,6 +33,7 @@ pub const INPUTS: [Input; 22] = [
     text("base-url", "URL", "Address of a compatible model server"),
     text("api-key-env", "VARIABLE", "Name of the variable that holds the model's key"),
     text("max-steps", "N", "Most model calls [default: of the agent]"),
+    text("budget-usd", "USD", "Most money for the model [default: of the configuration, else none]"),
     text("timeout", "SECONDS", "Most time for the agent"),
     text("event", "FILE", "Payload of the GitHub event [default: GITHUB_EVENT_PATH]"),
     text("out", "DIR", "Where the files of the run go [default: RUNNER_TEMP/architect-ci or a new folder]"),

@@ -15,10 +15,10 @@ use std::time::Duration;
 use serde_json::Value;
 
 use crate::agent::Agent;
-use crate::config::{self, Bounded, Comment, Config, Origin, Trust, Trusted, TrustedFile};
+use crate::config::{self, Bounded, Comment, Config, Origin, Trust, Trusted, TrustedFile, Usd};
 use crate::event::RunMode;
 use crate::github::{Environment, Subject, file_at};
-use crate::model::{ModelName, Provider};
+use crate::model::{ModelName, Prices, Provider};
 use crate::nearest::nearest;
 use crate::plan::Plan;
 
@@ -69,6 +69,8 @@ pub struct RunRequest {
     pub model_name: String,
     /// The model.
     pub model: ModelChoice,
+    /// What tokens cost.
+    pub prices: Prices,
     /// How long the run may take.
     pub timeout: Option<Duration>,
     /// Where the files of the run go; an existing folder.
@@ -135,6 +137,11 @@ impl RunRequest {
         let output_schema = output_schema(lookup, &trusted)?;
         let guide = guide(&trusted);
         let out = out(lookup)?;
+        let costs = &mut origin.config.costs;
+        if let Some(budget) = lookup.text("budget-usd") {
+            costs.budget_usd = Some(usd(budget)?);
+        }
+        let prices = prices(costs, &trusted)?;
         let secrets = credentials::of_checkout(&workspace);
         if !secrets.is_empty() && origin.config.commands.enabled && mode != RunMode::DryRun {
             warnings.push(
@@ -152,6 +159,7 @@ impl RunRequest {
             guide,
             model_name,
             model,
+            prices,
             timeout,
             out,
             output_schema,
@@ -297,6 +305,21 @@ fn choose(
         (None, None) => (None, None),
     };
     Ok((ModelChoice::Provider { provider, key }, variable.into_iter().collect()))
+}
+
+fn usd(given: String) -> Result<Usd, InputError> {
+    let amount = given.trim().trim_start_matches('$').parse().map_err(|_| String::new()).and_then(Usd::new);
+    let (name, expected) = ("budget-usd".to_owned(), "a number of USD above 0".to_owned());
+    amount.map_err(|_| InputError::Value { name, given, expected })
+}
+
+/// The built-in prices and those of the configuration.
+fn prices(costs: &config::Costs, trusted: &Trusted<'_>) -> Result<Prices, InputError> {
+    let Some(file) = &costs.prices_file else { return Prices::new(None).map_err(InputError::Rules) };
+    let named = |error: String| InputError::Rules(format!("costs.prices_file: {file}: {error}"));
+    let found = trusted.read(&trusted.workspace.join(file))?;
+    let text = found.ok_or_else(|| named("there is no such file".to_owned()))?.text;
+    Prices::new(Some(&text)).map_err(named)
 }
 
 fn parse_comment(text: &str) -> Result<Comment, InputError> {

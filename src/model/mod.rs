@@ -2,6 +2,7 @@
 
 mod error;
 mod name;
+mod price;
 mod providers;
 mod replay;
 mod retry;
@@ -13,6 +14,7 @@ use crate::event::{ToolCall, Usage};
 
 pub use error::ModelError;
 pub use name::{ModelName, NameError, Provider};
+pub use price::{Budget, Price, Prices};
 pub use providers::{ProviderModel, Settings, http_client};
 pub use replay::{ReplayError, ReplayModel};
 pub use retry::{Backoff, retry};

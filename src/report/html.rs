@@ -3,7 +3,7 @@
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use pulldown_cmark::{Options, Parser};
 
-use super::sections::{duration, headline, tokens};
+use super::sections::{cost, duration, headline, tokens};
 use super::untrusted::{self, visible};
 use super::{FileSummary, RunReport};
 use crate::event::{HookDecision, NoticeLevel, Outcome};
@@ -67,6 +67,7 @@ fn facts(report: &RunReport) -> Markup {
             span { (report.steps.len()) " steps" }
             span { (duration(report.duration_ms)) }
             span { (tokens(report.usage.input)) " tokens in, " (tokens(report.usage.output)) " out" }
+            @if let Some(usd) = report.cost_usd { span { (cost(usd)) } }
             @if let Some(base) = &report.base { span { "on " code { (base.commit[..base.commit.len().min(10)]) } } }
             span { (report.started_at) }
         }

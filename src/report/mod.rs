@@ -156,6 +156,9 @@ pub struct RunReport {
     pub steps: Vec<StepSummary>,
     /// Tokens used.
     pub usage: Usage,
+    /// What the model has cost, in USD; `null` where its price is not known.
+    #[serde(default)]
+    pub cost_usd: Option<f64>,
     /// The commit that the run stands on.
     pub base: Option<Base>,
     /// Files that changed, or in a dry run would.

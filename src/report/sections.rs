@@ -73,6 +73,11 @@ pub(super) fn tokens(count: u64) -> String {
     }
 }
 
+/// Dollars as people write them: small amounts to the hundredth of a cent.
+pub(super) fn cost(usd: f64) -> String {
+    if usd < 1.0 { format!("${usd:.4}") } else { format!("${usd:.2}") }
+}
+
 fn plural(count: usize, one: &str, many: &str) -> String {
     if count == 1 { format!("1 {one}") } else { format!("{count} {many}") }
 }
@@ -113,6 +118,7 @@ pub(super) fn facts(report: &RunReport) -> String {
         duration(report.duration_ms),
         format!("{} tokens in{cached}, {} out", tokens(report.usage.input), tokens(report.usage.output)),
     ];
+    facts.extend(report.cost_usd.map(cost));
     if let Some(base) = &report.base {
         let dirty = if base.dirty { " + local changes" } else { "" };
         facts.push(format!("on {}{dirty}", code(&base.commit[..base.commit.len().min(10)])));

@@ -259,6 +259,7 @@ fn tell_outputs(
         ("junit-path", shown(&files.junit)),
         ("report-path", shown(&files.report)),
         ("comment-url", comment_url.unwrap_or_default()),
+        ("cost-usd", report.cost_usd.map(|cost| format!("{cost:.6}")).unwrap_or_default()),
         ("tokens", (usage.input + usage.output).to_string()),
         ("summary", report.message.clone()),
         ("structured-output", report.structured_output.as_ref().map(ToString::to_string).unwrap_or_default()),

@@ -21,7 +21,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::agent::{self, Limits, Session};
 use crate::command::{Policy, Shell};
-use crate::config::{self, Isolation as GateIsolation, PlannedCommands};
+use crate::config::{self, Isolation as GateIsolation, PlannedCommands, Usd};
 use crate::engine::Engine;
 use crate::event::{
     End, Event, Events, GateRecord, NoticeLevel, Observer, RunMode, SCHEMA_VERSION, Session as SessionEvent,
@@ -33,7 +33,7 @@ use crate::guardrails::{self, Guardrails};
 use crate::hooks::{HookEvent, Hooks, Setting, Subject};
 use crate::inputs::{InputError, ModelChoice, RunRequest};
 use crate::isolation::Isolation;
-use crate::model::{Backoff, ChatModel, ProviderModel, ReplayModel, Settings};
+use crate::model::{Backoff, Budget, ChatModel, ProviderModel, ReplayModel, Settings};
 use crate::plan::{Plan, Planned, recover};
 use crate::report::secrets::Masker;
 use crate::report::{Collector, FileSummary, LogObserver, PlanReport, RunReport, TranscriptWriter};
@@ -65,6 +65,8 @@ struct Run<'a> {
     collector: Arc<Collector>,
     engine: Engine,
     shell: Shell,
+    /// What the model may cost, and has cost.
+    budget: Budget,
     /// The throw-away state of a dry run.
     isolation: Option<Arc<Isolation>>,
     /// The checkout as it is changed, where this is no dry run.
@@ -269,7 +271,20 @@ impl<'a> Run<'a> {
             untested: AtomicBool::new(false),
             looked,
         };
-        Ok(Self { request, cancel, events, collector, engine, shell, isolation, tracked, disk, before })
+        let budget = budget(request, &events);
+        Ok(Self {
+            request,
+            cancel,
+            events,
+            collector,
+            engine,
+            shell,
+            budget,
+            isolation,
+            tracked,
+            disk,
+            before,
+        })
     }
 
     async fn work(&self, model: Arc<dyn ChatModel>, started: Instant) -> Outcome {
@@ -282,6 +297,10 @@ impl<'a> Run<'a> {
             deadline: self.request.timeout.map(|timeout| started + timeout),
             context_tokens: config.context.max_context_tokens.count(),
             parallel_tools: config.context.parallel_tools,
+            compaction: (
+                config.context.summarize_after_steps.count(),
+                config.context.keep_recent_steps.count(),
+            ),
             backoff: Backoff { retries: config.llm.retries.get(), first: FIRST_WAIT },
         };
         let session = Session {
@@ -290,6 +309,7 @@ impl<'a> Run<'a> {
             engine: &self.engine,
             model,
             limits,
+            budget: &self.budget,
             cancel: self.cancel.clone(),
         };
         let structured = self.request.output_schema.as_ref().map(Structured::new);
@@ -335,8 +355,8 @@ impl<'a> Run<'a> {
             ended.status = Status::Failed;
             ChangeSet::default()
         });
-        let Self { request, events, collector, engine, before, disk, shell, .. } = self;
-        let git = shell.git;
+        let Self { request, events, collector, engine, before, disk, shell, budget, .. } = self;
+        let (git, cost) = (shell.git, budget.cost().filter(|_| request.mode != RunMode::Apply));
         drop(disk);
         let before = before.await.unwrap_or_default();
         let actions = engine.tracker.lock().unwrap_or_else(PoisonError::into_inner).take();
@@ -389,6 +409,7 @@ impl<'a> Run<'a> {
             duration_ms: 0,
             steps: collected.steps,
             usage: collected.usage,
+            cost_usd: cost,
             base: before.base,
             files: FileSummary::of(&changes),
             calls: collected.calls,
@@ -444,6 +465,20 @@ impl<'a> Run<'a> {
         }
         Ok(records)
     }
+}
+
+fn budget(request: &RunRequest, events: &Events) -> Budget {
+    let costs = &request.config().costs;
+    let price = request.prices.find(&request.model_name);
+    let wanted = costs.budget_usd.is_some() || costs.warn_at_usd.is_some();
+    if price.is_none() && wanted && request.mode != RunMode::Apply {
+        let model = &request.model_name;
+        let told = format!(
+            "no price is known for {model}, so its cost cannot be limited; name one in `costs.prices_file`"
+        );
+        events.notice(NoticeLevel::Warning, told);
+    }
+    Budget::new(price, costs.budget_usd.map(Usd::get), costs.warn_at_usd.map(Usd::get))
 }
 
 fn guardrails(request: &RunRequest) -> Result<Guardrails, String> {

@@ -36,6 +36,15 @@ pub struct ModelServer {
 impl ModelServer {
     /// Answers the requests in order; the last answer repeats.
     pub fn start(answers: Vec<Answer>) -> Self {
+        Self::with(answers, |_| 1000)
+    }
+
+    /// The same, with tokens counted from the request.
+    pub fn counting(answers: Vec<Answer>) -> Self {
+        Self::with(answers, |body| body["messages"].to_string().len() / 4)
+    }
+
+    fn with(answers: Vec<Answer>, count: fn(&Value) -> usize) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
         let url = format!("http://{}/v1", listener.local_addr().expect("an address"));
         let requests = Arc::new(Mutex::new(Vec::new()));
@@ -44,7 +53,7 @@ impl ModelServer {
         std::thread::spawn(move || {
             for stream in listener.incoming().flatten() {
                 let (seen, answers) = (Arc::clone(&seen), Arc::clone(&answers));
-                std::thread::spawn(move || serve(stream, &answers, &seen));
+                std::thread::spawn(move || serve(stream, &answers, &seen, count));
             }
         });
         Self { url, requests }
@@ -61,12 +70,17 @@ impl ModelServer {
     }
 }
 
-fn serve(stream: TcpStream, answers: &[Answer], seen: &Mutex<Vec<(Instant, Value)>>) {
+fn serve(
+    stream: TcpStream,
+    answers: &[Answer],
+    seen: &Mutex<Vec<(Instant, Value)>>,
+    count: fn(&Value) -> usize,
+) {
     let mut reader = BufReader::new(stream.try_clone().expect("a socket"));
     let mut stream = stream;
     stream.set_nodelay(true).expect("a socket");
     while let Some(body) = read_request(&mut reader) {
-        let streamed = body["stream"] == true;
+        let (streamed, tokens) = (body["stream"] == true, count(&body));
         let index = {
             let mut seen = seen.lock().unwrap();
             seen.push((Instant::now(), body));
@@ -93,7 +107,7 @@ fn serve(stream: TcpStream, answers: &[Answer], seen: &Mutex<Vec<(Instant, Value
                 );
                 return;
             }
-            answer => send(&mut stream, &message(answer, index), streamed),
+            answer => send(&mut stream, &message(answer, index), streamed, tokens),
         }
     }
 }
@@ -142,9 +156,9 @@ fn message(answer: Answer, turn: usize) -> Value {
     }
 }
 
-fn send(stream: &mut TcpStream, message: &Value, streamed: bool) {
+fn send(stream: &mut TcpStream, message: &Value, streamed: bool, tokens: usize) {
     let finish = if message["tool_calls"].is_array() { "tool_calls" } else { "stop" };
-    let usage = json!({"prompt_tokens": 1000, "completion_tokens": 50, "total_tokens": 1050,
+    let usage = json!({"prompt_tokens": tokens, "completion_tokens": 50, "total_tokens": tokens + 50,
         "prompt_tokens_details": {"cached_tokens": 600}});
     let body = if streamed {
         let mut delta = message.clone();

@@ -1,0 +1,110 @@
+//! A conversation that grows too long: its older part becomes a summary, once and at a time, because every
+//! compaction costs the provider's prompt cache.
+
+use crate::model::Message;
+
+/// What the model is asked for.
+pub(super) const ASK: &str = "The conversation is getting long, so its older part will be replaced by a summary that you write now. Do not call tools. Write down what somebody needs to go on with the task: what was found out (with paths and names), what was changed, what failed and why, what is left to do.";
+
+/// What stands before the summary.
+const HEAD: &str = "[Summary of the work so far]";
+
+/// Longest part of an argument in a summary that nobody wrote.
+const MAX_ARGUMENT: usize = 200;
+
+/// Where the part begins that stays: the last `keep` answers with their results. `None` where there are
+/// not more than `after` answers, so that nothing is gained.
+pub(super) fn cut(messages: &[Message], after: usize, keep: usize) -> Option<usize> {
+    let answers: Vec<usize> =
+        (0..messages.len()).filter(|index| matches!(messages[*index], Message::Assistant { .. })).collect();
+    if answers.len() <= after.max(keep) {
+        return None;
+    }
+    answers.get(answers.len() - keep).copied().filter(|cut| *cut > 1)
+}
+
+/// The task with the summary, then what stays.
+pub(super) fn compacted(messages: &[Message], cut: usize, summary: &str) -> Vec<Message> {
+    let task = match messages.first() {
+        Some(Message::User(task)) => task.split(HEAD).next().unwrap_or(task).trim_end().to_owned(),
+        _ => String::new(),
+    };
+    let mut compacted = vec![Message::User(format!("{task}\n\n{HEAD}\n{}", summary.trim()))];
+    compacted.extend_from_slice(&messages[cut..]);
+    compacted
+}
+
+/// A summary without a model: what was called, and how it went.
+pub(super) fn mechanical(messages: &[Message]) -> String {
+    let mut lines = Vec::new();
+    for message in messages {
+        match message {
+            Message::Assistant { text, calls, .. } => {
+                let text = text.trim();
+                if !text.is_empty() {
+                    lines.push(format!("- said: {}", short(text)));
+                }
+                lines.extend(
+                    calls.iter().map(|call| {
+                        format!("- called {}({})", call.name, short(&call.arguments.to_string()))
+                    }),
+                );
+            }
+            Message::Tool { name, content, .. } if content.starts_with("Error: ") => {
+                lines.push(format!("- {name} failed: {}", short(content)));
+            }
+            Message::Tool { .. } | Message::User(_) => {}
+        }
+    }
+    lines.join("\n")
+}
+
+fn short(text: &str) -> String {
+    let line = text.replace('\n', " ");
+    let cut = line.floor_char_boundary(MAX_ARGUMENT);
+    if cut < line.len() { format!("{}…", &line[..cut]) } else { line }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::event::ToolCall;
+
+    fn conversation(answers: usize) -> Vec<Message> {
+        let mut messages = vec![Message::User("the task".to_owned())];
+        for n in 0..answers {
+            let id = format!("c{n}");
+            let call =
+                ToolCall { id: id.clone(), name: "grep".to_owned(), arguments: serde_json::json!({"n": n}) };
+            messages.push(Message::Assistant { text: String::new(), calls: vec![call], opaque: None });
+            let content = if n == 1 { "Error: not there".to_owned() } else { "found".to_owned() };
+            messages.push(Message::Tool { id, name: "grep".to_owned(), content });
+        }
+        messages
+    }
+
+    #[test]
+    fn the_older_part_goes_and_calls_keep_their_results() {
+        let messages = conversation(10);
+        assert_eq!(cut(&messages, 10, 4), None);
+        let at = cut(&messages, 8, 4).expect("a cut");
+        let short = compacted(&messages, at, "what was\n");
+        assert_eq!(short.len(), 1 + 8);
+        assert!(
+            matches!(&short[0], Message::User(text) if text == "the task\n\n[Summary of the work so far]\nwhat was")
+        );
+        assert!(matches!(&short[1], Message::Assistant { calls, .. } if calls[0].id == "c6"));
+        // A summary of a summary does not pile up.
+        let again = compacted(&short, 3, "more");
+        assert!(
+            matches!(&again[0], Message::User(text) if text == "the task\n\n[Summary of the work so far]\nmore")
+        );
+        let told = mechanical(&messages[..at]);
+        assert!(
+            told.starts_with(
+                "- called grep({\"n\":0})\n- called grep({\"n\":1})\n- grep failed: Error: not there\n"
+            ),
+            "{told}"
+        );
+    }
+}

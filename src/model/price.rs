@@ -1,0 +1,136 @@
+//! What tokens cost.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::event::Usage;
+
+/// USD for a million tokens.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Price {
+    /// Sent.
+    pub input: f64,
+    /// Sent, but cached by the provider; as `input`, if not given.
+    #[serde(default)]
+    pub cached: Option<f64>,
+    /// Received.
+    pub output: f64,
+}
+
+impl Price {
+    /// What a use costs, in USD.
+    pub fn cost(&self, usage: Usage) -> f64 {
+        // Counts of tokens are far below where a float gets coarse.
+        #[expect(clippy::cast_precision_loss, reason = "as above")]
+        let million = |tokens: u64| tokens as f64 / 1_000_000.0;
+        let fresh = usage.input.saturating_sub(usage.cached);
+        million(fresh) * self.input
+            + million(usage.cached) * self.cached.unwrap_or(self.input)
+            + million(usage.output) * self.output
+    }
+}
+
+/// Prices by model.
+#[derive(Clone, Debug, Default)]
+pub struct Prices(BTreeMap<String, Price>);
+
+impl Prices {
+    /// The built-in table, with `more` (YAML of the same form) above it; the error says what is wrong.
+    pub fn new(more: Option<&str>) -> Result<Self, String> {
+        let read = |text: &str| serde_yaml::from_str::<BTreeMap<String, Price>>(text);
+        let mut prices = read(include_str!("prices.yml")).map_err(|error| error.to_string())?;
+        if let Some(more) = more {
+            prices.extend(read(more).map_err(|error| error.to_string())?);
+        }
+        Ok(Self(prices))
+    }
+
+    /// The price of a model by its full name (`provider::name`) or its name; also of a dated version.
+    pub fn find(&self, model: &str) -> Option<Price> {
+        let name = model.split_once("::").map_or(model, |(_, name)| name);
+        let is_version = |key: &str| {
+            let rest = name.strip_prefix(key)?.strip_prefix(['-', '@'])?;
+            (rest.len() >= 8 && rest.chars().all(|c| c.is_ascii_digit() || c == '-')).then_some(())
+        };
+        let exact = self.0.get(model).or_else(|| self.0.get(name));
+        let dated = || self.0.iter().rev().find(|(key, _)| is_version(key).is_some()).map(|(_, price)| price);
+        exact.or_else(dated).copied()
+    }
+}
+
+/// What a run may cost and has cost.
+#[derive(Debug, Default)]
+pub struct Budget {
+    price: Option<Price>,
+    limit: Option<f64>,
+    warn_at: Option<f64>,
+    used: Mutex<Usage>,
+    warned: AtomicBool,
+}
+
+impl Budget {
+    /// A budget; without a price nothing is known of costs.
+    pub fn new(price: Option<Price>, limit: Option<f64>, warn_at: Option<f64>) -> Self {
+        Self { price, limit, warn_at, used: Mutex::default(), warned: AtomicBool::new(false) }
+    }
+
+    /// Adds a use; gives the cost so far when it has just passed the mark for the warning.
+    pub fn add(&self, usage: Usage) -> Option<f64> {
+        *self.used.lock().unwrap_or_else(PoisonError::into_inner) += usage;
+        let cost = self.cost()?;
+        (self.warn_at.is_some_and(|mark| cost >= mark) && !self.warned.swap(true, Ordering::Relaxed))
+            .then_some(cost)
+    }
+
+    /// The cost so far in USD, if the model's price is known.
+    pub fn cost(&self) -> Option<f64> {
+        let used = *self.used.lock().unwrap_or_else(PoisonError::into_inner);
+        self.price.map(|price| price.cost(used))
+    }
+
+    /// Whether the limit is reached.
+    pub fn is_used_up(&self) -> bool {
+        self.limit.zip(self.cost()).is_some_and(|(limit, cost)| cost >= limit)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn models_are_found_by_name_version_and_override() {
+        let more = "gpt-5: { input: 1, output: 2 }\nmine::local: { input: 0, output: 0 }\n";
+        let prices = Prices::new(Some(more)).expect("prices");
+        let input = |model: &str| prices.find(model).map(|price| price.input);
+        assert_eq!(input("openai::gpt-5"), Some(1.0));
+        assert_eq!(input("openai::gpt-5-2025-08-07"), Some(1.0));
+        assert_eq!(input("openai::gpt-5-mini"), Some(0.25));
+        assert_eq!(input("anthropic::claude-sonnet-4-5-20250929"), Some(3.0));
+        assert_eq!(input("mine::local"), Some(0.0));
+        assert_eq!(input("openai::gpt-5-pro"), None);
+        assert_eq!(input("gpt"), None);
+        assert!(Prices::new(Some("gpt-5: { inputs: 1 }")).is_err_and(|error| error.contains("inputs")));
+    }
+
+    #[test]
+    fn cached_tokens_cost_less_and_the_warning_comes_once() {
+        let price = Price { input: 10.0, cached: Some(1.0), output: 100.0 };
+        let usage = Usage { input: 100_000, cached: 50_000, output: 1_000 };
+        assert!((price.cost(usage) - 0.65).abs() < 1e-9);
+        assert!((Price { cached: None, ..price }.cost(usage) - 1.1).abs() < 1e-9);
+        let budget = Budget::new(Some(price), Some(2.0), Some(1.0));
+        assert_eq!(budget.add(usage), None);
+        assert!(budget.add(usage).is_some_and(|cost| (cost - 1.3).abs() < 1e-9));
+        assert_eq!((budget.add(usage), budget.is_used_up()), (None, false));
+        budget.add(usage);
+        assert!(budget.is_used_up());
+        let unknown = Budget::new(None, Some(0.0), Some(0.0));
+        assert_eq!((unknown.add(usage), unknown.cost(), unknown.is_used_up()), (None, None, false));
+    }
+}
