@@ -97,6 +97,7 @@ fn long_and_deep_lines_take_no_time() {
             "indices in indices",
             "x${x[(]/n y ${x[8l>|z ${x[(hs[<s{}b<\n&b<{8(]/n\nl>|z ${x[(hs[<s{}b<\n&b<{}b<{]}".to_owned(),
         ),
+        ("what the parser panics on", "cat\"\\\"\"<x $>(cat <l x)upl ^^^~^^^ x)".to_owned()),
         ("a huge number", "cd ~-888888888888888888888".to_owned()),
         ("a huge descriptor", "ls 28888888888888888888888888888> x".to_owned()),
         ("a here-document with an empty name", "x $(cat <<'' y)".to_owned()),

@@ -22,6 +22,9 @@ pub fn main() -> ExitCode {
         return ExitCode::from(code);
     }
     std::panic::set_hook(Box::new(|panic| {
+        if crate::command::analysis::is_guarded() {
+            return;
+        }
         // The message may hold text from anywhere; the place is what a bug report needs.
         let place = panic.location().map_or_else(String::new, |place| format!(" at {place}"));
         tracing::error!("internal error{place}; please report it");

@@ -11,6 +11,9 @@ use super::path::{ResolvedPath, WorkspacePath};
 use super::resolve::{Step, resolve};
 use super::{FileError, Found, Kind, LastLink, Stat, Walk, Workspace};
 
+/// Up to here, looking at each planned path costs less than looking up each folder above a deep one.
+const FEW: usize = 64;
+
 /// A dry run's checkout: reads see the planned edits, the disk never does.
 pub struct OverlayWorkspace {
     disk: Arc<DiskWorkspace>,
@@ -131,14 +134,12 @@ impl Planned {
 
     /// Whether a planned removal or file stands where `path` would need a folder.
     fn is_cut_off(&self, path: &WorkspacePath) -> bool {
-        let mut above = path.parent();
-        while let Some(parent) = above {
-            if self.folders.contains(&parent) || self.files.contains_key(&parent) {
-                return true;
-            }
-            above = parent.parent();
+        // Few planned paths are looked through; of many, those above this one are looked up.
+        if self.files.len() + self.folders.len() < FEW {
+            let mut planned = self.files.keys().chain(&self.folders);
+            return planned.any(|above| above != path && path.is_within(above));
         }
-        false
+        path.above().any(|above| self.folders.contains(above) || self.files.contains_key(above))
     }
 }
 

@@ -99,6 +99,11 @@ impl WorkspacePath {
         Some(Self(self.0.rsplit_once('/').map_or(String::new(), |(parent, _)| parent.to_owned())))
     }
 
+    /// The folders above this path as text, the innermost first, without the root.
+    pub(super) fn above(&self) -> impl Iterator<Item = &str> {
+        self.0.rmatch_indices('/').map(|(at, _)| &self.0[..at])
+    }
+
     /// This path and one more name, which must be a plain name.
     pub(super) fn child(&self, name: &str) -> Self {
         debug_assert!(!name.contains('/') && !name.is_empty());
@@ -137,6 +142,13 @@ impl TryFrom<String> for WorkspacePath {
 
     fn try_from(text: String) -> Result<Self, PathError> {
         Self::parse(&text)
+    }
+}
+
+// Equality, order and hash are those of the text.
+impl std::borrow::Borrow<str> for WorkspacePath {
+    fn borrow(&self) -> &str {
+        &self.0
     }
 }
 

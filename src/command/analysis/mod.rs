@@ -6,6 +6,7 @@
 mod walk;
 mod word;
 
+use std::cell::Cell;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;
 use std::time::Duration;
@@ -122,6 +123,23 @@ fn read(command: &str) -> Analysis {
     let mut walk = walk::Walk::default();
     walk.script(command, &Place::Plain);
     walk.analysis
+}
+
+thread_local! {
+    static GUARDED: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Whether this thread is in the parser, whose panics are expected: one more way of not understanding.
+pub(crate) fn is_guarded() -> bool {
+    GUARDED.get()
+}
+
+/// Runs the parser; `None` where it panics.
+fn guarded<T>(parse: impl FnOnce() -> T + std::panic::UnwindSafe) -> Option<T> {
+    GUARDED.set(true);
+    let parsed = std::panic::catch_unwind(parse);
+    GUARDED.set(false);
+    parsed.ok()
 }
 
 /// Whether a line holds what the parser may go back and forth over.

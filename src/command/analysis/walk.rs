@@ -8,7 +8,7 @@ use brush_parser::ast::{
 use brush_parser::{Parser, ParserOptions};
 
 use super::word::{Found, Variables, Word, read};
-use super::{Analysis, Place, Redirect, Simple, nesting};
+use super::{Analysis, Place, Redirect, Simple, guarded, nesting};
 
 /// Scripts within scripts.
 const MAX_NESTING: usize = 12;
@@ -33,12 +33,11 @@ impl Walk {
             return self.unclear(&reason);
         }
         let parse = || Parser::new(text.as_bytes(), &ParserOptions::default()).parse_program();
-        // A panic of the parser's is one more way of not understanding.
-        let program = std::panic::catch_unwind(parse);
+        let program = guarded(parse);
         self.nesting += 1;
         match program {
-            Ok(Ok(program)) => program.complete_commands.iter().for_each(|list| self.list(list, place)),
-            Ok(Err(_)) | Err(_) => self.unclear("it cannot be parsed"),
+            Some(Ok(program)) => program.complete_commands.iter().for_each(|list| self.list(list, place)),
+            Some(Err(_)) | None => self.unclear("it cannot be parsed"),
         }
         self.nesting -= 1;
     }

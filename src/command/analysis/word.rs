@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use brush_parser::ParserOptions;
 use brush_parser::word::{Parameter, ParameterExpr, TildeExpr, WordPiece, WordPieceWithSource, parse};
 
+use super::guarded;
+
 /// One word of a command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Word {
@@ -51,8 +53,7 @@ pub(super) struct Found {
 pub(super) fn read(raw: &str, variables: &Variables, found: &mut Found) -> Word {
     let options = ParserOptions::default();
     let mut word = Word { raw: raw.to_owned(), text: Some(String::new()), glob: false };
-    // A panic of the parser's is one more way of not understanding.
-    if let Ok(Ok(pieces)) = std::panic::catch_unwind(|| parse(raw, &options)) {
+    if let Some(Ok(pieces)) = guarded(|| parse(raw, &options)) {
         append(&mut word, &pieces, false, variables, found);
     } else {
         found.unclear = Some(format!("the word {raw} cannot be read"));
