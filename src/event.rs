@@ -239,6 +239,9 @@ pub struct Block {
     pub step: u32,
     /// The tool.
     pub tool: String,
+    /// The command, where it was about one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub command: Option<String>,
     /// What stood against it.
     pub reason: String,
 }

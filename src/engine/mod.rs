@@ -69,8 +69,8 @@ pub struct Engine {
 enum Refusal {
     /// The call itself is wrong, or names a path outside.
     Invalid(String),
-    /// A rule.
-    Guardrail(String),
+    /// A rule; with the command, where it is about one.
+    Guardrail(String, Option<String>),
     /// A hook.
     Hook(String),
     /// A person, or that there is none.
@@ -139,7 +139,7 @@ impl Engine {
         let (mut cleared, mut notes) = self.pre_hooks(caller, cleared).await?;
         self.confirm(&cleared)?;
         if cleared.effects.command.is_some() {
-            self.guardrails.count_command().map_err(Refusal::Guardrail)?;
+            self.guardrails.count_command().map_err(|reason| against(reason, &cleared.effects))?;
         }
         notes.append(&mut cleared.warnings);
         let mut done = if self.mode == RunMode::DryRun && cleared.effects.is_planned() {
@@ -195,12 +195,12 @@ impl Engine {
     async fn clear(&self, tool: &Arc<dyn Tool>, input: Value) -> Result<Cleared, Refusal> {
         let call = prepare(tool, &input)?;
         let effects = call.effects(&self.context).map_err(|error| Refusal::Invalid(error.to_string()))?;
-        self.guardrails.check(&effects).map_err(Refusal::Guardrail)?;
+        self.guardrails.check(&effects).map_err(|reason| against(reason, &effects))?;
         let mut warnings = Vec::new();
         if self.guardrails.look_at_changes() && !effects.writes.is_empty() && effects.command.is_none() {
             // Tried on a copy in memory: what would be refused never touches a file.
             let tried = prepare(tool, &input)?.run(self.context.preview()).await;
-            warnings = self.review(&tried.changes, true).map_err(Refusal::Guardrail)?;
+            warnings = self.review(&tried.changes, true).map_err(|reason| against(reason, &effects))?;
         }
         Ok(Cleared { tool: Arc::clone(tool), call, input, effects, warnings })
     }
@@ -333,7 +333,7 @@ impl Engine {
             }
         }
         for reason in &refused {
-            self.blocked(caller, tool, reason);
+            self.blocked(caller, tool, command_of(effects), reason);
         }
         if !refused.is_empty() {
             let earlier = result.error.take().map_or(String::new(), |error| format!("{error}\n"));
@@ -342,11 +342,12 @@ impl Engine {
         }
     }
 
-    fn blocked(&self, caller: Caller<'_>, tool: &str, reason: &str) {
+    fn blocked(&self, caller: Caller<'_>, tool: &str, command: Option<String>, reason: &str) {
         self.events.emit(Event::Guardrail(Block {
             agent: caller.agent.to_owned(),
             step: caller.step,
             tool: tool.to_owned(),
+            command,
             reason: reason.to_owned(),
         }));
     }
@@ -355,8 +356,8 @@ impl Engine {
         let message = match refusal {
             Refusal::Invalid(message) | Refusal::Unconfirmed(message) => message,
             Refusal::Hook(reason) => format!("Blocked by hook: {reason}"),
-            Refusal::Guardrail(reason) => {
-                self.blocked(caller, &call.name, &reason);
+            Refusal::Guardrail(reason, command) => {
+                self.blocked(caller, &call.name, command, &reason);
                 format!("Guardrail: {reason}")
             }
         };
@@ -375,6 +376,14 @@ impl Engine {
 fn prepare(tool: &Arc<dyn Tool>, input: &Value) -> Result<Box<dyn Call>, Refusal> {
     let call = Arc::clone(tool).prepare(input);
     call.map_err(|error| Refusal::Invalid(format!("Invalid arguments: {error}")))
+}
+
+fn against(reason: String, effects: &Effects) -> Refusal {
+    Refusal::Guardrail(reason, command_of(effects))
+}
+
+fn command_of(effects: &Effects) -> Option<String> {
+    effects.command.as_ref().map(|command| command.line.clone())
 }
 
 fn put_back(reason: &str, undone: Result<(), FileError>) -> String {

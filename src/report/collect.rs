@@ -44,14 +44,12 @@ impl Observer for Collector {
                 });
             }
             Event::Call(call) => {
-                let path = call.effects.writes.first().or(call.effects.reads.first());
-                let command = call.effects.command.as_ref().map(|command| command.line.clone());
                 collected.calls.push(CallSummary {
                     at_ms: line.at_ms.saturating_sub(call.duration_ms),
                     agent: call.agent.clone(),
                     step: call.step,
                     tool: call.tool.clone(),
-                    target: command.or_else(|| path.map(ToString::to_string)),
+                    target: call.effects.target().map(str::to_owned),
                     class: call.effects.command.as_ref().map(|command| command.class),
                     outcome: call.outcome,
                     success: call.success,

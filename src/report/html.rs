@@ -153,7 +153,11 @@ fn guardrails(report: &RunReport) -> Markup {
     }
     let list = html! {
         ul { @for block in &report.guardrails {
-            li { "step " (block.step) ", " code { (visible(&block.tool)) } ": " (visible(&block.reason)) }
+            li {
+                "step " (block.step) ", " code { (visible(&block.tool)) }
+                @if let Some(line) = &block.command { " " code { (visible(line)) } }
+                ": " (visible(&block.reason))
+            }
         } }
     };
     section("Stopped by guardrails", &list)

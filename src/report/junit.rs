@@ -81,6 +81,9 @@ fn guardrails(report: &RunReport) -> Vec<TestCase> {
     let case = |block: &crate::event::Block| {
         let name = clean(&format!("{} · step {}", block.tool, block.step));
         let mut case = TestCaseBuilder::skipped_with_cause(&name, "blocked", &clean(&block.reason));
+        if let Some(command) = &block.command {
+            case.set_system_out(&clean(&format!("$ {command}")));
+        }
         case.set_classname("guardrails").build()
     };
     report.guardrails.iter().map(case).collect()

@@ -15,6 +15,7 @@ use super::secrets::Masker;
 use super::sections::duration;
 use super::untrusted::{log_lines, visible};
 use crate::event::{Event, HookDecision, Line, NoticeLevel, Observer, Outcome};
+use crate::workspace::LineCounts;
 
 /// How the log looks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -111,10 +112,11 @@ impl Observer for LogObserver {
                     (Outcome::Planned, true) => '+',
                     (Outcome::Executed, true) => '·',
                 };
-                let target = call.effects.writes.first().or(call.effects.reads.first());
-                let target = target.map_or(String::new(), |path| format!(" {}", visible(path.as_str())));
-                let lines =
-                    if call.effects.is_read_only() { String::new() } else { format!(" ({})", call.lines) };
+                let target =
+                    call.effects.target().map_or(String::new(), |target| format!(" {}", remark(target)));
+                let changes_nothing = call.effects.is_read_only()
+                    || call.effects.command.is_some() && call.lines == LineCounts::default();
+                let lines = if changes_nothing { String::new() } else { format!(" ({})", call.lines) };
                 let error =
                     if call.success { String::new() } else { format!(" — {}", remark(&call.result)) };
                 let tool = remark(&call.tool);
@@ -126,7 +128,11 @@ impl Observer for LogObserver {
                     call.step
                 );
             }
-            Event::Guardrail(block) => warn!(step = block.step, "     guardrail: {}", remark(&block.reason)),
+            Event::Guardrail(block) => {
+                let command =
+                    block.command.as_ref().map_or(String::new(), |line| format!("{} — ", remark(line)));
+                warn!(step = block.step, "     guardrail: {command}{}", remark(&block.reason));
+            }
             Event::Hook(hook) => {
                 let took = duration(hook.duration_ms);
                 let output = if hook.output.is_empty() {

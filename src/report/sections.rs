@@ -321,13 +321,11 @@ pub(super) fn commands(report: &RunReport) -> Section {
     let mut table = "| | Command | Class | Exit | Time |\n|---|---|---|--:|--:|\n".to_owned();
     for call in &ran {
         let icon = if call.success { "✅" } else { "⚠️" };
-        let line = call.target.as_deref().unwrap_or_default();
-        let cut = line.floor_char_boundary(120);
+        let line = cut(call.target.as_deref().unwrap_or_default());
         let _ = writeln!(
             table,
-            "| {icon} | {}{} | {} | {} | {} |",
-            code(&line[..cut]),
-            if cut < line.len() { " …" } else { "" },
+            "| {icon} | {} | {} | {} | {} |",
+            code(&line),
             call.class.map_or(String::new(), |class| class.to_string()),
             call.exit_code.map_or("–".to_owned(), |code| code.to_string()),
             duration(call.duration_ms)
@@ -339,6 +337,12 @@ pub(super) fn commands(report: &RunReport) -> Section {
     Section::new(4, full, format!("{title} (listed in `report.md`)\n\n"))
 }
 
+/// A command line, not longer than a table bears.
+fn cut(line: &str) -> String {
+    let end = line.floor_char_boundary(120);
+    if end < line.len() { format!("{} …", &line[..end]) } else { line.to_owned() }
+}
+
 pub(super) fn guardrails(report: &RunReport) -> Section {
     if report.guardrails.is_empty() {
         return Section::fixed(String::new());
@@ -347,7 +351,10 @@ pub(super) fn guardrails(report: &RunReport) -> Section {
         format!("#### Guardrails stopped {}\n\n", plural(report.guardrails.len(), "call", "calls"));
     let title = text.clone();
     for block in &report.guardrails {
-        let _ = writeln!(text, "- step {}, {}: {}", block.step, code(&block.tool), code(&block.reason));
+        let command =
+            block.command.as_ref().map_or(String::new(), |command| format!(" {}", code(&cut(command))));
+        let _ =
+            writeln!(text, "- step {}, {}{command}: {}", block.step, code(&block.tool), code(&block.reason));
     }
     text.push('\n');
     Section::new(7, text, title)

@@ -27,9 +27,10 @@ pub fn terminal(report: &RunReport, folder: &Path) -> String {
     for block in &report.guardrails {
         let _ = writeln!(
             text,
-            "✗ stopped at step {}: {} — {}",
+            "✗ stopped at step {}: {}{} — {}",
             block.step,
             visible(&block.tool),
+            block.command.as_ref().map_or(String::new(), |line| format!(" {}", visible(line))),
             visible(&block.reason)
         );
     }

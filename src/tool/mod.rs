@@ -86,6 +86,12 @@ impl Effects {
         Self { writes: vec![WorkspacePath::clone(path)], ..Self::default() }
     }
 
+    /// What a call is about, for people: its command, else the first file that it writes or reads.
+    pub fn target(&self) -> Option<&str> {
+        let command = self.command.as_ref().map(|command| command.line.as_str());
+        command.or_else(|| self.writes.first().or(self.reads.first()).map(WorkspacePath::as_str))
+    }
+
     /// Whether the call changes nothing.
     pub fn is_read_only(&self) -> bool {
         self.writes.is_empty() && self.command.as_ref().is_none_or(|command| command.class == Class::Safe)
