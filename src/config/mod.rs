@@ -2,14 +2,15 @@
 
 mod error;
 mod limits;
+mod rules;
 mod sections;
 mod source;
 
 pub use error::ConfigError;
 pub use limits::{Bounded, Usd};
+pub use rules::{CodeRule, GateConfig, Guardrails, HookConfig, Hooks, Severity};
 pub use sections::{
-    AgentConfig, CodeRule, Commands, Comment, Config, ContextLimits, Costs, DryRun, GateConfig, GitHub,
-    Guardrails, HookConfig, Hooks, Isolation, Llm, Network, PlannedCommands, ReasoningEffort, Report,
-    SandboxMode, Severity, Workspace,
+    AgentConfig, Commands, Comment, Config, ContextLimits, Costs, DryRun, GitHub, Isolation, Llm, Network,
+    PlannedCommands, ReasoningEffort, Report, SandboxMode, Workspace,
 };
 pub use source::{Origin, Remote, Trust, Trusted, TrustedFile, parse, parse_as};

@@ -2,6 +2,7 @@
 
 mod confirm;
 mod cut;
+mod police;
 
 use std::panic::AssertUnwindSafe;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -21,7 +22,7 @@ use crate::hooks::{HookEvent, Hooks, Subject, ToolSubject};
 use crate::plan::{DryRunTracker, PlannedAction, summarize_call};
 use crate::report::secrets::Masker;
 use crate::tool::{Call, Context, Effects, Registry, Tool, ToolResult};
-use crate::workspace::{FileChange, FileError, LineCounts, WorkspacePath};
+use crate::workspace::{FileChange, LineCounts, WorkspacePath};
 
 use confirm::{Answer, Policy};
 pub use cut::{CHARS_PER_TOKEN, cut_middle};
@@ -205,16 +206,6 @@ impl Engine {
         Ok(Cleared { tool: Arc::clone(tool), call, input, effects, warnings })
     }
 
-    /// Asks the guardrails about changes that a call would make, or has made.
-    fn review(&self, own: &[FileChange], are_to_come: bool) -> Result<Vec<String>, String> {
-        if own.is_empty() || !self.guardrails.look_at_changes() {
-            return Ok(Vec::new());
-        }
-        let all = self.context.workspace.changes().map_err(|error| error.to_string())?;
-        let all = if are_to_come { all.and(own) } else { all };
-        self.guardrails.review(&all, own)
-    }
-
     async fn pre_hooks(
         &self,
         caller: Caller<'_>,
@@ -310,38 +301,6 @@ impl Engine {
         Done { outcome: Outcome::Executed, result, effects }
     }
 
-    /// What a command has changed is known only now; what must not be is put back.
-    fn police(&self, caller: Caller<'_>, tool: &str, effects: &Effects, result: &mut ToolResult) {
-        if effects.command.is_none() || result.changes.is_empty() {
-            return;
-        }
-        let workspace = &self.context.workspace;
-        let mut refused = Vec::new();
-        result.changes.retain(|change| match self.guardrails.check_write(&change.path) {
-            Ok(()) => true,
-            Err(reason) => {
-                refused.push(put_back(&reason, workspace.revert(change)));
-                false
-            }
-        });
-        match self.review(&result.changes, false) {
-            Ok(warnings) => append(result, &warnings),
-            Err(reason) => {
-                let undone = result.changes.iter().try_for_each(|change| workspace.revert(change));
-                result.changes.clear();
-                refused.push(put_back(&reason, undone));
-            }
-        }
-        for reason in &refused {
-            self.blocked(caller, tool, command_of(effects), reason);
-        }
-        if !refused.is_empty() {
-            let earlier = result.error.take().map_or(String::new(), |error| format!("{error}\n"));
-            result.error = Some(format!("{earlier}Guardrail: {}", refused.join("; ")));
-            result.success = false;
-        }
-    }
-
     fn blocked(&self, caller: Caller<'_>, tool: &str, command: Option<String>, reason: &str) {
         self.events.emit(Event::Guardrail(Block {
             agent: caller.agent.to_owned(),
@@ -384,13 +343,6 @@ fn against(reason: String, effects: &Effects) -> Refusal {
 
 fn command_of(effects: &Effects) -> Option<String> {
     effects.command.as_ref().map(|command| command.line.clone())
-}
-
-fn put_back(reason: &str, undone: Result<(), FileError>) -> String {
-    match undone {
-        Ok(()) => format!("{reason}; what the command had changed was put back"),
-        Err(error) => format!("{reason}; it could not be put back: {error}"),
-    }
 }
 
 fn record(caller: Caller<'_>, call: &ToolCall, done: &Done, started: Instant) -> CallRecord {

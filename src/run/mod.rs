@@ -4,13 +4,13 @@ mod apply;
 mod before;
 mod finish;
 mod interrupt;
+mod prepare;
 mod review;
 mod structured;
+mod sum;
 mod walls;
 
-use std::path::PathBuf;
-use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use serde_json::json;
@@ -20,36 +20,28 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use crate::agent::{self, Limits, Session};
-use crate::command::{Policy, Shell};
-use crate::config::{self, Isolation as GateIsolation, PlannedCommands, Usd};
+use crate::command::Shell;
+use crate::config::{self, Isolation as GateIsolation};
 use crate::engine::Engine;
 use crate::event::{
-    End, Event, Events, GateRecord, NoticeLevel, Observer, RunMode, SCHEMA_VERSION, Session as SessionEvent,
-    Status, StopReason, millis,
+    Event, Events, GateRecord, NoticeLevel, Observer, SCHEMA_VERSION, Session as SessionEvent, millis,
 };
-use crate::exit::Exit;
 use crate::gates::{self, Round};
-use crate::guardrails::{self, Guardrails};
-use crate::hooks::{HookEvent, Hooks, Setting, Subject};
+use crate::hooks::{HookEvent, Subject};
 use crate::inputs::{InputError, ModelChoice, RunRequest};
 use crate::isolation::Isolation;
 use crate::model::{Backoff, Budget, ChatModel, ProviderModel, ReplayModel, Settings};
-use crate::plan::{Plan, Planned, recover};
+use crate::plan::Plan;
 use crate::report::secrets::Masker;
-use crate::report::{Collector, FileSummary, LogObserver, PlanReport, RunReport, TranscriptWriter};
-use crate::tool::{Context, Ground, Registry, RunCommand};
-use crate::workspace::{
-    ChangeSet, Difference, DiskWorkspace, GitFolder, OverlayWorkspace, Restored, TrackedWorkspace, Workspace,
-};
+use crate::report::{Collector, LogObserver, TranscriptWriter};
+use crate::workspace::{DiskWorkspace, TrackedWorkspace};
 
 pub use apply::ApplyOptions;
-use before::{Before, look_before};
-use finish::Reported;
+use before::Before;
 pub use finish::{Files, Finished};
 pub use interrupt::{Signal, on_signals};
 use review::Reviewer;
 use structured::Structured;
-use walls::shell;
 
 /// The first wait before a failed model call is tried again.
 const FIRST_WAIT: Duration = Duration::from_millis(500);
@@ -189,104 +181,7 @@ struct Outcome {
     structured: Option<serde_json::Value>,
 }
 
-impl<'a> Run<'a> {
-    fn prepare(
-        request: &'a RunRequest,
-        session: &str,
-        cancel: CancellationToken,
-        events: Events,
-        collector: Arc<Collector>,
-        masker: Arc<Masker>,
-    ) -> Result<Self, InputError> {
-        let config = request.config();
-        let disk = DiskWorkspace::open(&request.workspace)
-            .map_err(|error| InputError::Workspace { path: request.workspace.clone(), error })?;
-        let disk = Arc::new(disk);
-        let dry_run = request.mode == RunMode::DryRun;
-        let guardrails = guardrails(request).map_err(InputError::Rules)?;
-        if recover(&disk, |path| guardrails.check_write(path), &|_| {})? {
-            let told = "an earlier apply was interrupted; its files were put back";
-            events.notice(NoticeLevel::Warning, told);
-        }
-        let shell = shell(request, &events)?;
-        let (mut isolation, mut tracked) = (None, None);
-        let (workspace, ground): (Arc<dyn Workspace>, Ground) = if dry_run {
-            let planned = Arc::new(OverlayWorkspace::new(Arc::clone(&disk)));
-            let made = Arc::new(Isolation::new(
-                Arc::clone(&planned),
-                request.workspace.clone(),
-                temp(request),
-                shell.clone(),
-                events.clone(),
-            ));
-            isolation = Some(Arc::clone(&made));
-            let ground = match config.dry_run.commands {
-                PlannedCommands::Isolated => Ground::Isolated(made, Arc::clone(&planned)),
-                PlannedCommands::Record => Ground::Nowhere,
-            };
-            (planned, ground)
-        } else {
-            let made = Arc::new(TrackedWorkspace::new(Arc::clone(&disk)));
-            tracked = Some(Arc::clone(&made));
-            (Arc::clone(&made) as _, Ground::Checkout(made))
-        };
-        let mut registry = Registry::with_built_in();
-        if config.commands.enabled {
-            registry.replace(Arc::new(RunCommand {
-                policy: Policy::new(&config.commands, &request.workspace).map_err(InputError::Rules)?,
-                shell: shell.clone(),
-                default_timeout: config.commands.default_timeout,
-                max_output_lines: config.commands.max_output_lines.count(),
-                ground,
-                cancel: cancel.clone(),
-            }));
-        }
-        let setting = Setting {
-            shell: shell.clone(),
-            workspace: request.workspace.clone(),
-            session: session.to_owned(),
-            dry_run,
-            cancel: cancel.clone(),
-            events: events.clone(),
-        };
-        let hooks = Hooks::new(&config.hooks, setting).map_err(InputError::Rules)?;
-        let (before, looked) = look_before(request.workspace.clone(), request.out.clone(), dry_run);
-        let context = Context {
-            workspace,
-            allow_delete: config.workspace.allow_delete,
-            sensitive: guardrails.sensitive(),
-            seen: Arc::default(),
-        };
-        let engine = Engine {
-            registry,
-            guardrails,
-            hooks,
-            mode: request.mode,
-            context,
-            tracker: Mutex::default(),
-            masker,
-            max_result_tokens: config.context.max_tool_result_tokens.count(),
-            events: events.clone(),
-            cancel: cancel.clone(),
-            untested: AtomicBool::new(false),
-            looked,
-        };
-        let budget = budget(request, &events);
-        Ok(Self {
-            request,
-            cancel,
-            events,
-            collector,
-            engine,
-            shell,
-            budget,
-            isolation,
-            tracked,
-            disk,
-            before,
-        })
-    }
-
+impl Run<'_> {
     async fn work(&self, model: Arc<dyn ChatModel>, started: Instant) -> Outcome {
         let config = self.request.config();
         let mut agent = self.request.agent.clone();
@@ -343,92 +238,6 @@ impl<'a> Run<'a> {
         system
     }
 
-    /// Gates, the proof that a dry run changed nothing, and the sum of it all.
-    async fn report(self, outcome: Outcome, signal: &Signal) -> Reported {
-        let Outcome { mut ended, structured } = outcome;
-        let details = json!({"status": ended.status, "stop_reason": ended.reason, "message": ended.message});
-        let agent = &self.request.agent.name;
-        self.engine.hooks.run(HookEvent::SessionEnd, Subject::of_run(agent, 0, details)).await;
-        self.engine.hooks.collect().await;
-        let changes = self.engine.context.workspace.changes().unwrap_or_else(|error| {
-            self.events.notice(NoticeLevel::Error, format!("the changes could not be collected: {error}"));
-            ended.status = Status::Failed;
-            ChangeSet::default()
-        });
-        let Self { request, events, collector, engine, before, disk, shell, budget, .. } = self;
-        let (git, cost) = (shell.git, budget.cost().filter(|_| request.mode != RunMode::Apply));
-        drop(disk);
-        let before = before.await.unwrap_or_default();
-        let actions = engine.tracker.lock().unwrap_or_else(PoisonError::into_inner).take();
-        let mut plan = (request.mode == RunMode::DryRun).then(|| {
-            Plan::new(Planned {
-                task: &request.task,
-                agent: &request.agent.name,
-                model: &request.model_name,
-                base: before.base.clone(),
-                actions,
-                changes: &changes,
-            })
-        });
-        let verified = before.snapshot.map(|snapshot| (snapshot.len(), snapshot.differences()));
-        let (verified_files, differences) = verified.unwrap_or_default();
-        if !differences.is_empty() && ended.status != Status::Failed {
-            ended.status = Status::Failed;
-            ended.reason = StopReason::CheckoutChanged;
-        }
-        if let Some(error) = &ended.error {
-            events.notice(NoticeLevel::Error, error.to_string());
-        }
-        changed_checkout(&events, &differences, &collector);
-        put_back(&events, git.as_deref());
-        let exit = Exit::of(ended.status, ended.reason, ended.error.as_ref(), signal.is_terminate());
-        events.emit(Event::End(End {
-            status: ended.status,
-            stop_reason: ended.reason,
-            message: ended.message.clone(),
-        }));
-        let collected = collector.collected();
-        if let Some(plan) = &mut plan {
-            plan.gates.clone_from(&collected.gates);
-            plan.guardrails.clone_from(&collected.guardrails);
-            plan.hooks.clone_from(&collected.hooks);
-            plan.usage = collected.usage;
-        }
-        let report = RunReport {
-            schema_version: crate::report::SCHEMA_VERSION,
-            id: String::new(),
-            task: request.task.clone(),
-            agent: request.agent.name.clone(),
-            model: request.model_name.clone(),
-            mode: request.mode,
-            status: ended.status,
-            stop_reason: ended.reason,
-            exit_code: exit.code(),
-            message: if ended.error.is_some() { String::new() } else { ended.message },
-            started_at: String::new(),
-            duration_ms: 0,
-            steps: collected.steps,
-            usage: collected.usage,
-            cost_usd: cost,
-            base: before.base,
-            files: FileSummary::of(&changes),
-            calls: collected.calls,
-            plan: plan.as_ref().map(|plan| PlanReport {
-                digest: plan.digest.clone(),
-                actions: plan.actions.clone(),
-                verified_files,
-                differences,
-            }),
-            gates: collected.gates,
-            hooks: collected.hooks,
-            guardrails: collected.guardrails,
-            notices: collected.notices,
-            structured_output: structured,
-            run_url: request.github.as_ref().and_then(|github| github.run_url.clone()),
-        };
-        Reported { report, plan, patch: changes.git_patch(&before.prefix), exit }
-    }
-
     /// Runs the gates: on the checkout, or in a dry run on a copy with the planned edits. The error has
     /// been told already.
     async fn gates(&self, round: u32) -> Result<Vec<GateRecord>, ()> {
@@ -465,59 +274,4 @@ impl<'a> Run<'a> {
         }
         Ok(records)
     }
-}
-
-fn budget(request: &RunRequest, events: &Events) -> Budget {
-    let costs = &request.config().costs;
-    let price = request.prices.find(&request.model_name);
-    let wanted = costs.budget_usd.is_some() || costs.warn_at_usd.is_some();
-    if price.is_none() && wanted && request.mode != RunMode::Apply {
-        let model = &request.model_name;
-        let told = format!(
-            "no price is known for {model}, so its cost cannot be limited; name one in `costs.prices_file`"
-        );
-        events.notice(NoticeLevel::Warning, told);
-    }
-    Budget::new(price, costs.budget_usd.map(Usd::get), costs.warn_at_usd.map(Usd::get))
-}
-
-fn guardrails(request: &RunRequest) -> Result<Guardrails, String> {
-    let config = request.config();
-    let ground = guardrails::Ground {
-        root: &request.workspace,
-        config_file: request.origin.file.as_deref(),
-        allow_workflow_edits: config.workspace.allow_workflow_edits,
-        allowed_only: config.commands.allowed_only == Some(true),
-    };
-    Guardrails::new(&config.guardrails, ground)
-}
-
-fn changed_checkout(events: &Events, differences: &[Difference], collector: &Collector) {
-    if differences.is_empty() {
-        return;
-    }
-    let hooks: Vec<String> = collector.collected().hooks.into_iter().map(|hook| hook.name).collect();
-    let who =
-        if hooks.is_empty() { String::new() } else { format!("; hooks that ran: {}", hooks.join(", ")) };
-    let files = differences.iter().take(10).map(ToString::to_string).collect::<Vec<_>>().join(", ");
-    events.notice(NoticeLevel::Error, format!("the checkout changed during a dry run: {files}{who}"));
-}
-
-/// Says what of Git's own folder a command, hook or gate had changed.
-fn put_back(events: &Events, git: Option<&GitFolder>) {
-    for Restored { path, after, back } in git.map_or_else(Vec::new, GitFolder::restored) {
-        let done =
-            if back { "it was put back" } else { "it could not be put back; do not use this checkout" };
-        let path = path.display();
-        events.notice(
-            NoticeLevel::Error,
-            format!("`{after}` changed {path}, which could run code later; {done}"),
-        );
-    }
-}
-
-/// Where throw-away copies go.
-fn temp(request: &RunRequest) -> PathBuf {
-    let runner = request.variables.get("RUNNER_TEMP").filter(|path| !path.is_empty());
-    runner.map_or_else(std::env::temp_dir, PathBuf::from)
 }

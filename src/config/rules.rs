@@ -1,0 +1,158 @@
+//! The sections that say what must not be, and what runs beside the agent: guardrails, gates, hooks.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::limits::Bounded;
+
+/// Rules that no model output can turn off.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Guardrails {
+    /// Globs of files that must not be written.
+    pub protected_files: Vec<String>,
+    /// Globs of files that must not be read or written.
+    pub sensitive_files: Vec<String>,
+    /// Regular expressions on commands that are never run.
+    pub blocked_commands: Vec<String>,
+    /// Most files that a run may change.
+    pub max_files_modified: Option<Bounded<1, 1_000_000>>,
+    /// Most lines that a run may add and remove.
+    pub max_lines_changed: Option<Bounded<1, 100_000_000>>,
+    /// Most commands that a run may execute.
+    pub max_commands_executed: Option<Bounded<0, 1_000_000>>,
+    /// Whether an agent that wants to finish with untested edits is told, once, to run its tests.
+    pub require_test_after_edit: bool,
+    /// Rules on the text that files gain.
+    pub code_rules: Vec<CodeRule>,
+    /// Commands that must succeed when the agent says it is done.
+    pub quality_gates: Vec<GateConfig>,
+    /// How often the gates run: a failed required one sends the agent back to work, until they are used up.
+    pub max_gate_rounds: Bounded<1, 20>,
+}
+
+impl Default for Guardrails {
+    fn default() -> Self {
+        Self {
+            protected_files: Vec::new(),
+            sensitive_files: Vec::new(),
+            blocked_commands: Vec::new(),
+            max_files_modified: None,
+            max_lines_changed: None,
+            max_commands_executed: None,
+            require_test_after_edit: false,
+            code_rules: Vec::new(),
+            quality_gates: Vec::new(),
+            max_gate_rounds: Bounded::fixed::<3>(),
+        }
+    }
+}
+
+/// A rule on the text that files gain.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CodeRule {
+    /// Regular expression; `^` and `$` fit at each line.
+    pub pattern: String,
+    /// What is wrong with it, for the agent and for people.
+    pub message: String,
+    /// What happens to a write whose text fits.
+    #[serde(default)]
+    pub severity: Severity,
+}
+
+/// How bad it is that text fits a rule.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Severity {
+    /// The agent is warned.
+    #[default]
+    Warn,
+    /// The write is refused.
+    Block,
+}
+
+/// A quality gate.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct GateConfig {
+    /// Its name in reports.
+    pub name: String,
+    /// The command line; exit code 0 passes.
+    pub command: String,
+    /// Whether its failure fails the run.
+    #[serde(default = "yes")]
+    pub required: bool,
+    /// Seconds that it may take.
+    #[serde(default = "gate_timeout")]
+    pub timeout: Bounded<1, 3600>,
+}
+
+/// Commands at points of the run.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Hooks {
+    /// Before a tool runs; can block the call or change its arguments.
+    pub pre_tool_use: Vec<HookConfig>,
+    /// After a tool ran; its words reach the model.
+    pub post_tool_use: Vec<HookConfig>,
+    /// After a tool has edited a file: as `post_tool_use`, for edits alone.
+    pub post_edit: Vec<HookConfig>,
+    /// Before the model is asked; can end the run.
+    pub pre_llm_call: Vec<HookConfig>,
+    /// After the model has answered.
+    pub post_llm_call: Vec<HookConfig>,
+    /// At the start; its words are added to the task.
+    pub session_start: Vec<HookConfig>,
+    /// At the end, before the report is written.
+    pub session_end: Vec<HookConfig>,
+    /// When the run fails for an error.
+    pub on_error: Vec<HookConfig>,
+    /// When the cost passes `costs.warn_at_usd`.
+    pub budget_warning: Vec<HookConfig>,
+    /// Before the conversation is compacted.
+    pub context_compress: Vec<HookConfig>,
+    /// When the agent says that it is done, and nothing stands against it.
+    pub agent_complete: Vec<HookConfig>,
+}
+
+/// A hook.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct HookConfig {
+    /// Its name in reports.
+    pub name: String,
+    /// The command line; `{file}` becomes the quoted path of the file.
+    pub command: String,
+    /// Regular expression on the whole tool name; `*` fits all.
+    #[serde(default = "star")]
+    pub matcher: String,
+    /// Globs of the files that it is for; none means all calls.
+    #[serde(default)]
+    pub file_patterns: Vec<String>,
+    /// Seconds that it may take.
+    #[serde(default = "hook_timeout")]
+    pub timeout: Bounded<1, 300>,
+    /// Whether the run goes on without waiting for it; then it cannot block, nor say anything to the model.
+    #[serde(default)]
+    pub r#async: bool,
+    /// Whether it runs at all.
+    #[serde(default = "yes")]
+    pub enabled: bool,
+}
+
+fn yes() -> bool {
+    true
+}
+
+fn star() -> String {
+    "*".to_owned()
+}
+
+fn gate_timeout() -> Bounded<1, 3600> {
+    Bounded::fixed::<60>()
+}
+
+fn hook_timeout() -> Bounded<1, 300> {
+    Bounded::fixed::<10>()
+}

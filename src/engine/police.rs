@@ -1,0 +1,56 @@
+//! Rules on what really changes: before a file tool runs, by trying it; after a command ran, by looking.
+
+use super::{Caller, Engine, append, command_of};
+use crate::tool::{Effects, ToolResult};
+use crate::workspace::{FileChange, FileError};
+
+impl Engine {
+    /// Asks the guardrails about changes that a call would make, or has made.
+    pub(super) fn review(&self, own: &[FileChange], are_to_come: bool) -> Result<Vec<String>, String> {
+        if own.is_empty() || !self.guardrails.look_at_changes() {
+            return Ok(Vec::new());
+        }
+        let all = self.context.workspace.changes().map_err(|error| error.to_string())?;
+        let all = if are_to_come { all.and(own) } else { all };
+        self.guardrails.review(&all, own)
+    }
+
+    /// What a command has changed is known only now; what must not be is put back.
+    pub(super) fn police(&self, caller: Caller<'_>, tool: &str, effects: &Effects, result: &mut ToolResult) {
+        if effects.command.is_none() || result.changes.is_empty() {
+            return;
+        }
+        let workspace = &self.context.workspace;
+        let mut refused = Vec::new();
+        result.changes.retain(|change| match self.guardrails.check_write(&change.path) {
+            Ok(()) => true,
+            Err(reason) => {
+                refused.push(put_back(&reason, workspace.revert(change)));
+                false
+            }
+        });
+        match self.review(&result.changes, false) {
+            Ok(warnings) => append(result, &warnings),
+            Err(reason) => {
+                let undone = result.changes.iter().try_for_each(|change| workspace.revert(change));
+                result.changes.clear();
+                refused.push(put_back(&reason, undone));
+            }
+        }
+        for reason in &refused {
+            self.blocked(caller, tool, command_of(effects), reason);
+        }
+        if !refused.is_empty() {
+            let earlier = result.error.take().map_or(String::new(), |error| format!("{error}\n"));
+            result.error = Some(format!("{earlier}Guardrail: {}", refused.join("; ")));
+            result.success = false;
+        }
+    }
+}
+
+fn put_back(reason: &str, undone: Result<(), FileError>) -> String {
+    match undone {
+        Ok(()) => format!("{reason}; what the command had changed was put back"),
+        Err(error) => format!("{reason}; it could not be put back: {error}"),
+    }
+}

@@ -1,0 +1,155 @@
+//! Puts the rooms of a run together.
+
+use std::path::PathBuf;
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex};
+
+use tokio_util::sync::CancellationToken;
+
+use super::Run;
+use super::before::look_before;
+use super::walls::shell;
+use crate::command::Policy;
+use crate::config::{PlannedCommands, Usd};
+use crate::engine::Engine;
+use crate::event::{Events, NoticeLevel, RunMode};
+use crate::guardrails::{self, Guardrails};
+use crate::hooks::{Hooks, Setting};
+use crate::inputs::{InputError, RunRequest};
+use crate::isolation::Isolation;
+use crate::model::Budget;
+use crate::plan::recover;
+use crate::report::Collector;
+use crate::report::secrets::Masker;
+use crate::tool::{Context, Ground, Registry, RunCommand};
+use crate::workspace::{DiskWorkspace, OverlayWorkspace, TrackedWorkspace, Workspace};
+
+impl<'a> Run<'a> {
+    pub(super) fn prepare(
+        request: &'a RunRequest,
+        session: &str,
+        cancel: CancellationToken,
+        events: Events,
+        collector: Arc<Collector>,
+        masker: Arc<Masker>,
+    ) -> Result<Self, InputError> {
+        let config = request.config();
+        let disk = DiskWorkspace::open(&request.workspace)
+            .map_err(|error| InputError::Workspace { path: request.workspace.clone(), error })?;
+        let disk = Arc::new(disk);
+        let dry_run = request.mode == RunMode::DryRun;
+        let guardrails = guardrails(request).map_err(InputError::Rules)?;
+        if recover(&disk, |path| guardrails.check_write(path), &|_| {})? {
+            let told = "an earlier apply was interrupted; its files were put back";
+            events.notice(NoticeLevel::Warning, told);
+        }
+        let shell = shell(request, &events)?;
+        let (mut isolation, mut tracked) = (None, None);
+        let (workspace, ground): (Arc<dyn Workspace>, Ground) = if dry_run {
+            let planned = Arc::new(OverlayWorkspace::new(Arc::clone(&disk)));
+            let made = Arc::new(Isolation::new(
+                Arc::clone(&planned),
+                request.workspace.clone(),
+                temp(request),
+                shell.clone(),
+                events.clone(),
+            ));
+            isolation = Some(Arc::clone(&made));
+            let ground = match config.dry_run.commands {
+                PlannedCommands::Isolated => Ground::Isolated(made, Arc::clone(&planned)),
+                PlannedCommands::Record => Ground::Nowhere,
+            };
+            (planned, ground)
+        } else {
+            let made = Arc::new(TrackedWorkspace::new(Arc::clone(&disk)));
+            tracked = Some(Arc::clone(&made));
+            (Arc::clone(&made) as _, Ground::Checkout(made))
+        };
+        let mut registry = Registry::with_built_in();
+        if config.commands.enabled {
+            registry.replace(Arc::new(RunCommand {
+                policy: Policy::new(&config.commands, &request.workspace).map_err(InputError::Rules)?,
+                shell: shell.clone(),
+                default_timeout: config.commands.default_timeout,
+                max_output_lines: config.commands.max_output_lines.count(),
+                ground,
+                cancel: cancel.clone(),
+            }));
+        }
+        let setting = Setting {
+            shell: shell.clone(),
+            workspace: request.workspace.clone(),
+            session: session.to_owned(),
+            dry_run,
+            cancel: cancel.clone(),
+            events: events.clone(),
+        };
+        let hooks = Hooks::new(&config.hooks, setting).map_err(InputError::Rules)?;
+        let (before, looked) = look_before(request.workspace.clone(), request.out.clone(), dry_run);
+        let context = Context {
+            workspace,
+            allow_delete: config.workspace.allow_delete,
+            sensitive: guardrails.sensitive(),
+            seen: Arc::default(),
+        };
+        let engine = Engine {
+            registry,
+            guardrails,
+            hooks,
+            mode: request.mode,
+            context,
+            tracker: Mutex::default(),
+            masker,
+            max_result_tokens: config.context.max_tool_result_tokens.count(),
+            events: events.clone(),
+            cancel: cancel.clone(),
+            untested: AtomicBool::new(false),
+            looked,
+        };
+        let budget = budget(request, &events);
+        Ok(Self {
+            request,
+            cancel,
+            events,
+            collector,
+            engine,
+            shell,
+            budget,
+            isolation,
+            tracked,
+            disk,
+            before,
+        })
+    }
+}
+
+fn budget(request: &RunRequest, events: &Events) -> Budget {
+    let costs = &request.config().costs;
+    let price = request.prices.find(&request.model_name);
+    let wanted = costs.budget_usd.is_some() || costs.warn_at_usd.is_some();
+    if price.is_none() && wanted && request.mode != RunMode::Apply {
+        let model = &request.model_name;
+        let told = format!(
+            "no price is known for {model}, so its cost cannot be limited; name one in `costs.prices_file`"
+        );
+        events.notice(NoticeLevel::Warning, told);
+    }
+    Budget::new(price, costs.budget_usd.map(Usd::get), costs.warn_at_usd.map(Usd::get))
+}
+
+fn guardrails(request: &RunRequest) -> Result<Guardrails, String> {
+    let config = request.config();
+    let ground = guardrails::Ground {
+        root: &request.workspace,
+        config_file: request.origin.file.as_deref(),
+        allow_workflow_edits: config.workspace.allow_workflow_edits,
+        allowed_only: config.commands.allowed_only == Some(true),
+    };
+    Guardrails::new(&config.guardrails, ground)
+}
+
+/// Where throw-away copies go.
+fn temp(request: &RunRequest) -> PathBuf {
+    let runner = request.variables.get("RUNNER_TEMP").filter(|path| !path.is_empty());
+    runner.map_or_else(std::env::temp_dir, PathBuf::from)
+}

@@ -1,0 +1,126 @@
+//! The sum of a run: changes, plan, and the proof that a dry run changed nothing.
+
+use std::sync::PoisonError;
+
+use serde_json::json;
+
+use super::finish::Reported;
+use super::{Outcome, Run, Signal};
+use crate::event::{End, Event, Events, NoticeLevel, RunMode, Status, StopReason};
+use crate::exit::Exit;
+use crate::hooks::{HookEvent, Subject};
+use crate::plan::{Plan, Planned};
+use crate::report::{Collector, FileSummary, PlanReport, RunReport};
+use crate::workspace::{ChangeSet, Difference, GitFolder, Restored};
+
+impl Run<'_> {
+    /// Gates, the proof that a dry run changed nothing, and the sum of it all.
+    pub(super) async fn report(self, outcome: Outcome, signal: &Signal) -> Reported {
+        let Outcome { mut ended, structured } = outcome;
+        let details = json!({"status": ended.status, "stop_reason": ended.reason, "message": ended.message});
+        let agent = &self.request.agent.name;
+        self.engine.hooks.run(HookEvent::SessionEnd, Subject::of_run(agent, 0, details)).await;
+        self.engine.hooks.collect().await;
+        let changes = self.engine.context.workspace.changes().unwrap_or_else(|error| {
+            self.events.notice(NoticeLevel::Error, format!("the changes could not be collected: {error}"));
+            ended.status = Status::Failed;
+            ChangeSet::default()
+        });
+        let Self { request, events, collector, engine, before, disk, shell, budget, .. } = self;
+        let (git, cost) = (shell.git, budget.cost().filter(|_| request.mode != RunMode::Apply));
+        drop(disk);
+        let before = before.await.unwrap_or_default();
+        let actions = engine.tracker.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let mut plan = (request.mode == RunMode::DryRun).then(|| {
+            Plan::new(Planned {
+                task: &request.task,
+                agent: &request.agent.name,
+                model: &request.model_name,
+                base: before.base.clone(),
+                actions,
+                changes: &changes,
+            })
+        });
+        let verified = before.snapshot.map(|snapshot| (snapshot.len(), snapshot.differences()));
+        let (verified_files, differences) = verified.unwrap_or_default();
+        if !differences.is_empty() && ended.status != Status::Failed {
+            ended.status = Status::Failed;
+            ended.reason = StopReason::CheckoutChanged;
+        }
+        if let Some(error) = &ended.error {
+            events.notice(NoticeLevel::Error, error.to_string());
+        }
+        changed_checkout(&events, &differences, &collector);
+        put_back(&events, git.as_deref());
+        let exit = Exit::of(ended.status, ended.reason, ended.error.as_ref(), signal.is_terminate());
+        events.emit(Event::End(End {
+            status: ended.status,
+            stop_reason: ended.reason,
+            message: ended.message.clone(),
+        }));
+        let collected = collector.collected();
+        if let Some(plan) = &mut plan {
+            plan.gates.clone_from(&collected.gates);
+            plan.guardrails.clone_from(&collected.guardrails);
+            plan.hooks.clone_from(&collected.hooks);
+            plan.usage = collected.usage;
+        }
+        let report = RunReport {
+            schema_version: crate::report::SCHEMA_VERSION,
+            id: String::new(),
+            task: request.task.clone(),
+            agent: request.agent.name.clone(),
+            model: request.model_name.clone(),
+            mode: request.mode,
+            status: ended.status,
+            stop_reason: ended.reason,
+            exit_code: exit.code(),
+            message: if ended.error.is_some() { String::new() } else { ended.message },
+            started_at: String::new(),
+            duration_ms: 0,
+            steps: collected.steps,
+            usage: collected.usage,
+            cost_usd: cost,
+            base: before.base,
+            files: FileSummary::of(&changes),
+            calls: collected.calls,
+            plan: plan.as_ref().map(|plan| PlanReport {
+                digest: plan.digest.clone(),
+                actions: plan.actions.clone(),
+                verified_files,
+                differences,
+            }),
+            gates: collected.gates,
+            hooks: collected.hooks,
+            guardrails: collected.guardrails,
+            notices: collected.notices,
+            structured_output: structured,
+            run_url: request.github.as_ref().and_then(|github| github.run_url.clone()),
+        };
+        Reported { report, plan, patch: changes.git_patch(&before.prefix), exit }
+    }
+}
+
+fn changed_checkout(events: &Events, differences: &[Difference], collector: &Collector) {
+    if differences.is_empty() {
+        return;
+    }
+    let hooks: Vec<String> = collector.collected().hooks.into_iter().map(|hook| hook.name).collect();
+    let who =
+        if hooks.is_empty() { String::new() } else { format!("; hooks that ran: {}", hooks.join(", ")) };
+    let files = differences.iter().take(10).map(ToString::to_string).collect::<Vec<_>>().join(", ");
+    events.notice(NoticeLevel::Error, format!("the checkout changed during a dry run: {files}{who}"));
+}
+
+/// Says what of Git's own folder a command, hook or gate had changed.
+fn put_back(events: &Events, git: Option<&GitFolder>) {
+    for Restored { path, after, back } in git.map_or_else(Vec::new, GitFolder::restored) {
+        let done =
+            if back { "it was put back" } else { "it could not be put back; do not use this checkout" };
+        let path = path.display();
+        events.notice(
+            NoticeLevel::Error,
+            format!("`{after}` changed {path}, which could run code later; {done}"),
+        );
+    }
+}
