@@ -10,7 +10,7 @@ use regex::{Regex, RegexBuilder};
 use crate::command::{Class, Patterns};
 use crate::config::{self, Bounded, Severity};
 use crate::tool::{CommandEffect, Effects};
-use crate::workspace::{ChangeSet, FileChange, Glob, LineCounts, PathGlobs, WorkspacePath};
+use crate::workspace::{ChangeSet, FileChange, Glob, Guarded, LineCounts, PathGlobs, WorkspacePath};
 
 /// Where a configuration may lie; never writable, whether the file exists or not.
 const CONFIG_FILES: [&str; 2] = [".github/architect.yml", ".architect.yml"];
@@ -86,6 +86,15 @@ impl Guardrails {
             max_commands: rules.max_commands_executed.map(Bounded::count),
             commands: AtomicUsize::new(0),
         })
+    }
+
+    /// Whether a configured rule is about a file; `None` where there is no such rule at all.
+    pub fn guarded(&self) -> Option<Guarded> {
+        if self.protected.is_empty() && self.sensitive.is_empty() {
+            return None;
+        }
+        let (protected, sensitive) = (self.protected.clone(), Arc::clone(&self.sensitive));
+        Some(Arc::new(move |path| protected.find(path).is_some() || sensitive.find(path).is_some()))
     }
 
     /// Files that must not be read.

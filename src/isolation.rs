@@ -9,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::command::{Ended, Job, Shell};
 use crate::event::{Events, NoticeLevel};
-use crate::workspace::{FileChange, Isolated, IsolationError, Mount, OverlayWorkspace};
+use crate::workspace::{FileChange, FileError, Isolated, IsolationError, Mount, OverlayWorkspace};
 
 /// The throw-away state of a run, made when it is first needed.
 pub struct Isolation {
@@ -50,6 +50,11 @@ impl Isolation {
         let updated = blocking(move || isolated.update(&planned).map(|()| isolated)).await;
         *state = Some(updated?);
         Ok(Entered { isolation: self, state })
+    }
+
+    /// Bytes that it takes on disk, if it was made.
+    pub async fn bytes(&self) -> Option<u64> {
+        self.state.lock().await.as_ref().map(Isolated::bytes)
     }
 
     /// An overlay where one can be mounted, else a copy.
@@ -116,7 +121,7 @@ impl Entered<'_> {
     pub async fn watch<T>(
         &mut self,
         run: impl Future<Output = T>,
-    ) -> (T, Result<Vec<FileChange>, IsolationError>) {
+    ) -> (T, Result<Vec<FileChange>, FileError>) {
         let before = self.state.as_ref().map(Isolated::before);
         let finished = run.await;
         let planned = Arc::clone(&self.isolation.planned);
@@ -128,8 +133,9 @@ impl Entered<'_> {
             (isolated, changes)
         })
         .await;
-        *self.state = Some(isolated);
-        (finished, changes.map_err(IsolationError::from))
+        // What cannot be planned must not be met by the next one either: it starts afresh.
+        *self.state = changes.is_ok().then_some(isolated);
+        (finished, changes)
     }
 }
 

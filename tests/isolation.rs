@@ -273,6 +273,33 @@ fn dangerous_commands_are_recorded_and_protected_files_put_back() {
 }
 
 #[test]
+fn what_is_too_large_to_plan_fails_its_command_alone() {
+    let files = [
+        (".architect.yml", CONFIG),
+        (".s/1", "truncate -s 1G huge.bin; echo x > small.txt\n"),
+        (".s/2", "ls; echo y > other.txt\n"),
+    ];
+    let turns = [vec![command("bash .s/1")], vec![command("bash .s/2")]];
+    both(
+        &files,
+        |_| {},
+        &turns,
+        |method, _, run| {
+            let results = run.results();
+            assert!(
+                results[0]
+                    .contains("what the command changed could not be planned: huge.bin is 1073741824 bytes"),
+                "{method}: {}",
+                results[0]
+            );
+            assert!(!results[1].contains("huge.bin"), "{method}: {}", results[1]);
+            assert_eq!(planned(run), ["add other.txt 100644"], "{method}");
+            assert!(run.stderr.contains("isolated runs took "), "{method}: {}", run.stderr);
+        },
+    );
+}
+
+#[test]
 fn a_killed_run_leaves_nothing_after_the_next_one() {
     let files = [(".architect.yml", CONFIG), ("a.txt", "one\n"), (".s/1", "touch started; sleep 300\n")];
     let sandbox = Sandbox::new(&files);

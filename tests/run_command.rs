@@ -388,6 +388,27 @@ fn protected_files_are_put_back_and_the_rest_stays() {
 }
 
 #[test]
+fn ignored_files_that_a_rule_is_about_are_watched_and_huge_ones_cost_no_memory() {
+    let config = format!("{CONFIG}guardrails: {{ sensitive_files: [.env] }}\n");
+    let script =
+        "echo stolen > .env; echo built > built.log; truncate -s 3G huge.bin; printf x > $'caf\\xe9'\n";
+    let sandbox =
+        Sandbox::new(&[(".architect.yml", &config), ("probe.sh", script), (".gitignore", ".env\n*.log\n")]);
+    sandbox.write(".env", "KEY=1\n");
+    let run = yolo(&sandbox, vec![command("bash probe.sh")]);
+    let result = run.results().remove(0);
+    assert!(result.contains("Guardrail: .env is a sensitive file (sensitive_files: .env); what the command had changed was put back"), "{result}");
+    assert!(
+        result.contains("[changed, but too large, or unknown before, to be reported: huge.bin]"),
+        "{result}"
+    );
+    assert!(result.contains("[changed, with names that are no text: 1 files]"), "{result}");
+    assert_eq!(sandbox.read(".env"), "KEY=1\n");
+    assert_eq!(sandbox.read("built.log"), "built\n");
+    assert!(run.report()["files"].as_array().unwrap().is_empty());
+}
+
+#[test]
 fn commands_stay_in_the_workspace_and_can_be_switched_off() {
     let sandbox = Sandbox::new(&[("sub/a.txt", "x\n")]);
     let at = |cwd: &str| ("run_command", json!({"command": "ls", "cwd": cwd}));

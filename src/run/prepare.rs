@@ -61,7 +61,7 @@ impl<'a> Run<'a> {
             };
             (planned, ground)
         } else {
-            let made = Arc::new(TrackedWorkspace::new(Arc::clone(&disk)));
+            let made = Arc::new(TrackedWorkspace::new(Arc::clone(&disk)).guarding(guardrails.guarded()));
             tracked = Some(Arc::clone(&made));
             (Arc::clone(&made) as _, Ground::Checkout(made))
         };

@@ -21,6 +21,12 @@ impl Run<'_> {
         let agent = &self.request.agent.name;
         self.engine.hooks.run(HookEvent::SessionEnd, Subject::of_run(agent, 0, details)).await;
         self.engine.hooks.collect().await;
+        if let Some(isolation) = &self.isolation
+            && let Some(bytes) = isolation.bytes().await
+        {
+            self.events
+                .notice(NoticeLevel::Info, format!("isolated runs took {} kB on disk", bytes.div_ceil(1000)));
+        }
         let changes = self.engine.context.workspace.changes().unwrap_or_else(|error| {
             self.events.notice(NoticeLevel::Error, format!("the changes could not be collected: {error}"));
             ended.status = Status::Failed;

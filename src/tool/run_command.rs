@@ -169,9 +169,10 @@ impl CommandCall {
             Ok(changes)
         });
         match absorbed {
-            Ok(changes) => result.note(&Observed { changes, unknown: Vec::new() }),
+            Ok(changes) => result.note(&Observed { changes, ..Observed::default() }),
             Err(error) => {
-                result.success = false;
+                // Not planned, so not done.
+                (result.success, result.exit_code) = (false, None);
                 result.error = Some(format!("what the command changed could not be planned: {error}"));
             }
         }
@@ -240,7 +241,10 @@ impl ToolResult {
         }
         if !observed.unknown.is_empty() {
             let paths = shown(&mut observed.unknown.iter().map(ToString::to_string));
-            self.add(&format!("[changed, and nobody knows what they held before: {paths}]"));
+            self.add(&format!("[changed, but too large, or unknown before, to be reported: {paths}]"));
+        }
+        if observed.unnamed > 0 {
+            self.add(&format!("[changed, with names that are no text: {} files]", observed.unnamed));
         }
         self.changes.clone_from(&observed.changes);
     }

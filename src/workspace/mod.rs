@@ -33,7 +33,7 @@ pub use overlay::OverlayWorkspace;
 pub use path::{PathError, ResolvedPath, WorkspacePath};
 pub use snapshot::{Difference, Snapshot};
 pub use tracked::TrackedWorkspace;
-pub use watch::{Observed, Watch};
+pub use watch::{Guarded, Observed, Watch};
 
 /// Largest file that is read or edited as a whole, in bytes.
 pub const MAX_FILE: u64 = 10 * 1024 * 1024;

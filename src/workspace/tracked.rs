@@ -9,7 +9,7 @@ use super::changes::{ChangeSet, FileChange, FileState};
 use super::disk::DiskWorkspace;
 use super::overlay::OverlayWorkspace;
 use super::path::{ResolvedPath, WorkspacePath};
-use super::watch::{Kept, Watch};
+use super::watch::{Guarded, Kept, Watch};
 use super::{FileError, LastLink, Stat, Walk, Workspace};
 
 /// Real edits: every write goes to disk, the first one to a file remembers what was there.
@@ -17,12 +17,19 @@ pub struct TrackedWorkspace {
     disk: Arc<DiskWorkspace>,
     before: Mutex<BTreeMap<ResolvedPath, Option<FileState>>>,
     kept: OnceLock<Arc<Kept>>,
+    guarded: Option<Guarded>,
 }
 
 impl TrackedWorkspace {
     /// Tracks changes to `disk` from now on.
     pub fn new(disk: Arc<DiskWorkspace>) -> Self {
-        Self { disk, before: Mutex::default(), kept: OnceLock::new() }
+        Self { disk, before: Mutex::default(), kept: OnceLock::new(), guarded: None }
+    }
+
+    /// Watches ignored files as well that a rule is about.
+    #[must_use]
+    pub fn guarding(self, guarded: Option<Guarded>) -> Self {
+        Self { guarded, ..self }
     }
 
     /// Where the checkout lies.
@@ -32,7 +39,7 @@ impl TrackedWorkspace {
 
     /// Looks at the checkout before a command that may change it.
     pub fn watch(&self) -> Watch {
-        let kept = self.kept.get_or_init(|| Arc::new(Kept::take(&self.disk)));
+        let kept = self.kept.get_or_init(|| Arc::new(Kept::take(&self.disk, self.guarded.as_ref())));
         Watch::start(Arc::clone(&self.disk), Arc::clone(kept), self.changed())
     }
 

@@ -22,33 +22,73 @@ const MAX_KEPT: u64 = 128 * 1024 * 1024;
 /// Times of files are coarser than the clock.
 const COARSE: Duration = Duration::from_secs(1);
 
-/// Contents that Git does not hold: of files that differ from the index, and of untracked ones.
+/// Whether a rule is about a file, so that it is watched although it is ignored.
+pub type Guarded = Arc<dyn Fn(&WorkspacePath) -> bool + Send + Sync>;
+
+/// Contents that Git does not hold: of files that differ from the index, of untracked ones, and of ignored
+/// ones that a rule is about.
 #[derive(Debug, Default)]
-pub(super) struct Kept(BTreeMap<PathBuf, FileState>);
+pub(super) struct Kept {
+    states: BTreeMap<PathBuf, FileState>,
+    /// Ignored files that are watched all the same.
+    ignored: Vec<PathBuf>,
+}
 
 impl Kept {
     /// Reads them; what is too much is left out.
-    pub(super) fn take(disk: &DiskWorkspace) -> Self {
-        let mut kept = BTreeMap::new();
-        let mut bytes = 0;
-        let others = Git::new(disk.path()).not_in_index().map(|paths| paths.into_iter().map(PathBuf::from));
-        let paths: Vec<PathBuf> = match others {
-            Ok(paths) => paths.collect(),
+    pub(super) fn take(disk: &DiskWorkspace, guarded: Option<&Guarded>) -> Self {
+        let walked = stamps(disk.path(), &[]);
+        let ignored: Vec<PathBuf> = guarded.map_or_else(Vec::new, |guarded| {
+            all(disk.path())
+                .filter(|path| !walked.contains_key(path) && named(path).is_some_and(|name| guarded(&name)))
+                .collect()
+        });
+        let mut paths: Vec<PathBuf> = match Git::new(disk.path()).not_in_index() {
+            Ok(paths) => paths.into_iter().map(PathBuf::from).collect(),
             // No repository: Git holds nothing.
-            Err(_) => stamps(disk.path()).into_keys().collect(),
+            Err(_) => walked.into_keys().collect(),
         };
-        for path in paths {
-            let size = fs::symlink_metadata(disk.path().join(&path)).map_or(0, |metadata| metadata.len());
-            if size > MAX_FILE || bytes + size > MAX_KEPT {
-                continue;
-            }
-            if let Some(state) = state(disk, &path) {
-                bytes += size;
-                kept.insert(path, state);
-            }
-        }
-        Self(kept)
+        paths.extend(ignored.iter().cloned());
+        let mut room = Room::default();
+        let take = |path: PathBuf| Some((path.clone(), room.take(disk, &path)??));
+        Self { states: paths.into_iter().filter_map(take).collect(), ignored }
     }
+}
+
+/// How much is still taken into memory.
+struct Room(u64);
+
+impl Default for Room {
+    fn default() -> Self {
+        Self(MAX_KEPT)
+    }
+}
+
+impl Room {
+    /// A file's state; `None` where it is too large, or too much has been taken already.
+    fn take(&mut self, disk: &DiskWorkspace, path: &Path) -> Option<Option<FileState>> {
+        let size = fs::symlink_metadata(disk.path().join(path)).map_or(0, |metadata| metadata.len());
+        if size > MAX_FILE || size > self.0 {
+            return None;
+        }
+        self.0 -= size;
+        Some(state(disk, path))
+    }
+}
+
+fn named(path: &Path) -> Option<WorkspacePath> {
+    WorkspacePath::parse(path.to_str()?).ok()
+}
+
+/// Every file, ignored ones too.
+fn all(root: &Path) -> impl Iterator<Item = PathBuf> {
+    let walk = WalkBuilder::new(root)
+        .standard_filters(false)
+        .filter_entry(|entry| entry.file_name() != ".git")
+        .build();
+    walk.flatten()
+        .filter(|entry| entry.file_type().is_some_and(|kind| !kind.is_dir()))
+        .filter_map(move |entry| entry.path().strip_prefix(root).ok().map(Path::to_owned))
 }
 
 /// A checkout before a command.
@@ -65,8 +105,10 @@ pub struct Watch {
 pub struct Observed {
     /// The files, sorted by path.
     pub changes: Vec<FileChange>,
-    /// Files that it changed of which nobody knows what they held before.
+    /// Files that it changed of which nobody knows what they held before, or which are too large to know.
     pub unknown: Vec<WorkspacePath>,
+    /// How many files it changed whose names are no text.
+    pub unnamed: usize,
 }
 
 impl Watch {
@@ -82,29 +124,32 @@ impl Watch {
             Some((path.clone(), state(&disk, &path)?))
         });
         let changed = changed.collect();
-        let stamps = stamps(disk.path());
+        let stamps = stamps(disk.path(), &kept.ignored);
         Self { disk, stamps, kept, changed, started: SystemTime::now() }
     }
 
     /// Looks again.
     pub fn finish(mut self) -> Observed {
-        let touched = touched_since(self.disk.path(), &self.stamps, self.started);
+        let touched = touched_since(self.disk.path(), &self.stamps, &self.kept.ignored, self.started);
         let lost: Vec<&PathBuf> = touched
             .iter()
             .filter(|path| self.stamps.contains_key(*path))
-            .filter(|path| !self.changed.contains_key(*path) && !self.kept.0.contains_key(*path))
+            .filter(|path| !self.changed.contains_key(*path) && !self.kept.states.contains_key(*path))
             .collect();
         let mut of_git = self.of_git(&lost);
-        let mut observed = Observed::default();
+        let (mut observed, mut room) = (Observed::default(), Room::default());
         for path in &touched {
-            let Some(name) = path.to_str().and_then(|path| WorkspacePath::parse(path).ok()) else { continue };
-            let known = self.changed.remove(path).or_else(|| self.kept.0.get(path).cloned());
-            let before = known.or_else(|| of_git.remove(path));
-            if before.is_none() && self.stamps.contains_key(path) {
-                observed.unknown.push(name);
+            let Some(name) = named(path) else {
+                observed.unnamed += 1;
                 continue;
+            };
+            let known = self.changed.remove(path).or_else(|| self.kept.states.get(path).cloned());
+            let before = known.or_else(|| of_git.remove(path));
+            let is_lost = before.is_none() && self.stamps.contains_key(path);
+            match room.take(&self.disk, path).filter(|_| !is_lost) {
+                Some(after) => observed.changes.extend(FileChange::new(name, before, after)),
+                None => observed.unknown.push(name),
             }
-            observed.changes.extend(FileChange::new(name, before, state(&self.disk, path)));
         }
         observed
     }
@@ -135,11 +180,16 @@ impl Watch {
 
 /// Files that are not as they were; `before` has just been taken.
 pub(super) fn touched(root: &Path, before: &BTreeMap<PathBuf, Stamp>) -> BTreeSet<PathBuf> {
-    touched_since(root, before, UNIX_EPOCH)
+    touched_since(root, before, &[], UNIX_EPOCH)
 }
 
-fn touched_since(root: &Path, before: &BTreeMap<PathBuf, Stamp>, started: SystemTime) -> BTreeSet<PathBuf> {
-    let now = stamps(root);
+fn touched_since(
+    root: &Path,
+    before: &BTreeMap<PathBuf, Stamp>,
+    ignored: &[PathBuf],
+    started: SystemTime,
+) -> BTreeSet<PathBuf> {
+    let now = stamps(root, ignored);
     let mut touched = BTreeSet::new();
     for (path, before) in before {
         // Gone from the walk is not gone: it may be ignored since.
@@ -164,8 +214,8 @@ fn state(disk: &DiskWorkspace, path: &Path) -> Option<FileState> {
     disk.state(&path).ok().flatten()
 }
 
-/// Every file that is not ignored.
-pub(super) fn stamps(root: &Path) -> BTreeMap<PathBuf, Stamp> {
+/// Every file that is not ignored, and `ignored` ones.
+pub(super) fn stamps(root: &Path, ignored: &[PathBuf]) -> BTreeMap<PathBuf, Stamp> {
     let found = Mutex::new(BTreeMap::new());
     let mut builder = WalkBuilder::new(root);
     builder
@@ -186,7 +236,13 @@ pub(super) fn stamps(root: &Path) -> BTreeMap<PathBuf, Stamp> {
             WalkState::Continue
         })
     });
-    found.into_inner().unwrap_or_else(PoisonError::into_inner)
+    let mut found = found.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let more = ignored.iter().filter_map(|path| {
+        let metadata = fs::symlink_metadata(root.join(path)).ok()?;
+        Some((path.clone(), stamp(&metadata)))
+    });
+    found.extend(more);
+    found
 }
 
 impl Stamp {

@@ -21,7 +21,7 @@ use super::disk::DiskWorkspace;
 use super::overlay::OverlayWorkspace;
 use super::path::{ResolvedPath, WorkspacePath};
 use super::snapshot::Stamp;
-use super::{FileError, Workspace, watch};
+use super::{FileError, MAX_FILE, Workspace, watch};
 
 pub(super) use copy::link;
 use scratch::Scratch;
@@ -182,7 +182,7 @@ impl Isolated {
 
     /// Looks before a command.
     pub fn before(&self) -> Before {
-        Before(matches!(self.kind, Kind::Copied).then(|| watch::stamps(self.disk.path())))
+        Before(matches!(self.kind, Kind::Copied).then(|| watch::stamps(self.disk.path(), &[])))
     }
 
     /// What a command has changed against the planned state; ignored files are passed over.
@@ -195,11 +195,9 @@ impl Isolated {
             Kind::Copied => {
                 let touched = watch::touched(self.disk.path(), &before.0.unwrap_or_default());
                 let paths = touched.into_iter().filter_map(|path| WorkspacePath::parse(path.to_str()?).ok());
-                paths.map(|path| Ok((path.clone(), self.disk.state(&ResolvedPath(path))?))).collect::<Result<
-                    _,
-                    FileError,
-                >>(
-                )?
+                paths
+                    .map(|path| Ok((path.clone(), bounded(&self.disk, &ResolvedPath(path))?)))
+                    .collect::<Result<_, FileError>>()?
             }
             #[cfg(unix)]
             Kind::Mounted(mount) => upper::states(&self.disk, &mount.upper, &mount.lower, planned)?,
@@ -213,5 +211,15 @@ impl Isolated {
             changes.extend(FileChange::new(path, before, after));
         }
         Ok(changes)
+    }
+}
+
+/// A file's state, if it is not too large to be planned.
+fn bounded(disk: &DiskWorkspace, path: &ResolvedPath) -> Result<Option<FileState>, FileError> {
+    match disk.stat(path)? {
+        Some(stat) if stat.size > MAX_FILE => {
+            Err(FileError::TooLarge { path: path.0.clone(), size: stat.size, limit: MAX_FILE })
+        }
+        _ => disk.state(path),
     }
 }

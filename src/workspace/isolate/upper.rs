@@ -124,7 +124,7 @@ impl Reader<'_> {
                 }
                 self.folder(&path)?;
             } else {
-                let state = self.disk.state(&ResolvedPath(path.clone()))?;
+                let state = super::bounded(self.disk, &ResolvedPath(path.clone()))?;
                 self.states.insert(path, state);
             }
         }
