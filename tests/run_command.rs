@@ -180,8 +180,12 @@ fn children_see_no_secret_and_what_loads_code_cannot_be_set() {
         ("AWS_SECRET_ACCESS_KEY", "six"),
     ];
     let variables = [&secret[..], &[("PLAIN", "seen"), ("GITHUB_SHA", "abc")]].concat();
+    let path = format!(".:{}::node_modules/.bin", std::env::var("PATH").unwrap());
+    let variables = [&variables[..], &[("PATH", &path)]].concat();
     let run = sandbox.run(&["--model", &model, "--mode", "yolo"], &variables).expect_code(0);
     let results = run.results();
+    let line = results[0].lines().find(|line| line.starts_with("PATH=")).expect("a PATH");
+    assert!(line.split([':', '=']).skip(1).all(|folder| folder.starts_with('/')), "{line}");
     for (name, value) in secret {
         assert!(!results[0].contains(name) && !results[0].contains(value), "{name}: {}", results[0]);
     }

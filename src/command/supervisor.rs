@@ -11,8 +11,10 @@ use std::process::{Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
+use rustix::io::retry_on_intr;
 use rustix::process::{
-    Pid, Signal, WaitOptions, WaitStatus, getpid, kill_process, set_child_subreaper, setsid, wait,
+    Pid, Resource, Rlimit, Signal, WaitOptions, WaitStatus, getpid, kill_process, set_child_subreaper,
+    setrlimit, setsid, wait,
 };
 use serde::{Deserialize, Serialize};
 
@@ -69,13 +71,13 @@ pub fn supervise() -> u8 {
     // Until there is no child left: orphans come here as well.
     loop {
         let options = if status.is_some() { WaitOptions::NOHANG } else { WaitOptions::empty() };
-        match wait(options) {
+        match retry_on_intr(|| wait(options)) {
             Ok(Some((pid, ended))) if pid == main => status = Some(ended),
             Ok(Some(_)) => {}
             // Whatever stayed behind ends with the command.
             Ok(None) => {
                 let _ = end.send(());
-                let _ = wait(WaitOptions::empty());
+                let _ = retry_on_intr(|| wait(WaitOptions::empty()));
             }
             Err(_) => break,
         }
@@ -109,6 +111,8 @@ fn start(order: &Order, input: Option<Vec<u8>>) -> io::Result<Pid> {
     std::env::set_current_dir(&order.cwd)
         .map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", order.cwd.display())))?;
     set_child_subreaper(Some(getpid()))?;
+    // A core file would lie in the checkout, and hold what a process knew.
+    let _ = setrlimit(Resource::Core, Rlimit { current: Some(0), maximum: Some(0) });
     let mut command = match &order.walls {
         None => Command::new(&order.program),
         Some(walls) => {

@@ -11,6 +11,13 @@ use crate::event::{Events, NoticeLevel};
 use crate::inputs::{InputError, RunRequest};
 use crate::workspace::GitFolder;
 
+/// The folders of a `PATH` that do not depend on where a command runs: what `.` holds is the agent's.
+fn absolute(path: &str) -> String {
+    let folders = std::env::split_paths(path).filter(|folder| folder.is_absolute());
+    let joined = std::env::join_paths(folders).ok().and_then(|joined| joined.into_string().ok());
+    joined.unwrap_or_else(|| path.to_owned())
+}
+
 /// The shell for all of them.
 pub(super) fn shell(request: &RunRequest, events: &Events) -> Result<Shell, InputError> {
     let commands = &request.config().commands;
@@ -18,7 +25,10 @@ pub(super) fn shell(request: &RunRequest, events: &Events) -> Result<Shell, Inpu
         passthrough: commands.env_passthrough.clone(),
         model_key: request.secret_variables.first().cloned(),
     };
-    let environment: BTreeMap<String, String> = rules.inherit(&request.variables);
+    let mut environment: BTreeMap<String, String> = rules.inherit(&request.variables);
+    if let Some(path) = environment.get_mut("PATH") {
+        *path = absolute(path);
+    }
     let program = commands.shell.clone();
     let network = commands.network == Network::Allow;
     let offered = offered();
