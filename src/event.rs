@@ -330,6 +330,23 @@ pub enum NoticeLevel {
     Error,
 }
 
+/// A sub-agent that has reported.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct SubagentRecord {
+    /// Its name: its kind and a number.
+    pub name: String,
+    /// What it was asked.
+    pub task: String,
+    /// How far it came.
+    pub status: Status,
+    /// Why it ended.
+    pub stop_reason: StopReason,
+    /// All that it said; its caller was told the beginning.
+    pub message: String,
+    /// How long it took, in milliseconds.
+    pub duration_ms: u64,
+}
+
 /// The end of a run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct End {
@@ -357,6 +374,8 @@ pub enum Event {
     Hook(HookRecord),
     /// One run of a quality gate.
     Gate(GateRecord),
+    /// A sub-agent that has reported.
+    Subagent(SubagentRecord),
     /// Something that people should know.
     Notice(Notice),
     /// The end of a run.

@@ -4,6 +4,7 @@ mod compact;
 mod guard;
 mod outline;
 mod session;
+mod subagent;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,6 +13,7 @@ use crate::nearest::nearest;
 
 pub use outline::outline;
 pub use session::{Ended, Limits, Opinion, Review, Session};
+pub use subagent::{Dispatch, Kind, Staff};
 
 /// Tools that change nothing.
 const READ_ONLY: [&str; 5] = ["read_file", "list_files", "find_files", "grep", "search_code"];

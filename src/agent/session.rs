@@ -86,6 +86,8 @@ pub struct Session<'a> {
     pub budget: &'a Budget,
     /// Ends it early.
     pub cancel: CancellationToken,
+    /// Whether it is the run's own agent, and no sub-agent.
+    pub leads: bool,
 }
 
 /// The conversation so far.
@@ -111,7 +113,11 @@ enum Failure {
 impl Session<'_> {
     /// Works on the task until the end, which `reviewer` has to agree to.
     pub async fn run(&self, task: &str, reviewer: &mut dyn Review) -> Ended {
-        let opening = self.hook(HookEvent::SessionStart, 0, || json!({"task": task})).await;
+        let opening = if self.leads {
+            self.hook(HookEvent::SessionStart, 0, || json!({"task": task})).await
+        } else {
+            Verdict::default()
+        };
         let task = std::iter::once(task.to_owned()).chain(opening.context).collect::<Vec<_>>().join("\n\n");
         let mut talk = self.start(&task);
         let mut guard = LoopGuard::default();
@@ -121,6 +127,9 @@ impl Session<'_> {
                 return self.close(&mut talk, reason).await;
             }
             talk.step += 1;
+            if !self.leads {
+                self.budget.count_step();
+            }
             if let Some(reason) = self.before_call(&mut talk).await {
                 return ended(Status::Partial, StopReason::HookBlocked, reason);
             }
@@ -158,6 +167,9 @@ impl Session<'_> {
                     continue;
                 }
                 match reviewer.review(&text).await {
+                    Opinion::Accept if !self.leads => {
+                        return ended(Status::Success, StopReason::LlmDone, text);
+                    }
                     Opinion::Accept => {
                         self.hook(HookEvent::AgentComplete, talk.step, || json!({"message": text})).await;
                         return ended(Status::Success, StopReason::LlmDone, text);
@@ -252,7 +264,9 @@ impl Session<'_> {
         if self.cancel.is_cancelled() {
             return Some(StopReason::UserInterrupt);
         }
-        if talk.step >= self.agent.max_steps {
+        // Steps of sub-agents are steps of the run.
+        let steps = talk.step + if self.leads { self.budget.steps() } else { 0 };
+        if steps >= self.agent.max_steps {
             return Some(StopReason::MaxSteps);
         }
         if self.limits.deadline.is_some_and(|deadline| Instant::now() >= deadline) {

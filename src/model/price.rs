@@ -1,7 +1,7 @@
 //! What tokens cost.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use schemars::JsonSchema;
@@ -71,12 +71,31 @@ pub struct Budget {
     warn_at: Option<f64>,
     used: Mutex<Usage>,
     warned: AtomicBool,
+    /// Steps of sub-agents.
+    steps: AtomicU32,
 }
 
 impl Budget {
     /// A budget; without a price nothing is known of costs.
     pub fn new(price: Option<Price>, limit: Option<f64>, warn_at: Option<f64>) -> Self {
-        Self { price, limit, warn_at, used: Mutex::default(), warned: AtomicBool::new(false) }
+        Self {
+            price,
+            limit,
+            warn_at,
+            used: Mutex::default(),
+            warned: AtomicBool::new(false),
+            steps: AtomicU32::new(0),
+        }
+    }
+
+    /// Counts a step of a sub-agent.
+    pub fn count_step(&self) {
+        self.steps.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Steps of sub-agents so far.
+    pub fn steps(&self) -> u32 {
+        self.steps.load(Ordering::Relaxed)
     }
 
     /// Adds a use; gives the cost so far when it has just passed the mark for the warning.

@@ -3,7 +3,7 @@
 use std::sync::{Mutex, PoisonError};
 
 use super::{CallSummary, StepSummary};
-use crate::event::{Block, Event, GateRecord, HookRecord, Line, Notice, Observer, Usage};
+use crate::event::{Block, Event, GateRecord, HookRecord, Line, Notice, Observer, SubagentRecord, Usage};
 
 /// What has happened so far.
 #[derive(Clone, Debug, Default)]
@@ -14,6 +14,7 @@ pub struct Collected {
     pub(crate) hooks: Vec<HookRecord>,
     pub(crate) gates: Vec<GateRecord>,
     pub(crate) guardrails: Vec<Block>,
+    pub(crate) subagents: Vec<SubagentRecord>,
     pub(crate) notices: Vec<Notice>,
 }
 
@@ -65,6 +66,7 @@ impl Observer for Collector {
                 collected.gates.retain(|earlier| earlier.round == gate.round);
                 collected.gates.push(gate.clone());
             }
+            Event::Subagent(record) => collected.subagents.push(record.clone()),
             Event::Notice(notice) => collected.notices.push(notice.clone()),
         }
     }

@@ -28,6 +28,7 @@ pub fn comment(report: &RunReport, key: &str) -> String {
     all.extend(sections::gates(report));
     all.push(sections::guardrails(report));
     all.push(sections::commands(report));
+    all.extend(sections::subagents(report));
     all.push(sections::hooks(report));
     all.push(sections::footer(report));
     sections::fit(all, COMMENT_LIMIT)

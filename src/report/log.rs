@@ -151,6 +151,10 @@ impl Observer for LogObserver {
                     ),
                 }
             }
+            Event::Subagent(agent) => {
+                let took = duration(agent.duration_ms);
+                info!("     sub-agent {} {} {took} — {}", agent.name, agent.status, remark(&agent.message));
+            }
             Event::Gate(gate) => {
                 let predicted = if gate.predicted { "predicted " } else { "" };
                 let (name, took) = (remark(&gate.name), duration(gate.duration_ms));

@@ -24,6 +24,7 @@ pub(super) fn all(report: &RunReport) -> Vec<Section> {
     all.extend(sections::gates(report));
     all.push(sections::guardrails(report));
     all.push(sections::commands(report));
+    all.extend(sections::subagents(report));
     all.push(sections::hooks(report));
     all.push(calls(report));
     all.push(sections::footer(report));

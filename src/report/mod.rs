@@ -19,7 +19,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::command::Class;
-use crate::event::{Block, GateRecord, HookRecord, Notice, Outcome, RunMode, Status, StopReason, Usage};
+use crate::event::{
+    Block, GateRecord, HookRecord, Notice, Outcome, RunMode, Status, StopReason, SubagentRecord, Usage,
+};
 use crate::git::Base;
 use crate::plan::PlannedAction;
 use crate::workspace::{ChangeSet, Difference, FileChange, LineCounts, Operation, WorkspacePath};
@@ -159,6 +161,9 @@ pub struct RunReport {
     /// What the model has cost, in USD; `null` where its price is not known.
     #[serde(default)]
     pub cost_usd: Option<f64>,
+    /// Sub-agents that reported, in order.
+    #[serde(default)]
+    pub subagents: Vec<SubagentRecord>,
     /// The commit that the run stands on.
     pub base: Option<Base>,
     /// Files that changed, or in a dry run would.

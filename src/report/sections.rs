@@ -4,7 +4,9 @@ use std::fmt::Write;
 
 use super::untrusted::{code, fence, markdown};
 use super::{CallSummary, FileSummary, PlanReport, RunReport};
-use crate::event::{GateRecord, HookDecision, NoticeLevel, Outcome, RunMode, Status, StopReason};
+use crate::event::{
+    GateRecord, HookDecision, NoticeLevel, Outcome, RunMode, Status, StopReason, SubagentRecord,
+};
 use crate::workspace::{Difference, Operation};
 
 /// A part of a report. When space is short, parts with the lowest weight shrink first.
@@ -306,6 +308,40 @@ pub(super) fn hooks(report: &RunReport) -> Section {
     let title = format!("Hooks: {}, {notable} of note", plural(report.hooks.len(), "run", "runs"));
     let full = format!("<details><summary>{title}</summary>\n\n{table}\n</details>\n\n");
     Section::new(3, full, format!("{title} (listed in `report.md`)\n\n"))
+}
+
+/// Sub-agents, each with what it was asked, did and said.
+pub(super) fn subagents(report: &RunReport) -> Vec<Section> {
+    report.subagents.iter().map(|agent| subagent(report, agent)).collect()
+}
+
+fn subagent(report: &RunReport, agent: &SubagentRecord) -> Section {
+    let steps = report.steps.iter().filter(|step| step.agent == agent.name).count();
+    let calls: Vec<&CallSummary> = report.calls.iter().filter(|call| call.agent == agent.name).collect();
+    let icon = if agent.status == Status::Success { "🔎" } else { "🟡" };
+    let title = format!(
+        "{icon} Sub-agent {}: {}, {}, {}",
+        html_code(&agent.name),
+        plural(steps, "step", "steps"),
+        plural(calls.len(), "call", "calls"),
+        duration(agent.duration_ms)
+    );
+    let tree: String = calls
+        .iter()
+        .map(|call| {
+            let target =
+                call.target.as_deref().map_or(String::new(), |target| format!(" {}", code(&cut(target))));
+            let failed = if call.success { "" } else { " ✗" };
+            format!("  - {}{target}{failed}\n", code(&call.tool))
+        })
+        .collect();
+    let task = agent.task.lines().next().unwrap_or_default();
+    let full = format!(
+        "<details><summary>{title}</summary>\n\n- {}\n{tree}\n{}\n\n</details>\n\n",
+        code(&cut(task)),
+        markdown(&agent.message)
+    );
+    Section::new(3, full, format!("{title} (in `report.md`)\n\n"))
 }
 
 /// Commands that ran, with what they came to.

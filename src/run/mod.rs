@@ -19,7 +19,7 @@ use time::format_description::well_known::Rfc3339;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-use crate::agent::{self, Limits, Session};
+use crate::agent::{self, Dispatch, Limits, Session, Staff};
 use crate::command::Shell;
 use crate::config::{self, Isolation as GateIsolation};
 use crate::engine::Engine;
@@ -55,10 +55,12 @@ struct Run<'a> {
     cancel: CancellationToken,
     events: Events,
     collector: Arc<Collector>,
-    engine: Engine,
+    engine: Arc<Engine>,
     shell: Shell,
     /// What the model may cost, and has cost.
-    budget: Budget,
+    budget: Arc<Budget>,
+    /// Sends sub-agents.
+    dispatch: Arc<Dispatch>,
     /// The throw-away state of a dry run.
     isolation: Option<Arc<Isolation>>,
     /// The checkout as it is changed, where this is no dry run.
@@ -198,14 +200,22 @@ impl Run<'_> {
             ),
             backoff: Backoff { retries: config.llm.retries.get(), first: FIRST_WAIT },
         };
+        let system = self.system_prompt(&agent.prompt);
+        self.dispatch.begin(Staff {
+            engine: Arc::downgrade(&self.engine),
+            model: Arc::clone(&model),
+            limits,
+            outline: self.surroundings(),
+        });
         let session = Session {
-            system: self.system_prompt(&agent.prompt),
+            system,
             agent: &agent,
             engine: &self.engine,
             model,
             limits,
             budget: &self.budget,
             cancel: self.cancel.clone(),
+            leads: true,
         };
         let structured = self.request.output_schema.as_ref().map(Structured::new);
         let mut reviewer = Reviewer::new(self, structured.as_ref());
@@ -223,6 +233,13 @@ impl Run<'_> {
         if let Some(schema) = &self.request.output_schema {
             system += &format!("\n\nSchema of your final answer:\n{schema}");
         }
+        system += &self.surroundings();
+        system
+    }
+
+    /// What agents are told of the checkout: its outline, and what its people say.
+    fn surroundings(&self) -> String {
+        let mut system = String::new();
         let outline = agent::outline(self.engine.context.workspace.as_ref());
         if !outline.is_empty() {
             system += &format!("\n\nThe checkout:\n{outline}");

@@ -9,6 +9,7 @@ use tokio_util::sync::CancellationToken;
 use super::Run;
 use super::before::look_before;
 use super::walls::shell;
+use crate::agent::Dispatch;
 use crate::command::Policy;
 use crate::config::{PlannedCommands, Usd};
 use crate::engine::Engine;
@@ -65,7 +66,10 @@ impl<'a> Run<'a> {
             tracked = Some(Arc::clone(&made));
             (Arc::clone(&made) as _, Ground::Checkout(made))
         };
+        let budget = Arc::new(budget(request, &events));
+        let dispatch = Arc::new(Dispatch::new(Arc::clone(&budget)));
         let mut registry = Registry::with_built_in();
+        registry.replace(Arc::clone(&dispatch) as _);
         if config.commands.enabled {
             registry.replace(Arc::new(RunCommand {
                 policy: Policy::new(&config.commands, &request.workspace).map_err(InputError::Rules)?,
@@ -74,6 +78,7 @@ impl<'a> Run<'a> {
                 max_output_lines: config.commands.max_output_lines.count(),
                 ground,
                 cancel: cancel.clone(),
+                watching: tokio::sync::Mutex::default(),
             }));
         }
         let setting = Setting {
@@ -92,7 +97,7 @@ impl<'a> Run<'a> {
             sensitive: guardrails.sensitive(),
             seen: Arc::default(),
         };
-        let engine = Engine {
+        let engine = Arc::new(Engine {
             registry,
             guardrails,
             hooks,
@@ -105,8 +110,7 @@ impl<'a> Run<'a> {
             cancel: cancel.clone(),
             untested: AtomicBool::new(false),
             looked,
-        };
-        let budget = budget(request, &events);
+        });
         Ok(Self {
             request,
             cancel,
@@ -115,6 +119,7 @@ impl<'a> Run<'a> {
             engine,
             shell,
             budget,
+            dispatch,
             isolation,
             tracked,
             disk,

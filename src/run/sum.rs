@@ -87,6 +87,7 @@ impl Run<'_> {
             steps: collected.steps,
             usage: collected.usage,
             cost_usd: cost,
+            subagents: collected.subagents,
             base: before.base,
             files: FileSummary::of(&changes),
             calls: collected.calls,

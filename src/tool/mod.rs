@@ -12,7 +12,7 @@ mod list_files;
 mod read_file;
 mod registry;
 mod run_command;
-mod schema;
+pub(crate) mod schema;
 mod search;
 mod search_code;
 mod touched;

@@ -38,6 +38,8 @@ pub struct RunCommand {
     pub ground: Ground,
     /// Ends them early.
     pub cancel: CancellationToken,
+    /// Held by the one that is watched: what two change at once could not be told apart.
+    pub watching: tokio::sync::Mutex<()>,
 }
 
 /// Where commands run.
@@ -137,6 +139,7 @@ impl CommandCall {
         if self.class(cwd) == Class::Safe {
             return self.tell(&self.execute(checkout.path(), None, cwd).await);
         }
+        let _alone = self.tool.watching.lock().await;
         let watched = Arc::clone(checkout);
         let watch = tokio::task::spawn_blocking(move || watched.watch()).await;
         let finished = self.execute(checkout.path(), None, cwd).await;

@@ -6,7 +6,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 /// The schema of a type without what only costs tokens.
-pub(super) fn of<T: JsonSchema>() -> Value {
+pub(crate) fn of<T: JsonSchema>() -> Value {
     let settings = SchemaSettings::draft07().with(|settings| {
         settings.meta_schema = None;
         settings.inline_subschemas = true;
@@ -33,7 +33,7 @@ fn strip(schema: &mut Value) {
 }
 
 /// Reads arguments as the model gave them: an object, or the text of one.
-pub(super) fn parse<T: DeserializeOwned>(arguments: &Value) -> Result<T, String> {
+pub(crate) fn parse<T: DeserializeOwned>(arguments: &Value) -> Result<T, String> {
     let parsed;
     let arguments = match arguments {
         // Some providers hand on broken or doubly encoded arguments as a string.

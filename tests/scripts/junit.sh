@@ -14,6 +14,7 @@ printf 'one\n' >"$work/repo/a.txt"
 cat >"$work/repo/.architect.yml" <<'YAML'
 guardrails:
   protected_files: [locked.txt]
+  max_gate_rounds: 1
   quality_gates:
     - { name: "good <&> gate", command: "true" }
     - { name: optional, command: "echo ']]>' $'\\x1b[31m' $'\\xff'; exit 3", required: false }
@@ -39,7 +40,7 @@ expected = {
     "hooks": (1, 0, 1, 0),
     "guardrails": (1, 0, 0, 1),
     "plan": (1, 0, 0, 0),
-    "agent": (2, 1, 1, 0),
+    "agent": (2, 0, 1, 1),
 }
 assert counts == expected, counts
 print("junit: valid by schema, five suites with the right counts")

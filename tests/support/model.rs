@@ -15,6 +15,8 @@ pub enum Answer {
     Calls(Vec<(&'static str, Value)>),
     /// A closing text.
     Text(&'static str),
+    /// A closing text, after a while.
+    Slow(Duration, &'static str),
     /// A failed status with headers and body.
     Status(u16, Vec<(&'static str, String)>, &'static str),
     /// Tool arguments as raw text.
@@ -86,7 +88,11 @@ fn serve(
             seen.push((Instant::now(), body));
             seen.len() - 1
         };
-        let answer = answers.get(index).or(answers.last()).expect("an answer").clone();
+        let mut answer = answers.get(index).or(answers.last()).expect("an answer").clone();
+        if let Answer::Slow(time, text) = answer {
+            std::thread::sleep(time);
+            answer = Answer::Text(text);
+        }
         match answer {
             Answer::Reset => return,
             Answer::Silence(time) => std::thread::sleep(time),

@@ -1,0 +1,214 @@
+//! Sub-agents: colleagues with a conversation of their own, who read (or test) and report in a few lines.
+//!
+//! Their calls go through the same pipeline, on the same workspace; what they cost and their steps count
+//! toward the run. They dispatch nobody.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, OnceLock, Weak};
+use std::time::Instant;
+
+use futures::FutureExt;
+use futures::future::BoxFuture;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::session::{Limits, Opinion, Review, Session};
+use super::{Agent, READ_ONLY};
+use crate::engine::Engine;
+use crate::event::{Event, SubagentRecord, millis};
+use crate::model::{Budget, ChatModel};
+use crate::tool::{Call, Context, Effects, Tool, ToolError, ToolResult, schema};
+
+/// Model calls of one sub-agent.
+const MAX_STEPS: u32 = 15;
+
+/// Characters of its report that the caller reads; all of it is in the run's report.
+const MAX_REPORT: usize = 1_000;
+
+/// What a sub-agent is good at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Kind {
+    /// Finds things out.
+    Explore,
+    /// Runs tests.
+    Test,
+    /// Looks for faults.
+    Review,
+}
+
+impl Kind {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Explore => "explore",
+            Self::Test => "test",
+            Self::Review => "review",
+        }
+    }
+
+    fn agent(self, number: u32) -> Agent {
+        let prompt = match self {
+            Self::Explore => include_str!("prompt/explore.md"),
+            Self::Test => include_str!("prompt/test.md"),
+            Self::Review => include_str!("prompt/subreview.md"),
+        };
+        let mut tools = READ_ONLY.map(str::to_owned).to_vec();
+        if self == Self::Test {
+            tools.push("run_command".to_owned());
+        }
+        Agent {
+            name: format!("{}-{number}", self.name()),
+            prompt: prompt.to_owned(),
+            allowed_tools: Some(tools),
+            max_steps: MAX_STEPS,
+            model: None,
+        }
+    }
+}
+
+/// What sub-agents work with; known once the run is put together.
+pub struct Staff {
+    /// The way to the tools.
+    pub engine: Weak<Engine>,
+    /// Who answers.
+    pub model: Arc<dyn ChatModel>,
+    /// What each of them must not exceed.
+    pub limits: Limits,
+    /// What is told about the checkout.
+    pub outline: String,
+}
+
+/// The tool `dispatch_subagent`.
+pub struct Dispatch {
+    staff: OnceLock<Staff>,
+    budget: Arc<Budget>,
+    sent: AtomicU32,
+}
+
+impl Dispatch {
+    /// A tool that works once it has its staff.
+    pub fn new(budget: Arc<Budget>) -> Self {
+        Self { staff: OnceLock::new(), budget, sent: AtomicU32::new(0) }
+    }
+
+    /// Gives it its staff; a second time changes nothing.
+    pub fn begin(&self, staff: Staff) {
+        let _ = self.staff.set(staff);
+    }
+
+    async fn send(&self, args: Args) -> ToolResult {
+        let Some((staff, engine)) = self.staff.get().and_then(|staff| Some((staff, staff.engine.upgrade()?)))
+        else {
+            return ToolResult::failed("there is no run to dispatch for");
+        };
+        let started = Instant::now();
+        let agent = args.agent_type.agent(self.sent.fetch_add(1, Ordering::Relaxed) + 1);
+        let session = Session {
+            system: format!("{}{}", agent.prompt.trim_end(), staff.outline),
+            agent: &agent,
+            engine: &engine,
+            model: Arc::clone(&staff.model),
+            limits: staff.limits,
+            budget: &self.budget,
+            cancel: engine.cancel.clone(),
+            leads: false,
+        };
+        let ended = session.run(&args.message(), &mut Unreviewed).await;
+        let (status, message) = (ended.status, ended.message);
+        let result = if ended.error.is_some() {
+            ToolResult::failed(format!("{}: {message}", agent.name))
+        } else {
+            let cut = message.char_indices().nth(MAX_REPORT).map_or(message.len(), |(at, _)| at);
+            let more = if cut < message.len() { "…" } else { "" };
+            ToolResult::done(format!("[{}: {status}]\n{}{more}", agent.name, &message[..cut]))
+        };
+        engine.events.emit(Event::Subagent(SubagentRecord {
+            name: agent.name.clone(),
+            task: args.task,
+            status,
+            stop_reason: ended.reason,
+            message,
+            duration_ms: millis(started.elapsed()),
+        }));
+        result
+    }
+}
+
+#[derive(Clone, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Args {
+    /// What to find out
+    task: String,
+    /// Who does it
+    agent_type: Kind,
+    /// What it should know
+    context: Option<String>,
+    /// Files to start from
+    #[serde(default)]
+    relevant_files: Vec<String>,
+}
+
+impl Args {
+    fn message(&self) -> String {
+        let mut message = self.task.clone();
+        if let Some(context) = self.context.as_ref().filter(|context| !context.trim().is_empty()) {
+            message += &format!("\n\nContext:\n{context}");
+        }
+        if !self.relevant_files.is_empty() {
+            message += &format!("\n\nStart from: {}", self.relevant_files.join(", "));
+        }
+        message
+    }
+}
+
+impl Tool for Dispatch {
+    fn name(&self) -> &'static str {
+        "dispatch_subagent"
+    }
+
+    fn description(&self) -> &'static str {
+        "Send a colleague with a fresh mind to explore, test or review; they report in a few lines. Several in one turn work side by side."
+    }
+
+    fn sensitive(&self) -> bool {
+        false
+    }
+
+    fn parameters(&self) -> Value {
+        schema::of::<Args>()
+    }
+
+    fn prepare(self: Arc<Self>, arguments: &Value) -> Result<Box<dyn Call>, String> {
+        let args: Args = schema::parse(arguments)?;
+        if args.task.trim().is_empty() {
+            return Err("task: it is empty".to_owned());
+        }
+        Ok(Box::new(DispatchCall { tool: self, args }))
+    }
+}
+
+struct DispatchCall {
+    tool: Arc<Dispatch>,
+    args: Args,
+}
+
+impl Call for DispatchCall {
+    /// What it touches is said by its own calls.
+    fn effects(&self, _: &Context) -> Result<Effects, ToolError> {
+        Ok(Effects::default())
+    }
+
+    fn run(self: Box<Self>, _: Context) -> BoxFuture<'static, ToolResult> {
+        async move { self.tool.send(self.args).await }.boxed()
+    }
+}
+
+/// Nobody looks at what a sub-agent says but its caller.
+struct Unreviewed;
+
+impl Review for Unreviewed {
+    fn review<'a>(&'a mut self, _: &'a str) -> BoxFuture<'a, Opinion> {
+        async { Opinion::Accept }.boxed()
+    }
+}
