@@ -18,8 +18,6 @@ const MAX_BYTES: usize = 64 * 1024;
 const MAX_LINE: usize = 400;
 /// Longest line that the searcher takes into memory; longer ones end the search of their file.
 const MAX_LINE_MEMORY: usize = 8 * 1024 * 1024;
-/// Files searched before looking whether there are enough matches.
-const BATCH: usize = 256;
 /// Most lines of context on each side.
 const MAX_CONTEXT: usize = 20;
 
@@ -150,40 +148,45 @@ impl Query {
     pub(super) fn search(&self, scope: &Scope<'_>) -> Result<String, ToolError> {
         let (mut files, skipped) = scope.files()?;
         let all = files.len();
-        files.retain(|path| scope.cx.sensitive.find(path).is_none());
-        let mut answer = Answer { sensitive: all - files.len(), skipped, ..Answer::default() };
-        let mut batches = files.chunks(BATCH);
-        while let Some(batch) = batches.next().filter(|_| !answer.more) {
-            for hits in self.search_batch(batch, scope.cx) {
-                answer.add(hits, self.max_results);
-            }
-            answer.more |= answer.matches >= self.max_results && batches.len() > 0;
+        if !scope.cx.sensitive.is_empty() {
+            files.retain(|path| scope.cx.sensitive.find(path).is_none());
         }
+        let mut answer = Answer { sensitive: all - files.len(), skipped, ..Answer::default() };
+        let (found, all_searched) = self.search_files(&files, scope.cx);
+        for hits in found {
+            answer.add(hits, self.max_results);
+        }
+        answer.more |= !all_searched;
         Ok(answer.render())
     }
 
-    fn search_batch(&self, files: &[ResolvedPath], cx: &Context) -> Vec<Hits> {
-        let next = AtomicUsize::new(0);
+    /// Searches files in their order until there are enough matches; what is found is that of the first
+    /// files, without gaps. Also tells whether all files were searched.
+    fn search_files(&self, files: &[ResolvedPath], cx: &Context) -> (Vec<Hits>, bool) {
+        let (next, matches) = (AtomicUsize::new(0), AtomicUsize::new(0));
         let results: Mutex<Vec<(usize, Hits)>> = Mutex::default();
+        let work = || {
+            let mut searcher = self.searcher();
+            while matches.load(Ordering::Relaxed) < self.max_results {
+                let index = next.fetch_add(1, Ordering::Relaxed);
+                let Some(path) = files.get(index) else { break };
+                let hits = self.search_file(&mut searcher, path, cx);
+                if hits.matches > 0 || hits.unreadable {
+                    matches.fetch_add(hits.matches, Ordering::Relaxed);
+                    results.lock().unwrap_or_else(PoisonError::into_inner).push((index, hits));
+                }
+            }
+        };
         let threads = std::thread::available_parallelism().map_or(2, |threads| threads.get().min(8));
         std::thread::scope(|scope| {
-            for _ in 0..threads.min(files.len()) {
-                scope.spawn(|| {
-                    let mut searcher = self.searcher();
-                    loop {
-                        let index = next.fetch_add(1, Ordering::Relaxed);
-                        let Some(path) = files.get(index) else { break };
-                        let hits = self.search_file(&mut searcher, path, cx);
-                        if hits.matches > 0 || hits.unreadable {
-                            results.lock().unwrap_or_else(PoisonError::into_inner).push((index, hits));
-                        }
-                    }
-                });
+            for _ in 1..threads.min(files.len()) {
+                scope.spawn(work);
             }
+            work();
         });
         let mut results = results.into_inner().unwrap_or_else(PoisonError::into_inner);
         results.sort_by_key(|(index, _)| *index);
-        results.into_iter().map(|(_, hits)| hits).collect()
+        (results.into_iter().map(|(_, hits)| hits).collect(), next.into_inner() >= files.len())
     }
 
     fn searcher(&self) -> Searcher {

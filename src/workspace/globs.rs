@@ -45,6 +45,9 @@ impl PathGlobs {
 
     /// The first pattern that fits the path or a folder above it.
     pub fn find(&self, path: &WorkspacePath) -> Option<&str> {
+        if self.is_empty() {
+            return None;
+        }
         let mut prefixes = vec![path.clone()];
         while let Some(parent) =
             prefixes.last().and_then(WorkspacePath::parent).filter(|path| !path.is_root())
