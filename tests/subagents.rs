@@ -163,3 +163,21 @@ fn four_at_once_take_the_time_of_one() {
     assert!(body["messages"][0]["content"].as_str().unwrap().starts_with("You explore a checkout"));
     assert_eq!(body["tools"].as_array().unwrap().len(), 5);
 }
+
+#[test]
+fn every_tool_of_a_run_is_listed() {
+    let sandbox = Sandbox::new(&[]);
+    let output = sandbox.command(&["tools"]).output().expect("the binary runs");
+    let listed: Vec<Value> = serde_json::from_slice(&output.stdout).expect("JSON");
+    let server = ModelServer::start(vec![Answer::Text("done")]);
+    sandbox.run(&["--model", "openai::gpt-5", "--base-url", &server.url], &[]).expect_code(0);
+    let sent = server.bodies()[0]["tools"].as_array().unwrap().clone();
+    let names = |tools: &[Value]| -> Vec<String> {
+        tools.iter().map(|tool| tool["function"]["name"].as_str().unwrap().to_owned()).collect()
+    };
+    assert_eq!(names(&listed), names(&sent));
+    assert!(
+        names(&sent).contains(&"run_command".to_owned())
+            && names(&sent).contains(&"dispatch_subagent".to_owned())
+    );
+}

@@ -1,10 +1,13 @@
 //! `architect-ci tools`: what an agent can call.
 
+use std::sync::Arc;
+
 use clap::Command;
 
 use super::print;
+use crate::agent::Dispatch;
 use crate::exit::Exit;
-use crate::tool::Registry;
+use crate::tool::{Registry, RunCommand};
 
 pub(super) const NAME: &str = "tools";
 
@@ -13,7 +16,10 @@ pub(super) fn command() -> Command {
 }
 
 pub(super) fn execute() -> Exit {
-    let schemas = Registry::with_built_in().schemas::<&str>(None);
+    let mut registry = Registry::with_built_in();
+    registry.replace(Arc::new(RunCommand::nowhere()));
+    registry.replace(Arc::new(Dispatch::new(Arc::default())));
+    let schemas = registry.schemas::<&str>(None);
     // Schemas are JSON.
     print(&format!("{}\n", serde_json::to_string_pretty(&schemas).unwrap_or_default()));
     Exit::Success

@@ -11,7 +11,7 @@ use crate::config;
 use crate::workspace::WorkspacePath;
 
 /// The rules on commands.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Policy {
     root: PathBuf,
     blocked: Patterns,

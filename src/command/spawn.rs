@@ -19,7 +19,7 @@ use crate::workspace::{GitFolder, Mount, Restored};
 const DRAIN: Duration = Duration::from_millis(500);
 
 /// The shell that runs command lines, and what it sees.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Shell {
     /// This program, by which children are started.
     pub launcher: PathBuf,

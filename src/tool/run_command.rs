@@ -52,6 +52,21 @@ pub enum Ground {
     Nowhere,
 }
 
+impl RunCommand {
+    /// A tool that runs nothing: for listing it.
+    pub fn nowhere() -> Self {
+        Self {
+            policy: Policy::default(),
+            shell: Shell::default(),
+            default_timeout: Bounded::fixed::<30>(),
+            max_output_lines: 0,
+            ground: Ground::Nowhere,
+            cancel: CancellationToken::new(),
+            watching: tokio::sync::Mutex::default(),
+        }
+    }
+}
+
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Args {
