@@ -104,13 +104,8 @@ impl Guardrails {
 
     /// Whether a call may go on, as far as its effects tell; the error is the reason why not.
     pub fn check(&self, effects: &Effects) -> Result<(), String> {
-        for path in effects.writes.iter().chain(&effects.reads) {
-            if is_git(path) {
-                return Err(format!("{path} belongs to Git's own folder, which is out of reach"));
-            }
-            if let Some(pattern) = self.sensitive.find(path) {
-                return Err(format!("{path} is a sensitive file (sensitive_files: {pattern})"));
-            }
+        for path in &effects.reads {
+            self.check_read(path)?;
         }
         for path in &effects.writes {
             self.check_write(path)?;
@@ -118,18 +113,26 @@ impl Guardrails {
         effects.command.as_ref().map_or(Ok(()), |command| self.check_command(command))
     }
 
+    fn check_read(&self, path: &WorkspacePath) -> Result<(), String> {
+        if is_git(path) {
+            return Err(format!("{path} belongs to Git's own folder, which is out of reach"));
+        }
+        match self.sensitive.find(path) {
+            Some(pattern) => Err(format!("{path} is a sensitive file (sensitive_files: {pattern})")),
+            None => Ok(()),
+        }
+    }
+
     /// Whether a file may be written at all.
     pub fn check_write(&self, path: &WorkspacePath) -> Result<(), String> {
+        self.check_read(path)?;
         if let Some(what) = self.always_protected(path) {
             return Err(format!("{path} is always protected: {what}"));
         }
-        if let Some(pattern) = self.protected.find(path) {
-            return Err(format!("{path} is a protected file (protected_files: {pattern})"));
+        match self.protected.find(path) {
+            Some(pattern) => Err(format!("{path} is a protected file (protected_files: {pattern})")),
+            None => Ok(()),
         }
-        if let Some(pattern) = self.sensitive.find(path) {
-            return Err(format!("{path} is a sensitive file (sensitive_files: {pattern})"));
-        }
-        Ok(())
     }
 
     fn check_command(&self, command: &CommandEffect) -> Result<(), String> {

@@ -171,6 +171,30 @@ fn what_does_not_fit_is_refused_and_nothing_is_written() {
     apply(&sandbox, Path::new("/no/such/plan.json"), &[]).expect_code(3);
 }
 
+#[test]
+fn a_forged_plan_writes_no_file_that_nobody_may() {
+    let sandbox = Sandbox::new(&FILES);
+    let place = plan(&sandbox, &session());
+    let original: Plan = serde_json::from_str(&fs::read_to_string(&place).unwrap()).unwrap();
+    for (path, says) in [
+        (".git/hooks/pre-commit", "belongs to Git's own folder"),
+        ("sub/.GIT/config", "belongs to Git's own folder"),
+        (".github/workflows/ci.yml", "always protected"),
+        (".architect.yml", "always protected"),
+    ] {
+        let mut forged = original.clone();
+        let added = forged.files.iter().position(|file| file.path.as_str() == "empty.txt").unwrap();
+        forged.files[added].path = WorkspacePath::parse(path).unwrap();
+        forged.digest = forged.computed_digest();
+        fs::write(&place, serde_json::to_string(&forged).unwrap()).unwrap();
+        let before = sandbox.tree();
+        let run = apply(&sandbox, &place, &[]).expect_code(6);
+        assert!(run.stderr.contains(says), "{path}: {}", run.stderr);
+        assert_eq!(sandbox.tree(), before, "{path}");
+        assert!(!sandbox.repo().join(".git/hooks/pre-commit").exists());
+    }
+}
+
 /// A plan whose content was forged together with its digest still has to lead where it says.
 #[test]
 fn a_damaged_patch_is_found_by_its_result() {
@@ -392,12 +416,17 @@ fn two_at_once_do_not_meet_and_planted_journals_are_refused() {
     assert_eq!(run.code, 6, "{}", run.stderr);
     assert!(run.stderr.contains("another apply is at work"), "{}", run.stderr);
     drop(lock);
-    let entry = json!([{"path": ".github/workflows/evil.yml", "before": ["100644", "0"], "comes": false, "folders": []}]);
-    fs::write(folder.join("journal.json"), entry.to_string()).unwrap();
-    fs::write(folder.join("old-0"), "on: push\n").unwrap();
-    let run = apply(&sandbox, &place, &[]);
-    assert_eq!(run.code, 6, "{}", run.stderr);
-    assert!(run.stderr.contains("always protected"), "{}", run.stderr);
+    for (path, says) in
+        [(".github/workflows/evil.yml", "always protected"), (".git/hooks/pre-commit", "Git's own folder")]
+    {
+        let entry = json!([{"path": path, "before": ["100644", "0"], "comes": false, "folders": []}]);
+        fs::write(folder.join("journal.json"), entry.to_string()).unwrap();
+        fs::write(folder.join("old-0"), "planted\n").unwrap();
+        let run = apply(&sandbox, &place, &[]);
+        assert_eq!(run.code, 6, "{}", run.stderr);
+        assert!(run.stderr.contains(says), "{}", run.stderr);
+        assert!(!sandbox.repo().join(path).exists());
+    }
     assert!(!sandbox.repo().join(".github").exists());
     let disk = DiskWorkspace::open(&sandbox.repo()).unwrap();
     assert!(recover(&disk, |path| Err(path.to_string()), &|_| {}).is_err());
