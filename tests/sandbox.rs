@@ -110,6 +110,21 @@ sleep 30 & kill $! && echo "own children can be ended"
 }
 
 #[test]
+fn sockets_without_a_path_cannot_be_reached() {
+    use std::os::linux::net::SocketAddrExt;
+    use std::os::unix::net::{SocketAddr, UnixListener};
+    let name = format!("architect-ci-test-{}", std::process::id());
+    let address = SocketAddr::from_abstract_name(&name).expect("a name");
+    let _listener = UnixListener::bind_addr(&address).expect("a socket");
+    let connect = format!("python3 -c \"import socket; socket.socket(socket.AF_UNIX).connect('\\0{name}')\"");
+    let script = format!("{connect} 2>/dev/null && echo connected || echo refused");
+    for (sandbox, expected) in [("off", "connected"), ("required", "refused")] {
+        let (run, _sandbox) = probe(&script, &format!("  sandbox: {sandbox}"), &Outside::new());
+        assert_eq!(outputs(&run.expect_code(0)), [expected; 3]);
+    }
+}
+
+#[test]
 fn the_network_can_be_denied() {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let port = listener.local_addr().unwrap().port();

@@ -20,6 +20,9 @@ pub(super) fn execute() -> Exit {
     let checks =
         [sandbox(), signals_and_network(), program("git"), program("bash"), program("patch"), github()];
     let text: String = checks
+        .into_iter()
+        .chain(docker())
+        .collect::<Vec<_>>()
         .iter()
         .map(|check| format!("{} {:<10} {}\n", if check.good { '✓' } else { '!' }, check.name, check.says))
         .collect();
@@ -54,6 +57,23 @@ fn signals_and_network() -> Check {
         word(signals)
     );
     Check { name: "walls", good: network && signals, says }
+}
+
+/// A daemon that acts for root and listens to this user: walls around files do not reach it.
+#[cfg(unix)]
+fn docker() -> Option<Check> {
+    use rustix::fs::{Access, access};
+    const SOCKET: &str = "/var/run/docker.sock";
+    let says = format!(
+        "{SOCKET} can be used by commands, and by it the whole machine; \
+         where tasks come from strangers, take it away: sudo chmod 600 {SOCKET}"
+    );
+    access(SOCKET, Access::WRITE_OK).is_ok().then_some(Check { name: "docker", good: false, says })
+}
+
+#[cfg(not(unix))]
+fn docker() -> Option<Check> {
+    None
 }
 
 fn program(name: &'static str) -> Check {

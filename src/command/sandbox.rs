@@ -151,7 +151,7 @@ pub fn shut_in(walls: &Walls) -> Result<(), String> {
         if !walls.network {
             rules = rules.handle_access(AccessNet::from_all(ABI::V4))?;
         }
-        let rules = rules.scope(Scope::Signal)?.create()?;
+        let rules = rules.scope(Scope::Signal | Scope::AbstractUnixSocket)?.create()?;
         // A place that is not there needs no rule.
         rules.add_rules(path_beneath_rules(&walls.writable, writes))?.restrict_self()
     };
