@@ -1,7 +1,7 @@
 //! Between the runner and each command stands this very program (`architect-ci __supervise`): it owns
 //! everything that the command starts, whatever session that moves to, and ends all of it.
 //!
-//! Its standard input is the lifeline: first the [`Order`] and what the command reads, then nothing. When
+//! Its standard input is the lifeline: first the order and what the command reads, then nothing. When
 //! it ends (the runner says so, or the runner is dead) the command does. Signals cannot do that: the
 //! runner may be killed without a chance to send one.
 
