@@ -158,7 +158,7 @@ impl Guardrails {
         }
         let files = self.sensitive_files();
         // `*` passes over names that begin with a dot, unless the shell is told otherwise.
-        let dots = command.simple.iter().any(|simple| simple.contains("dotglob"));
+        let dots = ["dotglob", "GLOBIGNORE"].iter().any(|word| command.line.contains(word));
         for text in &command.globs {
             if let Some(file) = files.iter().find(|file| shell_glob_fits(text, file, dots)) {
                 return Err(format!("{text} fits the sensitive file {file}"));

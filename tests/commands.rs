@@ -156,6 +156,15 @@ guardrails: { sensitive_files: [".env*"], protected_files: [schema.sql], blocked
             "cat .env",
             "safe, refused\nreason: .env is a sensitive file (sensitive_files: .env*)\nreads: .env\n",
         ),
+        (
+            "sort -g .env",
+            "safe, refused\nreason: .env is a sensitive file (sensitive_files: .env*)\nreads: .env\n",
+        ),
+        (
+            "grep KEY --ignore-case .env",
+            "safe, refused\nreason: .env is a sensitive file (sensitive_files: .env*)\nreads: .env\n",
+        ),
+        ("cat < .e*", "safe, refused\nreason: .e* fits the sensitive file .env\nreads: .e*\n"),
         ("cat $PWD/.e*", "safe, refused\nreason: .e* fits the sensitive file .env\n"),
         ("grep -c x *", "safe, allowed\n"),
         (

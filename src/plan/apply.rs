@@ -129,9 +129,7 @@ impl Plan {
         );
         if stale.is_empty() { Ok(Checked { changes, already }) } else { Err(ApplyError::Stale(stale)) }
     }
-}
 
-impl Plan {
     fn deletes(&self, path: &WorkspacePath) -> bool {
         self.files.iter().any(|file| file.path == *path && file.op == Operation::Delete)
     }

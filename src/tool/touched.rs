@@ -17,8 +17,15 @@ const SPEAKERS: &str = "echo printf";
 const TREE_READERS: [(&str, &str); 6] =
     [("rg", ""), ("ag", ""), ("grep", "rR"), ("egrep", "rR"), ("fgrep", "rR"), ("diff", "r")];
 
-/// Parts of options that say what to leave out or to look for: their values are no files to read.
-const FILTERS: [&str; 9] = ["exclude", "ignore", "include", "glob", "path", "name", "regex", "prune", "not"];
+/// Options whose values say what to leave out or to look for, by program: they are no files to read. Another
+/// program's option of the same name may well stand before a file (`sort -g`, `grep -I`).
+const FILTERS: [(&str, &str); 5] = [
+    ("find", "-path -ipath -wholename -iwholename -name -iname -lname -ilname -regex -iregex"),
+    ("tree", "-I -P"),
+    ("rg", "-g --glob --iglob"),
+    ("du", "--exclude"),
+    ("grep egrep fgrep", "--include --exclude --exclude-dir"),
+];
 
 /// What a line that is to run in `cwd` would touch.
 pub fn touched(
@@ -42,6 +49,9 @@ pub fn touched(
     let place = Place { cwd, root, workspace };
     for simple in &judgement.analysis.commands {
         for redirect in &simple.redirects {
+            if redirect.target.glob {
+                command.globs.extend(redirect.target.text().and_then(|text| glob(text, cwd, root)));
+            }
             let path = redirect.target.text().and_then(|text| place.path(text));
             let list = if redirect.writes { &mut effects.writes } else { &mut effects.reads };
             list.extend(path);
@@ -51,7 +61,7 @@ pub fn touched(
             continue;
         }
         let writes = is_in(WRITERS, name);
-        for word in operands(simple) {
+        for word in operands(name, simple) {
             if word.glob {
                 command.globs.extend(word.text().and_then(|text| glob(text, cwd, root)));
                 continue;
@@ -69,10 +79,11 @@ pub fn touched(
             effects.reads.extend(of_commit.and_then(|(_, path)| place.path(path)));
         }
         if reads_trees(name, simple) {
-            let below =
-                operands(simple).filter(|word| word.glob).filter_map(|word| glob(word.text()?, cwd, root));
+            let below = operands(name, simple)
+                .filter(|word| word.glob)
+                .filter_map(|word| glob(word.text()?, cwd, root));
             command.globs.extend(below.map(|glob| format!("{glob}/**")));
-            let folders: Vec<WorkspacePath> = operands(simple)
+            let folders: Vec<WorkspacePath> = operands(name, simple)
                 .filter_map(|word| place.path(word.text()?))
                 .filter(|path| place.exists(path))
                 .collect();
@@ -92,18 +103,17 @@ fn is_in(list: &str, name: &str) -> bool {
 }
 
 /// Words that may name files: all but options, and values of options that filter.
-fn operands(simple: &Simple) -> impl Iterator<Item = &Word> {
+fn operands<'a>(name: &str, simple: &'a Simple) -> impl Iterator<Item = &'a Word> {
+    let filters =
+        FILTERS.iter().find(|(programs, _)| is_in(programs, name)).map_or("", |(_, options)| options);
     let words = &simple.words;
-    let filters = |at: usize| is_filter(&words[at]) || words[at - 1].is_option() && is_filter(&words[at - 1]);
-    (1..words.len()).filter(move |at| !filters(*at)).map(|at| &words[at])
-}
-
-fn is_filter(word: &Word) -> bool {
-    let Some(text) = word.text() else { return false };
-    let option = text.split('=').next().unwrap_or(text);
-    text == "!"
-        || text.starts_with('-')
-            && (matches!(option, "-I" | "-g") || FILTERS.iter().any(|part| option.contains(part)))
+    // `--exclude=x`, and `--exclude x`.
+    let is_filter = move |at: usize| {
+        let text = |at: usize| words[at].text().unwrap_or_default();
+        let option = |text: &str| text.starts_with('-') && is_in(filters, text);
+        text(at).split_once('=').is_some_and(|(name, _)| option(name)) || option(text(at - 1))
+    };
+    (1..words.len()).filter(move |at| !is_filter(*at)).map(|at| &words[at])
 }
 
 /// The word, and what follows a `=` in it.

@@ -13,7 +13,7 @@ use ignore::WalkBuilder;
 use super::changes::{FileState, Mode};
 use super::path::{ResolvedPath, WorkspacePath};
 use super::resolve::{Step, resolve};
-use super::{FileError, Found, Kind, LastLink, Stat, Walk, confined};
+use super::{FileError, Found, Kind, LastLink, MAX_FILE, Stat, Walk, confined};
 
 /// The checkout on disk. Not a [`super::Workspace`] by itself: writes must be tracked or planned.
 pub struct DiskWorkspace {
@@ -228,9 +228,13 @@ impl DiskWorkspace {
         Some((kind.is_dir() || kind.is_file()).then(|| Found { path, directory: kind.is_dir() }))
     }
 
-    /// The content and mode of a file now, or `None` where no regular file is.
+    /// The content and mode of a file now, or `None` where no regular file is. What is larger than tools
+    /// handle is an error: it would have to be held in memory.
     pub(super) fn state(&self, path: &ResolvedPath) -> Result<Option<FileState>, FileError> {
         match self.stat(path)? {
+            Some(Stat { kind: Kind::File, size, .. }) if size > MAX_FILE => {
+                Err(FileError::TooLarge { path: path.0.clone(), size, limit: MAX_FILE })
+            }
             Some(Stat { kind: Kind::File, mode, .. }) => {
                 let mut content = Vec::new();
                 self.open_file(path)?

@@ -21,7 +21,7 @@ use super::disk::DiskWorkspace;
 use super::overlay::OverlayWorkspace;
 use super::path::{ResolvedPath, WorkspacePath};
 use super::snapshot::Stamp;
-use super::{FileError, MAX_FILE, Workspace, watch};
+use super::{FileError, Workspace, watch};
 
 pub(super) use copy::link;
 use scratch::Scratch;
@@ -195,9 +195,11 @@ impl Isolated {
             Kind::Copied => {
                 let touched = watch::touched(self.disk.path(), &before.0.unwrap_or_default());
                 let paths = touched.into_iter().filter_map(|path| WorkspacePath::parse(path.to_str()?).ok());
-                paths
-                    .map(|path| Ok((path.clone(), bounded(&self.disk, &ResolvedPath(path))?)))
-                    .collect::<Result<_, FileError>>()?
+                paths.map(|path| Ok((path.clone(), self.disk.state(&ResolvedPath(path))?))).collect::<Result<
+                    _,
+                    FileError,
+                >>(
+                )?
             }
             #[cfg(unix)]
             Kind::Mounted(mount) => upper::states(&self.disk, &mount.upper, &mount.lower, planned)?,
@@ -211,15 +213,5 @@ impl Isolated {
             changes.extend(FileChange::new(path, before, after));
         }
         Ok(changes)
-    }
-}
-
-/// A file's state, if it is not too large to be planned.
-fn bounded(disk: &DiskWorkspace, path: &ResolvedPath) -> Result<Option<FileState>, FileError> {
-    match disk.stat(path)? {
-        Some(stat) if stat.size > MAX_FILE => {
-            Err(FileError::TooLarge { path: path.0.clone(), size: stat.size, limit: MAX_FILE })
-        }
-        _ => disk.state(path),
     }
 }

@@ -12,7 +12,7 @@ use super::super::disk::DiskWorkspace;
 use super::super::ignored::IgnoreRules;
 use super::super::overlay::OverlayWorkspace;
 use super::super::path::{ResolvedPath, WorkspacePath};
-use super::super::{FileError, Workspace};
+use super::super::{FileError, LastLink, Workspace};
 
 /// Marks of a folder whose lower content is hidden, as an overlay without and with privileges sets it.
 const OPAQUE: [&str; 2] = ["user.overlay.opaque", "trusted.overlay.opaque"];
@@ -124,7 +124,7 @@ impl Reader<'_> {
                 }
                 self.folder(&path)?;
             } else {
-                let state = super::bounded(self.disk, &ResolvedPath(path.clone()))?;
+                let state = self.disk.state(&ResolvedPath(path.clone()))?;
                 self.states.insert(path, state);
             }
         }
@@ -153,10 +153,7 @@ impl Reader<'_> {
             self.states.entry(path.clone()).or_insert(None);
             return;
         }
-        let walk = self
-            .planned
-            .resolve(path, super::super::LastLink::Keep)
-            .and_then(|path| self.planned.walk(&path, None));
+        let walk = self.planned.resolve(path, LastLink::Keep).and_then(|path| self.planned.walk(&path, None));
         for found in walk.map_or_else(|_| Vec::new(), |walk| walk.found) {
             if !found.directory {
                 self.states.entry(WorkspacePath::clone(&found.path)).or_insert(None);
