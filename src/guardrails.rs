@@ -1,5 +1,6 @@
 //! Rules that no model output can turn off, checked on a call's effects before anything else.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -161,6 +162,7 @@ impl Guardrails {
         let dots = ["dotglob", "GLOBIGNORE"].iter().any(|word| command.line.contains(word));
         for text in &command.globs {
             if let Some(file) = files.iter().find(|file| shell_glob_fits(text, file, dots)) {
+                let text = text.trim_start_matches("**/");
                 return Err(format!("{text} fits the sensitive file {file}"));
             }
         }
@@ -174,7 +176,7 @@ impl Guardrails {
     }
 
     /// The sensitive files that there are, ignored ones too.
-    fn sensitive_files(&self) -> Vec<WorkspacePath> {
+    fn sensitive_files(&self) -> BTreeSet<WorkspacePath> {
         let walk = WalkBuilder::new(&self.root)
             .standard_filters(false)
             .filter_entry(|entry| entry.file_name() != ".git")
@@ -184,7 +186,7 @@ impl Guardrails {
             let relative = entry.path().strip_prefix(&self.root).ok()?.to_str()?;
             WorkspacePath::parse(relative).ok().filter(|path| self.sensitive.find(path).is_some())
         })
-        .collect()
+        .collect::<BTreeSet<_>>()
     }
 
     fn check_count(&self, commands: usize) -> Result<(), String> {
@@ -257,22 +259,28 @@ impl Guardrails {
     }
 }
 
-/// Whether a glob of the shell's may come to name a file; one that ends in `/**` stands for all below.
+/// Whether a glob of the shell's may come to name a file. One that begins with `**/` may be meant from any
+/// folder, one that ends in `/**` stands for all below.
 fn shell_glob_fits(glob: &str, file: &WorkspacePath, dots: bool) -> bool {
+    let (glob, anywhere) = glob.strip_prefix("**/").map_or((glob, false), |glob| (glob, true));
     let (glob, below) = glob.strip_suffix("/**").map_or((glob, false), |glob| (glob, true));
     // What cannot be read as a pattern may fit anything.
     if glob.contains('{') {
         // A list may hold slashes: `{a/b,c}`; then only the whole can be compared.
-        return Glob::parse(glob).map_or(true, |glob| below || glob.matches(file.as_str()));
+        return Glob::parse(glob).map_or(true, |glob| below || anywhere || glob.matches(file.as_str()));
     }
     let names: Vec<&str> = file.names().collect();
     let patterns: Vec<&str> = glob.split('/').collect();
-    let enough = if below { names.len() > patterns.len() } else { names.len() == patterns.len() };
-    enough
-        && patterns.iter().zip(&names).all(|(pattern, name)| {
-            let hidden = name.starts_with('.') && !dots && pattern.starts_with(['*', '?']);
-            !hidden && Glob::parse(pattern).map_or(true, |pattern| pattern.matches(name))
-        })
+    let fits = |names: &[&str]| {
+        let enough = if below { names.len() > patterns.len() } else { names.len() == patterns.len() };
+        enough
+            && patterns.iter().zip(names).all(|(pattern, name)| {
+                let hidden = name.starts_with('.') && !dots && pattern.starts_with(['*', '?']);
+                !hidden && Glob::parse(pattern).map_or(true, |pattern| pattern.matches(name))
+            })
+    };
+    let starts = if anywhere { names.len() } else { 1 };
+    (0..starts).any(|start| fits(&names[start..]))
 }
 
 /// Whether a path is, or lies in, a `.git`: also where the file system folds case or drops dots and

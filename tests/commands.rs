@@ -129,13 +129,14 @@ fn explain_tells_people_and_programs() {
     use std::process::Stdio;
     let config = r#"
 commands: { dev_commands: [terraform plan], blocked_patterns: ["terraform +destroy"] }
-guardrails: { sensitive_files: [".env*"], protected_files: [schema.sql], blocked_commands: ["^npm run deploy"] }
+guardrails: { sensitive_files: [".env*", "*.pem"], protected_files: [schema.sql], blocked_commands: ["^npm run deploy"] }
 "#;
     let sandbox = support::Sandbox::new(&[
         (".architect.yml", config),
         (".env", "KEY=1\n"),
         ("a.txt", ""),
         ("src/b.txt", ""),
+        ("deep/key.pem", "KEY"),
     ]);
     let repo = sandbox.repo();
     let run = |args: &[&str]| sandbox.command(args).current_dir(&repo).output().expect("the binary runs");
@@ -164,6 +165,15 @@ guardrails: { sensitive_files: [".env*"], protected_files: [schema.sql], blocked
             "grep KEY --ignore-case .env",
             "safe, refused\nreason: .env is a sensitive file (sensitive_files: .env*)\nreads: .env\n",
         ),
+        (
+            "cd deep && cat ./key.pem",
+            "safe, refused\nreason: key.pem fits the sensitive file deep/key.pem\nreads: deep\n",
+        ),
+        (
+            "cd deep; grep -r KEY",
+            "safe, refused\nreason: . holds the sensitive file .env; search with the tools grep or search_code, which pass over it\nreads: deep\n",
+        ),
+        ("cd src && cat b.txt", "safe, allowed\nreads: src\n"),
         ("cat < .e*", "safe, refused\nreason: .e* fits the sensitive file .env\nreads: .e*\n"),
         ("cat $PWD/.e*", "safe, refused\nreason: .e* fits the sensitive file .env\n"),
         ("grep -c x *", "safe, allowed\n"),

@@ -47,6 +47,11 @@ pub fn touched(
     };
     let mut effects = Effects::default();
     let place = Place { cwd, root, workspace };
+    let moves = judgement
+        .analysis
+        .commands
+        .iter()
+        .any(|simple| matches!(simple.name(), Some("cd" | "pushd" | "popd")));
     for simple in &judgement.analysis.commands {
         for redirect in &simple.redirects {
             if redirect.target.glob {
@@ -62,6 +67,10 @@ pub fn touched(
         }
         let writes = is_in(WRITERS, name);
         for word in operands(name, simple) {
+            if moves {
+                // Whichever folder it is in by then.
+                command.globs.extend(word.text().map(|text| format!("**/{}", text.trim_start_matches("./"))));
+            }
             if word.glob {
                 command.globs.extend(word.text().and_then(|text| glob(text, cwd, root)));
                 continue;
@@ -87,7 +96,7 @@ pub fn touched(
                 .filter_map(|word| place.path(word.text()?))
                 .filter(|path| place.exists(path))
                 .collect();
-            command.trees.extend(if folders.is_empty() { vec![cwd.clone()] } else { folders });
+            command.trees.extend(if folders.is_empty() || moves { vec![cwd.clone()] } else { folders });
         }
     }
     for list in [&mut effects.reads, &mut effects.writes, &mut command.trees] {
