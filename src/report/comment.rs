@@ -1,7 +1,8 @@
 //! The one comment on the pull request.
 
 use super::RunReport;
-use super::sections::{self, Section};
+use super::fit::{Section, fit};
+use super::sections;
 
 /// Most characters that GitHub takes.
 pub const COMMENT_LIMIT: usize = 65_536;
@@ -31,5 +32,5 @@ pub fn comment(report: &RunReport, key: &str) -> String {
     all.extend(sections::subagents(report));
     all.push(sections::hooks(report));
     all.push(sections::footer(report));
-    sections::fit(all, COMMENT_LIMIT)
+    fit(all, COMMENT_LIMIT)
 }

@@ -3,13 +3,14 @@
 use std::fmt::Write;
 
 use super::RunReport;
-use super::sections::{self, Section, duration};
+use super::fit::{Section, fit};
+use super::sections::{self, duration};
 use super::untrusted::{code, fence};
 use crate::event::Outcome;
 
 /// Renders the whole report.
 pub fn markdown(report: &RunReport) -> String {
-    sections::fit(all(report), usize::MAX)
+    fit(all(report), usize::MAX)
 }
 
 /// Everything, in order; the step summary shows the same, within its limit.

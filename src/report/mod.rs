@@ -3,6 +3,7 @@
 mod annotations;
 mod collect;
 mod comment;
+mod fit;
 mod html;
 mod junit;
 mod log;

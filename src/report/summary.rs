@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::sections::{self, Section};
+use super::fit::{Section, fit};
 use super::{RunReport, markdown};
 
 /// Above 1 MiB the runner drops the whole summary; it counts bytes, we count UTF-16 units, so keep
@@ -17,7 +17,7 @@ pub fn summary(report: &RunReport) -> String {
     let mut all = markdown::all(report);
     let at = all.len().saturating_sub(1);
     all.insert(at, timeline(report));
-    sections::fit(all, LIMIT)
+    fit(all, LIMIT)
 }
 
 struct Bar {
