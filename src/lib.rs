@@ -23,5 +23,6 @@ pub mod patch;
 pub mod plan;
 pub mod report;
 pub mod run;
+pub mod symbols;
 pub mod tool;
 pub mod workspace;

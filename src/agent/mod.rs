@@ -16,7 +16,16 @@ pub use session::{Ended, Limits, Opinion, Review, Session};
 pub use subagent::{Dispatch, Kind, Staff};
 
 /// Tools that change nothing.
-const READ_ONLY: [&str; 5] = ["read_file", "list_files", "find_files", "grep", "search_code"];
+const READ_ONLY: [&str; 8] = [
+    "read_file",
+    "list_directory",
+    "list_files",
+    "find_files",
+    "search_files",
+    "grep",
+    "search_code",
+    "get_file_summary",
+];
 
 /// Steps of an agent that is not told otherwise.
 const DEFAULT_STEPS: u32 = 20;

@@ -13,8 +13,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::Agent;
 use super::session::{Limits, Opinion, Review, Session};
-use super::{Agent, READ_ONLY};
 use crate::engine::Engine;
 use crate::event::{Event, SubagentRecord, millis};
 use crate::model::{Budget, ChatModel};
@@ -25,6 +25,9 @@ const MAX_STEPS: u32 = 15;
 
 /// Characters of its report that the caller reads; all of it is in the run's report.
 const MAX_REPORT: usize = 1_000;
+
+/// Tools of every sub-agent; none of them writes.
+const TOOLS: [&str; 6] = ["read_file", "list_files", "search_code", "grep", "find_files", "get_file_summary"];
 
 /// What a sub-agent is good at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -53,7 +56,7 @@ impl Kind {
             Self::Test => include_str!("prompt/test.md"),
             Self::Review => include_str!("prompt/subreview.md"),
         };
-        let mut tools = READ_ONLY.map(str::to_owned).to_vec();
+        let mut tools = TOOLS.map(str::to_owned).to_vec();
         if self == Self::Test {
             tools.push("run_command".to_owned());
         }

@@ -4,11 +4,8 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::read_file::resolve;
-use super::search::{Scope, listing};
+use super::search::{MAX_ENTRIES, Scope, listing};
 use super::{Context, Effects, FileTool, ToolError, ToolInfo, ToolResult};
-
-/// Most files of one answer.
-const MAX_FILES: usize = 1_000;
 
 /// Finds files by name or path.
 pub(super) struct FindFiles;
@@ -40,6 +37,6 @@ impl FileTool for FindFiles {
     fn run(&self, args: &Args, cx: &Context) -> Result<ToolResult, ToolError> {
         let depth = if args.recursive { None } else { Some(1) };
         let (files, skipped) = Scope::new(cx, &args.path, Some(&args.pattern), depth)?.files()?;
-        Ok(ToolResult::done(listing(files.iter().map(ToString::to_string), MAX_FILES, skipped)))
+        Ok(ToolResult::done(listing(files.iter().map(ToString::to_string), MAX_ENTRIES, skipped)))
     }
 }

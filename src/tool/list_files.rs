@@ -4,11 +4,8 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::read_file::resolve;
-use super::search::{Scope, listing};
+use super::search::{MAX_ENTRIES, Scope, listing};
 use super::{Context, Effects, FileTool, ToolError, ToolInfo, ToolResult};
-
-/// Most entries of one listing.
-const MAX_ENTRIES: usize = 1_000;
 
 /// Lists a folder.
 pub(super) struct ListFiles;

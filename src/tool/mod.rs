@@ -7,7 +7,9 @@ mod apply_patch;
 mod delete_file;
 mod edit_file;
 mod find_files;
+mod get_file_summary;
 mod grep;
+mod list_directory;
 mod list_files;
 mod read_file;
 mod registry;
@@ -15,6 +17,7 @@ mod run_command;
 pub(crate) mod schema;
 mod search;
 mod search_code;
+mod search_files;
 mod touched;
 mod write_file;
 

@@ -7,8 +7,9 @@ use serde_json::{Value, json};
 
 use super::Tool;
 use super::{
-    apply_patch::ApplyPatch, delete_file::DeleteFile, edit_file::EditFile, find_files::FindFiles, grep::Grep,
-    list_files::ListFiles, read_file::ReadFile, search_code::SearchCode, write_file::WriteFile,
+    apply_patch::ApplyPatch, delete_file::DeleteFile, edit_file::EditFile, find_files::FindFiles,
+    get_file_summary::GetFileSummary, grep::Grep, list_directory::ListDirectory, list_files::ListFiles,
+    read_file::ReadFile, search_code::SearchCode, search_files::SearchFiles, write_file::WriteFile,
 };
 
 /// All tools of a run, by name.
@@ -31,16 +32,19 @@ impl Registry {
     /// The tools that every run has.
     pub fn with_built_in() -> Self {
         let mut registry = Self::new();
-        let built_in: [Arc<dyn Tool>; 9] = [
+        let built_in: [Arc<dyn Tool>; 12] = [
             Arc::new(ReadFile),
             Arc::new(WriteFile),
             Arc::new(EditFile),
             Arc::new(ApplyPatch),
             Arc::new(DeleteFile),
+            Arc::new(ListDirectory),
             Arc::new(ListFiles),
             Arc::new(FindFiles),
             Arc::new(Grep),
             Arc::new(SearchCode),
+            Arc::new(SearchFiles),
+            Arc::new(GetFileSummary),
         ];
         for tool in built_in {
             registry.replace(tool);

@@ -12,6 +12,8 @@ use super::read_file::resolve;
 use super::{Context, ToolError};
 use crate::workspace::{FileError, Found, Glob, Kind, ResolvedPath};
 
+/// Most entries of one listing.
+pub(super) const MAX_ENTRIES: usize = 1_000;
 /// Most bytes of one answer.
 const MAX_BYTES: usize = 64 * 1024;
 /// Most bytes shown of one line.

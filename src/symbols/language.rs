@@ -1,0 +1,248 @@
+//! What each language's grammar calls the things that an outline shows.
+
+use tree_sitter::Node;
+
+/// A language with a grammar.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Language {
+    /// `.py`, `.pyi`
+    Python,
+    /// `.rs`
+    Rust,
+    /// `.js`, `.mjs`, `.cjs`, `.jsx`
+    JavaScript,
+    /// `.ts`, `.mts`, `.cts`
+    TypeScript,
+    /// `.tsx`, whose angle brackets are elements
+    Tsx,
+    /// `.go`
+    Go,
+    /// `.java`
+    Java,
+    /// `.c`
+    C,
+    /// `.cpp` and its many spellings, and `.h`, which may be either
+    Cpp,
+}
+
+/// What a node is to a reader.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Role {
+    /// Not shown.
+    Nothing,
+    /// Not shown; what is in it may be.
+    Wrapper,
+    /// Shown with all of its text.
+    Import,
+    /// Shown up to its body.
+    Definition,
+    /// Shown up to its body, and then what is in it.
+    Type,
+}
+
+/// The nodes of a grammar by their roles.
+struct Kinds {
+    imports: &'static [&'static str],
+    definitions: &'static [&'static str],
+    types: &'static [&'static str],
+    wrappers: &'static [&'static str],
+}
+
+const PYTHON: Kinds = Kinds {
+    imports: &["import_statement", "import_from_statement", "future_import_statement"],
+    definitions: &["function_definition"],
+    types: &["class_definition"],
+    wrappers: &[
+        "decorated_definition",
+        "if_statement",
+        "else_clause",
+        "try_statement",
+        "except_clause",
+        "block",
+    ],
+};
+
+const RUST: Kinds = Kinds {
+    imports: &["use_declaration", "extern_crate_declaration"],
+    definitions: &[
+        "struct_item",
+        "enum_item",
+        "union_item",
+        "type_item",
+        "const_item",
+        "static_item",
+        "macro_definition",
+        "function_item",
+        "function_signature_item",
+        "associated_type",
+    ],
+    types: &["trait_item", "impl_item", "mod_item"],
+    wrappers: &["foreign_mod_item", "declaration_list"],
+};
+
+const ECMASCRIPT: Kinds = Kinds {
+    imports: &["import_statement"],
+    definitions: &[
+        "function_declaration",
+        "generator_function_declaration",
+        "function_signature",
+        "method_definition",
+        "method_signature",
+        "abstract_method_signature",
+        "type_alias_declaration",
+        "enum_declaration",
+    ],
+    types: &[
+        "class_declaration",
+        "abstract_class_declaration",
+        "interface_declaration",
+        "internal_module",
+        "module",
+    ],
+    wrappers: &[
+        "export_statement",
+        "lexical_declaration",
+        "variable_declaration",
+        "ambient_declaration",
+        "expression_statement",
+    ],
+};
+
+const GO: Kinds = Kinds {
+    imports: &["package_clause", "import_declaration"],
+    definitions: &["function_declaration", "method_declaration", "type_spec", "type_alias"],
+    types: &[],
+    wrappers: &["type_declaration"],
+};
+
+const JAVA: Kinds = Kinds {
+    imports: &["package_declaration", "import_declaration"],
+    definitions: &["method_declaration", "constructor_declaration", "compact_constructor_declaration"],
+    types: &[
+        "class_declaration",
+        "interface_declaration",
+        "enum_declaration",
+        "record_declaration",
+        "annotation_type_declaration",
+    ],
+    wrappers: &["enum_body_declarations"],
+};
+
+const C: Kinds = Kinds {
+    imports: &["preproc_include", "using_declaration"],
+    definitions: &[
+        "function_definition",
+        "type_definition",
+        "preproc_function_def",
+        "alias_declaration",
+        "concept_definition",
+    ],
+    types: &["namespace_definition"],
+    wrappers: &[
+        "preproc_ifdef",
+        "preproc_if",
+        "preproc_else",
+        "preproc_elif",
+        "linkage_specification",
+        "declaration_list",
+        "template_declaration",
+    ],
+};
+
+impl Language {
+    /// The language of a file, by the end of its name.
+    pub fn of(file_name: &str) -> Option<Self> {
+        let (_, extension) = file_name.rsplit_once('.')?;
+        Some(match extension.to_ascii_lowercase().as_str() {
+            "py" | "pyi" => Self::Python,
+            "rs" => Self::Rust,
+            "js" | "mjs" | "cjs" | "jsx" => Self::JavaScript,
+            "ts" | "mts" | "cts" => Self::TypeScript,
+            "tsx" => Self::Tsx,
+            "go" => Self::Go,
+            "java" => Self::Java,
+            "c" => Self::C,
+            "h" | "cpp" | "cc" | "cxx" | "c++" | "hpp" | "hh" | "hxx" | "ipp" => Self::Cpp,
+            _ => return None,
+        })
+    }
+
+    pub(super) fn grammar(self) -> tree_sitter::Language {
+        match self {
+            Self::Python => tree_sitter_python::LANGUAGE,
+            Self::Rust => tree_sitter_rust::LANGUAGE,
+            Self::JavaScript => tree_sitter_javascript::LANGUAGE,
+            Self::TypeScript => tree_sitter_typescript::LANGUAGE_TYPESCRIPT,
+            Self::Tsx => tree_sitter_typescript::LANGUAGE_TSX,
+            Self::Go => tree_sitter_go::LANGUAGE,
+            Self::Java => tree_sitter_java::LANGUAGE,
+            Self::C => tree_sitter_c::LANGUAGE,
+            Self::Cpp => tree_sitter_cpp::LANGUAGE,
+        }
+        .into()
+    }
+
+    fn kinds(self) -> &'static Kinds {
+        match self {
+            Self::Python => &PYTHON,
+            Self::Rust => &RUST,
+            Self::JavaScript | Self::TypeScript | Self::Tsx => &ECMASCRIPT,
+            Self::Go => &GO,
+            Self::Java => &JAVA,
+            Self::C | Self::Cpp => &C,
+        }
+    }
+
+    pub(super) fn role(self, node: Node<'_>, source: &str) -> Role {
+        let (kind, kinds) = (node.kind(), self.kinds());
+        match kind {
+            // What lies in broken text is still worth knowing.
+            "ERROR" => Role::Wrapper,
+            "struct_specifier" | "union_specifier" | "enum_specifier" | "class_specifier" => {
+                match node.child_by_field_name("body") {
+                    // Without a body it is only named.
+                    None => Role::Nothing,
+                    Some(_) if kind == "enum_specifier" => Role::Definition,
+                    Some(_) => Role::Type,
+                }
+            }
+            "declaration" | "field_declaration" if declares_function(node) => Role::Definition,
+            // `struct point { … } origin;`
+            "declaration" | "field_declaration" => Role::Wrapper,
+            "variable_declarator" | "public_field_definition" | "field_definition" => {
+                declarator(node, source)
+            }
+            kind if kinds.imports.contains(&kind) => Role::Import,
+            kind if kinds.definitions.contains(&kind) => Role::Definition,
+            kind if kinds.types.contains(&kind) => Role::Type,
+            kind if kinds.wrappers.contains(&kind) => Role::Wrapper,
+            _ => Role::Nothing,
+        }
+    }
+}
+
+/// C's declarators are nested: `int *(*f(void))[3]` declares a function.
+fn declares_function(node: Node<'_>) -> bool {
+    let mut next = node.child_by_field_name("declarator");
+    while let Some(declarator) = next {
+        if declarator.kind() == "function_declarator" {
+            return true;
+        }
+        // What stands in parentheses has no name of its own.
+        let inner = declarator.child_by_field_name("declarator");
+        next =
+            inner.or_else(|| declarator.named_child(0).filter(|child| child.kind().ends_with("_declarator")));
+    }
+    false
+}
+
+/// A variable is shown where it names a function, a class or a module.
+fn declarator(node: Node<'_>, source: &str) -> Role {
+    let Some(value) = node.child_by_field_name("value") else { return Role::Nothing };
+    match value.kind() {
+        "arrow_function" | "function_expression" | "generator_function" => Role::Definition,
+        "class" => Role::Type,
+        "call_expression" if source[value.byte_range()].starts_with("require(") => Role::Import,
+        _ => Role::Nothing,
+    }
+}

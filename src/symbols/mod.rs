@@ -1,0 +1,174 @@
+//! The outline of a source file: imports, types and functions with their lines, without the bodies.
+//!
+//! A grammar says what a node is called, a table ([`language`]) what it means to a reader; the walk knows
+//! neither language nor tool.
+
+mod language;
+
+use std::fmt::Write;
+use std::ops::ControlFlow;
+use std::time::{Duration, Instant};
+
+use tree_sitter::{Node, ParseOptions, ParseState, Parser, Tree};
+
+pub use language::Language;
+use language::Role;
+
+/// How long a file may take to parse; broken text can keep a grammar busy.
+const MAX_TIME: Duration = Duration::from_secs(2);
+/// How deep definitions may lie in each other, and in what only wraps them.
+const MAX_DEPTH: usize = 40;
+/// Most definitions that are listed.
+const MAX_SYMBOLS: usize = 500;
+/// Most characters of one definition's line.
+const MAX_SIGNATURE: usize = 160;
+
+/// One line of an outline.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Symbol {
+    /// First line, from 1.
+    pub start: usize,
+    /// Last line.
+    pub end: usize,
+    /// How many types it lies in.
+    pub depth: usize,
+    /// Its text up to the body, on one line.
+    pub signature: String,
+}
+
+/// What a file defines.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Outline {
+    /// In the order of the file.
+    pub symbols: Vec<Symbol>,
+    /// Whether the grammar stumbled somewhere.
+    pub has_errors: bool,
+    /// Whether there was more than is listed.
+    pub cut: bool,
+}
+
+/// A file that took too long to parse.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the file takes too long to parse; read_file it")]
+pub struct TooHard;
+
+impl Outline {
+    /// Reads a source file; errors in it are tolerated.
+    pub fn of(source: &str, language: Language) -> Result<Self, TooHard> {
+        let tree = parse(source, language)?;
+        let mut outline = Self { has_errors: tree.root_node().has_error(), ..Self::default() };
+        outline.visit(tree.root_node(), Place { source, language, depth: 0, level: 0 });
+        Ok(outline)
+    }
+
+    fn visit(&mut self, node: Node<'_>, place: Place<'_>) {
+        if place.level >= MAX_DEPTH {
+            self.cut = true;
+            return;
+        }
+        let mut cursor = node.walk();
+        for child in node.named_children(&mut cursor) {
+            let below = Place { level: place.level + 1, ..place };
+            match place.language.role(child, place.source) {
+                Role::Nothing => {}
+                Role::Wrapper => self.visit(child, below),
+                Role::Import => self.push(child, &place.source[child.byte_range()], place),
+                Role::Definition => self.push(child, &signature(child, place.source), place),
+                Role::Type => {
+                    self.push(child, &signature(child, place.source), place);
+                    if let Some(body) = body(child) {
+                        self.visit(body, Place { depth: place.depth + 1, ..below });
+                    }
+                }
+            }
+            if self.cut {
+                return;
+            }
+        }
+    }
+
+    fn push(&mut self, node: Node<'_>, text: &str, place: Place<'_>) {
+        if self.symbols.len() >= MAX_SYMBOLS {
+            self.cut = true;
+            return;
+        }
+        let mut signature = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        signature.truncate(signature.trim_end_matches(['{', ':', '=', ';', ' ']).len());
+        if let Some((cut, _)) = signature.char_indices().nth(MAX_SIGNATURE) {
+            signature.truncate(cut);
+            signature.push('…');
+        }
+        self.symbols.push(Symbol {
+            start: node.start_position().row + 1,
+            // Some grammars end a node at the beginning of the next line.
+            end: node.end_position().row + usize::from(node.end_position().column > 0),
+            depth: place.depth,
+            signature,
+        });
+    }
+
+    /// The outline as text, one definition a line: `12-30   def name(argument)`.
+    pub fn render(&self) -> String {
+        let mut text = String::new();
+        for Symbol { start, end, depth, signature } in &self.symbols {
+            let lines = if end > start { format!("{start}-{end}") } else { start.to_string() };
+            // Writing to a String cannot fail.
+            let _ = writeln!(text, "{lines:<9} {}{signature}", "  ".repeat(*depth));
+        }
+        if self.symbols.is_empty() {
+            text += "No imports, types or functions found\n";
+        }
+        if self.cut {
+            text += "… more not shown\n";
+        }
+        if self.has_errors {
+            text += "(the file has syntax errors; something may be missing)\n";
+        }
+        text
+    }
+}
+
+/// Where the walk is.
+#[derive(Clone, Copy)]
+struct Place<'a> {
+    source: &'a str,
+    language: Language,
+    depth: usize,
+    level: usize,
+}
+
+fn parse(source: &str, language: Language) -> Result<Tree, TooHard> {
+    let mut parser = Parser::new();
+    // Fails for a grammar made for another version of the library, which a test would show.
+    parser.set_language(&language.grammar()).map_err(|_| TooHard)?;
+    let until = Instant::now() + MAX_TIME;
+    let mut watch = |_: &ParseState| {
+        if Instant::now() < until { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+    };
+    let options = ParseOptions::new().progress_callback(&mut watch);
+    let bytes = source.as_bytes();
+    let mut read = |at: usize, _| bytes.get(at..).unwrap_or_default();
+    parser.parse_with_options(&mut read, None, Some(options)).ok_or(TooHard)
+}
+
+/// A definition without its body; of one that has none, the first line.
+fn signature(node: Node<'_>, source: &str) -> String {
+    let Some(body) = body(node) else {
+        return source[node.byte_range()].lines().next().unwrap_or_default().to_owned();
+    };
+    let (head, tail) =
+        (&source[node.start_byte()..body.start_byte()], &source[body.end_byte()..node.end_byte()]);
+    match tail.trim_matches([';', ' ', '\n']) {
+        "" => head.to_owned(),
+        // `typedef struct { … } name;`
+        tail => format!("{head} {{ … }} {tail}"),
+    }
+}
+
+/// Where a definition's inside begins: what comes before it is what people call its signature.
+fn body(node: Node<'_>) -> Option<Node<'_>> {
+    let inner = |name| node.child_by_field_name(name);
+    // A value, such as an arrow function, has a body of its own.
+    let value = inner("value").or_else(|| inner("type").filter(|inner| inner.kind() != "type_identifier"));
+    inner("body").or_else(|| value.and_then(|value| value.child_by_field_name("body")))
+}

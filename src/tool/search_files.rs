@@ -1,0 +1,38 @@
+//! `search_files`
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::read_file::resolve;
+use super::search::{MAX_ENTRIES, Scope, listing};
+use super::{Context, Effects, FileTool, ToolError, ToolInfo, ToolResult};
+
+/// Finds files below a folder by a path glob.
+pub(super) struct SearchFiles;
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Args {
+    /// Folder
+    #[serde(default = "super::search::here")]
+    path: String,
+    /// Glob (**/*.py)
+    pattern: String,
+}
+
+impl FileTool for SearchFiles {
+    type Args = Args;
+
+    fn info(&self) -> ToolInfo {
+        ToolInfo { name: "search_files", description: "Find files below a folder by glob.", sensitive: false }
+    }
+
+    fn effects(&self, args: &Args, cx: &Context) -> Result<Effects, ToolError> {
+        Ok(Effects::read(&resolve(&args.path, cx)?))
+    }
+
+    fn run(&self, args: &Args, cx: &Context) -> Result<ToolResult, ToolError> {
+        let (files, skipped) = Scope::new(cx, &args.path, Some(&args.pattern), None)?.files()?;
+        Ok(ToolResult::done(listing(files.iter().map(ToString::to_string), MAX_ENTRIES, skipped)))
+    }
+}

@@ -1,0 +1,11 @@
+import os
+
+class Half(
+    def method(self):
+        return (1
+
+def whole(x):
+    return x
+
+x = {{{
+def after(y): pass
