@@ -111,6 +111,11 @@ impl Guardrails {
         for path in &effects.writes {
             self.check_write(path)?;
         }
+        if let Some(remote) = &effects.remote {
+            for path in &remote.paths {
+                if remote.read_only { self.check_read(path)? } else { self.check_write(path)? }
+            }
+        }
         effects.command.as_ref().map_or(Ok(()), |command| self.check_command(command))
     }
 

@@ -17,6 +17,7 @@ pub mod guardrails;
 pub mod hooks;
 pub mod inputs;
 pub mod isolation;
+pub mod mcp;
 pub mod model;
 mod nearest;
 pub mod patch;

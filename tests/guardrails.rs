@@ -137,7 +137,7 @@ fn what_a_file_gains_is_looked_at_whichever_tool_writes_it() {
             assert_eq!(sandbox.tree().len(), 2);
         } else {
             assert!(results[6].starts_with("Error: Guardrail: made.js: do not use eval"), "{}", results[6]);
-            assert!(results[6].contains("what the command had changed was put back"), "{}", results[6]);
+            assert!(results[6].contains("what it had changed was put back"), "{}", results[6]);
             assert!(!sandbox.repo().join("made.js").exists());
             assert_eq!(sandbox.read("old.js"), "let c = 'evaluate(1)'\n");
         }

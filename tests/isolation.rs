@@ -258,7 +258,7 @@ fn dangerous_commands_are_recorded_and_protected_files_put_back() {
         |method, _, run| {
             assert_eq!(run.code, 0, "{method}: {}", run.stderr);
             let results = run.results();
-            assert!(results[0].contains("Guardrail: a.lock is a protected file (protected_files: *.lock); what the command had changed was put back"), "{method}: {}", results[0]);
+            assert!(results[0].contains("Guardrail: a.lock is a protected file (protected_files: *.lock); what it had changed was put back"), "{method}: {}", results[0]);
             assert_eq!((results[1].as_str(), results[2].as_str()), ("1\n", "two\n"), "{method}");
             assert!(results[3].contains("\n1"), "{method}: {}", results[3]);
             assert!(

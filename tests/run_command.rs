@@ -373,7 +373,7 @@ fn protected_files_are_put_back_and_the_rest_stays() {
     let run = yolo(&sandbox, vec![command("bash probe.sh"), command("rm b.txt")]);
     let result = run.results().remove(0);
     for part in [
-        "Error: Guardrail: .architect.yml is always protected: it configures this very tool; what the command had changed was put back",
+        "Error: Guardrail: .architect.yml is always protected: it configures this very tool; what it had changed was put back",
         "a.lock is a protected file",
         ".github/workflows/ci.yml is always protected",
         ".env is a sensitive file",
@@ -401,7 +401,12 @@ fn ignored_files_that_a_rule_is_about_are_watched_and_huge_ones_cost_no_memory()
     sandbox.write(".env", "KEY=1\n");
     let run = yolo(&sandbox, vec![command("bash probe.sh")]);
     let result = run.results().remove(0);
-    assert!(result.contains("Guardrail: .env is a sensitive file (sensitive_files: .env); what the command had changed was put back"), "{result}");
+    assert!(
+        result.contains(
+            "Guardrail: .env is a sensitive file (sensitive_files: .env); what it had changed was put back"
+        ),
+        "{result}"
+    );
     assert!(
         result.contains("[changed, but too large, or unknown before, to be reported: huge.bin]"),
         "{result}"

@@ -39,6 +39,8 @@ pub struct Agent {
     pub prompt: String,
     /// The tools it may use; `None` for all.
     pub allowed_tools: Option<Vec<String>>,
+    /// Whether it is one that only reads, whatever tools there are besides ours.
+    pub read_only: bool,
     /// Model calls that it may make.
     pub max_steps: u32,
     /// A model of its own.
@@ -64,6 +66,7 @@ impl Agent {
                 name: name.to_owned(),
                 prompt: include_str!("prompt/build.md").to_owned(),
                 allowed_tools: None,
+                read_only: false,
                 max_steps: DEFAULT_STEPS,
                 model: None,
             },
@@ -75,6 +78,7 @@ impl Agent {
             }
             if config.allowed_tools.is_some() {
                 agent.allowed_tools.clone_from(&config.allowed_tools);
+                agent.read_only = false;
             }
             if let Some(steps) = config.max_steps {
                 agent.max_steps = u32::try_from(steps.get()).unwrap_or(u32::MAX);
@@ -82,6 +86,13 @@ impl Agent {
             agent.model.clone_from(&config.model);
         }
         Ok(agent)
+    }
+
+    /// Adds tools of MCP servers, each with whether it only reads, to the allow-list.
+    pub fn adopt<'a>(&mut self, tools: impl Iterator<Item = (&'a str, bool)>) {
+        let Some(allowed) = &mut self.allowed_tools else { return };
+        let fitting = tools.filter(|(_, only_reads)| *only_reads || !self.read_only);
+        allowed.extend(fitting.map(|(name, _)| name.to_owned()));
     }
 }
 
@@ -95,7 +106,15 @@ fn built_in(name: &str) -> Option<Agent> {
         "review" => (include_str!("prompt/review.md"), read_only(), DEFAULT_STEPS),
         _ => return None,
     };
-    Some(Agent { name: name.to_owned(), prompt: prompt.to_owned(), allowed_tools, max_steps, model: None })
+    let read_only = allowed_tools.is_some();
+    Some(Agent {
+        name: name.to_owned(),
+        prompt: prompt.to_owned(),
+        allowed_tools,
+        read_only,
+        max_steps,
+        model: None,
+    })
 }
 
 fn unknown(name: &str, configured: &BTreeMap<String, AgentConfig>) -> UnknownAgent {

@@ -64,6 +64,7 @@ impl Kind {
             name: format!("{}-{number}", self.name()),
             prompt: prompt.to_owned(),
             allowed_tools: Some(tools),
+            read_only: true,
             max_steps: MAX_STEPS,
             model: None,
         }

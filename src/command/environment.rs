@@ -28,14 +28,14 @@ pub fn looks_secret(name: &str) -> bool {
 pub struct Rules {
     /// Names that children see in spite of looking secret (`commands.env_passthrough`).
     pub passthrough: Vec<String>,
-    /// The variable that holds the model's key: never passed on.
-    pub model_key: Option<String>,
+    /// Variables that hold the keys of models and servers: never passed on, whatever their names.
+    pub keys: Vec<String>,
 }
 
 impl Rules {
     /// Whether children may see a variable.
     pub fn allows(&self, name: &str) -> bool {
-        if COMMAND_FILES.contains(&name) || self.model_key.as_deref() == Some(name) {
+        if COMMAND_FILES.contains(&name) || self.keys.iter().any(|key| key == name) {
             return false;
         }
         self.passthrough.iter().any(|allowed| allowed == name)
@@ -59,7 +59,7 @@ mod tests {
     fn secrets_and_command_files_stay_here() {
         let rules = Rules {
             passthrough: vec!["NPM_TOKEN".into(), "GITHUB_ENV".into()],
-            model_key: Some("MY_MODEL".into()),
+            keys: vec!["MY_MODEL".into()],
         };
         for name in [
             "GITHUB_TOKEN",

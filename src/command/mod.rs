@@ -3,6 +3,7 @@
 pub mod analysis;
 mod blocklist;
 mod classify;
+mod converse;
 pub mod environment;
 mod output;
 #[cfg(target_os = "linux")]
@@ -15,6 +16,7 @@ pub mod supervisor;
 mod table;
 
 pub use classify::{Class, Verdict};
+pub use converse::{Talk, Talking};
 pub use output::Capture;
 pub(crate) use output::last_lines;
 pub use policy::{Judgement, Policy};

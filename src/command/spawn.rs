@@ -155,14 +155,14 @@ struct Running {
 #[cfg(target_os = "linux")]
 impl Running {
     fn start(shell: &Shell, job: &Job<'_>) -> io::Result<Self> {
-        use super::supervisor::{Order, SUPERVISE};
+        use super::supervisor::{Input, Order, SUPERVISE};
         let order = Order {
             program: shell.program.clone(),
             arguments: vec!["-c".to_owned(), job.command.to_owned()],
             walls: shell.sandbox.as_ref().map(|sandbox| sandbox.walls(job.root)),
             cwd: job.cwd.to_owned(),
             mount: job.mount.cloned(),
-            input: job.stdin.as_ref().map(Vec::len),
+            input: job.stdin.as_ref().map_or(Input::Nothing, |input| Input::Bytes(input.len())),
             merge: job.merge,
         };
         let mut order = serde_json::to_vec(&order)?;
@@ -287,12 +287,12 @@ fn ended(status: ExitStatus) -> Ended {
 }
 
 /// A pipe that is being read.
-struct Collecting {
+pub(super) struct Collecting {
     capture: Arc<Mutex<Capture>>,
     task: tokio::task::JoinHandle<()>,
 }
 
-fn collect(pipe: Option<impl AsyncRead + Unpin + Send + 'static>) -> Collecting {
+pub(super) fn collect(pipe: Option<impl AsyncRead + Unpin + Send + 'static>) -> Collecting {
     let capture = Arc::new(Mutex::new(Capture::default()));
     let sink = Arc::clone(&capture);
     let task = tokio::spawn(async move {
@@ -309,7 +309,7 @@ fn collect(pipe: Option<impl AsyncRead + Unpin + Send + 'static>) -> Collecting 
 }
 
 impl Collecting {
-    async fn finish(self) -> Capture {
+    pub(super) async fn finish(self) -> Capture {
         let Self { capture, mut task } = self;
         if tokio::time::timeout(DRAIN, &mut task).await.is_err() {
             task.abort();

@@ -7,10 +7,11 @@
 
 use std::io::{self, BufRead, BufReader, Write};
 use std::path::PathBuf;
-use std::process::{Command, Stdio};
+use std::process::{ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
+use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::retry_on_intr;
 use rustix::process::{
     Pid, Resource, Rlimit, Signal, WaitOptions, WaitStatus, getpid, kill_process, set_child_subreaper,
@@ -42,18 +43,29 @@ pub(super) struct Order {
     pub(super) mount: Option<Mount>,
     /// What shuts it in.
     pub(super) walls: Option<Walls>,
-    /// Bytes after this line that the command reads; `None` for no input at all.
-    pub(super) input: Option<usize>,
+    /// What follows this line.
+    pub(super) input: Input,
     /// Whether both outputs go into one, in the order in which they were written.
     pub(super) merge: bool,
+}
+
+/// What the command reads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) enum Input {
+    /// No input at all.
+    Nothing,
+    /// As many bytes, which follow the order.
+    Bytes(usize),
+    /// All that follows, as it comes.
+    Relayed,
 }
 
 /// Runs what standard input asks for and ends as it ended.
 pub fn supervise() -> u8 {
     let mut lifeline = BufReader::new(io::stdin());
     let started = read_order(&mut lifeline).and_then(|(order, input)| start(&order, input));
-    let main = match started {
-        Ok(main) => main,
+    let (main, relay) = match started {
+        Ok(started) => started,
         Err(error) => {
             eprintln!("{error}");
             return CANNOT_RUN;
@@ -63,7 +75,14 @@ pub fn supervise() -> u8 {
     std::thread::spawn(move || end_all(&told));
     let cut = end.clone();
     std::thread::spawn(move || {
-        // Nothing follows the order, so this waits for the end of the lifeline.
+        if let Some(mut relay) = relay {
+            // A command that does not read would keep the end from being seen.
+            let hung = cut.clone();
+            std::thread::spawn(move || hung_up().is_ok_and(|()| hung.send(()).is_ok()));
+            // The command may close its input before the runner does.
+            let _ = io::copy(&mut lifeline, &mut relay);
+        }
+        // Nothing else follows the order, so this waits for the end of the lifeline.
         let _ = io::copy(&mut lifeline, &mut io::sink());
         let _ = cut.send(());
     });
@@ -91,17 +110,18 @@ fn read_order(lifeline: &mut impl BufRead) -> io::Result<(Order, Option<Vec<u8>>
     let order: Order = serde_json::from_str(&line)
         .map_err(|_| io::Error::other(format!("{SUPERVISE} is not for people; see `architect-ci --help`")))?;
     let input = match order.input {
-        Some(length) => {
+        Input::Bytes(length) => {
             let mut input = vec![0; length];
             lifeline.read_exact(&mut input)?;
             Some(input)
         }
-        None => None,
+        Input::Nothing | Input::Relayed => None,
     };
     Ok((order, input))
 }
 
-fn start(order: &Order, input: Option<Vec<u8>>) -> io::Result<Pid> {
+/// Starts the command; where its input is relayed, gives the way to it.
+fn start(order: &Order, input: Option<Vec<u8>>) -> io::Result<(Pid, Option<ChildStdin>)> {
     // Out of reach of the terminal's signals; the runner decides what they mean.
     let _ = setsid();
     if let Some(mount) = &order.mount {
@@ -121,18 +141,31 @@ fn start(order: &Order, input: Option<Vec<u8>>) -> io::Result<Pid> {
             command
         }
     };
-    command.args(&order.arguments).stdin(if input.is_some() { Stdio::piped() } else { Stdio::null() });
+    let reads = order.input != Input::Nothing;
+    command.args(&order.arguments).stdin(if reads { Stdio::piped() } else { Stdio::null() });
     if order.merge {
         command.stderr(rustix::io::dup(io::stdout())?);
     }
     let mut child = command
         .spawn()
         .map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", order.program)))?;
-    if let (Some(mut stdin), Some(input)) = (child.stdin.take(), input) {
+    let mut stdin = child.stdin.take();
+    if let Some(input) = input
+        && let Some(mut stdin) = stdin.take()
+    {
         // The child may end, or close its input, before it has read all.
         std::thread::spawn(move || stdin.write_all(&input));
     }
-    Pid::from_raw(child.id().cast_signed()).ok_or_else(|| io::Error::other("the child has no process id"))
+    let pid = Pid::from_raw(child.id().cast_signed());
+    Ok((pid.ok_or_else(|| io::Error::other("the child has no process id"))?, stdin))
+}
+
+/// Waits until nobody can write to standard input any more, whatever is still to be read.
+fn hung_up() -> io::Result<()> {
+    let stdin = io::stdin();
+    let mut waiting = [PollFd::new(&stdin, PollFlags::empty())];
+    retry_on_intr(|| poll(&mut waiting, None))?;
+    Ok(())
 }
 
 /// Asks every descendant to end once told so, then makes them.

@@ -24,6 +24,8 @@ pub struct Config {
     pub guardrails: Guardrails,
     /// Commands of yours at points of the run.
     pub hooks: Hooks,
+    /// Other people's tools.
+    pub mcp: Mcp,
     /// What the model is shown.
     pub context: ContextLimits,
     /// What a run may cost.
@@ -190,6 +192,44 @@ impl Default for Commands {
             writable_paths: Vec::new(),
         }
     }
+}
+
+/// Other people's tools.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Mcp {
+    /// MCP servers; their tools are called `mcp_SERVER_TOOL`.
+    pub servers: Vec<McpServer>,
+}
+
+/// An MCP server: a program, or an address.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct McpServer {
+    /// Part of its tools' names: letters, digits, `-` and `_`.
+    pub name: String,
+    /// The program that speaks MCP over its standard streams.
+    pub command: Option<String>,
+    /// The program's arguments.
+    #[serde(default)]
+    pub args: Vec<String>,
+    /// The program's variables; a secret is better handed over by `token_env`.
+    #[serde(default)]
+    pub env: BTreeMap<String, String>,
+    /// The address that speaks MCP over streamable HTTP.
+    pub url: Option<String>,
+    /// Name of the environment variable that holds its token: the bearer token of `url`, or a variable that
+    /// `command` sees.
+    pub token_env: Option<String>,
+    /// Names of its tools that are used; all of them if absent.
+    pub allowed_tools: Option<Vec<String>>,
+    /// Seconds that it may take to start, and for each call.
+    #[serde(default = "minute")]
+    pub timeout: Bounded<1, 3600>,
+}
+
+fn minute() -> Bounded<1, 3600> {
+    Bounded::fixed::<60>()
 }
 
 /// What the model is shown.

@@ -265,7 +265,7 @@ impl Engine {
             let shown = summarize_call(tool.name(), &input);
             let diff: String = result.changes.iter().map(FileChange::diff).collect();
             // The diff says what a file tool says; what a command says is said nowhere else.
-            let said = if effects.command.is_some() { result.output.as_str() } else { "" };
+            let said = if effects.is_blind() { result.output.as_str() } else { "" };
             result.output = format!("[DRY-RUN] Would execute: {shown}\n{diff}{said}");
             let lines = lines_of(&result);
             self.tracker.lock().unwrap_or_else(PoisonError::into_inner).record(PlannedAction {
@@ -375,6 +375,9 @@ fn describe(tool: &str, effects: &Effects, lines: LineCounts) -> String {
         let folder = if command.cwd.is_root() { String::new() } else { format!(" in {}", command.cwd) };
         let changes = if lines == LineCounts::default() { String::new() } else { format!(", {lines}") };
         return format!("{tool} → {}{folder} ({}{changes})", command.line, command.class);
+    }
+    if let Some(remote) = &effects.remote {
+        return format!("{tool} → {}", remote.target);
     }
     let paths: Vec<&str> = effects.writes.iter().map(WorkspacePath::as_str).collect();
     format!("{tool} → {} ({lines})", paths.join(", "))

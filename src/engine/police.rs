@@ -17,7 +17,7 @@ impl Engine {
 
     /// What a command has changed is known only now; what must not be is put back.
     pub(super) fn police(&self, caller: Caller<'_>, tool: &str, effects: &Effects, result: &mut ToolResult) {
-        if effects.command.is_none() || result.changes.is_empty() {
+        if !effects.is_blind() || result.changes.is_empty() {
             return;
         }
         let workspace = &self.context.workspace;
@@ -50,7 +50,7 @@ impl Engine {
 
 fn put_back(reason: &str, undone: Result<(), FileError>) -> String {
     match undone {
-        Ok(()) => format!("{reason}; what the command had changed was put back"),
+        Ok(()) => format!("{reason}; what it had changed was put back"),
         Err(error) => format!("{reason}; it could not be put back: {error}"),
     }
 }

@@ -18,6 +18,7 @@ use crate::agent::Agent;
 use crate::config::{self, Bounded, Comment, Config, Origin, Trust, Trusted, TrustedFile, Usd};
 use crate::event::RunMode;
 use crate::github::{Environment, Subject, file_at};
+use crate::mcp::Server;
 use crate::model::{ModelName, Prices, Provider};
 use crate::nearest::nearest;
 use crate::plan::Plan;
@@ -65,6 +66,8 @@ pub struct RunRequest {
     pub origin: Origin,
     /// What the repository tells agents about itself.
     pub guide: Option<TrustedFile>,
+    /// Servers whose tools the agent has as well.
+    pub servers: Vec<Server>,
     /// The model, as people name it.
     pub model_name: String,
     /// The model.
@@ -123,10 +126,12 @@ impl RunRequest {
                     .to_owned(),
             );
         }
-        let Work { task, mode, agent, model_name, model, secret_variables } = match plan {
+        let servers = Server::all(&origin.config.mcp.servers).map_err(InputError::Rules)?;
+        let Work { task, mode, agent, model_name, model, mut secret_variables } = match plan {
             None => work(lookup, &trusted, &base, in_ci, &mut origin.config)?,
             Some(plan) => Work::of_plan(plan),
         };
+        secret_variables.extend(servers.iter().filter_map(Server::token_variable).map(str::to_owned));
         if let Some(comment) = lookup.text("comment") {
             origin.config.github.comment = parse_comment(&comment)?;
         }
@@ -157,6 +162,7 @@ impl RunRequest {
             workspace,
             origin,
             guide,
+            servers,
             model_name,
             model,
             prices,
@@ -192,6 +198,7 @@ impl Work {
                 name: plan.agent.clone(),
                 prompt: String::new(),
                 allowed_tools: None,
+                read_only: true,
                 max_steps: 0,
                 model: None,
             },

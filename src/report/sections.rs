@@ -157,6 +157,10 @@ fn totals(report: &RunReport, plan: &PlanReport) -> String {
     if commands > 0 {
         parts.push(plural(commands, "command", "commands"));
     }
+    let remote = plan.actions.iter().filter(|action| action.effects.remote.is_some()).count();
+    if remote > 0 {
+        parts.push(format!("{} that applying does not repeat", plural(remote, "MCP call", "MCP calls")));
+    }
     let actions = plural(plan.actions.len(), "action", "actions");
     if parts.is_empty() { actions } else { format!("{actions} — {}", parts.join(", ")) }
 }

@@ -30,10 +30,12 @@ use crate::gates::{self, Round};
 use crate::hooks::{HookEvent, Subject};
 use crate::inputs::{InputError, ModelChoice, RunRequest};
 use crate::isolation::Isolation;
+use crate::mcp::Servers;
 use crate::model::{Backoff, Budget, ChatModel, ProviderModel, ReplayModel, Settings};
 use crate::plan::Plan;
 use crate::report::secrets::Masker;
 use crate::report::{Collector, LogObserver, TranscriptWriter};
+use crate::tool::Tool;
 use crate::workspace::{DiskWorkspace, TrackedWorkspace};
 
 pub use apply::ApplyOptions;
@@ -61,6 +63,8 @@ struct Run<'a> {
     budget: Arc<Budget>,
     /// Sends sub-agents.
     dispatch: Arc<Dispatch>,
+    /// Other people's tools.
+    servers: Servers,
     /// The throw-away state of a dry run.
     isolation: Option<Arc<Isolation>>,
     /// The checkout as it is changed, where this is no dry run.
@@ -77,11 +81,13 @@ pub async fn run(request: &RunRequest, masker: Arc<Masker>, signal: Signal) -> R
         let (choice, llm) = (request.model.clone(), request.config().llm.clone());
         move || model(choice, llm)
     });
-    let run = began.prepare(request, &signal, &masker)?;
+    let mut run = began.prepare(request, &signal, &masker).await?;
     let model = model
         .await
         .unwrap_or_else(|error| Err(InputError::Rules(format!("the model could not be set up: {error}"))))?;
     let outcome = run.work(model, began.started).await;
+    // Before the proof that a dry run changed nothing.
+    std::mem::take(&mut run.servers).stop().await;
     Ok(began.finish(run, outcome, request, &masker, signal).await)
 }
 
@@ -114,14 +120,15 @@ impl Began {
         })
     }
 
-    fn prepare<'a>(
+    async fn prepare<'a>(
         &self,
         request: &'a RunRequest,
         signal: &Signal,
         masker: &Arc<Masker>,
     ) -> Result<Run<'a>, InputError> {
         let (events, collector) = (self.events.clone(), Arc::clone(&self.collector));
-        let run = Run::prepare(request, &self.id, signal.token(), events, collector, Arc::clone(masker))?;
+        let run =
+            Run::prepare(request, &self.id, signal.token(), events, collector, Arc::clone(masker)).await?;
         self.events.emit(Event::Session(SessionEvent {
             schema_version: SCHEMA_VERSION,
             id: self.id.clone(),
@@ -161,7 +168,7 @@ pub async fn apply(
     signal: Signal,
 ) -> Result<Finished, InputError> {
     let began = Began::new(request, &masker)?;
-    let run = began.prepare(request, &signal, &masker)?;
+    let run = began.prepare(request, &signal, &masker).await?;
     let outcome = run.apply(plan, options).await;
     Ok(began.finish(run, outcome, request, &masker, signal).await)
 }
@@ -187,6 +194,7 @@ impl Run<'_> {
     async fn work(&self, model: Arc<dyn ChatModel>, started: Instant) -> Outcome {
         let config = self.request.config();
         let mut agent = self.request.agent.clone();
+        agent.adopt(self.servers.tools.iter().map(|tool| (tool.name(), tool.is_read_only())));
         if self.request.output_schema.is_some() {
             agent.prompt += structured::INSTRUCTION;
         }

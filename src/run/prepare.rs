@@ -18,6 +18,7 @@ use crate::guardrails::{self, Guardrails};
 use crate::hooks::{Hooks, Setting};
 use crate::inputs::{InputError, RunRequest};
 use crate::isolation::Isolation;
+use crate::mcp::{self, Servers};
 use crate::model::Budget;
 use crate::plan::recover;
 use crate::report::Collector;
@@ -26,7 +27,7 @@ use crate::tool::{Context, Ground, Registry, RunCommand};
 use crate::workspace::{DiskWorkspace, OverlayWorkspace, TrackedWorkspace, Workspace};
 
 impl<'a> Run<'a> {
-    pub(super) fn prepare(
+    pub(super) async fn prepare(
         request: &'a RunRequest,
         session: &str,
         cancel: CancellationToken,
@@ -70,6 +71,25 @@ impl<'a> Run<'a> {
         let dispatch = Arc::new(Dispatch::new(Arc::clone(&budget)));
         let mut registry = Registry::with_built_in();
         registry.replace(Arc::clone(&dispatch) as _);
+        let watching = Arc::default();
+        let servers = if request.mode == RunMode::Apply {
+            Servers::default()
+        } else {
+            let ground = Arc::new(mcp::Ground {
+                shell: shell.clone(),
+                checkout: tracked.clone(),
+                root: request.workspace.clone(),
+                watching: Arc::clone(&watching),
+                cancel: cancel.clone(),
+                events: events.clone(),
+            });
+            Servers::start(&request.servers, &request.variables, &ground).await
+        };
+        for tool in &servers.tools {
+            if let Err(error) = registry.register(Arc::clone(tool) as _) {
+                events.notice(NoticeLevel::Warning, format!("an MCP tool is left out: {error}"));
+            }
+        }
         if config.commands.enabled {
             registry.replace(Arc::new(RunCommand {
                 policy: Policy::new(&config.commands, &request.workspace).map_err(InputError::Rules)?,
@@ -78,7 +98,7 @@ impl<'a> Run<'a> {
                 max_output_lines: config.commands.max_output_lines.count(),
                 ground,
                 cancel: cancel.clone(),
-                watching: tokio::sync::Mutex::default(),
+                watching,
             }));
         }
         let setting = Setting {
@@ -120,6 +140,7 @@ impl<'a> Run<'a> {
             shell,
             budget,
             dispatch,
+            servers,
             isolation,
             tracked,
             disk,

@@ -21,10 +21,8 @@ fn absolute(path: &str) -> String {
 /// The shell for all of them.
 pub(super) fn shell(request: &RunRequest, events: &Events) -> Result<Shell, InputError> {
     let commands = &request.config().commands;
-    let rules = Rules {
-        passthrough: commands.env_passthrough.clone(),
-        model_key: request.secret_variables.first().cloned(),
-    };
+    let rules =
+        Rules { passthrough: commands.env_passthrough.clone(), keys: request.secret_variables.clone() };
     let mut environment: BTreeMap<String, String> = rules.inherit(&request.variables);
     if let Some(path) = environment.get_mut("PATH") {
         *path = absolute(path);

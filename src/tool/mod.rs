@@ -50,6 +50,21 @@ pub struct Effects {
     /// The command that it would run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub command: Option<CommandEffect>,
+    /// What it would reach outside of the checkout.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub remote: Option<Remote>,
+}
+
+/// Something outside of the checkout that a call would reach.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Remote {
+    /// An address, or `SERVER/TOOL`.
+    pub target: String,
+    /// Whether it only looks, as far as is known.
+    pub read_only: bool,
+    /// Files of the workspace that the arguments name.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub paths: Vec<WorkspacePath>,
 }
 
 /// A command that a call would run.
@@ -92,12 +107,21 @@ impl Effects {
     /// What a call is about, for people: its command, else the first file that it writes or reads.
     pub fn target(&self) -> Option<&str> {
         let command = self.command.as_ref().map(|command| command.line.as_str());
-        command.or_else(|| self.writes.first().or(self.reads.first()).map(WorkspacePath::as_str))
+        let path = || self.writes.first().or(self.reads.first()).map(WorkspacePath::as_str);
+        let remote = || self.remote.as_ref().map(|remote| remote.target.as_str());
+        command.or_else(path).or_else(remote)
     }
 
     /// Whether the call changes nothing.
     pub fn is_read_only(&self) -> bool {
-        self.writes.is_empty() && self.command.as_ref().is_none_or(|command| command.class == Class::Safe)
+        self.writes.is_empty()
+            && self.command.as_ref().is_none_or(|command| command.class == Class::Safe)
+            && self.remote.as_ref().is_none_or(|remote| remote.read_only)
+    }
+
+    /// Whether what the call changes is known only afterwards.
+    pub fn is_blind(&self) -> bool {
+        self.command.is_some() || self.remote.as_ref().is_some_and(|remote| !remote.read_only)
     }
 
     /// Whether a dry run has to plan the call: it writes, or what it shows is not the planned state.

@@ -18,7 +18,7 @@ use crate::command::{Class, Ended, Finished, Job, Policy, Shell};
 use crate::config::Bounded;
 use crate::isolation::Isolation;
 use crate::workspace::{
-    FileError, Kind, LastLink, Mount, Observed, OverlayWorkspace, TrackedWorkspace, WorkspacePath,
+    FileError, Kind, LastLink, Mount, Observed, OverlayWorkspace, Restored, TrackedWorkspace, WorkspacePath,
 };
 
 /// Most files that the model is told of by name.
@@ -39,7 +39,7 @@ pub struct RunCommand {
     /// Ends them early.
     pub cancel: CancellationToken,
     /// Held by the one that is watched: what two change at once could not be told apart.
-    pub watching: tokio::sync::Mutex<()>,
+    pub watching: Arc<tokio::sync::Mutex<()>>,
 }
 
 /// Where commands run.
@@ -62,7 +62,7 @@ impl RunCommand {
             max_output_lines: 0,
             ground: Ground::Nowhere,
             cancel: CancellationToken::new(),
-            watching: tokio::sync::Mutex::default(),
+            watching: Arc::default(),
         }
     }
 }
@@ -226,10 +226,7 @@ impl CommandCall {
         };
         let mut result =
             ToolResult { success: error.is_none(), output, error, changes: Vec::new(), exit_code };
-        for restored in &finished.restored {
-            let done = if restored.back { "was put back" } else { "could not be put back" };
-            result.add(&format!("[{} must not change; it {done}]", restored.path.display()));
-        }
+        result.note_restored(&finished.restored);
         result
     }
 }
@@ -242,8 +239,16 @@ impl ToolResult {
         self.output.push_str(line);
     }
 
+    /// Tells the model what of Git's own folder was put back.
+    pub(crate) fn note_restored(&mut self, restored: &[Restored]) {
+        for restored in restored {
+            let done = if restored.back { "was put back" } else { "could not be put back" };
+            self.add(&format!("[{} must not change; it {done}]", restored.path.display()));
+        }
+    }
+
     /// Takes over what a command has changed, and tells the model.
-    fn note(&mut self, observed: &Observed) {
+    pub(crate) fn note(&mut self, observed: &Observed) {
         let shown = |paths: &mut dyn Iterator<Item = String>| {
             let mut all: Vec<String> = paths.collect();
             let more = all.len().saturating_sub(MAX_NAMED);

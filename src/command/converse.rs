@@ -1,0 +1,126 @@
+//! Starts a program that is talked to while it runs: an MCP server. It has the same environment and walls
+//! as a command, and ends, with all that it started, when its standard input does.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::path::Path;
+use std::process::Stdio;
+use std::time::Duration;
+
+use tokio::process::{Child, ChildStdin, ChildStdout, Command};
+
+use super::output::Capture;
+use super::spawn::{Collecting, Shell, collect};
+
+/// How long an end is waited for: the supervisor's grace, and some.
+const END: Duration = Duration::from_secs(4);
+
+/// A program to talk to.
+#[derive(Debug)]
+pub struct Talk<'a> {
+    /// The program, by path or by name.
+    pub program: &'a str,
+    /// Its arguments.
+    pub arguments: &'a [String],
+    /// Variables on top of the shell's.
+    pub variables: &'a BTreeMap<String, String>,
+    /// Where it runs.
+    pub cwd: &'a Path,
+    /// Whether it may write there.
+    pub writes: bool,
+}
+
+/// A program that runs.
+pub struct Talking {
+    child: Child,
+    stderr: Collecting,
+}
+
+impl Shell {
+    /// Starts a program. Its input and output are for whoever talks to it.
+    pub async fn converse(&self, talk: Talk<'_>) -> io::Result<(Talking, ChildStdin, ChildStdout)> {
+        let mut child = self
+            .talker(&talk)
+            .env_clear()
+            .envs(&self.environment)
+            .envs(talk.variables)
+            .current_dir(talk.cwd)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()?;
+        let missing = || io::Error::other("the child has no standard streams");
+        let mut stdin = child.stdin.take().ok_or_else(missing)?;
+        let stdout = child.stdout.take().ok_or_else(missing)?;
+        let stderr = collect(child.stderr.take());
+        self.give_order(&talk, &mut stdin).await?;
+        Ok((Talking { child, stderr }, stdin, stdout))
+    }
+
+    #[cfg(target_os = "linux")]
+    fn talker(&self, _: &Talk<'_>) -> Command {
+        let mut command = Command::new(&self.launcher);
+        command.arg(super::supervisor::SUPERVISE);
+        command
+    }
+
+    #[cfg(target_os = "linux")]
+    async fn give_order(&self, talk: &Talk<'_>, stdin: &mut ChildStdin) -> io::Result<()> {
+        use super::supervisor::{Input, Order};
+        use tokio::io::AsyncWriteExt;
+        let walls = self.sandbox.as_ref().map(|sandbox| {
+            let mut walls = sandbox.walls(talk.cwd);
+            walls.writable.retain(|path| talk.writes || !path.starts_with(talk.cwd));
+            walls
+        });
+        let order = Order {
+            program: talk.program.to_owned(),
+            arguments: talk.arguments.to_vec(),
+            cwd: talk.cwd.to_owned(),
+            mount: None,
+            walls,
+            input: Input::Relayed,
+            merge: false,
+        };
+        let mut order = serde_json::to_vec(&order)?;
+        order.push(b'\n');
+        stdin.write_all(&order).await
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    fn talker(&self, talk: &Talk<'_>) -> Command {
+        let mut command = Command::new(talk.program);
+        command.args(talk.arguments);
+        command
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    async fn give_order(&self, _: &Talk<'_>, _: &mut ChildStdin) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Talking {
+    /// Waits for the end that the closed input brings, and gives what the program said on standard error.
+    pub async fn end(mut self) -> Capture {
+        if tokio::time::timeout(END, self.child.wait()).await.is_err() {
+            // A supervisor that cannot end what it started.
+            self.kill();
+        }
+        self.stderr.finish().await
+    }
+
+    /// Ends the supervisor's session.
+    #[cfg(target_os = "linux")]
+    fn kill(&mut self) {
+        use rustix::process::{Pid, Signal, kill_process_group};
+        if let Some(session) = self.child.id().and_then(|id| Pid::from_raw(id.cast_signed())) {
+            let _ = kill_process_group(session, Signal::KILL);
+        }
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    fn kill(&mut self) {
+        let _ = self.child.start_kill();
+    }
+}

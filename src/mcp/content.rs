@@ -1,0 +1,56 @@
+//! A server's result as text for the model.
+
+use jsonschema::Validator;
+use rmcp::model::{CallToolResult, ContentBlock, ResourceContents};
+
+use crate::tool::ToolResult;
+
+/// What the model reads of a result. One that breaks the schema that its server has promised is a failure.
+pub(super) fn result(result: CallToolResult, promised: Option<&Validator>) -> ToolResult {
+    let mut parts: Vec<String> =
+        result.content.into_iter().map(part).filter(|part| !part.is_empty()).collect();
+    if let (true, Some(value)) = (parts.is_empty(), &result.structured_content) {
+        parts.push(value.to_string());
+    }
+    let text = parts.join("\n");
+    if result.is_error == Some(true) {
+        return ToolResult::failed(if text.is_empty() {
+            "the server reports an error".to_owned()
+        } else {
+            text
+        });
+    }
+    let broken = promised.and_then(|promised| match &result.structured_content {
+        Some(value) => promised.validate(value).err().map(|error| error.to_string()),
+        None => Some("there is no structured content".to_owned()),
+    });
+    match broken {
+        None if text.is_empty() => ToolResult::done("(no output)"),
+        None => ToolResult::done(text),
+        Some(error) => {
+            let told = format!("the result does not satisfy the schema that the server has given: {error}");
+            ToolResult { output: text, ..ToolResult::failed(told) }
+        }
+    }
+}
+
+fn part(block: ContentBlock) -> String {
+    // Sizes are those of the base64 text.
+    let blob = |what: &str, kind: &str, length: usize| {
+        format!("[{what}, {kind}, about {} bytes, not shown]", length / 4 * 3)
+    };
+    match block {
+        ContentBlock::Text(text) => text.text,
+        ContentBlock::Image(image) => blob("image", &image.mime_type, image.data.len()),
+        ContentBlock::Audio(audio) => blob("audio", &audio.mime_type, audio.data.len()),
+        ContentBlock::Resource(resource) => match resource.resource {
+            ResourceContents::TextResourceContents { uri, text, .. } => format!("[{uri}]\n{text}"),
+            ResourceContents::BlobResourceContents { uri, blob: data, mime_type, .. } => {
+                blob(&uri, mime_type.as_deref().unwrap_or("unknown type"), data.len())
+            }
+            _ => "[a resource of an unknown kind, not shown]".to_owned(),
+        },
+        ContentBlock::ResourceLink(link) => format!("[{}: {}]", link.name, link.uri),
+        _ => "[content of an unknown kind, not shown]".to_owned(),
+    }
+}
