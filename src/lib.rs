@@ -26,4 +26,5 @@ pub mod report;
 pub mod run;
 pub mod symbols;
 pub mod tool;
+pub mod web;
 pub mod workspace;

@@ -16,7 +16,7 @@ pub use session::{Ended, Limits, Opinion, Review, Session};
 pub use subagent::{Dispatch, Kind, Staff};
 
 /// Tools that change nothing.
-const READ_ONLY: [&str; 8] = [
+const READ_ONLY: [&str; 10] = [
     "read_file",
     "list_directory",
     "list_files",
@@ -25,6 +25,8 @@ const READ_ONLY: [&str; 8] = [
     "grep",
     "search_code",
     "get_file_summary",
+    "fetch_url",
+    "web_search",
 ];
 
 /// Steps of an agent that is not told otherwise.

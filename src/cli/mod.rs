@@ -58,6 +58,9 @@ fn child(mut arguments: impl Iterator<Item = OsString>) -> Option<u8> {
     if first == crate::command::supervisor::SUPERVISE {
         return Some(crate::command::supervisor::supervise());
     }
+    if first == crate::web::page::PAGE {
+        return Some(crate::web::page::execute(arguments.next()?.to_str()));
+    }
     (first == SANDBOX).then(|| sandboxed::execute(arguments))
 }
 

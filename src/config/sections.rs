@@ -26,6 +26,8 @@ pub struct Config {
     pub hooks: Hooks,
     /// Other people's tools.
     pub mcp: Mcp,
+    /// Pages and search.
+    pub web: Web,
     /// What the model is shown.
     pub context: ContextLimits,
     /// What a run may cost.
@@ -230,6 +232,25 @@ pub struct McpServer {
 
 fn minute() -> Bounded<1, 3600> {
     Bounded::fixed::<60>()
+}
+
+/// Pages and search: what an agent asks for leaves the runner, so it is off unless wanted.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Web {
+    /// Whether agents have `fetch_url` and `web_search`.
+    pub enabled: bool,
+    /// Address of a search engine, with `{query}` in it; HTML of DuckDuckGo, SearXNG or Bing, or JSON.
+    pub search_url: String,
+    /// Hosts that pages may come from, with those below them; any public one if empty.
+    pub allowed_hosts: Vec<String>,
+}
+
+impl Default for Web {
+    fn default() -> Self {
+        let search_url = "https://html.duckduckgo.com/html/?q={query}".to_owned();
+        Self { enabled: false, search_url, allowed_hosts: Vec::new() }
+    }
 }
 
 /// What the model is shown.

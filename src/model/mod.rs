@@ -15,7 +15,7 @@ use crate::event::{ToolCall, Usage};
 pub use error::ModelError;
 pub use name::{ModelName, NameError, Provider};
 pub use price::{Budget, Price, Prices};
-pub use providers::{ProviderModel, Settings, http_client};
+pub use providers::{ProviderModel, Settings, http_client, http_client_builder};
 pub use replay::{ReplayError, ReplayModel};
 pub use retry::{Backoff, retry};
 

@@ -38,6 +38,11 @@ pub struct ProviderModel {
 
 /// The HTTP client of the whole process, for models and GitHub alike.
 pub fn http_client(silence: Duration) -> Result<reqwest::Client, reqwest::Error> {
+    http_client_builder().read_timeout(silence).build()
+}
+
+/// What every client of the process has in common.
+pub fn http_client_builder() -> reqwest::ClientBuilder {
     static PROVIDER: Once = Once::new();
     PROVIDER.call_once(|| {
         // Fails only where one is installed already, which does as well.
@@ -46,9 +51,7 @@ pub fn http_client(silence: Duration) -> Result<reqwest::Client, reqwest::Error>
     reqwest::Client::builder()
         .user_agent(concat!("architect-ci/", env!("CARGO_PKG_VERSION")))
         .connect_timeout(Duration::from_secs(15))
-        .read_timeout(silence)
         .tcp_nodelay(true)
-        .build()
 }
 
 impl ProviderModel {

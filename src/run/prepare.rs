@@ -24,6 +24,7 @@ use crate::plan::recover;
 use crate::report::Collector;
 use crate::report::secrets::Masker;
 use crate::tool::{Context, Ground, Registry, RunCommand};
+use crate::web::{FetchUrl, Web, WebSearch};
 use crate::workspace::{DiskWorkspace, OverlayWorkspace, TrackedWorkspace, Workspace};
 
 impl<'a> Run<'a> {
@@ -71,6 +72,11 @@ impl<'a> Run<'a> {
         let dispatch = Arc::new(Dispatch::new(Arc::clone(&budget)));
         let mut registry = Registry::with_built_in();
         registry.replace(Arc::clone(&dispatch) as _);
+        if config.web.enabled {
+            let web = Arc::new(Web::new(&config.web, cancel.clone()).map_err(InputError::Rules)?);
+            registry.replace(Arc::new(FetchUrl(Arc::clone(&web))));
+            registry.replace(Arc::new(WebSearch(web)));
+        }
         let watching = Arc::default();
         let servers = if request.mode == RunMode::Apply {
             Servers::default()

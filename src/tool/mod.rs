@@ -104,6 +104,12 @@ impl Effects {
         Self { writes: vec![WorkspacePath::clone(path)], ..Self::default() }
     }
 
+    /// A call that looks at something outside of the checkout.
+    pub fn look_at(target: &str) -> Self {
+        let remote = Remote { target: target.to_owned(), read_only: true, paths: Vec::new() };
+        Self { remote: Some(remote), ..Self::default() }
+    }
+
     /// What a call is about, for people: its command, else the first file that it writes or reads.
     pub fn target(&self) -> Option<&str> {
         let command = self.command.as_ref().map(|command| command.line.as_str());

@@ -1,0 +1,143 @@
+//! Which addresses a page may come from: those of the public internet. Whatever answers on a runner's own
+//! network (metadata services, build caches, the host) is out of reach, by whatever name.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+
+use futures::FutureExt;
+use reqwest::dns::{Addrs, Name, Resolve, Resolving};
+
+/// Decides about addresses.
+pub type Rule = fn(IpAddr) -> bool;
+
+/// Networks of version 4 that are not the public internet: IANA's special-purpose registry, and the address
+/// by which Azure's hosts, GitHub's runners among them, are told of their surroundings.
+const SPECIAL_V4: [(Ipv4Addr, u32); 15] = [
+    (Ipv4Addr::new(0, 0, 0, 0), 8),
+    (Ipv4Addr::new(10, 0, 0, 0), 8),
+    (Ipv4Addr::new(100, 64, 0, 0), 10),
+    (Ipv4Addr::new(127, 0, 0, 0), 8),
+    (Ipv4Addr::new(168, 63, 129, 16), 32),
+    (Ipv4Addr::new(169, 254, 0, 0), 16),
+    (Ipv4Addr::new(172, 16, 0, 0), 12),
+    (Ipv4Addr::new(192, 0, 0, 0), 24),
+    (Ipv4Addr::new(192, 0, 2, 0), 24),
+    (Ipv4Addr::new(192, 88, 99, 0), 24),
+    (Ipv4Addr::new(192, 168, 0, 0), 16),
+    (Ipv4Addr::new(198, 18, 0, 0), 15),
+    (Ipv4Addr::new(198, 51, 100, 0), 24),
+    (Ipv4Addr::new(203, 0, 113, 0), 24),
+    // Multicast, reserved, broadcast.
+    (Ipv4Addr::new(224, 0, 0, 0), 3),
+];
+
+/// Whether an address is one of the public internet.
+pub fn is_public(address: IpAddr) -> bool {
+    match address {
+        IpAddr::V4(address) => is_public_v4(address),
+        IpAddr::V6(address) => is_public_v6(address),
+    }
+}
+
+fn is_public_v4(address: Ipv4Addr) -> bool {
+    let within = |(network, bits): &(Ipv4Addr, u32)| {
+        let shift = 32 - bits;
+        address.to_bits() >> shift == network.to_bits() >> shift
+    };
+    !SPECIAL_V4.iter().any(within)
+}
+
+fn is_public_v6(address: Ipv6Addr) -> bool {
+    let [a, b, c, d, ..] = address.segments();
+    let last = || Ipv4Addr::from_bits((address.to_bits() & 0xffff_ffff) as u32);
+    match (a, b, c, d) {
+        // Version 4 in other clothes: mapped, translated (NAT64), tunnelled (6to4).
+        (0, 0, 0, 0) => address.to_ipv4_mapped().is_some_and(is_public_v4),
+        (0x64, 0xff9b, 0, 0) => is_public_v4(last()),
+        (0x2002, high, low, _) => is_public_v4(Ipv4Addr::from_bits(u32::from(high) << 16 | u32::from(low))),
+        // Teredo, benchmarks, documentation.
+        (0x2001, 0 | 2 | 0xdb8, ..) | (0x3fff, ..) => false,
+        // All that has been given out begins with 001.
+        _ => a >> 13 == 1,
+    }
+}
+
+/// Asks the system's resolver and passes on the addresses that a rule allows: a name is judged by what is
+/// connected to, not by what it was a moment before.
+pub(super) struct Filtered {
+    pub(super) rule: Rule,
+}
+
+impl Resolve for Filtered {
+    fn resolve(&self, name: Name) -> Resolving {
+        let host = name.as_str().to_owned();
+        let rule = self.rule;
+        async move {
+            let found = tokio::net::lookup_host((host.as_str(), 0)).await?;
+            let allowed: Vec<SocketAddr> = found.filter(|address| rule(address.ip())).collect();
+            if allowed.is_empty() {
+                return Err(format!("{host} is no host of the public internet").into());
+            }
+            Ok(Box::new(allowed.into_iter()) as Addrs)
+        }
+        .boxed()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_public_internet_is_public() {
+        let public = [
+            "1.1.1.1",
+            "93.184.216.34",
+            "100.63.255.255",
+            "172.32.0.1",
+            "2606:4700::1111",
+            "::ffff:1.1.1.1",
+            "64:ff9b::101:101",
+            "2002:101:101::1",
+        ];
+        let special = [
+            "0.0.0.0",
+            "10.1.2.3",
+            "100.64.0.1",
+            "127.0.0.1",
+            "127.1.2.3",
+            "168.63.129.16",
+            "169.254.169.254",
+            "172.16.0.1",
+            "172.31.255.255",
+            "192.168.0.1",
+            "192.0.0.8",
+            "198.18.0.1",
+            "203.0.113.9",
+            "224.0.0.1",
+            "240.0.0.1",
+            "255.255.255.255",
+            "::",
+            "::1",
+            "::127.0.0.1",
+            "::ffff:127.0.0.1",
+            "::ffff:10.0.0.1",
+            "64:ff9b::a00:1",
+            "64:ff9b:1::1",
+            "2002:7f00:1::",
+            "2001::1",
+            "2001:db8::1",
+            "fc00::1",
+            "fd00:ec2::254",
+            "fe80::1",
+            "fec0::1",
+            "ff02::1",
+            "100::1",
+        ];
+        for address in public {
+            assert!(is_public(address.parse().expect(address)), "{address}");
+        }
+        for address in special {
+            assert!(!is_public(address.parse().expect(address)), "{address}");
+        }
+    }
+}

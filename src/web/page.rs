@@ -1,0 +1,268 @@
+//! Pages as text. A page is written by a stranger, and parsers of HTML can be made to take all time, all
+//! stack or all memory: they run in a process of their own (`architect-ci __page`), which has given up files
+//! and network, has little of everything, and is not waited for for long.
+
+use std::io::{self, Read, Write};
+use std::path::Path;
+use std::process::Stdio;
+use std::sync::LazyLock;
+use std::time::Duration;
+
+use regex::bytes::Regex;
+use scraper::{ElementRef, Html, Selector};
+use serde::{Deserialize, Serialize};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
+/// The sub-command.
+pub const PAGE: &str = "__page";
+
+/// How long a page may keep the parser busy.
+const MAX_TIME: Duration = Duration::from_secs(5);
+/// Columns of the text.
+const WIDTH: usize = 120;
+/// Most characters of the text.
+const MAX_CHARS: usize = 40_000;
+/// Most results of a search.
+const MAX_RESULTS: usize = 5;
+/// Most characters of a snippet.
+const MAX_SNIPPET: usize = 400;
+/// Less than this is not what a page is about.
+const MIN_MAIN: usize = 300;
+/// What the parser may take: deep pages need a deep stack.
+const STACK: usize = 256 * 1024 * 1024;
+const MEMORY: u64 = 1024 * 1024 * 1024;
+
+/// What to make of a page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wanted {
+    /// Its text.
+    Text,
+    /// Search results, as JSON.
+    Results,
+}
+
+/// One search result.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Found {
+    /// Its title.
+    pub title: String,
+    /// Its address.
+    pub url: String,
+    /// What it is about.
+    pub snippet: String,
+}
+
+/// Makes text of a page in a process of its own; the error is for the model.
+pub async fn convert(launcher: &Path, html: &str, wanted: Wanted) -> Result<String, String> {
+    let failed = |error: io::Error| format!("the page cannot be converted: {error}");
+    let word = if wanted == Wanted::Text { "text" } else { "results" };
+    let mut child = tokio::process::Command::new(launcher)
+        .args([PAGE, word])
+        .env_clear()
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .kill_on_drop(true)
+        .spawn()
+        .map_err(failed)?;
+    let (stdin, stdout) = (child.stdin.take(), child.stdout.take());
+    let work = async {
+        let feed = async {
+            if let Some(mut stdin) = stdin {
+                // It may give up before it has read all.
+                let _ = stdin.write_all(html.as_bytes()).await;
+            }
+        };
+        let take = async {
+            let mut text = Vec::new();
+            if let Some(stdout) = stdout {
+                let _ = stdout.take(4 * MAX_CHARS as u64 + 4096).read_to_end(&mut text).await;
+            }
+            text
+        };
+        let ((), text) = tokio::join!(feed, take);
+        (child.wait().await.is_ok_and(|status| status.success()), text)
+    };
+    match tokio::time::timeout(MAX_TIME, work).await {
+        Ok((true, text)) => Ok(String::from_utf8_lossy(&text).into_owned()),
+        Ok((false, _)) => Err("the page is too intricate to be read".to_owned()),
+        Err(_) => Err("the page takes too long to be read".to_owned()),
+    }
+}
+
+/// The process of its own: reads a page from standard input and writes what is wanted of it.
+pub(crate) fn execute(wanted: Option<&str>) -> u8 {
+    limit();
+    let results = wanted == Some("results");
+    let work = move || {
+        let mut html = String::new();
+        io::stdin().read_to_string(&mut html)?;
+        let text = if results { serde_json::to_string(&results_of(&html))? } else { text_of(&html) };
+        io::stdout().write_all(text.as_bytes())
+    };
+    let worker = std::thread::Builder::new().stack_size(STACK).spawn(work);
+    let done = worker.is_ok_and(|worker| worker.join().is_ok_and(|done| done.is_ok()));
+    u8::from(!done)
+}
+
+/// Gives up what a parser needs not.
+#[cfg(target_os = "linux")]
+fn limit() {
+    use crate::command::sandbox::{Walls, shut_in};
+    use rustix::process::{Resource, Rlimit, setrlimit};
+    let most = |amount| Rlimit { current: Some(amount), maximum: Some(amount) };
+    for (resource, amount) in [
+        (Resource::As, MEMORY),
+        (Resource::Cpu, MAX_TIME.as_secs()),
+        (Resource::Core, 0),
+        (Resource::Fsize, 0),
+    ] {
+        let _ = setrlimit(resource, most(amount));
+    }
+    // Where the kernel has no walls, the limits are all there is.
+    let _ = shut_in(&Walls { writable: Vec::new(), network: false });
+}
+
+#[cfg(not(target_os = "linux"))]
+fn limit() {}
+
+/// The bytes of a page as text, by the header's charset or the page's own.
+pub(super) fn decode(bytes: &[u8], content_type: &str) -> String {
+    static META: LazyLock<Option<Regex>> =
+        LazyLock::new(|| Regex::new(r#"(?i)<meta[^>]+charset\s*=\s*["']?([a-z0-9_:-]+)"#).ok());
+    let named =
+        content_type.split("charset=").nth(1).map(|name| name.trim_matches(['"', '\'', ' ']).as_bytes());
+    let start = &bytes[..bytes.len().min(1024)];
+    let own = || META.as_ref()?.captures(start)?.get(1).map(|name| name.as_bytes());
+    let encoding =
+        named.or_else(own).and_then(encoding_rs::Encoding::for_label).unwrap_or(encoding_rs::UTF_8);
+    encoding.decode(bytes).0.into_owned()
+}
+
+/// The text of a page: its title, and what it is about.
+fn text_of(html: &str) -> String {
+    let page = Html::parse_document(html);
+    let title = first(&page.root_element(), "title").map(|title| inner_text(&title)).unwrap_or_default();
+    let main = ["main", "[role=main]", "article"].iter().find_map(|selector| {
+        let part = first(&page.root_element(), selector)?;
+        (inner_text(&part).len() >= MIN_MAIN).then(|| part.html())
+    });
+    let config = html2text::config::plain()
+        .no_link_wrapping()
+        .link_footnotes(true)
+        .no_table_borders()
+        .allow_width_overflow();
+    let source = main.as_deref().unwrap_or(html);
+    let text = config.string_from_read(source.as_bytes(), WIDTH).unwrap_or_default();
+    let title =
+        if title.is_empty() || text.starts_with(&title) { String::new() } else { format!("{title}\n\n") };
+    shorten(&format!("{title}{}", text.trim()), MAX_CHARS)
+}
+
+/// How search engines mark up their results: each result's link, and its snippet.
+const ENGINES: [(&str, &str, &str); 4] = [
+    // DuckDuckGo's HTML page, then its lite one.
+    (".result:not(.result--ad)", "a.result__a", ".result__snippet"),
+    ("table tr:has(a.result-link)", "a.result-link", "+ tr .result-snippet"),
+    // SearXNG.
+    ("article.result", "h3 a", "p.content"),
+    // Bing.
+    ("li.b_algo", "h2 a", ".b_caption p"),
+];
+
+/// The results of a search engine's page, or of a JSON answer.
+fn results_of(page: &str) -> Vec<Found> {
+    if let Ok(value) = serde_json::from_str(page) {
+        return of_json(&value);
+    }
+    let page = Html::parse_document(page);
+    let root = page.root_element();
+    ENGINES.iter().map(|engine| of_engine(&root, *engine)).find(|found| !found.is_empty()).unwrap_or_default()
+}
+
+fn of_engine(root: &ElementRef<'_>, (result, link, snippet): (&str, &str, &str)) -> Vec<Found> {
+    let Ok(selector) = Selector::parse(result) else { return Vec::new() };
+    let found = root.select(&selector).filter_map(|result| {
+        let link = first(&result, link)?;
+        // A selector that begins with `+` is about what stands behind the result.
+        let about = match snippet.strip_prefix("+ tr ") {
+            Some(below) => result
+                .next_siblings()
+                .filter_map(ElementRef::wrap)
+                .take(1)
+                .find_map(|next| first(&next, below)),
+            None => first(&result, snippet),
+        };
+        let about = about.map(|about| inner_text(&about)).unwrap_or_default();
+        found(&inner_text(&link), link.value().attr("href")?, &about)
+    });
+    found.take(MAX_RESULTS).collect()
+}
+
+/// Any list of objects that have a title and an address: SearXNG, Brave and others differ in the rest.
+fn of_json(value: &serde_json::Value) -> Vec<Found> {
+    let text = |value: &serde_json::Value, names: &[&str]| {
+        names.iter().find_map(|name| value.get(name)?.as_str().map(str::to_owned)).unwrap_or_default()
+    };
+    let one = |value: &serde_json::Value| {
+        let about = text(value, &["content", "description", "snippet"]);
+        found(&text(value, &["title", "name"]), &text(value, &["url", "link", "href"]), &about)
+    };
+    let lists = ["/results", "/web/results", "/organic", "/items", "/webPages/value", ""];
+    let list = lists.iter().find_map(|list| value.pointer(list)?.as_array());
+    list.into_iter().flatten().filter_map(one).take(MAX_RESULTS).collect()
+}
+
+fn found(title: &str, href: &str, snippet: &str) -> Option<Found> {
+    let base = reqwest::Url::parse("https://duckduckgo.com/").ok()?;
+    let mut url = base.join(href).ok()?;
+    // DuckDuckGo counts clicks on the way.
+    let target = url.query_pairs().find(|(name, _)| name == "uddg").map(|(_, target)| target.into_owned());
+    if let Some(target) = target {
+        url = reqwest::Url::parse(&target).ok()?;
+    }
+    let plain = |text: &str| without_tags(text).split_whitespace().collect::<Vec<_>>().join(" ");
+    let (title, snippet) = (plain(title), shorten(&plain(snippet), MAX_SNIPPET));
+    let real = matches!(url.scheme(), "http" | "https") && !href.is_empty() && !title.is_empty();
+    real.then(|| Found { title: shorten(&title, MAX_SNIPPET), url: url.into(), snippet })
+}
+
+/// Some engines mark what was searched for, in JSON as well.
+fn without_tags(text: &str) -> String {
+    if text.contains('<') {
+        Html::parse_fragment(text).root_element().text().collect()
+    } else {
+        text.to_owned()
+    }
+}
+
+fn first<'a>(below: &ElementRef<'a>, selector: &str) -> Option<ElementRef<'a>> {
+    below.select(&Selector::parse(selector).ok()?).next()
+}
+
+fn inner_text(element: &ElementRef<'_>) -> String {
+    element.text().collect::<String>().trim().to_owned()
+}
+
+fn shorten(text: &str, limit: usize) -> String {
+    match text.char_indices().nth(limit) {
+        Some((cut, _)) => format!("{}…", &text[..cut]),
+        None => text.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn charsets_are_those_of_header_or_page() {
+        assert_eq!(decode(b"caf\xe9", "text/html; charset=ISO-8859-1"), "café");
+        assert_eq!(
+            decode(b"<meta charset=\"windows-1252\">caf\xe9", "text/html"),
+            "<meta charset=\"windows-1252\">café"
+        );
+        assert_eq!(decode("café".as_bytes(), "text/html; charset=no-such"), "café");
+        assert_eq!(decode(b"caf\xe9", "text/plain"), "caf\u{fffd}");
+    }
+}
