@@ -64,6 +64,28 @@ fn command_lines_are_what_the_table_says() {
     assert!(rows >= 300 && everyday >= 80, "{rows} rows, {everyday} of them everyday commands");
 }
 
+#[test]
+fn scripts_of_powershell_are_what_the_table_says() {
+    let policy = Policy::new(&Commands::default(), Path::new("/work/repo")).expect("the default rules");
+    let policy = policy.for_powershell();
+    let (mut rows, mut wrong) = (0, Vec::new());
+    for theme in cases("powershell.yml") {
+        for expected in ["safe", "dev", "dangerous", "blocked"] {
+            for script in theme[expected].as_array().into_iter().flatten() {
+                let script = script.as_str().unwrap_or_else(|| panic!("{script} is no text"));
+                let Judgement { verdict, blocked, .. } = policy.judge(script, &WorkspacePath::root());
+                let found = if blocked.is_some() { "blocked".to_owned() } else { verdict.class.to_string() };
+                if found != expected {
+                    wrong.push(format!("{script:?} is {found} ({}), expected: {expected}", verdict.reason));
+                }
+                rows += 1;
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{} of {rows}:\n{}", wrong.len(), wrong.join("\n"));
+    assert!(rows >= 90, "{rows}");
+}
+
 /// Judges a line; what it comes to does not matter here, only that it comes to something soon.
 fn judge(line: &str) -> Duration {
     let started = Instant::now();
@@ -223,4 +245,14 @@ guardrails: { sensitive_files: [".env*", "*.pem"], protected_files: [schema.sql]
     let output = lines("git status\n");
     assert_eq!(output.status.code(), Some(3));
     assert!(String::from_utf8_lossy(&output.stderr).contains("error: line 1 is no {\"command\": …}"));
+}
+
+proptest! {
+    #[test]
+    fn no_script_of_powershell_is_too_much(script in "(\\PC|[$(){}@'\"`|;&\n]){0,300}") {
+        let policy = Policy::new(&Commands::default(), Path::new("/work/repo")).expect("the default rules");
+        let started = Instant::now();
+        let _ = policy.for_powershell().judge(&script, &WorkspacePath::root());
+        prop_assert!(started.elapsed() < Duration::from_secs(2));
+    }
 }

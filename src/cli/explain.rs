@@ -33,6 +33,12 @@ pub(super) fn command() -> Command {
                 .conflicts_with("command")
                 .help("Read lines like {\"command\": \"ls\"} and answer each with a line of JSON"),
         )
+        .arg(
+            Arg::new("powershell")
+                .long("powershell")
+                .action(ArgAction::SetTrue)
+                .help("They are scripts for run_powershell, not command lines"),
+        )
         .arg(value("workspace", "DIR", "The checkout [default: the current folder]"))
         .arg(value("config", "FILE", "The configuration [default: the checkout's]"))
 }
@@ -98,8 +104,10 @@ impl Rules {
             allow_workflow_edits: origin.config.workspace.allow_workflow_edits,
             allowed_only: in_ci || commands.allowed_only == Some(true),
         };
+        let policy = Policy::new(commands, disk.path())?;
+        let powershell = matches.get_flag("powershell");
         Ok(Self {
-            policy: Policy::new(commands, disk.path())?,
+            policy: if powershell { policy.for_powershell() } else { policy },
             guardrails: Guardrails::new(&origin.config.guardrails, ground)?,
             workspace: TrackedWorkspace::new(disk),
         })

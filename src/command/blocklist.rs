@@ -43,6 +43,57 @@ pub(super) fn blocked(text: &str, analysis: &Analysis) -> Option<String> {
     })
 }
 
+/// Of PowerShell, on the raw text: its names are its own, and its grammar is followed less far.
+static POWERSHELL: LazyLock<RegexSet> = LazyLock::new(|| {
+    #[expect(clippy::expect_used, reason = "constant patterns, compiled in a test")]
+    RegexSet::new([
+        r"(?is)\b(?:iwr|irm|wget|curl|invoke-webrequest|invoke-restmethod|downloadstring)\b.*\b(?:iex|invoke-expression|invoke-command)\b",
+        r"(?is)\b(?:iex|invoke-expression)\b.*\b(?:iwr|irm|wget|curl|invoke-webrequest|invoke-restmethod|downloadstring)\b",
+        r"(?i)\b(?:format-volume|clear-disk|initialize-disk|remove-partition|set-partition)\b",
+        r"(?i)\b(?:stop-computer|restart-computer)\b",
+        r"(?i)-verb\s+['\x22]?runas\b",
+        r"(?i)\bset-executionpolicy\b",
+        r"(?i)-e(?:nc|ncodedcommand)?\s+[A-Za-z0-9+/=]{40,}",
+        r"(?i)(?:^|[;&|\n({]\s*)(?:sudo|doas|su)\s",
+    ])
+    .expect("the patterns are valid")
+});
+
+/// What each pattern of PowerShell is about.
+const POWERSHELL_REASONS: [&str; 8] = [
+    "running a download",
+    "running a download",
+    "it changes a disk",
+    "it stops the machine",
+    "another user's right",
+    "it lets any script run",
+    "an encoded command",
+    "another user's right",
+];
+
+/// Cmdlets that remove, by all their names.
+const REMOVERS: &str = "remove-item ri rm rmdir del erase rd";
+
+/// Why a script of PowerShell is never run, besides what no shell runs.
+pub(super) fn blocked_in_powershell(script: &str, analysis: &Analysis) -> Option<String> {
+    let everything = |simple: &Simple| {
+        let name = simple.name().filter(|name| REMOVERS.split(' ').any(|remover| remover == *name))?;
+        let recurses = |word: &Word| word.raw.to_ascii_lowercase().starts_with("-r");
+        let whole = |word: &Word| {
+            let raw = word.raw.trim_matches(['\'', '"']).to_ascii_lowercase();
+            let raw = raw.trim_end_matches(['/', '\\', '*']);
+            matches!(raw, "" | "~" | "$home" | "$env:home" | "$env:userprofile")
+                || raw.len() == 2 && raw.ends_with(':')
+        };
+        let arguments = simple.arguments();
+        let target = arguments.iter().find(|word| whole(word)).filter(|_| arguments.iter().any(recurses))?;
+        Some(format!("'{name} -Recurse {}' removes everything", target.raw))
+    };
+    analysis.commands.iter().find_map(everything).or_else(|| {
+        POWERSHELL.matches(script).iter().next().map(|index| POWERSHELL_REASONS[index].to_owned())
+    })
+}
+
 fn command(simple: &Simple) -> Option<String> {
     let written = simple.name()?;
     let name = known_name(written).unwrap_or(written.rsplit('/').next().unwrap_or(written));

@@ -4,15 +4,29 @@ use std::path::{Path, PathBuf};
 
 use regex::{Regex, RegexSet};
 
-use super::analysis::{Analysis, Simple, Word, analyse};
-use super::blocklist::blocked;
+use super::analysis::{Analysis, Simple, Word, analyse, analyse_powershell};
+use super::blocklist::{blocked, blocked_in_powershell};
 use super::classify::{Class, Scope, Verdict, classify, is_loader};
 use crate::config;
 use crate::workspace::WorkspacePath;
 
+/// The language of a command line.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Dialect {
+    /// Of POSIX shells and bash.
+    #[default]
+    Shell,
+    /// Of `pwsh`.
+    PowerShell,
+}
+
+/// Cmdlets that run a project's own tests and checks.
+const DEV_CMDLETS: [&str; 2] = ["invoke-pester", "invoke-scriptanalyzer"];
+
 /// The rules on commands.
 #[derive(Clone, Debug, Default)]
 pub struct Policy {
+    dialect: Dialect,
     root: PathBuf,
     blocked: Patterns,
     own: OwnCommands,
@@ -115,19 +129,34 @@ impl Policy {
     /// Reads the rules for commands in the checkout at `root`; the error names what is wrong.
     pub fn new(commands: &config::Commands, root: &Path) -> Result<Self, String> {
         Ok(Self {
+            dialect: Dialect::Shell,
             root: root.to_owned(),
             blocked: Patterns::read("commands.blocked_patterns", &commands.blocked_patterns)?,
             own: OwnCommands::read(commands)?,
         })
     }
 
+    /// The same rules for scripts of PowerShell.
+    #[must_use]
+    pub fn for_powershell(mut self) -> Self {
+        self.dialect = Dialect::PowerShell;
+        self.own.0.extend(DEV_CMDLETS.map(|name| (vec![name.to_owned()], Class::Dev)));
+        self
+    }
+
     /// Judges a line that would run in the folder `cwd`.
     pub fn judge(&self, line: &str, cwd: &WorkspacePath) -> Judgement {
-        let analysis = analyse(line);
+        let analysis = match self.dialect {
+            Dialect::Shell => analyse(line),
+            Dialect::PowerShell => analyse_powershell(line),
+        };
         let depth = i32::try_from(cwd.names().count()).unwrap_or(i32::MAX);
         let scope = Scope { root: &self.root, depth, own: &self.own };
         let verdict = classify(&analysis, scope);
-        let blocked = blocked(line, &analysis);
+        let blocked = blocked(line, &analysis).or_else(|| match self.dialect {
+            Dialect::Shell => None,
+            Dialect::PowerShell => blocked_in_powershell(line, &analysis),
+        });
         let mut judgement = Judgement { analysis, verdict, blocked };
         if judgement.blocked.is_none() {
             let simple = judgement.simple();

@@ -23,8 +23,10 @@ const DRAIN: Duration = Duration::from_millis(500);
 pub struct Shell {
     /// This program, by which children are started.
     pub launcher: PathBuf,
-    /// The shell, called with `-c`.
+    /// The shell.
     pub program: String,
+    /// What it is called with, before the command line: `-c`.
+    pub flags: Vec<String>,
     /// All variables of the child.
     pub environment: BTreeMap<String, String>,
     /// The walls around it, with the job's folder as a place to write to.
@@ -158,7 +160,7 @@ impl Running {
         use super::supervisor::{Input, Order, SUPERVISE};
         let order = Order {
             program: shell.program.clone(),
-            arguments: vec!["-c".to_owned(), job.command.to_owned()],
+            arguments: shell.flags.iter().cloned().chain([job.command.to_owned()]).collect(),
             walls: shell.sandbox.as_ref().map(|sandbox| sandbox.walls(job.root)),
             cwd: job.cwd.to_owned(),
             mount: job.mount.cloned(),
@@ -223,7 +225,7 @@ impl Running {
     fn start(shell: &Shell, job: &Job<'_>) -> io::Result<Self> {
         let mut command = process_wrap::tokio::CommandWrap::with_new(&shell.program, |command| {
             command
-                .arg("-c")
+                .args(&shell.flags)
                 .arg(job.command)
                 .current_dir(job.cwd)
                 .env_clear()

@@ -170,11 +170,14 @@ impl Engine {
 
     /// Whether a call changes nothing, so that it can run beside others.
     pub fn is_read_only(&self, call: &ToolCall) -> bool {
-        let effects = self.registry.get(&call.name).and_then(|tool| {
-            let call = Arc::clone(tool).prepare(&call.arguments).ok()?;
-            call.effects(&self.context).ok()
-        });
-        effects.is_some_and(|effects| effects.is_read_only())
+        self.effects(call).is_some_and(|effects| effects.is_read_only())
+    }
+
+    /// What a call would touch, if it is one that can be made.
+    pub fn effects(&self, call: &ToolCall) -> Option<Effects> {
+        let tool = self.registry.get(&call.name)?;
+        let call = Arc::clone(tool).prepare(&call.arguments).ok()?;
+        call.effects(&self.context).ok()
     }
 
     fn find(&self, caller: Caller<'_>, name: &str) -> Result<Arc<dyn Tool>, Refusal> {

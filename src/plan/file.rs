@@ -130,8 +130,20 @@ pub struct PlannedCommand {
     /// What decided that.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub reason: String,
+    /// The tool that runs it.
+    #[serde(default = "run_command", skip_serializing_if = "is_run_command")]
+    pub tool: String,
     /// All arguments of the call: timeout and variables too.
     pub input: Value,
+}
+
+/// Nearly all commands are for this one, so that it need not be said.
+fn run_command() -> String {
+    "run_command".to_owned()
+}
+
+fn is_run_command(tool: &str) -> bool {
+    tool == run_command()
 }
 
 impl PlannedCommand {
@@ -142,6 +154,7 @@ impl PlannedCommand {
             cwd: command.cwd.clone(),
             class: command.class,
             reason: command.reason.clone(),
+            tool: action.tool_name.clone(),
             input: action.tool_input.clone(),
         })
     }

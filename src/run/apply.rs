@@ -68,12 +68,14 @@ impl Run<'_> {
         for (index, command) in plan.commands.iter().enumerate() {
             let call = ToolCall {
                 id: format!("command-{}", index + 1),
-                name: "run_command".to_owned(),
+                name: command.tool.clone(),
                 arguments: command.input.clone(),
             };
             let step = u32::try_from(index + 1).unwrap_or(u32::MAX);
             let caller = Caller { agent: &plan.agent, step, allowed: None };
-            if !self.engine.call(caller, &call).await.success {
+            // A plan may name a tool, but none that does something else than to run a command.
+            let is_command = self.engine.effects(&call).is_none_or(|effects| effects.command.is_some());
+            if !is_command || !self.engine.call(caller, &call).await.success {
                 status = Status::Failed;
             }
         }

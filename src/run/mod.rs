@@ -8,6 +8,7 @@ mod prepare;
 mod review;
 mod structured;
 mod sum;
+mod tools;
 mod walls;
 
 use std::sync::Arc;

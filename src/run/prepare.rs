@@ -8,9 +8,9 @@ use tokio_util::sync::CancellationToken;
 
 use super::Run;
 use super::before::look_before;
+use super::tools::Workbench;
 use super::walls::shell;
 use crate::agent::Dispatch;
-use crate::command::Policy;
 use crate::config::{PlannedCommands, Usd};
 use crate::engine::Engine;
 use crate::event::{Events, NoticeLevel, RunMode};
@@ -18,13 +18,11 @@ use crate::guardrails::{self, Guardrails};
 use crate::hooks::{Hooks, Setting};
 use crate::inputs::{InputError, RunRequest};
 use crate::isolation::Isolation;
-use crate::mcp::{self, Servers};
 use crate::model::Budget;
 use crate::plan::recover;
 use crate::report::Collector;
 use crate::report::secrets::Masker;
-use crate::tool::{Context, Ground, Registry, RunCommand};
-use crate::web::{FetchUrl, Web, WebSearch};
+use crate::tool::{Context, Ground};
 use crate::workspace::{DiskWorkspace, OverlayWorkspace, TrackedWorkspace, Workspace};
 
 impl<'a> Run<'a> {
@@ -70,43 +68,16 @@ impl<'a> Run<'a> {
         };
         let budget = Arc::new(budget(request, &events));
         let dispatch = Arc::new(Dispatch::new(Arc::clone(&budget)));
-        let mut registry = Registry::with_built_in();
-        registry.replace(Arc::clone(&dispatch) as _);
-        if config.web.enabled {
-            let web = Arc::new(Web::new(&config.web, cancel.clone()).map_err(InputError::Rules)?);
-            registry.replace(Arc::new(FetchUrl(Arc::clone(&web))));
-            registry.replace(Arc::new(WebSearch(web)));
-        }
-        let watching = Arc::default();
-        let servers = if request.mode == RunMode::Apply {
-            Servers::default()
-        } else {
-            let ground = Arc::new(mcp::Ground {
-                shell: shell.clone(),
-                checkout: tracked.clone(),
-                root: request.workspace.clone(),
-                watching: Arc::clone(&watching),
-                cancel: cancel.clone(),
-                events: events.clone(),
-            });
-            Servers::start(&request.servers, &request.variables, &ground).await
+        let workbench = Workbench {
+            request,
+            shell: &shell,
+            ground,
+            tracked: tracked.clone(),
+            events: &events,
+            cancel: &cancel,
         };
-        for tool in &servers.tools {
-            if let Err(error) = registry.register(Arc::clone(tool) as _) {
-                events.notice(NoticeLevel::Warning, format!("an MCP tool is left out: {error}"));
-            }
-        }
-        if config.commands.enabled {
-            registry.replace(Arc::new(RunCommand {
-                policy: Policy::new(&config.commands, &request.workspace).map_err(InputError::Rules)?,
-                shell: shell.clone(),
-                default_timeout: config.commands.default_timeout,
-                max_output_lines: config.commands.max_output_lines.count(),
-                ground,
-                cancel: cancel.clone(),
-                watching,
-            }));
-        }
+        let (mut registry, servers) = workbench.tools().await?;
+        registry.replace(Arc::clone(&dispatch) as _);
         let setting = Setting {
             shell: shell.clone(),
             workspace: request.workspace.clone(),

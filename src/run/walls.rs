@@ -58,5 +58,5 @@ pub(super) fn shell(request: &RunRequest, events: &Events) -> Result<Shell, Inpu
     let launcher = std::env::current_exe()
         .map_err(|error| InputError::Rules(format!("children cannot be started: {error}")))?;
     let git = GitFolder::remember(&request.workspace).map(Arc::new);
-    Ok(Shell { launcher, program, environment, sandbox, git })
+    Ok(Shell { launcher, program, flags: vec!["-c".to_owned()], environment, sandbox, git })
 }

@@ -14,6 +14,7 @@ mod list_files;
 mod read_file;
 mod registry;
 mod run_command;
+mod run_powershell;
 pub(crate) mod schema;
 mod search;
 mod search_code;
@@ -36,6 +37,7 @@ use crate::workspace::{FileChange, FileError, FileState, PathGlobs, ResolvedPath
 
 pub use registry::{DuplicateTool, Registry};
 pub use run_command::{Ground, RunCommand};
+pub use run_powershell::{RunPowershell, pwsh};
 pub use touched::touched;
 
 /// What a call would touch, known before it runs.

@@ -43,6 +43,7 @@ pub struct RunCommand {
 }
 
 /// Where commands run.
+#[derive(Clone)]
 pub enum Ground {
     /// In the checkout.
     Checkout(Arc<TrackedWorkspace>),
@@ -69,20 +70,20 @@ impl RunCommand {
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Args {
+pub(super) struct Args {
     /// Command line for bash; pipes, && and redirects work
-    command: String,
+    pub(super) command: String,
     /// Folder, relative to the workspace
     #[serde(default = "root")]
-    cwd: String,
+    pub(super) cwd: String,
     /// Seconds
-    timeout: Option<Bounded<1, 600>>,
+    pub(super) timeout: Option<Bounded<1, 600>>,
     /// Variables to set
     #[serde(default)]
-    env: BTreeMap<String, String>,
+    pub(super) env: BTreeMap<String, String>,
 }
 
-fn root() -> String {
+pub(super) fn root() -> String {
     ".".to_owned()
 }
 
@@ -116,9 +117,9 @@ impl Tool for RunCommand {
     }
 }
 
-struct CommandCall {
-    tool: Arc<RunCommand>,
-    args: Args,
+pub(super) struct CommandCall {
+    pub(super) tool: Arc<RunCommand>,
+    pub(super) args: Args,
 }
 
 impl CommandCall {

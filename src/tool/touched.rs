@@ -8,7 +8,9 @@ use crate::command::analysis::{Simple, Word};
 use crate::workspace::{LastLink, Workspace, WorkspacePath};
 
 /// Programs whose operands are files that they write or remove.
-const WRITERS: &str = "rm rmdir mv cp tee touch mkdir ln install truncate chmod chown shred patch dd sed";
+const WRITERS: &str = "rm rmdir mv cp tee touch mkdir ln install truncate chmod chown shred patch dd sed \
+                       set-content sc add-content ac clear-content clc out-file tee-object remove-item ri del erase rd \
+                       move-item mi move copy-item cpi copy new-item ni rename-item rni export-csv";
 
 /// Programs whose operands are text.
 const SPEAKERS: &str = "echo printf";

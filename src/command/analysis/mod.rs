@@ -3,6 +3,7 @@
 //!
 //! Class, block-list and effects are all derived from this one value; nothing looks at the text again.
 
+mod powershell;
 mod walk;
 mod word;
 
@@ -11,6 +12,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;
 use std::time::Duration;
 
+pub use powershell::analyse_powershell;
 pub(in crate::command) use walk::Walk;
 pub use word::Word;
 

@@ -29,6 +29,16 @@ impl Word {
         Self { raw: text.to_owned(), text: Some(text.to_owned()), glob: false }
     }
 
+    /// A word that is known although it is written otherwise.
+    pub(super) fn quoted(raw: &str, text: &str) -> Self {
+        Self { raw: raw.to_owned(), text: Some(text.to_owned()), glob: false }
+    }
+
+    /// A word that is decided at run time.
+    pub(super) fn unknown(raw: &str) -> Self {
+        Self { raw: raw.to_owned(), text: None, glob: false }
+    }
+
     /// Whether the word is an option.
     pub fn is_option(&self) -> bool {
         self.text().is_some_and(|text| text.starts_with('-') && text != "-")

@@ -1,0 +1,254 @@
+//! What a PowerShell script would do. Its grammar says what is a command; whatever else it may hold (calls of
+//! .NET, functions, scripts that are read in) is not followed: such a script is unclear, and so dangerous.
+//!
+//! Cmdlets that look at files become `cat`, those that only work on what they are given become `echo`: one
+//! set of rules about files holds for both shells.
+
+use std::ops::ControlFlow;
+use std::time::{Duration, Instant};
+
+use tree_sitter::{Node, ParseOptions, ParseState, Parser, Tree};
+
+use super::super::table::{is_shell, is_wrapper, known_name};
+use super::{Analysis, MAX_LENGTH, Place, Redirect, Simple, Word};
+
+/// How long the parser may take.
+const MAX_TIME: Duration = Duration::from_millis(500);
+/// How deep a script may be nested: each operator is a level of the grammar.
+const MAX_DEPTH: usize = 400;
+
+/// Cmdlets that read the files they are given, with their short names.
+const READERS: &str = "get-content gc type get-childitem gci dir get-item gi test-path resolve-path rvpa get-filehash \
+                       select-string sls import-csv ipcsv compare-object diff";
+
+/// Cmdlets that work on what they are given and touch nothing.
+const PURE: &str = "write-output write echo write-host out-null out-string out-host out-default split-path join-path \
+                    get-location gl pwd get-date get-member gm select-object select sort-object group-object group \
+                    measure-object measure where-object where ? format-table ft format-list fl format-wide fw \
+                    convertto-json convertfrom-json convertto-csv convertfrom-csv get-unique gu get-command gcm";
+
+/// Cmdlets that run a block for each object. A word given to them is the name of a method: `% Delete`.
+const LOOPS: &str = "foreach-object foreach %";
+
+/// Parts of the grammar that do nothing by themselves.
+const HARMLESS: &str = "program statement_list pipeline pipeline_chain empty_statement comment if_statement elseif_clauses \
+                        elseif_clause else_clause statement_block foreach_statement while_statement logical_expression \
+                        bitwise_expression comparison_expression additive_expression multiplicative_expression \
+                        format_expression range_expression array_literal_expression unary_expression \
+                        expression_with_unary_operator parenthesized_expression sub_expression array_expression \
+                        hash_literal_expression hash_literal_body hash_entry key_expression string_literal \
+                        verbatim_string_characters verbatim_here_string_characters expandable_string_literal \
+                        expandable_here_string_literal integer_literal decimal_integer_literal \
+                        hexadecimal_integer_literal real_literal variable braced_variable member_name simple_name \
+                        member_access element_access script_block_expression script_block script_block_body \
+                        comparison_operator pipeline_chain_tail format_operator assignment_expression \
+                        assignement_operator left_assignment_expression command_argument_sep pre_increment_expression \
+                        post_increment_expression";
+
+/// Reads a script. Never fails: what is not understood is said in [`Analysis::unclear`].
+pub fn analyse_powershell(script: &str) -> Analysis {
+    let unclear = |reason: &str| Analysis { unclear: Some(reason.to_owned()), ..Analysis::default() };
+    if script.len() > MAX_LENGTH || script.contains('\0') {
+        return unclear("it is too long, or holds a NUL byte");
+    }
+    let Some(tree) = parse(script) else { return unclear("it takes too long to parse") };
+    if tree.root_node().has_error() {
+        return unclear("its grammar is not understood");
+    }
+    let mut walk = Walk { script, analysis: Analysis::default() };
+    walk.visit(tree.root_node(), 0);
+    walk.analysis
+}
+
+fn parse(script: &str) -> Option<Tree> {
+    let mut parser = Parser::new();
+    parser.set_language(&tree_sitter_powershell::LANGUAGE.into()).ok()?;
+    let until = Instant::now() + MAX_TIME;
+    let mut watch = |_: &ParseState| {
+        if Instant::now() < until { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+    };
+    let options = ParseOptions::new().progress_callback(&mut watch);
+    let mut read = |at: usize, _| script.as_bytes().get(at..).unwrap_or_default();
+    parser.parse_with_options(&mut read, None, Some(options))
+}
+
+struct Walk<'a> {
+    script: &'a str,
+    analysis: Analysis,
+}
+
+impl Walk<'_> {
+    fn text(&self, node: Node<'_>) -> &str {
+        &self.script[node.byte_range()]
+    }
+
+    fn give_up(&mut self, reason: String) {
+        self.analysis.unclear.get_or_insert(reason);
+    }
+
+    fn visit(&mut self, node: Node<'_>, depth: usize) {
+        if depth > MAX_DEPTH {
+            self.give_up("it is nested too deeply".to_owned());
+            return;
+        }
+        match node.kind() {
+            "command" => return self.command(node, depth),
+            "left_assignment_expression" if !is_plain_variable(self.text(node)) => {
+                let text = self.text(node).to_owned();
+                self.give_up(format!("it sets {text}"));
+            }
+            kind if is_in(HARMLESS, kind) => {}
+            kind => {
+                let kind = kind.replace('_', " ");
+                self.give_up(format!("a {kind} is not followed"));
+            }
+        }
+        let mut cursor = node.walk();
+        for child in node.named_children(&mut cursor) {
+            self.visit(child, depth + 1);
+        }
+    }
+
+    fn command(&mut self, node: Node<'_>, depth: usize) {
+        let mut simple = Simple {
+            words: Vec::new(),
+            assignments: Vec::new(),
+            redirects: Vec::new(),
+            place: Place::Plain,
+            piped_from: None,
+        };
+        let mut cursor = node.walk();
+        for part in node.named_children(&mut cursor) {
+            match part.kind() {
+                "command_invokation_operator" if self.text(part).trim() != "&" => {
+                    self.give_up("it reads in a script".to_owned());
+                }
+                "command_invokation_operator" => {}
+                "command_name" | "command_name_expr" => {
+                    let name = self.word(part);
+                    simple.words.push(name);
+                }
+                "command_elements" => self.elements(part, &mut simple, depth),
+                kind => self.give_up(format!("a {} is not followed", kind.replace('_', " "))),
+            }
+        }
+        let simple = canonical(simple);
+        // What they run is in another language, or among their words: it is not followed from here.
+        if let Some(name) = simple.name().filter(|name| runs_others(name)).map(str::to_owned) {
+            self.give_up(format!("{name} runs another command"));
+        }
+        self.analysis.commands.push(simple);
+    }
+
+    fn elements(&mut self, node: Node<'_>, simple: &mut Simple, depth: usize) {
+        let mut cursor = node.walk();
+        for element in node.named_children(&mut cursor) {
+            match element.kind() {
+                "command_argument_sep" => {}
+                "command_parameter" | "generic_token" => simple.words.push(self.word(element)),
+                "redirection" => self.redirect(element, simple),
+                // A list of values, each of which may hold a script.
+                "array_literal_expression" => {
+                    let mut values = element.walk();
+                    for value in element.named_children(&mut values) {
+                        if value.kind() != "unary_expression" || !is_block(value) {
+                            let word = self.word(value);
+                            simple.words.push(word);
+                        }
+                        self.visit(value, depth + 1);
+                    }
+                }
+                _ => {
+                    simple.words.push(Word::unknown(self.text(element)));
+                    self.visit(element, depth + 1);
+                }
+            }
+        }
+    }
+
+    fn redirect(&mut self, node: Node<'_>, simple: &mut Simple) {
+        let mut cursor = node.walk();
+        let target = node.named_children(&mut cursor).find(|part| part.kind() == "redirected_file_name");
+        let Some(target) = target else { return };
+        let mut cursor = target.walk();
+        let name = target.named_children(&mut cursor).find(|part| part.kind() != "command_argument_sep");
+        let target = name.map_or_else(|| Word::unknown(self.text(target)), |name| self.word(name));
+        // `$null` is PowerShell's way to throw output away.
+        if target.raw != "$null" {
+            simple.redirects.push(Redirect { target, writes: true });
+        }
+    }
+
+    /// A word as the command gets it, where it stands there as it is.
+    fn word(&self, node: Node<'_>) -> Word {
+        let raw = self.text(node).trim();
+        let inner = |quote: char| raw.strip_prefix(quote).and_then(|rest| rest.strip_suffix(quote));
+        let plain = |text: &str| !text.contains(['$', '`', '(', '@', '{', '\'', '"', ',', '\n']);
+        if let Some(text) = inner('\'').filter(|text| !text.contains('\'')) {
+            return Word::quoted(raw, text);
+        }
+        if let Some(text) = inner('"').filter(|text| plain(text)) {
+            return Word::quoted(raw, text);
+        }
+        if !plain(raw) {
+            return Word::unknown(raw);
+        }
+        let mut word = Word::known(raw);
+        word.glob = raw.contains(['*', '?', '[']);
+        word
+    }
+}
+
+fn runs_others(name: &str) -> bool {
+    let name = known_name(name).unwrap_or(name);
+    is_wrapper(name) || is_shell(name)
+}
+
+fn is_in(list: &str, name: &str) -> bool {
+    list.split_whitespace().any(|item| item == name)
+}
+
+/// `$name`, and none of PowerShell's own settings.
+fn is_plain_variable(text: &str) -> bool {
+    let Some(name) = text.trim().strip_prefix('$') else { return false };
+    let own = ["ps", "executioncontext", "outputencoding", "ofs"];
+    let lower = name.to_ascii_lowercase();
+    !name.is_empty()
+        && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+        && !own.iter().any(|own| lower.starts_with(own))
+        && !lower.ends_with("preference")
+}
+
+/// Whether a value is a block of statements alone, whose commands are looked at by themselves.
+fn is_block(value: Node<'_>) -> bool {
+    value.named_child_count() == 1
+        && value.named_child(0).is_some_and(|child| child.kind() == "script_block_expression")
+}
+
+/// The command in the terms of the rules: names in lower case, without `.exe`; cmdlets by what they do.
+fn canonical(mut simple: Simple) -> Simple {
+    let Some(name) = simple.name().map(|name| name.to_ascii_lowercase()) else { return simple };
+    let name = name.strip_suffix(".exe").unwrap_or(&name).to_owned();
+    let becomes = |simple: &mut Simple, program: &str| {
+        simple.words.retain(|word| !word.is_option());
+        simple.words.insert(0, Word::known(program));
+    };
+    if is_in(READERS, &name) {
+        simple.words.remove(0);
+        // A drive is no folder of the workspace, and `~` is the home folder.
+        for word in &mut simple.words {
+            if word.text().is_some_and(|text| text.contains([':', '\\']) || text.starts_with('~')) {
+                *word = Word::unknown(&word.raw);
+            }
+        }
+        becomes(&mut simple, "cat");
+    } else if is_in(PURE, &name) {
+        simple.words.remove(0);
+        becomes(&mut simple, "echo");
+    } else if is_in(LOOPS, &name) && simple.words.len() == 1 {
+        simple.words = vec![Word::known("true")];
+    } else {
+        simple.words[0] = Word::known(&name);
+    }
+    simple
+}

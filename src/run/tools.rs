@@ -1,0 +1,84 @@
+//! The tools of a run: the built-in ones, those that depend on the configuration and the machine, and other
+//! people's.
+
+use std::sync::Arc;
+
+use tokio_util::sync::CancellationToken;
+
+use crate::command::{Policy, Shell};
+use crate::event::{Events, NoticeLevel, RunMode};
+use crate::inputs::{InputError, RunRequest};
+use crate::mcp::{self, Servers};
+use crate::tool::{Ground, Registry, RunCommand, RunPowershell, pwsh};
+use crate::web::{FetchUrl, Web, WebSearch};
+use crate::workspace::TrackedWorkspace;
+
+/// What tools are made of.
+pub(super) struct Workbench<'a> {
+    pub(super) request: &'a RunRequest,
+    /// How children are started.
+    pub(super) shell: &'a Shell,
+    /// Where commands run.
+    pub(super) ground: Ground,
+    /// The checkout, where it is changed for real.
+    pub(super) tracked: Option<Arc<TrackedWorkspace>>,
+    pub(super) events: &'a Events,
+    pub(super) cancel: &'a CancellationToken,
+}
+
+impl Workbench<'_> {
+    /// Makes the tools; servers are started.
+    pub(super) async fn tools(&self) -> Result<(Registry, Servers), InputError> {
+        let config = self.request.config();
+        let mut registry = Registry::with_built_in();
+        if config.web.enabled {
+            let web = Arc::new(Web::new(&config.web, self.cancel.clone()).map_err(InputError::Rules)?);
+            registry.replace(Arc::new(FetchUrl(Arc::clone(&web))));
+            registry.replace(Arc::new(WebSearch(web)));
+        }
+        let watching = Arc::default();
+        if config.commands.enabled {
+            let policy = Policy::new(&config.commands, &self.request.workspace).map_err(InputError::Rules)?;
+            if let Some(pwsh) = pwsh(self.shell) {
+                let tool = self.commands(policy.clone().for_powershell(), pwsh, &watching);
+                registry.replace(Arc::new(RunPowershell(Arc::new(tool))));
+            }
+            registry.replace(Arc::new(self.commands(policy, self.shell.clone(), &watching)));
+        }
+        let servers = self.servers(watching).await;
+        for tool in &servers.tools {
+            if let Err(error) = registry.register(Arc::clone(tool) as _) {
+                self.events.notice(NoticeLevel::Warning, format!("an MCP tool is left out: {error}"));
+            }
+        }
+        Ok((registry, servers))
+    }
+
+    fn commands(&self, policy: Policy, shell: Shell, watching: &Arc<tokio::sync::Mutex<()>>) -> RunCommand {
+        let commands = &self.request.config().commands;
+        RunCommand {
+            policy,
+            shell,
+            default_timeout: commands.default_timeout,
+            max_output_lines: commands.max_output_lines.count(),
+            ground: self.ground.clone(),
+            cancel: self.cancel.clone(),
+            watching: Arc::clone(watching),
+        }
+    }
+
+    async fn servers(&self, watching: Arc<tokio::sync::Mutex<()>>) -> Servers {
+        if self.request.mode == RunMode::Apply {
+            return Servers::default();
+        }
+        let ground = Arc::new(mcp::Ground {
+            shell: self.shell.clone(),
+            checkout: self.tracked.clone(),
+            root: self.request.workspace.clone(),
+            watching,
+            cancel: self.cancel.clone(),
+            events: self.events.clone(),
+        });
+        Servers::start(&self.request.servers, &self.request.variables, &ground).await
+    }
+}

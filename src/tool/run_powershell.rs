@@ -1,0 +1,80 @@
+//! `run_powershell`: `run_command` in another language, where there is `pwsh`.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::run_command::{Args as CommandArgs, CommandCall, RunCommand, root};
+use super::{Call, Tool, schema};
+use crate::command::Shell;
+use crate::config::Bounded;
+
+/// Runs a script of PowerShell; the rest is as with commands.
+pub struct RunPowershell(pub Arc<RunCommand>);
+
+/// The shell that runs such scripts, made of the one for commands; `None` where there is no `pwsh`.
+pub fn pwsh(shell: &Shell) -> Option<Shell> {
+    let program = find(shell.environment.get("PATH")?)?;
+    let mut shell = shell.clone();
+    shell.program = program.to_str()?.to_owned();
+    shell.flags = ["-NoProfile", "-NonInteractive", "-Command"].map(str::to_owned).to_vec();
+    for (name, value) in [("POWERSHELL_TELEMETRY_OPTOUT", "1"), ("NO_COLOR", "1")] {
+        shell.environment.insert(name.to_owned(), value.to_owned());
+    }
+    Some(shell)
+}
+
+fn find(path: &str) -> Option<PathBuf> {
+    let name = format!("pwsh{}", std::env::consts::EXE_SUFFIX);
+    std::env::split_paths(path).map(|folder| folder.join(&name)).find(|program| is_program(program))
+}
+
+#[cfg(unix)]
+fn is_program(path: &Path) -> bool {
+    path.is_file() && rustix::fs::access(path, rustix::fs::Access::EXEC_OK).is_ok()
+}
+
+#[cfg(not(unix))]
+fn is_program(path: &Path) -> bool {
+    path.is_file()
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Args {
+    /// Script
+    script: String,
+    /// Seconds
+    timeout: Option<Bounded<1, 600>>,
+}
+
+impl Tool for RunPowershell {
+    fn name(&self) -> &'static str {
+        "run_powershell"
+    }
+
+    fn description(&self) -> &'static str {
+        "Run a PowerShell script in the workspace; run_command's rules hold."
+    }
+
+    fn sensitive(&self) -> bool {
+        true
+    }
+
+    fn parameters(&self) -> Value {
+        schema::of::<Args>()
+    }
+
+    fn prepare(self: Arc<Self>, arguments: &Value) -> Result<Box<dyn Call>, String> {
+        let Args { script, timeout } = schema::parse(arguments)?;
+        if script.trim().is_empty() {
+            return Err("script: it is empty".to_owned());
+        }
+        let args = CommandArgs { command: script, cwd: root(), timeout, env: BTreeMap::new() };
+        Ok(Box::new(CommandCall { tool: Arc::clone(&self.0), args }))
+    }
+}
