@@ -1,6 +1,7 @@
 //! Agents: who works on the task, with which tools, for how long.
 
 mod compact;
+mod conversation;
 mod guard;
 mod outline;
 mod session;

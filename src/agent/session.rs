@@ -9,11 +9,13 @@ use tokio_util::sync::CancellationToken;
 
 use super::Agent;
 use super::compact;
+use super::conversation::Conversation;
 use super::guard::{LoopGuard, Round};
-use crate::engine::{CHARS_PER_TOKEN, Caller, Engine};
-use crate::event::{Event, NoticeLevel, Reply, Status, StopReason, ToolCall, Usage, millis};
+use crate::engine::{Caller, Engine};
+use crate::event::{Event, NoticeLevel, Reply, Status, StopReason, ToolCall, millis};
 use crate::hooks::{HookEvent, Subject, Verdict};
 use crate::model::{Backoff, Budget, ChatModel, Completion, Message, ModelError, Request, ToolSchema, retry};
+use crate::workspace::WorkspacePath;
 
 /// Longer than any CI job runs.
 const NEVER: Duration = Duration::from_hours(24 * 365);
@@ -26,7 +28,7 @@ const SAME_CALL: &str =
     "[You have made this very call several times with the same result. Do something else, or finish.]";
 
 /// What a session must not exceed.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Limits {
     /// When it must be over; `None` for no limit.
     pub deadline: Option<Instant>,
@@ -36,6 +38,8 @@ pub struct Limits {
     pub parallel_tools: bool,
     /// Answers after which a long conversation may be compacted, and those that are kept then.
     pub compaction: (usize, usize),
+    /// Files that are shown again whenever they have changed.
+    pub refresh: Arc<[WorkspacePath]>,
     /// How failed model calls are tried again.
     pub backoff: Backoff,
 }
@@ -90,19 +94,6 @@ pub struct Session<'a> {
     pub leads: bool,
 }
 
-/// The conversation so far.
-struct Conversation {
-    tools: Vec<ToolSchema>,
-    messages: Vec<Message>,
-    step: u32,
-    /// The step before which it was compacted last.
-    compacted_at: u32,
-    /// What hooks have to say before the next call.
-    notes: Vec<String>,
-    /// Tokens of the last call as the provider counted them, and the messages they stand for.
-    counted: Option<(usize, usize)>,
-}
-
 /// Why a model call brought nothing.
 enum Failure {
     Model(ModelError),
@@ -155,11 +146,7 @@ impl Session<'_> {
             let verdict = self.hook(HookEvent::PostLlmCall, talk.step, details).await;
             // Results of calls come first: providers want them right behind the calls.
             talk.notes.extend(verdict.context);
-            talk.messages.push(Message::Assistant {
-                text: completion.text,
-                calls: completion.calls,
-                opaque: completion.opaque,
-            });
+            talk.add_answer(completion);
             if calls.is_empty() {
                 if text.trim().is_empty() && !was_empty {
                     was_empty = true;
@@ -183,6 +170,7 @@ impl Session<'_> {
             if self.run_calls(&mut talk, calls, &mut guard).await == Round::Stop {
                 return self.close(&mut talk, StopReason::Loop).await;
             }
+            talk.refresh(self.files_in_view());
         }
     }
 
@@ -203,14 +191,7 @@ impl Session<'_> {
         let details = || json!({"messages": talk.messages.len(), "tokens": self.tokens(talk)});
         let verdict = self.hook(HookEvent::PreLlmCall, talk.step, details).await;
         talk.notes.extend(verdict.context);
-        if !talk.notes.is_empty() {
-            let notes = std::mem::take(&mut talk.notes).join("\n\n");
-            match talk.messages.last_mut() {
-                // Not sent yet, and some providers want one message at a time.
-                Some(Message::User(text)) => *text += &format!("\n\n{notes}"),
-                _ => talk.messages.push(Message::User(notes)),
-            }
-        }
+        talk.add_notes();
         verdict.blocked.map(|reason| format!("A hook stopped the run: {reason}"))
     }
 
@@ -222,17 +203,15 @@ impl Session<'_> {
         let verdict = self.hook(HookEvent::ContextCompress, talk.step, details).await;
         let tail = talk.messages.split_off(cut);
         talk.messages.push(Message::User(compact::ASK.to_owned()));
-        talk.counted = None;
+        talk.forget_count();
         let summary = match self.ask(talk, false).await {
             Ok(completion) if !completion.text.trim().is_empty() => completion.text,
             _ => compact::mechanical(&talk.messages),
         };
         talk.messages.pop();
         talk.messages.extend(tail);
-        talk.messages = compact::compacted(&talk.messages, cut, &summary);
+        talk.compact(compact::compacted(&talk.messages, cut, &summary));
         talk.notes.extend(verdict.context);
-        talk.counted = None;
-        talk.compacted_at = talk.step + 1;
         let told =
             format!("the conversation was compacted from about {before} to {} tokens", self.tokens(talk));
         self.engine.events.notice(NoticeLevel::Info, told);
@@ -250,14 +229,16 @@ impl Session<'_> {
             description: tool.description().to_owned(),
             parameters: tool.parameters(),
         };
-        Conversation {
-            tools: tools.into_iter().map(schema).collect(),
-            messages: vec![Message::User(task.to_owned())],
-            step: 0,
-            compacted_at: 0,
-            notes: Vec::new(),
-            counted: None,
+        Conversation::new(task, tools.into_iter().map(schema).collect(), self.files_in_view())
+    }
+
+    /// Files that the model is to see as they are.
+    fn files_in_view(&self) -> Vec<(String, String)> {
+        if !self.leads {
+            return Vec::new();
         }
+        let shown = |path: &WorkspacePath| (path.to_string(), self.engine.peek(path));
+        self.limits.refresh.iter().map(shown).collect()
     }
 
     fn limit(&self, talk: &Conversation) -> Option<StopReason> {
@@ -280,10 +261,8 @@ impl Session<'_> {
         is_full.then_some(StopReason::ContextFull)
     }
 
-    /// The size of the conversation: as the provider counted it, and an estimate of what came since.
     fn tokens(&self, talk: &Conversation) -> usize {
-        let (known, from) = talk.counted.unwrap_or((self.system.len() / CHARS_PER_TOKEN, 0));
-        known + talk.messages[from..].iter().map(length).sum::<usize>() / CHARS_PER_TOKEN
+        talk.tokens(&self.system)
     }
 
     async fn ask(&self, talk: &mut Conversation, may_call: bool) -> Result<Completion, Failure> {
@@ -305,15 +284,13 @@ impl Session<'_> {
             (true, None) => started + NEVER,
             (false, _) => started + CLOSING,
         };
-        let completion = tokio::select! {
+        let mut completion = tokio::select! {
             () = self.cancel.cancelled() => return Err(Failure::Cancelled),
             () = tokio::time::sleep_until(deadline.into()) => return Err(Failure::TimeUp),
             answer = answer => answer.map_err(Failure::Model)?,
         };
-        if completion.usage.input > 0 {
-            let Usage { input, .. } = completion.usage;
-            talk.counted = Some((usize::try_from(input).unwrap_or(usize::MAX), talk.messages.len()));
-        }
+        talk.tell_apart(&mut completion);
+        talk.count(completion.usage);
         if let Some(cost) = self.budget.add(completion.usage) {
             events.notice(
                 NoticeLevel::Warning,
@@ -379,17 +356,6 @@ impl Session<'_> {
             Err(Failure::TimeUp) => "(no summary: the model took too long)".to_owned(),
         };
         ended(Status::Partial, reason, message)
-    }
-}
-
-fn length(message: &Message) -> usize {
-    match message {
-        Message::User(text) => text.len(),
-        Message::Assistant { text, calls, .. } => {
-            text.len()
-                + calls.iter().map(|call| call.name.len() + call.arguments.to_string().len()).sum::<usize>()
-        }
-        Message::Tool { content, .. } => content.len(),
     }
 }
 

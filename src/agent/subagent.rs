@@ -113,7 +113,7 @@ impl Dispatch {
             agent: &agent,
             engine: &engine,
             model: Arc::clone(&staff.model),
-            limits: staff.limits,
+            limits: staff.limits.clone(),
             budget: &self.budget,
             cancel: engine.cancel.clone(),
             leads: false,

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::limits::{Bounded, Usd};
 use super::rules::{Guardrails, Hooks};
+use crate::workspace::WorkspacePath;
 
 /// The whole file.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
@@ -56,6 +57,8 @@ pub struct Llm {
     pub retries: Bounded<0, 10>,
     /// Whether answers are streamed.
     pub stream: bool,
+    /// Whether providers that want to be told are told which part of a request to keep for the next one.
+    pub prompt_caching: bool,
     /// Most tokens of one answer.
     pub max_tokens: Option<Bounded<1, 1_000_000>>,
     /// How hard a reasoning model thinks.
@@ -71,6 +74,7 @@ impl Default for Llm {
             timeout: Bounded::fixed::<60>(),
             retries: Bounded::fixed::<2>(),
             stream: true,
+            prompt_caching: true,
             max_tokens: None,
             reasoning_effort: None,
         }
@@ -267,6 +271,8 @@ pub struct ContextLimits {
     pub summarize_after_steps: Bounded<2, 1000>,
     /// Answers that are kept as they are then.
     pub keep_recent_steps: Bounded<1, 100>,
+    /// Files that the model sees from the start, and again whenever they have changed.
+    pub refresh_files: Vec<WorkspacePath>,
 }
 
 /// What a run may cost.
@@ -289,6 +295,7 @@ impl Default for ContextLimits {
             parallel_tools: true,
             summarize_after_steps: Bounded::fixed::<8>(),
             keep_recent_steps: Bounded::fixed::<4>(),
+            refresh_files: Vec::new(),
         }
     }
 }

@@ -50,6 +50,14 @@ pub enum InputError {
         /// The variable.
         variable: String,
     },
+    /// The provider's address is not there.
+    #[error(
+        "the variable {variable}, which holds the model provider's address, is not set; pass it to the step with `env:`, or set `base-url`"
+    )]
+    MissingAddress {
+        /// The variable.
+        variable: &'static str,
+    },
     /// An agent that nobody defined.
     #[error(transparent)]
     Agent(#[from] UnknownAgent),

@@ -286,7 +286,7 @@ fn choose(
     lookup: &Lookup,
     base: &Path,
     name: &ModelName,
-    llm: &config::Llm,
+    llm: &mut config::Llm,
 ) -> Result<(ModelChoice, Vec<String>), InputError> {
     let provider = match name {
         ModelName::Replay(file) => {
@@ -298,17 +298,26 @@ fn choose(
     };
     let value =
         |variable: &str| lookup.variables().get(variable).filter(|key| !key.trim().is_empty()).cloned();
-    let (variable, key) = match (&llm.api_key_env, provider.default_key_variable()) {
-        (Some(variable), _) => match value(variable) {
-            Some(key) => (Some(variable.clone()), Some(key)),
-            None => return Err(InputError::MissingKey { variable: variable.clone() }),
-        },
-        (None, Some(variable)) => match value(variable) {
-            Some(key) => (Some(variable.to_owned()), Some(key)),
-            // A server of one's own may want no key.
-            None if llm.base_url.is_some() => (None, None),
-            None => return Err(InputError::MissingKey { variable: variable.to_owned() }),
-        },
+    let mut has_own_address = llm.base_url.is_some();
+    if !has_own_address {
+        let known = provider.address(value).map_err(|variable| InputError::MissingAddress { variable })?;
+        // GitHub Enterprise, Azure: the address is known, the key is needed all the same.
+        llm.base_url = known;
+    }
+    let customary = provider.key_variables();
+    let found = match &llm.api_key_env {
+        Some(variable) => {
+            has_own_address = false;
+            value(variable).map(|key| (variable.clone(), key))
+        }
+        None => customary.iter().find_map(|name| Some(((*name).to_owned(), value(name)?))),
+    };
+    let missing = llm.api_key_env.clone().or_else(|| customary.first().map(|name| (*name).to_owned()));
+    let (variable, key) = match (found, missing) {
+        (Some((variable, key)), _) => (Some(variable), Some(key)),
+        // A server of one's own may want no key.
+        (None, Some(_)) if has_own_address => (None, None),
+        (None, Some(variable)) => return Err(InputError::MissingKey { variable }),
         (None, None) => (None, None),
     };
     Ok((ModelChoice::Provider { provider, key }, variable.into_iter().collect()))

@@ -22,7 +22,54 @@ pub struct Provider {
     pub(super) kind: AdapterKind,
     /// `provider::name` in full.
     pub(super) full: String,
+    /// The same as genai says it.
+    pub(super) asked: String,
+    alias: Option<&'static Alias>,
 }
+
+/// A provider that speaks another's protocol at an address of its own.
+#[derive(Debug, PartialEq, Eq)]
+struct Alias {
+    name: &'static str,
+    kind: AdapterKind,
+    address: Address,
+    /// Variables that may hold the key, in the order in which they are looked at.
+    keys: &'static [&'static str],
+}
+
+/// Where such a provider is.
+#[derive(Debug, PartialEq, Eq)]
+enum Address {
+    /// At a place that all share.
+    Shared(&'static str),
+    /// At a place that a variable names, and what follows it.
+    Variable(&'static str, &'static str),
+    /// Where genai thinks.
+    Known,
+}
+
+const ALIASES: [Alias; 3] = [
+    // GitHub Models: a workflow with `models: read` needs no key but its token.
+    Alias {
+        name: "github",
+        kind: AdapterKind::OpenAI,
+        address: Address::Shared("https://models.github.ai/inference"),
+        keys: &["GITHUB_TOKEN", "GH_TOKEN", "INPUT_GITHUB-TOKEN", "INPUT_GITHUB_TOKEN"],
+    },
+    // Azure's address for OpenAI's protocol; the name is that of the deployment.
+    Alias {
+        name: "azure",
+        kind: AdapterKind::OpenAI,
+        address: Address::Variable("AZURE_OPENAI_ENDPOINT", "/openai/v1"),
+        keys: &["AZURE_OPENAI_API_KEY"],
+    },
+    Alias {
+        name: "bedrock",
+        kind: AdapterKind::BedrockApi,
+        address: Address::Known,
+        keys: &["AWS_BEARER_TOKEN_BEDROCK", "BEDROCK_API_KEY"],
+    },
+];
 
 /// Why a text names no model.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -60,25 +107,48 @@ impl ModelName {
         if provider == "replay" {
             return Ok(Self::Replay(PathBuf::from(name)));
         }
-        match AdapterKind::from_lower_str(provider) {
-            Some(kind) => Ok(Self::Provider(Provider { kind, full: text.to_owned() })),
-            None => Err(unknown(provider)),
-        }
+        let alias = ALIASES.iter().find(|alias| alias.name == provider);
+        let kind = alias.map(|alias| alias.kind).or_else(|| AdapterKind::from_lower_str(provider));
+        let kind = kind.ok_or_else(|| unknown(provider))?;
+        let asked = match alias {
+            Some(_) => format!("{}::{name}", kind.as_lower_str()),
+            None => text.to_owned(),
+        };
+        Ok(Self::Provider(Provider { kind, full: text.to_owned(), asked, alias }))
     }
 }
 
 fn unknown(given: &str) -> NameError {
+    let aliases = ALIASES.iter().map(|alias| alias.name);
     let known: Vec<&str> =
-        AdapterKind::all().iter().map(AdapterKind::as_lower_str).chain(["replay"]).collect();
+        AdapterKind::all().iter().map(AdapterKind::as_lower_str).chain(aliases).chain(["replay"]).collect();
     let hint = nearest(given, known.iter().copied())
         .map_or(String::new(), |near| format!(", did you mean `{near}`?"));
     NameError::UnknownProvider { given: given.to_owned(), hint, known: known.join(", ") }
 }
 
 impl Provider {
-    /// The variable in which this provider's key is customarily kept; `None` where no key is needed.
-    pub fn default_key_variable(&self) -> Option<&'static str> {
-        self.kind.default_key_env_name()
+    /// The variables in which this provider's key is customarily kept, the likeliest first; none where no key
+    /// is needed.
+    pub fn key_variables(&self) -> Vec<&'static str> {
+        match self.alias {
+            Some(alias) => alias.keys.to_vec(),
+            None => self.kind.default_key_env_name().into_iter().collect(),
+        }
+    }
+
+    /// The address that a configuration which names none means; `None` where genai knows it. The error is
+    /// the variable that should name it.
+    pub fn address(&self, variable: impl Fn(&str) -> Option<String>) -> Result<Option<String>, &'static str> {
+        match self.alias.map(|alias| &alias.address) {
+            Some(Address::Shared(url)) => Ok(Some((*url).to_owned())),
+            Some(Address::Variable(name, rest)) => {
+                let base = variable(name).ok_or(*name)?;
+                let base = base.trim_end_matches('/');
+                Ok(Some(if base.ends_with(rest) { base.to_owned() } else { format!("{base}{rest}") }))
+            }
+            Some(Address::Known) | None => Ok(None),
+        }
     }
 }
 
@@ -108,5 +178,34 @@ mod tests {
         assert!(message("claude-sonnet-4-6").contains("`anthropic::claude-sonnet-4-6`"));
         assert!(message("openia::gpt-5").contains("did you mean `openai`?"));
         assert!(message("openai::").contains("no name after"));
+        assert!(message("azur::gpt-5").contains("did you mean `azure`?"));
+    }
+
+    #[test]
+    fn providers_behind_anothers_protocol_have_keys_and_addresses_of_their_own() {
+        let provider = |name: &str| match ModelName::parse(name) {
+            Ok(ModelName::Provider(provider)) => provider,
+            other => panic!("{other:?}"),
+        };
+        let github = provider("github::openai/gpt-5-mini");
+        assert_eq!(
+            (github.full.as_str(), github.asked.as_str()),
+            ("github::openai/gpt-5-mini", "openai::openai/gpt-5-mini")
+        );
+        assert_eq!(github.address(|_| None), Ok(Some("https://models.github.ai/inference".to_owned())));
+        assert!(github.key_variables().contains(&"GITHUB_TOKEN"));
+        let azure = provider("azure::my-deployment");
+        assert_eq!(azure.address(|_| None), Err("AZURE_OPENAI_ENDPOINT"));
+        for endpoint in [
+            "https://my.openai.azure.com",
+            "https://my.openai.azure.com/",
+            "https://my.openai.azure.com/openai/v1/",
+        ] {
+            let found = azure.address(|name| (name == "AZURE_OPENAI_ENDPOINT").then(|| endpoint.to_owned()));
+            assert_eq!(found, Ok(Some("https://my.openai.azure.com/openai/v1".to_owned())), "{endpoint}");
+        }
+        let bedrock = provider("bedrock::anthropic.claude-sonnet-4-6");
+        assert_eq!((bedrock.kind, bedrock.address(|_| None)), (AdapterKind::BedrockApi, Ok(None)));
+        assert_eq!(provider("ollama::qwen3").key_variables(), Vec::<&str>::new());
     }
 }

@@ -7,8 +7,8 @@ use futures::future::BoxFuture;
 use futures::{FutureExt, StreamExt};
 use genai::adapter::AdapterKind;
 use genai::chat::{
-    ChatMessage, ChatOptions, ChatRequest, ChatStreamEvent, MessageContent, StopReason, StreamEnd, Tool,
-    ToolCall as GenaiCall, ToolChoice, ToolResponse, Usage as GenaiUsage,
+    CacheControl, ChatMessage, ChatOptions, ChatRequest, ChatStreamEvent, MessageContent, StopReason,
+    StreamEnd, Tool, ToolCall as GenaiCall, ToolChoice, ToolResponse, Usage as GenaiUsage,
 };
 use genai::resolver::{AuthData, AuthResolver, Endpoint, ServiceTargetResolver};
 use genai::{Client, ModelIden, ServiceTarget};
@@ -29,11 +29,16 @@ pub struct Settings {
 
 /// A model behind an API.
 pub struct ProviderModel {
+    /// As people name it.
     name: String,
+    /// As genai names it.
+    asked: String,
     kind: AdapterKind,
     client: Client,
     options: ChatOptions,
     stream: bool,
+    /// Whether the provider is told what to keep for the next request.
+    marks_cache: bool,
 }
 
 /// The HTTP client of the whole process, for models and GitHub alike.
@@ -74,7 +79,10 @@ impl ProviderModel {
         let client =
             builder.build().map_err(|error| ModelError::Refused { status: 0, message: error.to_string() })?;
         Ok(Self {
+            marks_cache: llm.prompt_caching
+                && matches!(provider.kind, AdapterKind::Anthropic | AdapterKind::Vertex),
             name: provider.full.clone(),
+            asked: provider.asked.clone(),
             kind: provider.kind,
             client,
             options: options(&llm),
@@ -83,12 +91,12 @@ impl ProviderModel {
     }
 
     async fn ask(&self, request: Request<'_>) -> Result<Completion, ModelError> {
-        let model = ModelIden::new(self.kind, self.name.clone());
+        let model = ModelIden::new(self.kind, self.asked.clone());
         let mut options = self.options.clone();
         if !request.may_call && !request.tools.is_empty() {
             options.tool_choice = Some(ToolChoice::None);
         }
-        let request = chat_request(request);
+        let request = chat_request(request, self.marks_cache);
         if !self.stream {
             let response =
                 self.client.exec_chat(model, request, Some(&options)).await.map_err(|error| sort(&error))?;
@@ -97,9 +105,16 @@ impl ProviderModel {
         let response = self.client.exec_chat_stream(model, request, Some(&options)).await;
         let mut stream = response.map_err(|error| sort(&error))?.stream;
         while let Some(event) = stream.next().await {
-            if let ChatStreamEvent::End(end) = event.map_err(|error| sort(&error))? {
-                return Ok(completion_of_stream(end));
+            let ChatStreamEvent::End(end) = event.map_err(|error| sort(&error))? else { continue };
+            let said_end = end.captured_stop_reason.is_some();
+            let completion = completion_of_stream(end);
+            // What ends without saying so, with nothing or with half a call, is no answer.
+            let is_whole = !completion.calls.iter().any(|call| !call.arguments.is_object())
+                && (!completion.text.is_empty() || !completion.calls.is_empty());
+            if said_end || is_whole {
+                return Ok(completion);
             }
+            break;
         }
         Err(ModelError::Unavailable {
             message: "the stream ended before the answer did".to_owned(),
@@ -138,8 +153,11 @@ fn options(llm: &Llm) -> ChatOptions {
     options
 }
 
-fn chat_request(request: Request<'_>) -> ChatRequest {
-    let mut messages: Vec<ChatMessage> = Vec::with_capacity(request.messages.len());
+fn chat_request(request: Request<'_>, marks_cache: bool) -> ChatRequest {
+    let mut messages: Vec<ChatMessage> = Vec::with_capacity(request.messages.len() + 1);
+    if marks_cache {
+        messages.push(ChatMessage::system(request.system).with_options(CacheControl::Ephemeral));
+    }
     let mut results: Vec<ToolResponse> = Vec::new();
     for message in request.messages {
         if let Message::Tool { id, name, content } = message {
@@ -164,7 +182,12 @@ fn chat_request(request: Request<'_>) -> ChatRequest {
     if !results.is_empty() {
         messages.push(ChatMessage::from(results));
     }
-    let chat = ChatRequest::new(messages).with_system(request.system);
+    if marks_cache && let Some(last) = messages.pop() {
+        // The whole history so far is what the next request begins with.
+        messages.push(last.with_options(CacheControl::Ephemeral));
+    }
+    let chat = ChatRequest::new(messages);
+    let chat = if marks_cache { chat } else { chat.with_system(request.system) };
     if request.tools.is_empty() { chat } else { chat.with_tools(request.tools.iter().map(tool)) }
 }
 
@@ -259,9 +282,10 @@ fn sort(error: &genai::Error) -> ModelError {
         Error::ChatResponse { body, .. } => from_stream_error(body),
         Error::ChatResponseGeneration { cause, .. } => ModelError::Malformed(brief(cause)),
         Error::StreamParse { serde_error, .. } => ModelError::Malformed(serde_error.to_string()),
-        Error::NoChatResponse { .. } | Error::InvalidJsonResponseElement { .. } | Error::SerdeJson(_) => {
-            ModelError::Malformed(brief(&error.to_string()))
-        }
+        Error::NoChatResponse { .. }
+        | Error::InvalidJsonResponseElement { .. }
+        | Error::SerdeJson(_)
+        | Error::JsonValueExt(_) => ModelError::Malformed(brief(&error.to_string())),
         _ => ModelError::Refused { status: 0, message: brief(&error.to_string()) },
     }
 }

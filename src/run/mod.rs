@@ -207,13 +207,14 @@ impl Run<'_> {
                 config.context.summarize_after_steps.count(),
                 config.context.keep_recent_steps.count(),
             ),
+            refresh: config.context.refresh_files.clone().into(),
             backoff: Backoff { retries: config.llm.retries.get(), first: FIRST_WAIT },
         };
         let system = self.system_prompt(&agent.prompt);
         self.dispatch.begin(Staff {
             engine: Arc::downgrade(&self.engine),
             model: Arc::clone(&model),
-            limits,
+            limits: limits.clone(),
             outline: self.surroundings(),
         });
         let session = Session {

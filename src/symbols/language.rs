@@ -11,10 +11,8 @@ pub enum Language {
     Rust,
     /// `.js`, `.mjs`, `.cjs`, `.jsx`
     JavaScript,
-    /// `.ts`, `.mts`, `.cts`
+    /// `.ts`, `.mts`, `.cts`, `.tsx`
     TypeScript,
-    /// `.tsx`, whose angle brackets are elements
-    Tsx,
     /// `.go`
     Go,
     /// `.java`
@@ -157,8 +155,7 @@ impl Language {
             "py" | "pyi" => Self::Python,
             "rs" => Self::Rust,
             "js" | "mjs" | "cjs" | "jsx" => Self::JavaScript,
-            "ts" | "mts" | "cts" => Self::TypeScript,
-            "tsx" => Self::Tsx,
+            "ts" | "mts" | "cts" | "tsx" => Self::TypeScript,
             "go" => Self::Go,
             "java" => Self::Java,
             "c" => Self::C,
@@ -171,9 +168,9 @@ impl Language {
         match self {
             Self::Python => tree_sitter_python::LANGUAGE,
             Self::Rust => tree_sitter_rust::LANGUAGE,
-            Self::JavaScript => tree_sitter_javascript::LANGUAGE,
-            Self::TypeScript => tree_sitter_typescript::LANGUAGE_TYPESCRIPT,
-            Self::Tsx => tree_sitter_typescript::LANGUAGE_TSX,
+            // TypeScript with elements holds all of JavaScript, and all of TypeScript but casts in angle
+            // brackets, which stumble and are got over. Each grammar of its own would cost a megabyte.
+            Self::JavaScript | Self::TypeScript => tree_sitter_typescript::LANGUAGE_TSX,
             Self::Go => tree_sitter_go::LANGUAGE,
             Self::Java => tree_sitter_java::LANGUAGE,
             Self::C => tree_sitter_c::LANGUAGE,
@@ -186,7 +183,7 @@ impl Language {
         match self {
             Self::Python => &PYTHON,
             Self::Rust => &RUST,
-            Self::JavaScript | Self::TypeScript | Self::Tsx => &ECMASCRIPT,
+            Self::JavaScript | Self::TypeScript => &ECMASCRIPT,
             Self::Go => &GO,
             Self::Java => &JAVA,
             Self::C | Self::Cpp => &C,

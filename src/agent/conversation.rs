@@ -1,0 +1,200 @@
+//! The conversation of one session: a history that only grows, but for a compaction, and for files that are
+//! kept in view.
+
+use std::collections::HashSet;
+
+use crate::engine::CHARS_PER_TOKEN;
+use crate::event::Usage;
+use crate::model::{Completion, Message, ToolSchema};
+
+/// What stands before the files that have changed since.
+const UPDATED: &str = "[FILES UPDATED]";
+
+/// The conversation so far.
+pub(super) struct Conversation {
+    pub(super) tools: Vec<ToolSchema>,
+    pub(super) messages: Vec<Message>,
+    pub(super) step: u32,
+    /// The step before which it was compacted last.
+    pub(super) compacted_at: u32,
+    /// What hooks have to say before the next call.
+    pub(super) notes: Vec<String>,
+    /// The names of all calls so far.
+    ids: HashSet<String>,
+    /// Tokens of the last call as the provider counted them, and the messages they stand for.
+    counted: Option<(usize, usize)>,
+    /// The files in view, as they were shown last.
+    shown: Vec<(String, String)>,
+}
+
+impl Conversation {
+    pub(super) fn new(task: &str, tools: Vec<ToolSchema>, files: Vec<(String, String)>) -> Self {
+        let mut task = task.to_owned();
+        if !files.is_empty() {
+            task += &format!("\n\n[FILES]{}", blocks(&files));
+        }
+        Self {
+            tools,
+            messages: vec![Message::User(task)],
+            step: 0,
+            compacted_at: 0,
+            notes: Vec::new(),
+            ids: HashSet::new(),
+            counted: None,
+            shown: files,
+        }
+    }
+
+    /// The size in tokens: as the provider counted it, and an estimate of what came since.
+    pub(super) fn tokens(&self, system: &str) -> usize {
+        let (known, from) = self.counted.unwrap_or((system.len() / CHARS_PER_TOKEN, 0));
+        known + self.messages[from..].iter().map(length).sum::<usize>() / CHARS_PER_TOKEN
+    }
+
+    /// Takes over what the provider counted for all messages so far.
+    pub(super) fn count(&mut self, usage: Usage) {
+        if usage.input > 0 {
+            self.counted = Some((usize::try_from(usage.input).unwrap_or(usize::MAX), self.messages.len()));
+        }
+    }
+
+    /// Adds what hooks have to say.
+    pub(super) fn add_notes(&mut self) {
+        if self.notes.is_empty() {
+            return;
+        }
+        let notes = std::mem::take(&mut self.notes).join("\n\n");
+        match self.messages.last_mut() {
+            // Not sent yet, and some providers want one message at a time.
+            Some(Message::User(text)) => *text += &format!("\n\n{notes}"),
+            _ => self.messages.push(Message::User(notes)),
+        }
+    }
+
+    /// Puts a summary in place of the messages before `cut`.
+    pub(super) fn compact(&mut self, messages: Vec<Message>) {
+        self.messages = messages;
+        self.counted = None;
+        self.compacted_at = self.step + 1;
+        // What was shown of files may have gone: it is shown again.
+        self.messages.retain(|message| !is_update(message));
+        for (_, text) in &mut self.shown {
+            text.clear();
+        }
+    }
+
+    /// Forgets what the provider counted: the messages are not those any more.
+    pub(super) fn forget_count(&mut self) {
+        self.counted = None;
+    }
+
+    /// Gives calls that have no name of their own, or one that another call has had, a new one: providers
+    /// want every result to be for one call.
+    pub(super) fn tell_apart(&mut self, completion: &mut Completion) {
+        for (index, call) in completion.calls.iter_mut().enumerate() {
+            let mut name = call.id.clone();
+            let mut turn = 0;
+            while name.is_empty() || !self.ids.insert(name.clone()) {
+                name = format!("call_{}_{index}_{turn}", self.step);
+                turn += 1;
+            }
+            if name != call.id {
+                call.id = name;
+                // The provider's own form of the answer has the old name.
+                completion.opaque = None;
+            }
+        }
+    }
+
+    /// Shows files that have changed since they were shown last, each once: what was shown before goes.
+    pub(super) fn refresh(&mut self, files: Vec<(String, String)>) {
+        if files == self.shown {
+            return;
+        }
+        if let Some(at) = self.messages.iter().position(is_update) {
+            self.messages.remove(at);
+            self.counted = self.counted.map(|(tokens, from)| (tokens, from - usize::from(from > at)));
+        }
+        // All that is in view, not the latest change alone: the block before has gone.
+        self.messages.push(Message::User(format!("{UPDATED}{}", blocks(&files))));
+        self.shown = files;
+    }
+
+    /// Adds the model's answer.
+    pub(super) fn add_answer(&mut self, completion: Completion) {
+        let Completion { text, calls, opaque, .. } = completion;
+        self.messages.push(Message::Assistant { text, calls, opaque });
+    }
+}
+
+fn blocks(files: &[(String, String)]) -> String {
+    files.iter().map(|(path, text)| format!("\n--- {path}\n{}", text.trim_end_matches('\n'))).collect()
+}
+
+fn is_update(message: &Message) -> bool {
+    matches!(message, Message::User(text) if text.starts_with(UPDATED))
+}
+
+fn length(message: &Message) -> usize {
+    match message {
+        Message::User(text) => text.len(),
+        Message::Assistant { text, calls, .. } => {
+            text.len()
+                + calls.iter().map(|call| call.name.len() + call.arguments.to_string().len()).sum::<usize>()
+        }
+        Message::Tool { content, .. } => content.len(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::event::ToolCall;
+
+    fn files(text: &str) -> Vec<(String, String)> {
+        vec![("a.txt".to_owned(), "same\n".to_owned()), ("b.txt".to_owned(), text.to_owned())]
+    }
+
+    fn updates(talk: &Conversation) -> Vec<String> {
+        let text = |message: &Message| match message {
+            Message::User(text) if is_update(message) => Some(text.clone()),
+            _ => None,
+        };
+        talk.messages.iter().filter_map(text).collect()
+    }
+
+    #[test]
+    fn files_in_view_are_shown_once_as_they_are() {
+        let mut talk = Conversation::new("task", Vec::new(), files("one\n"));
+        assert!(
+            matches!(&talk.messages[0], Message::User(text) if text == "task\n\n[FILES]\n--- a.txt\nsame\n--- b.txt\none")
+        );
+        talk.refresh(files("one\n"));
+        assert_eq!(updates(&talk), Vec::<String>::new());
+        talk.refresh(files("two\n"));
+        talk.messages.push(Message::User("between".to_owned()));
+        talk.refresh(files("three\n"));
+        assert_eq!(updates(&talk), ["[FILES UPDATED]\n--- a.txt\nsame\n--- b.txt\nthree"]);
+        assert_eq!(talk.messages.len(), 3);
+        let messages = std::mem::take(&mut talk.messages);
+        talk.compact(messages);
+        assert_eq!(updates(&talk), Vec::<String>::new());
+        talk.refresh(files("three\n"));
+        assert_eq!(updates(&talk).len(), 1);
+    }
+
+    #[test]
+    fn calls_get_names_of_their_own() {
+        let call =
+            |id: &str| ToolCall { id: id.to_owned(), name: "x".to_owned(), arguments: serde_json::json!({}) };
+        let mut talk = Conversation::new("task", Vec::new(), Vec::new());
+        let mut names = Vec::new();
+        for ids in [["a", "a"], ["", "a"]] {
+            talk.step += 1;
+            let mut completion = Completion { calls: ids.map(call).to_vec(), ..Completion::default() };
+            talk.tell_apart(&mut completion);
+            names.extend(completion.calls.into_iter().map(|call| call.id));
+        }
+        assert_eq!(names, ["a", "call_1_1_0", "call_2_0_0", "call_2_1_0"]);
+    }
+}

@@ -1,0 +1,229 @@
+//! A loopback model server that speaks three protocols, streamed and not, and misbehaves on demand. Plain
+//! threads and sockets: some faults lie below HTTP.
+
+mod protocol;
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use protocol::{Called, Said};
+pub use protocol::{PROTOCOLS, Protocol};
+
+/// What the server does with one request.
+#[derive(Clone, Debug)]
+pub enum Answer {
+    /// Calls of one turn.
+    Calls(Vec<(&'static str, Value)>),
+    /// Calls of one turn with these ids; `None` is left out.
+    Ids(Vec<(Option<&'static str>, &'static str, Value)>),
+    /// A closing text.
+    Text(&'static str),
+    /// A closing text, after a while.
+    Slow(Duration, &'static str),
+    /// A failed status with headers and body.
+    Status(u16, Vec<(&'static str, String)>, &'static str),
+    /// A success that is a web page.
+    Page,
+    /// Tool arguments as raw text.
+    RawArguments(&'static str, &'static str),
+    /// The connection is closed before any header.
+    Reset,
+    /// The connection is closed after the headers.
+    ResetAfterHeaders,
+    /// Nothing, for this long.
+    Silence(Duration),
+    /// The headers, then nothing, for this long.
+    SilenceAfterHeaders(Duration),
+    /// The body ends in the middle.
+    Cut,
+    /// The body ends in the middle of a tool call's arguments.
+    CutInCall,
+}
+
+/// A running server.
+pub struct ModelServer {
+    /// The base address for OpenAI's chat completions and the others' below it.
+    pub url: String,
+    requests: Arc<Mutex<Vec<(Instant, Value)>>>,
+}
+
+type Count = fn(&Value) -> usize;
+
+impl ModelServer {
+    /// Answers the requests in order; the last answer repeats.
+    pub fn start(answers: Vec<Answer>) -> Self {
+        Self::with(answers, |_| 1000)
+    }
+
+    /// The same, with tokens counted from the request.
+    pub fn counting(answers: Vec<Answer>) -> Self {
+        Self::with(answers, |body| (body["messages"].to_string().len() + body["input"].to_string().len()) / 4)
+    }
+
+    fn with(answers: Vec<Answer>, count: Count) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let url = format!("http://{}/v1", listener.local_addr().expect("an address"));
+        let requests = Arc::new(Mutex::new(Vec::new()));
+        let seen = Arc::clone(&requests);
+        let answers = Arc::new(answers);
+        std::thread::spawn(move || {
+            for stream in listener.incoming().flatten() {
+                let (seen, answers) = (Arc::clone(&seen), Arc::clone(&answers));
+                std::thread::spawn(move || serve(stream, &answers, &seen, count));
+            }
+        });
+        Self { url, requests }
+    }
+
+    /// The bodies of all requests so far.
+    pub fn bodies(&self) -> Vec<Value> {
+        self.requests.lock().unwrap().iter().map(|(_, body)| body.clone()).collect()
+    }
+
+    /// When the requests came.
+    pub fn times(&self) -> Vec<Instant> {
+        self.requests.lock().unwrap().iter().map(|(time, _)| *time).collect()
+    }
+}
+
+fn serve(mut stream: TcpStream, answers: &[Answer], seen: &Mutex<Vec<(Instant, Value)>>, count: Count) {
+    let mut reader = BufReader::new(stream.try_clone().expect("a socket"));
+    stream.set_nodelay(true).expect("a socket");
+    while let Some((protocol, body)) = read_request(&mut reader) {
+        let (streamed, tokens) = (body["stream"] == true, count(&body));
+        let index = {
+            let mut seen = seen.lock().unwrap();
+            seen.push((Instant::now(), body));
+            seen.len() - 1
+        };
+        let mut answer = answers.get(index).or(answers.last()).expect("an answer").clone();
+        if let Answer::Slow(time, text) = answer {
+            std::thread::sleep(time);
+            answer = Answer::Text(text);
+        }
+        let kind = if streamed { "text/event-stream" } else { "application/json" };
+        match answer {
+            Answer::Reset => return,
+            Answer::Silence(time) => {
+                std::thread::sleep(time);
+                return;
+            }
+            Answer::ResetAfterHeaders => {
+                let _ =
+                    write!(stream, "HTTP/1.1 200 OK\r\ncontent-type: {kind}\r\ncontent-length: 5000\r\n\r\n");
+                return;
+            }
+            Answer::SilenceAfterHeaders(time) => {
+                let _ =
+                    write!(stream, "HTTP/1.1 200 OK\r\ncontent-type: {kind}\r\ncontent-length: 5000\r\n\r\n");
+                std::thread::sleep(time);
+                return;
+            }
+            Answer::Status(status, headers, body) => {
+                let headers: String =
+                    headers.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
+                respond(
+                    &mut stream,
+                    &format!("{status} X"),
+                    &format!("content-type: application/json\r\n{headers}"),
+                    body,
+                );
+            }
+            Answer::Page => {
+                let page = "<!DOCTYPE html><html><body><h1>Log in to the network</h1></body></html>";
+                respond(&mut stream, "200 OK", "content-type: text/html\r\n", page);
+            }
+            Answer::Cut => {
+                let _ = write!(
+                    stream,
+                    "HTTP/1.1 200 OK\r\ncontent-type: {kind}\r\ncontent-length: 5000\r\n\r\n{{\"id"
+                );
+                return;
+            }
+            Answer::CutInCall => {
+                let said = Said::calls(vec![Called::new(
+                    "call_1".into(),
+                    "write_file",
+                    r#"{"path": "cut.txt", "content": "half a sent"#,
+                )]);
+                let body = protocol.body(&said, streamed, tokens);
+                let end = body.find("half a sent").expect("the call") + 11;
+                let _ = write!(
+                    stream,
+                    "HTTP/1.1 200 OK\r\ncontent-type: {kind}\r\ncontent-length: {}\r\n\r\n{}",
+                    body.len() + 500,
+                    &body[..end]
+                );
+                return;
+            }
+            answer => {
+                let body = protocol.body(&said(answer, index), streamed, tokens);
+                respond(&mut stream, "200 OK", &format!("content-type: {kind}\r\n"), &body);
+            }
+        }
+    }
+}
+
+fn respond(stream: &mut TcpStream, status: &str, headers: &str, body: &str) {
+    let _ = write!(stream, "HTTP/1.1 {status}\r\n{headers}content-length: {}\r\n\r\n{body}", body.len());
+}
+
+fn said(answer: Answer, turn: usize) -> Said {
+    let id = |index: usize| Some(format!("call_{turn}_{index}"));
+    match answer {
+        Answer::Text(text) => Said { text, calls: Vec::new() },
+        Answer::Calls(calls) => Said::calls(
+            calls
+                .into_iter()
+                .enumerate()
+                .map(|(index, (name, arguments))| Called {
+                    id: id(index),
+                    name,
+                    arguments: arguments.to_string(),
+                })
+                .collect(),
+        ),
+        Answer::Ids(calls) => Said::calls(
+            calls
+                .into_iter()
+                .map(|(id, name, arguments)| Called {
+                    id: id.map(str::to_owned),
+                    name,
+                    arguments: arguments.to_string(),
+                })
+                .collect(),
+        ),
+        Answer::RawArguments(name, arguments) => {
+            Said::calls(vec![Called { id: id(0), name, arguments: arguments.to_owned() }])
+        }
+        other => panic!("{other:?} is no message"),
+    }
+}
+
+fn read_request(reader: &mut BufReader<TcpStream>) -> Option<(Protocol, Value)> {
+    let (mut length, mut protocol) = (0, Protocol::Chat);
+    let mut line = String::new();
+    loop {
+        line.clear();
+        if reader.read_line(&mut line).ok()? == 0 {
+            return None;
+        }
+        let lower = line.to_lowercase();
+        if lower.starts_with("post ") {
+            protocol = Protocol::of_path(&lower);
+        }
+        if let Some(value) = lower.strip_prefix("content-length:") {
+            length = value.trim().parse().ok()?;
+        }
+        if line.trim().is_empty() {
+            break;
+        }
+    }
+    let mut body = vec![0; length];
+    reader.read_exact(&mut body).ok()?;
+    Some((protocol, serde_json::from_slice(&body).ok()?))
+}
