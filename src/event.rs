@@ -87,6 +87,8 @@ pub enum StopReason {
     InvalidOutput,
     /// A required gate failed.
     GatesFailed,
+    /// The self-check found that the task is not done.
+    NotConvinced,
     /// A dry run found the checkout changed.
     CheckoutChanged,
     /// A hook stood against asking the model.
@@ -110,6 +112,7 @@ impl fmt::Display for StopReason {
             Self::UserInterrupt => "the run was interrupted",
             Self::InvalidOutput => "the final answer does not satisfy the output schema",
             Self::GatesFailed => "a required quality gate failed",
+            Self::NotConvinced => "the self-check found the task not done",
             Self::CheckoutChanged => "something changed the checkout during a dry run",
             Self::HookBlocked => "a hook stopped the run",
             Self::Applied => "the plan is applied",
@@ -167,7 +170,7 @@ pub struct Session {
 }
 
 /// An answer of the model.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Reply {
     /// Which agent asked.
     pub agent: String,
@@ -182,6 +185,9 @@ pub struct Reply {
     /// Tokens used.
     #[serde(default)]
     pub usage: Usage,
+    /// What it has cost, in USD; absent where the model's price is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost_usd: Option<f64>,
     /// How long the answer took, in milliseconds.
     #[serde(default)]
     pub duration_ms: u64,
@@ -359,7 +365,7 @@ pub struct End {
 }
 
 /// One event.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum Event {
     /// The start of a run.
@@ -383,7 +389,7 @@ pub enum Event {
 }
 
 /// One line of a transcript.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Line {
     /// Milliseconds since the start of the run.
     #[serde(default)]

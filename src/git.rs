@@ -61,6 +61,14 @@ impl<'a> Git<'a> {
         Some(Base { commit, branch, dirty: !status.is_empty() })
     }
 
+    /// How the commit checked out differs from another, a line a file; `None` where the clone does not have it.
+    pub fn diff_stat(self, commit: &str) -> Option<String> {
+        let commit = if commit.starts_with('-') { return None } else { commit };
+        let stat =
+            self.text(["diff", "--stat=100", "--no-ext-diff", "--no-textconv", commit, "HEAD", "--"]).ok()?;
+        Some(stat.trim_end().to_owned()).filter(|stat| !stat.is_empty())
+    }
+
     /// The way from the repository's root to the checkout: empty, or ending in `/`.
     pub fn prefix(self) -> String {
         self.text(["rev-parse", "--show-prefix"]).unwrap_or_default()

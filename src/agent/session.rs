@@ -304,6 +304,7 @@ impl Session<'_> {
             text: completion.text.clone(),
             calls: completion.calls.clone(),
             usage: completion.usage,
+            cost_usd: self.budget.price(completion.usage),
             duration_ms: millis(started.elapsed()),
         }));
         Ok(completion)

@@ -1,34 +1,106 @@
 //! `architect-ci doctor`: what this machine offers, and what is missing for a run.
 
 use std::process::Command as Process;
+use std::time::Instant;
 
-use clap::Command;
+use clap::{Arg, ArgAction, ArgMatches, Command};
 
-use super::print;
+use super::{print, run};
 use crate::command::sandbox::{Offered, offered};
+use crate::event::{Status, StopReason};
 use crate::exit::Exit;
 use crate::github::Environment;
-use crate::inputs::variables;
+use crate::inputs::{InputError, Lookup, RunRequest, variables};
+use crate::model::{Message, ModelError, Request};
 
 pub(super) const NAME: &str = "doctor";
 
 pub(super) fn command() -> Command {
-    Command::new(NAME).about("Check programs, sandbox and GitHub environment")
+    Command::new(NAME)
+        .about("Check programs, sandbox and GitHub environment; the model too, if asked")
+        .arg(
+            Arg::new("ask-model")
+                .long("ask-model")
+                .action(ArgAction::SetTrue)
+                .help("Read the configuration as a run would, and ask the model one question"),
+        )
+        .args(run::input_args(|input| MODEL_INPUTS.contains(&input.name)))
 }
 
-pub(super) fn execute() -> Exit {
+/// What decides which model is asked, and how.
+const MODEL_INPUTS: [&str; 7] =
+    ["model", "base-url", "api-key-env", "config", "workspace", "agent", "trust-head-config"];
+
+pub(super) fn execute(matches: &ArgMatches) -> Exit {
+    let (model, exit) = if matches.get_flag("ask-model") {
+        let (check, exit) = model(matches);
+        (Some(check), exit)
+    } else {
+        // What is missing here need not be missed by a run.
+        (None, Exit::Success)
+    };
     let checks =
         [sandbox(), signals_and_network(), program("git"), program("bash"), program("patch"), github()];
     let text: String = checks
         .into_iter()
+        .chain(pwsh())
         .chain(docker())
+        .chain(model)
         .collect::<Vec<_>>()
         .iter()
         .map(|check| format!("{} {:<10} {}\n", if check.good { '✓' } else { '!' }, check.name, check.says))
         .collect();
     print(&text);
-    // What is missing here need not be missed by a run.
-    Exit::Success
+    exit
+}
+
+/// Asks the model one question, as a run would ask it.
+fn model(matches: &ArgMatches) -> (Check, Exit) {
+    let mut flags = run::flags(matches);
+    flags.insert("task".to_owned(), QUESTION.to_owned());
+    flags.insert("out".to_owned(), std::env::temp_dir().display().to_string());
+    let says = |good: bool, says: String| Check { name: "model", good, says };
+    match ask(&Lookup::new(flags, variables())) {
+        Ok(told) => (says(true, told), Exit::Success),
+        Err(Trouble::Input(error)) => (says(false, error.to_string()), error.exit()),
+        Err(Trouble::Model(error)) => {
+            let exit = Exit::of(Status::Failed, StopReason::LlmError, Some(&error), false);
+            (says(false, error.to_string()), exit)
+        }
+    }
+}
+
+const QUESTION: &str = "Answer with the one word: ready";
+
+enum Trouble {
+    Input(InputError),
+    Model(ModelError),
+}
+
+fn ask(lookup: &Lookup) -> Result<String, Trouble> {
+    let request = RunRequest::resolve(lookup).map_err(Trouble::Input)?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.map_err(|error| Trouble::Input(InputError::Rules(error.to_string())))?;
+    let llm = request.config().llm.clone();
+    let model = crate::run::model(request.model.clone(), llm).map_err(Trouble::Input)?;
+    let started = Instant::now();
+    let question = Request {
+        agent: &request.agent.name,
+        system: "You are being tested for reachability.",
+        tools: &[],
+        may_call: false,
+        messages: &[Message::User(QUESTION.to_owned())],
+    };
+    let answer = runtime.block_on(model.complete(question)).map_err(Trouble::Model)?;
+    let cost = request.prices.find(&request.model_name).map(|price| price.cost(answer.usage));
+    let price = cost.map_or_else(|| "its price is not known".to_owned(), |usd| format!("${usd:.6}"));
+    Ok(format!("{} answers after {} ms ({price})", request.model_name, started.elapsed().as_millis()))
+}
+
+/// PowerShell, where it is: agents have a tool for it then.
+fn pwsh() -> Option<Check> {
+    let check = program("pwsh");
+    check.good.then_some(check)
 }
 
 struct Check {

@@ -44,7 +44,7 @@ pub fn main() -> ExitCode {
         Some((apply::NAME, matches)) => apply::execute(matches),
         Some((schema::NAME, matches)) => schema::execute(matches),
         Some((tools::NAME, _)) => tools::execute(),
-        Some((doctor::NAME, _)) => doctor::execute(),
+        Some((doctor::NAME, matches)) => doctor::execute(matches),
         Some((explain::NAME, matches)) => explain::execute(matches),
         _ => Exit::Configuration,
     }

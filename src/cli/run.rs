@@ -71,7 +71,7 @@ pub(super) fn launch(
 }
 
 /// Flags that were given, by name. Not every sub-command knows all of them.
-fn flags(matches: &ArgMatches) -> BTreeMap<String, String> {
+pub(super) fn flags(matches: &ArgMatches) -> BTreeMap<String, String> {
     let given = INPUTS.iter().filter_map(|input| {
         let value = match input.value {
             Some(_) => matches.try_get_one::<String>(input.name).ok()?.cloned(),

@@ -3,22 +3,32 @@
 use std::sync::Arc;
 
 use clap::Command;
+use tokio_util::sync::CancellationToken;
 
 use super::print;
 use crate::agent::Dispatch;
+use crate::config;
 use crate::exit::Exit;
-use crate::tool::{Registry, RunCommand};
+use crate::tool::{Registry, RunCommand, RunPowershell};
+use crate::web::{FetchUrl, Web, WebSearch};
 
 pub(super) const NAME: &str = "tools";
 
 pub(super) fn command() -> Command {
-    Command::new(NAME).about("Print the tools and their schemas, as the model is told of them")
+    Command::new(NAME)
+        .about("Print all tools and their schemas, as the model is told of those that are enabled")
 }
 
 pub(super) fn execute() -> Exit {
     let mut registry = Registry::with_built_in();
     registry.replace(Arc::new(RunCommand::nowhere()));
     registry.replace(Arc::new(Dispatch::new(Arc::default())));
+    registry.replace(Arc::new(RunPowershell(Arc::new(RunCommand::nowhere()))));
+    // The defaults are valid, and nothing is asked.
+    if let Ok(web) = Web::new(&config::Web::default(), CancellationToken::new()).map(Arc::new) {
+        registry.replace(Arc::new(FetchUrl(Arc::clone(&web))));
+        registry.replace(Arc::new(WebSearch(web)));
+    }
     let schemas = registry.schemas::<&str>(None);
     // Schemas are JSON.
     print(&format!("{}\n", serde_json::to_string_pretty(&schemas).unwrap_or_default()));

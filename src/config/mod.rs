@@ -10,7 +10,7 @@ pub use error::ConfigError;
 pub use limits::{Bounded, Usd};
 pub use rules::{CodeRule, GateConfig, Guardrails, HookConfig, Hooks, Severity};
 pub use sections::{
-    AgentConfig, Commands, Comment, Config, ContextLimits, Costs, DryRun, GitHub, Isolation, Llm, McpServer,
-    Network, PlannedCommands, ReasoningEffort, Report, SandboxMode, Web, Workspace,
+    AgentConfig, Commands, Comment, Config, ContextLimits, Costs, DryRun, Evaluation, GitHub, Isolation, Llm,
+    McpServer, Network, PlannedCommands, ReasoningEffort, Report, SandboxMode, Web, Workspace,
 };
 pub use source::{Origin, Remote, Trust, Trusted, TrustedFile, parse, parse_as};

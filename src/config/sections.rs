@@ -33,6 +33,8 @@ pub struct Config {
     pub context: ContextLimits,
     /// What a run may cost.
     pub costs: Costs,
+    /// Whether one more model call judges the result.
+    pub evaluation: Evaluation,
     /// How a dry run treats what it cannot plan in memory.
     pub dry_run: DryRun,
     /// Pull-request comments.
@@ -298,6 +300,19 @@ impl Default for ContextLimits {
             refresh_files: Vec::new(),
         }
     }
+}
+
+/// Whether one more model call judges the result.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Evaluation {
+    /// None does.
+    #[default]
+    Off,
+    /// One does; a task that is not done makes the run partial.
+    Basic,
+    /// One does; a task that is not done goes back to the agent, twice at most.
+    Full,
 }
 
 /// How a dry run treats what it cannot plan in memory.

@@ -26,6 +26,17 @@ pub enum Subject {
     Repository,
 }
 
+/// What the event's pull request or issue says; anybody may have written it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct About {
+    /// Its title.
+    pub title: String,
+    /// Its description.
+    pub body: String,
+    /// Lines added and removed, and files changed, as GitHub counts them.
+    pub size: Option<(u64, u64, u64)>,
+}
+
 /// The runner's environment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Environment {
@@ -43,6 +54,8 @@ pub struct Environment {
     pub event: String,
     /// What the event is about.
     pub subject: Subject,
+    /// What that says.
+    pub about: Option<About>,
     /// The commit that the event is about.
     pub sha: Option<String>,
     /// The job's token.
@@ -83,6 +96,16 @@ struct Payload {
 #[derive(Deserialize)]
 struct PullRequest {
     number: u64,
+    #[serde(default)]
+    title: Option<String>,
+    #[serde(default)]
+    body: Option<String>,
+    #[serde(default)]
+    additions: Option<u64>,
+    #[serde(default)]
+    deletions: Option<u64>,
+    #[serde(default)]
+    changed_files: Option<u64>,
     base: Side,
     head: Side,
 }
@@ -101,6 +124,10 @@ struct Repository {
 #[derive(Deserialize)]
 struct Issue {
     number: u64,
+    #[serde(default)]
+    title: Option<String>,
+    #[serde(default)]
+    body: Option<String>,
     pull_request: Option<serde::de::IgnoredAny>,
 }
 
@@ -142,6 +169,7 @@ impl Environment {
                 if payload.pull_request.is_some() { "pull_request" } else { "unknown" }.to_owned()
             }),
             subject: subject(&payload, get("GITHUB_SHA")),
+            about: about(&payload),
             sha: get("GITHUB_SHA"),
             token: get("INPUT_GITHUB-TOKEN")
                 .or_else(|| get("INPUT_GITHUB_TOKEN"))
@@ -159,6 +187,17 @@ impl Environment {
             Subject::Repository => None,
         }
     }
+}
+
+fn about(payload: &Payload) -> Option<About> {
+    let text = |text: &Option<String>| text.clone().unwrap_or_default();
+    if let Some(pull) = &payload.pull_request {
+        let size = pull.additions.zip(pull.deletions).zip(pull.changed_files);
+        let size = size.map(|((added, removed), files)| (added, removed, files));
+        return Some(About { title: text(&pull.title), body: text(&pull.body), size });
+    }
+    let issue = payload.issue.as_ref()?;
+    Some(About { title: text(&issue.title), body: text(&issue.body), size: None })
 }
 
 fn subject(payload: &Payload, sha: Option<String>) -> Subject {

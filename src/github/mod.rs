@@ -8,5 +8,5 @@ mod output;
 
 pub use comment::{CommentError, post_comment};
 pub use contents::file_at;
-pub use environment::{Environment, EnvironmentError, Subject};
+pub use environment::{About, Environment, EnvironmentError, Subject};
 pub use output::{append_summary, write_outputs};

@@ -106,6 +106,11 @@ impl Budget {
             .then_some(cost)
     }
 
+    /// What a use costs in USD, if the model's price is known.
+    pub fn price(&self, usage: Usage) -> Option<f64> {
+        self.price.map(|price| price.cost(usage))
+    }
+
     /// The cost so far in USD, if the model's price is known.
     pub fn cost(&self) -> Option<f64> {
         let used = *self.used.lock().unwrap_or_else(PoisonError::into_inner);

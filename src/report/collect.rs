@@ -42,6 +42,7 @@ impl Observer for Collector {
                     step: reply.step,
                     duration_ms: reply.duration_ms,
                     usage: reply.usage,
+                    cost_usd: reply.cost_usd,
                 });
             }
             Event::Call(call) => {

@@ -5,6 +5,7 @@ use pulldown_cmark::{Options, Parser};
 
 use super::sections::{cost, duration, headline, tokens};
 use super::untrusted::{self, visible};
+use super::usage::by_agent;
 use super::{FileSummary, RunReport};
 use crate::event::{HookDecision, NoticeLevel, Outcome};
 
@@ -36,7 +37,8 @@ pub fn html(report: &RunReport) -> String {
                     (gates(report))
                     (guardrails(report))
                     (hooks(report))
-                    (calls(report))
+                    (usage(report))
+                (calls(report))
                 }
                 @if let Some(plan) = &report.plan { footer { "digest " code { (plan.digest) } } }
             }
@@ -190,6 +192,29 @@ fn hooks(report: &RunReport) -> Markup {
         }
     };
     section("Hooks", &rows)
+}
+
+fn usage(report: &RunReport) -> Markup {
+    let agents = by_agent(report);
+    if agents.is_empty() {
+        return Markup::default();
+    }
+    let rows = html! {
+        table {
+            tr { th { "Agent" } th { "Answers" } th { "Input" } th { "Cached" } th { "Output" } th { "Cost" } }
+            @for row in &agents {
+                tr {
+                    td { code { (visible(row.agent)) } }
+                    td { (row.answers) }
+                    td { (tokens(row.usage.input)) }
+                    td { (tokens(row.usage.cached)) }
+                    td { (tokens(row.usage.output)) }
+                    td { (row.cost.map_or_else(|| "–".to_owned(), cost)) }
+                }
+            }
+        }
+    };
+    section("Cost", &rows)
 }
 
 fn calls(report: &RunReport) -> Markup {

@@ -6,6 +6,7 @@ use super::RunReport;
 use super::fit::{Section, fit};
 use super::sections::{self, duration};
 use super::untrusted::{code, fence};
+use super::usage;
 use crate::event::Outcome;
 
 /// Renders the whole report.
@@ -27,6 +28,7 @@ pub(super) fn all(report: &RunReport) -> Vec<Section> {
     all.push(sections::commands(report));
     all.extend(sections::subagents(report));
     all.push(sections::hooks(report));
+    all.push(usage::table(report));
     all.push(calls(report));
     all.push(sections::footer(report));
     all

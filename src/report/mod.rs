@@ -14,6 +14,7 @@ mod summary;
 mod terminal;
 mod transcript;
 pub mod untrusted;
+mod usage;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -101,7 +102,7 @@ pub struct CallSummary {
 }
 
 /// One model call, in short.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct StepSummary {
     /// When it began, in milliseconds since the start of the run.
     pub at_ms: u64,
@@ -113,6 +114,9 @@ pub struct StepSummary {
     pub duration_ms: u64,
     /// Tokens used.
     pub usage: Usage,
+    /// What it has cost, in USD; absent where the model's price is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost_usd: Option<f64>,
 }
 
 /// What a dry run plans.

@@ -2,6 +2,8 @@
 
 mod apply;
 mod before;
+mod context;
+mod evaluate;
 mod finish;
 mod interrupt;
 mod prepare;
@@ -41,6 +43,7 @@ use crate::workspace::{DiskWorkspace, TrackedWorkspace};
 
 pub use apply::ApplyOptions;
 use before::Before;
+use evaluate::Evaluator;
 pub use finish::{Files, Finished};
 pub use interrupt::{Signal, on_signals};
 use review::Reviewer;
@@ -174,7 +177,8 @@ pub async fn apply(
     Ok(began.finish(run, outcome, request, &masker, signal).await)
 }
 
-fn model(choice: ModelChoice, llm: config::Llm) -> Result<Arc<dyn ChatModel>, InputError> {
+/// The model of a request; nothing is sent yet.
+pub(crate) fn model(choice: ModelChoice, llm: config::Llm) -> Result<Arc<dyn ChatModel>, InputError> {
     Ok(match choice {
         ModelChoice::Replay { file, strict } => Arc::new(ReplayModel::open(&file, strict)?),
         ModelChoice::Provider { provider, key } => {
@@ -221,15 +225,17 @@ impl Run<'_> {
             system,
             agent: &agent,
             engine: &self.engine,
-            model,
-            limits,
+            model: Arc::clone(&model),
+            limits: limits.clone(),
             budget: &self.budget,
             cancel: self.cancel.clone(),
             leads: true,
         };
         let structured = self.request.output_schema.as_ref().map(Structured::new);
-        let mut reviewer = Reviewer::new(self, structured.as_ref());
-        let ended = session.run(&self.request.task, &mut reviewer).await;
+        let evaluator = Evaluator { model, limits };
+        let mut reviewer = Reviewer::new(self, structured.as_ref(), evaluator);
+        let task = context::task(&self.request.task, self.request.github.as_ref(), &self.request.workspace);
+        let ended = session.run(&task, &mut reviewer).await;
         if let Some(error) = &ended.error {
             let details = json!({"error": error.to_string(), "stop_reason": ended.reason});
             self.engine.hooks.run(HookEvent::OnError, Subject::of_run(&agent.name, 0, details)).await;

@@ -4,12 +4,17 @@ use futures::FutureExt;
 use futures::future::BoxFuture;
 
 use super::Run;
+use super::evaluate::Evaluator;
 use super::structured::Structured;
 use crate::agent::{Opinion, Review};
+use crate::config;
 use crate::event::{GateRecord, Status, StopReason};
 
 /// How often an answer of the wrong form is sent back.
 const MAX_FORM_REVIEWS: u32 = 2;
+
+/// How often the agent goes back to work because of the self-check.
+const MAX_EVALUATIONS: u32 = 2;
 
 const UNTESTED: &str = "You have edited files and run no tests since. Run the tests that concern them with run_command (a dry run \
                         records them), then finish. If there are none, say so and finish.";
@@ -18,14 +23,16 @@ const UNTESTED: &str = "You have edited files and run no tests since. Run the te
 pub(super) struct Reviewer<'a> {
     run: &'a Run<'a>,
     structured: Option<&'a Structured>,
+    evaluator: Evaluator,
+    evaluations: u32,
     forms: u32,
     asked_for_tests: bool,
     gate_rounds: u32,
 }
 
 impl<'a> Reviewer<'a> {
-    pub(super) fn new(run: &'a Run<'a>, structured: Option<&'a Structured>) -> Self {
-        Self { run, structured, forms: 0, asked_for_tests: false, gate_rounds: 0 }
+    pub(super) fn new(run: &'a Run<'a>, structured: Option<&'a Structured>, evaluator: Evaluator) -> Self {
+        Self { run, structured, evaluator, evaluations: 0, forms: 0, asked_for_tests: false, gate_rounds: 0 }
     }
 
     async fn look(&mut self, answer: &str) -> Opinion {
@@ -41,7 +48,27 @@ impl<'a> Reviewer<'a> {
             self.asked_for_tests = true;
             return Opinion::SendBack(UNTESTED.to_owned());
         }
-        self.gates().await
+        match self.gates().await {
+            Opinion::Accept => self.evaluate(answer).await,
+            opinion => opinion,
+        }
+    }
+
+    async fn evaluate(&mut self, answer: &str) -> Opinion {
+        let wanted = self.run.request.config().evaluation;
+        if wanted == config::Evaluation::Off {
+            return Opinion::Accept;
+        }
+        self.evaluations += 1;
+        match self.evaluator.evaluate(self.run, answer).await {
+            Some(found) if found.completed => Opinion::Accept,
+            Some(found) if wanted == config::Evaluation::Full && self.evaluations <= MAX_EVALUATIONS => {
+                Opinion::SendBack(found.complaint())
+            }
+            Some(_) => Opinion::GiveUp(Status::Partial, StopReason::NotConvinced),
+            // No opinion is no reason to doubt.
+            None => Opinion::Accept,
+        }
     }
 
     async fn gates(&mut self) -> Opinion {

@@ -64,12 +64,21 @@ impl ModelServer {
         Self::with(answers, |body| (body["messages"].to_string().len() + body["input"].to_string().len()) / 4)
     }
 
+    /// The same, where every request for a summary gets this one, besides the answers.
+    pub fn summing(answers: Vec<Answer>, summary: &'static str) -> Self {
+        Self::listening(answers, Some(summary), |body| body["messages"].to_string().len() / 4)
+    }
+
     fn with(answers: Vec<Answer>, count: Count) -> Self {
+        Self::listening(answers, None, count)
+    }
+
+    fn listening(answers: Vec<Answer>, summary: Option<&'static str>, count: Count) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
         let url = format!("http://{}/v1", listener.local_addr().expect("an address"));
         let requests = Arc::new(Mutex::new(Vec::new()));
         let seen = Arc::clone(&requests);
-        let answers = Arc::new(answers);
+        let answers = Arc::new(Script { answers, summary });
         std::thread::spawn(move || {
             for stream in listener.incoming().flatten() {
                 let (seen, answers) = (Arc::clone(&seen), Arc::clone(&answers));
@@ -90,17 +99,36 @@ impl ModelServer {
     }
 }
 
-fn serve(mut stream: TcpStream, answers: &[Answer], seen: &Mutex<Vec<(Instant, Value)>>, count: Count) {
+/// What is answered, in order.
+struct Script {
+    answers: Vec<Answer>,
+    summary: Option<&'static str>,
+}
+
+impl Script {
+    /// The answer to the latest of all requests so far.
+    fn answer(&self, requests: &[(Instant, Value)]) -> Answer {
+        let wants_summary = |body: &Value| self.summary.is_some() && body["tool_choice"] == "none";
+        if let (Some(summary), Some((_, latest))) = (self.summary, requests.last())
+            && wants_summary(latest)
+        {
+            return Answer::Text(summary);
+        }
+        let index = requests.iter().filter(|(_, body)| !wants_summary(body)).count() - 1;
+        self.answers.get(index).or(self.answers.last()).expect("an answer").clone()
+    }
+}
+
+fn serve(mut stream: TcpStream, script: &Script, seen: &Mutex<Vec<(Instant, Value)>>, count: Count) {
     let mut reader = BufReader::new(stream.try_clone().expect("a socket"));
     stream.set_nodelay(true).expect("a socket");
     while let Some((protocol, body)) = read_request(&mut reader) {
         let (streamed, tokens) = (body["stream"] == true, count(&body));
-        let index = {
+        let (mut answer, index) = {
             let mut seen = seen.lock().unwrap();
             seen.push((Instant::now(), body));
-            seen.len() - 1
+            (script.answer(&seen), seen.len() - 1)
         };
-        let mut answer = answers.get(index).or(answers.last()).expect("an answer").clone();
         if let Answer::Slow(time, text) = answer {
             std::thread::sleep(time);
             answer = Answer::Text(text);

@@ -1,0 +1,151 @@
+//! The self-check: one more model call that looks at what was asked and what came of it.
+
+use std::fmt::Write;
+use std::sync::Arc;
+
+use futures::FutureExt;
+use futures::future::BoxFuture;
+use serde::Deserialize;
+
+use super::Run;
+use crate::agent::{Agent, Limits, Opinion, Review, Session};
+use crate::engine::cut_middle;
+use crate::event::NoticeLevel;
+use crate::model::ChatModel;
+
+/// The name by which its answers are recorded.
+const NAME: &str = "evaluator";
+/// Most tokens of the changes that it sees.
+const MAX_CHANGES: usize = 6_000;
+
+/// What the check found.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+pub(super) struct Evaluation {
+    /// Whether the task is done.
+    pub(super) completed: bool,
+    /// How sure it is, from 0 to 1.
+    #[serde(default)]
+    pub(super) confidence: f64,
+    /// What is missing.
+    #[serde(default)]
+    pub(super) issues: Vec<String>,
+    /// What to do next.
+    #[serde(default)]
+    pub(super) suggestion: String,
+}
+
+impl Evaluation {
+    /// Reads an answer: a JSON object, whatever stands around it.
+    fn read(answer: &str) -> Option<Self> {
+        let object = &answer[answer.find('{')?..=answer.rfind('}')?];
+        serde_json::from_str(object).ok()
+    }
+
+    /// What the agent is told.
+    pub(super) fn complaint(&self) -> String {
+        let mut text = "A check of your work found that the task is not done.\n".to_owned();
+        for issue in &self.issues {
+            // Writing to a String cannot fail.
+            let _ = writeln!(text, "- {issue}");
+        }
+        if !self.suggestion.is_empty() {
+            let _ = writeln!(text, "Suggestion: {}", self.suggestion);
+        }
+        text + "Go on, or say why you see it otherwise."
+    }
+}
+
+/// Who checks.
+pub(super) struct Evaluator {
+    pub(super) model: Arc<dyn ChatModel>,
+    pub(super) limits: Limits,
+}
+
+impl Evaluator {
+    /// Checks; `None` where there is no opinion to be had, which has been told.
+    pub(super) async fn evaluate(&self, run: &Run<'_>, answer: &str) -> Option<Evaluation> {
+        let agent = Agent {
+            name: NAME.to_owned(),
+            prompt: include_str!("../agent/prompt/evaluate.md").to_owned(),
+            allowed_tools: Some(Vec::new()),
+            read_only: true,
+            max_steps: 1,
+            model: None,
+        };
+        let session = Session {
+            agent: &agent,
+            system: agent.prompt.clone(),
+            engine: &run.engine,
+            model: Arc::clone(&self.model),
+            limits: self.limits.clone(),
+            budget: &run.budget,
+            cancel: run.cancel.clone(),
+            leads: false,
+        };
+        let ended = session.run(&question(run, answer), &mut Anything).await;
+        let evaluation = Evaluation::read(&ended.message);
+        let (level, told) = match (&evaluation, &ended.error) {
+            (Some(found), _) if found.completed => (
+                NoticeLevel::Info,
+                format!("self-check: the task is done (confidence {:.1})", found.confidence),
+            ),
+            (Some(found), _) => {
+                let issues = found.issues.join("; ");
+                (NoticeLevel::Warning, format!("self-check: the task is not done: {issues}"))
+            }
+            (None, Some(error)) => (NoticeLevel::Warning, format!("self-check: there is none: {error}")),
+            (None, None) => {
+                (NoticeLevel::Warning, "self-check: there is none: the answer was no JSON".to_owned())
+            }
+        };
+        run.events.notice(level, told);
+        evaluation
+    }
+}
+
+fn question(run: &Run<'_>, answer: &str) -> String {
+    let changes = run.engine.context.workspace.changes().unwrap_or_default();
+    let diff: String =
+        changes.iter().map(|change| format!("--- {}\n{}", change.path, change.diff())).collect();
+    let diff = if diff.is_empty() { "(no file was changed)\n".to_owned() } else { diff };
+    let gates = run.collector.collected().gates;
+    let gates: String = gates
+        .iter()
+        .map(|gate| format!("- {}: {}\n", gate.name, if gate.passed { "passed" } else { "failed" }))
+        .collect();
+    let gates = if gates.is_empty() { String::new() } else { format!("\n\nChecks:\n{gates}") };
+    format!(
+        "Task:\n{}\n\nThe engineer's last words:\n{answer}\n\nChanges:\n{}{gates}",
+        run.request.task,
+        run.engine.masker.mask_known(&cut_middle(&diff, MAX_CHANGES)),
+    )
+}
+
+/// Whatever the evaluator says is its answer.
+struct Anything;
+
+impl Review for Anything {
+    fn review<'a>(&'a mut self, _: &'a str) -> BoxFuture<'a, Opinion> {
+        async { Opinion::Accept }.boxed()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn opinions_are_read_whatever_stands_around_them() {
+        let found =
+            Evaluation::read("Sure:\n```json\n{\"completed\": false, \"issues\": [\"no test\"]}\n```")
+                .expect("one");
+        assert!(!found.completed);
+        assert_eq!(
+            found.complaint(),
+            "A check of your work found that the task is not done.\n- no test\nGo on, or say why you see it otherwise."
+        );
+        for nothing in ["", "yes", "}{", "{\"completed\": \"perhaps\"}"] {
+            assert_eq!(Evaluation::read(nothing), None, "{nothing}");
+        }
+    }
+}
