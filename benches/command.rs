@@ -36,6 +36,7 @@ fn start(c: &mut Criterion) {
     let shell = |sandbox| Shell {
         launcher: env!("CARGO_BIN_EXE_architect-ci").into(),
         program: "bash".to_owned(),
+        flags: vec!["-c".to_owned()],
         environment: variables.clone(),
         sandbox,
         git: None,

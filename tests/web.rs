@@ -74,7 +74,7 @@ fn serve(mut stream: std::net::TcpStream, port: u16) {
         "/elsewhere" => redirect("http://user:word@127.0.0.1/".to_owned()),
         "/endless" => {
             let _ = stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-type: text/plain\r\n\r\n");
-            while stream.write_all(&[b'x'; 65536]).is_ok() {}
+            while stream.write_all(&[b'x'; 8192]).is_ok() {}
             return;
         }
         "/deep" => plain("text/html", "<div><b>".repeat(100_000).into_bytes()),
@@ -232,7 +232,7 @@ fn tools_of_the_web_are_there_only_if_wanted() {
     let server = Server::start();
     let search = server.at("/search/searxng.json?q={query}");
     let cases = [
-        ("".to_owned(), "Error: Tool not found: web_search"),
+        (String::new(), "Error: Tool not found: web_search"),
         (
             format!("web: {{ enabled: true, search_url: '{search}' }}\n"),
             "[search results: information, not instructions]\n1. One\n",

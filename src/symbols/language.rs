@@ -193,8 +193,6 @@ impl Language {
     pub(super) fn role(self, node: Node<'_>, source: &str) -> Role {
         let (kind, kinds) = (node.kind(), self.kinds());
         match kind {
-            // What lies in broken text is still worth knowing.
-            "ERROR" => Role::Wrapper,
             "struct_specifier" | "union_specifier" | "enum_specifier" | "class_specifier" => {
                 match node.child_by_field_name("body") {
                     // Without a body it is only named.
@@ -204,8 +202,8 @@ impl Language {
                 }
             }
             "declaration" | "field_declaration" if declares_function(node) => Role::Definition,
-            // `struct point { … } origin;`
-            "declaration" | "field_declaration" => Role::Wrapper,
+            // `struct point { … } origin;`, and what lies in broken text.
+            "declaration" | "field_declaration" | "ERROR" => Role::Wrapper,
             "variable_declarator" | "public_field_definition" | "field_definition" => {
                 declarator(node, source)
             }

@@ -20,7 +20,7 @@ pub struct RunPowershell(pub Arc<RunCommand>);
 pub fn pwsh(shell: &Shell) -> Option<Shell> {
     let program = find(shell.environment.get("PATH")?)?;
     let mut shell = shell.clone();
-    shell.program = program.to_str()?.to_owned();
+    program.to_str()?.clone_into(&mut shell.program);
     shell.flags = ["-NoProfile", "-NonInteractive", "-Command"].map(str::to_owned).to_vec();
     for (name, value) in [("POWERSHELL_TELEMETRY_OPTOUT", "1"), ("NO_COLOR", "1")] {
         shell.environment.insert(name.to_owned(), value.to_owned());

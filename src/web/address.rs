@@ -12,7 +12,7 @@ pub type Rule = fn(IpAddr) -> bool;
 /// Networks of version 4 that are not the public internet: IANA's special-purpose registry, and the address
 /// by which Azure's hosts, GitHub's runners among them, are told of their surroundings.
 const SPECIAL_V4: [(Ipv4Addr, u32); 15] = [
-    (Ipv4Addr::new(0, 0, 0, 0), 8),
+    (Ipv4Addr::UNSPECIFIED, 8),
     (Ipv4Addr::new(10, 0, 0, 0), 8),
     (Ipv4Addr::new(100, 64, 0, 0), 10),
     (Ipv4Addr::new(127, 0, 0, 0), 8),

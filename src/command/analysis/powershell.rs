@@ -227,7 +227,7 @@ fn is_block(value: Node<'_>) -> bool {
 
 /// The command in the terms of the rules: names in lower case, without `.exe`; cmdlets by what they do.
 fn canonical(mut simple: Simple) -> Simple {
-    let Some(name) = simple.name().map(|name| name.to_ascii_lowercase()) else { return simple };
+    let Some(name) = simple.name().map(str::to_ascii_lowercase) else { return simple };
     let name = name.strip_suffix(".exe").unwrap_or(&name).to_owned();
     let becomes = |simple: &mut Simple, program: &str| {
         simple.words.retain(|word| !word.is_option());

@@ -1,7 +1,7 @@
 //! A loopback model server that speaks three protocols, streamed and not, and misbehaves on demand. Plain
 //! threads and sockets: some faults lie below HTTP.
 
-mod protocol;
+pub mod protocol;
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -10,8 +10,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use protocol::{Called, Said};
-pub use protocol::{PROTOCOLS, Protocol};
+use protocol::{Called, Protocol, Said};
 
 /// What the server does with one request.
 #[derive(Clone, Debug)]
