@@ -60,7 +60,7 @@ pub(super) fn table(report: &RunReport) -> Section {
             usd.map_or_else(|| "–".to_owned(), cost)
         );
     }
-    let told = report.cost_usd.map_or_else(|| "tokens".to_owned(), cost);
-    let full = format!("<details><summary>Cost: {told}</summary>\n\n{table}\n</details>\n\n");
+    let told = report.cost_usd.map_or_else(|| "Tokens".to_owned(), |usd| format!("Cost: {}", cost(usd)));
+    let full = format!("<details><summary>{told}</summary>\n\n{table}\n</details>\n\n");
     Section::new(1, full, String::new())
 }
