@@ -70,5 +70,21 @@ fn search(c: &mut Criterion) {
     }
 }
 
-criterion_group!(benches, search);
+/// What every run begins with, on a tree of 50,000 files.
+fn outline(c: &mut Criterion) {
+    let dir = tempfile::tempdir().expect("a folder");
+    for file in 0..50_000 {
+        let folder = dir.path().join(format!("module-{:02}/part-{:02}", file / 1_000, file / 50 % 20));
+        if file % 50 == 0 {
+            fs::create_dir_all(&folder).expect("a folder");
+        }
+        fs::write(folder.join(format!("file-{file}.py")), "").expect("a file");
+    }
+    let workspace = TrackedWorkspace::new(Arc::new(DiskWorkspace::open(dir.path()).expect("a folder")));
+    c.benchmark_group("outline").sample_size(10).bench_function("50,000 files", |b| {
+        b.iter(|| assert!(architect_ci::agent::outline(&workspace).len() < 7_000));
+    });
+}
+
+criterion_group!(benches, search, outline);
 criterion_main!(benches);

@@ -129,14 +129,23 @@ pub struct Usage {
     pub input: u64,
     /// Tokens sent that the provider had cached.
     pub cached: u64,
+    /// Tokens sent that the provider has put into its cache, where it charges for that.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub written: u64,
     /// Tokens received.
     pub output: u64,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks like this")]
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 impl std::ops::AddAssign for Usage {
     fn add_assign(&mut self, other: Self) {
         self.input += other.input;
         self.cached += other.cached;
+        self.written += other.written;
         self.output += other.output;
     }
 }

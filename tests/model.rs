@@ -325,6 +325,16 @@ fn mistakes_of_the_model_come_back_to_it() {
 }
 
 #[test]
+fn reasons_to_stop_that_nobody_knows_are_no_reason_to_fail() {
+    every_way(|way| {
+        let sandbox = Sandbox::new(&[(".architect.yml", &way.config(""))]);
+        let server = ModelServer::start(vec![Answer::Finish("moon_phase", "done")]);
+        let run = sandbox.run(&way.args(&server, &[]), &[]);
+        assert_eq!((run.code, run.stdout.as_str()), (0, "done\n"), "{way:?}: {}", run.stderr);
+    });
+}
+
+#[test]
 fn calls_without_or_with_equal_ids_and_many_of_them_are_told_apart() {
     every_way(|way| {
         let sandbox =

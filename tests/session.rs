@@ -68,6 +68,50 @@ fn a_pull_request_is_described_as_untrusted_behind_the_task() {
 }
 
 #[test]
+fn what_agents_are_told_at_the_start() {
+    let files = [
+        ("AGENTS.md", "Run `make check`.\n"),
+        ("src/main.rs", "fn main() {}\n"),
+        ("src/deep/a.rs", ""),
+        ("README.md", ""),
+    ];
+    let sandbox = Sandbox::new(&files);
+    let mut all = String::new();
+    for agent in ["build", "plan", "review", "resume"] {
+        let server = ModelServer::start(vec![Answer::Text("done")]);
+        sandbox.run(&with(&server, &["--agent", agent, "--task", "Do it"]), &[]).expect_code(0);
+        let body = server.bodies().remove(0);
+        let tools = body["tools"].as_array().unwrap().iter();
+        let mut names: Vec<&str> = tools.map(|tool| tool["function"]["name"].as_str().unwrap()).collect();
+        // There is PowerShell on some machines.
+        names.retain(|name| *name != "run_powershell");
+        let texts = texts(&body);
+        assert_eq!(texts[1..], ["Do it"]);
+        all += &format!("== {agent}, {} tools: {}\n{}\n", names.len(), names.join(" "), texts[0]);
+    }
+    for kind in ["explore", "test", "review"] {
+        let dispatch = Answer::Calls(vec![(
+            "dispatch_subagent",
+            json!({"task": "Look", "agent_type": kind, "context": "why", "relevant_files": ["a.rs"]}),
+        )]);
+        let server = ModelServer::start(vec![dispatch, Answer::Text("found"), Answer::Text("done")]);
+        sandbox.run(&with(&server, &[]), &[]).expect_code(0);
+        let body = server.bodies().remove(1);
+        let tools = body["tools"].as_array().unwrap().iter();
+        let names: Vec<&str> = tools.map(|tool| tool["function"]["name"].as_str().unwrap()).collect();
+        let texts = texts(&body);
+        let prompt = texts[0].lines().next().unwrap();
+        all += &format!(
+            "== sub-agent {kind}, {} tools: {}\n{prompt}\n-- {}\n",
+            names.len(),
+            names.join(" "),
+            texts[1]
+        );
+    }
+    insta::assert_snapshot!(all);
+}
+
+#[test]
 fn files_in_view_are_shown_again_when_they_have_changed() {
     let config =
         "context: { refresh_files: [notes.md, missing.md, .env] }\nguardrails: { sensitive_files: [.env] }\n";

@@ -99,13 +99,14 @@ impl Agent {
     }
 }
 
-const BUILT_IN: [&str; 3] = ["build", "plan", "review"];
+const BUILT_IN: [&str; 4] = ["build", "plan", "resume", "review"];
 
 fn built_in(name: &str) -> Option<Agent> {
     let read_only = || Some(READ_ONLY.map(str::to_owned).to_vec());
     let (prompt, allowed_tools, max_steps) = match name {
         "build" => (include_str!("prompt/build.md"), None, 50),
         "plan" => (include_str!("prompt/plan.md"), read_only(), DEFAULT_STEPS),
+        "resume" => (include_str!("prompt/resume.md"), read_only(), DEFAULT_STEPS),
         "review" => (include_str!("prompt/review.md"), read_only(), DEFAULT_STEPS),
         _ => return None,
     };
@@ -145,7 +146,7 @@ mod tests {
         let error = Agent::find("biuld", &configured).expect_err("unknown").to_string();
         assert_eq!(
             error,
-            "there is no agent named \"biuld\", did you mean \"build\"?; known are: build, docs, plan, review"
+            "there is no agent named \"biuld\", did you mean \"build\"?; known are: build, docs, plan, resume, review"
         );
     }
 }

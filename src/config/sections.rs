@@ -15,7 +15,7 @@ use crate::workspace::WorkspacePath;
 pub struct Config {
     /// The model.
     pub llm: Llm,
-    /// Agents of your own, and changes to the built-in ones (`build`, `plan`, `review`).
+    /// Agents of your own, and changes to the built-in ones (`build`, `plan`, `review`, `resume`).
     pub agents: BTreeMap<String, AgentConfig>,
     /// The checkout.
     pub workspace: Workspace,
@@ -285,7 +285,7 @@ pub struct Costs {
     pub budget_usd: Option<Usd>,
     /// USD after which a warning is given, and the hooks of `budget_warning` run.
     pub warn_at_usd: Option<Usd>,
-    /// A YAML file of prices above the built-in ones: `name: { input, cached, output }`, USD for a million tokens.
+    /// A YAML file of prices above the built-in ones: `name: { input, cached, written, output }`, USD for a million tokens.
     pub prices_file: Option<String>,
 }
 

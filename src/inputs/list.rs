@@ -26,7 +26,7 @@ pub const INPUTS: [Input; 23] = [
     text("task", "TEXT", "What to do"),
     text("task-file", "FILE", "What to do, as Markdown; YAML front matter may set agent and mode"),
     text("mode", "MODE", "dry-run (plan, change nothing) or yolo (do it) [default: dry-run]"),
-    text("agent", "NAME", "build, plan, review, or one from the configuration [default: build]"),
+    text("agent", "NAME", "build, plan, review, resume, or one from the configuration [default: build]"),
     text("workspace", "DIR", "The checkout [default: GITHUB_WORKSPACE or the current folder]"),
     text("config", "FILE", "Configuration [default: .github/architect.yml, else .architect.yml]"),
     text("model", "PROVIDER::NAME", "The model, or replay::FILE to play a transcript back"),

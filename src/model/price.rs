@@ -18,6 +18,9 @@ pub struct Price {
     /// Sent, but cached by the provider; as `input`, if not given.
     #[serde(default)]
     pub cached: Option<f64>,
+    /// Sent, and put into the provider's cache; as `input`, if not given.
+    #[serde(default)]
+    pub written: Option<f64>,
     /// Received.
     pub output: f64,
 }
@@ -28,9 +31,10 @@ impl Price {
         // Counts of tokens are far below where a float gets coarse.
         #[expect(clippy::cast_precision_loss, reason = "as above")]
         let million = |tokens: u64| tokens as f64 / 1_000_000.0;
-        let fresh = usage.input.saturating_sub(usage.cached);
+        let fresh = usage.input.saturating_sub(usage.cached + usage.written);
         million(fresh) * self.input
             + million(usage.cached) * self.cached.unwrap_or(self.input)
+            + million(usage.written) * self.written.unwrap_or(self.input)
             + million(usage.output) * self.output
     }
 }
@@ -52,7 +56,9 @@ impl Prices {
 
     /// The price of a model by its full name (`provider::name`) or its name; also of a dated version.
     pub fn find(&self, model: &str) -> Option<Price> {
+        // `github::openai/gpt-5` and `open_router::…/gpt-5` say who made the model.
         let name = model.split_once("::").map_or(model, |(_, name)| name);
+        let name = name.rsplit('/').next().unwrap_or(name);
         let is_version = |key: &str| {
             let rest = name.strip_prefix(key)?.strip_prefix(['-', '@'])?;
             (rest.len() >= 8 && rest.chars().all(|c| c.is_ascii_digit() || c == '-')).then_some(())
@@ -135,6 +141,7 @@ mod tests {
         assert_eq!(input("openai::gpt-5"), Some(1.0));
         assert_eq!(input("openai::gpt-5-2025-08-07"), Some(1.0));
         assert_eq!(input("openai::gpt-5-mini"), Some(0.25));
+        assert_eq!(input("github::openai/gpt-5-mini"), Some(0.25));
         assert_eq!(input("anthropic::claude-sonnet-4-5-20250929"), Some(3.0));
         assert_eq!(input("mine::local"), Some(0.0));
         assert_eq!(input("openai::gpt-5-pro"), None);
@@ -144,9 +151,10 @@ mod tests {
 
     #[test]
     fn cached_tokens_cost_less_and_the_warning_comes_once() {
-        let price = Price { input: 10.0, cached: Some(1.0), output: 100.0 };
-        let usage = Usage { input: 100_000, cached: 50_000, output: 1_000 };
+        let price = Price { input: 10.0, cached: Some(1.0), written: Some(12.5), output: 100.0 };
+        let usage = Usage { input: 100_000, cached: 50_000, written: 0, output: 1_000 };
         assert!((price.cost(usage) - 0.65).abs() < 1e-9);
+        assert!((price.cost(Usage { written: 40_000, ..usage }) - 0.75).abs() < 1e-9);
         assert!((Price { cached: None, ..price }.cost(usage) - 1.1).abs() < 1e-9);
         let budget = Budget::new(Some(price), Some(2.0), Some(1.0));
         assert_eq!(budget.add(usage), None);

@@ -235,7 +235,7 @@ fn completion(content: MessageContent, usage: &GenaiUsage, stop: Option<&StopRea
         })
         .collect();
     let count = |tokens: Option<i32>| tokens.and_then(|tokens| u64::try_from(tokens).ok()).unwrap_or(0);
-    let cached = usage.prompt_tokens_details.as_ref().and_then(|details| details.cached_tokens);
+    let details = usage.prompt_tokens_details.as_ref();
     // What the provider sent is kept only where it holds more than text and well-formed calls.
     let special =
         content.parts().iter().any(|part| part.as_text().is_none() && part.as_tool_call().is_none())
@@ -246,7 +246,8 @@ fn completion(content: MessageContent, usage: &GenaiUsage, stop: Option<&StopRea
         calls,
         usage: Usage {
             input: count(usage.prompt_tokens),
-            cached: count(cached),
+            cached: count(details.and_then(|details| details.cached_tokens)),
+            written: count(details.and_then(|details| details.cache_creation_tokens)),
             output: count(usage.completion_tokens),
         },
         cut: stop.is_some_and(StopReason::is_max_tokens),

@@ -1,15 +1,18 @@
-//! What the agent is told of the event that started the run: a pull request's or an issue's title and text,
-//! and the size of the change. Anybody may have written them, so they come fenced, without what people do not
-//! see, and marked as information.
+//! What the agent is told besides its task: of the checkout, and of the event that started the run, which is a
+//! pull request's or an issue's title and text, and the size of the change. Anybody may have written those, so
+//! they come fenced, without what people do not see, and marked as information.
 
 use std::path::Path;
 use std::sync::LazyLock;
 
 use regex::Regex;
 
+use crate::agent;
+use crate::config::TrustedFile;
 use crate::git::Git;
 use crate::github::{About, Environment, Subject};
 use crate::report::untrusted::{fence, visible};
+use crate::workspace::Workspace;
 
 /// Most characters of a title.
 const MAX_TITLE: usize = 300;
@@ -17,6 +20,24 @@ const MAX_TITLE: usize = 300;
 const MAX_BODY: usize = 6_000;
 /// Most lines of a diff stat.
 const MAX_STAT: usize = 60;
+
+/// Most bytes that are shown of what the repository tells agents.
+const MAX_GUIDE: usize = 8 * 1024;
+
+/// What agents are told of the checkout: its outline, and what its people say.
+pub(super) fn surroundings(workspace: &dyn Workspace, guide: Option<&TrustedFile>) -> String {
+    let mut system = String::new();
+    let outline = agent::outline(workspace);
+    if !outline.is_empty() {
+        system += &format!("\n\nThe checkout:\n{}", outline.trim_end());
+    }
+    if let Some(guide) = guide {
+        let cut = guide.text.floor_char_boundary(MAX_GUIDE);
+        let text = guide.text[..cut].trim_end();
+        system += &format!("\n\nFrom {}, by the people of this repository:\n{text}", guide.path);
+    }
+    system
+}
 
 /// The task, and behind it what the event is about.
 pub(super) fn task(task: &str, github: Option<&Environment>, root: &Path) -> String {

@@ -52,9 +52,6 @@ use structured::Structured;
 /// The first wait before a failed model call is tried again.
 const FIRST_WAIT: Duration = Duration::from_millis(500);
 
-/// Most bytes that are shown of what the repository tells agents.
-const MAX_GUIDE: usize = 8 * 1024;
-
 /// A run in progress.
 struct Run<'a> {
     request: &'a RunRequest,
@@ -74,6 +71,8 @@ struct Run<'a> {
     /// The checkout as it is changed, where this is no dry run.
     tracked: Option<Arc<TrackedWorkspace>>,
     disk: Arc<DiskWorkspace>,
+    /// What agents are told of the checkout.
+    surroundings: String,
     before: JoinHandle<Before>,
 }
 
@@ -219,7 +218,7 @@ impl Run<'_> {
             engine: Arc::downgrade(&self.engine),
             model: Arc::clone(&model),
             limits: limits.clone(),
-            outline: self.surroundings(),
+            outline: self.surroundings.clone(),
         });
         let session = Session {
             system,
@@ -249,25 +248,7 @@ impl Run<'_> {
         if let Some(schema) = &self.request.output_schema {
             system += &format!("\n\nSchema of your final answer:\n{schema}");
         }
-        system += &self.surroundings();
-        system
-    }
-
-    /// What agents are told of the checkout: its outline, and what its people say.
-    fn surroundings(&self) -> String {
-        let mut system = String::new();
-        let outline = agent::outline(self.engine.context.workspace.as_ref());
-        if !outline.is_empty() {
-            system += &format!("\n\nThe checkout:\n{outline}");
-        }
-        if let Some(guide) = &self.request.guide {
-            let cut = guide.text.floor_char_boundary(MAX_GUIDE);
-            system += &format!(
-                "\n\nFrom {}, by the people of this repository:\n{}",
-                guide.path,
-                &guide.text[..cut]
-            );
-        }
+        system += &self.surroundings;
         system
     }
 

@@ -8,6 +8,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::Run;
 use super::before::look_before;
+use super::context;
 use super::tools::Workbench;
 use super::walls::shell;
 use crate::agent::Dispatch;
@@ -87,6 +88,11 @@ impl<'a> Run<'a> {
             events: events.clone(),
         };
         let hooks = Hooks::new(&config.hooks, setting).map_err(InputError::Rules)?;
+        // Before the rest looks at the checkout as well: the first model call waits for this alone.
+        let surroundings = match request.mode {
+            RunMode::Apply => String::new(),
+            _ => context::surroundings(workspace.as_ref(), request.guide.as_ref()),
+        };
         let (before, looked) = look_before(request.workspace.clone(), request.out.clone(), dry_run);
         let context = Context {
             workspace,
@@ -121,6 +127,7 @@ impl<'a> Run<'a> {
             isolation,
             tracked,
             disk,
+            surroundings,
             before,
         })
     }

@@ -21,6 +21,8 @@ pub enum Answer {
     Ids(Vec<(Option<&'static str>, &'static str, Value)>),
     /// A closing text.
     Text(&'static str),
+    /// A closing text that ends for a reason of this name.
+    Finish(&'static str, &'static str),
     /// A closing text, after a while.
     Slow(Duration, &'static str),
     /// A failed status with headers and body.
@@ -202,7 +204,8 @@ fn respond(stream: &mut TcpStream, status: &str, headers: &str, body: &str) {
 fn said(answer: Answer, turn: usize) -> Said {
     let id = |index: usize| Some(format!("call_{turn}_{index}"));
     match answer {
-        Answer::Text(text) => Said { text, calls: Vec::new() },
+        Answer::Text(text) => Said { text, finish: None, calls: Vec::new() },
+        Answer::Finish(finish, text) => Said { text, finish: Some(finish), calls: Vec::new() },
         Answer::Calls(calls) => Said::calls(
             calls
                 .into_iter()

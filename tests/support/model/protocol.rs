@@ -23,6 +23,8 @@ pub const PROTOCOLS: [(Protocol, &str); 3] = [
 /// What a model says in one answer.
 pub struct Said {
     pub text: &'static str,
+    /// Why it stopped, in place of the protocol's own word.
+    pub finish: Option<&'static str>,
     pub calls: Vec<Called>,
 }
 
@@ -42,7 +44,7 @@ impl Called {
 
 impl Said {
     pub fn calls(calls: Vec<Called>) -> Self {
-        Self { text: "", calls }
+        Self { text: "", finish: None, calls }
     }
 }
 
@@ -81,7 +83,7 @@ impl Protocol {
 }
 
 fn chat(said: &Said, streamed: bool, tokens: usize) -> String {
-    let finish = if said.calls.is_empty() { "stop" } else { "tool_calls" };
+    let finish = said.finish.unwrap_or(if said.calls.is_empty() { "stop" } else { "tool_calls" });
     let usage = json!({"prompt_tokens": tokens, "completion_tokens": OUTPUT, "total_tokens": tokens + OUTPUT,
         "prompt_tokens_details": {"cached_tokens": CACHED}});
     let calls: Vec<Value> = said
@@ -136,7 +138,7 @@ fn responses(said: &Said, streamed: bool, tokens: usize) -> String {
         }
         output.push(item);
     }
-    let response = json!({"id": "resp_1", "object": "response", "created_at": 1, "status": "completed", "model": "mock",
+    let response = json!({"id": "resp_1", "object": "response", "created_at": 1, "status": said.finish.unwrap_or("completed"), "model": "mock",
         "output": output, "usage": {"input_tokens": tokens, "input_tokens_details": {"cached_tokens": CACHED},
         "output_tokens": OUTPUT, "output_tokens_details": {"reasoning_tokens": 0}, "total_tokens": tokens + OUTPUT}});
     if !streamed {
@@ -172,7 +174,7 @@ fn responses(said: &Said, streamed: bool, tokens: usize) -> String {
 }
 
 fn messages(said: &Said, streamed: bool, tokens: usize) -> String {
-    let stop = if said.calls.is_empty() { "end_turn" } else { "tool_use" };
+    let stop = said.finish.unwrap_or(if said.calls.is_empty() { "end_turn" } else { "tool_use" });
     let fresh = tokens.saturating_sub(CACHED);
     let usage = json!({"input_tokens": fresh, "cache_creation_input_tokens": 0, "cache_read_input_tokens": CACHED.min(tokens), "output_tokens": OUTPUT});
     let block = |call: &Called, input: Value| {
