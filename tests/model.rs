@@ -335,6 +335,21 @@ fn reasons_to_stop_that_nobody_knows_are_no_reason_to_fail() {
 }
 
 #[test]
+fn an_answer_that_is_cut_is_told() {
+    for (protocol, finish) in [(0, "length"), (2, "max_tokens")] {
+        let (_, model) = PROTOCOLS[protocol];
+        let sandbox = Sandbox::new(&[]);
+        let server = ModelServer::start(vec![Answer::Finish(finish, "half of what")]);
+        let run = sandbox.run(&["--model", model, "--base-url", &server.url], &[]).expect_code(0);
+        let notices = run.report()["notices"].to_string();
+        assert!(
+            notices.contains("build's answer of step 1 was cut at the model's limit of tokens"),
+            "{notices}"
+        );
+    }
+}
+
+#[test]
 fn calls_without_or_with_equal_ids_and_many_of_them_are_told_apart() {
     every_way(|way| {
         let sandbox =

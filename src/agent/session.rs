@@ -291,6 +291,13 @@ impl Session<'_> {
         };
         talk.tell_apart(&mut completion);
         talk.count(completion.usage);
+        if completion.cut {
+            let told = format!(
+                "{}'s answer of step {} was cut at the model's limit of tokens (llm.max_tokens)",
+                self.agent.name, talk.step
+            );
+            events.notice(NoticeLevel::Warning, told);
+        }
         if let Some(cost) = self.budget.add(completion.usage) {
             events.notice(
                 NoticeLevel::Warning,

@@ -1,6 +1,8 @@
 //! What happens in a run, as data. Transcript, log and report all render these events, and a replay
 //! reads them back.
 
+mod observe;
+
 use std::fmt;
 
 use schemars::JsonSchema;
@@ -9,6 +11,8 @@ use serde_json::Value;
 
 use crate::tool::Effects;
 use crate::workspace::LineCounts;
+
+pub use observe::{Events, Observer, millis};
 
 /// The version of the transcript format.
 pub const SCHEMA_VERSION: u32 = 1;
@@ -406,42 +410,4 @@ pub struct Line {
     /// The event.
     #[serde(flatten)]
     pub event: Event,
-}
-
-/// Whoever wants to know what happens.
-pub trait Observer: Send + Sync {
-    /// Takes one event.
-    fn observe(&self, line: &Line);
-}
-
-/// Hands every event to all observers, in order.
-#[derive(Clone)]
-pub struct Events {
-    started: std::time::Instant,
-    observers: std::sync::Arc<Vec<std::sync::Arc<dyn Observer>>>,
-}
-
-impl Events {
-    /// Events of a run that starts now.
-    pub fn new(observers: Vec<std::sync::Arc<dyn Observer>>) -> Self {
-        Self { started: std::time::Instant::now(), observers: std::sync::Arc::new(observers) }
-    }
-
-    /// Tells all observers.
-    pub fn emit(&self, event: Event) {
-        let line = Line { at_ms: millis(self.started.elapsed()), event };
-        for observer in self.observers.iter() {
-            observer.observe(&line);
-        }
-    }
-
-    /// Tells all observers something that people should know.
-    pub fn notice(&self, level: NoticeLevel, message: impl Into<String>) {
-        self.emit(Event::Notice(Notice { level, message: message.into() }));
-    }
-}
-
-/// A duration in whole milliseconds.
-pub fn millis(duration: std::time::Duration) -> u64 {
-    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }
