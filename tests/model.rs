@@ -335,6 +335,66 @@ fn reasons_to_stop_that_nobody_knows_are_no_reason_to_fail() {
 }
 
 #[test]
+fn a_conversation_that_is_too_long_is_summarised_once_in_every_protocol() {
+    every_way(|way| {
+        let sandbox = Sandbox::new(&[("a.txt", "one\n"), (".architect.yml", &way.config(""))]);
+        let read = |n: usize| Answer::Calls(vec![("read_file", json!({"path": "a.txt", "end_line": n}))]);
+        let error = r#"{"type":"error","error":{"type":"invalid_request_error","message":"prompt is too long: 300000 tokens > 200000 maximum"}}"#;
+        let edit = Answer::Calls(vec![("write_file", json!({"path": "b.txt", "content": "b\n"}))]);
+        let mut answers: Vec<Answer> = (1..=6).map(read).collect();
+        answers.extend([
+            Answer::Status(400, vec![], error),
+            Answer::Text("SUMMARY of reading"),
+            edit,
+            Answer::Text("done"),
+        ]);
+        let server = ModelServer::start(answers);
+        let run = sandbox.run(&way.args(&server, &["--mode", "yolo"]), &[]);
+        assert_eq!((run.code, run.stdout.as_str()), (0, "done\n"), "{way:?}: {}", run.stderr);
+        assert_eq!(sandbox.read("b.txt"), "b\n");
+        let bodies = server.bodies();
+        assert_eq!(bodies.len(), 10, "{way:?}");
+        let after = way.protocol.prompt(&bodies[8]);
+        assert!(after.contains("[Summary of the work so far]\\nSUMMARY of reading"), "{way:?}: {after}");
+        assert!(after.len() < way.protocol.prompt(&bodies[6]).len(), "{way:?}");
+    });
+}
+
+#[test]
+fn providers_behind_anothers_protocol_are_reached() {
+    let sandbox = Sandbox::new(&[]);
+    let server = ModelServer::start(vec![Answer::Text("done")]);
+    let endpoint = server.url.trim_end_matches("/v1");
+    let azure = [("AZURE_OPENAI_ENDPOINT", endpoint), ("AZURE_OPENAI_API_KEY", "the-azure-key-value")];
+    sandbox.run(&["--model", "azure::my-deployment"], &azure).expect_code(0);
+    sandbox
+        .run(
+            &["--model", "github::openai/gpt-5-mini", "--base-url", &server.url],
+            &[("GITHUB_TOKEN", "the-job-token-value")],
+        )
+        .expect_code(0);
+    let models: Vec<Value> = server.bodies().iter().map(|body| body["model"].clone()).collect();
+    assert_eq!(models, ["my-deployment", "openai/gpt-5-mini"]);
+    let paths: Vec<(String, String)> = server
+        .heads()
+        .into_iter()
+        .map(|head| {
+            let key = head
+                .lines()
+                .find_map(|line| line.strip_prefix("authorization: "))
+                .unwrap_or_default()
+                .to_owned();
+            (head.lines().next().unwrap().to_owned(), key)
+        })
+        .collect();
+    let expected = [
+        ("POST /openai/v1/chat/completions HTTP/1.1", "Bearer the-azure-key-value"),
+        ("POST /v1/chat/completions HTTP/1.1", "Bearer the-job-token-value"),
+    ];
+    assert_eq!(paths, expected.map(|(path, key)| (path.to_owned(), key.to_owned())));
+}
+
+#[test]
 fn an_answer_that_is_cut_is_told() {
     for (protocol, finish) in [(0, "length"), (2, "max_tokens")] {
         let (_, model) = PROTOCOLS[protocol];

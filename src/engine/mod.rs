@@ -161,7 +161,8 @@ impl Engine {
     fn note_test_or_edit(&self, effects: &Effects, result: &ToolResult) {
         match &effects.command {
             Some(command) if is_test(&command.simple) => self.untested.store(false, Ordering::Relaxed),
-            None if !effects.writes.is_empty() && result.success => {
+            // Of what a server did, only what it changed is known.
+            None if (!effects.writes.is_empty() || !result.changes.is_empty()) && result.success => {
                 self.untested.store(true, Ordering::Relaxed);
             }
             _ => {}

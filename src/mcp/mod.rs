@@ -86,6 +86,11 @@ impl Servers {
         all
     }
 
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.running.is_empty()
+    }
+
     /// Ends all servers, and what they have started.
     pub async fn stop(self) {
         drop(self.tools);

@@ -79,8 +79,7 @@ impl ProviderModel {
         let client =
             builder.build().map_err(|error| ModelError::Refused { status: 0, message: error.to_string() })?;
         Ok(Self {
-            marks_cache: llm.prompt_caching
-                && matches!(provider.kind, AdapterKind::Anthropic | AdapterKind::Vertex),
+            marks_cache: llm.prompt_caching && provider.kind == AdapterKind::Anthropic,
             name: provider.full.clone(),
             asked: provider.asked.clone(),
             kind: provider.kind,

@@ -90,7 +90,7 @@ pub async fn run(request: &RunRequest, masker: Arc<Masker>, signal: Signal) -> R
         .unwrap_or_else(|error| Err(InputError::Rules(format!("the model could not be set up: {error}"))))?;
     let outcome = run.work(model, began.started).await;
     // Before the proof that a dry run changed nothing.
-    std::mem::take(&mut run.servers).stop().await;
+    run.stop_servers().await;
     Ok(began.finish(run, outcome, request, &masker, signal).await)
 }
 
@@ -241,6 +241,21 @@ impl Run<'_> {
         }
         let value = structured.and_then(|structured| structured.value(&ended.message));
         Outcome { ended, structured: value }
+    }
+
+    /// Ends other people's servers. What they did to Git's own folder at their end is put back as well.
+    async fn stop_servers(&mut self) {
+        let servers = std::mem::take(&mut self.servers);
+        if servers.is_empty() {
+            return;
+        }
+        servers.stop().await;
+        let restored = self.shell.git.as_ref().map_or_else(Vec::new, |git| git.restore("MCP servers"));
+        for restored in restored {
+            let done = if restored.back { "was put back" } else { "could not be put back" };
+            let told = format!("{} must not change; it {done}", restored.path.display());
+            self.events.notice(NoticeLevel::Warning, told);
+        }
     }
 
     fn system_prompt(&self, prompt: &str) -> String {

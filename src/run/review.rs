@@ -56,7 +56,9 @@ impl<'a> Reviewer<'a> {
 
     async fn evaluate(&mut self, answer: &str) -> Opinion {
         let wanted = self.run.request.config().evaluation;
-        if wanted == config::Evaluation::Off {
+        // Where there is nothing left to ask with, the answer stands.
+        if wanted == config::Evaluation::Off || self.run.budget.is_used_up() || self.run.cancel.is_cancelled()
+        {
             return Opinion::Accept;
         }
         self.evaluations += 1;

@@ -50,6 +50,7 @@ pub struct ModelServer {
     /// The base address for OpenAI's chat completions and the others' below it.
     pub url: String,
     requests: Arc<Mutex<Vec<(Instant, Value)>>>,
+    heads: Arc<Mutex<Vec<String>>>,
 }
 
 type Count = fn(&Value) -> usize;
@@ -77,21 +78,26 @@ impl ModelServer {
     fn listening(answers: Vec<Answer>, summary: Option<&'static str>, count: Count) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
         let url = format!("http://{}/v1", listener.local_addr().expect("an address"));
-        let requests = Arc::new(Mutex::new(Vec::new()));
-        let seen = Arc::clone(&requests);
+        let (requests, heads) = (Arc::default(), Arc::default());
+        let (seen, met) = (Arc::clone(&requests), Arc::clone(&heads));
         let answers = Arc::new(Script { answers, summary });
         std::thread::spawn(move || {
             for stream in listener.incoming().flatten() {
-                let (seen, answers) = (Arc::clone(&seen), Arc::clone(&answers));
-                std::thread::spawn(move || serve(stream, &answers, &seen, count));
+                let (seen, met, answers) = (Arc::clone(&seen), Arc::clone(&met), Arc::clone(&answers));
+                std::thread::spawn(move || serve(stream, &answers, &seen, &met, count));
             }
         });
-        Self { url, requests }
+        Self { url, requests, heads }
     }
 
     /// The bodies of all requests so far.
     pub fn bodies(&self) -> Vec<Value> {
         self.requests.lock().unwrap().iter().map(|(_, body)| body.clone()).collect()
+    }
+
+    /// First line and headers of all requests so far.
+    pub fn heads(&self) -> Vec<String> {
+        self.heads.lock().unwrap().clone()
     }
 
     /// When the requests came.
@@ -120,10 +126,16 @@ impl Script {
     }
 }
 
-fn serve(mut stream: TcpStream, script: &Script, seen: &Mutex<Vec<(Instant, Value)>>, count: Count) {
+fn serve(
+    mut stream: TcpStream,
+    script: &Script,
+    seen: &Mutex<Vec<(Instant, Value)>>,
+    heads: &Mutex<Vec<String>>,
+    count: Count,
+) {
     let mut reader = BufReader::new(stream.try_clone().expect("a socket"));
     stream.set_nodelay(true).expect("a socket");
-    while let Some((protocol, body)) = read_request(&mut reader) {
+    while let Some((protocol, body)) = read_request(&mut reader, heads) {
         let (streamed, tokens) = (body["stream"] == true, count(&body));
         let (mut answer, index) = {
             let mut seen = seen.lock().unwrap();
@@ -234,9 +246,9 @@ fn said(answer: Answer, turn: usize) -> Said {
     }
 }
 
-fn read_request(reader: &mut BufReader<TcpStream>) -> Option<(Protocol, Value)> {
+fn read_request(reader: &mut BufReader<TcpStream>, heads: &Mutex<Vec<String>>) -> Option<(Protocol, Value)> {
     let (mut length, mut protocol) = (0, Protocol::Chat);
-    let mut line = String::new();
+    let (mut line, mut head) = (String::new(), String::new());
     loop {
         line.clear();
         if reader.read_line(&mut line).ok()? == 0 {
@@ -252,7 +264,9 @@ fn read_request(reader: &mut BufReader<TcpStream>) -> Option<(Protocol, Value)> 
         if line.trim().is_empty() {
             break;
         }
+        head += &line;
     }
+    heads.lock().unwrap().push(head);
     let mut body = vec![0; length];
     reader.read_exact(&mut body).ok()?;
     Some((protocol, serde_json::from_slice(&body).ok()?))
