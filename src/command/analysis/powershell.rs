@@ -48,8 +48,14 @@ const HARMLESS: &str = "program statement_list pipeline pipeline_chain empty_sta
 /// Reads a script. Never fails: what is not understood is said in [`Analysis::unclear`].
 pub fn analyse_powershell(script: &str) -> Analysis {
     let unclear = |reason: &str| Analysis { unclear: Some(reason.to_owned()), ..Analysis::default() };
-    if script.len() > MAX_LENGTH || script.contains('\0') {
-        return unclear("it is too long, or holds a NUL byte");
+    if script.len() > MAX_LENGTH {
+        return unclear("it is too long");
+    }
+    if let Some(odd) = odd_character(script) {
+        return unclear(&format!("it holds the character U+{:04X}", u32::from(odd)));
+    }
+    if DIRECTIVES.iter().any(|directive| script.to_ascii_lowercase().contains(directive)) {
+        return unclear("it holds a directive to PowerShell itself");
     }
     let Some(tree) = parse(script) else { return unclear("it takes too long to parse") };
     if tree.root_node().has_error() {
@@ -58,6 +64,18 @@ pub fn analyse_powershell(script: &str) -> Analysis {
     let mut walk = Walk { script, analysis: Analysis::default() };
     walk.visit(tree.root_node(), 0);
     walk.analysis
+}
+
+/// Words by which PowerShell reads what follows otherwise, or loads modules.
+const DIRECTIVES: [&str; 2] = ["--%", "#requires"];
+
+/// PowerShell takes typographic quotes and dashes, other blanks and a lone CR for what they look like. The
+/// grammar does not, and would see a text where PowerShell sees its end.
+fn odd_character(script: &str) -> Option<char> {
+    let lone_cr = script.replace("\r\n", "\n").contains('\r').then_some('\r');
+    let odd =
+        |c: &char| !(c.is_ascii_graphic() || matches!(c, ' ' | '\t' | '\n' | '\r') || c.is_alphanumeric());
+    lone_cr.or_else(|| script.chars().find(odd))
 }
 
 fn parse(script: &str) -> Option<Tree> {
@@ -145,7 +163,19 @@ impl Walk<'_> {
         for element in node.named_children(&mut cursor) {
             match element.kind() {
                 "command_argument_sep" => {}
-                "command_parameter" | "generic_token" => simple.words.push(self.word(element)),
+                "command_parameter" => {
+                    let text = self.text(element).to_owned();
+                    self.plain_token(&text);
+                    simple.words.push(self.word(element));
+                    // `-Path:a.txt` gives a value like `-Path a.txt`.
+                    if let Some((_, value)) = text.split_once(':').filter(|(_, value)| !value.is_empty()) {
+                        simple.words.push(Word::unknown(value));
+                    }
+                }
+                "generic_token" => {
+                    self.plain_token(&self.text(element).to_owned());
+                    simple.words.push(self.word(element));
+                }
                 "redirection" => self.redirect(element, simple),
                 // A list of values, each of which may hold a script.
                 "array_literal_expression" => {
@@ -163,6 +193,13 @@ impl Walk<'_> {
                     self.visit(element, depth + 1);
                 }
             }
+        }
+    }
+
+    /// A word may hold a script, which its grammar does not show.
+    fn plain_token(&mut self, text: &str) {
+        if text.contains(['(', '{', '`', '"', '\'']) {
+            self.give_up(format!("the word {text} is not followed"));
         }
     }
 
@@ -216,7 +253,6 @@ fn is_plain_variable(text: &str) -> bool {
     !name.is_empty()
         && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
         && !own.iter().any(|own| lower.starts_with(own))
-        && !lower.ends_with("preference")
 }
 
 /// Whether a value is a block of statements alone, whose commands are looked at by themselves.
