@@ -1,6 +1,6 @@
 //! The outline of a source file: imports, types and functions with their lines, without the bodies.
 //!
-//! A grammar says what a node is called, a table ([`language`]) what it means to a reader; the walk knows
+//! A grammar says what a node is called, a table (`language`) what it means to a reader; the walk knows
 //! neither language nor tool.
 
 mod language;
