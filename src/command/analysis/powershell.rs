@@ -95,8 +95,8 @@ struct Walk<'a> {
     analysis: Analysis,
 }
 
-impl Walk<'_> {
-    fn text(&self, node: Node<'_>) -> &str {
+impl<'a> Walk<'a> {
+    fn text(&self, node: Node<'_>) -> &'a str {
         &self.script[node.byte_range()]
     }
 
@@ -112,8 +112,7 @@ impl Walk<'_> {
         match node.kind() {
             "command" => return self.command(node, depth),
             "left_assignment_expression" if !is_plain_variable(self.text(node)) => {
-                let text = self.text(node).to_owned();
-                self.give_up(format!("it sets {text}"));
+                self.give_up(format!("it sets {}", self.text(node)));
             }
             kind if is_in(HARMLESS, kind) => {}
             kind => {
@@ -164,8 +163,8 @@ impl Walk<'_> {
             match element.kind() {
                 "command_argument_sep" => {}
                 "command_parameter" => {
-                    let text = self.text(element).to_owned();
-                    self.plain_token(&text);
+                    let text = self.text(element);
+                    self.plain_token(text);
                     simple.words.push(self.word(element));
                     // `-Path:a.txt` gives a value like `-Path a.txt`.
                     if let Some((_, value)) = text.split_once(':').filter(|(_, value)| !value.is_empty()) {
@@ -173,7 +172,7 @@ impl Walk<'_> {
                     }
                 }
                 "generic_token" => {
-                    self.plain_token(&self.text(element).to_owned());
+                    self.plain_token(self.text(element));
                     simple.words.push(self.word(element));
                 }
                 "redirection" => self.redirect(element, simple),
