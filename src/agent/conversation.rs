@@ -65,7 +65,8 @@ impl Conversation {
         }
         let notes = std::mem::take(&mut self.notes).join("\n\n");
         match self.messages.last_mut() {
-            // Not sent yet, and some providers want one message at a time.
+            // Not sent yet, and some providers want one message at a time. Files in view go again; notes stay.
+            Some(message) if is_update(message) => self.messages.push(Message::User(notes)),
             Some(Message::User(text)) => *text += &format!("\n\n{notes}"),
             _ => self.messages.push(Message::User(notes)),
         }
@@ -176,6 +177,15 @@ mod tests {
         talk.refresh(files("three\n"));
         assert_eq!(updates(&talk), ["[FILES UPDATED]\n--- a.txt\nsame\n--- b.txt\nthree"]);
         assert_eq!(talk.messages.len(), 3);
+        talk.notes.push("from a hook".to_owned());
+        talk.add_notes();
+        talk.refresh(files("four\n"));
+        assert!(
+            talk.messages
+                .iter()
+                .any(|message| matches!(message, Message::User(text) if text == "from a hook"))
+        );
+        talk.refresh(files("three\n"));
         let messages = std::mem::take(&mut talk.messages);
         talk.compact(messages);
         assert_eq!(updates(&talk), Vec::<String>::new());
