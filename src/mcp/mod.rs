@@ -201,6 +201,9 @@ impl Line {
                 Err(format!("the MCP server {server}: {}", brief(&error.message)))
             }
             Err(ServiceError::Timeout { .. }) => Err(late()),
+            Err(ServiceError::TransportSend(error)) if !self.local => {
+                Err(format!("the MCP server {server} cannot be reached: {}", brief(&error.to_string())))
+            }
             Err(ServiceError::TransportClosed | ServiceError::TransportSend(_)) => {
                 Err(format!("the MCP server {server} is gone; its tools do not work any more"))
             }

@@ -18,6 +18,9 @@ use crate::model::http_client;
 /// Most characters of a server's name: it becomes part of its tools' names.
 const MAX_NAME: usize = 24;
 
+/// How much longer than a call may take a connection may stay silent.
+const LONGER: Duration = Duration::from_secs(10);
+
 /// A server that can be reached, as far as the configuration tells.
 #[derive(Clone, Debug)]
 pub struct Server {
@@ -132,7 +135,8 @@ pub(super) async fn reach(
     let late = || format!("it does not answer within {} s", server.timeout.as_secs());
     match &server.reach {
         Reach::Url(url) => {
-            let client = http_client(server.timeout).map_err(|error| error.to_string())?;
+            // A call's own time limit comes first: it says what happened.
+            let client = http_client(server.timeout + LONGER).map_err(|error| error.to_string())?;
             let mut config = StreamableHttpClientTransportConfig::with_uri(url.as_str());
             if let Some((_, token)) = token {
                 config = config.auth_header(token);
