@@ -13,6 +13,7 @@ pub mod exit;
 pub mod gates;
 pub mod git;
 pub mod github;
+mod grammar;
 pub mod guardrails;
 pub mod hooks;
 pub mod inputs;

@@ -6,11 +6,11 @@
 mod language;
 
 use std::fmt::Write;
-use std::ops::ControlFlow;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use tree_sitter::{Node, ParseOptions, ParseState, Parser, Tree};
+use tree_sitter::Node;
 
+use crate::grammar::parse;
 pub use language::Language;
 use language::Role;
 
@@ -55,7 +55,7 @@ pub struct TooHard;
 impl Outline {
     /// Reads a source file; errors in it are tolerated.
     pub fn of(source: &str, language: Language) -> Result<Self, TooHard> {
-        let tree = parse(source, language)?;
+        let tree = parse(source, &language.grammar(), MAX_TIME).ok_or(TooHard)?;
         let mut outline = Self { has_errors: tree.root_node().has_error(), ..Self::default() };
         outline.visit(tree.root_node(), Place { source, language, depth: 0, level: 0 });
         Ok(outline)
@@ -135,20 +135,6 @@ struct Place<'a> {
     language: Language,
     depth: usize,
     level: usize,
-}
-
-fn parse(source: &str, language: Language) -> Result<Tree, TooHard> {
-    let mut parser = Parser::new();
-    // Fails for a grammar made for another version of the library, which a test would show.
-    parser.set_language(&language.grammar()).map_err(|_| TooHard)?;
-    let until = Instant::now() + MAX_TIME;
-    let mut watch = |_: &ParseState| {
-        if Instant::now() < until { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
-    };
-    let options = ParseOptions::new().progress_callback(&mut watch);
-    let bytes = source.as_bytes();
-    let mut read = |at: usize, _| bytes.get(at..).unwrap_or_default();
-    parser.parse_with_options(&mut read, None, Some(options)).ok_or(TooHard)
 }
 
 /// A definition without its body; of one that has none, the first line.

@@ -4,13 +4,13 @@
 //! Cmdlets that look at files become `cat`, those that only work on what they are given become `echo`: one
 //! set of rules about files holds for both shells.
 
-use std::ops::ControlFlow;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use tree_sitter::{Node, ParseOptions, ParseState, Parser, Tree};
+use tree_sitter::Node;
 
 use super::super::table::{is_shell, is_wrapper, known_name};
 use super::{Analysis, MAX_LENGTH, Place, Redirect, Simple, Word};
+use crate::grammar::parse;
 
 /// How long the parser may take.
 const MAX_TIME: Duration = Duration::from_millis(500);
@@ -57,7 +57,8 @@ pub fn analyse_powershell(script: &str) -> Analysis {
     if DIRECTIVES.iter().any(|directive| script.to_ascii_lowercase().contains(directive)) {
         return unclear("it holds a directive to PowerShell itself");
     }
-    let Some(tree) = parse(script) else { return unclear("it takes too long to parse") };
+    let grammar = tree_sitter_powershell::LANGUAGE.into();
+    let Some(tree) = parse(script, &grammar, MAX_TIME) else { return unclear("it takes too long to parse") };
     if tree.root_node().has_error() {
         return unclear("its grammar is not understood");
     }
@@ -76,18 +77,6 @@ fn odd_character(script: &str) -> Option<char> {
     let odd =
         |c: &char| !(c.is_ascii_graphic() || matches!(c, ' ' | '\t' | '\n' | '\r') || c.is_alphanumeric());
     lone_cr.or_else(|| script.chars().find(odd))
-}
-
-fn parse(script: &str) -> Option<Tree> {
-    let mut parser = Parser::new();
-    parser.set_language(&tree_sitter_powershell::LANGUAGE.into()).ok()?;
-    let until = Instant::now() + MAX_TIME;
-    let mut watch = |_: &ParseState| {
-        if Instant::now() < until { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
-    };
-    let options = ParseOptions::new().progress_callback(&mut watch);
-    let mut read = |at: usize, _| script.as_bytes().get(at..).unwrap_or_default();
-    parser.parse_with_options(&mut read, None, Some(options))
 }
 
 struct Walk<'a> {
@@ -211,7 +200,7 @@ impl<'a> Walk<'a> {
         let target = name.map_or_else(|| Word::unknown(self.text(target)), |name| self.word(name));
         // `$null` is PowerShell's way to throw output away.
         if target.raw != "$null" {
-            simple.redirects.push(Redirect { target, writes: true });
+            simple.redirects.push(Redirect { target: file(target), writes: true });
         }
     }
 
@@ -260,6 +249,13 @@ fn is_block(value: Node<'_>) -> bool {
         && value.named_child(0).is_some_and(|child| child.kind() == "script_block_expression")
 }
 
+/// A word that names a file: a drive is no folder of the workspace, `\` parts folders as `/` does, and `~` is
+/// the home folder.
+fn file(word: Word) -> Word {
+    let odd = word.text().is_some_and(|text| text.contains([':', '\\']) || text.starts_with('~'));
+    if odd { Word::unknown(&word.raw) } else { word }
+}
+
 /// The command in the terms of the rules: names in lower case, without `.exe`; cmdlets by what they do.
 fn canonical(mut simple: Simple) -> Simple {
     let Some(name) = simple.name().map(str::to_ascii_lowercase) else { return simple };
@@ -270,12 +266,7 @@ fn canonical(mut simple: Simple) -> Simple {
     };
     if is_in(READERS, &name) {
         simple.words.remove(0);
-        // A drive is no folder of the workspace, and `~` is the home folder.
-        for word in &mut simple.words {
-            if word.text().is_some_and(|text| text.contains([':', '\\']) || text.starts_with('~')) {
-                *word = Word::unknown(&word.raw);
-            }
-        }
+        simple.words = simple.words.into_iter().map(file).collect();
         becomes(&mut simple, "cat");
     } else if is_in(PURE, &name) {
         simple.words.remove(0);

@@ -1,0 +1,20 @@
+//! Texts by grammars that others keep (tree-sitter), within a time: broken text can keep a grammar busy.
+
+use std::ops::ControlFlow;
+use std::time::{Duration, Instant};
+
+use tree_sitter::{Language, ParseOptions, ParseState, Parser, Tree};
+
+/// Parses a text; errors in it are nodes of the tree. `None` where it takes longer, or where the grammar was
+/// made for another version of the library, which a test would show.
+pub(crate) fn parse(text: &str, grammar: &Language, limit: Duration) -> Option<Tree> {
+    let mut parser = Parser::new();
+    parser.set_language(grammar).ok()?;
+    let until = Instant::now() + limit;
+    let mut watch = |_: &ParseState| {
+        if Instant::now() < until { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+    };
+    let options = ParseOptions::new().progress_callback(&mut watch);
+    let mut read = |at: usize, _| text.as_bytes().get(at..).unwrap_or_default();
+    parser.parse_with_options(&mut read, None, Some(options))
+}
