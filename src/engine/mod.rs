@@ -2,6 +2,7 @@
 
 mod confirm;
 mod cut;
+mod peek;
 mod police;
 
 use std::panic::AssertUnwindSafe;
@@ -22,7 +23,7 @@ use crate::hooks::{HookEvent, Hooks, Subject, ToolSubject};
 use crate::plan::{DryRunTracker, PlannedAction, summarize_call};
 use crate::report::secrets::Masker;
 use crate::tool::{Call, Context, Effects, Registry, Tool, ToolResult};
-use crate::workspace::{FileChange, LastLink, LineCounts, WorkspacePath};
+use crate::workspace::{FileChange, LineCounts, WorkspacePath};
 
 use confirm::{Answer, Policy};
 pub use cut::{CHARS_PER_TOKEN, cut_middle};
@@ -179,19 +180,6 @@ impl Engine {
         let tool = self.registry.get(&call.name)?;
         let call = Arc::clone(tool).prepare(&call.arguments).ok()?;
         call.effects(&self.context).ok()
-    }
-
-    /// What the model may see of a file, cut like any result; where it may not or cannot, the reason.
-    pub fn peek(&self, path: &WorkspacePath) -> String {
-        let look = || {
-            let resolved =
-                self.context.workspace.resolve(path, LastLink::Follow).map_err(|error| error.to_string())?;
-            self.guardrails.check(&Effects::read(&resolved))?;
-            let state = self.context.workspace.read(&resolved).map_err(|error| error.to_string())?;
-            Ok(String::from_utf8_lossy(&state.content).into_owned())
-        };
-        let text = look().unwrap_or_else(|error: String| format!("({error})"));
-        cut_middle(&self.masker.mask_known(&text), self.max_result_tokens)
     }
 
     fn find(&self, caller: Caller<'_>, name: &str) -> Result<Arc<dyn Tool>, Refusal> {
