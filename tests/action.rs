@@ -15,7 +15,8 @@ use support::Sandbox;
 use wiremock::{Mock, MockServer, ResponseTemplate, matchers};
 
 /// Inputs that are about getting the program and about GitHub, so not flags of it.
-const ACTION_ONLY: [&str; 4] = ["github-token", "binary-path", "version", "releases-url"];
+const ACTION_ONLY: [&str; 8] =
+    ["command", "plan", "digest", "report", "github-token", "binary-path", "version", "releases-url"];
 
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -40,7 +41,7 @@ fn every_flag_is_an_input_and_every_input_reaches_the_program() {
     }
     assert_eq!(inputs, flags);
     let environment = &action["runs"]["steps"][1]["env"];
-    for name in flags.iter().map(String::as_str).chain(["github-token"]) {
+    for name in flags.iter().map(String::as_str).chain(["github-token", "plan", "digest", "report"]) {
         let variable = format!("INPUT_{}", name.to_uppercase().replace('-', "_"));
         assert_eq!(environment[&variable], format!("${{{{ inputs.{name} }}}}"), "{name}");
     }
@@ -103,6 +104,7 @@ fn both_steps_run_the_program_with_its_inputs() {
     let evil = "Do it'; touch hacked; echo \"$(touch hacked)";
     let variables = [
         ("BINARY", found.as_str()),
+        ("COMMAND", "run"),
         ("CI", "true"),
         ("INPUT_TASK", evil),
         ("INPUT_TASK_FILE", ""),

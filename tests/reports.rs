@@ -38,9 +38,11 @@ fn hostile(repeat: usize) -> RunReport {
 #[test]
 fn markdown_of_a_hostile_run_does_nothing() {
     let report = hostile(1);
-    for (name, text) in
-        [("comment", comment(&report, "plan")), ("report", markdown(&report)), ("summary", summary(&report))]
-    {
+    for (name, text) in [
+        ("comment", comment(&report, "plan", None)),
+        ("report", markdown(&report)),
+        ("summary", summary(&report)),
+    ] {
         let options = pulldown_cmark::Options::ENABLE_TABLES;
         let mut in_code = false;
         for event in pulldown_cmark::TextMergeStream::new(pulldown_cmark::Parser::new_ext(&text, options)) {
@@ -87,7 +89,7 @@ fn the_comment_keeps_its_limit_and_what_matters_most() {
                 file
             })
             .collect();
-        let text = comment(&report, "plan");
+        let text = comment(&report, "plan", None);
         assert!(text.encode_utf16().count() <= COMMENT_LIMIT, "{repeat}: {}", text.len());
         for part in [
             marker("plan").as_str(),
@@ -120,7 +122,7 @@ fn junit_is_well_formed_whatever_the_run_held() {
 fn annotations_are_one_command_each_and_not_more_than_are_shown() {
     let mut report = hostile(1);
     report.notices = vec![report.notices[0].clone(); 30];
-    let commands = annotations(&report);
+    let commands = annotations(&report, &[]);
     assert_eq!(commands.iter().filter(|command| command.starts_with("::error ")).count(), 10);
     assert!(commands.iter().all(|command| !command.contains(['\n', '\r'])), "{commands:?}");
     assert!(commands[0].contains("Dry run changed the checkout"), "{}", commands[0]);

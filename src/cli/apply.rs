@@ -12,13 +12,14 @@ use crate::plan::{Plan, SCHEMA_VERSION};
 pub(super) const NAME: &str = "apply";
 
 /// Inputs of `run` that make sense here as well.
-const SHARED: [&str; 11] = [
+const SHARED: [&str; 12] = [
     "workspace",
     "config",
     "event",
     "out",
     "comment",
     "comment-key",
+    "deliver",
     "log-format",
     "trust-head-config",
     "json",
@@ -29,7 +30,7 @@ const SHARED: [&str; 11] = [
 pub(super) fn command() -> Command {
     Command::new(NAME)
         .about("Apply a plan exactly as it was reviewed, all of it or nothing; no model is asked")
-        .arg(Arg::new("plan").value_name("PLAN").required(true).help("The plan.json of a dry run"))
+        .arg(Arg::new("plan").value_name("PLAN").help("The plan.json of a dry run [default: the Action input `plan`]"))
         .arg(
             Arg::new("digest")
                 .long("digest")
@@ -50,13 +51,14 @@ pub(super) fn command() -> Command {
 }
 
 pub(super) fn execute(matches: &ArgMatches) -> Exit {
-    let path = matches.get_one::<String>("plan").map(String::as_str).unwrap_or_default();
-    let digest = matches.get_one::<String>("digest").cloned();
-    let run_commands = matches.get_flag("run-commands");
+    let given = |name: &str| matches.get_one::<String>(name).cloned();
+    let (path, digest, run_commands) = (given("plan"), given("digest"), matches.get_flag("run-commands"));
     launch(matches, |lookup| {
-        let plan = read(Path::new(path))?;
-        let request = RunRequest::for_plan(lookup, &plan)?;
-        Ok((request, Job::Apply { plan: Box::new(plan), digest: digest.clone(), run_commands }))
+        let path = path.or_else(|| lookup.text("plan")).ok_or(InputError::NoPlan)?;
+        let plan = Box::new(read(Path::new(&path))?);
+        let request = Box::new(RunRequest::for_plan(lookup, &plan)?);
+        let digest = digest.or_else(|| lookup.text("digest"));
+        Ok(Job::Apply { request, plan, digest, run_commands })
     })
 }
 

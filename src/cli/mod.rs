@@ -3,6 +3,7 @@
 mod apply;
 mod doctor;
 mod explain;
+mod report;
 mod run;
 mod sandboxed;
 mod schema;
@@ -42,6 +43,7 @@ pub fn main() -> ExitCode {
     match matches.subcommand() {
         Some((run::NAME, matches)) => run::execute(matches),
         Some((apply::NAME, matches)) => apply::execute(matches),
+        Some((report::NAME, matches)) => report::execute(matches),
         Some((schema::NAME, matches)) => schema::execute(matches),
         Some((tools::NAME, _)) => tools::execute(),
         Some((doctor::NAME, matches)) => doctor::execute(matches),
@@ -72,6 +74,7 @@ fn command() -> Command {
         .arg_required_else_help(true)
         .subcommand(run::command())
         .subcommand(apply::command())
+        .subcommand(report::command())
         .subcommand(schema::command())
         .subcommand(tools::command())
         .subcommand(doctor::command())

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::io::Write;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use clap::{Arg, ArgAction, ArgMatches, Command};
@@ -10,12 +11,13 @@ use tracing::Level;
 use super::print;
 use crate::command::sandbox::hide_process;
 use crate::exit::Exit;
-use crate::inputs::{INPUTS, Input, InputError, Lookup, RunRequest, variables};
+use crate::github::{StepFile, outputs};
+use crate::inputs::{Asked, INPUTS, Input, InputError, Lookup, RunRequest, variables};
 use crate::plan::Plan;
 use crate::report::secrets::Masker;
-use crate::report::untrusted::log_lines;
+use crate::report::untrusted::{log_lines, markdown, visible};
 use crate::report::{LogFormat, init_log};
-use crate::run::{ApplyOptions, Finished, apply, on_signals, run};
+use crate::run::{ApplyOptions, Finished, apply, not_started, on_signals, run};
 
 pub(super) const NAME: &str = "run";
 
@@ -45,23 +47,46 @@ pub(super) fn command() -> Command {
         )
 }
 
-/// What is to be done with a request.
+/// What is to be done.
 pub(super) enum Job {
     /// An agent works on the task.
-    Work,
+    Work(Box<RunRequest>),
     /// A plan is applied.
-    Apply { plan: Box<Plan>, digest: Option<String>, run_commands: bool },
+    Apply { request: Box<RunRequest>, plan: Box<Plan>, digest: Option<String>, run_commands: bool },
+    /// The event asks for nothing, or whoever asked was answered.
+    Nothing(Idle),
+}
+
+/// Why there is no run.
+pub(super) struct Idle {
+    told: String,
+    status: &'static str,
+    exit: Exit,
 }
 
 pub(super) fn execute(matches: &ArgMatches) -> Exit {
-    launch(matches, |lookup| Ok((RunRequest::resolve(lookup)?, Job::Work)))
+    launch(matches, |lookup| {
+        Ok(match Asked::resolve(lookup)? {
+            Asked::Work(request) => Job::Work(request),
+            Asked::Apply(request, plan) => {
+                let digest = Some(plan.digest.clone());
+                Job::Apply { request, plan, digest, run_commands: false }
+            }
+            Asked::Nothing(reason) => Job::Nothing(Idle {
+                told: format!("nothing to do: {reason}"),
+                status: "skipped",
+                exit: Exit::Success,
+            }),
+            Asked::Answered { text, exit } => {
+                let status = if exit == Exit::Success { "skipped" } else { "failed" };
+                Job::Nothing(Idle { told: text, status, exit })
+            }
+        })
+    })
 }
 
 /// Does what `ask` makes of the flags and variables.
-pub(super) fn launch(
-    matches: &ArgMatches,
-    ask: impl FnOnce(&Lookup) -> Result<(RunRequest, Job), InputError>,
-) -> Exit {
+pub(super) fn launch(matches: &ArgMatches, ask: impl FnOnce(&Lookup) -> Result<Job, InputError>) -> Exit {
     hide_process();
     let lookup = Lookup::new(flags(matches), variables());
     match execute_with(&lookup, ask) {
@@ -88,7 +113,7 @@ pub(super) fn flags(matches: &ArgMatches) -> BTreeMap<String, String> {
 
 fn execute_with(
     lookup: &Lookup,
-    ask: impl FnOnce(&Lookup) -> Result<(RunRequest, Job), InputError>,
+    ask: impl FnOnce(&Lookup) -> Result<Job, InputError>,
 ) -> Result<Exit, InputError> {
     let format = match lookup.text("log-format").as_deref() {
         None | Some("human") => LogFormat::Human,
@@ -99,7 +124,11 @@ fn execute_with(
         }
     };
     let (verbose, quiet, json) = (lookup.flag("verbose")?, lookup.flag("quiet")?, lookup.flag("json")?);
-    let (request, job) = ask(lookup)?;
+    let job = ask(lookup)?;
+    let request = match &job {
+        Job::Work(request) | Job::Apply { request, .. } => request,
+        Job::Nothing(idle) => return Ok(rest(lookup, idle)),
+    };
     let secret: Vec<&str> = request.secret_variables.iter().map(String::as_str).collect();
     let masker = Arc::new(Masker::from_environment(lookup.variables(), &secret, &request.secrets));
     let level = match (verbose, quiet) {
@@ -119,13 +148,17 @@ fn execute_with(
         .map_err(|error| InputError::Rules(format!("no threads can be started: {error}")))?;
     let finished = runtime.block_on(async {
         let signal = on_signals().map_err(|error| InputError::Rules(format!("signals: {error}")))?;
-        match &job {
-            Job::Work => run(&request, masker, signal).await,
-            Job::Apply { plan, digest, run_commands } => {
+        let ended = match &job {
+            Job::Apply { plan, digest, run_commands, .. } => {
                 let options = ApplyOptions { digest: digest.as_deref(), run_commands: *run_commands };
-                apply(&request, plan, options, masker, signal).await
+                apply(request, plan, options, masker, signal).await
             }
+            Job::Work(_) | Job::Nothing(_) => run(request, masker, signal).await,
+        };
+        if ended.is_err() {
+            not_started(request).await;
         }
+        ended
     })?;
     // A blocking task may still sit in a slow read; nothing waits for it.
     runtime.shutdown_background();
@@ -135,6 +168,34 @@ fn execute_with(
 
 fn in_actions(lookup: &Lookup) -> bool {
     lookup.variables().get("GITHUB_ACTIONS").is_some_and(|value| value == "true")
+}
+
+/// Says that there is nothing to do; that is no failure, and later steps can see it.
+fn rest(lookup: &Lookup, idle: &Idle) -> Exit {
+    let masker = Masker::from_environment(lookup.variables(), &[], &[]);
+    let told = masker.mask(&visible(&idle.told)).into_owned();
+    let file = |name: &str| lookup.variables().get(name).filter(|path| !path.is_empty()).map(PathBuf::from);
+    let fields = [("status", idle.status.to_owned()), ("exit-code", idle.exit.code().to_string())];
+    for (path, text) in [
+        (file("GITHUB_OUTPUT"), outputs(&fields)),
+        (file("GITHUB_STEP_SUMMARY"), format!("{}\n", markdown(&told))),
+    ] {
+        if let Some(path) = path
+            && let Err(error) = StepFile::open(path.clone()).put(&text)
+        {
+            let _ = writeln!(std::io::stderr(), "warning: {}: {error}", path.display());
+        }
+    }
+    if in_actions(lookup) {
+        let _ = writeln!(std::io::stderr(), "::notice title=architect-ci::{}", command_data(&told));
+    }
+    print(&log_lines(&format!("{}\n", told.trim_end())));
+    idle.exit
+}
+
+/// As the runner's own toolkit escapes a message.
+fn command_data(text: &str) -> String {
+    text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
 }
 
 /// Tells the Actions runner what to mask. Only where it is the runner that listens: in a file the
@@ -152,8 +213,7 @@ fn announce_secrets(masker: &Masker) {
     }
     let mut stderr = std::io::stderr().lock();
     for secret in masker.secrets() {
-        let escaped = secret.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A");
-        let _ = writeln!(stderr, "::add-mask::{escaped}");
+        let _ = writeln!(stderr, "::add-mask::{}", command_data(secret));
     }
 }
 
@@ -172,14 +232,13 @@ fn show(finished: &Finished, json: bool, in_actions: bool, on_screen: bool) {
 }
 
 /// Says what is wrong before anything ran.
-fn complain(lookup: &Lookup, error: &InputError) -> Exit {
+pub(super) fn complain(lookup: &Lookup, error: &InputError) -> Exit {
     let masker = Masker::from_environment(lookup.variables(), &[], &[]);
     let text = masker.mask(&error.to_string()).into_owned();
     let mut stderr = std::io::stderr().lock();
     let _ = writeln!(stderr, "{}", log_lines(&format!("error: {text}")));
     if in_actions(lookup) {
-        let escaped = text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A");
-        let _ = writeln!(stderr, "::error title=architect-ci::{escaped}");
+        let _ = writeln!(stderr, "::error title=architect-ci::{}", command_data(&text));
     }
     error.exit()
 }

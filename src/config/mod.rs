@@ -1,16 +1,18 @@
 //! The configuration file: its types (from which its JSON Schema is made), loading, and trust.
 
 mod error;
+mod github;
 mod limits;
 mod rules;
 mod sections;
 mod source;
 
 pub use error::ConfigError;
+pub use github::{Comment, DEFAULT_KEY, Deliver, DeliverTo, GitHub};
 pub use limits::{Bounded, Usd};
 pub use rules::{CodeRule, GateConfig, Guardrails, HookConfig, Hooks, Severity};
 pub use sections::{
-    AgentConfig, Commands, Comment, Config, ContextLimits, Costs, DryRun, Evaluation, GitHub, Isolation, Llm,
-    McpServer, Network, PlannedCommands, ReasoningEffort, Report, SandboxMode, Web, Workspace,
+    AgentConfig, Commands, Config, ContextLimits, Costs, DryRun, Evaluation, Isolation, Llm, McpServer,
+    Network, PlannedCommands, ReasoningEffort, Report, SandboxMode, Web, Workspace,
 };
 pub use source::{Origin, Remote, Trust, Trusted, TrustedFile, parse, parse_as};

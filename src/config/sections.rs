@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::github::{Deliver, GitHub};
 use super::limits::{Bounded, Usd};
 use super::rules::{Guardrails, Hooks};
 use crate::workspace::WorkspacePath;
@@ -37,8 +38,10 @@ pub struct Config {
     pub evaluation: Evaluation,
     /// How a dry run treats what it cannot plan in memory.
     pub dry_run: DryRun,
-    /// Pull-request comments.
+    /// What GitHub is told, and what it may ask for.
     pub github: GitHub,
+    /// Where changes go.
+    pub deliver: Deliver,
     /// Where report files go, if not to the output folder.
     pub report: Report,
 }
@@ -345,35 +348,6 @@ pub enum Isolation {
     Isolated,
     /// They do not run.
     Skip,
-}
-
-/// Pull-request comments.
-#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub struct GitHub {
-    /// When the comment is posted.
-    pub comment: Comment,
-    /// Tells the comments of several jobs on one pull request apart.
-    pub comment_key: String,
-}
-
-impl Default for GitHub {
-    fn default() -> Self {
-        Self { comment: Comment::default(), comment_key: "architect-ci".to_owned() }
-    }
-}
-
-/// When the comment is posted.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Comment {
-    /// After every run.
-    #[default]
-    Always,
-    /// When files changed or were planned to, or the run did not succeed.
-    OnChange,
-    /// Never.
-    Never,
 }
 
 /// Where report files go; a path is relative to the output folder.

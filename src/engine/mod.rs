@@ -71,12 +71,30 @@ pub struct Engine {
 enum Refusal {
     /// The call itself is wrong, or names a path outside.
     Invalid(String),
-    /// A rule; with the command, where it is about one.
-    Guardrail(String, Option<String>),
+    /// A rule, and what it stands against.
+    Guardrail(String, Target),
     /// A hook.
     Hook(String),
     /// A person, or that there is none.
     Unconfirmed(String),
+}
+
+/// What a rule stands against.
+#[derive(Default)]
+struct Target {
+    command: Option<String>,
+    /// The file, where it is about one alone.
+    path: Option<String>,
+}
+
+impl Target {
+    fn of(effects: &Effects) -> Self {
+        let path = match effects.writes.as_slice() {
+            [path] => Some(path.to_string()),
+            _ => None,
+        };
+        Self { command: effects.command.as_ref().map(|command| command.line.clone()), path }
+    }
 }
 
 /// A call that is allowed to run.
@@ -306,12 +324,13 @@ impl Engine {
         Done { outcome: Outcome::Executed, result, effects }
     }
 
-    fn blocked(&self, caller: Caller<'_>, tool: &str, command: Option<String>, reason: &str) {
+    fn blocked(&self, caller: Caller<'_>, tool: &str, target: Target, reason: &str) {
         self.events.emit(Event::Guardrail(Block {
             agent: caller.agent.to_owned(),
             step: caller.step,
             tool: tool.to_owned(),
-            command,
+            command: target.command,
+            path: target.path,
             reason: reason.to_owned(),
         }));
     }
@@ -320,8 +339,8 @@ impl Engine {
         let message = match refusal {
             Refusal::Invalid(message) | Refusal::Unconfirmed(message) => message,
             Refusal::Hook(reason) => format!("Blocked by hook: {reason}"),
-            Refusal::Guardrail(reason, command) => {
-                self.blocked(caller, &call.name, command, &reason);
+            Refusal::Guardrail(reason, target) => {
+                self.blocked(caller, &call.name, target, &reason);
                 format!("Guardrail: {reason}")
             }
         };
@@ -343,14 +362,11 @@ fn prepare(tool: &Arc<dyn Tool>, input: &Value) -> Result<Box<dyn Call>, Refusal
 }
 
 fn against(reason: String, effects: &Effects) -> Refusal {
-    Refusal::Guardrail(reason, command_of(effects))
-}
-
-fn command_of(effects: &Effects) -> Option<String> {
-    effects.command.as_ref().map(|command| command.line.clone())
+    Refusal::Guardrail(reason, Target::of(effects))
 }
 
 fn record(caller: Caller<'_>, call: &ToolCall, done: &Done, started: Instant) -> CallRecord {
+    let (diff, lines) = diff_of(&done.result);
     CallRecord {
         agent: caller.agent.to_owned(),
         step: caller.step,
@@ -361,9 +377,36 @@ fn record(caller: Caller<'_>, call: &ToolCall, done: &Done, started: Instant) ->
         exit_code: done.result.exit_code,
         result: done.result.text(),
         effects: done.effects.clone(),
-        lines: lines_of(&done.result),
+        lines,
+        diff,
         duration_ms: millis(started.elapsed()),
     }
+}
+
+/// Most of a call's diff that a record keeps; the whole is in the patch.
+const MAX_DIFF: usize = 20_000;
+
+/// What a call changed, for people, and how many lines that was.
+fn diff_of(result: &ToolResult) -> (String, LineCounts) {
+    let (mut text, mut lines) = (String::new(), LineCounts::default());
+    for change in &result.changes {
+        let diff = change.diff();
+        let counts = if change.is_binary() { LineCounts::default() } else { LineCounts::of(&diff) };
+        lines += counts;
+        if text.len() >= MAX_DIFF {
+            continue;
+        }
+        if result.changes.len() > 1 {
+            text += &format!("{} ({counts})\n", change.path);
+        }
+        let space = MAX_DIFF.saturating_sub(text.len());
+        let end = diff.floor_char_boundary(space);
+        text += &diff[..end];
+        if end < diff.len() {
+            text += "\n… the rest is in the patch\n";
+        }
+    }
+    (text, lines)
 }
 
 fn lines_of(result: &ToolResult) -> LineCounts {

@@ -1,6 +1,6 @@
 //! Rules on what really changes: before a file tool runs, by trying it; after a command ran, by looking.
 
-use super::{Caller, Engine, append, command_of};
+use super::{Caller, Engine, Target, append};
 use crate::tool::{Effects, ToolResult};
 use crate::workspace::{FileChange, FileError};
 
@@ -38,7 +38,7 @@ impl Engine {
             }
         }
         for reason in &refused {
-            self.blocked(caller, tool, command_of(effects), reason);
+            self.blocked(caller, tool, Target::of(effects), reason);
         }
         if !refused.is_empty() {
             let earlier = result.error.take().map_or(String::new(), |error| format!("{error}\n"));

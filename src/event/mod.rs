@@ -101,6 +101,8 @@ pub enum StopReason {
     Applied,
     /// The plan does not fit the checkout, or is not the one that was reviewed.
     NotApplied,
+    /// The changes could not be delivered, or what is required could not be posted.
+    NotPublished,
 }
 
 impl fmt::Display for StopReason {
@@ -120,6 +122,7 @@ impl fmt::Display for StopReason {
             Self::CheckoutChanged => "something changed the checkout during a dry run",
             Self::HookBlocked => "a hook stopped the run",
             Self::Applied => "the plan is applied",
+            Self::NotPublished => "GitHub did not take the result",
             Self::NotApplied => "the plan cannot be applied; nothing was written",
         })
     }
@@ -244,6 +247,9 @@ pub struct CallRecord {
     /// Lines added and removed.
     #[serde(default)]
     pub lines: LineCounts,
+    /// What it changed in files, for people; long ones are cut.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub diff: String,
     /// How long it took, in milliseconds.
     #[serde(default)]
     pub duration_ms: u64,
@@ -261,6 +267,9 @@ pub struct Block {
     /// The command, where it was about one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub command: Option<String>,
+    /// The file, where it was about one alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub path: Option<String>,
     /// What stood against it.
     pub reason: String,
 }

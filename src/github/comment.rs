@@ -1,166 +1,226 @@
 //! The sticky comment: one per key, found by its marker *and* its author, updated in place.
 
-use std::time::Duration;
+use std::sync::Mutex;
 
-use octocrab::Octocrab;
-use octocrab::models::issues::Comment;
 use serde::Deserialize;
-use serde_json::json;
+use serde_json::{Value, json};
+use tokio::sync::OnceCell;
 
-use super::environment::{Environment, Subject};
-use crate::model::http_client;
+use super::api::{Api, Method, Purpose, is_same_login};
+use super::error::ApiError;
 
-/// Comments of one page.
-const PAGE: u8 = 100;
+/// Commenting on a pull request.
+const ON_PULL: Purpose = Purpose { doing: "comment", permission: "pull-requests: write" };
 
-/// Why the comment was not posted.
-#[derive(Debug, thiserror::Error)]
-pub enum CommentError {
-    /// The token may not.
-    #[error("the token must not comment ({message}); give the job `permissions: {permission}: write`{fork}")]
-    Forbidden {
-        /// What GitHub said.
-        message: String,
-        /// What is missing.
-        permission: &'static str,
-        /// A word on forks.
-        fork: &'static str,
-    },
-    /// The token is wrong.
-    #[error("GitHub refused the token ({0}); check `github-token`")]
-    Unauthorized(String),
-    /// Anything else.
-    #[error("the comment could not be posted: {0}")]
-    Failed(String),
+/// Commenting on an issue.
+const ON_ISSUE: Purpose = Purpose { doing: "comment", permission: "issues: write" };
+
+/// How often it is looked whether a comment whose answer was lost is there.
+const MAX_TRIES: u32 = 3;
+
+/// A comment as both lists and answers give it.
+#[derive(Clone, Debug, Deserialize)]
+struct Comment {
+    id: u64,
+    node_id: String,
+    html_url: String,
+    #[serde(default)]
+    body: Option<String>,
+    /// `None` where the account is gone.
+    user: Option<Author>,
+    #[serde(default)]
+    author_association: String,
 }
 
-/// Creates or updates the comment; answers with its address.
-pub async fn post_comment(
-    environment: &Environment,
-    token: &str,
+#[derive(Clone, Debug, Deserialize)]
+struct Author {
+    login: String,
+    #[serde(default, rename = "type")]
+    kind: String,
+}
+
+/// The one comment of a key on a pull request or issue.
+#[derive(Debug)]
+pub struct Sticky {
+    api: Api,
     number: u64,
-    marker: &str,
-    body: &str,
-) -> Result<String, CommentError> {
-    let wrap = |error: octocrab::Error| describe(environment, &error);
-    let client = client(&environment.api_url, token).map_err(CommentError::Failed)?;
-    let issues = client.issues(&environment.owner, &environment.repository);
-    let author = author(environment, token).await?;
-    let mut page = issues.list_comments(number).per_page(PAGE).send().await.map_err(wrap)?;
-    loop {
-        if let Some(own) = page.items.iter().find(|comment| is_own(comment, &author, marker)) {
-            return update(&client, environment, own, body).await.map_err(wrap);
+    to: Purpose,
+    marker: String,
+    author: OnceCell<String>,
+    /// Where it was seen last.
+    known: Mutex<Option<u64>>,
+}
+
+impl Sticky {
+    /// The comment that begins with `marker`; nothing is asked yet.
+    pub fn new(api: Api, number: u64, on_pull: bool, marker: String) -> Self {
+        let to = if on_pull { ON_PULL } else { ON_ISSUE };
+        Self { api, number, to, marker, author: OnceCell::new(), known: Mutex::default() }
+    }
+
+    /// Creates or updates it; answers with its address.
+    pub async fn put(&self, body: &str) -> Result<String, ApiError> {
+        let known = *self.known.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        if let Some(id) = known {
+            match self.update(id, body).await {
+                // Somebody has deleted it meanwhile.
+                Err(error) if error.is_missing() => {}
+                answer => return answer,
+            }
         }
-        match client.get_page::<Comment>(&page.next).await.map_err(wrap)? {
-            Some(next) => page = next,
-            None => break,
+        let mut tries = 0;
+        loop {
+            tries += 1;
+            let made = match self.find().await? {
+                Found::Own(id) => self.update(id, body).await,
+                Found::Others(abandoned) => self.create(body, &abandoned).await,
+            };
+            match made {
+                // It may be there all the same, or be gone just now: look again.
+                Err(ApiError::Unclear { .. }) if tries < MAX_TRIES => {}
+                Err(error) if error.is_missing() && tries < MAX_TRIES && error.status() == Some(410) => {}
+                answer => return answer,
+            }
         }
     }
-    let created = issues.create_comment(number, body).await.map_err(wrap)?;
-    Ok(created.html_url.to_string())
+
+    /// The text of the comment as it stands.
+    pub async fn text(&self) -> Result<Option<String>, ApiError> {
+        let author = self.author().await?;
+        let is_own = |comment: Comment| comment.is_by(author) && comment.starts_with(&self.marker);
+        let text = |comment: Comment| comment.body.clone().filter(|_| is_own(comment));
+        self.api.find(&self.list(), self.to, text).await
+    }
+
+    async fn find(&self) -> Result<Found, ApiError> {
+        let author = self.author().await?;
+        let mut abandoned = Vec::new();
+        let pick = |comment: Comment| {
+            let marked = comment.starts_with(&self.marker);
+            if marked && comment.is_by(author) {
+                return Some(comment.id);
+            }
+            if marked && comment.is_of_the_house() {
+                abandoned.push(comment.node_id);
+            }
+            None
+        };
+        let own = self.api.find(&self.list(), self.to, pick).await?;
+        Ok(own.map_or(Found::Others(abandoned), Found::Own))
+    }
+
+    async fn create(&self, body: &str, abandoned: &[String]) -> Result<String, ApiError> {
+        let path = format!("/issues/{}/comments", self.number);
+        let created: Comment =
+            self.api.send(Method::Post, &path, Some(&json!({ "body": body })), self.to).await?;
+        self.remember(created.id);
+        // The key has a new owner, such as another token; two comments would contradict each other.
+        for id in abandoned {
+            if let Err(error) = self.minimise(id).await {
+                tracing::debug!("an older comment could not be minimised: {error}");
+            }
+        }
+        Ok(created.html_url)
+    }
+
+    async fn update(&self, id: u64, body: &str) -> Result<String, ApiError> {
+        // octocrab's own `update_comment` sends POST where PATCH is documented.
+        let path = format!("/issues/comments/{id}");
+        let updated: Comment =
+            self.api.send(Method::Patch, &path, Some(&json!({ "body": body })), self.to).await?;
+        self.remember(id);
+        Ok(updated.html_url)
+    }
+
+    async fn minimise(&self, id: &str) -> Result<(), ApiError> {
+        let query = "mutation($id: ID!) { minimizeComment(input: {subjectId: $id, classifier: OUTDATED}) \
+                     { minimizedComment { isMinimized } } }";
+        self.api.graphql::<Value>(query, json!({ "id": id }), self.to).await.map(drop)
+    }
+
+    async fn author(&self) -> Result<&String, ApiError> {
+        self.author.get_or_try_init(|| self.api.login()).await
+    }
+
+    fn list(&self) -> String {
+        format!("/issues/{}/comments", self.number)
+    }
+
+    fn remember(&self, id: u64) {
+        *self.known.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = Some(id);
+    }
 }
 
-pub(super) fn client(base: &str, token: &str) -> Result<Octocrab, String> {
-    let http = http_client(Duration::from_secs(30)).map_err(|error| error.to_string())?;
-    Octocrab::builder()
-        .personal_token(token.to_owned())
-        .base_uri(base)
-        .and_then(|builder| builder.build_with_reqwest(http))
-        .map_err(|error| chain(&error))
+enum Found {
+    Own(u64),
+    /// Node ids of comments with our marker by an earlier owner of the key.
+    Others(Vec<String>),
 }
 
-/// Who we are. `GET /user` is refused to the job's token, GraphQL answers.
-async fn author(environment: &Environment, token: &str) -> Result<String, CommentError> {
+impl Comment {
+    fn is_by(&self, author: &str) -> bool {
+        self.user.as_ref().is_some_and(|user| is_same_login(&user.login, author))
+    }
+
+    fn starts_with(&self, marker: &str) -> bool {
+        self.body.as_deref().is_some_and(|body| body.starts_with(marker))
+    }
+
+    /// Anybody can write a marker; those that may have been ours are by bots and by members.
+    fn is_of_the_house(&self) -> bool {
+        self.user.as_ref().is_some_and(|user| user.kind == "Bot")
+            || matches!(self.author_association.as_str(), "OWNER" | "MEMBER" | "COLLABORATOR")
+    }
+}
+
+/// Answers a comment: a comment of its own below it.
+pub async fn reply(api: &Api, number: u64, on_pull: bool, body: &str) -> Result<String, ApiError> {
+    let to = if on_pull { ON_PULL } else { ON_ISSUE };
+    let path = format!("/issues/{number}/comments");
+    let created: Comment = api.send(Method::Post, &path, Some(&json!({ "body": body })), to).await?;
+    Ok(created.html_url)
+}
+
+/// What a reaction says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reaction {
+    /// 👀
+    Seen,
+    /// 🚀
+    Done,
+    /// 😕
+    Failed,
+}
+
+/// Reacts to a comment; the same reaction twice is one.
+pub async fn react(api: &Api, comment: u64, reaction: Reaction) -> Result<(), ApiError> {
+    let to = Purpose { doing: "react to the comment", permission: "issues: write" };
+    let content = match reaction {
+        Reaction::Seen => "eyes",
+        Reaction::Done => "rocket",
+        Reaction::Failed => "confused",
+    };
+    let path = format!("/issues/comments/{comment}/reactions");
+    let body = json!({ "content": content });
+    api.send::<Value>(Method::PostAgain, &path, Some(&body), to).await.map(drop)
+}
+
+/// Whether somebody has write permission.
+pub async fn may_write(api: &Api, login: &str) -> Result<bool, ApiError> {
     #[derive(Deserialize)]
     struct Answer {
-        data: Option<Data>,
+        permission: String,
     }
-    #[derive(Deserialize)]
-    struct Data {
-        viewer: Viewer,
+    // A login is part of the path, and comes from an event.
+    if login.is_empty() || !login.chars().all(|c| c.is_ascii_alphanumeric() || "-_[]".contains(c)) {
+        return Ok(false);
     }
-    #[derive(Deserialize)]
-    struct Viewer {
-        login: String,
+    let to = Purpose { doing: "look up somebody's permission", permission: "contents: read" };
+    match api.get::<Answer>(&format!("/collaborators/{login}/permission"), to).await {
+        // `maintain` and roles of an organisation's own are told as one of these as well.
+        Ok(Answer { permission }) => Ok(matches!(permission.as_str(), "admin" | "write")),
+        // Nobody that the repository knows.
+        Err(error) if error.is_missing() => Ok(false),
+        Err(error) => Err(error),
     }
-    // octocrab puts the base's path before every path, and on GitHub Enterprise Server the two APIs
-    // have different ones; so GraphQL gets a client of its own.
-    let base = environment.graphql_url.trim_end_matches("/graphql");
-    let client = client(base, token).map_err(CommentError::Failed)?;
-    let query = json!({"query": "query { viewer { login } }"});
-    let answer: Result<Answer, _> = client.post("/graphql", Some(&query)).await;
-    match answer {
-        Ok(Answer { data: Some(Data { viewer }) }) => Ok(viewer.login),
-        Err(error) if is_unauthorized(&error) => Err(describe(environment, &error)),
-        // The job's own token always belongs to this bot, even where GraphQL is closed to it.
-        _ if token.starts_with("ghs_") => Ok("github-actions[bot]".to_owned()),
-        Err(error) => Err(describe(environment, &error)),
-        Ok(Answer { data: None }) => {
-            Err(CommentError::Failed("GitHub did not say whose the token is".to_owned()))
-        }
-    }
-}
-
-/// Anybody can write the marker; only the author shows that the comment is ours.
-fn is_own(comment: &Comment, author: &str, marker: &str) -> bool {
-    let same = bare(&comment.user.login) == bare(author);
-    same && comment.body.as_deref().is_some_and(|body| body.starts_with(marker))
-}
-
-/// REST names bots with a suffix that GraphQL leaves out in places.
-fn bare(login: &str) -> String {
-    login.trim_end_matches("[bot]").to_lowercase()
-}
-
-async fn update(
-    client: &Octocrab,
-    environment: &Environment,
-    comment: &Comment,
-    body: &str,
-) -> Result<String, octocrab::Error> {
-    let Environment { owner, repository, .. } = environment;
-    // octocrab's own `update_comment` sends POST where PATCH is documented.
-    let route = format!("/repos/{owner}/{repository}/issues/comments/{}", comment.id);
-    let updated: Comment = client.patch(route, Some(&json!({ "body": body }))).await?;
-    Ok(updated.html_url.to_string())
-}
-
-fn is_unauthorized(error: &octocrab::Error) -> bool {
-    matches!(error, octocrab::Error::GitHub { source, .. } if source.status_code == 401)
-}
-
-fn describe(environment: &Environment, error: &octocrab::Error) -> CommentError {
-    let octocrab::Error::GitHub { source, .. } = error else {
-        return CommentError::Failed(chain(error));
-    };
-    let message = source.message.clone();
-    match source.status_code.as_u16() {
-        401 => CommentError::Unauthorized(message),
-        403 if message.contains("not accessible") => {
-            let (permission, fork) = match environment.subject {
-                Subject::PullRequest { fork: true, .. } => (
-                    "pull-requests",
-                    "; on pull requests from forks the token can only read whatever the job asks for",
-                ),
-                Subject::PullRequest { .. } => ("pull-requests", ""),
-                _ => ("issues", ""),
-            };
-            CommentError::Forbidden { message, permission, fork }
-        }
-        status => CommentError::Failed(format!("{message} ({status})")),
-    }
-}
-
-/// An error with its causes.
-pub(super) fn chain(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(cause) = source {
-        let cause_text = cause.to_string();
-        if !text.contains(&cause_text) {
-            text = format!("{text}: {cause_text}");
-        }
-        source = cause.source();
-    }
-    text
 }

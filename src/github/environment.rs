@@ -3,7 +3,16 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use serde::Deserialize;
+use super::payload::{Payload, User};
+
+/// A commit that a pull request starts from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Head {
+    /// The commit.
+    pub sha: String,
+    /// The branch.
+    pub branch: String,
+}
 
 /// What the event is about.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -14,6 +23,8 @@ pub enum Subject {
         number: u64,
         /// The commit that it is based on, where the event tells.
         base: Option<String>,
+        /// What it wants to merge, where the event tells.
+        head: Option<Head>,
         /// Whether it comes from a fork, whose tokens can only read.
         fork: bool,
     },
@@ -37,6 +48,39 @@ pub struct About {
     pub size: Option<(u64, u64, u64)>,
 }
 
+/// Who caused an event.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Person {
+    /// The login.
+    pub login: String,
+    /// Whether it is a bot.
+    pub bot: bool,
+}
+
+/// A comment that an event tells of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CommentFacts {
+    /// Its id.
+    pub id: u64,
+    /// What it says; anybody may have written it.
+    pub body: String,
+    /// Who wrote it.
+    pub author: Option<Person>,
+}
+
+/// The run of another workflow that an event tells of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OtherRun {
+    /// Its id.
+    pub id: u64,
+    /// The commit that it ran on.
+    pub head_sha: String,
+    /// `owner:branch`, as lists of pull requests are searched by.
+    pub head: Option<String>,
+    /// Its event.
+    pub event: String,
+}
+
 /// The runner's environment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Environment {
@@ -48,16 +92,36 @@ pub struct Environment {
     pub api_url: String,
     /// Address of the GraphQL API.
     pub graphql_url: String,
+    /// Where people look at it.
+    pub server_url: String,
     /// Page of this run.
     pub run_url: Option<String>,
+    /// Number of this run.
+    pub run_id: Option<u64>,
+    /// Whether a runner of GitHub's runs this.
+    pub in_actions: bool,
     /// Name of the event.
     pub event: String,
+    /// What has happened to the event's subject.
+    pub action: Option<String>,
+    /// Who caused it.
+    pub sender: Option<Person>,
+    /// The comment that it tells of.
+    pub comment: Option<CommentFacts>,
+    /// The label that was given.
+    pub label: Option<String>,
+    /// The run of another workflow that has ended.
+    pub other_run: Option<OtherRun>,
     /// What the event is about.
     pub subject: Subject,
     /// What that says.
     pub about: Option<About>,
     /// The commit that the event is about.
     pub sha: Option<String>,
+    /// The branch that the event is about, if it is about one.
+    pub branch: Option<String>,
+    /// The branch that everything goes to in the end.
+    pub default_branch: Option<String>,
     /// The job's token.
     pub token: Option<String>,
 }
@@ -84,51 +148,6 @@ pub enum EnvironmentError {
     /// No `owner/repository`.
     #[error("GITHUB_REPOSITORY is {0:?}; it has to be `owner/repository`")]
     Repository(String),
-}
-
-#[derive(Default, Deserialize)]
-struct Payload {
-    pull_request: Option<PullRequest>,
-    issue: Option<Issue>,
-    repository: Option<Repository>,
-}
-
-#[derive(Deserialize)]
-struct PullRequest {
-    number: u64,
-    #[serde(default)]
-    title: Option<String>,
-    #[serde(default)]
-    body: Option<String>,
-    #[serde(default)]
-    additions: Option<u64>,
-    #[serde(default)]
-    deletions: Option<u64>,
-    #[serde(default)]
-    changed_files: Option<u64>,
-    base: Side,
-    head: Side,
-}
-
-#[derive(Deserialize)]
-struct Side {
-    sha: String,
-    repo: Option<Repository>,
-}
-
-#[derive(Deserialize)]
-struct Repository {
-    full_name: String,
-}
-
-#[derive(Deserialize)]
-struct Issue {
-    number: u64,
-    #[serde(default)]
-    title: Option<String>,
-    #[serde(default)]
-    body: Option<String>,
-    pull_request: Option<serde::de::IgnoredAny>,
 }
 
 impl Environment {
@@ -165,9 +184,24 @@ impl Environment {
             owner: owner.to_owned(),
             repository: repository.to_owned(),
             run_url: get("GITHUB_RUN_ID").map(|id| format!("{server}/{full_name}/actions/runs/{id}")),
-            event: get("GITHUB_EVENT_NAME").unwrap_or_else(|| {
-                if payload.pull_request.is_some() { "pull_request" } else { "unknown" }.to_owned()
+            run_id: get("GITHUB_RUN_ID").and_then(|id| id.parse().ok()),
+            server_url: server,
+            in_actions: get("GITHUB_ACTIONS").as_deref() == Some("true"),
+            action: payload.action.clone(),
+            sender: payload.sender.as_ref().map(person).or_else(|| {
+                let login = get("GITHUB_ACTOR")?;
+                Some(Person { bot: login.ends_with("[bot]"), login })
             }),
+            comment: payload.comment.as_ref().map(|comment| CommentFacts {
+                id: comment.id,
+                body: comment.body.clone().unwrap_or_default(),
+                author: comment.user.as_ref().map(person),
+            }),
+            label: payload.label.as_ref().map(|label| label.name.clone()),
+            other_run: other_run(&payload),
+            branch: get("GITHUB_REF").and_then(|name| Some(name.strip_prefix("refs/heads/")?.to_owned())),
+            default_branch: payload.repository.as_ref().and_then(|repo| repo.default_branch.clone()),
+            event: get("GITHUB_EVENT_NAME").unwrap_or_else(|| likely_event(&payload).to_owned()),
             subject: subject(&payload, get("GITHUB_SHA")),
             about: about(&payload),
             sha: get("GITHUB_SHA"),
@@ -180,6 +214,21 @@ impl Environment {
         }))
     }
 
+    /// Whether the event is about a pull request from a fork.
+    pub fn is_fork(&self) -> bool {
+        matches!(self.subject, Subject::PullRequest { fork: true, .. })
+    }
+
+    /// The branch that changes go to, if nobody names another: the one that the event is about.
+    pub fn base_branch(&self) -> Option<String> {
+        let about_branch = matches!(self.event.as_str(), "push" | "workflow_dispatch" | "schedule");
+        self.branch
+            .clone()
+            .filter(|_| about_branch)
+            .or_else(|| self.default_branch.clone())
+            .or(self.branch.clone())
+    }
+
     /// The pull request or issue that a comment can go to.
     pub fn number(&self) -> Option<u64> {
         match self.subject {
@@ -187,6 +236,28 @@ impl Environment {
             Subject::Repository => None,
         }
     }
+}
+
+/// The event that a payload is of, where no runner says so.
+fn likely_event(payload: &Payload) -> &'static str {
+    match (&payload.pull_request, &payload.issue, &payload.comment) {
+        (Some(_), ..) => "pull_request",
+        (_, Some(_), Some(_)) => "issue_comment",
+        (_, Some(_), None) => "issues",
+        _ => "unknown",
+    }
+}
+
+fn person(user: &User) -> Person {
+    let bot = user.kind.as_deref() == Some("Bot") || user.login.ends_with("[bot]");
+    Person { login: user.login.clone(), bot }
+}
+
+fn other_run(payload: &Payload) -> Option<OtherRun> {
+    let run = payload.workflow_run.as_ref()?;
+    let owner = run.head_repository.as_ref().and_then(|repo| repo.full_name.split('/').next());
+    let head = owner.zip(run.head_branch.as_ref()).map(|(owner, branch)| format!("{owner}:{branch}"));
+    Some(OtherRun { id: run.id, head_sha: run.head_sha.clone(), head, event: run.event.clone() })
 }
 
 fn about(payload: &Payload) -> Option<About> {
@@ -208,6 +279,7 @@ fn subject(payload: &Payload, sha: Option<String>) -> Subject {
         return Subject::PullRequest {
             number: pull.number,
             base: Some(pull.base.sha.clone()),
+            head: Some(Head { sha: pull.head.sha.clone(), branch: pull.head.branch.clone() }),
             fork: head != base,
         };
     }
@@ -215,7 +287,7 @@ fn subject(payload: &Payload, sha: Option<String>) -> Subject {
         // For a comment on a pull request GITHUB_SHA is the default branch, which its author cannot
         // change; whether the pull request is from a fork the event does not tell, so it counts as one.
         Some(issue) if issue.pull_request.is_some() => {
-            Subject::PullRequest { number: issue.number, base: sha, fork: true }
+            Subject::PullRequest { number: issue.number, base: sha, head: None, fork: true }
         }
         Some(issue) => Subject::Issue { number: issue.number },
         None => Subject::Repository,

@@ -1,12 +1,51 @@
 //! GitHub as an environment that a run starts from and as a place where its report goes.
 //! The agent never sees any of it.
 
+mod api;
+mod artifact;
+mod ask;
+mod check_run;
 mod comment;
+mod commit;
 mod contents;
+mod deliver;
 mod environment;
+mod error;
 mod output;
+mod payload;
+mod pull;
+mod push;
+mod review;
+mod suggestion;
 
-pub use comment::{CommentError, post_comment};
+use percent_encoding::{AsciiSet, CONTROLS, NON_ALPHANUMERIC};
+
+pub use api::Api;
+pub use artifact::{ARTIFACT, plan_of_run};
+pub use ask::{Decision, Order, Rules, Verb, help};
+pub use check_run::{Check, Conclusion, LineRemark};
+pub use comment::{Reaction, Sticky, may_write, react, reply};
 pub use contents::file_at;
-pub use environment::{About, Environment, EnvironmentError, Subject};
-pub use output::{append_summary, write_outputs};
+pub use deliver::{DeliverError, Delivered, Delivery, PullText, Target, branch_name};
+pub use environment::{About, CommentFacts, Environment, EnvironmentError, Head, OtherRun, Person, Subject};
+pub use error::ApiError;
+pub use output::{StepFile, outputs};
+pub use pull::{Pull, complete};
+pub use push::by_push;
+pub use review::{Review, Suggested};
+
+/// What a value of a query cannot be written with.
+const IN_QUERY: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~');
+
+/// What a path cannot be written with; its slashes stay.
+const IN_PATH: &AsciiSet = &CONTROLS
+    .add(b' ')
+    .add(b'"')
+    .add(b'#')
+    .add(b'%')
+    .add(b'<')
+    .add(b'>')
+    .add(b'?')
+    .add(b'`')
+    .add(b'{')
+    .add(b'}');

@@ -6,7 +6,7 @@ use crate::agent::UnknownAgent;
 use crate::config::ConfigError;
 use crate::event::RunMode;
 use crate::exit::Exit;
-use crate::github::EnvironmentError;
+use crate::github::{ApiError, EnvironmentError};
 use crate::model::NameError;
 
 /// Why there is no run.
@@ -96,6 +96,25 @@ pub enum InputError {
         /// What it has to be.
         expected: String,
     },
+    /// It cannot be seen whether somebody may start a run.
+    #[error("it cannot be seen whether {login} may start a run: {error}")]
+    Permission {
+        /// Who.
+        login: String,
+        /// Why.
+        error: ApiError,
+    },
+    /// GitHub cannot be asked for what the run needs.
+    #[error(transparent)]
+    GitHub(ApiError),
+    /// A plan cannot go to a fork.
+    #[error(
+        "the pull request is from a fork, so that no plan is applied here; apply it in a checkout of your own"
+    )]
+    Fork,
+    /// Changes cannot go where they should.
+    #[error("`deliver` cannot be used: {0}")]
+    Deliver(String),
     /// Guardrails or hooks that cannot be used.
     #[error("the configuration cannot be used: {0}")]
     Rules(String),
@@ -104,6 +123,19 @@ pub enum InputError {
         "{0}; run on a kernel with Landlock (Linux 5.13, for `network: deny` 6.7), or change `commands.sandbox`"
     )]
     Sandbox(&'static str),
+    /// No plan to apply.
+    #[error("there is no plan; name the plan.json of a dry run (as an Action input, `plan`)")]
+    NoPlan,
+    /// A report cannot be read.
+    #[error(
+        "the report {path} cannot be read: {error}; give the report.json of a run (as an Action input, `report`)"
+    )]
+    Report {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        error: String,
+    },
     /// The plan cannot be read.
     #[error("the plan {path} cannot be read: {error}; give the plan.json of a dry run")]
     Plan {
@@ -135,7 +167,9 @@ impl InputError {
     /// How the process ends.
     pub fn exit(&self) -> Exit {
         match self {
-            Self::MissingKey { .. } => Exit::Authentication,
+            Self::MissingKey { .. } | Self::Permission { .. } | Self::GitHub(_) | Self::Fork => {
+                Exit::Authentication
+            }
             Self::Journal(_) => Exit::NotApplied,
             _ => Exit::Configuration,
         }

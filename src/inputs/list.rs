@@ -22,7 +22,7 @@ const fn switch(name: &'static str, short: Option<char>, help: &'static str) -> 
 }
 
 /// All of them.
-pub const INPUTS: [Input; 23] = [
+pub const INPUTS: [Input; 26] = [
     text("task", "TEXT", "What to do"),
     text("task-file", "FILE", "What to do, as Markdown; YAML front matter may set agent and mode"),
     text("mode", "MODE", "dry-run (plan, change nothing) or yolo (do it) [default: dry-run]"),
@@ -40,6 +40,9 @@ pub const INPUTS: [Input; 23] = [
     text("output-schema", "SCHEMA", "JSON Schema (text or file) that the final message has to satisfy"),
     text("comment", "WHEN", "Pull-request comment: always, on-change or never [default: always]"),
     text("comment-key", "KEY", "Tells the comments of several jobs apart"),
+    text("deliver", "WHERE", "Where changes go: none, patch, branch or pull-request [default: none]"),
+    text("allow-users", "LOGINS", "People who may start runs without write permission, with commas between"),
+    text("allow-bots", "LOGINS", "Bots that may start runs, with commas between; * is all of them"),
     text("log-format", "FORMAT", "human or json [default: human]"),
     switch("trust-head-config", None, "Read configuration from the checkout even on pull requests"),
     switch("strict-replay", None, "Fail when a replayed run differs from its transcript"),

@@ -24,6 +24,20 @@ impl Lookup {
         Self { flags, variables, has_terminal: std::io::stdin().is_terminal() }
     }
 
+    /// The same with another value for an input, above all others.
+    #[must_use]
+    pub fn with(&self, name: &str, value: &str) -> Self {
+        let mut lookup = self.clone();
+        lookup.flags.insert(name.to_owned(), value.to_owned());
+        lookup
+    }
+
+    /// The same without an input.
+    #[must_use]
+    pub fn without(&self, name: &str) -> Self {
+        self.with(name, "")
+    }
+
     /// The process's variables.
     pub fn variables(&self) -> &Variables {
         &self.variables
@@ -41,7 +55,7 @@ impl Lookup {
     /// input or variable counts as absent.
     pub fn text(&self, name: &str) -> Option<String> {
         if let Some(value) = self.flags.get(name) {
-            return Some(value.clone());
+            return Some(value.clone()).filter(|value| !value.is_empty());
         }
         let upper = name.to_ascii_uppercase();
         // GitHub keeps dashes in the names of inputs; shells cannot set such variables.

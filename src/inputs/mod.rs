@@ -2,10 +2,14 @@
 //!
 //! Whatever is wrong is found here, before anything is done: a request that exists is valid.
 
+mod asked;
+mod basis;
 mod credentials;
+mod deliver;
 mod error;
 mod list;
 mod lookup;
+mod posting;
 mod task;
 
 use std::collections::BTreeMap;
@@ -15,17 +19,21 @@ use std::time::Duration;
 use serde_json::Value;
 
 use crate::agent::Agent;
-use crate::config::{self, Bounded, Comment, Config, Origin, Trust, Trusted, TrustedFile, Usd};
+use crate::config::{self, Bounded, Comment, Config, Origin, Trusted, TrustedFile, Usd};
 use crate::event::RunMode;
-use crate::github::{Environment, Subject, file_at};
+use crate::github::Environment;
 use crate::mcp::Server;
 use crate::model::{ModelName, Prices, Provider};
 use crate::nearest::nearest;
 use crate::plan::Plan;
 
+pub use asked::Asked;
+use basis::{Basis, rooted};
+pub use deliver::Deliver;
 pub use error::InputError;
 pub use list::{INPUTS, Input};
 pub use lookup::{Lookup, Variables};
+pub use posting::Posting;
 
 /// The modes that need nobody.
 const MODES: [&str; 4] = ["dry-run", "yolo", "confirm-all", "confirm-sensitive"];
@@ -82,6 +90,8 @@ pub struct RunRequest {
     pub output_schema: Option<Value>,
     /// GitHub, if the run is for it.
     pub github: Option<Environment>,
+    /// Where changes go.
+    pub deliver: Deliver,
     /// All variables of the process.
     pub variables: Variables,
     /// Variables that hold secrets besides those that look like it.
@@ -98,27 +108,30 @@ impl RunRequest {
         &self.origin.config
     }
 
-    /// Puts everything together.
+    /// A request to work on a task, whatever event there was.
     pub fn resolve(lookup: &Lookup) -> Result<Self, InputError> {
-        Self::put_together(lookup, None)
+        Self::of_task(&Basis::read(lookup)?, lookup)
     }
 
     /// A request to apply a plan: what the plan was made with comes from the plan.
     pub fn for_plan(lookup: &Lookup, plan: &Plan) -> Result<Self, InputError> {
-        Self::put_together(lookup, Some(plan))
+        Self::of_plan(&Basis::read(lookup)?, lookup, plan)
     }
 
-    fn put_together(lookup: &Lookup, plan: Option<&Plan>) -> Result<Self, InputError> {
-        let mut warnings = Vec::new();
+    fn of_task(basis: &Basis<'_>, lookup: &Lookup) -> Result<Self, InputError> {
+        Self::put_together(basis, lookup, None)
+    }
+
+    fn of_plan(basis: &Basis<'_>, lookup: &Lookup, plan: &Plan) -> Result<Self, InputError> {
+        Self::put_together(basis, lookup, Some(plan))
+    }
+
+    fn put_together(basis: &Basis<'_>, lookup: &Lookup, plan: Option<&Plan>) -> Result<Self, InputError> {
+        let mut warnings = basis.desk.warnings();
         let variables = lookup.variables().clone();
-        let base = workspace(lookup)?;
-        let github = Environment::read(&variables, lookup.path("event")).map_err(InputError::Event)?;
-        let trust = trust(lookup, github.as_ref())?;
-        let remote = github.as_ref().map(|github| |commit: &str, path: &str| file_at(github, commit, path));
-        let remote = remote.as_ref().map(|remote| remote as config::Remote<'_>);
-        let trusted = Trusted { workspace: &base, trust, remote };
-        let mut origin = trusted.config(lookup.path("config").as_deref())?;
-        let workspace = rooted(&base, &origin.config.workspace.root)?;
+        let (checkout, github) = (basis.checkout.clone(), basis.github.clone());
+        let mut origin = basis.origin.clone();
+        let workspace = rooted(&checkout, &origin.config.workspace.root)?;
         let in_ci = lookup.in_ci();
         if in_ci && origin.config.commands.allowed_only.replace(true) == Some(false) {
             warnings.push(
@@ -127,26 +140,29 @@ impl RunRequest {
             );
         }
         let servers = Server::all(&origin.config.mcp.servers).map_err(InputError::Rules)?;
-        let Work { task, mode, agent, model_name, model, mut secret_variables } = match plan {
-            None => work(lookup, &trusted, &base, in_ci, &mut origin.config)?,
+        let work = match plan {
+            None => {
+                basis.with_trusted(|trusted| work(lookup, trusted, &checkout, in_ci, &mut origin.config))?
+            }
             Some(plan) => Work::of_plan(plan),
         };
+        let Work { task, mut mode, agent, model_name, model, mut secret_variables } = work;
+        if mode != RunMode::DryRun && github.as_ref().is_some_and(Environment::is_fork) {
+            if mode == RunMode::Apply {
+                return Err(InputError::Fork);
+            }
+            mode = RunMode::DryRun;
+            warnings.push("the pull request is from a fork, so this is a dry run".to_owned());
+        }
         secret_variables.extend(servers.iter().filter_map(Server::token_variable).map(str::to_owned));
-        if let Some(comment) = lookup.text("comment") {
-            origin.config.github.comment = parse_comment(&comment)?;
-        }
-        if let Some(key) = lookup.text("comment-key") {
-            origin.config.github.comment_key = key;
-        }
+        overrule(lookup, &mut origin.config)?;
+        let deliver = Deliver::new(&origin.config, github.as_ref(), &agent.name, &task, mode)?;
         let timeout = lookup.number::<1, 86_400>("timeout")?.map(Bounded::seconds);
-        let output_schema = output_schema(lookup, &trusted)?;
-        let guide = guide(&trusted);
+        let (output_schema, guide, prices) = basis.with_trusted(|trusted| {
+            let prices = prices(&origin.config.costs, trusted)?;
+            Ok::<_, InputError>((output_schema(lookup, trusted)?, guide(trusted), prices))
+        })?;
         let out = out(lookup)?;
-        let costs = &mut origin.config.costs;
-        if let Some(budget) = lookup.text("budget-usd") {
-            costs.budget_usd = Some(usd(budget)?);
-        }
-        let prices = prices(costs, &trusted)?;
         let secrets = credentials::of_checkout(&workspace);
         if !secrets.is_empty() && origin.config.commands.enabled && mode != RunMode::DryRun {
             warnings.push(
@@ -170,12 +186,30 @@ impl RunRequest {
             out,
             output_schema,
             github,
+            deliver,
             variables,
             secret_variables,
             secrets,
             warnings,
         })
     }
+}
+
+/// Inputs stand above the configuration.
+fn overrule(lookup: &Lookup, config: &mut Config) -> Result<(), InputError> {
+    if let Some(comment) = lookup.text("comment") {
+        config.github.comment = parse_comment(&comment)?;
+    }
+    if let Some(key) = lookup.text("comment-key") {
+        config.github.comment_key = key;
+    }
+    if let Some(to) = lookup.text("deliver") {
+        config.deliver.to = deliver::parse(&to)?;
+    }
+    if let Some(budget) = lookup.text("budget-usd") {
+        config.costs.budget_usd = Some(usd(budget)?);
+    }
+    Ok(())
 }
 
 /// What is to be done, how, and by whom.
@@ -231,37 +265,6 @@ fn work(
     let (model, secret_variables) = choose(lookup, base, &model_name, llm)?;
     let model_name = model_name.to_string();
     Ok(Work { task: header.text, mode, agent, model_name, model, secret_variables })
-}
-
-fn workspace(lookup: &Lookup) -> Result<PathBuf, InputError> {
-    let variable =
-        |name: &str| lookup.variables().get(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-    let path = match lookup.path("workspace").or_else(|| variable("GITHUB_WORKSPACE")) {
-        Some(path) => path,
-        None => std::env::current_dir().map_err(|error| InputError::Workspace { path: ".".into(), error })?,
-    };
-    existing_folder(path)
-}
-
-fn rooted(base: &Path, root: &str) -> Result<PathBuf, InputError> {
-    existing_folder(base.join(root))
-}
-
-fn existing_folder(path: PathBuf) -> Result<PathBuf, InputError> {
-    let found = path.canonicalize().and_then(|full| {
-        let is_dir = full.metadata()?.is_dir();
-        if is_dir { Ok(full) } else { Err(std::io::Error::from(std::io::ErrorKind::NotADirectory)) }
-    });
-    found.map_err(|error| InputError::Workspace { path, error })
-}
-
-/// A pull request's author controls the checkout, so what steers the run comes from the base commit.
-fn trust(lookup: &Lookup, github: Option<&Environment>) -> Result<Trust, InputError> {
-    let trusted_head = lookup.flag("trust-head-config")?;
-    Ok(match github.map(|github| &github.subject) {
-        Some(Subject::PullRequest { base: Some(base), .. }) if !trusted_head => Trust::Base(base.clone()),
-        _ => Trust::Checkout,
-    })
 }
 
 fn mode(lookup: &Lookup, header: Option<&str>, in_ci: bool) -> Result<RunMode, InputError> {

@@ -3,31 +3,54 @@
 use super::RunReport;
 use super::untrusted::visible;
 use crate::event::NoticeLevel;
+use crate::github::LineRemark;
 
 /// The runner shows ten of a kind and step and drops the rest without a word.
 const MAX_OF_A_KIND: usize = 10;
 
-/// The commands, one a line; the most important first.
-pub fn annotations(report: &RunReport) -> Vec<String> {
+/// One annotation.
+struct Annotation {
+    title: String,
+    message: String,
+    /// File and line.
+    place: Option<(String, u32)>,
+}
+
+impl Annotation {
+    fn new(title: impl Into<String>, message: impl Into<String>) -> Self {
+        Self { title: title.into(), message: message.into(), place: None }
+    }
+}
+
+/// The commands, one a line; the most important first. `remarks` are what concerns files.
+pub fn annotations(report: &RunReport, remarks: &[LineRemark]) -> Vec<String> {
     let mut errors = Vec::new();
     let mut warnings = Vec::new();
     if let Some(plan) = report.plan.as_ref().filter(|plan| !plan.differences.is_empty()) {
         let files: Vec<String> = plan.differences.iter().map(ToString::to_string).collect();
-        errors.push(("Dry run changed the checkout".to_owned(), files.join("\n")));
+        errors.push(Annotation::new("Dry run changed the checkout", files.join("\n")));
     }
     for gate in report.gates.iter().filter(|gate| !gate.passed) {
         let list = if gate.required { &mut errors } else { &mut warnings };
-        list.push((format!("Gate {} failed (exit {})", gate.name, gate.exit_code), gate.output.clone()));
+        let title = format!("Gate {} failed (exit {})", gate.name, gate.exit_code);
+        list.push(Annotation::new(title, gate.output.clone()));
     }
     for notice in &report.notices {
-        match notice.level {
-            NoticeLevel::Error => errors.push(("architect-ci".to_owned(), notice.message.clone())),
-            NoticeLevel::Warning => warnings.push(("architect-ci".to_owned(), notice.message.clone())),
-            NoticeLevel::Info => {}
-        }
+        let list = match notice.level {
+            NoticeLevel::Error => &mut errors,
+            NoticeLevel::Warning => &mut warnings,
+            NoticeLevel::Info => continue,
+        };
+        list.push(Annotation::new("architect-ci", notice.message.clone()));
     }
-    for block in &report.guardrails {
-        warnings.push((format!("Guardrail stopped {}", block.tool), block.reason.clone()));
+    for block in report.guardrails.iter().filter(|block| block.path.is_none()) {
+        warnings.push(Annotation::new(format!("Guardrail stopped {}", block.tool), block.reason.clone()));
+    }
+    for remark in remarks {
+        let list = if remark.error { &mut errors } else { &mut warnings };
+        let mut annotation = Annotation::new(remark.title.clone(), remark.message.clone());
+        annotation.place = Some((remark.path.clone(), remark.line));
+        list.push(annotation);
     }
     [("error", errors), ("warning", warnings)]
         .into_iter()
@@ -35,17 +58,19 @@ pub fn annotations(report: &RunReport) -> Vec<String> {
         .collect()
 }
 
-fn commands(kind: &str, mut list: Vec<(String, String)>) -> Vec<String> {
+fn commands(kind: &str, mut list: Vec<Annotation>) -> Vec<String> {
     if list.len() > MAX_OF_A_KIND {
         let more = list.len() - (MAX_OF_A_KIND - 1);
         list.truncate(MAX_OF_A_KIND - 1);
-        list.push((
-            "architect-ci".to_owned(),
-            format!("{more} more {kind}s; see the step summary or report.md"),
-        ));
+        let told = format!("{more} more {kind}s; see the step summary or report.md");
+        list.push(Annotation::new("architect-ci", told));
     }
     list.into_iter()
-        .map(|(title, message)| format!("::{kind} title={}::{}", property(&title), data(&message)))
+        .map(|Annotation { title, message, place }| {
+            let place = place
+                .map_or_else(String::new, |(path, line)| format!("file={},line={line},", property(&path)));
+            format!("::{kind} {place}title={}::{}", property(&title), data(&message))
+        })
         .collect()
 }
 

@@ -57,6 +57,7 @@ impl Observer for Collector {
                     success: call.success,
                     exit_code: call.exit_code,
                     error: (!call.success).then(|| call.result.clone()),
+                    diff: call.diff.clone(),
                     duration_ms: call.duration_ms,
                 });
             }

@@ -1,6 +1,7 @@
 //! How a report shrinks to fit: the least important parts first.
 
 /// A part of a report. When space is short, parts with the lowest weight shrink first.
+#[derive(Clone)]
 pub(super) struct Section {
     weight: u8,
     full: String,

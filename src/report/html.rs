@@ -70,7 +70,7 @@ fn facts(report: &RunReport) -> Markup {
             span { (duration(report.duration_ms)) }
             span { (tokens(report.usage.input)) " tokens in, " (tokens(report.usage.output)) " out" }
             @if let Some(usd) = report.cost_usd { span { (cost(usd)) } }
-            @if let Some(base) = &report.base { span { "on " code { (base.commit[..base.commit.len().min(10)]) } } }
+            @if let Some(base) = &report.base { span { "on " code { (visible(&base.commit.chars().take(10).collect::<String>())) } } }
             span { (report.started_at) }
         }
     }

@@ -6,6 +6,7 @@ mod comment;
 mod fit;
 mod html;
 mod junit;
+mod locations;
 mod log;
 mod markdown;
 pub mod secrets;
@@ -30,12 +31,13 @@ use crate::workspace::{ChangeSet, Difference, FileChange, LineCounts, Operation,
 
 pub use annotations::annotations;
 pub use collect::Collector;
-pub use comment::{COMMENT_LIMIT, comment, marker};
+pub use comment::{COMMENT_LIMIT, Doing, PlanMark, check_summary, comment, description, in_marker, marker};
 pub use html::html;
 pub use junit::junit;
+pub use locations::line_remarks;
 pub use log::{LogFormat, LogObserver, init_log};
 pub use markdown::markdown;
-pub use sections::duration;
+pub use sections::{duration, headline};
 pub use summary::summary;
 pub use terminal::terminal;
 pub use transcript::TranscriptWriter;
@@ -97,6 +99,9 @@ pub struct CallSummary {
     pub exit_code: Option<i32>,
     /// What went wrong.
     pub error: Option<String>,
+    /// What it changed in files; long ones are cut.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub diff: String,
     /// How long it took, in milliseconds.
     pub duration_ms: u64,
 }
@@ -130,6 +135,30 @@ pub struct PlanReport {
     pub verified_files: usize,
     /// Those that did change.
     pub differences: Vec<Difference>,
+}
+
+/// Where the changes of a run went.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct DeliveryReport {
+    /// The branch.
+    pub branch: String,
+    /// The commit; `null` where the branch had it all already.
+    pub commit: Option<String>,
+    /// The pull request.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pull_request: Option<PullReport>,
+    /// Files that others had changed as well, and that were merged.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub merged: Vec<String>,
+}
+
+/// A pull request that a run opened or brought up to date.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct PullReport {
+    /// Its number.
+    pub number: u64,
+    /// Its address.
+    pub url: String,
 }
 
 /// Everything there is to say about a run.
@@ -177,6 +206,9 @@ pub struct RunReport {
     pub calls: Vec<CallSummary>,
     /// What a dry run plans.
     pub plan: Option<PlanReport>,
+    /// Where the changes went.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub delivery: Option<DeliveryReport>,
     /// Quality gates.
     pub gates: Vec<GateRecord>,
     /// Hooks.

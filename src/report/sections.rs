@@ -38,7 +38,7 @@ fn plural(count: usize, one: &str, many: &str) -> String {
 }
 
 /// One line that says it all.
-pub(super) fn headline(report: &RunReport) -> String {
+pub fn headline(report: &RunReport) -> String {
     let icon = match report.status {
         Status::Success => "✅",
         Status::Partial => "🟡",
@@ -76,7 +76,7 @@ pub(super) fn facts(report: &RunReport) -> String {
     facts.extend(report.cost_usd.map(cost));
     if let Some(base) = &report.base {
         let dirty = if base.dirty { " + local changes" } else { "" };
-        facts.push(format!("on {}{dirty}", code(&base.commit[..base.commit.len().min(10)])));
+        facts.push(format!("on {}{dirty}", code(&base.commit.chars().take(10).collect::<String>())));
     }
     format!("{}\n\n", facts.join(" · "))
 }
@@ -254,7 +254,7 @@ pub(super) fn hooks(report: &RunReport) -> Section {
             table,
             "| {icon} | {} | {} | {} | {} | {} | {} |",
             code(&hook.name),
-            hook.event,
+            code(&hook.event),
             code(&hook.tool),
             hook.exit_code,
             duration(hook.duration_ms),
@@ -402,13 +402,36 @@ pub(super) fn footer(report: &RunReport) -> Section {
             parts.push(format!("checkout verified unchanged ({files})"));
         }
     }
-    if let Some(url) =
-        report.run_url.as_ref().filter(|url| url.starts_with("https://") || url.starts_with("http://"))
-    {
-        parts.push(format!("[run]({})", url.replace([')', ' ', '\n'], "")));
-    }
+    parts.extend(report.run_url.as_deref().and_then(run_link));
     if parts.is_empty() {
         return Section::fixed(String::new());
     }
     Section::fixed(format!("{}<sub>{}</sub>\n", how_to_apply(report), parts.join(" · ")))
+}
+
+/// A link to a run, if it is one.
+pub(super) fn run_link(url: &str) -> Option<String> {
+    let web = url.starts_with("https://") || url.starts_with("http://");
+    let plain = |c: char| c.is_ascii_alphanumeric() || ":/.-_~%?=&".contains(c);
+    (web && url.chars().all(plain)).then(|| format!("[run]({url})"))
+}
+
+/// Where the changes went.
+pub(super) fn delivery(report: &RunReport) -> Section {
+    let Some(delivery) = &report.delivery else { return Section::fixed(String::new()) };
+    let mut text = match &delivery.commit {
+        Some(commit) => {
+            let commit = code(&commit.chars().take(10).collect::<String>());
+            format!("**Delivered** as {commit} on {}", code(&delivery.branch))
+        }
+        None => format!("**Delivered** before: {} has it all", code(&delivery.branch)),
+    };
+    if let Some(pull) = &delivery.pull_request {
+        text += &format!(", pull request #{}", pull.number);
+    }
+    if !delivery.merged.is_empty() {
+        let files: Vec<String> = delivery.merged.iter().map(|path| code(path)).collect();
+        text += &format!("; merged with what others changed in {}", files.join(", "));
+    }
+    Section::fixed(format!("{text}\n\n"))
 }

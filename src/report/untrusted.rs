@@ -191,6 +191,16 @@ fn is_harmless_link(url: &str) -> bool {
     web && !ACTIVE.is_match(url)
 }
 
+/// One line of plain text, for titles and commit messages: nobody is notified and nothing is closed by it.
+pub fn plain(text: &str) -> String {
+    let line = visible(text).replace(['\n', '\t'], " ");
+    ACTIVE
+        .replace_all(&line, |found: &regex::Captures<'_>| {
+            found[0].replace('@', "@ ").replace('#', "# ").replace("://", ": //").replace("GH-", "GH ")
+        })
+        .into_owned()
+}
+
 /// Lines for a log that the Actions runner reads: none of them is a command to it.
 pub fn log_lines(text: &str) -> String {
     let mut lines = String::with_capacity(text.len());

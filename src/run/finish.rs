@@ -3,22 +3,24 @@
 use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::interrupt::Signal;
-use crate::config::{self, Comment};
-use crate::event::{Notice, NoticeLevel, Status};
+use super::progress::Progress;
+use super::publish::{self, Publisher, TIME, TIME_INTERRUPTED, Trouble, plan_mark, wants_comment};
+use crate::config;
+use crate::event::{Notice, NoticeLevel, RunMode, Status, StopReason};
 use crate::exit::Exit;
-use crate::github::{Environment, append_summary, post_comment, write_outputs};
-use crate::inputs::{InputError, RunRequest};
+use crate::github::{Api, LineRemark, StepFile, Sticky, Suggested, outputs};
+use crate::inputs::{Deliver, InputError, RunRequest};
 use crate::plan::Plan;
 use crate::report::secrets::Masker;
 use crate::report::untrusted::{log_lines, visible};
-use crate::report::{RunReport, annotations, comment, html, junit, markdown, marker, summary, terminal};
-
-/// How long the comment may take, and how long when the run was interrupted: the runner kills soon.
-const COMMENT_TIME: Duration = Duration::from_mins(1);
-const COMMENT_TIME_INTERRUPTED: Duration = Duration::from_secs(2);
+use crate::report::{
+    RunReport, annotations, comment, html, junit, line_remarks, markdown, summary, terminal,
+};
+use crate::workspace::ChangeSet;
 
 /// Where the files of a run lie.
 #[derive(Clone, Debug)]
@@ -121,8 +123,17 @@ pub struct Finished {
 pub(super) struct Reported {
     pub(super) report: RunReport,
     pub(super) plan: Option<Plan>,
-    pub(super) patch: Vec<u8>,
+    /// What changed, or in a dry run would.
+    pub(super) changes: ChangeSet,
+    /// The way from the repository to the workspace: empty, or ending in `/`.
+    pub(super) prefix: String,
     pub(super) exit: Exit,
+}
+
+/// The runner's command files.
+struct StepFiles {
+    summary: Option<StepFile>,
+    outputs: Option<StepFile>,
 }
 
 /// Writes everything.
@@ -132,40 +143,228 @@ pub(super) async fn finish(
     files: &Files,
     masker: &Masker,
     signal: Signal,
+    progress: Option<Progress>,
 ) -> Finished {
-    let Reported { mut report, plan, patch, exit } = reported;
+    let Reported { mut report, plan, changes, prefix, mut exit } = reported;
     mask(&mut report, masker);
-    if let Err(message) = write_plan(plan.as_ref(), &patch, files, masker) {
+    if let Err(message) = write_plan(plan.as_ref(), &changes.git_patch(&prefix), files, masker) {
         warn(&mut report, message);
     }
+    let step = |variable: &str| runner_file(request, variable).map(StepFile::open);
+    let step_files = StepFiles { summary: step("GITHUB_STEP_SUMMARY"), outputs: step("GITHUB_OUTPUT") };
+    // Before the network: whatever happens there, nothing is lost.
     write_files(&mut report, request, files, masker);
-    let posted = post(request, &report, files, &signal).await;
-    let comment_url = match posted {
-        Ok(url) => url,
-        Err(message) => {
-            warn(&mut report, message);
-            // The files tell of it as well.
-            write_files(&mut report, request, files, masker);
-            None
-        }
+    tell_runner(&mut report, files, &step_files, None);
+    let time = if signal.is_set() { TIME_INTERRUPTED } else { TIME };
+    let known = match progress {
+        Some(progress) => progress.stop(time).await,
+        None => None,
     };
-    for (kind, told) in [
-        ("GITHUB_STEP_SUMMARY", tell_summary(request, files)),
-        ("GITHUB_OUTPUT", tell_outputs(request, &report, files, comment_url)),
-    ] {
-        if let Err(error) = told {
-            warn(&mut report, format!("{kind} could not be written: {error}"));
-        }
+    let before = report.clone();
+    let publication = Publication { request, files, masker, changes: &changes, prefix: &prefix, time };
+    let comment_url = publication.publish(&mut report, &mut exit, known).await;
+    if report != before || comment_url.is_some() {
+        write_files(&mut report, request, files, masker);
+        tell_runner(&mut report, files, &step_files, comment_url.as_deref());
     }
     if in_actions(request) {
         let mut stderr = std::io::stderr().lock();
-        for command in annotations(&report) {
+        for command in annotations(&report, &remarks(request, &report, &prefix)) {
             // A closed log must not fail the run.
             let _ = writeln!(stderr, "{command}");
         }
     }
     let screen = terminal(&report, files.report.parent().unwrap_or(Path::new(".")));
     Finished { message: log_lines(&visible(&report.message)), screen, exit, report }
+}
+
+/// Lines that gates speak of, in files that there are.
+fn remarks(request: &RunRequest, report: &RunReport, prefix: &str) -> Vec<LineRemark> {
+    let exists = |path: &str| request.workspace.join(path).is_file();
+    line_remarks(report, &request.workspace, prefix, &exists)
+}
+
+/// What is told where, and by what means.
+struct Publication<'a> {
+    request: &'a RunRequest,
+    files: &'a Files,
+    masker: &'a Masker,
+    changes: &'a ChangeSet,
+    prefix: &'a str,
+    time: Duration,
+}
+
+impl Publication<'_> {
+    /// Tells GitHub; answers with the address of the comment.
+    async fn publish(
+        &self,
+        report: &mut RunReport,
+        exit: &mut Exit,
+        known: Option<Arc<Sticky>>,
+    ) -> Option<String> {
+        let Self { request, files, .. } = self;
+        let config = &request.config().github;
+        let delivers = !matches!(request.deliver, Deliver::Nowhere | Deliver::Patch);
+        let github = match request.github.as_ref() {
+            Some(github) if github.token.is_some() => github,
+            other => {
+                let why = if other.is_some() {
+                    "no token; set `github-token` or GITHUB_TOKEN"
+                } else {
+                    "not on GitHub"
+                };
+                tracing::info!("comment: in {} alone ({why})", files.comment.display());
+                if delivers && !self.changes.is_empty() {
+                    self.not_delivered(report, exit, why, false);
+                }
+                return None;
+            }
+        };
+        let api = match Api::new(github) {
+            Ok(api) => api,
+            Err(error) => {
+                warn(report, error.to_string());
+                return None;
+            }
+        };
+        let publisher = Publisher { github, config, api, time: self.time };
+        if delivers {
+            self.deliver(&publisher, report, exit).await;
+        }
+        let mut troubles = Vec::new();
+        if config.inline_suggestions && report.mode == RunMode::DryRun {
+            match publisher.suggest(report, self.changes, self.prefix).await {
+                Ok(done) => {
+                    let Suggested { posted, known, resolved, left_out } = done;
+                    tracing::info!(
+                        "suggestions: {posted} new, {known} known, {resolved} resolved, {left_out} left out"
+                    );
+                }
+                Err(trouble) => troubles.push(trouble),
+            }
+        }
+        if config.check_run {
+            match publisher.check(report, remarks(request, report, self.prefix)).await {
+                Ok(url) => {
+                    tracing::info!("check run: {}", url.as_deref().unwrap_or("no commit to write it to"))
+                }
+                Err(trouble) => troubles.push(trouble),
+            }
+        }
+        for trouble in troubles.drain(..) {
+            self.trouble(report, exit, trouble);
+        }
+        let url = self.comment(&publisher, report, exit, known).await;
+        if let Err(Trouble { message, .. }) = publisher.react(report.status == Status::Success).await {
+            warn(report, message);
+        }
+        url
+    }
+
+    async fn deliver(&self, publisher: &Publisher<'_>, report: &mut RunReport, exit: &mut Exit) {
+        if self.changes.is_empty() {
+            tracing::info!("deliver: nothing changed, so there is nothing to deliver");
+            return;
+        }
+        if report.status != Status::Success {
+            let told = format!("the changes were not delivered, because the run ended as {}", report.status);
+            report.notices.push(Notice { level: NoticeLevel::Warning, message: told });
+            return;
+        }
+        let states = self.changes.iter().filter_map(|change| change.after.as_ref());
+        if states.into_iter().any(|state| self.masker.knows_of(&state.content)) {
+            let why = "they hold a secret of this job; remove it from the files";
+            return self.not_delivered(report, exit, why, false);
+        }
+        match publisher.deliver(self.request, report, self.changes, self.prefix).await {
+            Ok(Some(delivery)) => {
+                tracing::info!("delivered to {}", delivery.branch);
+                report.delivery = Some(delivery);
+            }
+            Ok(None) => {
+                let told = "the branch has all of these changes already, so nothing was delivered".to_owned();
+                report.notices.push(Notice { level: NoticeLevel::Info, message: told });
+            }
+            Err(Trouble { message, about_permission }) => {
+                self.not_delivered(report, exit, &message, about_permission);
+            }
+        }
+    }
+
+    /// Changes that go nowhere are no success.
+    fn not_delivered(&self, report: &mut RunReport, exit: &mut Exit, why: &str, about_permission: bool) {
+        let message =
+            format!("the changes were not delivered: {why}; they are in {}", self.files.patch.display());
+        tracing::error!("error: {message}");
+        report.notices.push(Notice { level: NoticeLevel::Error, message });
+        fail(report, exit, about_permission);
+    }
+
+    /// A failed call is a warning, unless it was called required.
+    fn trouble(&self, report: &mut RunReport, exit: &mut Exit, trouble: Trouble) {
+        if self.request.config().github.required {
+            tracing::error!("error: {}", trouble.message);
+            report.notices.push(Notice { level: NoticeLevel::Error, message: trouble.message });
+            fail(report, exit, trouble.about_permission);
+        } else {
+            warn(report, trouble.message);
+        }
+    }
+
+    async fn comment(
+        &self,
+        publisher: &Publisher<'_>,
+        report: &mut RunReport,
+        exit: &mut Exit,
+        known: Option<Arc<Sticky>>,
+    ) -> Option<String> {
+        let Self { request, files, .. } = self;
+        let (config, file) = (publisher.config, files.comment.display());
+        if !wants_comment(config, report) {
+            tracing::info!("comment: in {file} alone (not wanted)");
+            return None;
+        }
+        let sticky = match publish::known(known, publisher.github, &config.comment_key) {
+            Ok(Some(sticky)) => sticky,
+            Ok(None) => {
+                let event = &publisher.github.event;
+                tracing::info!(
+                    "comment: in {file} alone (the event {event} is about no pull request or issue)"
+                );
+                return None;
+            }
+            Err(error) => {
+                warn(report, error.to_string());
+                return None;
+            }
+        };
+        let body = self.masker.mask_known(&comment_of(request, report)).into_owned();
+        match publisher.comment(&sticky, &body).await {
+            Ok(url) => {
+                tracing::info!("comment: {url}");
+                Some(url)
+            }
+            Err(Trouble { message, about_permission }) => {
+                let message = format!("{message}; the comment is in {file}");
+                self.trouble(report, exit, Trouble { message, about_permission });
+                None
+            }
+        }
+    }
+}
+
+fn fail(report: &mut RunReport, exit: &mut Exit, about_permission: bool) {
+    report.status = Status::Failed;
+    if *exit == Exit::Success || *exit == Exit::Partial {
+        *exit = if about_permission { Exit::Authentication } else { Exit::Failed };
+        report.stop_reason = StopReason::NotPublished;
+    }
+    report.exit_code = exit.code();
+}
+
+fn comment_of(request: &RunRequest, report: &RunReport) -> String {
+    let mark = plan_mark(request.github.as_ref(), report);
+    comment(report, &request.config().github.comment_key, mark.as_ref())
 }
 
 pub(super) fn in_actions(request: &RunRequest) -> bool {
@@ -196,22 +395,28 @@ fn warn(report: &mut RunReport, message: String) {
     report.notices.push(Notice { level: NoticeLevel::Warning, message });
 }
 
-/// The plan is written as it is, or not at all: a masked one could not be applied.
+/// Plan and patch are written as they are, or not at all: masked ones could not be applied.
 fn write_plan(plan: Option<&Plan>, patch: &[u8], files: &Files, masker: &Masker) -> Result<(), String> {
-    let Some(plan) = plan else { return Ok(()) };
-    let json = serde_json::to_vec_pretty(plan).map_err(|error| error.to_string())?;
-    if masker.knows_of(&json) || masker.knows_of(patch) {
-        return Err("the plan holds a secret of this job, so plan.json and plan.patch were not written; \
+    let json = match plan {
+        Some(plan) => Some(serde_json::to_vec_pretty(plan).map_err(|error| error.to_string())?),
+        None => None,
+    };
+    if json.iter().any(|json| masker.knows_of(json)) || masker.knows_of(patch) {
+        return Err("the changes hold a secret of this job, so neither plan nor patch was written; \
                     remove the secret from the checkout"
             .to_owned());
     }
     let failed = |path: &Path, error| format!("{} could not be written: {error}", path.display());
-    Files::write(&files.plan, &json).map_err(|error| failed(&files.plan, error))?;
-    Files::write(&files.patch, patch).map_err(|error| failed(&files.patch, error))
+    if let Some(json) = json {
+        Files::write(&files.plan, &json).map_err(|error| failed(&files.plan, error))?;
+    }
+    if plan.is_some() || !patch.is_empty() {
+        Files::write(&files.patch, patch).map_err(|error| failed(&files.patch, error))?;
+    }
+    Ok(())
 }
 
 fn write_files(report: &mut RunReport, request: &RunRequest, files: &Files, masker: &Masker) {
-    let key = &request.config().github.comment_key;
     let junit = junit(report).unwrap_or_else(|error| {
         warn(report, error);
         String::new()
@@ -220,7 +425,7 @@ fn write_files(report: &mut RunReport, request: &RunRequest, files: &Files, mask
         (&files.report, report.json()),
         (&files.markdown, markdown(report)),
         (&files.html, html(report)),
-        (&files.comment, comment(report, key)),
+        (&files.comment, comment_of(request, report)),
         (&files.summary, summary(report)),
         (&files.junit, junit),
     ];
@@ -232,24 +437,25 @@ fn write_files(report: &mut RunReport, request: &RunRequest, files: &Files, mask
     }
 }
 
-fn tell_summary(request: &RunRequest, files: &Files) -> std::io::Result<()> {
-    match runner_file(request, "GITHUB_STEP_SUMMARY") {
-        Some(file) => append_summary(&file, &fs::read_to_string(&files.summary)?),
-        None => Ok(()),
+fn tell_runner(report: &mut RunReport, files: &Files, step_files: &StepFiles, comment_url: Option<&str>) {
+    let summary = step_files.summary.as_ref().map(|file| {
+        let text = fs::read_to_string(&files.summary)?;
+        file.put(&format!("{text}\n"))
+    });
+    let outputs = step_files.outputs.as_ref().map(|file| file.put(&outputs_of(report, files, comment_url)));
+    for (kind, told) in [("GITHUB_STEP_SUMMARY", summary), ("GITHUB_OUTPUT", outputs)] {
+        if let Some(Err(error)) = told {
+            warn(report, format!("{kind} could not be written: {error}"));
+        }
     }
 }
 
-fn tell_outputs(
-    request: &RunRequest,
-    report: &RunReport,
-    files: &Files,
-    comment_url: Option<String>,
-) -> std::io::Result<()> {
-    let Some(file) = runner_file(request, "GITHUB_OUTPUT") else { return Ok(()) };
+fn outputs_of(report: &RunReport, files: &Files, comment_url: Option<&str>) -> String {
     let shown = |path: &Path| if path.exists() { path.display().to_string() } else { String::new() };
     let changed: Vec<&str> = report.files.iter().map(|file| file.path.as_str()).collect();
     let usage = report.usage;
-    let outputs = [
+    let delivery = report.delivery.as_ref();
+    outputs(&[
         ("status", report.status.to_string()),
         ("exit-code", report.exit_code.to_string()),
         ("changed-files", changed.join("\n")),
@@ -258,57 +464,23 @@ fn tell_outputs(
         ("patch-path", shown(&files.patch)),
         ("junit-path", shown(&files.junit)),
         ("report-path", shown(&files.report)),
-        ("comment-url", comment_url.unwrap_or_default()),
+        ("out-path", files.report.parent().map(shown).unwrap_or_default()),
+        ("comment-url", comment_url.unwrap_or_default().to_owned()),
+        ("branch", delivery.map(|delivery| delivery.branch.clone()).unwrap_or_default()),
+        ("commit", delivery.and_then(|delivery| delivery.commit.clone()).unwrap_or_default()),
+        (
+            "pull-request-url",
+            delivery
+                .and_then(|delivery| Some(delivery.pull_request.as_ref()?.url.clone()))
+                .unwrap_or_default(),
+        ),
         ("cost-usd", report.cost_usd.map(|cost| format!("{cost:.6}")).unwrap_or_default()),
         ("tokens", (usage.input + usage.output).to_string()),
         ("summary", report.message.clone()),
         ("structured-output", report.structured_output.as_ref().map(ToString::to_string).unwrap_or_default()),
-    ];
-    write_outputs(&file, &outputs)
+    ])
 }
 
 fn runner_file(request: &RunRequest, variable: &str) -> Option<PathBuf> {
     request.variables.get(variable).filter(|path| !path.is_empty()).map(PathBuf::from)
-}
-
-/// Posts the comment where one is wanted and possible; the error says why it was not.
-async fn post(
-    request: &RunRequest,
-    report: &RunReport,
-    files: &Files,
-    signal: &Signal,
-) -> Result<Option<String>, String> {
-    let wanted = match request.config().github.comment {
-        Comment::Always => true,
-        Comment::OnChange => report.has_changes() || report.status != Status::Success,
-        Comment::Never => false,
-    };
-    let file = files.comment.display();
-    let Some(github) = request.github.as_ref().filter(|_| wanted) else {
-        tracing::info!("comment: in {file} alone ({})", if wanted { "not on GitHub" } else { "not wanted" });
-        return Ok(None);
-    };
-    let Some(number) = github.number() else {
-        tracing::info!(
-            "comment: in {file} alone (the event {} is about no pull request or issue)",
-            github.event
-        );
-        return Ok(None);
-    };
-    let Environment { token: Some(token), .. } = github else {
-        tracing::info!("comment: in {file} alone (no token; set `github-token` or GITHUB_TOKEN)");
-        return Ok(None);
-    };
-    let body = fs::read_to_string(&files.comment).map_err(|error| format!("{file}: {error}"))?;
-    let time = if signal.is_set() { COMMENT_TIME_INTERRUPTED } else { COMMENT_TIME };
-    let marker = marker(&request.config().github.comment_key);
-    let posted = tokio::time::timeout(time, post_comment(github, token, number, &marker, &body)).await;
-    match posted {
-        Ok(Ok(url)) => {
-            tracing::info!("comment: {url}");
-            Ok(Some(url))
-        }
-        Ok(Err(error)) => Err(format!("{error}; the comment is in {file}")),
-        Err(_) => Err(format!("GitHub did not answer within {} s; the comment is in {file}", time.as_secs())),
-    }
 }

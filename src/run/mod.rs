@@ -7,6 +7,8 @@ mod evaluate;
 mod finish;
 mod interrupt;
 mod prepare;
+mod progress;
+mod publish;
 mod review;
 mod structured;
 mod sum;
@@ -30,6 +32,7 @@ use crate::event::{
     Event, Events, GateRecord, NoticeLevel, Observer, SCHEMA_VERSION, Session as SessionEvent, millis,
 };
 use crate::gates::{self, Round};
+use crate::github::{Api, Reaction, react};
 use crate::hooks::{HookEvent, Subject};
 use crate::inputs::{InputError, ModelChoice, RunRequest};
 use crate::isolation::Isolation;
@@ -46,6 +49,7 @@ use before::Before;
 use evaluate::Evaluator;
 pub use finish::{Files, Finished};
 pub use interrupt::{Signal, on_signals};
+use progress::Progress;
 use review::Reviewer;
 use structured::Structured;
 
@@ -102,6 +106,7 @@ struct Began {
     files: Files,
     collector: Arc<Collector>,
     events: Events,
+    progress: Option<Progress>,
 }
 
 impl Began {
@@ -111,15 +116,18 @@ impl Began {
         let transcript = TranscriptWriter::create(&files.transcript, Arc::clone(masker))
             .map_err(|error| InputError::Write { path: files.transcript.clone(), error })?;
         let collector = Arc::new(Collector::default());
+        let progress = Progress::start(request, masker);
         let observers: [Arc<dyn Observer>; 3] =
             [Arc::new(transcript), Arc::clone(&collector) as _, Arc::new(LogObserver)];
+        let observers = observers.into_iter().chain(progress.as_ref().map(Progress::observer));
         Ok(Self {
             started,
             started_at: OffsetDateTime::now_utc().format(&Rfc3339).unwrap_or_default(),
             id: uuid::Uuid::new_v4().to_string(),
             files,
             collector,
-            events: Events::new(observers.to_vec()),
+            events: Events::new(observers.collect()),
+            progress,
         })
     }
 
@@ -158,7 +166,7 @@ impl Began {
         reported.report.id = self.id;
         reported.report.started_at = self.started_at;
         reported.report.duration_ms = millis(self.started.elapsed());
-        finish::finish(request, reported, &self.files, masker, signal).await
+        finish::finish(request, reported, &self.files, masker, signal, self.progress).await
     }
 }
 
@@ -174,6 +182,19 @@ pub async fn apply(
     let run = began.prepare(request, &signal, &masker).await?;
     let outcome = run.apply(plan, options).await;
     Ok(began.finish(run, outcome, request, &masker, signal).await)
+}
+
+/// Tells whoever asked by a comment that the run did not come about.
+pub async fn not_started(request: &RunRequest) {
+    let Some((github, comment)) =
+        request.github.as_ref().and_then(|github| Some((github, github.comment.as_ref()?)))
+    else {
+        return;
+    };
+    let told = async { react(&Api::new(github)?, comment.id, Reaction::Failed).await };
+    if let Err(error) = told.await {
+        tracing::warn!("warning: {error}");
+    }
 }
 
 /// The model of a request; nothing is sent yet.

@@ -97,6 +97,7 @@ impl Run<'_> {
                 verified_files,
                 differences,
             }),
+            delivery: None,
             gates: collected.gates,
             hooks: collected.hooks,
             guardrails: collected.guardrails,
@@ -104,7 +105,7 @@ impl Run<'_> {
             structured_output: structured,
             run_url: request.github.as_ref().and_then(|github| github.run_url.clone()),
         };
-        Reported { report, plan, patch: changes.git_patch(&before.prefix), exit }
+        Reported { report, plan, changes, prefix: before.prefix, exit }
     }
 }
 

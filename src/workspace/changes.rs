@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use sha1::Sha1;
 use sha2::{Digest, Sha256};
 
 use super::git_patch;
@@ -48,6 +49,14 @@ impl FileState {
     /// SHA-256 of the content in lower-case hexadecimal.
     pub fn sha256(&self) -> String {
         hex(&Sha256::digest(&self.content))
+    }
+
+    /// The id that Git gives to the content.
+    pub fn blob_id(&self) -> String {
+        let mut hash = Sha1::new();
+        hash.update(format!("blob {}\0", self.content.len()));
+        hash.update(&self.content);
+        hex(&hash.finalize())
     }
 }
 
@@ -114,17 +123,7 @@ impl FileChange {
         if self.is_binary() {
             return LineCounts::default();
         }
-        let (before, after) = self.contents();
-        let hunks = git_patch::hunks(before, after);
-        let mut counts = LineCounts::default();
-        for line in hunks.split(|byte| *byte == b'\n') {
-            match line.first() {
-                Some(b'+') => counts.added += 1,
-                Some(b'-') => counts.removed += 1,
-                _ => {}
-            }
-        }
-        counts
+        LineCounts::of(&self.diff())
     }
 
     /// The lines that the file gains; of a binary file, none.
@@ -169,6 +168,14 @@ pub struct LineCounts {
     pub added: usize,
     /// Lines that the file lost.
     pub removed: usize,
+}
+
+impl LineCounts {
+    /// Counts the lines of hunks.
+    pub fn of(hunks: &str) -> Self {
+        let starting = |sign: char| hunks.lines().filter(|line| line.starts_with(sign)).count();
+        Self { added: starting('+'), removed: starting('-') }
+    }
 }
 
 impl std::ops::AddAssign for LineCounts {

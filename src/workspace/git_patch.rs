@@ -7,9 +7,8 @@ use std::io::Write;
 
 use diffy::{DiffOptions, PatchFormatter};
 use flate2::{Compression, write::ZlibEncoder};
-use sha1::{Digest, Sha1};
 
-use super::changes::{FileChange, FileState, Mode, hex};
+use super::changes::{FileChange, FileState, Mode};
 
 /// Context lines around a change.
 const CONTEXT: usize = 3;
@@ -124,15 +123,7 @@ fn lines(content: &[u8]) -> Vec<&[u8]> {
 
 /// The name that Git gives to content; forty zeros for a file that is not there.
 fn blob_id(state: Option<&FileState>) -> String {
-    state.map_or_else(
-        || "0".repeat(40),
-        |state| {
-            let mut hash = Sha1::new();
-            hash.update(format!("blob {}\0", state.content.len()));
-            hash.update(&state.content);
-            hex(&hash.finalize())
-        },
-    )
+    state.map_or_else(|| "0".repeat(40), FileState::blob_id)
 }
 
 fn labelled(name: &str) -> String {

@@ -1,0 +1,536 @@
+//! One way to GitHub's API: by octocrab, with waits where GitHub asks for them and repetition where it does
+//! no harm.
+//!
+//! Answers are read into types of our own that hold what is needed and no more, so that an answer of
+//! another version of GitHub still fits.
+
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use octocrab::Octocrab;
+use reqwest::StatusCode;
+use reqwest::header::HeaderMap;
+use reqwest::redirect::Policy;
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+use time::OffsetDateTime;
+use time::format_description::well_known::Rfc3339;
+
+use super::environment::{Environment, Subject};
+use super::error::{ApiError, chain};
+use crate::model::http_client_builder;
+
+/// Items of one page.
+pub(super) const PAGE: u8 = 100;
+
+/// Pages of one list; ten thousand items.
+const MAX_PAGES: u32 = 100;
+
+/// How often a request is sent at most.
+const MAX_SENT: u32 = 4;
+
+/// The first wait after a failure of the server's; it doubles.
+const FIRST_WAIT: Duration = Duration::from_millis(400);
+
+/// The longest wait that GitHub may ask for.
+const MAX_WAIT: Duration = Duration::from_secs(120);
+
+/// What GitHub wants at least after a secondary limit that does not say how long it lasts.
+const SECONDARY_WAIT: Duration = Duration::from_mins(1);
+
+/// How long an answer may take to begin.
+const SILENCE: Duration = Duration::from_secs(30);
+
+/// What a request does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Method {
+    Get,
+    /// Makes something new each time.
+    Post,
+    /// A POST that may come twice: the same content is the same object, or the second one is refused.
+    PostAgain,
+    Patch,
+}
+
+/// What is asked for, in words that an error can use.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Purpose {
+    /// As in "the token must not …".
+    pub(super) doing: &'static str,
+    /// The permission that it takes, as a workflow writes it.
+    pub(super) permission: &'static str,
+}
+
+/// A client for one repository.
+#[derive(Clone, Debug)]
+pub struct Api {
+    client: Octocrab,
+    http: reqwest::Client,
+    graphql_url: String,
+    /// `/repos/OWNER/REPOSITORY`
+    repository: String,
+    owner: String,
+    name: String,
+    token: Token,
+    from_fork: bool,
+}
+
+/// What may be known of a token without asking.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Token {
+    /// Of the job or another installation of an app.
+    Installation,
+    Other,
+}
+
+impl Api {
+    /// A client with the job's token; nothing is sent yet.
+    pub fn new(environment: &Environment) -> Result<Self, ApiError> {
+        let token = environment
+            .token
+            .as_ref()
+            .ok_or_else(|| ApiError::Unusable("no token; set `github-token` or GITHUB_TOKEN".to_owned()))?;
+        // Redirects are followed by hand: some lead to places that must not see the token.
+        let http = http_client_builder().read_timeout(SILENCE).redirect(Policy::none()).build();
+        let http = http.map_err(|error| ApiError::Unusable(chain(&error)))?;
+        let client = Octocrab::builder()
+            .personal_token(token.clone())
+            .base_uri(&environment.api_url)
+            .and_then(|builder| builder.build_with_reqwest(http.clone()))
+            .map_err(|error| ApiError::Unusable(chain(&error)))?;
+        let Environment { owner, repository, graphql_url, .. } = environment;
+        let installation = token.starts_with("ghs_");
+        Ok(Self {
+            client,
+            http,
+            graphql_url: graphql_url.clone(),
+            repository: format!("/repos/{owner}/{repository}"),
+            owner: owner.clone(),
+            name: repository.clone(),
+            token: if installation { Token::Installation } else { Token::Other },
+            from_fork: matches!(environment.subject, Subject::PullRequest { fork: true, .. }),
+        })
+    }
+
+    /// The owner of the repository.
+    pub(super) fn owner(&self) -> &str {
+        &self.owner
+    }
+
+    /// The name of the repository.
+    pub(super) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Reads something of the repository.
+    pub(super) async fn get<T: DeserializeOwned>(&self, path: &str, to: Purpose) -> Result<T, ApiError> {
+        self.send(Method::Get, path, None, to).await
+    }
+
+    /// Sends a request about the repository; `path` comes below it.
+    pub(super) async fn send<T: DeserializeOwned>(
+        &self,
+        method: Method,
+        path: &str,
+        body: Option<&Value>,
+        to: Purpose,
+    ) -> Result<T, ApiError> {
+        let answer = self.request(method, &format!("{}{path}", self.repository), body, to).await?;
+        answer.read(to)
+    }
+
+    /// Goes through a list, page by page, until `pick` answers.
+    pub(super) async fn find<T: DeserializeOwned, R>(
+        &self,
+        path: &str,
+        to: Purpose,
+        mut pick: impl FnMut(T) -> Option<R>,
+    ) -> Result<Option<R>, ApiError> {
+        let separator = if path.contains('?') { '&' } else { '?' };
+        let mut address = format!("{}{path}{separator}per_page={PAGE}", self.repository);
+        for _ in 0..MAX_PAGES {
+            let answer = self.request(Method::Get, &address, None, to).await?;
+            let next = next_page(&answer.headers);
+            if let Some(found) = answer.read::<Vec<T>>(to)?.into_iter().find_map(&mut pick) {
+                return Ok(Some(found));
+            }
+            match next {
+                Some(next) => address = next,
+                None => return Ok(None),
+            }
+        }
+        Ok(None)
+    }
+
+    /// A whole list.
+    pub(super) async fn list<T: DeserializeOwned>(
+        &self,
+        path: &str,
+        to: Purpose,
+    ) -> Result<Vec<T>, ApiError> {
+        let mut all = Vec::new();
+        self.find(path, to, |item| {
+            all.push(item);
+            None::<()>
+        })
+        .await?;
+        Ok(all)
+    }
+
+    /// Asks by GraphQL. Mutations that may be repeated only: all that we send are.
+    pub(super) async fn graphql<T: DeserializeOwned>(
+        &self,
+        query: &str,
+        variables: Value,
+        to: Purpose,
+    ) -> Result<T, ApiError> {
+        #[derive(Deserialize)]
+        struct Answer<T> {
+            data: Option<T>,
+            #[serde(default)]
+            errors: Vec<Message>,
+        }
+        #[derive(Deserialize)]
+        struct Message {
+            message: String,
+            #[serde(default, rename = "type")]
+            kind: Option<String>,
+        }
+        let body = json!({"query": query, "variables": variables});
+        let answer = self.request(Method::PostAgain, &self.graphql_url, Some(&body), to).await?;
+        let Answer { data, errors } = answer.read::<Answer<T>>(to)?;
+        if let (Some(data), true) = (data, errors.is_empty()) {
+            return Ok(data);
+        }
+        let message = errors.iter().map(|error| error.message.as_str()).collect::<Vec<_>>().join("; ");
+        let is = |wanted: &str| errors.iter().any(|error| error.kind.as_deref() == Some(wanted));
+        if is("FORBIDDEN") {
+            return Err(self.forbidden(to, message, None));
+        }
+        let status = if is("NOT_FOUND") { 404 } else { 422 };
+        Err(ApiError::Refused { doing: to.doing, status, message })
+    }
+
+    /// Who we are. `GET /user` is refused to the job's token, GraphQL answers.
+    pub(super) async fn login(&self) -> Result<String, ApiError> {
+        #[derive(Deserialize)]
+        struct Data {
+            viewer: Login,
+        }
+        let to = Purpose { doing: "say whose the token is", permission: "metadata: read" };
+        match self.graphql::<Data>("query { viewer { login } }", json!({}), to).await {
+            Ok(Data { viewer }) => Ok(viewer.login),
+            Err(error @ ApiError::Unauthorized(_)) => Err(error),
+            // The job's own token always belongs to this bot, even where GraphQL is closed to it.
+            Err(_) if self.token == Token::Installation => Ok("github-actions[bot]".to_owned()),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Downloads what lies elsewhere: without the token, which is for GitHub alone.
+    pub(super) async fn download(&self, path: &str, limit: usize, to: Purpose) -> Result<Vec<u8>, ApiError> {
+        let unclear =
+            |error: &dyn std::error::Error| ApiError::Unclear { doing: to.doing, message: chain(error) };
+        let answer = self.request(Method::Get, &format!("{}{path}", self.repository), None, to).await?;
+        let mut response = match answer.headers.get("location").and_then(|place| place.to_str().ok()) {
+            Some(place) => {
+                self.http.get(place).send().await.map_err(|error| unclear(&error.without_url()))?
+            }
+            None => return Ok(answer.body.into_bytes()),
+        };
+        let status = response.status();
+        if !status.is_success() {
+            let message = "the place that GitHub named does not give it".to_owned();
+            return Err(ApiError::Refused { doing: to.doing, status: status.as_u16(), message });
+        }
+        let mut bytes = Vec::new();
+        while let Some(chunk) = response.chunk().await.map_err(|error| unclear(&error.without_url()))? {
+            bytes.extend(chunk);
+            if bytes.len() > limit {
+                let message = format!("it is larger than {} MB", limit / 1_000_000);
+                return Err(ApiError::Refused { doing: to.doing, status: 413, message });
+            }
+        }
+        Ok(bytes)
+    }
+
+    async fn request(
+        &self,
+        method: Method,
+        address: &str,
+        body: Option<&Value>,
+        to: Purpose,
+    ) -> Result<Answer, ApiError> {
+        let mut wait = FIRST_WAIT;
+        let mut address = address.to_owned();
+        for sent in 1.. {
+            let failed = match self.once(method, &address, body).await {
+                Ok(answer) => match answer.moved() {
+                    Some(place) if sent < MAX_SENT => {
+                        address = place;
+                        continue;
+                    }
+                    _ if answer.is_fine() => return Ok(answer),
+                    _ => self.judge(answer, method, to),
+                },
+                Err(failed) => failed.judge(method, to),
+            };
+            let pause = match failed.again {
+                Again::Never => return Err(failed.error),
+                Again::Soon => {
+                    wait *= 2;
+                    wait.mul_f64(0.5 + fastrand::f64() / 2.0)
+                }
+                Again::After(pause) => pause,
+            };
+            if sent == MAX_SENT {
+                return Err(failed.error);
+            }
+            tracing::debug!("GitHub: {}; again in {} ms", failed.error, pause.as_millis());
+            tokio::time::sleep(pause).await;
+        }
+        unreachable!("the loop ends by returning")
+    }
+
+    async fn once(&self, method: Method, address: &str, body: Option<&Value>) -> Result<Answer, Broken> {
+        let client = &self.client;
+        let sent = match method {
+            Method::Get => client._get(address).await,
+            Method::Post | Method::PostAgain => client._post(address, body).await,
+            Method::Patch => client._patch(address, body).await,
+        };
+        let response = sent.map_err(|error| Broken::new(&error))?;
+        let (status, headers) = (response.status(), response.headers().clone());
+        let body = client.body_to_string(response).await.map_err(|error| Broken {
+            // The request has arrived.
+            unsent: false,
+            message: chain(&error),
+        })?;
+        Ok(Answer { status, headers, body })
+    }
+
+    /// What a failed answer means.
+    fn judge(&self, answer: Answer, method: Method, to: Purpose) -> Failure {
+        let message = answer.message();
+        let status = answer.status.as_u16();
+        let never = |error| Failure { error, again: Again::Never };
+        if let Some(pause) = limited(&answer, &message) {
+            let until = OffsetDateTime::now_utc() + pause;
+            let until = until.replace_nanosecond(0).unwrap_or(until).format(&Rfc3339).unwrap_or_default();
+            let again = if pause <= MAX_WAIT { Again::After(pause) } else { Again::Never };
+            return Failure { error: ApiError::RateLimited { until, message }, again };
+        }
+        match status {
+            401 => never(ApiError::Unauthorized(message)),
+            403 if message.contains("not accessible") => {
+                never(self.forbidden(to, message, Some(&answer.headers)))
+            }
+            500.. => {
+                let message = format!("{message} ({status})");
+                let again = if method == Method::Post { Again::Never } else { Again::Soon };
+                Failure { error: ApiError::Unclear { doing: to.doing, message }, again }
+            }
+            _ => never(ApiError::Refused { doing: to.doing, status, message }),
+        }
+    }
+
+    fn forbidden(&self, to: Purpose, message: String, headers: Option<&HeaderMap>) -> ApiError {
+        // `issues=write; pull_requests=write`: either would do, the one that we would name among them.
+        let named = headers
+            .and_then(|headers| headers.get("x-accepted-github-permissions")?.to_str().ok())
+            .map(|named| named.replace('_', "-").replace('=', ": "));
+        let permission = match named {
+            Some(named) if !named.contains(to.permission) && !named.is_empty() => named,
+            _ => to.permission.to_owned(),
+        };
+        let fork = if self.from_fork {
+            "; on pull requests from forks the token can only read whatever the job asks for"
+        } else {
+            ""
+        };
+        ApiError::Forbidden { doing: to.doing, message, permission, fork }
+    }
+}
+
+/// Somebody's name, as both APIs give it.
+#[derive(Clone, Debug, Deserialize)]
+pub(super) struct Login {
+    pub(super) login: String,
+}
+
+/// REST names bots with a suffix that GraphQL leaves out in places.
+pub(super) fn is_same_login(one: &str, other: &str) -> bool {
+    one.trim_end_matches("[bot]").eq_ignore_ascii_case(other.trim_end_matches("[bot]"))
+}
+
+struct Answer {
+    status: StatusCode,
+    headers: HeaderMap,
+    body: String,
+}
+
+impl Answer {
+    fn is_fine(&self) -> bool {
+        self.status.is_success() || self.status.is_redirection()
+    }
+
+    /// Where the repository lies now, if it was renamed; octocrab sends the token to GitHub's host alone.
+    fn moved(&self) -> Option<String> {
+        let moved = matches!(self.status.as_u16(), 301 | 307 | 308);
+        self.headers.get("location").filter(|_| moved)?.to_str().ok().map(str::to_owned)
+    }
+
+    fn read<T: DeserializeOwned>(&self, to: Purpose) -> Result<T, ApiError> {
+        // No content is a value, too.
+        let body = if self.body.is_empty() { "null" } else { &self.body };
+        serde_json::from_str(body).map_err(|error| ApiError::Unclear {
+            doing: to.doing,
+            message: format!("its answer is not the one that is documented: {error}"),
+        })
+    }
+
+    /// What GitHub says, with the details that it gives.
+    fn message(&self) -> String {
+        #[derive(Deserialize)]
+        struct Body {
+            message: String,
+            #[serde(default)]
+            errors: Value,
+        }
+        let Ok(Body { message, errors }) = serde_json::from_str(&self.body) else {
+            // A proxy's page says less than the status.
+            return self.status.canonical_reason().unwrap_or("no reason given").to_owned();
+        };
+        let detail = |error: &Value| {
+            let text = error.as_str().or_else(|| error["message"].as_str()).map(str::to_owned);
+            text.or_else(|| Some(format!("{} {}", error["field"].as_str()?, error["code"].as_str()?)))
+        };
+        let details: Vec<String> = errors.as_array().into_iter().flatten().filter_map(detail).collect();
+        let message = message.trim().replace('\n', " ");
+        if details.is_empty() { message } else { format!("{message}: {}", details.join("; ")) }
+    }
+}
+
+/// A request without an answer.
+struct Broken {
+    /// Whether it certainly did not arrive.
+    unsent: bool,
+    message: String,
+}
+
+impl Broken {
+    fn new(error: &octocrab::Error) -> Self {
+        let mut unsent = false;
+        let mut source: Option<&dyn std::error::Error> = Some(error);
+        while let Some(cause) = source {
+            unsent |= cause.downcast_ref::<reqwest::Error>().is_some_and(reqwest::Error::is_connect);
+            source = cause.source();
+        }
+        Self { unsent, message: chain(error) }
+    }
+
+    fn judge(self, method: Method, to: Purpose) -> Failure {
+        let again = if method == Method::Post && !self.unsent { Again::Never } else { Again::Soon };
+        Failure { error: ApiError::Unclear { doing: to.doing, message: self.message }, again }
+    }
+}
+
+struct Failure {
+    error: ApiError,
+    again: Again,
+}
+
+enum Again {
+    Never,
+    Soon,
+    After(Duration),
+}
+
+/// How long GitHub wants us to wait, if a limit is what stands against a request.
+fn limited(answer: &Answer, message: &str) -> Option<Duration> {
+    if !matches!(answer.status.as_u16(), 403 | 429 | 503) {
+        return None;
+    }
+    let number = |name: &str| answer.headers.get(name)?.to_str().ok()?.trim().parse::<u64>().ok();
+    if let Some(seconds) = number("retry-after") {
+        return Some(Duration::from_secs(seconds));
+    }
+    if number("x-ratelimit-remaining") == Some(0) {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
+        let seconds = number("x-ratelimit-reset").map_or(60, |reset| reset.saturating_sub(now));
+        // GitHub's clock and ours are not the same.
+        return Some(Duration::from_secs(seconds + 1));
+    }
+    let secondary = answer.status.as_u16() == 429 || message.to_lowercase().contains("rate limit");
+    secondary.then_some(SECONDARY_WAIT)
+}
+
+/// The address of the next page, as the `Link` header gives it.
+fn next_page(headers: &HeaderMap) -> Option<String> {
+    let links = headers.get("link")?.to_str().ok()?;
+    let next = links.split(',').find(|link| link.contains("rel=\"next\""))?;
+    let address = next.split_once('<')?.1.split_once('>')?.0;
+    Some(address.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn answer(status: u16, headers: &[(&'static str, &str)], body: &str) -> Answer {
+        let headers = headers
+            .iter()
+            .map(|(name, value)| (name.parse().expect("a name"), value.parse().expect("a value")));
+        Answer {
+            status: StatusCode::from_u16(status).expect("a status"),
+            headers: headers.collect(),
+            body: body.to_owned(),
+        }
+    }
+
+    #[test]
+    fn waits_are_as_long_as_github_says() {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).expect("after 1970").as_secs();
+        let reset = (now + 30).to_string();
+        for (status, headers, message, expected) in [
+            (403, vec![("retry-after", "7")], "secondary", Some(7)),
+            (429, vec![], "Too many requests", Some(60)),
+            (403, vec![], "You have exceeded a secondary rate limit", Some(60)),
+            (403, vec![("x-ratelimit-remaining", "0"), ("x-ratelimit-reset", &reset)], "API", Some(31)),
+            (403, vec![("x-ratelimit-remaining", "12")], "Resource not accessible", None),
+            (404, vec![("retry-after", "7")], "Not Found", None),
+        ] {
+            let pause = limited(&answer(status, &headers, ""), message).map(|pause| pause.as_secs());
+            assert!(
+                pause == expected || pause.map(|pause| pause + 1) == expected,
+                "{status} {message}: {pause:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn the_next_page_is_found_among_links() {
+        let links = "<https://api.github.com/a?page=1>; rel=\"prev\", <https://api.github.com/a?page=3>; rel=\"next\"";
+        let found = next_page(&answer(200, &[("link", links)], "").headers);
+        assert_eq!(found.as_deref(), Some("https://api.github.com/a?page=3"));
+        assert_eq!(next_page(&answer(200, &[("link", "<x>; rel=\"last\"")], "").headers), None);
+    }
+
+    #[test]
+    fn messages_carry_their_details() {
+        for (body, expected) in [
+            (
+                r#"{"message": "Validation Failed", "errors": [{"field": "head", "code": "invalid"}]}"#,
+                "Validation Failed: head invalid",
+            ),
+            (
+                r#"{"message": "Unprocessable Entity", "errors": ["Line could not be resolved"]}"#,
+                "Unprocessable Entity: Line could not be resolved",
+            ),
+            (r#"{"message": "Not Found"}"#, "Not Found"),
+            ("<html>a proxy</html>", "Bad Gateway"),
+        ] {
+            assert_eq!(answer(502, &[], body).message(), expected);
+        }
+    }
+}

@@ -1,0 +1,90 @@
+//! The parts of event payloads that matter here, as GitHub documents them for webhooks.
+
+use serde::Deserialize;
+
+/// An event's payload. Every part is there for some events alone.
+#[derive(Default, Deserialize)]
+pub(super) struct Payload {
+    pub(super) action: Option<String>,
+    pub(super) pull_request: Option<PullRequest>,
+    pub(super) issue: Option<Issue>,
+    pub(super) comment: Option<Comment>,
+    pub(super) label: Option<Label>,
+    pub(super) sender: Option<User>,
+    pub(super) repository: Option<Repository>,
+    pub(super) workflow_run: Option<WorkflowRun>,
+}
+
+#[derive(Deserialize)]
+pub(super) struct PullRequest {
+    pub(super) number: u64,
+    #[serde(default)]
+    pub(super) title: Option<String>,
+    #[serde(default)]
+    pub(super) body: Option<String>,
+    #[serde(default)]
+    pub(super) additions: Option<u64>,
+    #[serde(default)]
+    pub(super) deletions: Option<u64>,
+    #[serde(default)]
+    pub(super) changed_files: Option<u64>,
+    pub(super) base: Side,
+    pub(super) head: Side,
+}
+
+/// One side of a pull request.
+#[derive(Deserialize)]
+pub(super) struct Side {
+    pub(super) sha: String,
+    #[serde(default, rename = "ref")]
+    pub(super) branch: String,
+    /// `None` where the repository is gone.
+    pub(super) repo: Option<Repository>,
+}
+
+#[derive(Deserialize)]
+pub(super) struct Repository {
+    pub(super) full_name: String,
+    #[serde(default)]
+    pub(super) default_branch: Option<String>,
+}
+
+#[derive(Deserialize)]
+pub(super) struct Issue {
+    pub(super) number: u64,
+    #[serde(default)]
+    pub(super) title: Option<String>,
+    #[serde(default)]
+    pub(super) body: Option<String>,
+    pub(super) pull_request: Option<serde::de::IgnoredAny>,
+}
+
+#[derive(Deserialize)]
+pub(super) struct Comment {
+    pub(super) id: u64,
+    #[serde(default)]
+    pub(super) body: Option<String>,
+    pub(super) user: Option<User>,
+}
+
+#[derive(Deserialize)]
+pub(super) struct Label {
+    pub(super) name: String,
+}
+
+#[derive(Deserialize)]
+pub(super) struct User {
+    pub(super) login: String,
+    #[serde(default, rename = "type")]
+    pub(super) kind: Option<String>,
+}
+
+#[derive(Deserialize)]
+pub(super) struct WorkflowRun {
+    pub(super) id: u64,
+    pub(super) head_sha: String,
+    pub(super) head_branch: Option<String>,
+    pub(super) head_repository: Option<Repository>,
+    #[serde(default)]
+    pub(super) event: String,
+}

@@ -1,0 +1,45 @@
+//! The way round: a commit by `git` and a push, where the API does not take one.
+
+use std::path::Path;
+
+use super::api::Api;
+use super::deliver::{DeliverError, Delivered, Delivery, Target};
+use super::environment::Environment;
+use super::error::ApiError;
+use crate::git::{Git, GitError, Place};
+
+/// Who commits, as GitHub knows the job's own bot.
+const AUTHOR: (&str, &str) = ("github-actions[bot]", "41898282+github-actions[bot]@users.noreply.github.com");
+
+/// Delivers by `git push` from the checkout; what the API can still say (where the branch stands) it says.
+pub async fn by_push(
+    delivery: &Delivery<'_>,
+    api: &Api,
+    environment: &Environment,
+    checkout: &Path,
+) -> Result<Option<Delivered>, DeliverError> {
+    let failed =
+        |error: GitError| DeliverError::Api(ApiError::Unclear { doing: "push", message: error.to_string() });
+    let ground = delivery.ground(api).await?;
+    let (entries, merged) = delivery.entries(api, &ground.parent).await?;
+    if entries.is_empty() {
+        return Ok(None);
+    }
+    let git = Git::new(checkout);
+    if !git.has_commit(&ground.parent.sha) {
+        git.fetch(&ground.parent.sha).map_err(failed)?;
+    }
+    let commit =
+        git.commit_upon(&ground.parent.sha, &entries, &delivery.full_message(), AUTHOR).map_err(failed)?;
+    let Environment { server_url, owner, repository, token, .. } = environment;
+    let url = format!("{server_url}/{owner}/{repository}.git");
+    let expected = match &delivery.target {
+        Target::Own { .. } => ground.own.as_ref().map(|own| own.sha.as_str()),
+        Target::Existing { .. } => None,
+    };
+    let branch = delivery.branch().to_owned();
+    let place = Place { url: &url, server: server_url, token: token.as_deref() };
+    git.push(place, &commit, &branch, expected).map_err(failed)?;
+    let pull = delivery.pull(api).await?;
+    Ok(Some(Delivered { branch, commit: Some(commit), pull, merged }))
+}

@@ -1,0 +1,157 @@
+//! Planned hunks as suggestions on lines of a pull request.
+//!
+//! A suggestion replaces whole lines of the head's side. What cannot be said that way (binary files, other
+//! line ends, invisible characters) stays in the plan.
+
+use diffy::{DiffOptions, Line};
+use sha2::{Digest, Sha256};
+
+use crate::report::untrusted::visible;
+use crate::workspace::{FileChange, Mode, hex};
+
+/// How the hidden first line of a suggestion begins.
+pub(super) const MARKER: &str = "<!-- architect-ci suggestion: ";
+
+/// Lines of a file that a suggestion replaces.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Suggestion {
+    /// The file, relative to the repository.
+    pub(super) path: String,
+    /// The first line, from 1.
+    pub(super) first: u64,
+    /// The last line.
+    pub(super) last: u64,
+    /// What takes their place: whole lines.
+    pub(super) text: String,
+    /// Tells it from others: made from file, old and new lines.
+    pub(super) id: String,
+}
+
+/// Line ranges of the head's side that GitHub takes comments on: the hunks of the pull request's diff.
+pub(super) fn commentable(patch: &str) -> Vec<(u64, u64)> {
+    let range = |header: &str| {
+        let new = header.strip_prefix("@@ -")?.split_once(" +")?.1.split(' ').next()?;
+        let (first, count) = new.split_once(',').unwrap_or((new, "1"));
+        let (first, count): (u64, u64) = (first.parse().ok()?, count.parse().ok()?);
+        (count > 0).then_some((first, first + count - 1))
+    };
+    patch.lines().filter(|line| line.starts_with("@@ -")).filter_map(range).collect()
+}
+
+/// The hunks of a change that fall on such lines.
+pub(super) fn suggestions(change: &FileChange, path: &str, ranges: &[(u64, u64)]) -> Vec<Suggestion> {
+    let (Some(before), Some(after)) = (&change.before, &change.after) else { return Vec::new() };
+    if change.is_binary() || before.mode == Mode::Link || after.mode == Mode::Link {
+        return Vec::new();
+    }
+    let (Ok(before), Ok(after)) = (std::str::from_utf8(&before.content), std::str::from_utf8(&after.content))
+    else {
+        return Vec::new();
+    };
+    let old: Vec<&str> = before.split_inclusive('\n').collect();
+    let patch = DiffOptions::new().set_context_len(0).create_patch(before, after);
+    let hunks = patch.hunks().iter().filter_map(|hunk| {
+        let new: String = hunk
+            .lines()
+            .iter()
+            .filter_map(|line| match line {
+                Line::Insert(text) => Some(*text),
+                Line::Context(_) | Line::Delete(_) => None,
+            })
+            .collect();
+        let gone = hunk.lines().iter().filter(|line| matches!(line, Line::Delete(_))).count();
+        let at = hunk.old_range().start();
+        let (first, last, text) = if gone > 0 {
+            (at, at + gone - 1, new)
+        } else {
+            // Nothing is replaced by nothing: the line above stays and gets company.
+            match at {
+                0 => (1, 1, format!("{new}{}", old.first()?)),
+                above => (above, above, format!("{}{new}", old.get(above - 1)?)),
+            }
+        };
+        let replaced: String = old.get(first - 1..last)?.concat();
+        let (first, last) = (first as u64, last as u64);
+        let within = ranges.iter().any(|(from, to)| *from <= first && last <= *to);
+        let sayable = |text: &str| (text.is_empty() || text.ends_with('\n')) && visible(text) == text;
+        (within && sayable(&text) && sayable(&replaced)).then(|| {
+            let id = hex(&Sha256::digest(format!("{path}\0{replaced}\0{text}")))[..16].to_owned();
+            Suggestion { path: path.to_owned(), first, last, text, id }
+        })
+    });
+    hunks.collect()
+}
+
+impl Suggestion {
+    /// The comment: a hidden line to know it by, the suggestion, and where it comes from.
+    pub(super) fn body(&self, key: &str, origin: &str) -> String {
+        let longest = self.text.split(|c| c != '`').map(str::len).max().unwrap_or_default();
+        let ticks = "`".repeat(longest.max(2) + 1);
+        let marker = self.marker(key);
+        format!("{marker}\n{ticks}suggestion\n{}{ticks}\n<sub>{origin}</sub>", self.text)
+    }
+
+    pub(super) fn marker(&self, key: &str) -> String {
+        format!("{MARKER}{key} {} -->", self.id)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::workspace::{FileState, WorkspacePath};
+
+    fn of(before: &str, after: &str, ranges: &[(u64, u64)]) -> Vec<(u64, u64, String)> {
+        let state = |text: &str| FileState { content: text.as_bytes().into(), mode: Mode::Regular };
+        let path = WorkspacePath::parse("a.txt").expect("a path");
+        let change = FileChange::new(path, Some(state(before)), Some(state(after))).expect("a change");
+        suggestions(&change, "a.txt", ranges)
+            .into_iter()
+            .map(|found| (found.first, found.last, found.text))
+            .collect()
+    }
+
+    #[test]
+    fn hunks_become_whole_lines() {
+        let all = [(1, 9)];
+        let text = "1\n2\n3\n4\n5\n";
+        for (after, expected) in [
+            ("1\ntwo\n3\n4\n5\n", vec![(2, 2, "two\n")]),
+            ("1\ntwo\ntoo\n4\n5\n", vec![(2, 3, "two\ntoo\n")]),
+            ("1\n4\n5\n", vec![(2, 3, "")]),
+            ("1\n2\nnew\n3\n4\n5\n", vec![(2, 2, "2\nnew\n")]),
+            ("new\n1\n2\n3\n4\n5\n", vec![(1, 1, "new\n1\n")]),
+            ("1\n2\n3\n4\n5\nnew\n", vec![(5, 5, "5\nnew\n")]),
+            ("one\n2\n3\n4\nfive\n", vec![(1, 1, "one\n"), (5, 5, "five\n")]),
+            // What a suggestion cannot say.
+            ("1\n2\n3\n4\n5", vec![]),
+            ("1\r\n2\n3\n4\n5\n", vec![]),
+            ("1\n2\u{202e}\n3\n4\n5\n", vec![]),
+        ] {
+            let expected: Vec<(u64, u64, String)> =
+                expected.into_iter().map(|(first, last, text)| (first, last, text.to_owned())).collect();
+            assert_eq!(of(text, after, &all), expected, "{after:?}");
+        }
+    }
+
+    #[test]
+    fn only_lines_of_one_hunk_can_be_commented_on() {
+        let ranges = commentable(
+            "@@ -1,2 +1,3 @@ fn a()\n 1\n+2\n 3\n@@ -9 +10 @@\n-x\n+y\n@@ -20,2 +20,0 @@\n-a\n-b",
+        );
+        assert_eq!(ranges, [(1, 3), (10, 10)]);
+        let text = "1\n2\n3\n4\n5\n";
+        assert_eq!(of(text, "1\n2\nx\ny\n5\n", &[(1, 3), (4, 9)]), []);
+        assert_eq!(of(text, "1\n2\nx\n4\n5\n", &[(1, 3), (4, 9)]), [(3, 3, "x\n".to_owned())]);
+    }
+
+    #[test]
+    fn a_fence_inside_does_not_end_the_suggestion() {
+        let found =
+            Suggestion { path: "a.md".into(), first: 1, last: 1, text: "````\n".into(), id: "0".into() };
+        assert_eq!(
+            found.body("k", "o"),
+            "<!-- architect-ci suggestion: k 0 -->\n`````suggestion\n````\n`````\n<sub>o</sub>"
+        );
+    }
+}

@@ -1,0 +1,120 @@
+//! What every request stands on: the checkout, the event, who is trusted, the configuration.
+
+use std::cell::RefCell;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+
+use tokio::runtime::Runtime;
+
+use super::{InputError, Lookup};
+use crate::config::{self, Origin, Trust, Trusted};
+use crate::github::{Api, ApiError, Environment, Subject, file_at};
+
+/// The beginnings of a request.
+pub(super) struct Basis<'a> {
+    pub(super) lookup: &'a Lookup,
+    /// The checkout; the workspace may be a folder of it.
+    pub(super) checkout: PathBuf,
+    pub(super) github: Option<Environment>,
+    pub(super) desk: Desk,
+    trust: Trust,
+    pub(super) origin: Origin,
+}
+
+impl<'a> Basis<'a> {
+    pub(super) fn read(lookup: &'a Lookup) -> Result<Self, InputError> {
+        let checkout = checkout(lookup)?;
+        let variables = lookup.variables();
+        let github = Environment::read(variables, lookup.path("event")).map_err(InputError::Event)?;
+        let trust = trust(lookup, github.as_ref())?;
+        let desk = Desk::default();
+        let mut basis = Self { lookup, checkout, github, desk, trust, origin: Origin::default() };
+        basis.origin = basis.with_trusted(|trusted| trusted.config(lookup.path("config").as_deref()))?;
+        Ok(basis)
+    }
+
+    /// Reads what steers the run, from the state of the repository that is trusted.
+    pub(super) fn with_trusted<R>(&self, read: impl FnOnce(&Trusted<'_>) -> R) -> R {
+        let remote = self.github.as_ref().map(|github| {
+            move |commit: &str, path: &str| {
+                let file = |api| async move { file_at(&api, commit, path).await };
+                self.desk.ask(github, file).map_err(|error| error.to_string())
+            }
+        });
+        let remote = remote.as_ref().map(|remote| remote as config::Remote<'_>);
+        read(&Trusted { workspace: &self.checkout, trust: self.trust.clone(), remote })
+    }
+}
+
+fn checkout(lookup: &Lookup) -> Result<PathBuf, InputError> {
+    let variable =
+        |name: &str| lookup.variables().get(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let path = match lookup.path("workspace").or_else(|| variable("GITHUB_WORKSPACE")) {
+        Some(path) => path,
+        None => std::env::current_dir().map_err(|error| InputError::Workspace { path: ".".into(), error })?,
+    };
+    existing_folder(path)
+}
+
+pub(super) fn rooted(base: &Path, root: &str) -> Result<PathBuf, InputError> {
+    existing_folder(base.join(root))
+}
+
+fn existing_folder(path: PathBuf) -> Result<PathBuf, InputError> {
+    let found = path.canonicalize().and_then(|full| {
+        let is_dir = full.metadata()?.is_dir();
+        if is_dir { Ok(full) } else { Err(std::io::Error::from(std::io::ErrorKind::NotADirectory)) }
+    });
+    found.map_err(|error| InputError::Workspace { path, error })
+}
+
+/// A pull request's author controls the checkout, so what steers the run comes from the base commit.
+fn trust(lookup: &Lookup, github: Option<&Environment>) -> Result<Trust, InputError> {
+    let trusted_head = lookup.flag("trust-head-config")?;
+    Ok(match github.map(|github| &github.subject) {
+        Some(Subject::PullRequest { base: Some(base), .. }) if !trusted_head => Trust::Base(base.clone()),
+        _ => Trust::Checkout,
+    })
+}
+
+/// Where GitHub is asked before anything else runs. Most runs never come here.
+#[derive(Default)]
+pub(super) struct Desk {
+    client: OnceLock<(Runtime, Api)>,
+    warnings: RefCell<Vec<String>>,
+}
+
+impl Desk {
+    /// Remembers what people should know.
+    pub(super) fn warn(&self, message: String) {
+        self.warnings.borrow_mut().push(message);
+    }
+
+    /// What people should know.
+    pub(super) fn warnings(&self) -> Vec<String> {
+        self.warnings.borrow().clone()
+    }
+
+    /// Asks, and waits for the answer.
+    pub(super) fn ask<T, F>(
+        &self,
+        github: &Environment,
+        question: impl FnOnce(Api) -> F,
+    ) -> Result<T, ApiError>
+    where
+        F: Future<Output = Result<T, ApiError>>,
+    {
+        if self.client.get().is_none() {
+            let runtime = tokio::runtime::Builder::new_current_thread()
+                .enable_all()
+                .build()
+                .map_err(|error| ApiError::Unusable(error.to_string()))?;
+            // Nobody else could have been first: this is one thread.
+            let _ = self.client.set((runtime, Api::new(github)?));
+        }
+        let Some((runtime, api)) = self.client.get() else {
+            return Err(ApiError::Unusable("no client".to_owned()));
+        };
+        runtime.block_on(question(api.clone()))
+    }
+}

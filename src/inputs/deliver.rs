@@ -1,0 +1,123 @@
+//! Where the changes of a run go: decided before it starts.
+
+use super::InputError;
+use crate::config::{Config, DEFAULT_KEY, DeliverTo};
+use crate::event::RunMode;
+use crate::github::{Environment, Subject, branch_name};
+use crate::report::untrusted::plain;
+
+/// Where changes go, complete.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Deliver {
+    /// They stay in the checkout.
+    Nowhere,
+    /// A patch file.
+    Patch,
+    /// A commit on the branch of the pull request that this is about.
+    PullBranch {
+        /// The branch.
+        branch: String,
+        /// The commit's title.
+        title: String,
+    },
+    /// A commit on a branch of our own.
+    OwnBranch {
+        /// Our branch.
+        branch: String,
+        /// The branch that it goes to.
+        onto: String,
+        /// Title of the commit, and of the pull request.
+        title: String,
+        /// Whether it gets a pull request.
+        pull: bool,
+    },
+}
+
+/// A branch of ours, where nobody names one.
+const BRANCH: &str = "architect-ci/{key}-{number}";
+
+/// Most characters of a title.
+const MAX_TITLE: usize = 72;
+
+pub(super) fn parse(text: &str) -> Result<DeliverTo, InputError> {
+    match text {
+        "none" => Ok(DeliverTo::None),
+        "patch" => Ok(DeliverTo::Patch),
+        "branch" => Ok(DeliverTo::Branch),
+        "pull-request" => Ok(DeliverTo::PullRequest),
+        other => Err(InputError::Value {
+            name: "deliver".to_owned(),
+            given: other.to_owned(),
+            expected: "none, patch, branch or pull-request".to_owned(),
+        }),
+    }
+}
+
+impl Deliver {
+    pub(super) fn new(
+        config: &Config,
+        github: Option<&Environment>,
+        agent: &str,
+        task: &str,
+        mode: RunMode,
+    ) -> Result<Self, InputError> {
+        let wanted = config.deliver.to;
+        // A comment that asks for a plan's application wants it on the branch.
+        let by_comment =
+            mode == RunMode::Apply && github.is_some_and(|github| github.event == "issue_comment");
+        let to = if by_comment && wanted == DeliverTo::None { DeliverTo::Branch } else { wanted };
+        match to {
+            DeliverTo::None => return Ok(Self::Nowhere),
+            // A dry run has its patch in any case, and nothing else to give.
+            _ if mode == RunMode::DryRun => return Ok(Self::Patch),
+            DeliverTo::Patch => return Ok(Self::Patch),
+            DeliverTo::Branch | DeliverTo::PullRequest => {}
+        }
+        let github = github.ok_or_else(|| {
+            let needs = "a branch is on GitHub, and this run is not; set GITHUB_REPOSITORY and GITHUB_TOKEN";
+            InputError::Deliver(needs.to_owned())
+        })?;
+        let title = title(config, task);
+        let own = to == DeliverTo::PullRequest || config.deliver.branch.is_some();
+        let head = match &github.subject {
+            Subject::PullRequest { head, .. } => head.as_ref().map(|head| head.branch.clone()),
+            Subject::Issue { .. } | Subject::Repository => None,
+        };
+        if let (false, Some(branch)) = (own, &head) {
+            return Ok(Self::PullBranch { branch: branch.clone(), title });
+        }
+        let onto = config.deliver.base.clone().or(head).or_else(|| github.base_branch());
+        let onto = onto.ok_or_else(|| {
+            InputError::Deliver("the event names no branch to go to; set `deliver.base`".to_owned())
+        })?;
+        let values = values(config, github, agent, task);
+        let template = config.deliver.branch.as_deref().unwrap_or(BRANCH);
+        let branch = branch_name(template, &values).map_err(InputError::Deliver)?;
+        if branch == onto {
+            let same = format!("`deliver.branch` and the branch that it goes to are both {branch}");
+            return Err(InputError::Deliver(same));
+        }
+        Ok(Self::OwnBranch { branch, onto, title, pull: to == DeliverTo::PullRequest })
+    }
+}
+
+fn values(config: &Config, github: &Environment, agent: &str, task: &str) -> [(&'static str, String); 5] {
+    let key = config.github.comment_key.clone();
+    // `architect-ci/architect-ci` says nothing.
+    let key = if key == DEFAULT_KEY && config.deliver.branch.is_none() { "changes".to_owned() } else { key };
+    [
+        ("key", key),
+        ("number", github.number().map(|number| number.to_string()).unwrap_or_default()),
+        ("agent", agent.to_owned()),
+        ("task", task.trim().lines().next().unwrap_or_default().to_owned()),
+        ("run_id", github.run_id.map(|id| id.to_string()).unwrap_or_default()),
+    ]
+}
+
+/// One line without effects: the task may come from whoever wrote an issue.
+fn title(config: &Config, task: &str) -> String {
+    let line = config.deliver.title.as_deref().unwrap_or(task).trim().lines().next().unwrap_or_default();
+    let line = plain(line.trim_start_matches(['#', ' ']));
+    let cut: String = line.chars().take(MAX_TITLE).collect();
+    if cut.len() < line.len() { format!("{}…", cut.trim_end()) } else { cut }
+}

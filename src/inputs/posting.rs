@@ -1,0 +1,55 @@
+//! Where a report goes that another job has made.
+
+use super::basis::Basis;
+use super::{InputError, Lookup};
+use crate::github::{ApiError, Environment, Pull, Sticky, Subject};
+use crate::report::secrets::Masker;
+use crate::report::{RunReport, comment, marker};
+
+/// A report's way to its pull request.
+pub struct Posting<'a> {
+    basis: Basis<'a>,
+    github: Environment,
+    number: u64,
+}
+
+impl<'a> Posting<'a> {
+    /// Finds the pull request or issue: by the event, and of the run of another workflow by asking GitHub.
+    pub fn resolve(lookup: &'a Lookup) -> Result<Self, InputError> {
+        let basis = Basis::read(lookup)?;
+        let nowhere = |why: &str| InputError::GitHub(ApiError::Unusable(why.to_owned()));
+        let mut github = basis.github.clone().ok_or_else(|| nowhere("this is not on GitHub"))?;
+        if let Some(run) = github.other_run.clone() {
+            let pull = basis
+                .desk
+                .ask(&github, |api| async move { Pull::of_run(&api, &run).await })
+                .map_err(InputError::GitHub)?;
+            let pull =
+                pull.ok_or_else(|| nowhere("no open pull request has the commit of that run as its head"))?;
+            github.subject = pull.subject();
+            // The run to look at is the other one.
+            let Environment { server_url, owner, repository, other_run, .. } = &github;
+            let id = other_run.as_ref().map(|run| run.id).unwrap_or_default();
+            github.run_url = Some(format!("{server_url}/{owner}/{repository}/actions/runs/{id}"));
+        }
+        let number = github.number().ok_or_else(|| nowhere("the event is about no pull request or issue"))?;
+        Ok(Self { basis, github, number })
+    }
+
+    /// Posts it; answers with the comment's address. The report may lie about itself, so nothing that it
+    /// says leads anywhere: not its links, nor its plan's digest to an application.
+    pub fn post(self, mut report: RunReport) -> Result<String, InputError> {
+        let key = self
+            .basis
+            .lookup
+            .text("comment-key")
+            .unwrap_or(self.basis.origin.config.github.comment_key.clone());
+        report.run_url.clone_from(&self.github.run_url);
+        report.delivery = None;
+        let masker = Masker::from_environment(self.basis.lookup.variables(), &[], &[]);
+        let body = masker.mask(&comment(&report, &key, None)).into_owned();
+        let on_pull = matches!(self.github.subject, Subject::PullRequest { .. });
+        let put = |api| async move { Sticky::new(api, self.number, on_pull, marker(&key)).put(&body).await };
+        self.basis.desk.ask(&self.github, put).map_err(InputError::GitHub)
+    }
+}

@@ -1,0 +1,167 @@
+//! Finds the lines of files that tools speak of in what they print.
+
+use std::path::Path;
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use super::RunReport;
+use super::untrusted::visible;
+use crate::github::LineRemark;
+use crate::workspace::WorkspacePath;
+
+/// Remarks of one gate; more is noise.
+const MAX_REMARKS: usize = 50;
+
+/// Most characters of one remark.
+const MAX_MESSAGE: usize = 1_000;
+
+/// How tools name a place: `path:line:col: message` (most), `path(line,col): message` (TypeScript, MSVC),
+/// `--> path:line:col` (Rust), `File "path", line 1` (Python), `at name (path:line:col)` (JavaScript).
+static PLACES: LazyLock<Regex> = LazyLock::new(|| {
+    #[expect(clippy::expect_used, reason = "a constant pattern, compiled in a test")]
+    Regex::new(
+        r#"(?x) ^ \s* (?:
+            (?: (?:ERROR|error|E|FAILED) [:\s]+ )?
+            (?P<a>[^\s:()"'][^:()"'\n]*?) : (?P<al>\d+) (?: : \d+ )? (?: - (?:\d+) )? \s* : \s+ (?P<am>\S.*)
+          | (?P<b>[^\s:()"'][^:()"'\n]*?) \( (?P<bl>\d+) (?: , \d+ )? \) \s* : \s+ (?P<bm>\S.*)
+          | --> \s* (?P<c>[^\s:][^:\n]*?) : (?P<cl>\d+) : \d+ \s*
+          | File \s+ "(?P<d>[^"\n]+)" , \s+ line \s+ (?P<dl>\d+) .*
+          | at \s+ .* \( (?P<e>[^():\n]+) : (?P<el>\d+) : \d+ \)
+        ) $"#,
+    )
+    .expect("the pattern is valid")
+});
+
+/// What Rust says before it says where.
+static HEADLINE: LazyLock<Regex> = LazyLock::new(|| {
+    #[expect(clippy::expect_used, reason = "a constant pattern, compiled in a test")]
+    Regex::new(r"^(?:error|warning)(?:\[[A-Z]\d+\])?: (.+)$").expect("the pattern is valid")
+});
+
+/// What guardrails and failed gates say about files of the checkout. `exists` knows its files;
+/// `prefix` leads from the repository to the workspace.
+pub fn line_remarks(
+    report: &RunReport,
+    workspace: &Path,
+    prefix: &str,
+    exists: &dyn Fn(&str) -> bool,
+) -> Vec<LineRemark> {
+    let mut remarks = Vec::new();
+    for block in &report.guardrails {
+        // The file may be one that was never made: the remark is about its name.
+        remarks.extend(block.path.as_ref().map(|path| LineRemark {
+            path: format!("{prefix}{path}"),
+            line: 1,
+            error: false,
+            title: visible(&format!("Guardrail stopped {}", block.tool)),
+            message: visible(&block.reason),
+        }));
+    }
+    for gate in report.gates.iter().filter(|gate| !gate.passed) {
+        let of_gate = places(&gate.output).into_iter().filter_map(|place| {
+            let path = inside(&place.path, workspace)?;
+            exists(&path).then(|| LineRemark {
+                path: format!("{prefix}{path}"),
+                line: place.line,
+                error: gate.required,
+                title: visible(&format!("Gate {}", gate.name)),
+                message: visible(&place.message),
+            })
+        });
+        for remark in of_gate.take(MAX_REMARKS) {
+            if !remarks.contains(&remark) {
+                remarks.push(remark);
+            }
+        }
+    }
+    remarks
+}
+
+/// A path of the workspace, however a tool has written it.
+fn inside(path: &str, workspace: &Path) -> Option<String> {
+    let path = Path::new(path).strip_prefix(workspace).unwrap_or(Path::new(path));
+    WorkspacePath::parse(path.to_str()?).ok().map(|path| path.to_string())
+}
+
+struct Place {
+    path: String,
+    line: u32,
+    message: String,
+}
+
+fn places(output: &str) -> Vec<Place> {
+    let mut places = Vec::new();
+    let mut headline: Option<&str> = None;
+    for line in output.lines() {
+        if let Some(found) = HEADLINE.captures(line) {
+            headline = found.get(1).map(|found| found.as_str());
+            continue;
+        }
+        let Some(found) = PLACES.captures(line) else { continue };
+        let group = |name: &str| found.name(name).map(|found| found.as_str());
+        let forms = ["a", "b", "c", "d", "e"];
+        let Some(form) = forms.into_iter().find(|form| group(form).is_some()) else { continue };
+        let (Some(path), Some(Ok(line_number))) =
+            (group(form), group(&format!("{form}l")).map(str::parse::<u32>))
+        else {
+            continue;
+        };
+        let said = group(&format!("{form}m")).or_else(|| headline.take()).unwrap_or_else(|| line.trim());
+        let message: String = said.chars().take(MAX_MESSAGE).collect();
+        if line_number > 0 {
+            places.push(Place { path: path.trim().to_owned(), line: line_number, message });
+        }
+    }
+    places
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_of_the_usual_tools_are_found() {
+        for (output, expected) in [
+            ("src/a.c:3:7: error: expected ';'", vec![("src/a.c", 3, "error: expected ';'")]),
+            (
+                "src/a.py:12: error: Incompatible types  [arg]",
+                vec![("src/a.py", 12, "error: Incompatible types  [arg]")],
+            ),
+            ("./x/main.go:9:2: undefined: y", vec![("./x/main.go", 9, "undefined: y")]),
+            (
+                "src/a.ts(4,10): error TS2304: Cannot find name 'x'.",
+                vec![("src/a.ts", 4, "error TS2304: Cannot find name 'x'.")],
+            ),
+            (
+                "error[E0308]: mismatched types\n  --> src/lib.rs:10:5\n   |",
+                vec![("src/lib.rs", 10, "mismatched types")],
+            ),
+            (
+                "  File \"tests/a.py\", line 5, in test_a",
+                vec![("tests/a.py", 5, "File \"tests/a.py\", line 5, in test_a")],
+            ),
+            ("tests/test_a.py:7: AssertionError", vec![("tests/test_a.py", 7, "AssertionError")]),
+            (
+                "    at Object.<anonymous> (test/a.test.js:8:3)",
+                vec![("test/a.test.js", 8, "at Object.<anonymous> (test/a.test.js:8:3)")],
+            ),
+            ("lib/my file.sh:2:1: warning: quote", vec![("lib/my file.sh", 2, "warning: quote")]),
+            ("all good: 3 of 3\nhttp://localhost:80: up\na.c:0: x", vec![]),
+        ] {
+            let found = places(output);
+            let found: Vec<(&str, u32, &str)> =
+                found.iter().map(|place| (place.path.as_str(), place.line, place.message.as_str())).collect();
+            assert_eq!(found, expected, "{output}");
+        }
+    }
+
+    #[test]
+    fn places_outside_are_nobodys() {
+        let root = Path::new("/work/repo");
+        assert_eq!(inside("/work/repo/src/a.rs", root).as_deref(), Some("src/a.rs"));
+        assert_eq!(inside("./src/a.rs", root).as_deref(), Some("src/a.rs"));
+        assert_eq!(inside("../secret", root), None);
+        assert_eq!(inside("/etc/passwd", root), None);
+    }
+}

@@ -1,0 +1,125 @@
+//! The comment while a long run works: at most one update in ten seconds, and none for short runs.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use tokio::sync::Notify;
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+
+use super::publish::sticky;
+use crate::config::Comment;
+use crate::event::{Line, Observer, RunMode, millis};
+use crate::github::Sticky;
+use crate::inputs::RunRequest;
+use crate::report::Doing;
+use crate::report::secrets::Masker;
+
+/// A run that is over by then shows its end alone.
+const FIRST: Duration = Duration::from_secs(2);
+
+/// Between two updates.
+const EVERY: Duration = Duration::from_secs(10);
+
+/// What the run is doing, and that there is news.
+#[derive(Default)]
+struct Board {
+    doing: Mutex<Doing>,
+    news: Notify,
+}
+
+impl Observer for Board {
+    fn observe(&self, line: &Line) {
+        if self.doing.lock().unwrap_or_else(PoisonError::into_inner).observe(line) {
+            self.news.notify_one();
+        }
+    }
+}
+
+/// Shows what a run is doing.
+pub(super) struct Progress {
+    board: Arc<Board>,
+    over: CancellationToken,
+    task: JoinHandle<Option<Arc<Sticky>>>,
+}
+
+/// What the comment says besides what is happening.
+struct Frame {
+    key: String,
+    task: String,
+    run_url: Option<String>,
+    masker: Arc<Masker>,
+}
+
+impl Progress {
+    /// Begins, where somebody would see it.
+    pub(super) fn start(request: &RunRequest, masker: &Arc<Masker>) -> Option<Self> {
+        let config = &request.config().github;
+        let github = request.github.clone()?;
+        let wanted = config.progress && config.comment == Comment::Always && request.mode != RunMode::Apply;
+        if !wanted || github.number().is_none() || github.token.is_none() {
+            return None;
+        }
+        let frame = Frame {
+            key: config.comment_key.clone(),
+            task: request.task.clone(),
+            run_url: github.run_url.clone(),
+            masker: Arc::clone(masker),
+        };
+        let (board, over) = (Arc::new(Board::default()), CancellationToken::new());
+        let show = {
+            let (board, over) = (Arc::clone(&board), over.clone());
+            async move {
+                let began = Instant::now();
+                sleep_unless(&over, FIRST).await?;
+                // A client costs milliseconds, so that short runs do without.
+                let sticky = Arc::new(sticky(&github, &frame.key).ok()??);
+                while !over.is_cancelled() {
+                    let doing = board.doing.lock().unwrap_or_else(PoisonError::into_inner).clone();
+                    let elapsed = millis(began.elapsed());
+                    let body = doing.comment(&frame.key, &frame.task, elapsed, frame.run_url.as_deref());
+                    if let Err(error) = sticky.put(&frame.masker.mask(&body)).await {
+                        // The end of the run tells of it.
+                        tracing::debug!("progress: {error}");
+                        break;
+                    }
+                    if sleep_unless(&over, EVERY).await.is_none() {
+                        break;
+                    }
+                    tokio::select! {
+                        () = board.news.notified() => {}
+                        () = over.cancelled() => {}
+                    }
+                }
+                Some(sticky)
+            }
+        };
+        Some(Self { board, over, task: tokio::spawn(show) })
+    }
+
+    /// Who is told of events.
+    pub(super) fn observer(&self) -> Arc<dyn Observer> {
+        Arc::clone(&self.board) as _
+    }
+
+    /// Ends it. What is on its way arrives first, so that it cannot overtake the end; the comment that was
+    /// found or made is known then.
+    pub(super) async fn stop(self, patience: Duration) -> Option<Arc<Sticky>> {
+        self.over.cancel();
+        let stop = self.task.abort_handle();
+        match tokio::time::timeout(patience, self.task).await {
+            Ok(ended) => ended.ok().flatten(),
+            Err(_) => {
+                stop.abort();
+                None
+            }
+        }
+    }
+}
+
+async fn sleep_unless(over: &CancellationToken, pause: Duration) -> Option<()> {
+    tokio::select! {
+        () = tokio::time::sleep(pause) => Some(()),
+        () = over.cancelled() => None,
+    }
+}

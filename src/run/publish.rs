@@ -1,0 +1,234 @@
+//! What GitHub is told at the end of a run: changes, comment, check, suggestions. Files are written by then.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::config::{self, Comment};
+use crate::event::{Status, StopReason};
+use crate::github::{
+    Api, ApiError, Check, Conclusion, DeliverError, Delivered, Delivery, Environment, Head, LineRemark,
+    PullText, Reaction, Review, Sticky, Subject, Suggested, Target, by_push, react,
+};
+use crate::inputs::{Deliver, RunRequest};
+use crate::report::untrusted::{code, plain};
+use crate::report::{
+    DeliveryReport, PlanMark, PullReport, RunReport, check_summary, description, headline, in_marker, marker,
+};
+use crate::workspace::ChangeSet;
+
+/// How long each part may take, and how long all of them when the run was interrupted: the runner kills
+/// soon.
+pub(super) const TIME: Duration = Duration::from_mins(5);
+pub(super) const TIME_INTERRUPTED: Duration = Duration::from_secs(2);
+
+/// Something that did not work, and whether a token or its permissions are the reason.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Trouble {
+    pub(super) message: String,
+    pub(super) about_permission: bool,
+}
+
+impl From<&ApiError> for Trouble {
+    fn from(error: &ApiError) -> Self {
+        Self { message: error.to_string(), about_permission: error.is_about_permission() }
+    }
+}
+
+/// The sticky comment of an event, where it is about something that takes one.
+pub(super) fn sticky(github: &Environment, key: &str) -> Result<Option<Sticky>, ApiError> {
+    let Some(number) = github.number() else { return Ok(None) };
+    let on_pull = matches!(github.subject, Subject::PullRequest { .. });
+    Ok(Some(Sticky::new(Api::new(github)?, number, on_pull, marker(key))))
+}
+
+/// What is needed to apply a plan from its comment.
+pub(super) fn plan_mark(github: Option<&Environment>, report: &RunReport) -> Option<PlanMark> {
+    let github = github?;
+    let plan = report.plan.as_ref().filter(|plan| !plan.actions.is_empty())?;
+    let Subject::PullRequest { head: Some(Head { sha, .. }), fork: false, .. } = &github.subject else {
+        return None;
+    };
+    Some(PlanMark { digest: plan.digest.clone(), run: github.run_id?, head: sha.clone() })
+}
+
+/// Where a run's words go.
+pub(super) struct Publisher<'a> {
+    pub(super) github: &'a Environment,
+    pub(super) config: &'a config::GitHub,
+    pub(super) api: Api,
+    /// Limits each part.
+    pub(super) time: Duration,
+}
+
+impl Publisher<'_> {
+    async fn within<T>(&self, work: impl Future<Output = Result<T, ApiError>>) -> Result<T, Trouble> {
+        match tokio::time::timeout(self.time, work).await {
+            Ok(done) => done.map_err(|error| Trouble::from(&error)),
+            Err(_) => Err(Trouble {
+                message: format!("GitHub did not answer within {} s", self.time.as_secs()),
+                about_permission: false,
+            }),
+        }
+    }
+
+    /// Posts the comment; answers with its address.
+    pub(super) async fn comment(&self, sticky: &Sticky, body: &str) -> Result<String, Trouble> {
+        self.within(sticky.put(body)).await
+    }
+
+    /// Says to whoever asked by a comment how it went.
+    pub(super) async fn react(&self, success: bool) -> Result<(), Trouble> {
+        let Some(comment) = &self.github.comment else { return Ok(()) };
+        let reaction = if success { Reaction::Done } else { Reaction::Failed };
+        self.within(react(&self.api, comment.id, reaction)).await
+    }
+
+    /// Writes the check run, where there is a commit to write it to.
+    pub(super) async fn check(
+        &self,
+        report: &RunReport,
+        remarks: Vec<LineRemark>,
+    ) -> Result<Option<String>, Trouble> {
+        let head = match &self.github.subject {
+            Subject::PullRequest { head: Some(head), .. } => Some(head.sha.clone()),
+            _ => self.github.sha.clone(),
+        };
+        let Some(commit) = head else { return Ok(None) };
+        let key = in_marker(&self.config.comment_key);
+        let check = Check {
+            name: if key == config::DEFAULT_KEY { key } else { format!("architect-ci ({key})") },
+            commit,
+            conclusion: conclusion(report),
+            started_at: report.started_at.clone(),
+            title: headline(report),
+            summary: check_summary(report),
+            details_url: self.github.run_url.clone(),
+            remarks,
+        };
+        self.within(check.post(&self.api)).await.map(Some)
+    }
+
+    /// Posts planned hunks as suggestions.
+    pub(super) async fn suggest(
+        &self,
+        report: &RunReport,
+        changes: &ChangeSet,
+        prefix: &str,
+    ) -> Result<Suggested, Trouble> {
+        let Subject::PullRequest { number, head: Some(head), .. } = &self.github.subject else {
+            return Ok(Suggested::default());
+        };
+        let digest = report.plan.as_ref().map_or("", |plan| plan.digest.get(..12).unwrap_or_default());
+        let key = in_marker(&self.config.comment_key);
+        let origin = format!("architect-ci, plan {}", code(digest));
+        let review = Review { number: *number, head: &head.sha, key: &key, origin: &origin, prefix };
+        self.within(review.post(&self.api, changes)).await
+    }
+
+    /// Takes changes where the request wants them.
+    pub(super) async fn deliver(
+        &self,
+        request: &RunRequest,
+        report: &RunReport,
+        changes: &ChangeSet,
+        prefix: &str,
+    ) -> Result<Option<DeliveryReport>, Trouble> {
+        let config = &request.config().deliver;
+        let (target, title) = match &request.deliver {
+            Deliver::Nowhere | Deliver::Patch => return Ok(None),
+            Deliver::PullBranch { branch, title } => (Target::Existing { branch: branch.clone() }, title),
+            Deliver::OwnBranch { branch, onto, title, pull } => {
+                let closes = match self.github.subject {
+                    Subject::Issue { number } => Some(number),
+                    _ => None,
+                };
+                let text = PullText {
+                    title: title.clone(),
+                    body: description(report, closes),
+                    draft: config.draft,
+                    labels: config.labels.clone(),
+                };
+                let (branch, onto) = (branch.clone(), onto.clone());
+                (Target::Own { branch, onto, pull: pull.then_some(text) }, title)
+            }
+        };
+        let key = in_marker(&self.config.comment_key);
+        let base = report.base.as_ref().filter(|base| !base.dirty).map(|base| base.commit.as_str());
+        let message = match report.message.trim().lines().next() {
+            Some(first) if !first.is_empty() => format!("{title}\n\n{}", plain(first)),
+            _ => title.clone(),
+        };
+        let delivery = Delivery { changes, prefix, base, target, message, key: &key };
+        let delivered = tokio::time::timeout(self.time, self.by_any_way(&delivery, &request.workspace)).await;
+        match delivered {
+            Ok(Ok(delivered)) => Ok(delivered.map(told)),
+            Ok(Err(error)) => Err(Trouble {
+                message: error.to_string(),
+                about_permission: matches!(&error, DeliverError::Api(error) if error.is_about_permission()),
+            }),
+            Err(_) => Err(Trouble {
+                message: format!("GitHub did not take the changes within {} s", self.time.as_secs()),
+                about_permission: false,
+            }),
+        }
+    }
+
+    /// By the API; where that does not take them, by a push.
+    async fn by_any_way(
+        &self,
+        delivery: &Delivery<'_>,
+        checkout: &Path,
+    ) -> Result<Option<Delivered>, DeliverError> {
+        let first = match delivery.by_api(&self.api).await {
+            Err(DeliverError::Api(error)) if !matches!(error, ApiError::Unauthorized(_)) => error,
+            answer => return answer,
+        };
+        tracing::debug!("{first}; trying git push");
+        match by_push(delivery, &self.api, self.github, checkout).await {
+            // What the API has said is nearer to the cause.
+            Err(DeliverError::Api(second)) => {
+                tracing::debug!("{second}");
+                Err(DeliverError::Api(first))
+            }
+            answer => answer,
+        }
+    }
+}
+
+fn told(delivered: Delivered) -> DeliveryReport {
+    let Delivered { branch, commit, pull, merged } = delivered;
+    let pull_request = pull.map(|(number, url)| PullReport { number, url });
+    DeliveryReport { branch, commit, pull_request, merged }
+}
+
+fn conclusion(report: &RunReport) -> Conclusion {
+    match (report.status, report.stop_reason) {
+        (_, StopReason::UserInterrupt) => Conclusion::Cancelled,
+        (_, StopReason::Timeout) => Conclusion::TimedOut,
+        (_, StopReason::GatesFailed) | (Status::Failed, _) => Conclusion::Failure,
+        (Status::Partial, _) => Conclusion::Neutral,
+        (Status::Success, _) => Conclusion::Success,
+    }
+}
+
+/// Whether a comment is wanted after this run.
+pub(super) fn wants_comment(config: &config::GitHub, report: &RunReport) -> bool {
+    match config.comment {
+        Comment::Always => true,
+        Comment::OnChange => report.has_changes() || report.status != Status::Success,
+        Comment::Never => false,
+    }
+}
+
+/// The sticky comment that progress has found, or a new look at it.
+pub(super) fn known(
+    found: Option<Arc<Sticky>>,
+    github: &Environment,
+    key: &str,
+) -> Result<Option<Arc<Sticky>>, ApiError> {
+    match found {
+        Some(found) => Ok(Some(found)),
+        None => sticky(github, key).map(|sticky| sticky.map(Arc::new)),
+    }
+}
