@@ -188,9 +188,9 @@ fn shallow_clone(of: &Sandbox) -> Sandbox {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_base_commit_that_the_clone_lacks_is_fetched_or_asked_for() {
     let github = GitHub::start().await;
-    github.file(".github/architect.yml", "github:\n  comment_key: by-api\n");
     blocking(move || {
-        let origin = Sandbox::new(&[(".github/architect.yml", "github:\n  comment_key: by-fetch\n")]);
+        let origin = Sandbox::new(&[(".github/architect.yml", "github:\n  comment_key: by-base\n")]);
+        github.serve(&origin.repo());
         let base = origin.git(&["rev-parse", "HEAD"]);
         origin.write(".github/architect.yml", "github:\n  comment_key: by-head\n");
         let head = origin.commit("the pull request");
@@ -212,12 +212,13 @@ async fn a_base_commit_that_the_clone_lacks_is_fetched_or_asked_for() {
                 clone.run(&["--event", file.to_str().unwrap(), "--model", &model], &variables).expect_code(0);
             run.file("comment.md").lines().next().unwrap().to_owned()
         };
-        assert_eq!(run(&clone), "<!-- architect-ci comment: by-fetch -->");
+        assert_eq!(run(&clone), "<!-- architect-ci comment: by-base -->");
         assert!(github.requests().is_empty());
         // Where fetching fails (checkout keeps no credentials), the API is asked.
         let clone = shallow_clone(&origin);
         clone.git(&["remote", "set-url", "origin", "file:///nowhere"]);
-        assert_eq!(run(&clone), "<!-- architect-ci comment: by-api -->");
+        assert_eq!(run(&clone), "<!-- architect-ci comment: by-base -->");
+        assert_eq!(github.count("GET /repos/octo/demo/contents/.github/architect.yml"), 1);
         github.assert_valid();
     })
     .await;
@@ -250,7 +251,7 @@ fn the_runner_is_told_by_its_command_files() {
     assert_eq!(get("summary"), Some("::set-output name=status::hacked\nEOF\nstatus=hacked"));
     assert_eq!(get("plan-digest"), run.report()["plan"]["digest"].as_str());
     assert_eq!(get("plan-path"), run.out.join("plan.json").to_str());
-    assert_eq!(outputs.len(), 13);
+    assert_eq!(outputs.len(), 17);
     let text = std::fs::read_to_string(&summary).unwrap();
     assert!(text.contains("```mermaid\ngantt") && text.contains("section tools"), "{text}");
     // On stdout the message is fenced off from the runner, and none of its lines is a command.

@@ -20,6 +20,9 @@ use super::environment::{Environment, Subject};
 use super::error::{ApiError, chain};
 use crate::model::http_client_builder;
 
+/// Where GraphQL is, below its base.
+const GRAPHQL: &str = "/graphql";
+
 /// Items of one page.
 pub(super) const PAGE: u8 = 100;
 
@@ -65,8 +68,11 @@ pub(super) struct Purpose {
 #[derive(Clone, Debug)]
 pub struct Api {
     client: Octocrab,
+    /// octocrab puts the base's path before every path, and on GitHub Enterprise Server the two APIs have
+    /// different ones.
+    graphql: Octocrab,
     http: reqwest::Client,
-    graphql_url: String,
+    api_url: String,
     /// `/repos/OWNER/REPOSITORY`
     repository: String,
     owner: String,
@@ -84,7 +90,7 @@ enum Token {
 }
 
 impl Api {
-    /// A client with the job's token; nothing is sent yet.
+    /// A client with the job's token; nothing is sent yet. Has to be made where a runtime is.
     pub fn new(environment: &Environment) -> Result<Self, ApiError> {
         let token = environment
             .token
@@ -93,17 +99,20 @@ impl Api {
         // Redirects are followed by hand: some lead to places that must not see the token.
         let http = http_client_builder().read_timeout(SILENCE).redirect(Policy::none()).build();
         let http = http.map_err(|error| ApiError::Unusable(chain(&error)))?;
-        let client = Octocrab::builder()
-            .personal_token(token.clone())
-            .base_uri(&environment.api_url)
-            .and_then(|builder| builder.build_with_reqwest(http.clone()))
-            .map_err(|error| ApiError::Unusable(chain(&error)))?;
-        let Environment { owner, repository, graphql_url, .. } = environment;
+        let client = |base: &str| {
+            Octocrab::builder()
+                .personal_token(token.clone())
+                .base_uri(base)
+                .and_then(|builder| builder.build_with_reqwest(http.clone()))
+                .map_err(|error| ApiError::Unusable(chain(&error)))
+        };
+        let Environment { owner, repository, api_url, graphql_url, .. } = environment;
         let installation = token.starts_with("ghs_");
         Ok(Self {
-            client,
+            client: client(api_url)?,
+            graphql: client(graphql_url.trim_end_matches(GRAPHQL))?,
             http,
-            graphql_url: graphql_url.clone(),
+            api_url: api_url.clone(),
             repository: format!("/repos/{owner}/{repository}"),
             owner: owner.clone(),
             name: repository.clone(),
@@ -197,7 +206,7 @@ impl Api {
             kind: Option<String>,
         }
         let body = json!({"query": query, "variables": variables});
-        let answer = self.request(Method::PostAgain, &self.graphql_url, Some(&body), to).await?;
+        let answer = self.request(Method::PostAgain, GRAPHQL, Some(&body), to).await?;
         let Answer { data, errors } = answer.read::<Answer<T>>(to)?;
         if let (Some(data), true) = (data, errors.is_empty()) {
             return Ok(data);
@@ -293,7 +302,9 @@ impl Api {
     }
 
     async fn once(&self, method: Method, address: &str, body: Option<&Value>) -> Result<Answer, Broken> {
-        let client = &self.client;
+        let client = if address == GRAPHQL { &self.graphql } else { &self.client };
+        // GitHub gives whole addresses for next pages and new places.
+        let address = address.strip_prefix(&self.api_url).unwrap_or(address);
         let sent = match method {
             Method::Get => client._get(address).await,
             Method::Post | Method::PostAgain => client._post(address, body).await,

@@ -109,8 +109,12 @@ impl Desk {
                 .enable_all()
                 .build()
                 .map_err(|error| ApiError::Unusable(error.to_string()))?;
+            let api = {
+                let _inside = runtime.enter();
+                Api::new(github)?
+            };
             // Nobody else could have been first: this is one thread.
-            let _ = self.client.set((runtime, Api::new(github)?));
+            let _ = self.client.set((runtime, api));
         }
         let Some((runtime, api)) = self.client.get() else {
             return Err(ApiError::Unusable("no client".to_owned()));

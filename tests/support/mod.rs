@@ -4,6 +4,7 @@
 
 pub mod github;
 pub mod model;
+pub mod scene;
 
 use std::collections::BTreeMap;
 use std::fs;
