@@ -209,7 +209,7 @@ impl Delivery<'_> {
         let named = |change: &FileChange| format!("{}{}", self.prefix, change.path);
         if self.base == Some(parent.sha.as_str()) {
             let entry = |change: &FileChange| (named(change), change.after.clone());
-            return Ok((self.changes.iter().map(entry).collect(), Vec::new()));
+            return Ok((deletions_first(self.changes.iter().map(entry).collect()), Vec::new()));
         }
         let files = parent.files(api).await?;
         let (mut entries, mut merged, mut conflicts) = (Vec::new(), Vec::new(), Vec::new());
@@ -250,7 +250,7 @@ impl Delivery<'_> {
             }
         }
         if conflicts.is_empty() {
-            return Ok((entries, merged));
+            return Ok((deletions_first(entries), merged));
         }
         Err(DeliverError::Conflict { branch: self.onto().to_owned(), files: conflicts })
     }
@@ -293,6 +293,12 @@ impl Delivery<'_> {
         }
         Ok(Some((number, html_url)))
     }
+}
+
+/// So that a file can make room for a folder, and a folder for a file.
+fn deletions_first(mut entries: Vec<Entry>) -> Vec<Entry> {
+    entries.sort_by_key(|(_, state)| state.is_some());
+    entries
 }
 
 enum Theirs {

@@ -10,8 +10,22 @@ fn description() -> &'static Value {
     static DESCRIPTION: OnceLock<Value> = OnceLock::new();
     DESCRIPTION.get_or_init(|| {
         let text = include_str!("../../github-openapi.json");
-        serde_json::from_str(text).expect("the description is JSON")
+        let mut description = serde_json::from_str(text).expect("the description is JSON");
+        nullable(&mut description);
+        description
     })
+}
+
+/// `nullable: true` is a word of `OpenAPI`'s that JSON Schema does not know.
+fn nullable(value: &mut Value) {
+    if value["nullable"] == true && value["type"].is_string() {
+        value["type"] = json!([value["type"], "null"]);
+    }
+    match value {
+        Value::Array(items) => items.iter_mut().for_each(nullable),
+        Value::Object(fields) => fields.values_mut().for_each(nullable),
+        _ => {}
+    }
 }
 
 /// What in a request contradicts the description: its path, its query, its body.
@@ -20,8 +34,8 @@ pub(super) fn check(method: &str, path: &str, request: &Request) -> Vec<String> 
     let paths = description["paths"].as_object().expect("paths");
     let fits = |template: &str| {
         let (template, path): (Vec<_>, Vec<_>) = (template.split('/').collect(), path.split('/').collect());
-        // `{path}` at the end stands for any number of folders.
-        let open = template.last() == Some(&"{path}") && path.len() > template.len();
+        // `{path}` and `{ref}` at the end stand for any number of folders.
+        let open = matches!(template.last(), Some(&"{path}" | &"{ref}")) && path.len() > template.len();
         (open || template.len() == path.len())
             && template.iter().zip(&path).all(|(t, p)| t.starts_with('{') || t == p)
     };
