@@ -51,7 +51,7 @@ async fn a_nightly_run_opens_a_pull_request_and_brings_it_up_to_date() {
         let run = scene.nightly(&model, "pull-request", &["--task", "Shout, @octocat. Fixes #3\nand more"]);
         let run = run.expect_code(0);
         let first = scene.tip(OWN).expect("the branch");
-        assert_eq!(scene.parents(&first), [scene.base.clone()]);
+        assert_eq!(scene.parents(&first), std::slice::from_ref(&scene.base));
         assert_eq!(scene.shown(OWN, "a.txt").unwrap(), BEFORE.replace("five", "FIVE"));
         {
             let world = scene.github.world();
@@ -291,7 +291,7 @@ async fn a_branch_that_moves_meanwhile_is_looked_at_again() {
         let run = scene.run("issue_comment", &event, &["--model", &model, "--deliver", "branch"], &[]);
         run.expect_code(0);
         let tip = scene.tip("feature").unwrap();
-        assert_eq!(scene.parents(&tip), [scene.head.clone()]);
+        assert_eq!(scene.parents(&tip), std::slice::from_ref(&scene.head));
         assert_eq!(scene.shown("feature", "a.txt").unwrap(), HEAD.replace("five", "FIVE"));
         assert_eq!(scene.github.count("PATCH /repos/octo/demo/git/refs"), 2);
         scene.github.assert_valid();

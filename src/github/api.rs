@@ -36,7 +36,7 @@ const MAX_SENT: u32 = 4;
 const FIRST_WAIT: Duration = Duration::from_millis(400);
 
 /// The longest wait that GitHub may ask for.
-const MAX_WAIT: Duration = Duration::from_secs(120);
+const MAX_WAIT: Duration = Duration::from_mins(2);
 
 /// What GitHub wants at least after a secondary limit that does not say how long it lasts.
 const SECONDARY_WAIT: Duration = Duration::from_mins(1);
@@ -72,7 +72,8 @@ pub struct Api {
     /// different ones.
     graphql: Octocrab,
     http: reqwest::Client,
-    api_url: String,
+    /// The base of the REST API.
+    base: String,
     /// `/repos/OWNER/REPOSITORY`
     repository: String,
     owner: String,
@@ -112,7 +113,7 @@ impl Api {
             client: client(api_url)?,
             graphql: client(graphql_url.trim_end_matches(GRAPHQL))?,
             http,
-            api_url: api_url.clone(),
+            base: api_url.clone(),
             repository: format!("/repos/{owner}/{repository}"),
             owner: owner.clone(),
             name: repository.clone(),
@@ -280,7 +281,7 @@ impl Api {
                         continue;
                     }
                     _ if answer.is_fine() => return Ok(answer),
-                    _ => self.judge(answer, method, to),
+                    _ => self.judge(&answer, method, to),
                 },
                 Err(failed) => failed.judge(method, to),
             };
@@ -304,7 +305,7 @@ impl Api {
     async fn once(&self, method: Method, address: &str, body: Option<&Value>) -> Result<Answer, Broken> {
         let client = if address == GRAPHQL { &self.graphql } else { &self.client };
         // GitHub gives whole addresses for next pages and new places.
-        let address = address.strip_prefix(&self.api_url).unwrap_or(address);
+        let address = address.strip_prefix(&self.base).unwrap_or(address);
         let sent = match method {
             Method::Get => client._get(address).await,
             Method::Post | Method::PostAgain => client._post(address, body).await,
@@ -321,11 +322,11 @@ impl Api {
     }
 
     /// What a failed answer means.
-    fn judge(&self, answer: Answer, method: Method, to: Purpose) -> Failure {
+    fn judge(&self, answer: &Answer, method: Method, to: Purpose) -> Failure {
         let message = answer.message();
         let status = answer.status.as_u16();
         let never = |error| Failure { error, again: Again::Never };
-        if let Some(pause) = limited(&answer, &message) {
+        if let Some(pause) = limited(answer, &message) {
             let until = OffsetDateTime::now_utc() + pause;
             let until = until.replace_nanosecond(0).unwrap_or(until).format(&Rfc3339).unwrap_or_default();
             let again = if pause <= MAX_WAIT { Again::After(pause) } else { Again::Never };

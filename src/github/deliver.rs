@@ -385,7 +385,9 @@ fn slug(text: &str) -> String {
 /// As `git check-ref-format --branch` has it.
 fn is_branch(name: &str) -> bool {
     let bad = |c: char| c.is_ascii_control() || " ~^:?*[\\".contains(c);
-    let bad_part = |part: &str| part.is_empty() || part.starts_with('.') || part.ends_with(".lock");
+    // Where names of files know no case, neither does this.
+    let is_lock = |part: &str| part.to_ascii_lowercase().ends_with(".lock");
+    let bad_part = |part: &str| part.is_empty() || part.starts_with('.') || is_lock(part);
     !name.is_empty()
         && name.len() < 200
         && !name.starts_with('-')

@@ -246,7 +246,7 @@ impl Publication<'_> {
         if config.check_run {
             match publisher.check(report, remarks(request, report, self.prefix)).await {
                 Ok(url) => {
-                    tracing::info!("check run: {}", url.as_deref().unwrap_or("no commit to write it to"))
+                    tracing::info!("check run: {}", url.as_deref().unwrap_or("no commit to write it to"));
                 }
                 Err(trouble) => troubles.push(trouble),
             }

@@ -107,13 +107,11 @@ impl Progress {
     pub(super) async fn stop(self, patience: Duration) -> Option<Arc<Sticky>> {
         self.over.cancel();
         let stop = self.task.abort_handle();
-        match tokio::time::timeout(patience, self.task).await {
-            Ok(ended) => ended.ok().flatten(),
-            Err(_) => {
-                stop.abort();
-                None
-            }
+        if let Ok(ended) = tokio::time::timeout(patience, self.task).await {
+            return ended.ok().flatten();
         }
+        stop.abort();
+        None
     }
 }
 

@@ -110,6 +110,11 @@ impl World {
         id
     }
 
+    /// Nothing goes wrong any more.
+    pub fn clear_faults(&mut self) {
+        self.faults.clear();
+    }
+
     fn git(&self) -> &Repository {
         self.repository.as_ref().expect("this test has a repository")
     }
@@ -121,8 +126,9 @@ impl World {
 }
 
 /// A running GitHub.
+#[derive(Clone)]
 pub struct GitHub {
-    server: MockServer,
+    server: Arc<MockServer>,
     state: Arc<Mutex<World>>,
     prefix: &'static str,
 }
@@ -142,7 +148,13 @@ impl GitHub {
         let state = Arc::new(Mutex::new(world));
         let responder = Responder { state: Arc::clone(&state), prefix };
         Mock::given(matchers::any()).respond_with(responder).mount(&server).await;
-        Self { server, state, prefix }
+        Self { server: Arc::new(server), state, prefix }
+    }
+
+    /// The same with a token that may do everything again.
+    pub fn clone_open(other: &Self) -> Self {
+        other.world().forbidden.clear();
+        other.clone()
     }
 
     /// What is known now.
@@ -228,7 +240,7 @@ impl GitHub {
     /// Serves a repository whose `main` and further branches are those of `source`.
     pub fn serve(&self, source: &std::path::Path) -> PathBuf {
         let repository = Repository::of(source);
-        let path = repository.path().to_owned();
+        let path = repository.path();
         self.world().repository = Some(repository);
         path
     }
