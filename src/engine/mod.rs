@@ -89,8 +89,9 @@ struct Target {
 
 impl Target {
     fn of(effects: &Effects) -> Self {
-        let path = match effects.writes.as_slice() {
-            [path] => Some(path.to_string()),
+        // What a command would write is not what is wrong with it.
+        let path = match (effects.writes.as_slice(), &effects.command) {
+            ([path], None) => Some(path.to_string()),
             _ => None,
         };
         Self { command: effects.command.as_ref().map(|command| command.line.clone()), path }

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 use std::sync::LazyLock;
 
 use aho_corasick::{AhoCorasick, MatchKind};
@@ -93,25 +94,88 @@ impl Masker {
         }
     }
 
-    /// The text without known secrets.
+    /// The text without known secrets, whole or split over lines.
     pub fn mask_known<'a>(&self, text: &'a str) -> Cow<'a, str> {
-        match &self.values {
-            Some(values) if values.is_match(text) => {
-                let mut masked = String::with_capacity(text.len());
-                values.replace_all_with(text, &mut masked, |_, _, masked| {
-                    masked.push_str(MASK);
-                    true
-                });
-                Cow::Owned(masked)
-            }
-            _ => Cow::Borrowed(text),
+        let Some(values) = &self.values else { return Cow::Borrowed(text) };
+        let spans = spans(values, text);
+        if spans.is_empty() {
+            return Cow::Borrowed(text);
         }
+        let mut masked = String::with_capacity(text.len());
+        let mut rest = 0;
+        for Range { start, end } in spans {
+            // Two spellings of one secret may overlap.
+            if end <= rest {
+                continue;
+            }
+            masked += &text[rest..start.max(rest)];
+            if start >= rest {
+                masked += MASK;
+            }
+            rest = end;
+        }
+        masked += &text[rest..];
+        Cow::Owned(masked)
     }
 
-    /// Whether a known secret is in the text.
+    /// Whether a known secret is in the text, whole or split over lines.
     pub fn knows_of(&self, text: &[u8]) -> bool {
-        self.values.as_ref().is_some_and(|values| values.is_match(text))
+        self.values.as_ref().is_some_and(|values| {
+            values.is_match(text) || !spans(values, &String::from_utf8_lossy(text)).is_empty()
+        })
     }
+}
+
+/// Where lines meet, however a line's end is written, with what often leads the next one: blanks, the sign
+/// of a diff, of a quote or a list.
+static JOINT: LazyLock<Regex> = LazyLock::new(|| {
+    #[expect(clippy::expect_used, reason = "a constant pattern, compiled in a test")]
+    Regex::new(r"[ \t]*(?:\\?\r?\n|(?:\\r)?\\n|⏎)[ \t]*(?P<sign>[+\-|>#*][ \t]*)?").expect("the pattern is valid")
+});
+
+/// A shorter secret in pieces is a coincidence.
+const MIN_SPLIT: usize = 8;
+
+/// Where secrets are, in order of their beginnings.
+fn spans(values: &AhoCorasick, text: &str) -> Vec<Range<usize>> {
+    let mut spans: Vec<Range<usize>> = values.find_iter(text).map(|found| found.range()).collect();
+    if JOINT.is_match(text) {
+        // A sign at a line's beginning may be part of the secret as well.
+        spans.extend(split_spans(values, text, true));
+        spans.extend(split_spans(values, text, false));
+        spans.sort_by_key(|span| (span.start, std::cmp::Reverse(span.end)));
+    }
+    spans
+}
+
+/// Secrets in the text as it is without its line ends.
+fn split_spans(values: &AhoCorasick, text: &str, signs: bool) -> Vec<Range<usize>> {
+    let mut joined = String::with_capacity(text.len());
+    // Where each piece begins, in the joined text and in the text.
+    let mut pieces = Vec::new();
+    let mut rest = 0;
+    let mut push = |from: usize, to: usize, joined: &mut String| {
+        pieces.push((joined.len(), from));
+        joined.push_str(&text[from..to]);
+    };
+    for found in JOINT.captures_iter(text) {
+        let Some(joint) = found.get(0) else { continue };
+        push(rest, joint.start(), &mut joined);
+        rest = match found.name("sign") {
+            Some(sign) if !signs => sign.start(),
+            _ => joint.end(),
+        };
+    }
+    push(rest, text.len(), &mut joined);
+    let place = |at: usize| {
+        let piece = pieces.partition_point(|(begins, _)| *begins <= at) - 1;
+        (piece, pieces[piece].1 + at - pieces[piece].0)
+    };
+    let split = values.find_iter(&joined).filter_map(|found| {
+        let ((first, start), (last, end)) = (place(found.start()), place(found.end() - 1));
+        (first < last && found.len() >= MIN_SPLIT).then_some(start..end + 1)
+    });
+    split.collect()
 }
 
 /// The ways in which a secret may turn up.
@@ -170,6 +234,27 @@ mod tests {
             assert!(masked.contains(MASK) && !masked.contains("rd"), "{masked}");
         }
         assert_eq!(masker.mask("nothing here"), "nothing here");
+    }
+
+    #[test]
+    fn a_secret_in_pieces_is_masked() {
+        let masker = Masker::new(["Zm9v+YmFy/c2VjcmV0", "short7"]);
+        for (text, expected) in [
+            ("a Zm9v+Ym\nFy/c2VjcmV0 b", "a *** b"),
+            ("+Zm9v+YmFy\r\n+/c2VjcmV0\n+more", "+***\n+more"),
+            ("Zm9v\n+YmFy/c2VjcmV0", "***"),
+            ("> Zm9v+YmFy\n> /c2VjcmV0", "> ***"),
+            ("Zm9v+YmFy \\\n  /c2VjcmV0", "***"),
+            ("{\"a\": \"Zm9v+YmFy\\n/c2VjcmV0\"}", "{\"a\": \"***\"}"),
+            ("Zm9v+YmFy ⏎ /c2VjcmV0", "***"),
+            ("Z\nm\n9\nv\n+\nY\nm\nF\ny\n/\nc\n2\nV\nj\nc\nm\nV\n0", "***"),
+            ("Zm9v+YmFy and /c2VjcmV0", "Zm9v+YmFy and /c2VjcmV0"),
+            ("sho\nrt7", "sho\nrt7"),
+            ("Zm9v+YmFy/c2VjcmV0\nZm9v+YmFy/c2VjcmV0", "***\n***"),
+        ] {
+            assert_eq!(masker.mask(text), expected, "{text:?}");
+            assert_eq!(masker.knows_of(text.as_bytes()), text != expected, "{text:?}");
+        }
     }
 
     #[test]
