@@ -30,7 +30,8 @@ pub(super) fn input_args(fits: impl Fn(&Input) -> bool) -> impl Iterator<Item = 
             None => arg,
         };
         match input.value {
-            Some(value) => arg.value_name(value),
+            // A task may well begin with a list's dash.
+            Some(value) => arg.value_name(value).allow_hyphen_values(input.name == "task"),
             None => arg.action(ArgAction::SetTrue),
         }
     })

@@ -71,7 +71,7 @@ fn hooks(report: &RunReport) -> Vec<TestCase> {
                 TestCaseBuilder::error(&name, time, "hook", &clean(&format!("exit code {}", hook.exit_code)))
             }
         };
-        case.set_classname(&format!("hooks.{}", hook.event)).set_system_out(&clean(&hook.output));
+        case.set_classname(&clean(&format!("hooks.{}", hook.event))).set_system_out(&clean(&hook.output));
         case.build()
     };
     report.hooks.iter().map(case).collect()

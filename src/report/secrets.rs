@@ -130,7 +130,8 @@ impl Masker {
 /// of a diff, of a quote or a list.
 static JOINT: LazyLock<Regex> = LazyLock::new(|| {
     #[expect(clippy::expect_used, reason = "a constant pattern, compiled in a test")]
-    Regex::new(r"[ \t]*(?:\\?\r?\n|(?:\\r)?\\n|⏎)[ \t]*(?P<sign>[+\-|>#*][ \t]*)?").expect("the pattern is valid")
+    Regex::new(r"[ \t]*(?:\\?\r?\n|(?:\\r)?\\n|⏎)[ \t]*(?P<sign>[+\-|>#*][ \t]*)?")
+        .expect("the pattern is valid")
 });
 
 /// A shorter secret in pieces is a coincidence.

@@ -331,7 +331,7 @@ pub(super) fn commands(report: &RunReport) -> Section {
 }
 
 /// A command line, not longer than a table bears.
-fn cut(line: &str) -> String {
+pub(super) fn cut(line: &str) -> String {
     let end = line.floor_char_boundary(120);
     if end < line.len() { format!("{} …", &line[..end]) } else { line.to_owned() }
 }
@@ -411,9 +411,13 @@ pub(super) fn footer(report: &RunReport) -> Section {
 
 /// A link to a run, if it is one.
 pub(super) fn run_link(url: &str) -> Option<String> {
+    is_link(url).then(|| format!("[run]({url})"))
+}
+
+/// Whether an address is one of a page, and nothing else.
+pub(super) fn is_link(url: &str) -> bool {
     let web = url.starts_with("https://") || url.starts_with("http://");
-    let plain = |c: char| c.is_ascii_alphanumeric() || ":/.-_~%?=&".contains(c);
-    (web && url.chars().all(plain)).then(|| format!("[run]({url})"))
+    web && url.chars().all(|c| c.is_ascii_alphanumeric() || ":/.-_~%?=&#".contains(c))
 }
 
 /// Where the changes went.

@@ -48,14 +48,11 @@ pub fn terminal(report: &RunReport, folder: &Path) -> String {
     if let Some(plan) = report.plan.as_ref().filter(|plan| plan.differences.is_empty()) {
         let _ = writeln!(text, "✓ checkout unchanged ({} files)", plan.verified_files);
         if !plan.actions.is_empty() {
-            let _ = writeln!(text, "digest {}", plan.digest);
+            let digest = visible(&plan.digest);
+            let _ = writeln!(text, "digest {digest}");
             let plan_file = folder.join("plan.json");
-            let _ = writeln!(
-                text,
-                "apply it with: architect-ci apply {} --digest {}",
-                plan_file.display(),
-                plan.digest
-            );
+            let _ =
+                writeln!(text, "apply it with: architect-ci apply {} --digest {digest}", plan_file.display());
         }
     }
     let _ = writeln!(text, "\nReport, comment, JUnit, plan and patch are in {}", folder.display());

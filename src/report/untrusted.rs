@@ -79,14 +79,15 @@ static ACTIVE: LazyLock<Regex> = LazyLock::new(|| {
 
 /// Markdown that keeps its form (headings, lists, tables, code) and loses its effects.
 pub fn markdown(text: &str) -> String {
-    let text = visible(text);
+    // A fence that the text leaves open is closed only where its last line ends.
+    let text = visible(text) + "\n";
     let options = Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS;
     let passive = without_html_and_images(Parser::new_ext(&text, options));
     // Merged, so that `&#64;name` does not slip through as two harmless pieces.
     let quiet = without_active_words(TextMergeStream::new(passive.into_iter()));
     let mut rendered = String::with_capacity(text.len());
     match pulldown_cmark_to_cmark::cmark(apart(quiet), &mut rendered, options) {
-        Ok(_) => rendered,
+        Ok(_) => rendered.trim_start_matches('\n').to_owned(),
         Err(_) => fence(&text, ""),
     }
 }
@@ -267,6 +268,8 @@ mod tests {
             ("&#64;![x](y)", "`@image` `y` x"),
             ("safe\u{202e}txt", "safe⟨U+202E⟩txt"),
             ("# Head\n\n* one\n* two", "# Head\n\n* one\n* two"),
+            ("```\n@octocat", "````\n@octocat\n````"),
+            ("* a\n  ~~~\n  @octocat", "* a\n  ````\n  @octocat\n  ````"),
         ] {
             assert_eq!(markdown(text), expected, "{text:?}");
             assert_eq!(active_parts(&markdown(text)), Vec::<String>::new(), "{text:?}");
@@ -296,6 +299,9 @@ mod tests {
         #[test]
         fn nothing_active_survives(text in r"(@a|#1|<b>|&lt;|&#64;|!\[|\]\(|\)|https://x/issues/1|`|~~~|\n|\n\n|    |\* |\||-|<!--|-->|\\|_|\[|x| |>){0,24}") {
             prop_assert_eq!(active_parts(&markdown(&text)), Vec::<String>::new(), "{:?}", markdown(&text));
+            // Nor does anything reach what comes after.
+            let followed = format!("{}\n\nand #1\n", markdown(&text));
+            prop_assert_eq!(active_parts(&followed), ["#1"], "{:?}", followed);
         }
 
         #[test]

@@ -1,34 +1,51 @@
-//! `report.html`: one page that needs nothing else, not even scripts.
+//! `report.html`: one page that needs nothing else: no network, and for reading no scripts.
 
+mod calls;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use pulldown_cmark::{Options, Parser};
 
-use super::sections::{cost, duration, headline, tokens};
+use sha2::{Digest, Sha256};
+
+use super::sections::{cost, duration, headline, is_link, tokens};
 use super::untrusted::{self, visible};
 use super::usage::by_agent;
 use super::{FileSummary, RunReport};
-use crate::event::{HookDecision, NoticeLevel, Outcome};
+use crate::event::{HookDecision, NoticeLevel};
 
 const STYLE: &str = include_str!("report.css");
 
+/// Search and folds; all that it does is to hide and show.
+const SCRIPT: &str = include_str!("report.js");
+
 /// Renders the page.
 pub fn html(report: &RunReport) -> String {
+    // Whatever slipped through could neither run nor call home: this very script runs, and no other.
+    let own = STANDARD.encode(Sha256::digest(SCRIPT));
+    let policy = format!("default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{own}'");
     let page = html! {
         (DOCTYPE)
         html lang="en" {
             head {
                 meta charset="utf-8";
                 meta name="viewport" content="width=device-width, initial-scale=1";
-                // Whatever slipped through could neither run nor call home.
-                meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'";
+                meta http-equiv="Content-Security-Policy" content=(policy);
                 title { (headline(report)) " · architect-ci" }
                 style { (PreEscaped(STYLE)) }
             }
             body {
                 header { h1 { (headline(report)) } (facts(report)) }
+                div class="bar" {
+                    input id="search" type="search" placeholder="Search calls, diffs, gates, hooks ( / )" aria-label="Search";
+                    span id="count" {}
+                    button id="unfold" type="button" { "Unfold" }
+                }
                 main {
                     (section("Task", &html! { pre class="task" { (visible(&report.task)) } }))
                     (notices(report))
+                    (delivery(report))
                     @if !report.message.trim().is_empty() {
                         (section("Result", &html! { div class="prose" { (prose(&report.message)) } }))
                     }
@@ -37,14 +54,51 @@ pub fn html(report: &RunReport) -> String {
                     (gates(report))
                     (guardrails(report))
                     (hooks(report))
+                    (subagents(report))
                     (usage(report))
-                (calls(report))
+                    (calls::timeline(report))
+                    (calls::calls(report))
                 }
-                @if let Some(plan) = &report.plan { footer { "digest " code { (plan.digest) } } }
+                footer {
+                    @if let Some(plan) = &report.plan { "digest " code { (visible(&plan.digest)) } " " }
+                    @if let Some(url) = report.run_url.as_deref().filter(|url| is_link(url)) { a href=(url) { "run" } }
+                }
+                script { (PreEscaped(SCRIPT)) }
             }
         }
     };
     page.into_string()
+}
+
+/// Where the changes went.
+fn delivery(report: &RunReport) -> Markup {
+    let Some(delivery) = &report.delivery else { return Markup::default() };
+    html! {
+        p class="ok" {
+            "Delivered to " code { (visible(&delivery.branch)) }
+            @if let Some(commit) = &delivery.commit { " as " code { (visible(&commit.chars().take(10).collect::<String>())) } }
+            @if let Some(pull) = &delivery.pull_request {
+                ", "
+                @if is_link(&pull.url) { a href=(pull.url) { "pull request " (pull.number) } } @else { "pull request " (pull.number) }
+            }
+        }
+    }
+}
+
+fn subagents(report: &RunReport) -> Markup {
+    if report.subagents.is_empty() {
+        return Markup::default();
+    }
+    let list = html! {
+        @for agent in &report.subagents {
+            details class="item" {
+                summary { code { (visible(&agent.name)) } " " (agent.status) " " span class="lines" { (duration(agent.duration_ms)) } }
+                pre class="task" { (visible(&agent.task)) }
+                div class="prose" { (prose(&agent.message)) }
+            }
+        }
+    };
+    section("Sub-agents", &list)
 }
 
 fn section(title: &str, content: &Markup) -> Markup {
@@ -94,7 +148,7 @@ fn plan(report: &RunReport) -> Markup {
     let Some(plan) = &report.plan else { return Markup::default() };
     let list = html! {
         @if plan.actions.is_empty() { p { "No write actions were planned." } }
-        ol { @for action in &plan.actions { li { code { (visible(&action.description)) } } } }
+        ol { @for action in &plan.actions { li class="item" { code { (visible(&action.description)) } } } }
     };
     section("Plan", &list)
 }
@@ -107,6 +161,16 @@ fn files(report: &RunReport) -> Markup {
 }
 
 fn diff(file: &FileSummary) -> Markup {
+    html! {
+        details class="item" open[file.diff.len() < 20_000] {
+            summary { code { (visible(file.path.as_str())) } " " span class="lines" { (file.lines) } }
+            (diff_lines(&file.diff))
+        }
+    }
+}
+
+/// Hunks, line by line.
+fn diff_lines(diff: &str) -> Markup {
     let class = |line: &str| match line.as_bytes().first() {
         Some(b'+') => "add",
         Some(b'-') => "del",
@@ -114,12 +178,7 @@ fn diff(file: &FileSummary) -> Markup {
         _ => "",
     };
     html! {
-        details open[file.diff.len() < 20_000] {
-            summary { code { (visible(file.path.as_str())) } " " span class="lines" { (file.lines) } }
-            pre class="diff" {
-                @for line in file.diff.split_inclusive('\n') { span class=(class(line)) { (visible(line)) } }
-            }
-        }
+        pre class="diff" { @for line in diff.lines() { span class=(class(line)) { (visible(line)) } } }
     }
 }
 
@@ -131,7 +190,7 @@ fn gates(report: &RunReport) -> Markup {
         table {
             tr { th { "Gate" } th { "Result" } th { "Required" } th { "Exit" } th { "Time" } }
             @for gate in &report.gates {
-                tr {
+                tr class="item" {
                     td { (visible(&gate.name)) @if gate.predicted { " (predicted)" } }
                     td class=(if gate.passed { "ok" } else { "bad" }) { (if gate.passed { "passed" } else { "failed" }) }
                     td { (if gate.required { "yes" } else { "no" }) }
@@ -139,14 +198,14 @@ fn gates(report: &RunReport) -> Markup {
                     td { (duration(gate.duration_ms)) }
                 }
                 @if !gate.output.is_empty() {
-                    tr { td colspan="5" {
+                    tr class="item" { td colspan="5" {
                         details open[!gate.passed] { summary { code { (visible(&gate.command)) } } pre { (visible(&gate.output)) } }
                     } }
                 }
             }
         }
     };
-    section("Quality gates", &rows)
+    section("Quality gates", &html! { div class="wide" { (rows) } })
 }
 
 fn guardrails(report: &RunReport) -> Markup {
@@ -155,7 +214,7 @@ fn guardrails(report: &RunReport) -> Markup {
     }
     let list = html! {
         ul { @for block in &report.guardrails {
-            li {
+            li class="item" {
                 "step " (block.step) ", " code { (visible(&block.tool)) }
                 @if let Some(line) = &block.command { " " code { (visible(line)) } }
                 ": " (visible(&block.reason))
@@ -179,9 +238,9 @@ fn hooks(report: &RunReport) -> Markup {
         table {
             tr { th { "Hook" } th { "Event" } th { "Tool" } th { "Decision" } th { "Exit" } th { "Time" } th { "Output" } }
             @for hook in &report.hooks {
-                tr {
+                tr class="item" {
                     td { (visible(&hook.name)) }
-                    td { (hook.event) }
+                    td { (visible(&hook.event)) }
                     td { code { (visible(&hook.tool)) } }
                     td { (decision(hook.decision)) }
                     td { (hook.exit_code) }
@@ -191,7 +250,7 @@ fn hooks(report: &RunReport) -> Markup {
             }
         }
     };
-    section("Hooks", &rows)
+    section("Hooks", &html! { div class="wide" { (rows) } })
 }
 
 fn usage(report: &RunReport) -> Markup {
@@ -214,33 +273,5 @@ fn usage(report: &RunReport) -> Markup {
             }
         }
     };
-    section("Cost", &rows)
-}
-
-fn calls(report: &RunReport) -> Markup {
-    if report.calls.is_empty() {
-        return Markup::default();
-    }
-    let outcome = |outcome: Outcome, success: bool| match (outcome, success) {
-        (Outcome::Refused, _) => ("bad", "refused"),
-        (_, false) => ("bad", "failed"),
-        (Outcome::Planned, true) => ("ok", "planned"),
-        (Outcome::Executed, true) => ("", "done"),
-    };
-    let rows = html! {
-        table {
-            tr { th { "Step" } th { "Tool" } th { "Target" } th { "Outcome" } th { "Time" } }
-            @for call in &report.calls {
-                @let (class, word) = outcome(call.outcome, call.success);
-                tr {
-                    td { (call.step) }
-                    td { code { (visible(&call.tool)) } }
-                    td { @if let Some(target) = &call.target { code { (visible(target)) } } }
-                    td class=(class) { (word) @if let Some(error) = &call.error { pre { (visible(error)) } } }
-                    td { (duration(call.duration_ms)) }
-                }
-            }
-        }
-    };
-    section("Tool calls", &rows)
+    section("Cost", &html! { div class="wide" { (rows) } })
 }

@@ -1,0 +1,117 @@
+//! What happened, call by call: a timeline, and every call with what it changed.
+
+use maud::{Markup, html};
+
+use super::{diff_lines, section};
+use crate::event::Outcome;
+use crate::report::sections::{cut, duration};
+use crate::report::untrusted::visible;
+use crate::report::{CallSummary, RunReport};
+
+/// Bars of the timeline; of more, the longest are shown.
+const MAX_BARS: usize = 80;
+
+struct Bar<'a> {
+    name: String,
+    /// Where a click leads.
+    target: Option<String>,
+    class: &'a str,
+    start: u64,
+    length: u64,
+}
+
+/// Model and tool calls over time.
+pub(super) fn timeline(report: &RunReport) -> Markup {
+    let steps = report.steps.iter().map(|step| Bar {
+        name: format!("{} · step {}", step.agent, step.step),
+        target: None,
+        class: "model",
+        start: step.at_ms,
+        length: step.duration_ms,
+    });
+    let calls = report.calls.iter().enumerate().map(|(index, call)| Bar {
+        name: call
+            .target
+            .as_ref()
+            .map_or(call.tool.clone(), |target| format!("{} {}", call.tool, cut(target))),
+        target: Some(format!("#call-{}", index + 1)),
+        class: if call.success { "tool" } else { "tool failed" },
+        start: call.at_ms,
+        length: call.duration_ms,
+    });
+    let mut bars: Vec<Bar<'_>> = steps.chain(calls).collect();
+    if bars.is_empty() {
+        return Markup::default();
+    }
+    let all = bars.len();
+    bars.sort_by_key(|bar| std::cmp::Reverse(bar.length));
+    bars.truncate(MAX_BARS);
+    bars.sort_by_key(|bar| bar.start);
+    let end = bars.iter().map(|bar| bar.start + bar.length).max().unwrap_or(1).max(1);
+    let rows = html! {
+        div class="timeline" {
+            @for bar in &bars { (row(bar, end)) }
+        }
+        @if all > bars.len() { p class="muted" { "The " (bars.len()) " longest of " (all) "." } }
+    };
+    section("Timeline", &rows)
+}
+
+fn row(bar: &Bar<'_>, end: u64) -> Markup {
+    let name = visible(&bar.name);
+    let style = format!("left:{};width:{}", percent(bar.start, end), percent(bar.length, end));
+    let title = format!("{name}, {}", duration(bar.length));
+    let target = bar.target.as_deref();
+    html! {
+        div class="name" { a href=[target] title=(title) { (name) } }
+        div class="track" { a href=[target] class=(bar.class) style=(style) title=(title) aria-label=(title) {} }
+    }
+}
+
+/// In hundredths, without the rounding of floats.
+fn percent(part: u64, whole: u64) -> String {
+    let hundredths = u128::from(part.min(whole)) * 10_000 / u128::from(whole);
+    format!("{}.{:02}%", hundredths / 100, hundredths % 100)
+}
+
+/// Every call, with its diff or its error behind a fold.
+pub(super) fn calls(report: &RunReport) -> Markup {
+    if report.calls.is_empty() {
+        return Markup::default();
+    }
+    let list = html! {
+        @for (index, call) in report.calls.iter().enumerate() {
+            div class="call item" id={ "call-" (index + 1) } { (one(call)) }
+        }
+    };
+    section("Tool calls", &list)
+}
+
+fn one(call: &CallSummary) -> Markup {
+    let (class, word) = match (call.outcome, call.success) {
+        (Outcome::Refused, _) => ("bad", "refused"),
+        (_, false) => ("bad", "failed"),
+        (Outcome::Planned, true) => ("ok", "planned"),
+        (Outcome::Executed, true) => ("ok", "done"),
+    };
+    let head = html! {
+        span class="muted" { (visible(&call.agent)) " " (call.step) }
+        code { (visible(&call.tool)) }
+        @if let Some(target) = &call.target { code { (visible(&cut(target))) } }
+        span class=(class) { (word) }
+        @if let Some(code) = call.exit_code.filter(|code| *code != 0) { span class="warn" { "exit " (code) } }
+        span class="time" { (duration(call.duration_ms)) }
+    };
+    let long = call.target.as_deref().filter(|target| cut(target) != **target);
+    if call.diff.is_empty() && call.error.is_none() && long.is_none() {
+        return html! { div class="head" { (head) } };
+    }
+    html! {
+        details {
+            summary { (head) }
+            @if let Some(target) = long { pre { (visible(target)) } }
+            @if let Some(error) = &call.error { pre class="bad" { (visible(error)) } }
+            @if !call.diff.is_empty() { (diff_lines(&call.diff)) }
+        }
+    }
+}

@@ -1,0 +1,45 @@
+'use strict';
+// Search: parts that do not hold the words are hidden, and folded parts that do are opened.
+const field = document.getElementById('search');
+const count = document.getElementById('count');
+const items = [...document.querySelectorAll('.item')];
+const texts = items.map((item) => item.textContent.toLowerCase());
+const folds = [...document.querySelectorAll('details')];
+const initially = folds.map((fold) => fold.open);
+
+function search() {
+  const words = field.value.toLowerCase().split(/\s+/).filter(Boolean);
+  let shown = 0;
+  items.forEach((item, index) => {
+    const fits = words.every((word) => texts[index].includes(word));
+    item.hidden = !fits;
+    shown += fits ? 1 : 0;
+  });
+  folds.forEach((fold, index) => {
+    fold.open = words.length > 0 ? !fold.closest('[hidden]') : initially[index];
+  });
+  document.querySelectorAll('section').forEach((section) => {
+    const inside = [...section.querySelectorAll('.item')];
+    section.hidden = inside.length > 0 && inside.every((item) => item.hidden);
+  });
+  count.textContent = words.length > 0 ? shown + ' of ' + items.length : '';
+}
+
+function jump() {
+  const target = location.hash.length > 1 && document.getElementById(location.hash.slice(1));
+  if (!target) return;
+  target.querySelectorAll('details').forEach((fold) => { fold.open = true; });
+  target.scrollIntoView({ block: 'center' });
+}
+
+field.addEventListener('input', search);
+document.getElementById('unfold').addEventListener('click', () => {
+  const open = folds.some((fold) => !fold.open);
+  folds.forEach((fold) => { fold.open = open; });
+});
+document.addEventListener('keydown', (event) => {
+  if (event.key === '/' && document.activeElement !== field) { event.preventDefault(); field.focus(); }
+  if (event.key === 'Escape' && document.activeElement === field) { field.value = ''; search(); }
+});
+window.addEventListener('hashchange', jump);
+jump();
