@@ -6,7 +6,9 @@ mod support;
 use architect_ci::report::{
     COMMENT_LIMIT, RunReport, annotations, comment, html, junit, markdown, marker, summary,
 };
+use base64::Engine;
 use serde_json::json;
+use sha2::{Digest, Sha256};
 use support::Sandbox;
 
 /// Text that tries everything at once.
@@ -132,10 +134,17 @@ fn annotations_are_one_command_each_and_not_more_than_are_shown() {
 #[test]
 fn the_page_runs_nothing_and_fetches_nothing() {
     let page = html(&hostile(1));
-    assert!(page.contains("default-src 'none'"));
-    for part in ["<script", "<img", "<i>", "onerror", "javascript:"] {
+    for part in ["<script>alert", "<img", "<i>", "onerror", "javascript:"] {
         assert!(!page.contains(part), "{part}");
     }
+    // The one script is the one that the page's policy names.
+    let (_, script) = page.split_once("<script>").expect("our own script");
+    let (script, rest) = script.split_once("</script>").expect("its end");
+    assert!(!rest.contains("<script"));
+    let hash = base64::engine::general_purpose::STANDARD.encode(Sha256::digest(script));
+    let policy = format!("default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{hash}'");
+    let policy = policy.replace('\'', "&#39;");
+    assert!(page.replace('\'', "&#39;").contains(&policy), "{policy}");
 }
 
 #[test]
@@ -179,6 +188,6 @@ fn a_plan_that_would_hold_a_secret_is_not_written() {
     let model = sandbox.script(&[vec![edit]], "done");
     let run = sandbox.run(&["--model", &model], &[("MY_TOKEN", "s3cr3t-value-42")]).expect_code(0);
     assert!(!run.out.join("plan.json").exists() && !run.out.join("plan.patch").exists());
-    assert!(run.stderr.contains("the plan holds a secret of this job"), "{}", run.stderr);
+    assert!(run.stderr.contains("the changes hold a secret of this job"), "{}", run.stderr);
     assert!(!run.file("report.html").contains("s3cr3t"));
 }
