@@ -28,20 +28,56 @@ cat >"$work/script.jsonl" <<'JSON'
 {"type":"reply","agent":"build","step":2,"text":"done ]]> \u0007 <b>"}
 JSON
 CI=true "$program" run --quiet --workspace "$work/repo" --task x --model "replay::$work/script.jsonl" --out "$work/out" >/dev/null && exit 1
-xmllint --noout --schema "$tests/jenkins-junit-10.xsd" "$work/out/junit.xml"
-"$python" - "$work/out/junit.xml" <<'PYTHON'
+
+# The other ends that a run can come to, each with a report of its own.
+cat >"$work/idle.jsonl" <<'JSON'
+{"type":"reply","agent":"build","step":1,"text":"done"}
+JSON
+cat >"$work/edit.jsonl" <<'JSON'
+{"type":"reply","agent":"build","step":1,"calls":[{"id":"1","name":"write_file","arguments":{"path":"b.txt","content":"b"}}]}
+{"type":"reply","agent":"build","step":2,"text":"done"}
+JSON
+printf '{}\n' >"$work/plain.yml"
+run() { # NAME EXIT SCRIPT ARGUMENTS…
+  local name=$1 wanted=$2 script=$3 code=0
+  shift 3
+  CI=true "$program" run --quiet --workspace "$work/repo" --config "$work/plain.yml" --task x \
+    --model "replay::$work/$script.jsonl" --out "$work/$name" "$@" >/dev/null 2>&1 || code=$?
+  [ "$code" = "$wanted" ] || { echo "$name: exit code $code, not $wanted" >&2; exit 1; }
+}
+run idle 0 idle
+run planned 0 edit
+run partial 2 edit --max-steps 1
+head -n 1 "$work/edit.jsonl" >"$work/short.jsonl"
+run failed 1 short
+code=0
+CI=true "$program" apply "$work/planned/plan.json" --digest 0 --quiet --workspace "$work/repo" --out "$work/refused" >/dev/null 2>&1 || code=$?
+[ "$code" = 6 ]
+CI=true "$program" apply "$work/planned/plan.json" --config "$work/plain.yml" --quiet --workspace "$work/repo" --out "$work/applied" >/dev/null 2>&1
+run changed 0 edit --mode yolo
+for report in "$work"/*/junit.xml; do
+  xmllint --noout --schema "$tests/jenkins-junit-10.xsd" "$report" 2>/dev/null || { echo "$report is not valid" >&2; exit 1; }
+done
+"$python" - "$work" <<'PYTHON'
 import sys
 from junitparser import JUnitXml
 
-suites = {suite.name: suite for suite in JUnitXml.fromfile(sys.argv[1])}
-counts = {name: (suite.tests, suite.failures, suite.errors, suite.skipped) for name, suite in suites.items()}
+def counts(name):
+    suites = JUnitXml.fromfile(f"{sys.argv[1]}/{name}/junit.xml")
+    return {suite.name: (suite.tests, suite.failures, suite.errors, suite.skipped) for suite in suites if suite.tests}
+
+# tests, failures, errors, skipped
 expected = {
-    "quality gates": (3, 1, 0, 1),
-    "hooks": (1, 0, 1, 0),
-    "guardrails": (1, 0, 0, 1),
-    "plan": (1, 0, 0, 0),
-    "agent": (2, 0, 1, 1),
+    "out": {"quality gates": (3, 1, 0, 1), "hooks": (1, 0, 1, 0), "guardrails": (1, 0, 0, 1), "plan": (1, 0, 0, 0), "agent": (2, 0, 1, 1)},
+    "idle": {"agent": (1, 0, 0, 0)},
+    "planned": {"plan": (1, 0, 0, 0), "agent": (1, 0, 0, 0)},
+    "partial": {"plan": (1, 0, 0, 0), "agent": (1, 0, 0, 1)},
+    "failed": {"plan": (1, 0, 0, 0), "agent": (2, 1, 1, 0)},
+    "refused": {"agent": (2, 1, 1, 0)},
+    "applied": {"changes": (1, 0, 0, 0), "agent": (1, 0, 0, 0)},
+    "changed": {"agent": (1, 0, 0, 0)},
 }
-assert counts == expected, counts
-print("junit: valid by schema, five suites with the right counts")
+for name, wanted in expected.items():
+    assert counts(name) == wanted, (name, counts(name))
+print(f"junit: {len(expected)} reports, valid by schema, with the right counts")
 PYTHON

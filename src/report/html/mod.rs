@@ -125,8 +125,16 @@ fn facts(report: &RunReport) -> Markup {
             span { (tokens(report.usage.input)) " tokens in, " (tokens(report.usage.output)) " out" }
             @if let Some(usd) = report.cost_usd { span { (cost(usd)) } }
             @if let Some(base) = &report.base { span { "on " code { (visible(&base.commit.chars().take(10).collect::<String>())) } } }
-            span { (report.started_at) }
+            span { (visible(&when(&report.started_at))) }
         }
+    }
+}
+
+/// Date and time to the second.
+fn when(rfc3339: &str) -> String {
+    match rfc3339.split_once('.') {
+        Some((seconds, _)) => format!("{} UTC", seconds.replace('T', " ")),
+        None => rfc3339.to_owned(),
     }
 }
 

@@ -1,0 +1,94 @@
+// Clicks through report.html in headless Chromium: desktop and phone, light and dark, without network.
+//   MODULES=DIR CHROMIUM=PROGRAM node page.mjs REPORT.html [SCREENSHOT_DIR]
+import assert from 'node:assert/strict';
+import { createRequire } from 'node:module';
+import path from 'node:path';
+import { pathToFileURL } from 'node:url';
+
+const require = createRequire(pathToFileURL(`${path.resolve(process.env.MODULES)}/`));
+const puppeteer = (await import(pathToFileURL(require.resolve('puppeteer-core')).href)).default;
+const [file, pictures] = process.argv.slice(2);
+const browser = await puppeteer.launch({
+  executablePath: process.env.CHROMIUM, args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage'],
+});
+try {
+  for (const [device, width, height] of [['desktop', 1280, 900], ['phone', 375, 800]]) {
+    for (const scheme of ['light', 'dark']) {
+      const page = await browser.newPage();
+      const faults = [];
+      page.on('pageerror', (error) => faults.push(error.message));
+      page.on('console', (message) => { if (message.type() === 'error') faults.push(message.text()); });
+      page.on('request', (request) => { if (!request.url().startsWith('file:')) faults.push(`asked for ${request.url()}`); });
+      await page.setViewport({ width, height });
+      await page.emulateMediaFeatures([{ name: 'prefers-color-scheme', value: scheme }]);
+      await page.goto(pathToFileURL(path.resolve(file)).href);
+      await look(page, `${device}, ${scheme}`);
+      if (pictures) await page.screenshot({ path: `${pictures}/${device}-${scheme}.png`, fullPage: true });
+      if (device === 'desktop' && scheme === 'light') await click(page);
+      assert.deepEqual(faults, [], `${device}, ${scheme}`);
+      await page.close();
+    }
+  }
+} finally {
+  await browser.close();
+}
+console.log('the page works');
+
+/** Nothing is wider than the page, and text can be told from its ground. */
+async function look(page, where) {
+  const found = await page.evaluate(() => {
+    const parts = (color) => color.match(/[\d.]+/g).map(Number);
+    const light = (color) => {
+      const [r, g, b] = parts(color).map((part) => (part / 255 <= 0.04045 ? part / 255 / 12.92 : ((part / 255 + 0.055) / 1.055) ** 2.4));
+      return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+    };
+    const probe = document.createElement('div');
+    probe.style.background = 'Canvas';
+    document.body.append(probe);
+    const ground = light(getComputedStyle(probe).backgroundColor);
+    probe.remove();
+    const dim = [];
+    for (const element of document.querySelectorAll('h1, h2, p, td, th, code, .muted, .ok, .bad, .facts, .time')) {
+      const ink = light(getComputedStyle(element).color);
+      const contrast = (Math.max(ink, ground) + 0.05) / (Math.min(ink, ground) + 0.05);
+      if (contrast < 4.5) dim.push(`${element.tagName}.${element.className} ${contrast.toFixed(1)}`);
+    }
+    return { wide: document.documentElement.scrollWidth - innerWidth, dim: [...new Set(dim)] };
+  });
+  assert.ok(found.wide <= 0, `${where}: ${found.wide} pixels too wide`);
+  assert.deepEqual(found.dim, [], `${where}: text that is hard to read`);
+}
+
+/** Search, folds, and the way from the timeline to a call. */
+async function click(page) {
+  const shown = () => page.$$eval('.call', (calls) => calls.filter((call) => call.checkVisibility()).length);
+  const all = await shown();
+  assert.ok(all > 2, `${all} calls`);
+  await page.keyboard.press('/');
+  await page.type('#search', 'edit_file');
+  const some = await shown();
+  assert.ok(some > 0 && some < all, `${some} of ${all} after searching`);
+  const text = await page.$$eval('.call', (calls) => calls.filter((call) => call.checkVisibility()).map((call) => call.textContent));
+  assert.ok(text.every((call) => call.includes('edit_file')), 'what is shown holds what was searched');
+  assert.ok(await page.$$eval('.call .diff', (diffs) => diffs.some((diff) => diff.checkVisibility())), 'a diff is open');
+  assert.match(await page.$eval('#count', (count) => count.textContent), /^\d+ of \d+$/);
+  await page.type('#search', ' no-such-word-anywhere');
+  assert.equal(await shown(), 0);
+  await page.keyboard.press('Escape');
+  assert.equal(await shown(), all, 'all is back');
+  assert.equal(await page.$eval('#count', (count) => count.textContent), '');
+  const open = () => page.$$eval('details', (folds) => folds.filter((fold) => fold.open).length);
+  const folds = (await page.$$('details')).length;
+  await page.click('#unfold');
+  assert.equal(await open(), folds);
+  await page.click('#unfold');
+  assert.equal(await open(), 0);
+  await page.click('.timeline .track a.tool');
+  const target = await page.evaluate(() => location.hash);
+  assert.match(target, /^#call-\d+$/);
+  const reached = await page.$eval(target, (call) => {
+    const { top, bottom } = call.getBoundingClientRect();
+    return top >= 0 && bottom <= innerHeight && (call.querySelector('details')?.open ?? true);
+  });
+  assert.ok(reached, 'the call is in view, and open');
+}
