@@ -4,7 +4,8 @@
 mod support;
 
 use architect_ci::report::{
-    COMMENT_LIMIT, RunReport, annotations, comment, html, junit, markdown, marker, summary,
+    COMMENT_LIMIT, Doing, PlanMark, RunReport, annotations, check_summary, comment, description, html, junit,
+    markdown, marker, summary,
 };
 use base64::Engine;
 use serde_json::json;
@@ -190,4 +191,121 @@ fn a_plan_that_would_hold_a_secret_is_not_written() {
     assert!(!run.out.join("plan.json").exists() && !run.out.join("plan.patch").exists());
     assert!(run.stderr.contains("the changes hold a secret of this job"), "{}", run.stderr);
     assert!(!run.file("report.html").contains("s3cr3t"));
+}
+
+/// A run of a dry run's kind, as ordinary as can be.
+fn ordinary() -> serde_json::Value {
+    json!({
+        "schema_version": 1, "id": "x", "task": "Round to whole cents\nand test it", "agent": "build",
+        "model": "anthropic::claude-sonnet-4-6", "mode": "dry-run", "status": "success", "stop_reason": "llm_done",
+        "exit_code": 0, "message": "Rounded in `net()`.\n\n- one test covers it", "started_at": "2026-01-02T03:04:05Z",
+        "duration_ms": 61_234, "usage": {"input": 12_345, "cached": 9_000, "output": 678}, "cost_usd": 0.0123,
+        "steps": [{"at_ms": 0, "agent": "build", "step": 1, "duration_ms": 1200, "usage": {"input": 12_345, "cached": 9_000, "output": 678}}],
+        "base": {"commit": "0123456789abcdef0123456789abcdef01234567", "branch": "main", "dirty": false},
+        "files": [{"path": "src/net.rs", "op": "modify", "lines": {"added": 1, "removed": 1},
+            "diff": "@@ -1,1 +1,1 @@\n-    net\n+    net.round()\n"}],
+        "calls": [{"at_ms": 5, "agent": "build", "step": 1, "tool": "run_command", "target": "cargo test", "class": "dev",
+            "outcome": "executed", "success": true, "exit_code": 0, "error": null, "duration_ms": 900}],
+        "plan": {"digest": "ab".repeat(32), "verified_files": 12, "differences": [],
+            "actions": [{"step": 1, "agent": "build", "tool_name": "edit_file", "description": "edit_file → src/net.rs (+1 −1)", "tool_input": {}, "effects": {}, "diff": ""}]},
+        "gates": [{"name": "tests", "command": "cargo test", "required": true, "passed": true, "predicted": true, "exit_code": 0, "duration_ms": 900, "output": "ok"}],
+        "hooks": [{"event": "post_tool_use", "name": "format", "tool": "edit_file", "step": 1, "decision": "allow", "exit_code": 0, "duration_ms": 12, "output": ""}],
+        "guardrails": [], "notices": [], "structured_output": null, "run_url": "https://github.com/octo/demo/actions/runs/4711"
+    })
+}
+
+/// A report that differs from the ordinary one in these fields.
+fn differing(fields: serde_json::Value) -> RunReport {
+    let mut report = ordinary();
+    report.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
+    serde_json::from_value(report).expect("a report")
+}
+
+#[test]
+fn the_comment_of_every_status_reads_well() {
+    let gate = |passed: bool| {
+        json!([{"name": "tests", "command": "cargo test", "required": true, "passed": passed, "predicted": false, "exit_code": i32::from(!passed) * 101,
+            "duration_ms": 900, "output": "src/net.rs:7:5: assertion failed"}])
+    };
+    let mark = PlanMark { digest: "ab".repeat(32), run: 4711, head: "c".repeat(40) };
+    let mut all = String::new();
+    for (name, fields) in [
+        ("a plan", json!({})),
+        (
+            "a plan of nothing",
+            json!({"files": [], "plan": {"digest": "cd".repeat(32), "verified_files": 12, "differences": [], "actions": []}}),
+        ),
+        (
+            "changes, delivered",
+            json!({"mode": "yolo", "plan": null, "gates": gate(true), "delivery": {"branch": "architect-ci/changes", "commit": "89abcdef0123456789",
+            "pull_request": {"number": 12, "url": "https://github.com/octo/demo/pull/12"}, "merged": ["README.md"]}}),
+        ),
+        (
+            "partial, a limit",
+            json!({"status": "partial", "stop_reason": "budget_exceeded", "exit_code": 2, "message": ""}),
+        ),
+        (
+            "failed gates",
+            json!({"mode": "yolo", "plan": null, "status": "partial", "stop_reason": "gates_failed", "exit_code": 1, "gates": gate(false),
+            "guardrails": [{"agent": "build", "step": 2, "tool": "write_file", "path": ".env", "reason": ".env is a sensitive file"}]}),
+        ),
+        (
+            "a failed model",
+            json!({"status": "failed", "stop_reason": "llm_error", "exit_code": 4, "message": "", "files": [], "plan": null, "gates": [], "hooks": [], "calls": [],
+            "notices": [{"level": "error", "message": "the key was refused (401); check ANTHROPIC_API_KEY"}]}),
+        ),
+        (
+            "a changed checkout",
+            json!({"status": "failed", "stop_reason": "checkout_changed", "exit_code": 1,
+            "plan": {"digest": "ab".repeat(32), "verified_files": 12, "differences": [{"kind": "changed", "path": "Cargo.lock"}], "actions": []}}),
+        ),
+        (
+            "an applied plan",
+            json!({"mode": "apply", "plan": null, "stop_reason": "applied", "message": "Applied the plan abababababab: 1 file.", "steps": [], "hooks": [], "calls": []}),
+        ),
+        (
+            "a refused plan",
+            json!({"mode": "apply", "plan": null, "status": "failed", "stop_reason": "not_applied", "exit_code": 6, "message": "", "files": [], "steps": [], "hooks": [], "calls": [], "gates": [],
+            "notices": [{"level": "error", "message": "the plan is stale, make a new one: src/net.rs (changed since)"}]}),
+        ),
+        (
+            "an interrupted run",
+            json!({"status": "partial", "stop_reason": "user_interrupt", "exit_code": 130, "message": ""}),
+        ),
+    ] {
+        let report = differing(fields);
+        all += &format!(
+            "%%% {name}\n{}\n",
+            comment(&report, "architect-ci", Some(&mark).filter(|_| name == "a plan"))
+        );
+    }
+    let mut doing = Doing::default();
+    all += &format!("%%% at the start\n{}\n", doing.comment("architect-ci", "Round it", 2_000, None));
+    let call = json!({"at_ms": 1, "type": "call", "agent": "build", "step": 3, "id": "1", "tool": "edit_file", "outcome": "planned", "success": false, "result": "no",
+        "effects": {"writes": ["src/net.rs"]}});
+    let reply = json!({"at_ms": 1, "type": "reply", "agent": "build", "step": 3});
+    for line in [reply, call] {
+        assert!(doing.observe(&serde_json::from_value(line).expect("a line")));
+    }
+    all += &format!(
+        "%%% at work\n{}\n",
+        doing.comment(
+            "architect-ci",
+            "Round it",
+            65_000,
+            Some("https://github.com/octo/demo/actions/runs/1")
+        )
+    );
+    all += &format!(
+        "%%% the description of a pull request\n{}\n",
+        description(&differing(json!({"mode": "yolo", "plan": null})), Some(9))
+    );
+    insta::assert_snapshot!(all);
+}
+
+#[test]
+fn the_summary_of_a_check_keeps_its_limit() {
+    let big = hostile(400);
+    let text = check_summary(&big);
+    assert!(text.len() <= 65_000 && text.len() > 1_000, "{}", text.len());
 }

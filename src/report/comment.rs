@@ -59,7 +59,7 @@ pub fn comment(report: &RunReport, key: &str, plan: Option<&PlanMark>) -> String
     let hidden = plan.map_or_else(String::new, PlanMark::line);
     let mut all = vec![Section::fixed(format!("{}\n{hidden}{}", marker(key), title(report)))];
     all.extend(body(report));
-    all.push(sections::footer(report));
+    all.push(sections::footer(report, plan.is_some()));
     fit(all, COMMENT_LIMIT)
 }
 
@@ -72,7 +72,7 @@ pub fn description(report: &RunReport, closes: Option<u64>) -> String {
     all.push(sections::commands(report));
     all.push(Section::fixed(sections::facts(report)));
     all.extend(closes.map(|number| Section::fixed(format!("Closes #{number}\n\n"))));
-    all.push(sections::footer(report));
+    all.push(sections::footer(report, false));
     fit(all, COMMENT_LIMIT)
 }
 
@@ -80,7 +80,7 @@ pub fn description(report: &RunReport, closes: Option<u64>) -> String {
 pub fn check_summary(report: &RunReport) -> String {
     let mut all = vec![Section::fixed(sections::facts(report))];
     all.extend(body(report));
-    all.push(sections::footer(report));
+    all.push(sections::footer(report, false));
     // Here bytes count.
     let mut limit = CHECK_LIMIT;
     loop {
@@ -158,10 +158,10 @@ impl Doing {
             .and_then(sections::run_link)
             .map_or(String::new(), |link| format!("\n<sub>{link}</sub>\n"));
         format!(
-            "{}\n### ⏳ Working: {} answers, {} calls, {}\n\n> **Task:** {}\n\n{list}{link}",
+            "{}\n### ⏳ Working: {}, {}, {}\n\n> **Task:** {}\n\n{list}{link}",
             marker(key),
-            self.answers,
-            self.calls,
+            sections::plural(self.answers, "answer", "answers"),
+            sections::plural(self.calls, "call", "calls"),
             duration(elapsed_ms),
             short(first)
         )

@@ -30,7 +30,7 @@ pub(super) fn all(report: &RunReport) -> Vec<Section> {
     all.push(sections::hooks(report));
     all.push(usage::table(report));
     all.push(calls(report));
-    all.push(sections::footer(report));
+    all.push(sections::footer(report, false));
     all
 }
 

@@ -33,7 +33,7 @@ pub(super) fn cost(usd: f64) -> String {
     if usd < 1.0 { format!("${usd:.4}") } else { format!("${usd:.2}") }
 }
 
-fn plural(count: usize, one: &str, many: &str) -> String {
+pub(super) fn plural(count: usize, one: &str, many: &str) -> String {
     if count == 1 { format!("1 {one}") } else { format!("{count} {many}") }
 }
 
@@ -380,20 +380,20 @@ pub(super) fn notices(report: &RunReport) -> Section {
 }
 
 /// What makes the plan real, for copying.
-fn how_to_apply(report: &RunReport) -> String {
-    match report.plan.as_ref().filter(|_| !report.files.is_empty()) {
-        Some(plan) => {
-            let line = format!("architect-ci apply plan.json --digest {}", plan.digest);
-            format!(
-                "<details><summary>Apply this plan</summary>\n\nExactly as it stands here, without a model (or `git apply plan.patch`):\n\n{}\n</details>\n\n",
-                fence(&line, "sh")
-            )
-        }
-        None => String::new(),
-    }
+fn how_to_apply(report: &RunReport, by_comment: bool) -> String {
+    // On a checkout that changed meanwhile the plan stands on nothing.
+    let sound = |plan: &&PlanReport| !report.files.is_empty() && plan.differences.is_empty();
+    let Some(plan) = report.plan.as_ref().filter(sound) else { return String::new() };
+    let line = format!("architect-ci apply plan.json --digest {}", plan.digest);
+    let how = if by_comment {
+        "Comment `/architect apply` where a workflow listens for it, or run this (or `git apply plan.patch`):"
+    } else {
+        "Exactly as it stands here, without a model (or `git apply plan.patch`):"
+    };
+    format!("<details><summary>Apply this plan</summary>\n\n{how}\n\n{}\n</details>\n\n", fence(&line, "sh"))
 }
 
-pub(super) fn footer(report: &RunReport) -> Section {
+pub(super) fn footer(report: &RunReport, by_comment: bool) -> Section {
     let mut parts = Vec::new();
     if let Some(plan) = report.plan.as_ref().filter(|plan| !plan.actions.is_empty()) {
         parts.push(format!("digest {}", code(&plan.digest)));
@@ -406,7 +406,7 @@ pub(super) fn footer(report: &RunReport) -> Section {
     if parts.is_empty() {
         return Section::fixed(String::new());
     }
-    Section::fixed(format!("{}<sub>{}</sub>\n", how_to_apply(report), parts.join(" · ")))
+    Section::fixed(format!("{}<sub>{}</sub>\n", how_to_apply(report, by_comment), parts.join(" · ")))
 }
 
 /// A link to a run, if it is one.

@@ -45,7 +45,7 @@ pub(super) fn sticky(github: &Environment, key: &str) -> Result<Option<Sticky>, 
 /// What is needed to apply a plan from its comment.
 pub(super) fn plan_mark(github: Option<&Environment>, report: &RunReport) -> Option<PlanMark> {
     let github = github?;
-    let plan = report.plan.as_ref().filter(|plan| !plan.actions.is_empty())?;
+    let plan = report.plan.as_ref().filter(|plan| !plan.actions.is_empty() && plan.differences.is_empty())?;
     let Subject::PullRequest { head: Some(Head { sha, .. }), fork: false, .. } = &github.subject else {
         return None;
     };
