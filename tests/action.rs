@@ -4,7 +4,7 @@
 
 mod support;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::process::{Command, Output};
 
@@ -12,6 +12,8 @@ use architect_ci::inputs::INPUTS;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 use support::Sandbox;
+use support::github::BOT;
+use support::scene::{Scene, scene};
 use wiremock::{Mock, MockServer, ResponseTemplate, matchers};
 
 /// Inputs that are about getting the program and about GitHub, so not flags of it.
@@ -121,6 +123,169 @@ fn both_steps_run_the_program_with_its_inputs() {
         std::fs::read_to_string(sandbox.path().join("architect-ci/report.json")).expect("in RUNNER_TEMP");
     assert_eq!(serde_json::from_str::<Value>(&report).unwrap()["task"], evil);
     assert!(!repo.join("hacked").exists() && !Path::new("hacked").exists());
+}
+
+/// The value of an expression of the action's.
+fn evaluate(text: &str, given: &[(&str, &str)], outputs: &BTreeMap<String, String>) -> String {
+    let Some(expression) = text.strip_prefix("${{ ").and_then(|text| text.strip_suffix(" }}")) else {
+        return text.to_owned();
+    };
+    if let Some(name) = expression.strip_prefix("inputs.") {
+        let default = || action()["inputs"][name]["default"].as_str().unwrap_or_default().to_owned();
+        let found = given.iter().find(|(input, _)| *input == name).map(|(_, value)| (*value).to_owned());
+        return evaluate(&found.unwrap_or_else(default), given, outputs);
+    }
+    match expression {
+        "github.action_path" => root().display().to_string(),
+        "github.token" => "ghs_0123456789".to_owned(),
+        // What a step has not put out is empty.
+        step if step.starts_with("steps.") => outputs.get(step).cloned().unwrap_or_default(),
+        other => panic!("{other} is nothing that is known"),
+    }
+}
+
+/// Runs the whole action, step by step: outputs of the action, its step summary, and how the last step ended.
+fn run_action(
+    scene: &Scene,
+    given: &[(&str, &str)],
+    variables: &[(String, String)],
+) -> (BTreeMap<String, String>, String, Output) {
+    let mut outputs = BTreeMap::new();
+    let summary = scene.sandbox.path().join("step-summary");
+    let mut last = None;
+    for step in action()["runs"]["steps"].as_array().unwrap() {
+        let mut environment: Vec<(String, String)> = variables.to_vec();
+        for (name, value) in step["env"].as_object().unwrap() {
+            environment.push((name.clone(), evaluate(value.as_str().unwrap(), given, &outputs)));
+        }
+        environment.push(("GITHUB_STEP_SUMMARY".into(), summary.display().to_string()));
+        let environment: Vec<(&str, &str)> = environment
+            .iter()
+            .filter(|(name, _)| !["GITHUB_OUTPUT", "GITHUB_TOKEN"].contains(&name.as_str()))
+            .map(|(name, value)| (name.as_str(), value.as_str()))
+            .collect();
+        let (output, text) = script(&scene.sandbox, step["run"].as_str().unwrap(), &environment);
+        let id = step["id"].as_str().unwrap();
+        let mut lines = text.lines();
+        while let Some(line) = lines.next() {
+            let (name, value) = match line.split_once("<<") {
+                Some((name, fence)) => {
+                    let value: Vec<&str> = lines.by_ref().take_while(|line| *line != fence).collect();
+                    (name, value.join("\n"))
+                }
+                None => {
+                    line.split_once('=').map(|(name, value)| (name, value.to_owned())).expect("an output")
+                }
+            };
+            outputs.insert(format!("steps.{id}.outputs.{name}"), value);
+        }
+        last = Some(output);
+    }
+    let of_action = action()["outputs"].as_object().unwrap().clone();
+    let outputs = of_action
+        .iter()
+        .map(|(name, output)| (name.clone(), evaluate(output["value"].as_str().unwrap(), &[], &outputs)))
+        .collect();
+    (outputs, std::fs::read_to_string(summary).unwrap_or_default(), last.expect("a step"))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_whole_action_runs_on_a_pull_request() {
+    scene(&[], |scene| {
+        let model = scene.edit("five", "FIVE");
+        let mut variables = scene.variables("pull_request");
+        let event = scene.pull_event(7, "dev").display().to_string();
+        let workspace = scene.sandbox.repo().display().to_string();
+        for (name, value) in
+            [("GITHUB_EVENT_PATH", event), ("GITHUB_WORKSPACE", workspace), ("CI", "true".into())]
+        {
+            variables.push((name.to_owned(), value));
+        }
+        let binary = env!("CARGO_BIN_EXE_architect-ci");
+        let given =
+            [("binary-path", binary), ("task", "Shout"), ("model", model.as_str()), ("comment-key", "shout")];
+        let (outputs, summary, ended) = run_action(&scene, &given, &variables);
+        assert!(ended.status.success(), "{}", String::from_utf8_lossy(&ended.stderr));
+        let get = |name: &str| outputs[name].as_str();
+        assert_eq!((get("status"), get("exit-code"), get("changed-files")), ("success", "0", "a.txt"));
+        assert_eq!(get("comment-url"), "https://github.com/octo/demo/pull/7#issuecomment-1");
+        assert_eq!(get("out-path"), scene.sandbox.path().join("architect-ci").to_str().unwrap());
+        assert!(Path::new(get("plan-path")).exists() && Path::new(get("junit-path")).exists());
+        assert!(
+            summary.starts_with("## ✅ plan: 1 file, +1 −1") && summary.contains("```mermaid"),
+            "{summary}"
+        );
+        let comment = scene.github.comments_by(BOT).concat();
+        assert!(
+            comment.starts_with("<!-- architect-ci comment: shout -->")
+                && comment.contains(get("plan-digest")),
+            "{comment}"
+        );
+        // The plan that the first job has left is applied by another, without a comment that asks for it.
+        let (plan, digest) = (get("plan-path").to_owned(), get("plan-digest").to_owned());
+        let given = [
+            ("binary-path", binary),
+            ("command", "apply"),
+            ("plan", &plan),
+            ("digest", &digest),
+            ("deliver", "branch"),
+        ];
+        let out = scene.sandbox.path().join("applied").display().to_string();
+        let given = [&given[..], &[("out", out.as_str())]].concat();
+        let (outputs, _, ended) = run_action(&scene, &given, &variables);
+        assert!(ended.status.success(), "{}", String::from_utf8_lossy(&ended.stderr));
+        assert_eq!((outputs["status"].as_str(), outputs["branch"].as_str()), ("success", "feature"));
+        // And a report is posted.
+        let report = format!("{out}/report.json");
+        let given =
+            [("binary-path", binary), ("command", "post"), ("report", &report), ("comment-key", "post")];
+        let (outputs, _, ended) = run_action(&scene, &given, &variables);
+        assert!(ended.status.success(), "{}", String::from_utf8_lossy(&ended.stderr));
+        assert_eq!(scene.github.comments_by(BOT).len(), 3);
+        assert_eq!(outputs["comment-url"], "https://github.com/octo/demo/pull/7#issuecomment-3");
+        let (_, _, ended) =
+            run_action(&scene, &[("binary-path", binary), ("command", "x; rm -rf /")], &variables);
+        assert_eq!(ended.status.code(), Some(3));
+        scene.github.assert_valid();
+    })
+    .await;
+}
+
+#[test]
+fn workflows_to_copy_ask_for_what_there_is() {
+    let inputs = keys(&action()["inputs"]);
+    let folder = root().join("samples/workflows");
+    let mut steps = 0;
+    for file in std::fs::read_dir(folder).unwrap().map(|file| file.unwrap().path()) {
+        let text = std::fs::read_to_string(&file).unwrap();
+        let workflow: Value =
+            serde_yaml::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
+        assert_eq!(
+            workflow["permissions"],
+            serde_json::json!({}),
+            "{}: nothing unless a job says so",
+            file.display()
+        );
+        assert!(workflow["concurrency"]["group"].is_string(), "{}", file.display());
+        for job in workflow["jobs"].as_object().unwrap().values() {
+            assert!(
+                job["permissions"].is_object() && job["timeout-minutes"].is_number(),
+                "{}",
+                file.display()
+            );
+            for step in job["steps"].as_array().unwrap() {
+                let action = step["uses"].as_str().expect("an action");
+                if !action.starts_with("architect-ci/") {
+                    assert!(action.split_once('@').is_some_and(|(_, pin)| pin.len() == 40), "{action}");
+                    continue;
+                }
+                steps += 1;
+                let unknown: Vec<String> = keys(&step["with"]).difference(&inputs).cloned().collect();
+                assert_eq!(unknown, Vec::<String>::new(), "{}", file.display());
+            }
+        }
+    }
+    assert_eq!(steps, 6);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -47,8 +47,9 @@ pub(super) fn execute(matches: &ArgMatches) -> Exit {
     let lookup = Lookup::new(flags(matches), variables());
     let path = matches.get_one::<String>("report").cloned();
     match post(&lookup, path) {
-        Ok(told) => {
-            print(&log_lines(&format!("{told}\n")));
+        Ok(url) => {
+            super::run::step_output(&lookup, &[("comment-url", url.clone())]);
+            print(&log_lines(&format!("{url}\n")));
             Exit::Success
         }
         Err(error) => super::run::complain(&lookup, &error),

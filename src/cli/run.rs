@@ -175,23 +175,25 @@ fn in_actions(lookup: &Lookup) -> bool {
 fn rest(lookup: &Lookup, idle: &Idle) -> Exit {
     let masker = Masker::from_environment(lookup.variables(), &[], &[]);
     let told = masker.mask(&visible(&idle.told)).into_owned();
-    let file = |name: &str| lookup.variables().get(name).filter(|path| !path.is_empty()).map(PathBuf::from);
-    let fields = [("status", idle.status.to_owned()), ("exit-code", idle.exit.code().to_string())];
-    for (path, text) in [
-        (file("GITHUB_OUTPUT"), outputs(&fields)),
-        (file("GITHUB_STEP_SUMMARY"), format!("{}\n", markdown(&told))),
-    ] {
-        if let Some(path) = path
-            && let Err(error) = StepFile::open(path.clone()).put(&text)
-        {
-            let _ = writeln!(std::io::stderr(), "warning: {}: {error}", path.display());
-        }
-    }
+    step_output(lookup, &[("status", idle.status.to_owned()), ("exit-code", idle.exit.code().to_string())]);
+    put(lookup, "GITHUB_STEP_SUMMARY", &format!("{}\n", markdown(&told)));
     if in_actions(lookup) {
         let _ = writeln!(std::io::stderr(), "::notice title=architect-ci::{}", command_data(&told));
     }
     print(&log_lines(&format!("{}\n", told.trim_end())));
     idle.exit
+}
+
+/// Outputs of a step that is no run.
+pub(super) fn step_output(lookup: &Lookup, fields: &[(&str, String)]) {
+    put(lookup, "GITHUB_OUTPUT", &outputs(fields));
+}
+
+fn put(lookup: &Lookup, variable: &str, text: &str) {
+    let Some(path) = lookup.variables().get(variable).filter(|path| !path.is_empty()) else { return };
+    if let Err(error) = StepFile::open(PathBuf::from(path)).put(text) {
+        let _ = writeln!(std::io::stderr(), "warning: {variable} could not be written: {error}");
+    }
 }
 
 /// As the runner's own toolkit escapes a message.

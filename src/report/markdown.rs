@@ -20,6 +20,7 @@ pub(super) fn all(report: &RunReport) -> Vec<Section> {
         Section::fixed(format!("## {}\n\n{}", sections::headline(report), sections::facts(report))),
         Section::new(4, format!("{}\n", fence(&report.task, "")), "(the task is in `report.json`)\n\n"),
         sections::notices(report),
+        sections::delivery(report),
         sections::message(report),
     ];
     all.extend(sections::changes(report));

@@ -48,7 +48,10 @@ fn timeline(report: &RunReport) -> Section {
     bars.sort_by_key(|bar| std::cmp::Reverse(bar.length));
     bars.truncate(MAX_BARS);
     bars.sort_by_key(|bar| (bar.group, bar.start));
-    let mut chart = "gantt\n    dateFormat x\n    axisFormat %M:%S\n".to_owned();
+    // Of a short run minutes say nothing.
+    let end = bars.iter().map(|bar| bar.start + bar.length).max().unwrap_or_default();
+    let axis = if end < 60_000 { "%S.%L s" } else { "%M:%S" };
+    let mut chart = format!("gantt\n    dateFormat x\n    axisFormat {axis}\n");
     let mut group = "";
     for bar in &bars {
         if bar.group != group {
