@@ -79,6 +79,16 @@ impl<'a> Git<'a> {
         is("HEAD") || is("HEAD^2")
     }
 
+    /// Whether the newest commit's message has this line; of a merge as runners make it, the commit that is
+    /// merged.
+    pub fn is_at_trailer(self, trailer: &str) -> bool {
+        let has = |name: &str| {
+            self.text(["log", "-n1", "--format=%B", name])
+                .is_ok_and(|text| text.lines().any(|line| line == trailer))
+        };
+        has("HEAD") || has("HEAD^2")
+    }
+
     /// How the commit checked out differs from another, a line a file; `None` where the clone does not have it.
     pub fn diff_stat(self, commit: &str) -> Option<String> {
         let commit = if commit.starts_with('-') { return None } else { commit };

@@ -181,6 +181,60 @@ async fn what_comments_may_order_is_configured() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn nothing_of_its_own_starts_a_run() {
+    scene(&[], |scene| {
+        let model = scene.edit("five", "FIVE");
+        let event = scene.pull_event(7, "dev");
+        let args = ["--model", &model, "--mode", "yolo", "--deliver", "branch", "--allow-bots", "*"];
+        scene.run("pull_request", &event, &args, &[]).expect_code(0);
+        // Its own comment, though all bots may.
+        let own = scene.github.comments_by(BOT).concat();
+        let (event, _) = scene.comment_event(7, BOT, &own);
+        let run = scene.run("issue_comment", &event, &args, &[]).expect_code(0);
+        assert!(run.stdout.contains("does not begin with /architect"), "{}", run.stdout);
+        // Its own commit, as the head and as what a runner's merge commit merges.
+        let path = scene.github.world().repository.as_ref().unwrap().path();
+        scene.sandbox.git(&["fetch", "--quiet", path.to_str().unwrap(), "feature"]);
+        scene.sandbox.git(&["checkout", "--quiet", "--force", "FETCH_HEAD"]);
+        for merged in [false, true] {
+            if merged {
+                scene.sandbox.git(&["checkout", "--quiet", "--force", "main"]);
+                scene.sandbox.git(&["merge", "--quiet", "--no-ff", "-m", "Merge", "FETCH_HEAD"]);
+            }
+            let event = scene.pull_event(7, "dev");
+            let run = scene.run("pull_request", &event, &args, &[]).expect_code(0);
+            assert!(
+                run.stdout.contains("the newest commit is one that this job has delivered"),
+                "{}",
+                run.stdout
+            );
+        }
+        // To plan on it harms nobody.
+        let model = scene.edit("six", "SIX");
+        let event = scene.pull_event(7, "dev");
+        scene.run("pull_request", &event, &["--model", &model], &[]).expect_code(0);
+        assert_eq!(scene.output("status").as_deref(), Some("success"));
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_push_is_told_of_at_its_commit() {
+    scene(&[(".architect.yml", "github: { check_run: true }\n")], |scene| {
+        let model = scene.sandbox.script(&[], "done");
+        let push = scene.event("push", &[("sender.login", json!("dev"))]);
+        let run = scene.run("push", &push, &["--model", &model, "--comment-key", "lint"], &[]).expect_code(0);
+        assert!(run.stderr.contains("check run: https://"), "{}", run.stderr);
+        let world = scene.github.world();
+        assert_eq!(world.checks[0]["head_sha"], json!(scene.base));
+        assert_eq!(world.checks[0]["name"], "architect-ci (lint)");
+        assert_eq!(world.checks[0]["conclusion"], "success");
+        assert!(world.comments.is_empty());
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn an_issue_is_a_task() {
     scene(&[], |scene| {
         let model = scene.sandbox.script(&[], "done");

@@ -474,6 +474,71 @@ async fn what_is_required_fails_the_run() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn everything_is_written_before_github_is_told() {
+    scene(&[], |scene| {
+        let model = scene.edit("five", "FIVE");
+        scene.github.hang("GET /repos/octo/demo/issues/7/comments");
+        let event = scene.pull_event(7, "dev");
+        let (repo, out) = (scene.sandbox.repo(), scene.sandbox.out());
+        let summary = scene.sandbox.path().join("summary");
+        let args = [
+            "run",
+            "--workspace",
+            repo.to_str().unwrap(),
+            "--out",
+            out.to_str().unwrap(),
+            "--task",
+            "x",
+            "--model",
+            &model,
+            "--event",
+            event.to_str().unwrap(),
+        ];
+        let mut command = scene.sandbox.command(&args);
+        command.envs(scene.variables("pull_request")).env("GITHUB_STEP_SUMMARY", &summary);
+        command.stdout(std::process::Stdio::null()).stderr(std::process::Stdio::null());
+        let mut job = command.spawn().unwrap();
+        let deadline = Instant::now() + Duration::from_secs(20);
+        while scene.github.count("GET /repos/octo/demo/issues/7/comments") == 0 {
+            assert!(Instant::now() < deadline && job.try_wait().unwrap().is_none(), "it asks for comments");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        // Nobody knows how long that takes, nor whether the machine lives so long.
+        job.kill().unwrap();
+        job.wait().unwrap();
+        for file in
+            ["report.json", "report.md", "report.html", "comment.md", "junit.xml", "plan.json", "plan.patch"]
+        {
+            assert!(out.join(file).metadata().is_ok_and(|file| file.len() > 0), "{file}");
+        }
+        assert!(std::fs::read_to_string(&summary).unwrap().contains("plan: 1 file"));
+        assert_eq!(scene.output("status").as_deref(), Some("success"));
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn github_is_reached_by_a_proxy() {
+    scene(&[], |scene| {
+        let model = scene.edit("five", "FIVE");
+        let event = scene.pull_event(7, "dev");
+        // Nobody knows this host but the proxy.
+        let proxy = scene.variables("x").into_iter().find(|(name, _)| name == "GITHUB_API_URL").unwrap().1;
+        let variables = [
+            ("GITHUB_API_URL", "http://github.invalid"),
+            ("GITHUB_GRAPHQL_URL", "http://github.invalid/graphql"),
+            ("HTTP_PROXY", proxy.as_str()),
+            ("http_proxy", proxy.as_str()),
+        ];
+        let run = scene.run("pull_request", &event, &["--model", &model], &variables).expect_code(0);
+        assert!(run.stderr.contains("comment: https://"), "{}", run.stderr);
+        scene.sticky();
+        scene.github.assert_valid();
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn limits_are_waited_for_or_named() {
     scene(&[], |scene| {
         let model = scene.edit("five", "FIVE");

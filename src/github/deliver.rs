@@ -19,6 +19,11 @@ const LABEL: Purpose = Purpose { doing: "label the pull request", permission: "i
 /// The line of a commit message that says whose commit it is.
 const TRAILER: &str = "Architect-CI:";
 
+/// The line by which commits of a job are known.
+pub fn trailer(key: &str) -> String {
+    format!("{TRAILER} {key}")
+}
+
 /// Where changes go.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Target {
@@ -176,7 +181,7 @@ impl Delivery<'_> {
     }
 
     pub(super) fn full_message(&self) -> String {
-        format!("{}\n\n{TRAILER} {}\n", self.message.trim_end(), self.key)
+        format!("{}\n\n{}\n", self.message.trim_end(), trailer(self.key))
     }
 
     pub(super) async fn ground(&self, api: &Api) -> Result<Ground, DeliverError> {
@@ -185,7 +190,7 @@ impl Delivery<'_> {
         let Target::Own { branch, .. } = &self.target else { return Ok(Ground { parent, own: None }) };
         let own = Commit::tip(api, branch).await?;
         if let Some(own) = &own {
-            let trailer = format!("{TRAILER} {}", self.key);
+            let trailer = trailer(self.key);
             let is_ours = |message: &String| message.lines().any(|line| line.trim() == trailer);
             let ahead = parent.ahead(api, &own.sha).await?;
             let foreign = match &ahead {

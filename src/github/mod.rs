@@ -26,7 +26,7 @@ pub use ask::{Decision, Order, Rules, Verb, help};
 pub use check_run::{Check, Conclusion, LineRemark};
 pub use comment::{Reaction, Sticky, may_write, react, reply};
 pub use contents::file_at;
-pub use deliver::{DeliverError, Delivered, Delivery, PullText, Target, branch_name};
+pub use deliver::{DeliverError, Delivered, Delivery, PullText, Target, branch_name, trailer};
 pub use environment::{About, CommentFacts, Environment, EnvironmentError, Head, OtherRun, Person, Subject};
 pub use error::ApiError;
 pub use output::{StepFile, outputs};

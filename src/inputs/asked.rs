@@ -1,15 +1,15 @@
 //! What an event asks for becomes a request, an answer, or nothing.
 
 use super::basis::Basis;
-use super::{InputError, Lookup, RunRequest};
+use super::{Deliver, InputError, Lookup, RunRequest};
 use crate::exit::Exit;
 use crate::git::Git;
 use crate::github::{
     ApiError, Decision, Environment, Order, Pull, Reaction, Rules, Sticky, Subject, Verb, complete, help,
-    may_write, plan_of_run, react, reply,
+    may_write, plan_of_run, react, reply, trailer,
 };
 use crate::plan::Plan;
-use crate::report::{PlanMark, marker};
+use crate::report::{PlanMark, in_marker, marker};
 
 /// What is to be done.
 #[derive(Debug)]
@@ -63,7 +63,21 @@ impl Asked {
             ));
         }
         match order {
-            None => RunRequest::of_task(&basis, &described(lookup, &github)).map(Self::work),
+            None => {
+                let request = RunRequest::of_task(&basis, &described(lookup, &github))?;
+                // With another token than the job's own, each delivery would start the next run.
+                let delivers = !matches!(request.deliver, Deliver::Nowhere | Deliver::Patch);
+                let key = in_marker(&request.config().github.comment_key);
+                if delivers
+                    && is_of_commit(&github)
+                    && Git::new(&basis.checkout).is_at_trailer(&trailer(&key))
+                {
+                    return Ok(Self::Nothing(
+                        "the newest commit is one that this job has delivered".to_owned(),
+                    ));
+                }
+                Ok(Self::work(request))
+            }
             Some(order) => {
                 basis.react(&github, Reaction::Seen);
                 let asked = basis.ordered(&github, &order, &rules);
@@ -78,6 +92,11 @@ impl Asked {
     fn work(request: RunRequest) -> Self {
         Self::Work(Box::new(request))
     }
+}
+
+/// Whether an event tells of new commits.
+fn is_of_commit(github: &Environment) -> bool {
+    matches!(github.event.as_str(), "push" | "pull_request" | "pull_request_target")
 }
 
 /// An event about an issue needs no other task than the issue.

@@ -156,12 +156,14 @@ pub(super) async fn finish(
     write_files(&mut report, request, files, masker);
     tell_runner(&mut report, files, &step_files, None);
     let time = if signal.is_set() { TIME_INTERRUPTED } else { TIME };
+    let interrupted = signal.is_set();
     let known = match progress {
-        Some(progress) => progress.stop(time).await,
+        Some(progress) => progress.stop(if interrupted { TIME_INTERRUPTED / 4 } else { time }).await,
         None => None,
     };
     let before = report.clone();
-    let publication = Publication { request, files, masker, changes: &changes, prefix: &prefix, time };
+    let publication =
+        Publication { request, files, masker, changes: &changes, prefix: &prefix, time, interrupted };
     let comment_url = publication.publish(&mut report, &mut exit, known).await;
     if report != before || comment_url.is_some() {
         write_files(&mut report, request, files, masker);
@@ -192,6 +194,8 @@ struct Publication<'a> {
     changes: &'a ChangeSet,
     prefix: &'a str,
     time: Duration,
+    /// There is time for the comment alone.
+    interrupted: bool,
 }
 
 impl Publication<'_> {
@@ -216,6 +220,10 @@ impl Publication<'_> {
                 tracing::info!("comment: in {} alone ({why})", files.comment.display());
                 if delivers && !self.changes.is_empty() {
                     self.not_delivered(report, exit, why, false);
+                } else if config.required && other.is_some() {
+                    let trouble =
+                        Trouble { message: format!("GitHub cannot be told: {why}"), about_permission: true };
+                    self.trouble(report, exit, trouble);
                 }
                 return None;
             }
@@ -223,7 +231,7 @@ impl Publication<'_> {
         let api = match Api::new(github) {
             Ok(api) => api,
             Err(error) => {
-                warn(report, error.to_string());
+                self.trouble(report, exit, Trouble::from(&error));
                 return None;
             }
         };
@@ -232,7 +240,7 @@ impl Publication<'_> {
             self.deliver(&publisher, report, exit).await;
         }
         let mut troubles = Vec::new();
-        if config.inline_suggestions && report.mode == RunMode::DryRun {
+        if config.inline_suggestions && report.mode == RunMode::DryRun && !self.interrupted {
             match publisher.suggest(report, self.changes, self.prefix).await {
                 Ok(done) => {
                     let Suggested { posted, known, resolved, left_out } = done;
@@ -243,7 +251,7 @@ impl Publication<'_> {
                 Err(trouble) => troubles.push(trouble),
             }
         }
-        if config.check_run {
+        if config.check_run && !self.interrupted {
             match publisher.check(report, remarks(request, report, self.prefix)).await {
                 Ok(url) => {
                     tracing::info!("check run: {}", url.as_deref().unwrap_or("no commit to write it to"));

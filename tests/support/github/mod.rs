@@ -208,6 +208,12 @@ impl GitHub {
         self.world().faults.push(Fault { request: request.to_owned(), answer, done: true });
     }
 
+    /// The next request that starts so is answered far too late.
+    pub fn hang(&self, request: &str) {
+        let answer = ResponseTemplate::new(200).set_delay(std::time::Duration::from_secs(120));
+        self.world().faults.push(Fault { request: request.to_owned(), answer, done: false });
+    }
+
     /// The token may not do what starts so, at any time.
     pub fn forbid(&self, request: &str) {
         self.world().forbidden.push(request.to_owned());
