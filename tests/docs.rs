@@ -13,6 +13,8 @@ fn documents() -> Vec<(PathBuf, String)> {
         "CONTRIBUTING.md",
         "CHANGELOG.md",
         "docs/configuration.md",
+        "docs/github.md",
+        "docs/plans.md",
         "docs/security.md",
     ];
     names
