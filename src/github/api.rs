@@ -4,10 +4,9 @@
 //! Answers are read into types of our own that hold what is needed and no more, so that an answer of
 //! another version of GitHub still fits.
 
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use octocrab::Octocrab;
-use reqwest::StatusCode;
 use reqwest::header::HeaderMap;
 use reqwest::redirect::Policy;
 use serde::Deserialize;
@@ -16,6 +15,7 @@ use serde_json::{Value, json};
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
+use super::answer::{Again, Answer, Broken, Failure, limited, next_page};
 use super::environment::{Environment, Subject};
 use super::error::{ApiError, chain};
 use crate::model::http_client_builder;
@@ -37,9 +37,6 @@ const FIRST_WAIT: Duration = Duration::from_millis(400);
 
 /// The longest wait that GitHub may ask for.
 const MAX_WAIT: Duration = Duration::from_mins(2);
-
-/// What GitHub wants at least after a secondary limit that does not say how long it lasts.
-const SECONDARY_WAIT: Duration = Duration::from_mins(1);
 
 /// How long an answer may take to begin.
 const SILENCE: Duration = Duration::from_secs(30);
@@ -373,176 +370,4 @@ pub(super) struct Login {
 /// REST names bots with a suffix that GraphQL leaves out in places.
 pub(super) fn is_same_login(one: &str, other: &str) -> bool {
     one.trim_end_matches("[bot]").eq_ignore_ascii_case(other.trim_end_matches("[bot]"))
-}
-
-struct Answer {
-    status: StatusCode,
-    headers: HeaderMap,
-    body: String,
-}
-
-impl Answer {
-    fn is_fine(&self) -> bool {
-        self.status.is_success() || self.status.is_redirection()
-    }
-
-    /// Where the repository lies now, if it was renamed; octocrab sends the token to GitHub's host alone.
-    fn moved(&self) -> Option<String> {
-        let moved = matches!(self.status.as_u16(), 301 | 307 | 308);
-        self.headers.get("location").filter(|_| moved)?.to_str().ok().map(str::to_owned)
-    }
-
-    fn read<T: DeserializeOwned>(&self, to: Purpose) -> Result<T, ApiError> {
-        // No content is a value, too.
-        let body = if self.body.is_empty() { "null" } else { &self.body };
-        serde_json::from_str(body).map_err(|error| ApiError::Unclear {
-            doing: to.doing,
-            message: format!("its answer is not the one that is documented: {error}"),
-        })
-    }
-
-    /// What GitHub says, with the details that it gives.
-    fn message(&self) -> String {
-        #[derive(Deserialize)]
-        struct Body {
-            message: String,
-            #[serde(default)]
-            errors: Value,
-        }
-        let Ok(Body { message, errors }) = serde_json::from_str(&self.body) else {
-            // A proxy's page says less than the status.
-            return self.status.canonical_reason().unwrap_or("no reason given").to_owned();
-        };
-        let detail = |error: &Value| {
-            let text = error.as_str().or_else(|| error["message"].as_str()).map(str::to_owned);
-            text.or_else(|| Some(format!("{} {}", error["field"].as_str()?, error["code"].as_str()?)))
-        };
-        let details: Vec<String> = errors.as_array().into_iter().flatten().filter_map(detail).collect();
-        let message = message.trim().replace('\n', " ");
-        if details.is_empty() { message } else { format!("{message}: {}", details.join("; ")) }
-    }
-}
-
-/// A request without an answer.
-struct Broken {
-    /// Whether it certainly did not arrive.
-    unsent: bool,
-    message: String,
-}
-
-impl Broken {
-    fn new(error: &octocrab::Error) -> Self {
-        let mut unsent = false;
-        let mut source: Option<&dyn std::error::Error> = Some(error);
-        while let Some(cause) = source {
-            unsent |= cause.downcast_ref::<reqwest::Error>().is_some_and(reqwest::Error::is_connect);
-            source = cause.source();
-        }
-        Self { unsent, message: chain(error) }
-    }
-
-    fn judge(self, method: Method, to: Purpose) -> Failure {
-        let again = if method == Method::Post && !self.unsent { Again::Never } else { Again::Soon };
-        Failure { error: ApiError::Unclear { doing: to.doing, message: self.message }, again }
-    }
-}
-
-struct Failure {
-    error: ApiError,
-    again: Again,
-}
-
-enum Again {
-    Never,
-    Soon,
-    After(Duration),
-}
-
-/// How long GitHub wants us to wait, if a limit is what stands against a request.
-fn limited(answer: &Answer, message: &str) -> Option<Duration> {
-    if !matches!(answer.status.as_u16(), 403 | 429 | 503) {
-        return None;
-    }
-    let number = |name: &str| answer.headers.get(name)?.to_str().ok()?.trim().parse::<u64>().ok();
-    if let Some(seconds) = number("retry-after") {
-        return Some(Duration::from_secs(seconds));
-    }
-    if number("x-ratelimit-remaining") == Some(0) {
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
-        let seconds = number("x-ratelimit-reset").map_or(60, |reset| reset.saturating_sub(now));
-        // GitHub's clock and ours are not the same.
-        return Some(Duration::from_secs(seconds + 1));
-    }
-    let secondary = answer.status.as_u16() == 429 || message.to_lowercase().contains("rate limit");
-    secondary.then_some(SECONDARY_WAIT)
-}
-
-/// The address of the next page, as the `Link` header gives it.
-fn next_page(headers: &HeaderMap) -> Option<String> {
-    let links = headers.get("link")?.to_str().ok()?;
-    let next = links.split(',').find(|link| link.contains("rel=\"next\""))?;
-    let address = next.split_once('<')?.1.split_once('>')?.0;
-    Some(address.to_owned())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn answer(status: u16, headers: &[(&'static str, &str)], body: &str) -> Answer {
-        let headers = headers
-            .iter()
-            .map(|(name, value)| (name.parse().expect("a name"), value.parse().expect("a value")));
-        Answer {
-            status: StatusCode::from_u16(status).expect("a status"),
-            headers: headers.collect(),
-            body: body.to_owned(),
-        }
-    }
-
-    #[test]
-    fn waits_are_as_long_as_github_says() {
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).expect("after 1970").as_secs();
-        let reset = (now + 30).to_string();
-        for (status, headers, message, expected) in [
-            (403, vec![("retry-after", "7")], "secondary", Some(7)),
-            (429, vec![], "Too many requests", Some(60)),
-            (403, vec![], "You have exceeded a secondary rate limit", Some(60)),
-            (403, vec![("x-ratelimit-remaining", "0"), ("x-ratelimit-reset", &reset)], "API", Some(31)),
-            (403, vec![("x-ratelimit-remaining", "12")], "Resource not accessible", None),
-            (404, vec![("retry-after", "7")], "Not Found", None),
-        ] {
-            let pause = limited(&answer(status, &headers, ""), message).map(|pause| pause.as_secs());
-            assert!(
-                pause == expected || pause.map(|pause| pause + 1) == expected,
-                "{status} {message}: {pause:?}"
-            );
-        }
-    }
-
-    #[test]
-    fn the_next_page_is_found_among_links() {
-        let links = "<https://api.github.com/a?page=1>; rel=\"prev\", <https://api.github.com/a?page=3>; rel=\"next\"";
-        let found = next_page(&answer(200, &[("link", links)], "").headers);
-        assert_eq!(found.as_deref(), Some("https://api.github.com/a?page=3"));
-        assert_eq!(next_page(&answer(200, &[("link", "<x>; rel=\"last\"")], "").headers), None);
-    }
-
-    #[test]
-    fn messages_carry_their_details() {
-        for (body, expected) in [
-            (
-                r#"{"message": "Validation Failed", "errors": [{"field": "head", "code": "invalid"}]}"#,
-                "Validation Failed: head invalid",
-            ),
-            (
-                r#"{"message": "Unprocessable Entity", "errors": ["Line could not be resolved"]}"#,
-                "Unprocessable Entity: Line could not be resolved",
-            ),
-            (r#"{"message": "Not Found"}"#, "Not Found"),
-            ("<html>a proxy</html>", "Bad Gateway"),
-        ] {
-            assert_eq!(answer(502, &[], body).message(), expected);
-        }
-    }
 }

@@ -1,9 +1,11 @@
 //! GitHub as an environment that a run starts from and as a place where its report goes.
 //! The agent never sees any of it.
 
+mod answer;
 mod api;
 mod artifact;
 mod ask;
+mod branch;
 mod check_run;
 mod comment;
 mod commit;
@@ -23,10 +25,11 @@ use percent_encoding::{AsciiSet, CONTROLS, NON_ALPHANUMERIC};
 pub use api::Api;
 pub use artifact::{ARTIFACT, plan_of_run};
 pub use ask::{Decision, Order, Rules, Verb, help};
+pub use branch::branch_name;
 pub use check_run::{Check, Conclusion, LineRemark};
 pub use comment::{Reaction, Sticky, may_write, react, reply};
 pub use contents::file_at;
-pub use deliver::{DeliverError, Delivered, Delivery, PullText, Target, branch_name, trailer};
+pub use deliver::{DeliverError, Delivered, Delivery, PullText, Target, trailer};
 pub use environment::{About, CommentFacts, Environment, EnvironmentError, Head, OtherRun, Person, Subject};
 pub use error::ApiError;
 pub use output::{StepFile, outputs};

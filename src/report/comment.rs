@@ -1,9 +1,9 @@
 //! The one comment on the pull request, and what else is said there.
 
 use super::fit::{Section, fit};
-use super::sections;
 use super::untrusted::code;
 use super::{RunReport, duration};
+use super::{closing, sections};
 use crate::event::Line;
 
 /// Most characters that GitHub takes.
@@ -59,7 +59,7 @@ pub fn comment(report: &RunReport, key: &str, plan: Option<&PlanMark>) -> String
     let hidden = plan.map_or_else(String::new, PlanMark::line);
     let mut all = vec![Section::fixed(format!("{}\n{hidden}{}", marker(key), title(report)))];
     all.extend(body(report));
-    all.push(sections::footer(report, plan.is_some()));
+    all.push(closing::footer(report, plan.is_some()));
     fit(all, COMMENT_LIMIT)
 }
 
@@ -72,7 +72,7 @@ pub fn description(report: &RunReport, closes: Option<u64>) -> String {
     all.push(sections::commands(report));
     all.push(Section::fixed(sections::facts(report)));
     all.extend(closes.map(|number| Section::fixed(format!("Closes #{number}\n\n"))));
-    all.push(sections::footer(report, false));
+    all.push(closing::footer(report, false));
     fit(all, COMMENT_LIMIT)
 }
 
@@ -80,7 +80,7 @@ pub fn description(report: &RunReport, closes: Option<u64>) -> String {
 pub fn check_summary(report: &RunReport) -> String {
     let mut all = vec![Section::fixed(sections::facts(report))];
     all.extend(body(report));
-    all.push(sections::footer(report, false));
+    all.push(closing::footer(report, false));
     // Here bytes count.
     let mut limit = CHECK_LIMIT;
     loop {
@@ -97,7 +97,7 @@ fn title(report: &RunReport) -> String {
 }
 
 fn body(report: &RunReport) -> Vec<Section> {
-    let mut all = vec![sections::task(report), sections::notices(report), sections::delivery(report)];
+    let mut all = vec![sections::task(report), sections::notices(report), closing::delivery(report)];
     all.push(sections::message(report));
     all.extend(sections::changes(report));
     all.extend(sections::gates(report));
@@ -155,7 +155,7 @@ impl Doing {
         let list: String = self.recent.iter().map(|line| format!("- {line}\n")).collect();
         let list = if list.is_empty() { "- waiting for the model\n".to_owned() } else { list };
         let link = run_url
-            .and_then(sections::run_link)
+            .and_then(closing::run_link)
             .map_or(String::new(), |link| format!("\n<sub>{link}</sub>\n"));
         format!(
             "{}\n### ⏳ Working: {}, {}, {}\n\n> **Task:** {}\n\n{list}{link}",

@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use super::RunReport;
+use super::closing;
 use super::fit::{Section, fit};
 use super::sections::{self, duration};
 use super::untrusted::{code, fence};
@@ -20,7 +21,7 @@ pub(super) fn all(report: &RunReport) -> Vec<Section> {
         Section::fixed(format!("## {}\n\n{}", sections::headline(report), sections::facts(report))),
         Section::new(4, format!("{}\n", fence(&report.task, "")), "(the task is in `report.json`)\n\n"),
         sections::notices(report),
-        sections::delivery(report),
+        closing::delivery(report),
         sections::message(report),
     ];
     all.extend(sections::changes(report));
@@ -31,7 +32,7 @@ pub(super) fn all(report: &RunReport) -> Vec<Section> {
     all.push(sections::hooks(report));
     all.push(usage::table(report));
     all.push(calls(report));
-    all.push(sections::footer(report, false));
+    all.push(closing::footer(report, false));
     all
 }
 

@@ -1,6 +1,7 @@
 //! One [`RunReport`], many renderings. Every sink masks secrets and neutralises what others wrote.
 
 mod annotations;
+mod closing;
 mod collect;
 mod comment;
 mod fit;

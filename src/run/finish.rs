@@ -3,17 +3,16 @@
 use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::time::Duration;
 
+use super::files::Files;
 use super::interrupt::Signal;
 use super::progress::Progress;
-use super::publish::{self, Publisher, TIME, TIME_INTERRUPTED, Trouble, plan_mark, wants_comment};
-use crate::config;
-use crate::event::{Notice, NoticeLevel, RunMode, Status, StopReason};
+use super::publish::{TIME, TIME_INTERRUPTED, plan_mark};
+use super::tell::Publication;
+use crate::event::{Notice, NoticeLevel};
 use crate::exit::Exit;
-use crate::github::{Api, LineRemark, StepFile, Sticky, Suggested, outputs};
-use crate::inputs::{Deliver, InputError, RunRequest};
+use crate::github::{LineRemark, StepFile, outputs};
+use crate::inputs::RunRequest;
 use crate::plan::Plan;
 use crate::report::secrets::Masker;
 use crate::report::untrusted::{log_lines, visible};
@@ -21,90 +20,6 @@ use crate::report::{
     RunReport, annotations, comment, html, junit, line_remarks, markdown, summary, terminal,
 };
 use crate::workspace::ChangeSet;
-
-/// Where the files of a run lie.
-#[derive(Clone, Debug)]
-pub struct Files {
-    pub(super) report: PathBuf,
-    pub(super) markdown: PathBuf,
-    pub(super) html: PathBuf,
-    pub(super) comment: PathBuf,
-    pub(super) summary: PathBuf,
-    pub(super) junit: PathBuf,
-    pub(super) plan: PathBuf,
-    pub(super) patch: PathBuf,
-    pub(super) transcript: PathBuf,
-}
-
-impl Files {
-    /// The places, with their folders made, and without files of an earlier run.
-    pub(super) fn new(out: &Path, config: &config::Report) -> Result<Self, InputError> {
-        let place = |configured: &Option<String>, name: &str| out.join(configured.as_deref().unwrap_or(name));
-        let files = Self {
-            report: place(&config.json, "report.json"),
-            markdown: place(&config.markdown, "report.md"),
-            html: place(&config.html, "report.html"),
-            comment: out.join("comment.md"),
-            summary: out.join("summary.md"),
-            junit: place(&config.junit, "junit.xml"),
-            plan: place(&config.plan, "plan.json"),
-            patch: place(&config.patch, "plan.patch"),
-            transcript: place(&config.transcript, "transcript.jsonl"),
-        };
-        for path in files.all() {
-            let parent = path.parent().unwrap_or(out);
-            let clear = fs::create_dir_all(parent).and_then(|()| match fs::remove_file(path) {
-                Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error),
-                _ => Ok(()),
-            });
-            clear.map_err(|error| InputError::Write { path: path.clone(), error })?;
-        }
-        files.canonical()
-    }
-
-    /// The same places with every link in their folders followed, once and for all.
-    fn canonical(mut self) -> Result<Self, InputError> {
-        let Self { report, markdown, html, comment, summary, junit, plan, patch, transcript } = &mut self;
-        for path in [report, markdown, html, comment, summary, junit, plan, patch, transcript] {
-            if let (Some(folder), Some(name)) = (path.parent(), path.file_name()) {
-                let folder =
-                    folder.canonicalize().map_err(|error| InputError::Write { path: path.clone(), error })?;
-                *path = folder.join(name);
-            }
-        }
-        Ok(self)
-    }
-
-    /// Writes a file in place of whatever lies there: never through a link, which a command of the agent's
-    /// could have planted, nor into a folder that was swapped.
-    fn write(path: &Path, content: &[u8]) -> std::io::Result<()> {
-        let folder = path.parent().unwrap_or(path);
-        if folder.canonicalize()? != folder {
-            return Err(std::io::Error::other("its folder was replaced by a link"));
-        }
-        let mut file = tempfile::NamedTempFile::new_in(folder)?;
-        file.write_all(content)?;
-        readable(file.as_file())?;
-        file.persist(path).map(drop).map_err(|error| error.error)
-    }
-
-    fn all(&self) -> [&PathBuf; 9] {
-        let Self { report, markdown, html, comment, summary, junit, plan, patch, transcript } = self;
-        [report, markdown, html, comment, summary, junit, plan, patch, transcript]
-    }
-}
-
-/// As files are made by default, and not as temporary ones are.
-#[cfg(unix)]
-fn readable(file: &fs::File) -> std::io::Result<()> {
-    use std::os::unix::fs::PermissionsExt;
-    file.set_permissions(fs::Permissions::from_mode(0o644))
-}
-
-#[cfg(not(unix))]
-fn readable(_: &fs::File) -> std::io::Result<()> {
-    Ok(())
-}
 
 /// A run that is over and reported.
 #[derive(Debug)]
@@ -181,196 +96,12 @@ pub(super) async fn finish(
 }
 
 /// Lines that gates speak of, in files that there are.
-fn remarks(request: &RunRequest, report: &RunReport, prefix: &str) -> Vec<LineRemark> {
+pub(super) fn remarks(request: &RunRequest, report: &RunReport, prefix: &str) -> Vec<LineRemark> {
     let exists = |path: &str| request.workspace.join(path).is_file();
     line_remarks(report, &request.workspace, prefix, &exists)
 }
 
-/// What is told where, and by what means.
-struct Publication<'a> {
-    request: &'a RunRequest,
-    files: &'a Files,
-    masker: &'a Masker,
-    changes: &'a ChangeSet,
-    prefix: &'a str,
-    time: Duration,
-    /// There is time for the comment alone.
-    interrupted: bool,
-}
-
-impl Publication<'_> {
-    /// Tells GitHub; answers with the address of the comment.
-    async fn publish(
-        &self,
-        report: &mut RunReport,
-        exit: &mut Exit,
-        known: Option<Arc<Sticky>>,
-    ) -> Option<String> {
-        let Self { request, files, .. } = self;
-        let config = &request.config().github;
-        let delivers = !matches!(request.deliver, Deliver::Nowhere | Deliver::Patch);
-        let github = match request.github.as_ref() {
-            Some(github) if github.token.is_some() => github,
-            other => {
-                let why = if other.is_some() {
-                    "no token; set `github-token` or GITHUB_TOKEN"
-                } else {
-                    "not on GitHub"
-                };
-                tracing::info!("comment: in {} alone ({why})", files.comment.display());
-                if delivers && !self.changes.is_empty() {
-                    self.not_delivered(report, exit, why, false);
-                } else if config.required && other.is_some() {
-                    let trouble =
-                        Trouble { message: format!("GitHub cannot be told: {why}"), about_permission: true };
-                    self.trouble(report, exit, trouble);
-                }
-                return None;
-            }
-        };
-        let api = match Api::new(github) {
-            Ok(api) => api,
-            Err(error) => {
-                self.trouble(report, exit, Trouble::from(&error));
-                return None;
-            }
-        };
-        let publisher = Publisher { github, config, api, time: self.time };
-        if delivers {
-            self.deliver(&publisher, report, exit).await;
-        }
-        let mut troubles = Vec::new();
-        if config.inline_suggestions && report.mode == RunMode::DryRun && !self.interrupted {
-            match publisher.suggest(report, self.changes, self.prefix).await {
-                Ok(done) => {
-                    let Suggested { posted, known, resolved, left_out } = done;
-                    tracing::info!(
-                        "suggestions: {posted} new, {known} known, {resolved} resolved, {left_out} left out"
-                    );
-                }
-                Err(trouble) => troubles.push(trouble),
-            }
-        }
-        if config.check_run && !self.interrupted {
-            match publisher.check(report, remarks(request, report, self.prefix)).await {
-                Ok(url) => {
-                    tracing::info!("check run: {}", url.as_deref().unwrap_or("no commit to write it to"));
-                }
-                Err(trouble) => troubles.push(trouble),
-            }
-        }
-        for trouble in troubles.drain(..) {
-            self.trouble(report, exit, trouble);
-        }
-        let url = self.comment(&publisher, report, exit, known).await;
-        if let Err(Trouble { message, .. }) = publisher.react(report.status == Status::Success).await {
-            warn(report, message);
-        }
-        url
-    }
-
-    async fn deliver(&self, publisher: &Publisher<'_>, report: &mut RunReport, exit: &mut Exit) {
-        if self.changes.is_empty() {
-            tracing::info!("deliver: nothing changed, so there is nothing to deliver");
-            return;
-        }
-        if report.status != Status::Success {
-            let told = format!("the changes were not delivered, because the run ended as {}", report.status);
-            report.notices.push(Notice { level: NoticeLevel::Warning, message: told });
-            return;
-        }
-        let states = self.changes.iter().filter_map(|change| change.after.as_ref());
-        if states.into_iter().any(|state| self.masker.knows_of(&state.content)) {
-            let why = "they hold a secret of this job; remove it from the files";
-            return self.not_delivered(report, exit, why, false);
-        }
-        match publisher.deliver(self.request, report, self.changes, self.prefix).await {
-            Ok(Some(delivery)) => {
-                tracing::info!("delivered to {}", delivery.branch);
-                report.delivery = Some(delivery);
-            }
-            Ok(None) => {
-                let told = "the branch has all of these changes already, so nothing was delivered".to_owned();
-                report.notices.push(Notice { level: NoticeLevel::Info, message: told });
-            }
-            Err(Trouble { message, about_permission }) => {
-                self.not_delivered(report, exit, &message, about_permission);
-            }
-        }
-    }
-
-    /// Changes that go nowhere are no success.
-    fn not_delivered(&self, report: &mut RunReport, exit: &mut Exit, why: &str, about_permission: bool) {
-        let message =
-            format!("the changes were not delivered: {why}; they are in {}", self.files.patch.display());
-        tracing::error!("error: {message}");
-        report.notices.push(Notice { level: NoticeLevel::Error, message });
-        fail(report, exit, about_permission);
-    }
-
-    /// A failed call is a warning, unless it was called required.
-    fn trouble(&self, report: &mut RunReport, exit: &mut Exit, trouble: Trouble) {
-        if self.request.config().github.required {
-            tracing::error!("error: {}", trouble.message);
-            report.notices.push(Notice { level: NoticeLevel::Error, message: trouble.message });
-            fail(report, exit, trouble.about_permission);
-        } else {
-            warn(report, trouble.message);
-        }
-    }
-
-    async fn comment(
-        &self,
-        publisher: &Publisher<'_>,
-        report: &mut RunReport,
-        exit: &mut Exit,
-        known: Option<Arc<Sticky>>,
-    ) -> Option<String> {
-        let Self { request, files, .. } = self;
-        let (config, file) = (publisher.config, files.comment.display());
-        if !wants_comment(config, report) {
-            tracing::info!("comment: in {file} alone (not wanted)");
-            return None;
-        }
-        let sticky = match publish::known(known, publisher.github, &config.comment_key) {
-            Ok(Some(sticky)) => sticky,
-            Ok(None) => {
-                let event = &publisher.github.event;
-                tracing::info!(
-                    "comment: in {file} alone (the event {event} is about no pull request or issue)"
-                );
-                return None;
-            }
-            Err(error) => {
-                warn(report, error.to_string());
-                return None;
-            }
-        };
-        let body = self.masker.mask_known(&comment_of(request, report)).into_owned();
-        match publisher.comment(&sticky, &body).await {
-            Ok(url) => {
-                tracing::info!("comment: {url}");
-                Some(url)
-            }
-            Err(Trouble { message, about_permission }) => {
-                let message = format!("{message}; the comment is in {file}");
-                self.trouble(report, exit, Trouble { message, about_permission });
-                None
-            }
-        }
-    }
-}
-
-fn fail(report: &mut RunReport, exit: &mut Exit, about_permission: bool) {
-    report.status = Status::Failed;
-    if *exit == Exit::Success || *exit == Exit::Partial {
-        *exit = if about_permission { Exit::Authentication } else { Exit::Failed };
-        report.stop_reason = StopReason::NotPublished;
-    }
-    report.exit_code = exit.code();
-}
-
-fn comment_of(request: &RunRequest, report: &RunReport) -> String {
+pub(super) fn comment_of(request: &RunRequest, report: &RunReport) -> String {
     let mark = plan_mark(request.github.as_ref(), report);
     comment(report, &request.config().github.comment_key, mark.as_ref())
 }
@@ -398,7 +129,7 @@ fn masked(value: serde_json::Value, masker: &Masker) -> serde_json::Value {
     }
 }
 
-fn warn(report: &mut RunReport, message: String) {
+pub(super) fn warn(report: &mut RunReport, message: String) {
     tracing::warn!("warning: {message}");
     report.notices.push(Notice { level: NoticeLevel::Warning, message });
 }

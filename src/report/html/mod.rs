@@ -9,7 +9,8 @@ use pulldown_cmark::{Options, Parser};
 
 use sha2::{Digest, Sha256};
 
-use super::sections::{cost, duration, headline, is_link, tokens};
+use super::closing::is_link;
+use super::sections::{cost, duration, headline, tokens};
 use super::untrusted::{self, visible};
 use super::usage::by_agent;
 use super::{FileSummary, RunReport};

@@ -210,7 +210,7 @@ impl GitHub {
 
     /// The next request that starts so is answered far too late.
     pub fn hang(&self, request: &str) {
-        let answer = ResponseTemplate::new(200).set_delay(std::time::Duration::from_secs(120));
+        let answer = ResponseTemplate::new(200).set_delay(std::time::Duration::from_mins(2));
         self.world().faults.push(Fault { request: request.to_owned(), answer, done: false });
     }
 

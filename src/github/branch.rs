@@ -1,0 +1,82 @@
+//! Names of branches, made from what people write as a template.
+
+/// A branch's name where people wrote a template: `{key}`, `{number}` and so on, of which empty ones leave
+/// no dashes behind.
+pub fn branch_name(template: &str, values: &[(&str, String)]) -> Result<String, String> {
+    let mut name = template.to_owned();
+    for (key, value) in values {
+        name = name.replace(&format!("{{{key}}}"), &slug(value));
+    }
+    if let Some(at) = name.find(['{', '}']) {
+        let known: Vec<String> = values.iter().map(|(key, _)| format!("{{{key}}}")).collect();
+        return Err(format!("`{}` is no placeholder; there are {}", &name[at..], known.join(", ")));
+    }
+    let parts: Vec<String> = name
+        .split('/')
+        .map(|part| {
+            let words: Vec<&str> = part.split('-').filter(|word| !word.is_empty()).collect();
+            words.join("-")
+        })
+        .filter(|part| !part.is_empty())
+        .collect();
+    let name = parts.join("/");
+    if is_branch(&name) { Ok(name) } else { Err(format!("{name:?} cannot be the name of a branch")) }
+}
+
+/// A word as part of a branch's name.
+fn slug(text: &str) -> String {
+    let text: String = text
+        .chars()
+        .map(|c| if c.is_ascii_alphanumeric() || "._".contains(c) { c.to_ascii_lowercase() } else { '-' })
+        .take(60)
+        .collect();
+    let words = text.split('-').map(|word| word.trim_matches('.')).filter(|word| !word.is_empty());
+    words.collect::<Vec<_>>().join("-").replace("..", ".")
+}
+
+/// As `git check-ref-format --branch` has it.
+fn is_branch(name: &str) -> bool {
+    let bad = |c: char| c.is_ascii_control() || " ~^:?*[\\".contains(c);
+    // Where names of files know no case, neither does this.
+    let is_lock = |part: &str| part.to_ascii_lowercase().ends_with(".lock");
+    let bad_part = |part: &str| part.is_empty() || part.starts_with('.') || is_lock(part);
+    !name.is_empty()
+        && name.len() < 200
+        && !name.starts_with('-')
+        && !name.ends_with('.')
+        && !name.contains("..")
+        && !name.contains("@{")
+        && !name.chars().any(bad)
+        && !name.split('/').any(bad_part)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn branch_names_are_filled_in_and_checked() {
+        let values = |key: &str, number: &str| {
+            [("key", key.to_owned()), ("number", number.to_owned()), ("task", "Rename a_b → c!".to_owned())]
+        };
+        for (template, key, number, expected) in [
+            ("architect-ci/{key}-{number}", "docs", "9", Ok("architect-ci/docs-9")),
+            ("architect-ci/{key}-{number}", "docs", "", Ok("architect-ci/docs")),
+            ("{number}/{task}", "docs", "", Ok("rename-a_b-c")),
+            ("bot/{key}", "../../x", "", Ok("bot/x")),
+            ("bot/{key}", "a b~c^d:e", "", Ok("bot/a-b-c-d-e")),
+            ("{branch}", "docs", "", Err("`{branch}` is no placeholder; there are {key}, {number}, {task}")),
+            ("x..y", "docs", "", Err("\"x..y\" cannot be the name of a branch")),
+            ("{number}", "docs", "", Err("\"\" cannot be the name of a branch")),
+            ("a.lock", "docs", "", Err("\"a.lock\" cannot be the name of a branch")),
+        ] {
+            let found = branch_name(template, &values(key, number));
+            assert_eq!(found.as_deref().map_err(String::as_str), expected, "{template} {key}");
+        }
+    }
+
+    #[test]
+    fn names_in_addresses_cannot_leave_their_place() {
+        assert_eq!(crate::github::commit::in_path("feature/a?b#c d%2e"), "feature/a%3Fb%23c%20d%252e");
+    }
+}

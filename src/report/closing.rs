@@ -1,0 +1,67 @@
+//! How Markdown renderings close: what makes the plan real, where the changes went, where the run is.
+
+use super::fit::Section;
+use super::sections::plural;
+use super::untrusted::{code, fence};
+use super::{PlanReport, RunReport};
+
+/// What makes the plan real, for copying.
+fn how_to_apply(report: &RunReport, by_comment: bool) -> String {
+    // On a checkout that changed meanwhile the plan stands on nothing.
+    let sound = |plan: &&PlanReport| !report.files.is_empty() && plan.differences.is_empty();
+    let Some(plan) = report.plan.as_ref().filter(sound) else { return String::new() };
+    let line = format!("architect-ci apply plan.json --digest {}", plan.digest);
+    let how = if by_comment {
+        "Comment `/architect apply` where a workflow listens for it, or run this (or `git apply plan.patch`):"
+    } else {
+        "Exactly as it stands here, without a model (or `git apply plan.patch`):"
+    };
+    format!("<details><summary>Apply this plan</summary>\n\n{how}\n\n{}\n</details>\n\n", fence(&line, "sh"))
+}
+
+pub(super) fn footer(report: &RunReport, by_comment: bool) -> Section {
+    let mut parts = Vec::new();
+    if let Some(plan) = report.plan.as_ref().filter(|plan| !plan.actions.is_empty()) {
+        parts.push(format!("digest {}", code(&plan.digest)));
+        if plan.differences.is_empty() {
+            let files = plural(plan.verified_files, "file", "files");
+            parts.push(format!("checkout verified unchanged ({files})"));
+        }
+    }
+    parts.extend(report.run_url.as_deref().and_then(run_link));
+    if parts.is_empty() {
+        return Section::fixed(String::new());
+    }
+    Section::fixed(format!("{}<sub>{}</sub>\n", how_to_apply(report, by_comment), parts.join(" · ")))
+}
+
+/// A link to a run, if it is one.
+pub(super) fn run_link(url: &str) -> Option<String> {
+    is_link(url).then(|| format!("[run]({url})"))
+}
+
+/// Whether an address is one of a page, and nothing else.
+pub(super) fn is_link(url: &str) -> bool {
+    let web = url.starts_with("https://") || url.starts_with("http://");
+    web && url.chars().all(|c| c.is_ascii_alphanumeric() || ":/.-_~%?=&#".contains(c))
+}
+
+/// Where the changes went.
+pub(super) fn delivery(report: &RunReport) -> Section {
+    let Some(delivery) = &report.delivery else { return Section::fixed(String::new()) };
+    let mut text = match &delivery.commit {
+        Some(commit) => {
+            let commit = code(&commit.chars().take(10).collect::<String>());
+            format!("**Delivered** as {commit} on {}", code(&delivery.branch))
+        }
+        None => format!("**Delivered** before: {} has it all", code(&delivery.branch)),
+    };
+    if let Some(pull) = &delivery.pull_request {
+        text += &format!(", pull request #{}", pull.number);
+    }
+    if !delivery.merged.is_empty() {
+        let files: Vec<String> = delivery.merged.iter().map(|path| code(path)).collect();
+        text += &format!("; merged with what others changed in {}", files.join(", "));
+    }
+    Section::fixed(format!("{text}\n\n"))
+}

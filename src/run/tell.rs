@@ -1,0 +1,199 @@
+//! Tells GitHub how a run ended, part by part; what fails becomes a notice of the report.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::files::Files;
+use super::finish::{comment_of, remarks, warn};
+use super::publish::{self, Publisher, Trouble, wants_comment};
+use crate::event::{Notice, NoticeLevel, RunMode, Status, StopReason};
+use crate::exit::Exit;
+use crate::github::{Api, Sticky, Suggested};
+use crate::inputs::{Deliver, RunRequest};
+use crate::report::RunReport;
+use crate::report::secrets::Masker;
+use crate::workspace::ChangeSet;
+
+/// What is told where, and by what means.
+pub(super) struct Publication<'a> {
+    pub(super) request: &'a RunRequest,
+    pub(super) files: &'a Files,
+    pub(super) masker: &'a Masker,
+    pub(super) changes: &'a ChangeSet,
+    pub(super) prefix: &'a str,
+    pub(super) time: Duration,
+    /// There is time for the comment alone.
+    pub(super) interrupted: bool,
+}
+
+impl Publication<'_> {
+    /// Tells GitHub; answers with the address of the comment.
+    pub(super) async fn publish(
+        &self,
+        report: &mut RunReport,
+        exit: &mut Exit,
+        known: Option<Arc<Sticky>>,
+    ) -> Option<String> {
+        let Self { request, files, .. } = self;
+        let config = &request.config().github;
+        let delivers = !matches!(request.deliver, Deliver::Nowhere | Deliver::Patch);
+        let github = match request.github.as_ref() {
+            Some(github) if github.token.is_some() => github,
+            other => {
+                let why = if other.is_some() {
+                    "no token; set `github-token` or GITHUB_TOKEN"
+                } else {
+                    "not on GitHub"
+                };
+                tracing::info!("comment: in {} alone ({why})", files.comment.display());
+                if delivers && !self.changes.is_empty() {
+                    self.not_delivered(report, exit, why, false);
+                } else if config.required && other.is_some() {
+                    let trouble =
+                        Trouble { message: format!("GitHub cannot be told: {why}"), about_permission: true };
+                    self.trouble(report, exit, trouble);
+                }
+                return None;
+            }
+        };
+        let api = match Api::new(github) {
+            Ok(api) => api,
+            Err(error) => {
+                self.trouble(report, exit, Trouble::from(&error));
+                return None;
+            }
+        };
+        let publisher = Publisher { github, config, api, time: self.time };
+        if delivers {
+            self.deliver(&publisher, report, exit).await;
+        }
+        let mut troubles = Vec::new();
+        if config.inline_suggestions && report.mode == RunMode::DryRun && !self.interrupted {
+            match publisher.suggest(report, self.changes, self.prefix).await {
+                Ok(done) => {
+                    let Suggested { posted, known, resolved, left_out } = done;
+                    tracing::info!(
+                        "suggestions: {posted} new, {known} known, {resolved} resolved, {left_out} left out"
+                    );
+                }
+                Err(trouble) => troubles.push(trouble),
+            }
+        }
+        if config.check_run && !self.interrupted {
+            match publisher.check(report, remarks(request, report, self.prefix)).await {
+                Ok(url) => {
+                    tracing::info!("check run: {}", url.as_deref().unwrap_or("no commit to write it to"));
+                }
+                Err(trouble) => troubles.push(trouble),
+            }
+        }
+        for trouble in troubles.drain(..) {
+            self.trouble(report, exit, trouble);
+        }
+        let url = self.comment(&publisher, report, exit, known).await;
+        if let Err(Trouble { message, .. }) = publisher.react(report.status == Status::Success).await {
+            warn(report, message);
+        }
+        url
+    }
+
+    async fn deliver(&self, publisher: &Publisher<'_>, report: &mut RunReport, exit: &mut Exit) {
+        if self.changes.is_empty() {
+            tracing::info!("deliver: nothing changed, so there is nothing to deliver");
+            return;
+        }
+        if report.status != Status::Success {
+            let told = format!("the changes were not delivered, because the run ended as {}", report.status);
+            report.notices.push(Notice { level: NoticeLevel::Warning, message: told });
+            return;
+        }
+        let states = self.changes.iter().filter_map(|change| change.after.as_ref());
+        if states.into_iter().any(|state| self.masker.knows_of(&state.content)) {
+            let why = "they hold a secret of this job; remove it from the files";
+            return self.not_delivered(report, exit, why, false);
+        }
+        match publisher.deliver(self.request, report, self.changes, self.prefix).await {
+            Ok(Some(delivery)) => {
+                tracing::info!("delivered to {}", delivery.branch);
+                report.delivery = Some(delivery);
+            }
+            Ok(None) => {
+                let told = "the branch has all of these changes already, so nothing was delivered".to_owned();
+                report.notices.push(Notice { level: NoticeLevel::Info, message: told });
+            }
+            Err(Trouble { message, about_permission }) => {
+                self.not_delivered(report, exit, &message, about_permission);
+            }
+        }
+    }
+
+    /// Changes that go nowhere are no success.
+    fn not_delivered(&self, report: &mut RunReport, exit: &mut Exit, why: &str, about_permission: bool) {
+        let message =
+            format!("the changes were not delivered: {why}; they are in {}", self.files.patch.display());
+        tracing::error!("error: {message}");
+        report.notices.push(Notice { level: NoticeLevel::Error, message });
+        fail(report, exit, about_permission);
+    }
+
+    /// A failed call is a warning, unless it was called required.
+    fn trouble(&self, report: &mut RunReport, exit: &mut Exit, trouble: Trouble) {
+        if self.request.config().github.required {
+            tracing::error!("error: {}", trouble.message);
+            report.notices.push(Notice { level: NoticeLevel::Error, message: trouble.message });
+            fail(report, exit, trouble.about_permission);
+        } else {
+            warn(report, trouble.message);
+        }
+    }
+
+    async fn comment(
+        &self,
+        publisher: &Publisher<'_>,
+        report: &mut RunReport,
+        exit: &mut Exit,
+        known: Option<Arc<Sticky>>,
+    ) -> Option<String> {
+        let Self { request, files, .. } = self;
+        let (config, file) = (publisher.config, files.comment.display());
+        if !wants_comment(config, report) {
+            tracing::info!("comment: in {file} alone (not wanted)");
+            return None;
+        }
+        let sticky = match publish::known(known, publisher.github, &config.comment_key) {
+            Ok(Some(sticky)) => sticky,
+            Ok(None) => {
+                let event = &publisher.github.event;
+                tracing::info!(
+                    "comment: in {file} alone (the event {event} is about no pull request or issue)"
+                );
+                return None;
+            }
+            Err(error) => {
+                warn(report, error.to_string());
+                return None;
+            }
+        };
+        let body = self.masker.mask_known(&comment_of(request, report)).into_owned();
+        match publisher.comment(&sticky, &body).await {
+            Ok(url) => {
+                tracing::info!("comment: {url}");
+                Some(url)
+            }
+            Err(Trouble { message, about_permission }) => {
+                let message = format!("{message}; the comment is in {file}");
+                self.trouble(report, exit, Trouble { message, about_permission });
+                None
+            }
+        }
+    }
+}
+
+fn fail(report: &mut RunReport, exit: &mut Exit, about_permission: bool) {
+    report.status = Status::Failed;
+    if *exit == Exit::Success || *exit == Exit::Partial {
+        *exit = if about_permission { Exit::Authentication } else { Exit::Failed };
+        report.stop_reason = StopReason::NotPublished;
+    }
+    report.exit_code = exit.code();
+}
