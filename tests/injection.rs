@@ -85,11 +85,11 @@ fn active(markdown: &str) -> Vec<String> {
             Event::End(TagEnd::CodeBlock) => code = false,
             Event::Text(text) if !code && words.is_match(&text) => found.push(text.into_string()),
             Event::Html(text) | Event::InlineHtml(text) if !own.is_match(&text) => {
-                found.push(text.into_string())
+                found.push(text.into_string());
             }
             Event::Start(Tag::Image { dest_url, .. }) => found.push(dest_url.into_string()),
             Event::Start(Tag::Link { dest_url, .. }) if !dest_url.starts_with("http") => {
-                found.push(dest_url.into_string())
+                found.push(dest_url.into_string());
             }
             _ => {}
         }
