@@ -215,7 +215,7 @@ fn ordinary() -> serde_json::Value {
 }
 
 /// A report that differs from the ordinary one in these fields.
-fn differing(fields: serde_json::Value) -> RunReport {
+fn differing(fields: &serde_json::Value) -> RunReport {
     let mut report = ordinary();
     report.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
     serde_json::from_value(report).expect("a report")
@@ -273,7 +273,7 @@ fn the_comment_of_every_status_reads_well() {
             json!({"status": "partial", "stop_reason": "user_interrupt", "exit_code": 130, "message": ""}),
         ),
     ] {
-        let report = differing(fields);
+        let report = differing(&fields);
         all += &format!(
             "%%% {name}\n{}\n",
             comment(&report, "architect-ci", Some(&mark).filter(|_| name == "a plan"))
@@ -298,7 +298,7 @@ fn the_comment_of_every_status_reads_well() {
     );
     all += &format!(
         "%%% the description of a pull request\n{}\n",
-        description(&differing(json!({"mode": "yolo", "plan": null})), Some(9))
+        description(&differing(&json!({"mode": "yolo", "plan": null})), Some(9))
     );
     insta::assert_snapshot!(all);
 }
