@@ -166,17 +166,7 @@ fn run_action(
             .collect();
         let (output, text) = script(&scene.sandbox, step["run"].as_str().unwrap(), &environment);
         let id = step["id"].as_str().unwrap();
-        let mut lines = text.lines();
-        while let Some(line) = lines.next() {
-            let (name, value) = match line.split_once("<<") {
-                Some((name, fence)) => {
-                    let value: Vec<&str> = lines.by_ref().take_while(|line| *line != fence).collect();
-                    (name, value.join("\n"))
-                }
-                None => {
-                    line.split_once('=').map(|(name, value)| (name, value.to_owned())).expect("an output")
-                }
-            };
+        for (name, value) in support::outputs(&text) {
             outputs.insert(format!("steps.{id}.outputs.{name}"), value);
         }
         last = Some(output);

@@ -336,22 +336,34 @@ async fn missing_permissions_are_named() {
         let run = scene.run("schedule", &event, &args, &variables).expect_code(4);
         assert!(run.stderr.contains("give the job `permissions: contents: write`"), "{}", run.stderr);
         assert_eq!(run.report()["exit_code"], 4);
-        // A pull request that Actions must not open.
-        scene.check_out();
-        let scene = scene;
-        scene.github.fail(
-            "POST /repos/octo/demo/pulls",
-            403,
-            "GitHub Actions is not permitted to create or approve pull requests.",
-        );
-        scene.github.world().repository.as_ref().unwrap().set("refs/heads/architect-ci/x", &scene.base);
-        let run = scene.nightly(&model, "pull-request", &[]);
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_pull_request_that_actions_must_not_open_is_told_of_and_its_branch_is_there() {
+    scene(&[], |scene| {
+        let scene = scene.on_main();
+        let model = scene.edit("five", "FIVE");
+        let message = "GitHub Actions is not permitted to create or approve pull requests.";
+        scene.github.fail("POST /repos/octo/demo/pulls", 403, message);
+        let run = scene.nightly(&model, "pull-request", &[]).expect_code(1);
         assert!(
-            run.stderr.contains("give the job") || run.stderr.contains("not permitted to create"),
+            run.stderr.contains("the changes are on architect-ci/changes, but it has no pull request"),
             "{}",
             run.stderr
         );
-        assert_ne!(run.code, 0);
+        assert!(
+            run.stderr.contains(message) && run.stderr.contains("Settings, Actions, General"),
+            "{}",
+            run.stderr
+        );
+        assert!(scene.tip(OWN).is_some());
+        assert_eq!(
+            scene.github.count("POST /repos/octo/demo/git/commits"),
+            1,
+            "the commit was not the trouble"
+        );
     })
     .await;
 }

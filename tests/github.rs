@@ -243,8 +243,8 @@ fn the_runner_is_told_by_its_command_files() {
         ("GITHUB_TOKEN", "a-very-secret-token"),
     ];
     let run = sandbox.run(&["--model", &model], &variables).expect_code(1);
-    let outputs = parse_outputs(&std::fs::read_to_string(&output).unwrap());
-    let get = |name: &str| outputs.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str());
+    let outputs = support::outputs(&std::fs::read_to_string(&output).unwrap());
+    let get = |name: &str| outputs.get(name).map(String::as_str);
     assert_eq!(get("status"), Some("partial"));
     assert_eq!(get("exit-code"), Some("1"));
     assert_eq!(get("changed-files"), Some("a.txt"));
@@ -264,16 +264,4 @@ fn the_runner_is_told_by_its_command_files() {
     assert_eq!(commands.len(), 2, "{commands:?}");
     assert_eq!(commands[0], "::add-mask::a-very-secret-token");
     assert_eq!(commands[1], "::error title=Gate bad failed (exit 3)::::error::gate");
-}
-
-/// As the runner reads the file behind `GITHUB_OUTPUT`.
-fn parse_outputs(text: &str) -> Vec<(String, String)> {
-    let mut outputs = Vec::new();
-    let mut lines = text.lines();
-    while let Some(line) = lines.next() {
-        let (name, delimiter) = line.split_once("<<").expect("a fenced output");
-        let value: Vec<&str> = lines.by_ref().take_while(|line| *line != delimiter).collect();
-        outputs.push((name.to_owned(), value.join("\n")));
-    }
-    outputs
 }

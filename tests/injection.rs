@@ -13,7 +13,7 @@ use architect_ci::report::{
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd, TextMergeStream};
 use regex::Regex;
 use serde_json::{Value, json};
-use support::{Sandbox, cases};
+use support::{Sandbox, cases, outputs};
 
 /// A report with something of everything in it.
 fn report() -> Value {
@@ -248,18 +248,6 @@ fn what_others_wrote_does_nothing_in_a_real_run() {
         assert_eq!(outputs.len(), 17, "{name}");
         assert_eq!(active(&std::fs::read_to_string(&step).unwrap()), Vec::<String>::new(), "{name}");
     }
-}
-
-/// As the runner reads the file behind `GITHUB_OUTPUT`.
-fn outputs(text: &str) -> BTreeMap<String, String> {
-    let mut outputs = BTreeMap::new();
-    let mut lines = text.split('\n');
-    while let Some(line) = lines.next().filter(|line| !line.is_empty()) {
-        let (name, delimiter) = line.split_once("<<").expect("a fenced output");
-        let value: Vec<&str> = lines.by_ref().take_while(|line| *line != delimiter).collect();
-        outputs.insert(name.to_owned(), value.join("\n"));
-    }
-    outputs
 }
 
 /// A secret, and ways in which it may turn up.

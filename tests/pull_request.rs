@@ -85,8 +85,9 @@ async fn a_comment_deleted_by_hand_or_lost_on_the_way_comes_once() {
         let first = scene.sticky();
         // Deleted between finding and changing it.
         scene.github.fail("PATCH /repos/octo/demo/issues/comments/", 404, "Not Found");
-        let run = scene.plan(&model, &[]);
-        assert!(run.stderr.contains("404") || run.code == 0, "{}", run.stderr);
+        let run = scene.plan(&model, &[]).expect_code(0);
+        assert!(run.stderr.contains("comment: https://"), "{}", run.stderr);
+        scene.sticky();
         // Deleted by hand: it is made anew.
         scene.github.world().comments.clear();
         scene.plan(&model, &[]).expect_code(0);
@@ -101,27 +102,10 @@ async fn two_jobs_with_two_keys_have_two_comments() {
     scene(&[], |scene| {
         let model = scene.edit("five", "FIVE");
         let event = scene.pull_event(7, "dev");
-        let variables = scene.variables("pull_request");
         let spawn = |key: &str| {
-            let (repo, out) = (scene.sandbox.repo(), scene.sandbox.path().join(key));
-            let args = [
-                "run",
-                "--workspace",
-                repo.to_str().unwrap(),
-                "--out",
-                out.to_str().unwrap(),
-                "--task",
-                "x",
-                "--model",
-                &model,
-                "--event",
-                event.to_str().unwrap(),
-                "--comment-key",
-                key,
-            ];
-            let mut command = scene.sandbox.command(&args);
-            command.envs(variables.iter().cloned()).env_remove("GITHUB_OUTPUT");
-            command.stdout(std::process::Stdio::null()).stderr(std::process::Stdio::null()).spawn().unwrap()
+            let out = scene.sandbox.path().join(key);
+            let args = ["--model", model.as_str(), "--comment-key", key];
+            scene.job("pull_request", &event, &out, &args).env_remove("GITHUB_OUTPUT").spawn().unwrap()
         };
         for _ in 0..2 {
             let jobs = [spawn("docs"), spawn("tests")];
@@ -333,6 +317,18 @@ async fn a_reviewed_plan_is_applied_by_comment() {
         let (run, reactions) = order("/architect apply 0123456789", 6);
         assert!(run.stdout.contains("shows another plan now"), "{}", run.stdout);
         assert_eq!(reactions, ["eyes", "confused"]);
+        // A permission is missing: the comment goes on to show the plan, for another try.
+        let server = scene.github.world().repository.as_ref().unwrap().path();
+        scene.github.forbid("POST /repos/octo/demo/git/");
+        let hook = server.join("hooks/pre-receive");
+        std::fs::write(&hook, "#!/bin/sh\nexit 1\n").unwrap();
+        std::fs::set_permissions(&hook, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+        let (run, reactions) = order("/architect apply", 4);
+        assert!(run.stderr.contains("`permissions: contents: write`"), "{}", run.stderr);
+        assert_eq!(reactions, ["eyes", "confused"]);
+        assert_eq!(scene.sticky().lines().nth(1), Some(mark.as_str()));
+        support::github::GitHub::clone_open(&scene.github);
+        scene.sandbox.git(&["checkout", "--quiet", "--force", "feature"]);
         // By its beginning.
         let (run, reactions) = order(&format!("/architect apply {}", &digest[..12]), 0);
         assert_eq!(reactions, ["eyes", "rocket"]);
@@ -381,6 +377,15 @@ async fn a_plan_that_does_not_fit_is_not_applied() {
         // A comment that looks like ours, by somebody else.
         let forged = scene.sticky().replace(&scene.head, &"0".repeat(40));
         scene.github.world().add_comment(7, "reader", &forged);
+        // The head moves between our look and our commit.
+        scene.github.move_on("GET /repos/octo/demo/actions/runs/", "feature");
+        let refused = order(7, "dev").expect_code(1);
+        assert!(
+            refused.stderr.contains("feature has moved on since the plan was made"),
+            "{}",
+            refused.stderr
+        );
+        scene.sandbox.git(&["checkout", "--quiet", "--force", "feature"]);
         // The head has moved.
         scene.github.world().repository.as_ref().unwrap().push("feature", &[("b.txt", "b\n")], "more");
         let refused = order(7, "dev").expect_code(6);
@@ -479,24 +484,9 @@ async fn everything_is_written_before_github_is_told() {
         let model = scene.edit("five", "FIVE");
         scene.github.hang("GET /repos/octo/demo/issues/7/comments");
         let event = scene.pull_event(7, "dev");
-        let (repo, out) = (scene.sandbox.repo(), scene.sandbox.out());
-        let summary = scene.sandbox.path().join("summary");
-        let args = [
-            "run",
-            "--workspace",
-            repo.to_str().unwrap(),
-            "--out",
-            out.to_str().unwrap(),
-            "--task",
-            "x",
-            "--model",
-            &model,
-            "--event",
-            event.to_str().unwrap(),
-        ];
-        let mut command = scene.sandbox.command(&args);
-        command.envs(scene.variables("pull_request")).env("GITHUB_STEP_SUMMARY", &summary);
-        command.stdout(std::process::Stdio::null()).stderr(std::process::Stdio::null());
+        let (out, summary) = (scene.sandbox.out(), scene.sandbox.path().join("summary"));
+        let mut command = scene.job("pull_request", &event, &out, &["--model", &model]);
+        command.env("GITHUB_STEP_SUMMARY", &summary);
         let mut job = command.spawn().unwrap();
         let deadline = Instant::now() + Duration::from_secs(20);
         while scene.github.count("GET /repos/octo/demo/issues/7/comments") == 0 {

@@ -78,7 +78,7 @@ impl Sticky {
             match made {
                 // It may be there all the same, or be gone just now: look again.
                 Err(ApiError::Unclear { .. }) if tries < MAX_TRIES => {}
-                Err(error) if error.is_missing() && tries < MAX_TRIES && error.status() == Some(410) => {}
+                Err(error) if error.is_missing() && tries < MAX_TRIES => {}
                 answer => return answer,
             }
         }

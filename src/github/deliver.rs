@@ -31,6 +31,8 @@ pub enum Target {
     Existing {
         /// The branch.
         branch: String,
+        /// The commit that it has to be at, if it must not have moved.
+        at: Option<String>,
     },
     /// A branch of our own, made anew upon another with each run.
     Own {
@@ -110,6 +112,19 @@ pub enum DeliverError {
         /// The first line of such a commit's message.
         first: String,
     },
+    /// The branch is not where the plan was made.
+    #[error("{0} has moved on since the plan was made; ask for a new one")]
+    Moved(String),
+    /// The commit is there, its pull request is not.
+    #[error(
+        "the changes are on {branch}, but it has no pull request: {error}; Actions may open some only where Settings, Actions, General allows it"
+    )]
+    NoPull {
+        /// The branch.
+        branch: String,
+        /// Why.
+        error: ApiError,
+    },
     /// There is no such branch.
     #[error("there is no branch {0}; check `deliver.base`")]
     NoBranch(String),
@@ -161,21 +176,21 @@ impl Delivery<'_> {
             point(api, &branch, &sha, exists, force).await?;
             Some(sha)
         };
-        let pull = self.pull(api).await?;
+        let pull = self.pull_of(api, &branch).await?;
         Ok(Some(Delivered { branch, commit, pull, merged }))
     }
 
     /// The branch that the commit goes to.
     pub fn branch(&self) -> &str {
         match &self.target {
-            Target::Existing { branch } | Target::Own { branch, .. } => branch,
+            Target::Existing { branch, .. } | Target::Own { branch, .. } => branch,
         }
     }
 
     /// The branch that it stands upon.
     fn onto(&self) -> &str {
         match &self.target {
-            Target::Existing { branch } => branch,
+            Target::Existing { branch, .. } => branch,
             Target::Own { onto, .. } => onto,
         }
     }
@@ -187,7 +202,13 @@ impl Delivery<'_> {
     pub(super) async fn ground(&self, api: &Api) -> Result<Ground, DeliverError> {
         let onto = self.onto();
         let parent = Commit::tip(api, onto).await?.ok_or_else(|| DeliverError::NoBranch(onto.to_owned()))?;
-        let Target::Own { branch, .. } = &self.target else { return Ok(Ground { parent, own: None }) };
+        let branch = match &self.target {
+            Target::Existing { branch, at: Some(at) } if parent.sha != *at => {
+                return Err(DeliverError::Moved(branch.clone()));
+            }
+            Target::Existing { .. } => return Ok(Ground { parent, own: None }),
+            Target::Own { branch, .. } => branch,
+        };
         let own = Commit::tip(api, branch).await?;
         if let Some(own) = &own {
             let trailer = trailer(self.key);
@@ -260,8 +281,18 @@ impl Delivery<'_> {
         Err(DeliverError::Conflict { branch: self.onto().to_owned(), files: conflicts })
     }
 
+    /// The pull request of a branch that has its commit.
+    pub(super) async fn pull_of(
+        &self,
+        api: &Api,
+        branch: &str,
+    ) -> Result<Option<(u64, String)>, DeliverError> {
+        let no_pull = |error| DeliverError::NoPull { branch: branch.to_owned(), error };
+        self.pull(api).await.map_err(no_pull)
+    }
+
     /// Opens the pull request, or brings the open one up to date.
-    pub(super) async fn pull(&self, api: &Api) -> Result<Option<(u64, String)>, DeliverError> {
+    async fn pull(&self, api: &Api) -> Result<Option<(u64, String)>, ApiError> {
         #[derive(Deserialize)]
         struct Pull {
             number: u64,

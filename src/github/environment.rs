@@ -106,7 +106,7 @@ pub struct Environment {
     pub action: Option<String>,
     /// Who caused it.
     pub sender: Option<Person>,
-    /// The comment that it tells of.
+    /// The comment on an issue or pull request that it tells of.
     pub comment: Option<CommentFacts>,
     /// The label that was given.
     pub label: Option<String>,
@@ -179,6 +179,7 @@ impl Environment {
             Some(api) => format!("{api}/graphql"),
             None => format!("{api_url}/graphql"),
         });
+        let event = get("GITHUB_EVENT_NAME").unwrap_or_else(|| likely_event(&payload).to_owned());
         let server = get("GITHUB_SERVER_URL").unwrap_or_else(|| "https://github.com".to_owned());
         Ok(Some(Self {
             owner: owner.to_owned(),
@@ -192,16 +193,18 @@ impl Environment {
                 let login = get("GITHUB_ACTOR")?;
                 Some(Person { bot: login.ends_with("[bot]"), login })
             }),
-            comment: payload.comment.as_ref().map(|comment| CommentFacts {
-                id: comment.id,
-                body: comment.body.clone().unwrap_or_default(),
-                author: comment.user.as_ref().map(person),
+            comment: payload.comment.as_ref().filter(|_| event == "issue_comment").map(|comment| {
+                CommentFacts {
+                    id: comment.id,
+                    body: comment.body.clone().unwrap_or_default(),
+                    author: comment.user.as_ref().map(person),
+                }
             }),
             label: payload.label.as_ref().map(|label| label.name.clone()),
             other_run: other_run(&payload),
             branch: get("GITHUB_REF").and_then(|name| Some(name.strip_prefix("refs/heads/")?.to_owned())),
             default_branch: payload.repository.as_ref().and_then(|repo| repo.default_branch.clone()),
-            event: get("GITHUB_EVENT_NAME").unwrap_or_else(|| likely_event(&payload).to_owned()),
+            event,
             subject: subject(&payload, get("GITHUB_SHA")),
             about: about(&payload),
             sha: get("GITHUB_SHA"),

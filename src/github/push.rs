@@ -40,6 +40,6 @@ pub async fn by_push(
     let branch = delivery.branch().to_owned();
     let place = Place { url: &url, server: server_url, token: token.as_deref() };
     git.push(place, &commit, &branch, expected).map_err(failed)?;
-    let pull = delivery.pull(api).await?;
+    let pull = delivery.pull_of(api, &branch).await?;
     Ok(Some(Delivered { branch, commit: Some(commit), pull, merged }))
 }

@@ -5,8 +5,8 @@ use super::{Deliver, InputError, Lookup, RunRequest};
 use crate::exit::Exit;
 use crate::git::Git;
 use crate::github::{
-    ApiError, Decision, Environment, Order, Pull, Reaction, Rules, Sticky, Subject, Verb, complete, help,
-    may_write, plan_of_run, react, reply, trailer,
+    ARTIFACT, ApiError, Decision, Environment, Order, Pull, Reaction, Rules, Sticky, Subject, Verb, complete,
+    help, may_write, plan_of_run, react, reply, trailer,
 };
 use crate::plan::Plan;
 use crate::report::{PlanMark, in_marker, marker};
@@ -163,8 +163,9 @@ impl Basis<'_> {
         self.github = Some(github.clone());
         if order.verb == Verb::Apply {
             return match self.plan(&github, order.text.as_deref()) {
-                Ok(plan) => {
-                    let request = RunRequest::of_plan(self, self.lookup, &plan)?;
+                Ok((mark, plan)) => {
+                    let mut request = RunRequest::of_plan(self, self.lookup, &plan)?;
+                    request.applies = Some(mark);
                     Ok(Asked::Apply(Box::new(request), Box::new(plan)))
                 }
                 Err(NoPlan::Failed(error)) => Err(InputError::GitHub(error)),
@@ -183,7 +184,7 @@ impl Basis<'_> {
     }
 
     /// The plan that the sticky comment shows, if it still fits the pull request.
-    fn plan(&self, github: &Environment, digest: Option<&str>) -> Result<Plan, NoPlan> {
+    fn plan(&self, github: &Environment, digest: Option<&str>) -> Result<(PlanMark, Plan), NoPlan> {
         let Subject::PullRequest { number, fork, .. } = github.subject else {
             return Err(NoPlan::told("there is no pull request here to apply it to"));
         };
@@ -220,13 +221,13 @@ impl Basis<'_> {
                 "the workflow has checked out something else than the pull request's head; give `actions/checkout` `ref: refs/pull/{number}/head`"
             )));
         }
-        plan.ok_or_else(|| {
-            NoPlan::Told(format!(
-                "the run {} has left no artifact with this plan; upload the output folder with `actions/upload-artifact` under a name that begins with `{}`",
-                mark.run,
-                crate::github::ARTIFACT
-            ))
-        })
+        match plan {
+            Some(plan) => Ok((mark, plan)),
+            None => Err(NoPlan::Told(format!(
+                "the run {} has left no artifact with this plan; upload the output folder with `actions/upload-artifact` under a name that begins with `{ARTIFACT}`",
+                mark.run
+            ))),
+        }
     }
 }
 

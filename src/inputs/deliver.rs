@@ -19,6 +19,8 @@ pub enum Deliver {
         branch: String,
         /// The commit's title.
         title: String,
+        /// The commit that the branch has to be at: a reviewed plan goes nowhere else.
+        at: Option<String>,
     },
     /// A commit on a branch of our own.
     OwnBranch {
@@ -80,13 +82,19 @@ impl Deliver {
         let title = title(config, task);
         let own = to == DeliverTo::PullRequest || config.deliver.branch.is_some();
         let head = match &github.subject {
-            Subject::PullRequest { head, .. } => head.as_ref().map(|head| head.branch.clone()),
+            Subject::PullRequest { head, .. } => head.as_ref(),
             Subject::Issue { .. } | Subject::Repository => None,
         };
-        if let (false, Some(branch)) = (own, &head) {
-            return Ok(Self::PullBranch { branch: branch.clone(), title });
+        if let (false, Some(head)) = (own, head) {
+            let at = by_comment.then(|| head.sha.clone());
+            return Ok(Self::PullBranch { branch: head.branch.clone(), title, at });
         }
-        let onto = config.deliver.base.clone().or(head).or_else(|| github.base_branch());
+        let onto = config
+            .deliver
+            .base
+            .clone()
+            .or(head.map(|head| head.branch.clone()))
+            .or_else(|| github.base_branch());
         let onto = onto.ok_or_else(|| {
             InputError::Deliver("the event names no branch to go to; set `deliver.base`".to_owned())
         })?;

@@ -26,6 +26,7 @@ use crate::mcp::Server;
 use crate::model::{ModelName, Prices, Provider};
 use crate::nearest::nearest;
 use crate::plan::Plan;
+use crate::report::PlanMark;
 
 pub use asked::Asked;
 use basis::{Basis, rooted};
@@ -92,6 +93,8 @@ pub struct RunRequest {
     pub github: Option<Environment>,
     /// Where changes go.
     pub deliver: Deliver,
+    /// The plan of the comment that is applied; the comment goes on to show it if that fails.
+    pub applies: Option<PlanMark>,
     /// All variables of the process.
     pub variables: Variables,
     /// Variables that hold secrets besides those that look like it.
@@ -187,6 +190,7 @@ impl RunRequest {
             output_schema,
             github,
             deliver,
+            applies: None,
             variables,
             secret_variables,
             secrets,

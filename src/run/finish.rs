@@ -9,7 +9,7 @@ use super::interrupt::Signal;
 use super::progress::Progress;
 use super::publish::{TIME, TIME_INTERRUPTED, plan_mark};
 use super::tell::Publication;
-use crate::event::{Notice, NoticeLevel};
+use crate::event::{Notice, NoticeLevel, Status};
 use crate::exit::Exit;
 use crate::github::{LineRemark, StepFile, outputs};
 use crate::inputs::RunRequest;
@@ -102,7 +102,8 @@ pub(super) fn remarks(request: &RunRequest, report: &RunReport, prefix: &str) ->
 }
 
 pub(super) fn comment_of(request: &RunRequest, report: &RunReport) -> String {
-    let mark = plan_mark(request.github.as_ref(), report);
+    let pending = || request.applies.clone().filter(|_| report.status != Status::Success);
+    let mark = plan_mark(request.github.as_ref(), report).or_else(pending);
     comment(report, &request.config().github.comment_key, mark.as_ref())
 }
 

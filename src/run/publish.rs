@@ -137,7 +137,9 @@ impl Publisher<'_> {
         let config = &request.config().deliver;
         let (target, title) = match &request.deliver {
             Deliver::Nowhere | Deliver::Patch => return Ok(None),
-            Deliver::PullBranch { branch, title } => (Target::Existing { branch: branch.clone() }, title),
+            Deliver::PullBranch { branch, title, at } => {
+                (Target::Existing { branch: branch.clone(), at: at.clone() }, title)
+            }
             Deliver::OwnBranch { branch, onto, title, pull } => {
                 let closes = match self.github.subject {
                     Subject::Issue { number } => Some(number),
@@ -165,7 +167,10 @@ impl Publisher<'_> {
             Ok(Ok(delivered)) => Ok(delivered.map(told)),
             Ok(Err(error)) => Err(Trouble {
                 message: error.to_string(),
-                about_permission: matches!(&error, DeliverError::Api(error) if error.is_about_permission()),
+                about_permission: matches!(
+                    &error,
+                    DeliverError::Api(error) | DeliverError::NoPull { error, .. } if error.is_about_permission()
+                ),
             }),
             Err(_) => Err(Trouble {
                 message: format!("GitHub did not take the changes within {} s", self.time.as_secs()),

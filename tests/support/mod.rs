@@ -221,6 +221,23 @@ pub fn tree(root: &Path) -> BTreeMap<String, Vec<u8>> {
     files
 }
 
+/// The outputs of a step, as the runner reads the file behind `GITHUB_OUTPUT`; of two of a name, the last.
+pub fn outputs(text: &str) -> BTreeMap<String, String> {
+    let mut outputs = BTreeMap::new();
+    let mut lines = text.split('\n');
+    while let Some(line) = lines.next().filter(|line| !line.is_empty()) {
+        let (name, value) = match line.split_once("<<") {
+            Some((name, fence)) => {
+                let value: Vec<&str> = lines.by_ref().take_while(|line| *line != fence).collect();
+                (name, value.join("\n"))
+            }
+            None => line.split_once('=').map(|(name, value)| (name, value.to_owned())).expect("an output"),
+        };
+        outputs.insert(name.to_owned(), value);
+    }
+    outputs
+}
+
 /// The cases of a table below `tests/cases`.
 pub fn cases(name: &str) -> Vec<Value> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cases").join(name);

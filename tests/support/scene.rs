@@ -1,6 +1,7 @@
 //! A repository on the loopback GitHub, with a pull request, one from a fork, and an issue; and events about them.
 
 use std::path::PathBuf;
+use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
 
@@ -159,6 +160,17 @@ impl Scene {
         self.sandbox.run(&all, &variables)
     }
 
+    /// The binary on an event, to be started and watched; its files go to `out`.
+    pub fn job(&self, name: &str, event: &std::path::Path, out: &std::path::Path, args: &[&str]) -> Command {
+        let repo = self.sandbox.repo();
+        let mut all = vec!["run", "--task", "x", "--event", event.to_str().unwrap()];
+        all.extend(["--workspace", repo.to_str().unwrap(), "--out", out.to_str().unwrap()]);
+        all.extend(args);
+        let mut command = self.sandbox.command(&all);
+        command.envs(self.variables(name)).stdout(Stdio::null()).stderr(Stdio::null());
+        command
+    }
+
     /// What a runner sets for an event of this name.
     pub fn variables(&self, event: &str) -> Vec<(String, String)> {
         let mut owned = self.github.variables();
@@ -190,16 +202,7 @@ impl Scene {
     /// What the step has put out of this name.
     pub fn output(&self, name: &str) -> Option<String> {
         let text = std::fs::read_to_string(self.sandbox.path().join("output")).unwrap_or_default();
-        let mut lines = text.lines();
-        let mut found = None;
-        while let Some(line) = lines.next() {
-            let (key, delimiter) = line.split_once("<<").expect("a fenced output");
-            let value: Vec<&str> = lines.by_ref().take_while(|line| *line != delimiter).collect();
-            if key == name {
-                found = Some(value.join("\n"));
-            }
-        }
-        found
+        super::outputs(&text).remove(name)
     }
 }
 

@@ -45,6 +45,8 @@ pub struct World {
     pub violations: Vec<String>,
     pub requests: Vec<(Instant, String)>,
     faults: Vec<Fault>,
+    /// Requests with which somebody pushes to a branch.
+    pushes: Vec<(String, String)>,
     /// What the token must not do, as a prefix of `METHOD path`.
     forbidden: Vec<String>,
     base: String,
@@ -214,6 +216,11 @@ impl GitHub {
         self.world().faults.push(Fault { request: request.to_owned(), answer, done: false });
     }
 
+    /// With the next request that starts so, somebody pushes to a branch.
+    pub fn move_on(&self, request: &str, branch: &str) {
+        self.world().pushes.push((request.to_owned(), branch.to_owned()));
+    }
+
     /// The token may not do what starts so, at any time.
     pub fn forbid(&self, request: &str) {
         self.world().forbidden.push(request.to_owned());
@@ -278,6 +285,10 @@ impl Respond for Responder {
             world.violations.push(format!("{method} {path}: no User-Agent"));
         }
         let key = format!("{method} {path}");
+        if let Some(at) = world.pushes.iter().position(|(request, _)| key.starts_with(request.as_str())) {
+            let (_, branch) = world.pushes.remove(at);
+            world.git().push(&branch, &[("meanwhile.txt", "x\n")], "meanwhile");
+        }
         if let Some(at) = world.faults.iter().position(|fault| key.starts_with(fault.request.as_str())) {
             let fault = world.faults.remove(at);
             if fault.done {
