@@ -35,6 +35,15 @@ impl Scene {
         world.artifacts.insert(id, (name.to_owned(), 4711, bytes));
     }
 
+    /// Waits until the job has sent a request that starts so.
+    fn wait_for(&self, request: &str, job: &mut std::process::Child) {
+        let deadline = Instant::now() + Duration::from_secs(20);
+        while self.github.count(request) == 0 {
+            assert!(Instant::now() < deadline && job.try_wait().unwrap().is_none(), "{request} was not sent");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+
     fn sticky(&self) -> String {
         let all = self.github.comments_by(BOT);
         let own: Vec<&String> = all.iter().filter(|body| body.starts_with(MARKER)).collect();
@@ -431,6 +440,7 @@ async fn a_fork_gets_a_plan_and_loses_nothing() {
         let output = command.output().unwrap();
         assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
         let posted = scene.sticky();
+        assert!(posted.contains("what it says of itself is not checked"), "{posted}");
         assert!(posted.contains("/octo/demo/actions/runs/77)") && !posted.contains("evil"), "{posted}");
         assert!(
             posted.contains("`<img src=x>`")
@@ -488,11 +498,7 @@ async fn everything_is_written_before_github_is_told() {
         let mut command = scene.job("pull_request", &event, &out, &["--model", &model]);
         command.env("GITHUB_STEP_SUMMARY", &summary);
         let mut job = command.spawn().unwrap();
-        let deadline = Instant::now() + Duration::from_secs(20);
-        while scene.github.count("GET /repos/octo/demo/issues/7/comments") == 0 {
-            assert!(Instant::now() < deadline && job.try_wait().unwrap().is_none(), "it asks for comments");
-            std::thread::sleep(Duration::from_millis(5));
-        }
+        scene.wait_for("GET /repos/octo/demo/issues/7/comments", &mut job);
         // Nobody knows how long that takes, nor whether the machine lives so long.
         job.kill().unwrap();
         job.wait().unwrap();
@@ -503,6 +509,29 @@ async fn everything_is_written_before_github_is_told() {
         }
         assert!(std::fs::read_to_string(&summary).unwrap().contains("plan: 1 file"));
         assert_eq!(scene.output("status").as_deref(), Some("success"));
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_signal_ends_the_wait_for_github() {
+    scene(&[], |scene| {
+        let model = scene.edit("five", "FIVE");
+        scene.github.hang("GET /repos/octo/demo/issues/7/comments");
+        let event = scene.pull_event(7, "dev");
+        let out = scene.sandbox.out();
+        let mut command = scene.job("pull_request", &event, &out, &["--model", &model]);
+        let mut job = command.stderr(std::process::Stdio::piped()).spawn().unwrap();
+        scene.wait_for("GET /repos/octo/demo/issues/7/comments", &mut job);
+        let signalled = Instant::now();
+        let id = rustix::process::Pid::from_child(&job);
+        rustix::process::kill_process(id, rustix::process::Signal::INT).unwrap();
+        let ended = job.wait_with_output().unwrap();
+        assert!(signalled.elapsed() < Duration::from_secs(5), "{:?}", signalled.elapsed());
+        let log = String::from_utf8_lossy(&ended.stderr).into_owned();
+        assert!(log.contains("GitHub did not answer in time; the comment is in "), "{log}");
+        let report = std::fs::read_to_string(out.join("report.json")).unwrap();
+        assert!(report.contains("GitHub did not answer in time"), "the files tell of it");
     })
     .await;
 }

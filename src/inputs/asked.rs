@@ -149,7 +149,9 @@ impl Basis<'_> {
             }
         }
         self.react(github, reaction);
-        Asked::Answered { text: text.to_owned(), exit }
+        let warnings: String =
+            self.desk.warnings().iter().map(|warning| format!("warning: {warning}\n")).collect();
+        Asked::Answered { text: format!("{text}{warnings}"), exit }
     }
 
     fn ordered(&mut self, github: &Environment, order: &Order, rules: &Rules) -> Result<Asked, InputError> {

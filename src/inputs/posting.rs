@@ -2,6 +2,7 @@
 
 use super::basis::Basis;
 use super::{InputError, Lookup};
+use crate::event::{Notice, NoticeLevel};
 use crate::github::{ApiError, Environment, Pull, Sticky, Subject};
 use crate::report::secrets::Masker;
 use crate::report::{RunReport, comment, marker};
@@ -46,6 +47,11 @@ impl<'a> Posting<'a> {
             .unwrap_or(self.basis.origin.config.github.comment_key.clone());
         report.run_url.clone_from(&self.github.run_url);
         report.delivery = None;
+        if self.github.other_run.is_some() {
+            let message =
+                "another run has left this report, and what it says of itself is not checked".to_owned();
+            report.notices.insert(0, Notice { level: NoticeLevel::Warning, message });
+        }
         let masker = Masker::from_environment(self.basis.lookup.variables(), &[], &[]);
         let body = masker.mask(&comment(&report, &key, None)).into_owned();
         let on_pull = matches!(self.github.subject, Subject::PullRequest { .. });

@@ -70,15 +70,13 @@ pub(super) async fn finish(
     // Before the network: whatever happens there, nothing is lost.
     write_files(&mut report, request, files, masker);
     tell_runner(&mut report, files, &step_files, None);
-    let time = if signal.is_set() { TIME_INTERRUPTED } else { TIME };
-    let interrupted = signal.is_set();
     let known = match progress {
-        Some(progress) => progress.stop(if interrupted { TIME_INTERRUPTED / 4 } else { time }).await,
+        Some(progress) => progress.stop(if signal.is_set() { TIME_INTERRUPTED / 4 } else { TIME }).await,
         None => None,
     };
     let before = report.clone();
-    let publication =
-        Publication { request, files, masker, changes: &changes, prefix: &prefix, time, interrupted };
+    let cancel = signal.token();
+    let publication = Publication { request, files, masker, changes: &changes, prefix: &prefix, cancel };
     let comment_url = publication.publish(&mut report, &mut exit, known).await;
     if report != before || comment_url.is_some() {
         write_files(&mut report, request, files, masker);

@@ -4,6 +4,8 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use tokio_util::sync::CancellationToken;
+
 use crate::config::{self, Comment};
 use crate::event::{Status, StopReason};
 use crate::github::{
@@ -17,8 +19,7 @@ use crate::report::{
 };
 use crate::workspace::ChangeSet;
 
-/// How long each part may take, and how long all of them when the run was interrupted: the runner kills
-/// soon.
+/// How long each part may take, and how long once the run is interrupted: the runner kills soon.
 pub(super) const TIME: Duration = Duration::from_mins(5);
 pub(super) const TIME_INTERRUPTED: Duration = Duration::from_secs(2);
 
@@ -27,6 +28,12 @@ pub(super) const TIME_INTERRUPTED: Duration = Duration::from_secs(2);
 pub(super) struct Trouble {
     pub(super) message: String,
     pub(super) about_permission: bool,
+}
+
+impl Trouble {
+    fn late() -> Self {
+        Self { message: "GitHub did not answer in time".to_owned(), about_permission: false }
+    }
 }
 
 impl From<&ApiError> for Trouble {
@@ -57,18 +64,27 @@ pub(super) struct Publisher<'a> {
     pub(super) github: &'a Environment,
     pub(super) config: &'a config::GitHub,
     pub(super) api: Api,
-    /// Limits each part.
-    pub(super) time: Duration,
+    /// Says that the runner will kill soon.
+    pub(super) cancel: CancellationToken,
 }
 
 impl Publisher<'_> {
     async fn within<T>(&self, work: impl Future<Output = Result<T, ApiError>>) -> Result<T, Trouble> {
-        match tokio::time::timeout(self.time, work).await {
-            Ok(done) => done.map_err(|error| Trouble::from(&error)),
-            Err(_) => Err(Trouble {
-                message: format!("GitHub did not answer within {} s", self.time.as_secs()),
-                about_permission: false,
-            }),
+        tokio::select! {
+            done = work => done.map_err(|error| Trouble::from(&error)),
+            () = self.time_is_up() => Err(Trouble::late()),
+        }
+    }
+
+    /// Ends when a part has had its time.
+    async fn time_is_up(&self) {
+        let interrupted = async {
+            self.cancel.cancelled().await;
+            tokio::time::sleep(TIME_INTERRUPTED).await;
+        };
+        tokio::select! {
+            () = tokio::time::sleep(TIME) => {}
+            () = interrupted => {}
         }
     }
 
@@ -162,19 +178,18 @@ impl Publisher<'_> {
             _ => title.clone(),
         };
         let delivery = Delivery { changes, prefix, base, target, message, key: &key };
-        let delivered = tokio::time::timeout(self.time, self.by_any_way(&delivery, &request.workspace)).await;
+        let delivered = tokio::select! {
+            delivered = self.by_any_way(&delivery, &request.workspace) => delivered,
+            () = self.time_is_up() => return Err(Trouble::late()),
+        };
         match delivered {
-            Ok(Ok(delivered)) => Ok(delivered.map(told)),
-            Ok(Err(error)) => Err(Trouble {
+            Ok(delivered) => Ok(delivered.map(told)),
+            Err(error) => Err(Trouble {
                 message: error.to_string(),
                 about_permission: matches!(
                     &error,
                     DeliverError::Api(error) | DeliverError::NoPull { error, .. } if error.is_about_permission()
                 ),
-            }),
-            Err(_) => Err(Trouble {
-                message: format!("GitHub did not take the changes within {} s", self.time.as_secs()),
-                about_permission: false,
             }),
         }
     }

@@ -1,7 +1,8 @@
 //! Tells GitHub how a run ended, part by part; what fails becomes a notice of the report.
 
 use std::sync::Arc;
-use std::time::Duration;
+
+use tokio_util::sync::CancellationToken;
 
 use super::files::Files;
 use super::finish::{comment_of, remarks, warn};
@@ -21,9 +22,8 @@ pub(super) struct Publication<'a> {
     pub(super) masker: &'a Masker,
     pub(super) changes: &'a ChangeSet,
     pub(super) prefix: &'a str,
-    pub(super) time: Duration,
-    /// There is time for the comment alone.
-    pub(super) interrupted: bool,
+    /// Once it is set there is little time left, and for the comment alone.
+    pub(super) cancel: CancellationToken,
 }
 
 impl Publication<'_> {
@@ -63,12 +63,12 @@ impl Publication<'_> {
                 return None;
             }
         };
-        let publisher = Publisher { github, config, api, time: self.time };
+        let publisher = Publisher { github, config, api, cancel: self.cancel.clone() };
         if delivers {
             self.deliver(&publisher, report, exit).await;
         }
         let mut troubles = Vec::new();
-        if config.inline_suggestions && report.mode == RunMode::DryRun && !self.interrupted {
+        if config.inline_suggestions && report.mode == RunMode::DryRun && !self.cancel.is_cancelled() {
             match publisher.suggest(report, self.changes, self.prefix).await {
                 Ok(done) => {
                     let Suggested { posted, known, resolved, left_out } = done;
@@ -79,7 +79,7 @@ impl Publication<'_> {
                 Err(trouble) => troubles.push(trouble),
             }
         }
-        if config.check_run && !self.interrupted {
+        if config.check_run && !self.cancel.is_cancelled() {
             match publisher.check(report, remarks(request, report, self.prefix)).await {
                 Ok(url) => {
                     tracing::info!("check run: {}", url.as_deref().unwrap_or("no commit to write it to"));
@@ -129,8 +129,10 @@ impl Publication<'_> {
 
     /// Changes that go nowhere are no success.
     fn not_delivered(&self, report: &mut RunReport, exit: &mut Exit, why: &str, about_permission: bool) {
-        let message =
-            format!("the changes were not delivered: {why}; they are in {}", self.files.patch.display());
+        let mut message = format!("the changes were not delivered: {why}");
+        if self.files.patch.exists() {
+            message += &format!("; they are in {}", self.files.patch.display());
+        }
         tracing::error!("error: {message}");
         report.notices.push(Notice { level: NoticeLevel::Error, message });
         fail(report, exit, about_permission);
