@@ -192,8 +192,12 @@ async fn the_whole_action_runs_on_a_pull_request() {
             variables.push((name.to_owned(), value));
         }
         let binary = env!("CARGO_BIN_EXE_architect-ci");
-        let given =
-            [("binary-path", binary), ("task", "Shout"), ("model", model.as_str()), ("comment-key", "shout")];
+        let given = [
+            ("binary-path", binary),
+            ("task", "Shout"),
+            ("model", model.as_str()),
+            ("comment-key", "shout-it-out"),
+        ];
         let (outputs, summary, ended) = run_action(&scene, &given, &variables);
         assert!(ended.status.success(), "{}", String::from_utf8_lossy(&ended.stderr));
         let get = |name: &str| outputs[name].as_str();
@@ -207,7 +211,7 @@ async fn the_whole_action_runs_on_a_pull_request() {
         );
         let comment = scene.github.comments_by(BOT).concat();
         assert!(
-            comment.starts_with("<!-- architect-ci comment: shout -->")
+            comment.starts_with("<!-- architect-ci comment: shout-it-out -->")
                 && comment.contains(get("plan-digest")),
             "{comment}"
         );
@@ -225,6 +229,8 @@ async fn the_whole_action_runs_on_a_pull_request() {
         let (outputs, _, ended) = run_action(&scene, &given, &variables);
         assert!(ended.status.success(), "{}", String::from_utf8_lossy(&ended.stderr));
         assert_eq!((outputs["status"].as_str(), outputs["branch"].as_str()), ("success", "feature"));
+        // Its name sounds like a secret; it is none.
+        assert!(!String::from_utf8_lossy(&ended.stderr).contains("add-mask::shout"));
         // And a report is posted.
         let report = format!("{out}/report.json");
         let given =

@@ -446,6 +446,7 @@ async fn an_issue_becomes_a_pull_request_that_closes_it() {
         let world = scene.github.world();
         let pull = &world.pulls[&102];
         assert_eq!(pull.head, "refs/heads/architect-ci/changes-9");
+        assert_eq!(pull.title, "Rename it");
         assert!(pull.body.contains("\nCloses #9\n"), "{}", pull.body);
         let comment = world.comments.values().find(|comment| comment.issue == 9).expect("the issue is told");
         assert!(

@@ -30,7 +30,8 @@ pub enum Asked {
 }
 
 /// What a run is about where nothing else says so.
-const DESCRIBED: &str = "Do what this issue or pull request asks for: its title and description follow.";
+pub(super) const DESCRIBED: &str =
+    "Do what this issue or pull request asks for: its title and description follow.";
 
 impl Asked {
     /// Looks at the event, and at who caused it, and puts the request together.

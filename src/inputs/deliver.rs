@@ -1,6 +1,7 @@
 //! Where the changes of a run go: decided before it starts.
 
 use super::InputError;
+use super::asked::DESCRIBED;
 use crate::config::{Config, DEFAULT_KEY, DeliverTo};
 use crate::event::RunMode;
 use crate::github::{Environment, Subject, branch_name};
@@ -79,7 +80,7 @@ impl Deliver {
             let needs = "a branch is on GitHub, and this run is not; set GITHUB_REPOSITORY and GITHUB_TOKEN";
             InputError::Deliver(needs.to_owned())
         })?;
-        let title = title(config, task);
+        let title = title(config, task, github);
         let own = to == DeliverTo::PullRequest || config.deliver.branch.is_some();
         let head = match &github.subject {
             Subject::PullRequest { head, .. } => head.as_ref(),
@@ -123,7 +124,9 @@ fn values(config: &Config, github: &Environment, agent: &str, task: &str) -> [(&
 }
 
 /// One line without effects: the task may come from whoever wrote an issue.
-fn title(config: &Config, task: &str) -> String {
+fn title(config: &Config, task: &str, github: &Environment) -> String {
+    let about = github.about.as_ref().map(|about| about.title.as_str());
+    let task = about.filter(|title| task == DESCRIBED && !title.trim().is_empty()).unwrap_or(task);
     let line = config.deliver.title.as_deref().unwrap_or(task).trim().lines().next().unwrap_or_default();
     let line = plain(line.trim_start_matches(['#', ' ']));
     let cut: String = line.chars().take(MAX_TITLE).collect();

@@ -13,6 +13,13 @@ use regex::Regex;
 
 use crate::command::environment::looks_secret;
 
+/// Whether a variable is an input of ours whose name sounds like a secret, and which is none.
+fn is_setting(name: &str) -> bool {
+    let name = name.replace('-', "_");
+    let input = name.strip_prefix("INPUT_").or_else(|| name.strip_prefix("ARCHITECT_"));
+    matches!(input, Some("COMMENT_KEY" | "API_KEY_ENV"))
+}
+
 /// What stands where a secret stood.
 pub const MASK: &str = "***";
 
@@ -59,7 +66,7 @@ impl Masker {
     ) -> Self {
         let secrets = environment
             .iter()
-            .filter(|(name, _)| looks_secret(name) || also.contains(&name.as_str()))
+            .filter(|(name, _)| (looks_secret(name) && !is_setting(name)) || also.contains(&name.as_str()))
             .map(|(_, value)| value.as_str());
         Self::new(secrets.chain(further.iter().map(String::as_str)))
     }
@@ -282,10 +289,13 @@ mod tests {
                 ("HOME", "/home/runner"),
                 ("OTHER", "also-secret"),
                 ("USE_TOKEN", "true"),
+                ("INPUT_COMMENT-KEY", "nightly-docs"),
+                ("ARCHITECT_API_KEY_ENV", "NAME_OF_IT"),
             ]
             .map(|(name, value)| (name.to_owned(), value.to_owned())),
         );
         let masker = Masker::from_environment(&environment, &["OTHER"], &[]);
-        assert_eq!(masker.mask("hunter2hunter2 /home/runner also-secret true"), "*** /home/runner *** true");
+        let text = "hunter2hunter2 /home/runner also-secret true nightly-docs NAME_OF_IT";
+        assert_eq!(masker.mask(text), "*** /home/runner *** true nightly-docs NAME_OF_IT");
     }
 }
