@@ -194,6 +194,19 @@ impl<'a> Git<'a> {
         self.run(["cat-file", "--filters", &format!(":./{path}")], &[])
     }
 
+    /// Those of `paths` that Git keeps in another form than they have on disk, by a filter such as LFS.
+    pub fn filtered(self, paths: &[&str]) -> Vec<String> {
+        let input: String = paths.iter().map(|path| format!("{path}\0")).collect();
+        let Ok(listed) = self.run(["check-attr", "-z", "--stdin", "filter"], input.as_bytes()) else {
+            return Vec::new();
+        };
+        // Three for each: path, attribute, value.
+        let listed = String::from_utf8_lossy(&listed).into_owned();
+        let fields: Vec<&str> = listed.split('\0').collect();
+        let is_set = |entry: &&[&str]| !matches!(entry[2], "unspecified" | "unset");
+        fields.chunks_exact(3).filter(is_set).map(|entry| entry[0].to_owned()).collect()
+    }
+
     /// Makes a commit upon another without touching the checkout or its index; answers with its id. No
     /// content is a deletion.
     pub fn commit_upon(

@@ -384,6 +384,27 @@ async fn a_secret_is_not_delivered() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_file_that_git_keeps_in_another_form_is_not_delivered() {
+    scene(
+        &[(".gitattributes", "*.bin filter=lfs diff=lfs\n*.txt -filter\n"), ("big.bin", "pointer\n")],
+        |scene| {
+            let scene = scene.on_main();
+            let write = ("write_file", json!({"path": "big.bin", "content": "content\n"}));
+            let edit = ("edit_file", json!({"path": "a.txt", "old_str": "five", "new_str": "FIVE"}));
+            let model = scene.sandbox.script(&[vec![write, edit]], "done");
+            let run = scene.nightly(&model, "branch", &[]).expect_code(1);
+            assert!(
+                run.stderr.contains("a Git filter (such as LFS) stands over big.bin, and"),
+                "{}",
+                run.stderr
+            );
+            assert!(scene.github.requests().is_empty());
+        },
+    )
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn where_to_is_checked_before_anything_runs() {
     const CONFIG: &[(&str, &str)] = &[(
         ".architect.yml",

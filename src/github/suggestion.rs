@@ -33,7 +33,8 @@ pub(super) fn commentable(patch: &str) -> Vec<(u64, u64)> {
         let new = header.strip_prefix("@@ -")?.split_once(" +")?.1.split(' ').next()?;
         let (first, count) = new.split_once(',').unwrap_or((new, "1"));
         let (first, count): (u64, u64) = (first.parse().ok()?, count.parse().ok()?);
-        (count > 0).then_some((first, first + count - 1))
+        let last = first.checked_add(count)?.checked_sub(1)?;
+        (count > 0).then_some((first, last))
     };
     patch.lines().filter(|line| line.starts_with("@@ -")).filter_map(range).collect()
 }

@@ -9,6 +9,7 @@ use super::finish::{comment_of, remarks, warn};
 use super::publish::{self, Publisher, Trouble, wants_comment};
 use crate::event::{Notice, NoticeLevel, RunMode, Status, StopReason};
 use crate::exit::Exit;
+use crate::git::Git;
 use crate::github::{Api, Sticky, Suggested};
 use crate::inputs::{Deliver, RunRequest};
 use crate::report::RunReport;
@@ -111,6 +112,15 @@ impl Publication<'_> {
         if states.into_iter().any(|state| self.masker.knows_of(&state.content)) {
             let why = "they hold a secret of this job; remove it from the files";
             return self.not_delivered(report, exit, why, false);
+        }
+        let paths: Vec<&str> = self.changes.iter().map(|change| change.path.as_str()).collect();
+        let filtered = Git::new(&self.request.workspace).filtered(&paths);
+        if !filtered.is_empty() {
+            let why = format!(
+                "a Git filter (such as LFS) stands over {}, and it is not run here",
+                filtered.join(", ")
+            );
+            return self.not_delivered(report, exit, &why, false);
         }
         match publisher.deliver(self.request, report, self.changes, self.prefix).await {
             Ok(Some(delivery)) => {
