@@ -4,7 +4,7 @@ use std::path::Path;
 
 use clap::{Arg, ArgAction, ArgMatches, Command};
 
-use super::run::{Job, input_args, launch};
+use super::run::{Application, Job, input_args, launch};
 use crate::exit::Exit;
 use crate::inputs::{InputError, RunRequest};
 use crate::plan::{Plan, SCHEMA_VERSION};
@@ -58,7 +58,7 @@ pub(super) fn execute(matches: &ArgMatches) -> Exit {
         let plan = Box::new(read(Path::new(&path))?);
         let request = Box::new(RunRequest::for_plan(lookup, &plan)?);
         let digest = digest.or_else(|| lookup.text("digest"));
-        Ok(Job::Apply { request, plan, digest, run_commands })
+        Ok(Job::Do(request, Some(Application { plan, digest, run_commands })))
     })
 }
 

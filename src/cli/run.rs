@@ -50,12 +50,18 @@ pub(super) fn command() -> Command {
 
 /// What is to be done.
 pub(super) enum Job {
-    /// An agent works on the task.
-    Work(Box<RunRequest>),
-    /// A plan is applied.
-    Apply { request: Box<RunRequest>, plan: Box<Plan>, digest: Option<String>, run_commands: bool },
+    /// An agent works on the task; or, where there is one, a plan is applied.
+    Do(Box<RunRequest>, Option<Application>),
     /// The event asks for nothing, or whoever asked was answered.
     Nothing(Idle),
+}
+
+/// A plan to apply.
+pub(super) struct Application {
+    pub(super) plan: Box<Plan>,
+    /// The digest that was reviewed.
+    pub(super) digest: Option<String>,
+    pub(super) run_commands: bool,
 }
 
 /// Why there is no run.
@@ -68,10 +74,10 @@ pub(super) struct Idle {
 pub(super) fn execute(matches: &ArgMatches) -> Exit {
     launch(matches, |lookup| {
         Ok(match Asked::resolve(lookup)? {
-            Asked::Work(request) => Job::Work(request),
+            Asked::Work(request) => Job::Do(request, None),
             Asked::Apply(request, plan) => {
                 let digest = Some(plan.digest.clone());
-                Job::Apply { request, plan, digest, run_commands: false }
+                Job::Do(request, Some(Application { plan, digest, run_commands: false }))
             }
             Asked::Nothing(reason) => Job::Nothing(Idle {
                 told: format!("nothing to do: {reason}"),
@@ -125,10 +131,9 @@ fn execute_with(
         }
     };
     let (verbose, quiet, json) = (lookup.flag("verbose")?, lookup.flag("quiet")?, lookup.flag("json")?);
-    let job = ask(lookup)?;
-    let request = match &job {
-        Job::Work(request) | Job::Apply { request, .. } => request,
-        Job::Nothing(idle) => return Ok(rest(lookup, idle)),
+    let (request, application) = match ask(lookup)? {
+        Job::Do(request, application) => (request, application),
+        Job::Nothing(idle) => return Ok(rest(lookup, &idle)),
     };
     let secret: Vec<&str> = request.secret_variables.iter().map(String::as_str).collect();
     let masker = Arc::new(Masker::from_environment(lookup.variables(), &secret, &request.secrets));
@@ -149,15 +154,15 @@ fn execute_with(
         .map_err(|error| InputError::Rules(format!("no threads can be started: {error}")))?;
     let finished = runtime.block_on(async {
         let signal = on_signals().map_err(|error| InputError::Rules(format!("signals: {error}")))?;
-        let ended = match &job {
-            Job::Apply { plan, digest, run_commands, .. } => {
+        let ended = match &application {
+            Some(Application { plan, digest, run_commands }) => {
                 let options = ApplyOptions { digest: digest.as_deref(), run_commands: *run_commands };
-                apply(request, plan, options, masker, signal).await
+                apply(&request, plan, options, masker, signal).await
             }
-            Job::Work(_) | Job::Nothing(_) => run(request, masker, signal).await,
+            None => run(&request, masker, signal).await,
         };
         if ended.is_err() {
-            not_started(request).await;
+            not_started(&request).await;
         }
         ended
     })?;
