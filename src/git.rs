@@ -260,6 +260,15 @@ impl<'a> Git<'a> {
             .into_iter()
             .chain(lease.as_deref())
             .chain([place.url, &target]);
+        self.remotely(place, args)
+    }
+
+    /// Fetches one commit without its history, as somebody whom the checkout does not know.
+    pub fn fetch_from(self, place: Place<'_>, commit: &str) -> Result<(), GitError> {
+        self.remotely(place, ["fetch", "--quiet", "--no-tags", "--depth=1", place.url, commit])
+    }
+
+    fn remotely<'s>(self, place: Place<'_>, args: impl IntoIterator<Item = &'s str>) -> Result<(), GitError> {
         // By the environment, which others cannot read as they can arguments; an empty value first takes
         // away what the checkout has kept, since two headers are refused.
         let header = place.token.map(|token| {

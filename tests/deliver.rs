@@ -314,8 +314,9 @@ async fn where_the_api_takes_no_commit_git_pushes_one() {
             (status.as_str(), scene.sandbox.git(&["status", "--porcelain"]).as_str()),
             ("", " M a.txt")
         );
-        // Again, with something else: our own branch is moved.
+        // Again, with something else: our own branch is moved. The checkout lacks the newest commit of main.
         scene.check_out();
+        scene.github.world().repository.as_ref().unwrap().push("main", &[("b.txt", "b\n")], "newer");
         let model = scene.edit("six", "SIX");
         scene.nightly(&model, "pull-request", &[]).expect_code(0);
         assert_eq!(scene.shown(OWN, "a.txt").unwrap(), BEFORE.replace("six", "SIX"));

@@ -195,11 +195,15 @@ async fn planned_hunks_on_the_diff_become_suggestions() {
         {
             let mut world = scene.github.world();
             let ids: Vec<u64> = world.review_comments.keys().copied().collect();
-            world.resolved.push(format!("PRRT_{}", ids[2]));
+            world.settled.push(format!("PRRT_{}", ids[2]));
             world.review_comments.get_mut(&ids[1]).unwrap().outdated = true;
         }
         let run = scene.plan(&model, &[]).expect_code(0);
         assert!(run.stderr.contains("suggestions: 1 new, 1 known, 1 resolved, 0 left out"), "{}", run.stderr);
+        // What a plan makes again after one that did not is there again.
+        let model = scene.sandbox.script(&[edits("uno")], "done");
+        let run = scene.plan(&model, &[]).expect_code(0);
+        assert!(run.stderr.contains("suggestions: 1 new, 1 known, 0 resolved, 0 left out"), "{}", run.stderr);
         scene.github.assert_valid();
     })
     .await;
@@ -366,6 +370,9 @@ async fn a_plan_that_does_not_fit_is_not_applied() {
         // No artifact, then one that holds something else under that name.
         let refused = order(7, "dev").expect_code(6);
         assert!(refused.stdout.contains("has left no artifact with this plan"), "{}", refused.stdout);
+        scene.github.world().artifacts.insert(899, ("architect-ci".to_owned(), 4711, Vec::new()));
+        assert!(order(7, "dev").expect_code(6).stdout.contains("the artifacts of the run 4711 have expired"));
+        scene.github.world().artifacts.clear();
         let plan = run.out.join("plan.json");
         let original = std::fs::read_to_string(&plan).unwrap();
         std::fs::create_dir_all(scene.sandbox.out()).unwrap();

@@ -35,11 +35,24 @@ struct Artifact {
     expired: bool,
 }
 
-/// The plan of this digest that a run has left; `None` where it has left none such.
-pub async fn plan_of_run(api: &Api, run: u64, digest: &str) -> Result<Option<Plan>, ApiError> {
+/// What a run has left of a plan.
+#[derive(Debug)]
+pub enum Left {
+    /// The plan.
+    Plan(Box<Plan>),
+    /// Artifacts that GitHub has deleted since.
+    Expired,
+    /// Nothing.
+    Nothing,
+}
+
+/// The plan of this digest that a run has left.
+pub async fn plan_of_run(api: &Api, run: u64, digest: &str) -> Result<Left, ApiError> {
     let list: Artifacts = api.get(&format!("/actions/runs/{run}/artifacts?per_page={PAGE}"), READ).await?;
+    let is_named = |artifact: &Artifact| artifact.name.starts_with(ARTIFACT);
+    let expired = list.artifacts.iter().any(|artifact| artifact.expired && is_named(artifact));
     let fits = |artifact: &Artifact| {
-        !artifact.expired && artifact.name.starts_with(ARTIFACT) && artifact.size_in_bytes <= MAX_ARCHIVE
+        !artifact.expired && is_named(artifact) && artifact.size_in_bytes <= MAX_ARCHIVE
     };
     // The newest first: a job that ran again has left two of a name.
     for artifact in list.artifacts.into_iter().rev().filter(fits).take(MAX_ARTIFACTS) {
@@ -49,13 +62,13 @@ pub async fn plan_of_run(api: &Api, run: u64, digest: &str) -> Result<Option<Pla
         match plans(archive) {
             Ok(plans) => {
                 if let Some(plan) = plans.into_iter().find(is_it) {
-                    return Ok(Some(plan));
+                    return Ok(Left::Plan(Box::new(plan)));
                 }
             }
             Err(error) => tracing::debug!("the artifact {} cannot be read: {error}", artifact.name),
         }
     }
-    Ok(None)
+    Ok(if expired { Left::Expired } else { Left::Nothing })
 }
 
 /// Every `plan.json` of an archive that is a plan.

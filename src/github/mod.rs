@@ -23,7 +23,7 @@ mod suggestion;
 use percent_encoding::{AsciiSet, CONTROLS, NON_ALPHANUMERIC};
 
 pub use api::Api;
-pub use artifact::{ARTIFACT, plan_of_run};
+pub use artifact::{ARTIFACT, Left, plan_of_run};
 pub use ask::{Decision, Order, Rules, Verb, help};
 pub use branch::branch_name;
 pub use check_run::{Check, Conclusion, LineRemark};

@@ -25,20 +25,20 @@ pub async fn by_push(
     if entries.is_empty() {
         return Ok(None);
     }
+    let Environment { server_url, owner, repository, token, .. } = environment;
+    let url = format!("{server_url}/{owner}/{repository}.git");
+    let place = Place { url: &url, server: server_url, token: token.as_deref() };
     let git = Git::new(checkout);
     if !git.has_commit(&ground.parent.sha) {
-        git.fetch(&ground.parent.sha).map_err(failed)?;
+        git.fetch_from(place, &ground.parent.sha).map_err(failed)?;
     }
     let commit =
         git.commit_upon(&ground.parent.sha, &entries, &delivery.full_message(), AUTHOR).map_err(failed)?;
-    let Environment { server_url, owner, repository, token, .. } = environment;
-    let url = format!("{server_url}/{owner}/{repository}.git");
     let expected = match &delivery.target {
         Target::Own { .. } => ground.own.as_ref().map(|own| own.sha.as_str()),
         Target::Existing { .. } => None,
     };
     let branch = delivery.branch().to_owned();
-    let place = Place { url: &url, server: server_url, token: token.as_deref() };
     git.push(place, &commit, &branch, expected).map_err(failed)?;
     let pull = delivery.pull_of(api, &branch).await?;
     Ok(Some(Delivered { branch, commit: Some(commit), pull, merged }))

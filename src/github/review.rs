@@ -57,8 +57,20 @@ struct File {
 struct Thread {
     id: String,
     marker: String,
-    resolved: bool,
-    outdated: bool,
+    state: State,
+}
+
+/// How a suggestion stands.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum State {
+    /// It can be taken.
+    Open,
+    /// Its lines have changed since.
+    Outdated,
+    /// A person has resolved it, and does not want it again.
+    Settled,
+    /// We have resolved it, because no plan made it any more.
+    Withdrawn,
 }
 
 impl Review<'_> {
@@ -68,26 +80,27 @@ impl Review<'_> {
         let threads = self.threads(api).await?;
         let mut sum = Suggested::default();
         let markers: HashSet<String> = wanted.iter().map(|found| found.marker(self.key)).collect();
-        let open = |thread: &&Thread| !thread.resolved;
-        for thread in threads.iter().filter(open) {
-            if thread.outdated || !markers.contains(&thread.marker) {
+        for thread in &threads {
+            let goes = match thread.state {
+                State::Open => !markers.contains(&thread.marker),
+                State::Outdated => true,
+                State::Settled | State::Withdrawn => false,
+            };
+            if goes {
                 match resolve(api, &thread.id).await {
                     Ok(()) => sum.resolved += 1,
                     Err(error) => tracing::debug!("a suggestion could not be resolved: {error}"),
                 }
             }
         }
-        // One that is outdated and open cannot be taken any more; one that somebody settled stays so.
-        let settled: HashSet<&str> = threads
-            .iter()
-            .filter(|thread| thread.resolved || !thread.outdated)
-            .map(|thread| thread.marker.as_str())
-            .collect();
+        let stands = |thread: &&Thread| matches!(thread.state, State::Open | State::Settled);
+        let settled: HashSet<&str> =
+            threads.iter().filter(stands).map(|thread| thread.marker.as_str()).collect();
         let (known, mut new): (Vec<_>, Vec<_>) =
             wanted.into_iter().partition(|found| settled.contains(found.marker(self.key).as_str()));
         sum.known = known.len();
-        let standing = threads.iter().filter(|thread| !thread.resolved && markers.contains(&thread.marker));
-        let space = MAX_SUGGESTIONS.saturating_sub(standing.filter(|thread| !thread.outdated).count());
+        let is_left = |thread: &&Thread| thread.state == State::Open && markers.contains(&thread.marker);
+        let space = MAX_SUGGESTIONS.saturating_sub(threads.iter().filter(is_left).count());
         sum.left_out = new.len().saturating_sub(space);
         new.truncate(space);
         if new.is_empty() {
@@ -142,8 +155,8 @@ impl Review<'_> {
                 let is_own = first.author.is_some_and(|writer| is_same_login(&writer.login, &author));
                 let marker = first.body.lines().next().unwrap_or_default().to_owned();
                 if is_own && marker.starts_with(&ours) {
-                    let Node { id, is_resolved: resolved, is_outdated: outdated, .. } = node.facts;
-                    threads.push(Thread { id, marker, resolved, outdated });
+                    let state = node.facts.state(&author);
+                    threads.push(Thread { id: node.facts.id, marker, state });
                 }
             }
             match page.page_info {
@@ -197,7 +210,7 @@ async fn resolve(api: &Api, thread: &str) -> Result<(), ApiError> {
 const THREADS: &str = "query($owner: String!, $name: String!, $number: Int!, $after: String) { \
     repository(owner: $owner, name: $name) { pullRequest(number: $number) { \
     reviewThreads(first: 100, after: $after) { pageInfo { hasNextPage endCursor } \
-    nodes { id isResolved isOutdated comments(first: 1) { nodes { body author { login } } } } } } } }";
+    nodes { id isResolved isOutdated resolvedBy { login } comments(first: 1) { nodes { body author { login } } } } } } } }";
 
 #[derive(Deserialize)]
 struct ThreadsAnswer {
@@ -243,6 +256,19 @@ struct Node {
     id: String,
     is_resolved: bool,
     is_outdated: bool,
+    /// A person; of a bot GitHub tells nobody.
+    resolved_by: Option<Login>,
+}
+
+impl Node {
+    fn state(&self, ourselves: &str) -> State {
+        match (&self.resolved_by, self.is_resolved, self.is_outdated) {
+            (Some(person), true, _) if !is_same_login(&person.login, ourselves) => State::Settled,
+            (_, true, _) => State::Withdrawn,
+            (_, false, true) => State::Outdated,
+            (_, false, false) => State::Open,
+        }
+    }
 }
 
 #[derive(Deserialize)]

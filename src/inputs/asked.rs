@@ -5,8 +5,8 @@ use super::{Deliver, InputError, Lookup, RunRequest};
 use crate::exit::Exit;
 use crate::git::Git;
 use crate::github::{
-    ARTIFACT, ApiError, Decision, Environment, Order, Pull, Reaction, Rules, Sticky, Subject, Verb, complete,
-    help, may_write, plan_of_run, react, reply, trailer,
+    ARTIFACT, ApiError, Decision, Environment, Left, Order, Pull, Reaction, Rules, Sticky, Subject, Verb,
+    complete, help, may_write, plan_of_run, react, reply, trailer,
 };
 use crate::plan::Plan;
 use crate::report::{PlanMark, in_marker, marker};
@@ -199,11 +199,11 @@ impl Basis<'_> {
             let text = Sticky::new(api.clone(), number, true, marker(&key)).text().await?;
             let Some(mark) = text.as_deref().and_then(PlanMark::find) else { return Ok(None) };
             let pull = Pull::get(&api, number).await?;
-            let plan = plan_of_run(&api, mark.run, &mark.digest).await?;
-            Ok(Some((mark, pull, plan)))
+            let left = plan_of_run(&api, mark.run, &mark.digest).await?;
+            Ok(Some((mark, pull, left)))
         };
         let found = self.desk.ask(github, read)?;
-        let (mark, pull, plan) =
+        let (mark, pull, left) =
             found.ok_or_else(|| NoPlan::told("no comment on this pull request shows a plan"))?;
         if let Some(digest) = digest
             && (digest.len() < 8 || !mark.digest.starts_with(&digest.to_ascii_lowercase()))
@@ -224,9 +224,13 @@ impl Basis<'_> {
                 "the workflow has checked out something else than the pull request's head; give `actions/checkout` `ref: refs/pull/{number}/head`"
             )));
         }
-        match plan {
-            Some(plan) => Ok((mark, plan)),
-            None => Err(NoPlan::Told(format!(
+        match left {
+            Left::Plan(plan) => Ok((mark, *plan)),
+            Left::Expired => Err(NoPlan::Told(format!(
+                "the artifacts of the run {} have expired; ask for a new plan with `/architect plan`",
+                mark.run
+            ))),
+            Left::Nothing => Err(NoPlan::Told(format!(
                 "the run {} has left no artifact with this plan; upload the output folder with `actions/upload-artifact` under a name that begins with `{ARTIFACT}`",
                 mark.run
             ))),

@@ -40,7 +40,9 @@ fn threads(world: &World, variables: &Value) -> Value {
             // GraphQL leaves the suffix of bots out.
             let login = comment.login.trim_end_matches("[bot]");
             json!({
-                "id": thread, "isResolved": world.resolved.contains(&thread), "isOutdated": comment.outdated,
+                "id": thread, "isResolved": world.resolved.contains(&thread) || world.settled.contains(&thread),
+                "isOutdated": comment.outdated,
+                "resolvedBy": world.settled.contains(&thread).then(|| json!({"login": "dev"})),
                 "comments": {"nodes": [{"body": comment.body, "author": {"login": login}}]}
             })
         })

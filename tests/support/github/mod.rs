@@ -37,11 +37,13 @@ pub struct World {
     pub labels: Vec<(u64, String)>,
     /// Permission by login; others are not known.
     pub people: BTreeMap<String, String>,
-    /// Name, run and archive by id.
+    /// Name, run and archive by id; an empty archive has expired.
     pub artifacts: BTreeMap<u64, (String, u64, Vec<u8>)>,
     /// Node ids.
     pub minimised: Vec<String>,
+    /// Threads that the token has resolved, and those that a person has.
     pub resolved: Vec<String>,
+    pub settled: Vec<String>,
     pub violations: Vec<String>,
     pub requests: Vec<(Instant, String)>,
     faults: Vec<Fault>,

@@ -46,7 +46,7 @@ pub(super) fn route(world: &mut World, method: &str, path: &str, request: &Reque
         ("GET", ["actions", "runs", _, "artifacts"]) => {
             let of_run = world.artifacts.iter().filter(|(_, (_, run, _))| *run == number(2));
             let list: Vec<Value> = of_run
-                .map(|(id, (name, _, bytes))| json!({"id": id, "name": name, "size_in_bytes": bytes.len(), "expired": false}))
+                .map(|(id, (name, _, bytes))| json!({"id": id, "name": name, "size_in_bytes": bytes.len(), "expired": bytes.is_empty()}))
                 .collect();
             answer(200, &json!({"total_count": list.len(), "artifacts": list}))
         }
