@@ -434,25 +434,8 @@ async fn where_to_is_checked_before_anything_runs() {
         assert_eq!(world.labels, [(102, "bot".to_owned())]);
         drop(world);
         // Outside of GitHub there is no branch to go to.
-        let (repo, out) = (scene.sandbox.repo(), scene.sandbox.out());
-        let args = [
-            "run",
-            "--mode",
-            "yolo",
-            "--task",
-            "x",
-            "--model",
-            &model,
-            "--workspace",
-            repo.to_str().unwrap(),
-            "--out",
-            out.to_str().unwrap(),
-        ];
-        let output = scene.sandbox.command(&args).output().unwrap();
-        assert_eq!(output.status.code(), Some(3));
-        assert!(
-            String::from_utf8_lossy(&output.stderr).contains("a branch is on GitHub, and this run is not")
-        );
+        let outside = scene.sandbox.run(&["--mode", "yolo", "--model", &model], &[]).expect_code(3);
+        assert!(outside.stderr.contains("a branch is on GitHub, and this run is not"), "{}", outside.stderr);
     })
     .await;
 }

@@ -1,10 +1,8 @@
-//! The one comment on the pull request, and what else is said there.
+//! The one comment on the pull request, and what else is said there at the end of a run.
 
+use super::RunReport;
 use super::fit::{Section, fit};
-use super::untrusted::code;
-use super::{RunReport, duration};
 use super::{closing, sections};
-use crate::event::Line;
 
 /// Most characters that GitHub takes.
 pub const COMMENT_LIMIT: usize = 65_536;
@@ -106,71 +104,6 @@ fn body(report: &RunReport) -> Vec<Section> {
     all.extend(sections::subagents(report));
     all.push(sections::hooks(report));
     all
-}
-
-/// What a run is doing, while it does it.
-#[derive(Clone, Debug, Default)]
-pub struct Doing {
-    /// What has happened of late, one a line, harmless.
-    recent: Vec<String>,
-    answers: usize,
-    calls: usize,
-}
-
-impl Doing {
-    /// Lines that are shown.
-    const RECENT: usize = 6;
-
-    /// Takes an event; answers whether there is something new to show.
-    pub fn observe(&mut self, line: &Line) -> bool {
-        use crate::event::Event;
-        let told = match &line.event {
-            Event::Reply(_) => {
-                self.answers += 1;
-                return true;
-            }
-            Event::Call(call) => {
-                self.calls += 1;
-                let target =
-                    call.effects.target().map_or(String::new(), |target| format!(" {}", short(target)));
-                let failed = if call.success { "" } else { " ✗" };
-                format!("step {}: {}{target}{failed}", call.step, code(&call.tool))
-            }
-            Event::Gate(gate) => {
-                format!("gate {} {}", code(&gate.name), if gate.passed { "passed" } else { "failed" })
-            }
-            Event::Subagent(agent) => format!("sub-agent {} {}", code(&agent.name), agent.status),
-            _ => return false,
-        };
-        self.recent.push(told);
-        if self.recent.len() > Self::RECENT {
-            self.recent.remove(0);
-        }
-        true
-    }
-
-    /// The comment as it is now.
-    pub fn comment(&self, key: &str, task: &str, elapsed_ms: u64, run_url: Option<&str>) -> String {
-        let first = task.trim().lines().next().unwrap_or_default();
-        let list: String = self.recent.iter().map(|line| format!("- {line}\n")).collect();
-        let list = if list.is_empty() { "- waiting for the model\n".to_owned() } else { list };
-        let link = run_url
-            .and_then(closing::run_link)
-            .map_or(String::new(), |link| format!("\n<sub>{link}</sub>\n"));
-        format!(
-            "{}\n### ⏳ Working: {}, {}, {}\n\n> **Task:** {}\n\n{list}{link}",
-            marker(key),
-            sections::plural(self.answers, "answer", "answers"),
-            sections::plural(self.calls, "call", "calls"),
-            duration(elapsed_ms),
-            short(first)
-        )
-    }
-}
-
-fn short(text: &str) -> String {
-    let end = text.floor_char_boundary(120);
-    if end < text.len() { format!("{} …", code(&text[..end])) } else { code(text) }
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ mod annotations;
 mod closing;
 mod collect;
 mod comment;
+mod doing;
 mod fit;
 mod html;
 mod junit;
@@ -32,7 +33,8 @@ use crate::workspace::{ChangeSet, Difference, FileChange, LineCounts, Operation,
 
 pub use annotations::annotations;
 pub use collect::Collector;
-pub use comment::{COMMENT_LIMIT, Doing, PlanMark, check_summary, comment, description, in_marker, marker};
+pub use comment::{COMMENT_LIMIT, PlanMark, check_summary, comment, description, in_marker, marker};
+pub use doing::Doing;
 pub use html::html;
 pub use junit::junit;
 pub use locations::line_remarks;

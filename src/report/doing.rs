@@ -1,0 +1,64 @@
+//! The comment while a run is at work.
+
+use super::closing::run_link;
+use super::comment::marker;
+use super::sections::{cut, duration, plural};
+use super::untrusted::code;
+use crate::event::{Event, Line};
+
+/// What a run is doing, while it does it.
+#[derive(Clone, Debug, Default)]
+pub struct Doing {
+    /// What has happened of late, one a line, harmless.
+    recent: Vec<String>,
+    answers: usize,
+    calls: usize,
+}
+
+impl Doing {
+    /// Lines that are shown.
+    const RECENT: usize = 6;
+
+    /// Takes an event; answers whether there is something new to show.
+    pub fn observe(&mut self, line: &Line) -> bool {
+        let told = match &line.event {
+            Event::Reply(_) => {
+                self.answers += 1;
+                return true;
+            }
+            Event::Call(call) => {
+                self.calls += 1;
+                let target =
+                    call.effects.target().map_or(String::new(), |target| format!(" {}", code(&cut(target))));
+                let failed = if call.success { "" } else { " ✗" };
+                format!("step {}: {}{target}{failed}", call.step, code(&call.tool))
+            }
+            Event::Gate(gate) => {
+                format!("gate {} {}", code(&gate.name), if gate.passed { "passed" } else { "failed" })
+            }
+            Event::Subagent(agent) => format!("sub-agent {} {}", code(&agent.name), agent.status),
+            _ => return false,
+        };
+        self.recent.push(told);
+        if self.recent.len() > Self::RECENT {
+            self.recent.remove(0);
+        }
+        true
+    }
+
+    /// The comment as it is now.
+    pub fn comment(&self, key: &str, task: &str, elapsed_ms: u64, run_url: Option<&str>) -> String {
+        let first = task.trim().lines().next().unwrap_or_default();
+        let list: String = self.recent.iter().map(|line| format!("- {line}\n")).collect();
+        let list = if list.is_empty() { "- waiting for the model\n".to_owned() } else { list };
+        let link = run_url.and_then(run_link).map_or(String::new(), |link| format!("\n<sub>{link}</sub>\n"));
+        format!(
+            "{}\n### ⏳ Working: {}, {}, {}\n\n> **Task:** {}\n\n{list}{link}",
+            marker(key),
+            plural(self.answers, "answer", "answers"),
+            plural(self.calls, "call", "calls"),
+            duration(elapsed_ms),
+            code(&cut(first))
+        )
+    }
+}
