@@ -115,7 +115,8 @@ impl Api {
             owner: owner.clone(),
             name: repository.clone(),
             token: if installation { Token::Installation } else { Token::Other },
-            from_fork: matches!(environment.subject, Subject::PullRequest { fork: true, .. }),
+            // What is not known to be a fork's is not called one.
+            from_fork: matches!(environment.subject, Subject::PullRequest { fork: true, head: Some(_), .. }),
         })
     }
 
