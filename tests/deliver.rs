@@ -5,6 +5,7 @@
 mod support;
 
 use std::os::unix::fs::PermissionsExt;
+use std::time::{Duration, Instant};
 
 use serde_json::json;
 use support::Run;
@@ -127,6 +128,58 @@ async fn a_base_that_moved_is_merged_or_reported() {
         assert_eq!(scene.tip(OWN).unwrap(), ours);
         assert!(run.file("junit.xml").contains("were not delivered"), "the files tell of it");
         scene.github.assert_valid();
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn folders_and_files_of_others_are_not_taken_away_by_their_names() {
+    scene(&[], |scene| {
+        let scene = scene.on_main();
+        let push = |files: &[(&str, &str)]| {
+            scene.github.world().repository.as_ref().unwrap().push("main", files, "meanwhile");
+        };
+        push(&[("tools/run.sh", "x\n"), ("notes", "x\n")]);
+        for (path, in_the_way) in [("tools", "tools"), ("notes/today.txt", "notes/today.txt")] {
+            scene.sandbox.git(&["checkout", "--quiet", "--force", &scene.base]);
+            scene.sandbox.git(&["clean", "-fdxq"]);
+            let write = ("write_file", json!({"path": path, "content": "ours\n"}));
+            let model = scene.sandbox.script(&[vec![write]], "done");
+            let run = scene.nightly(&model, "branch", &[]).expect_code(1);
+            let told = format!("other changes there are in the way of {in_the_way};");
+            assert!(run.stderr.contains(&told), "{}", run.stderr);
+        }
+        assert_eq!(scene.tip(OWN), None);
+        scene.github.assert_valid();
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_signal_ends_the_wait_for_a_push() {
+    scene(&[], |scene| {
+        let scene = scene.on_main();
+        let server = scene.github.world().repository.as_ref().unwrap().path();
+        let (hook, reached) = (server.join("hooks/pre-receive"), scene.sandbox.path().join("reached"));
+        std::fs::write(&hook, format!("#!/bin/sh\ntouch {}\nsleep 20\nexit 1\n", reached.display())).unwrap();
+        std::fs::set_permissions(&hook, PermissionsExt::from_mode(0o755)).unwrap();
+        scene.github.forbid("POST /repos/octo/demo/git/");
+        let model = scene.edit("five", "FIVE");
+        let event = scene.event("schedule", &[]);
+        let args = ["--model", model.as_str(), "--mode", "yolo", "--deliver", "branch"];
+        let mut job = scene.job("schedule", &event, &scene.sandbox.out(), &args).spawn().unwrap();
+        let deadline = Instant::now() + Duration::from_secs(20);
+        while !reached.exists() {
+            assert!(Instant::now() < deadline && job.try_wait().unwrap().is_none(), "nothing was pushed");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        let signalled = Instant::now();
+        let id = rustix::process::Pid::from_child(&job);
+        rustix::process::kill_process(id, rustix::process::Signal::INT).unwrap();
+        assert_eq!(job.wait().unwrap().code(), Some(1));
+        assert!(signalled.elapsed() < Duration::from_secs(5), "{:?}", signalled.elapsed());
+        let report = std::fs::read_to_string(scene.sandbox.out().join("report.json")).unwrap();
+        assert!(report.contains("the changes were not delivered: GitHub did not answer in time"), "{report}");
     })
     .await;
 }

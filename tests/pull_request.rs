@@ -304,7 +304,8 @@ fn scene_count(requests: &[(Instant, String)], start: &str) -> usize {
 async fn a_reviewed_plan_is_applied_by_comment() {
     const CONFIG: &[(&str, &str)] = &[(
         ".github/architect.yml",
-        "guardrails:\n  quality_gates:\n    - { name: count, command: 'grep -c FIVE a.txt' }\n",
+        // Runs deliver elsewhere; an order to apply means the pull request's own branch.
+        "deliver: { to: pull-request, branch: elsewhere }\nguardrails:\n  quality_gates:\n    - { name: count, command: 'grep -c FIVE a.txt' }\n",
     )];
     scene(CONFIG, |scene| {
         let model = scene.edit("five", "FIVE");

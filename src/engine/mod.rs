@@ -4,6 +4,7 @@ mod confirm;
 mod cut;
 mod peek;
 mod police;
+mod record;
 
 use std::panic::AssertUnwindSafe;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -17,16 +18,17 @@ use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use crate::command::{Class, is_test};
-use crate::event::{Block, CallRecord, Event, Events, Outcome, RunMode, ToolCall, millis};
+use crate::event::{Block, CallRecord, Event, Events, Outcome, RunMode, ToolCall};
 use crate::guardrails::Guardrails;
 use crate::hooks::{HookEvent, Hooks, Subject, ToolSubject};
 use crate::plan::{DryRunTracker, PlannedAction, summarize_call};
 use crate::report::secrets::Masker;
 use crate::tool::{Call, Context, Effects, Registry, Tool, ToolResult};
-use crate::workspace::{FileChange, LineCounts, WorkspacePath};
+use crate::workspace::FileChange;
 
 use confirm::{Answer, Policy};
 pub use cut::{CHARS_PER_TOKEN, cut_middle};
+use record::{Target, describe, diff_of, record};
 
 /// Who makes a call.
 #[derive(Clone, Copy, Debug)]
@@ -77,25 +79,6 @@ enum Refusal {
     Hook(String),
     /// A person, or that there is none.
     Unconfirmed(String),
-}
-
-/// What a rule stands against.
-#[derive(Default)]
-struct Target {
-    command: Option<String>,
-    /// The file, where it is about one alone.
-    path: Option<String>,
-}
-
-impl Target {
-    fn of(effects: &Effects) -> Self {
-        // What a command would write is not what is wrong with it.
-        let path = match (effects.writes.as_slice(), &effects.command) {
-            ([path], None) => Some(path.to_string()),
-            _ => None,
-        };
-        Self { command: effects.command.as_ref().map(|command| command.line.clone()), path }
-    }
 }
 
 /// A call that is allowed to run.
@@ -291,7 +274,7 @@ impl Engine {
             // The diff says what a file tool says; what a command says is said nowhere else.
             let said = if effects.is_blind() { result.output.as_str() } else { "" };
             result.output = format!("[DRY-RUN] Would execute: {shown}\n{diff}{said}");
-            let lines = lines_of(&result);
+            let (_, lines) = diff_of(&result);
             self.tracker.lock().unwrap_or_else(PoisonError::into_inner).record(PlannedAction {
                 step: caller.step,
                 agent: caller.agent.to_owned(),
@@ -364,72 +347,6 @@ fn prepare(tool: &Arc<dyn Tool>, input: &Value) -> Result<Box<dyn Call>, Refusal
 
 fn against(reason: String, effects: &Effects) -> Refusal {
     Refusal::Guardrail(reason, Target::of(effects))
-}
-
-fn record(caller: Caller<'_>, call: &ToolCall, done: &Done, started: Instant) -> CallRecord {
-    let (diff, lines) = diff_of(&done.result);
-    CallRecord {
-        agent: caller.agent.to_owned(),
-        step: caller.step,
-        id: call.id.clone(),
-        tool: call.name.clone(),
-        outcome: done.outcome,
-        success: done.result.success,
-        exit_code: done.result.exit_code,
-        result: done.result.text(),
-        effects: done.effects.clone(),
-        lines,
-        diff,
-        duration_ms: millis(started.elapsed()),
-    }
-}
-
-/// Most of a call's diff that a record keeps; the whole is in the patch.
-const MAX_DIFF: usize = 20_000;
-
-/// What a call changed, for people, and how many lines that was.
-fn diff_of(result: &ToolResult) -> (String, LineCounts) {
-    let (mut text, mut lines) = (String::new(), LineCounts::default());
-    for change in &result.changes {
-        let diff = change.diff();
-        let counts = if change.is_binary() { LineCounts::default() } else { LineCounts::of(&diff) };
-        lines += counts;
-        if text.len() >= MAX_DIFF {
-            continue;
-        }
-        if result.changes.len() > 1 {
-            text += &format!("{} ({counts})\n", change.path);
-        }
-        let space = MAX_DIFF.saturating_sub(text.len());
-        let end = diff.floor_char_boundary(space);
-        text += &diff[..end];
-        if end < diff.len() {
-            text += "\n… the rest is in the patch\n";
-        }
-    }
-    (text, lines)
-}
-
-fn lines_of(result: &ToolResult) -> LineCounts {
-    let mut lines = LineCounts::default();
-    for change in &result.changes {
-        lines += change.line_counts();
-    }
-    lines
-}
-
-/// What a call does, from its effects: `write_file → src/main.py (+12 −3)`, `run_command → pytest -q (dev)`.
-fn describe(tool: &str, effects: &Effects, lines: LineCounts) -> String {
-    if let Some(command) = &effects.command {
-        let folder = if command.cwd.is_root() { String::new() } else { format!(" in {}", command.cwd) };
-        let changes = if lines == LineCounts::default() { String::new() } else { format!(", {lines}") };
-        return format!("{tool} → {}{folder} ({}{changes})", command.line, command.class);
-    }
-    if let Some(remote) = &effects.remote {
-        return format!("{tool} → {}", remote.target);
-    }
-    let paths: Vec<&str> = effects.writes.iter().map(WorkspacePath::as_str).collect();
-    format!("{tool} → {} ({lines})", paths.join(", "))
 }
 
 fn append(result: &mut ToolResult, notes: &[String]) {

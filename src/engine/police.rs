@@ -1,6 +1,7 @@
 //! Rules on what really changes: before a file tool runs, by trying it; after a command ran, by looking.
 
-use super::{Caller, Engine, Target, append};
+use super::record::Target;
+use super::{Caller, Engine, append};
 use crate::tool::{Effects, ToolResult};
 use crate::workspace::{FileChange, FileError};
 

@@ -2,11 +2,13 @@
 //!
 //! A branch of our own is known by a trailer in its commits: what is not ours is never overwritten.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::api::{Api, Method, Purpose};
-use super::commit::{Commit, Entry, point};
+use super::commit::{Blob, Commit, Entry, point};
 use super::error::ApiError;
 use crate::workspace::{ChangeSet, FileChange, FileState, Mode};
 
@@ -238,18 +240,21 @@ impl Delivery<'_> {
             return Ok((deletions_first(self.changes.iter().map(entry).collect()), Vec::new()));
         }
         let files = parent.files(api).await?;
+        let gone = |change: &&FileChange| change.after.is_none();
+        let deleted: BTreeSet<String> = self.changes.iter().filter(gone).map(named).collect();
         let (mut entries, mut merged, mut conflicts) = (Vec::new(), Vec::new(), Vec::new());
         for change in self.changes {
             let path = named(change);
-            let there = match &files {
-                Some(files) => files.get(&path).cloned(),
-                None => None,
-            };
-            let theirs = match (&files, there) {
+            let theirs = match &files {
                 // A list that is not whole says nothing: the file itself is asked for.
-                (None, _) => Theirs::Unknown,
-                (_, None) => Theirs::Gone,
-                (_, Some(blob)) => Theirs::Blob(blob.sha, blob.mode),
+                None => Theirs::Unknown,
+                Some(files) if change.after.is_some() && is_in_the_way(files, &path, &deleted) => {
+                    conflicts.push(path);
+                    continue;
+                }
+                Some(files) => {
+                    files.get(&path).map_or(Theirs::Gone, |blob| Theirs::Blob(blob.sha.clone(), blob.mode))
+                }
             };
             let id = |state: &Option<FileState>| state.as_ref().map(FileState::blob_id);
             match theirs {
@@ -335,6 +340,16 @@ impl Delivery<'_> {
 fn deletions_first(mut entries: Vec<Entry>) -> Vec<Entry> {
     entries.sort_by_key(|(_, state)| state.is_some());
     entries
+}
+
+/// Whether a folder of others stands where a file is to be, or a file of others where its folder is.
+fn is_in_the_way(files: &BTreeMap<String, Blob>, path: &str, deleted: &BTreeSet<String>) -> bool {
+    let below = format!("{path}/");
+    let inside = files.range(below.clone()..).map(|(name, _)| name);
+    let mut inside = inside.take_while(|name| name.starts_with(&below));
+    let mut above = path.match_indices('/').map(|(end, _)| &path[..end]);
+    inside.any(|name| !deleted.contains(name))
+        || above.any(|name| files.contains_key(name) && !deleted.contains(name))
 }
 
 enum Theirs {

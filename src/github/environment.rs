@@ -232,6 +232,11 @@ impl Environment {
             .or(self.branch.clone())
     }
 
+    /// Whether the event is about a pull request.
+    pub fn is_on_pull(&self) -> bool {
+        matches!(self.subject, Subject::PullRequest { .. })
+    }
+
     /// The pull request or issue that a comment can go to.
     pub fn number(&self) -> Option<u64> {
         match self.subject {

@@ -25,21 +25,30 @@ pub async fn by_push(
     if entries.is_empty() {
         return Ok(None);
     }
-    let Environment { server_url, owner, repository, token, .. } = environment;
-    let url = format!("{server_url}/{owner}/{repository}.git");
-    let place = Place { url: &url, server: server_url, token: token.as_deref() };
-    let git = Git::new(checkout);
-    if !git.has_commit(&ground.parent.sha) {
-        git.fetch_from(place, &ground.parent.sha).map_err(failed)?;
-    }
-    let commit =
-        git.commit_upon(&ground.parent.sha, &entries, &delivery.full_message(), AUTHOR).map_err(failed)?;
+    let Environment { server_url, owner, repository, token, .. } = environment.clone();
     let expected = match &delivery.target {
-        Target::Own { .. } => ground.own.as_ref().map(|own| own.sha.as_str()),
+        Target::Own { .. } => ground.own.map(|own| own.sha),
         Target::Existing { .. } => None,
     };
-    let branch = delivery.branch().to_owned();
-    git.push(place, &commit, &branch, expected).map_err(failed)?;
+    let (branch, message) = (delivery.branch().to_owned(), delivery.full_message());
+    let (checkout, parent) = (checkout.to_owned(), ground.parent.sha);
+    let target = branch.clone();
+    // It may take long, and whoever waits for it must still hear a signal.
+    let pushed = tokio::task::spawn_blocking(move || {
+        let url = format!("{server_url}/{owner}/{repository}.git");
+        let place = Place { url: &url, server: &server_url, token: token.as_deref() };
+        let git = Git::new(&checkout);
+        if !git.has_commit(&parent) {
+            git.fetch_from(place, &parent)?;
+        }
+        let commit = git.commit_upon(&parent, &entries, &message, AUTHOR)?;
+        git.push(place, &commit, &target, expected.as_deref())?;
+        Ok(commit)
+    });
+    let commit = match pushed.await {
+        Ok(pushed) => pushed.map_err(failed)?,
+        Err(error) => return Err(DeliverError::Api(ApiError::Unusable(error.to_string()))),
+    };
     let pull = delivery.pull_of(api, &branch).await?;
     Ok(Some(Delivered { branch, commit: Some(commit), pull, merged }))
 }

@@ -5,8 +5,8 @@ use super::{Deliver, InputError, Lookup, RunRequest};
 use crate::exit::Exit;
 use crate::git::Git;
 use crate::github::{
-    ARTIFACT, ApiError, Decision, Environment, Left, Order, Pull, Reaction, Rules, Sticky, Subject, Verb,
-    complete, help, may_write, plan_of_run, react, reply, trailer,
+    ARTIFACT, Api, ApiError, Decision, Environment, Left, Order, Pull, Reaction, Rules, Sticky, Subject,
+    Verb, complete, help, may_write, plan_of_run, react, reply, trailer,
 };
 use crate::plan::Plan;
 use crate::report::{PlanMark, in_marker, marker};
@@ -141,7 +141,7 @@ impl Basis<'_> {
 
     fn answer(&self, github: &Environment, text: &str, exit: Exit, reaction: Reaction) -> Asked {
         if let Some(number) = github.number() {
-            let on_pull = matches!(github.subject, Subject::PullRequest { .. });
+            let on_pull = github.is_on_pull();
             let posted = self
                 .desk
                 .ask(github, |api| async move { reply(&api, number, on_pull, text).await.map(drop) });
@@ -194,16 +194,15 @@ impl Basis<'_> {
         if fork {
             return Err(NoPlan::told("the pull request is from a fork, whose branch cannot be written to"));
         }
-        let key = self.lookup.text("comment-key").unwrap_or(self.origin.config.github.comment_key.clone());
-        let read = |api: crate::github::Api| async move {
+        let key = self.comment_key();
+        let read = |api: Api| async move {
             let text = Sticky::new(api.clone(), number, true, marker(&key)).text().await?;
             let Some(mark) = text.as_deref().and_then(PlanMark::find) else { return Ok(None) };
             let pull = Pull::get(&api, number).await?;
-            let left = plan_of_run(&api, mark.run, &mark.digest).await?;
-            Ok(Some((mark, pull, left)))
+            Ok(Some((mark, pull)))
         };
         let found = self.desk.ask(github, read)?;
-        let (mark, pull, left) =
+        let (mark, pull) =
             found.ok_or_else(|| NoPlan::told("no comment on this pull request shows a plan"))?;
         if let Some(digest) = digest
             && (digest.len() < 8 || !mark.digest.starts_with(&digest.to_ascii_lowercase()))
@@ -224,7 +223,8 @@ impl Basis<'_> {
                 "the workflow has checked out something else than the pull request's head; give `actions/checkout` `ref: refs/pull/{number}/head`"
             )));
         }
-        match left {
+        let (run, digest) = (mark.run, mark.digest.clone());
+        match self.desk.ask(github, |api| async move { plan_of_run(&api, run, &digest).await })? {
             Left::Plan(plan) => Ok((mark, *plan)),
             Left::Expired => Err(NoPlan::Told(format!(
                 "the artifacts of the run {} have expired; ask for a new plan with `/architect plan`",

@@ -33,6 +33,11 @@ impl<'a> Basis<'a> {
         Ok(basis)
     }
 
+    /// The key of the comment.
+    pub(super) fn comment_key(&self) -> String {
+        self.lookup.text("comment-key").unwrap_or_else(|| self.origin.config.github.comment_key.clone())
+    }
+
     /// Reads what steers the run, from the state of the repository that is trusted.
     pub(super) fn with_trusted<R>(&self, read: impl FnOnce(&Trusted<'_>) -> R) -> R {
         let remote = self.github.as_ref().map(|github| {

@@ -64,11 +64,11 @@ impl Deliver {
         task: &str,
         mode: RunMode,
     ) -> Result<Self, InputError> {
-        let wanted = config.deliver.to;
-        // A comment that asks for a plan's application wants it on the branch.
+        // A comment that asks for a plan's application wants it on the pull request's branch, wherever runs
+        // deliver to.
         let by_comment =
             mode == RunMode::Apply && github.is_some_and(|github| github.event == "issue_comment");
-        let to = if by_comment && wanted == DeliverTo::None { DeliverTo::Branch } else { wanted };
+        let to = if by_comment { DeliverTo::Branch } else { config.deliver.to };
         match to {
             DeliverTo::None => return Ok(Self::Nowhere),
             // A dry run has its patch in any case, and nothing else to give.
@@ -81,7 +81,7 @@ impl Deliver {
             InputError::Deliver(needs.to_owned())
         })?;
         let title = title(config, task, github);
-        let own = to == DeliverTo::PullRequest || config.deliver.branch.is_some();
+        let own = to == DeliverTo::PullRequest || config.deliver.branch.is_some() && !by_comment;
         let head = match &github.subject {
             Subject::PullRequest { head, .. } => head.as_ref(),
             Subject::Issue { .. } | Subject::Repository => None,

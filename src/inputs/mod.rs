@@ -9,6 +9,7 @@ mod deliver;
 mod error;
 mod list;
 mod lookup;
+mod model;
 mod posting;
 mod task;
 
@@ -23,7 +24,7 @@ use crate::config::{self, Bounded, Comment, Config, Origin, Trusted, TrustedFile
 use crate::event::RunMode;
 use crate::github::Environment;
 use crate::mcp::Server;
-use crate::model::{ModelName, Prices, Provider};
+use crate::model::{ModelName, Prices};
 use crate::nearest::nearest;
 use crate::plan::Plan;
 use crate::report::PlanMark;
@@ -34,31 +35,12 @@ pub use deliver::Deliver;
 pub use error::InputError;
 pub use list::{INPUTS, Input};
 pub use lookup::{Lookup, Variables};
+pub use model::ModelChoice;
+use model::choose;
 pub use posting::Posting;
 
 /// The modes that need nobody.
 const MODES: [&str; 4] = ["dry-run", "yolo", "confirm-all", "confirm-sensitive"];
-
-/// A model and what it takes to speak to it.
-#[derive(Clone, Debug)]
-pub enum ModelChoice {
-    /// A transcript.
-    Replay {
-        /// The file.
-        file: PathBuf,
-        /// Whether a differing result fails the run.
-        strict: bool,
-    },
-    /// A provider's model.
-    Provider {
-        /// Its name.
-        provider: Provider,
-        /// The key; `None` for servers that want none.
-        key: Option<String>,
-    },
-    /// Nobody: a plan is applied.
-    None,
-}
 
 /// Everything that a run needs to know.
 #[derive(Debug)]
@@ -287,47 +269,6 @@ fn mode(lookup: &Lookup, header: Option<&str>, in_ci: bool) -> Result<RunMode, I
         return Err(InputError::ModeNeedsTerminal(mode));
     }
     Ok(mode)
-}
-
-fn choose(
-    lookup: &Lookup,
-    base: &Path,
-    name: &ModelName,
-    llm: &mut config::Llm,
-) -> Result<(ModelChoice, Vec<String>), InputError> {
-    let provider = match name {
-        ModelName::Replay(file) => {
-            // As typed, or as written in a configuration of the workspace.
-            let file = if file.exists() { file.clone() } else { base.join(file) };
-            return Ok((ModelChoice::Replay { file, strict: lookup.flag("strict-replay")? }, Vec::new()));
-        }
-        ModelName::Provider(provider) => provider.clone(),
-    };
-    let value =
-        |variable: &str| lookup.variables().get(variable).filter(|key| !key.trim().is_empty()).cloned();
-    let mut has_own_address = llm.base_url.is_some();
-    if !has_own_address {
-        let known = provider.address(value).map_err(|variable| InputError::MissingAddress { variable })?;
-        // GitHub Enterprise, Azure: the address is known, the key is needed all the same.
-        llm.base_url = known;
-    }
-    let customary = provider.key_variables();
-    let found = match &llm.api_key_env {
-        Some(variable) => {
-            has_own_address = false;
-            value(variable).map(|key| (variable.clone(), key))
-        }
-        None => customary.iter().find_map(|name| Some(((*name).to_owned(), value(name)?))),
-    };
-    let missing = llm.api_key_env.clone().or_else(|| customary.first().map(|name| (*name).to_owned()));
-    let (variable, key) = match (found, missing) {
-        (Some((variable, key)), _) => (Some(variable), Some(key)),
-        // A server of one's own may want no key.
-        (None, Some(_)) if has_own_address => (None, None),
-        (None, Some(variable)) => return Err(InputError::MissingKey { variable }),
-        (None, None) => (None, None),
-    };
-    Ok((ModelChoice::Provider { provider, key }, variable.into_iter().collect()))
 }
 
 fn usd(given: String) -> Result<Usd, InputError> {

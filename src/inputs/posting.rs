@@ -3,7 +3,7 @@
 use super::basis::Basis;
 use super::{InputError, Lookup};
 use crate::event::{Notice, NoticeLevel};
-use crate::github::{ApiError, Environment, Pull, Sticky, Subject};
+use crate::github::{ApiError, Environment, Pull, Sticky};
 use crate::report::secrets::Masker;
 use crate::report::{RunReport, comment, marker};
 
@@ -40,11 +40,7 @@ impl<'a> Posting<'a> {
     /// Posts it; answers with the comment's address. The report may lie about itself, so nothing that it
     /// says leads anywhere: not its links, nor its plan's digest to an application.
     pub fn post(self, mut report: RunReport) -> Result<String, InputError> {
-        let key = self
-            .basis
-            .lookup
-            .text("comment-key")
-            .unwrap_or(self.basis.origin.config.github.comment_key.clone());
+        let key = self.basis.comment_key();
         report.run_url.clone_from(&self.github.run_url);
         report.delivery = None;
         if self.github.other_run.is_some() {
@@ -54,7 +50,7 @@ impl<'a> Posting<'a> {
         }
         let masker = Masker::from_environment(self.basis.lookup.variables(), &[], &[]);
         let body = masker.mask(&comment(&report, &key, None)).into_owned();
-        let on_pull = matches!(self.github.subject, Subject::PullRequest { .. });
+        let on_pull = self.github.is_on_pull();
         let put = |api| async move { Sticky::new(api, self.number, on_pull, marker(&key)).put(&body).await };
         self.basis.desk.ask(&self.github, put).map_err(InputError::GitHub)
     }

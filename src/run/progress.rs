@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 use super::publish::sticky;
 use crate::config::Comment;
 use crate::event::{Line, Observer, RunMode, millis};
-use crate::github::Sticky;
+use crate::github::{Api, Sticky};
 use crate::inputs::RunRequest;
 use crate::report::Doing;
 use crate::report::secrets::Masker;
@@ -73,7 +73,7 @@ impl Progress {
                 let began = Instant::now();
                 sleep_unless(&over, FIRST).await?;
                 // A client costs milliseconds, so that short runs do without.
-                let sticky = Arc::new(sticky(&github, &frame.key).ok()??);
+                let sticky = sticky(&github, &Api::new(&github).ok()?, &frame.key)?;
                 while !over.is_cancelled() {
                     let doing = board.doing.lock().unwrap_or_else(PoisonError::into_inner).clone();
                     let elapsed = millis(began.elapsed());

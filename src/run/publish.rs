@@ -43,10 +43,9 @@ impl From<&ApiError> for Trouble {
 }
 
 /// The sticky comment of an event, where it is about something that takes one.
-pub(super) fn sticky(github: &Environment, key: &str) -> Result<Option<Sticky>, ApiError> {
-    let Some(number) = github.number() else { return Ok(None) };
-    let on_pull = matches!(github.subject, Subject::PullRequest { .. });
-    Ok(Some(Sticky::new(Api::new(github)?, number, on_pull, marker(key))))
+pub(super) fn sticky(github: &Environment, api: &Api, key: &str) -> Option<Arc<Sticky>> {
+    let number = github.number()?;
+    Some(Arc::new(Sticky::new(api.clone(), number, github.is_on_pull(), marker(key))))
 }
 
 /// What is needed to apply a plan from its comment.
@@ -238,17 +237,5 @@ pub(super) fn wants_comment(config: &config::GitHub, report: &RunReport) -> bool
         Comment::Always => true,
         Comment::OnChange => report.has_changes() || report.status != Status::Success,
         Comment::Never => false,
-    }
-}
-
-/// The sticky comment that progress has found, or a new look at it.
-pub(super) fn known(
-    found: Option<Arc<Sticky>>,
-    github: &Environment,
-    key: &str,
-) -> Result<Option<Arc<Sticky>>, ApiError> {
-    match found {
-        Some(found) => Ok(Some(found)),
-        None => sticky(github, key).map(|sticky| sticky.map(Arc::new)),
     }
 }

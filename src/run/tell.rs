@@ -6,7 +6,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::files::Files;
 use super::finish::{comment_of, remarks, warn};
-use super::publish::{self, Publisher, Trouble, wants_comment};
+use super::publish::{Publisher, Trouble, sticky, wants_comment};
 use crate::event::{Notice, NoticeLevel, RunMode, Status, StopReason};
 use crate::exit::Exit;
 use crate::git::Git;
@@ -172,19 +172,12 @@ impl Publication<'_> {
             tracing::info!("comment: in {file} alone (not wanted)");
             return None;
         }
-        let sticky = match publish::known(known, publisher.github, &config.comment_key) {
-            Ok(Some(sticky)) => sticky,
-            Ok(None) => {
-                let event = &publisher.github.event;
-                tracing::info!(
-                    "comment: in {file} alone (the event {event} is about no pull request or issue)"
-                );
-                return None;
-            }
-            Err(error) => {
-                warn(report, error.to_string());
-                return None;
-            }
+        // Progress may have found it already.
+        let found = known.or_else(|| sticky(publisher.github, &publisher.api, &config.comment_key));
+        let Some(sticky) = found else {
+            let event = &publisher.github.event;
+            tracing::info!("comment: in {file} alone (the event {event} is about no pull request or issue)");
+            return None;
         };
         let body = self.masker.mask_known(&comment_of(request, report)).into_owned();
         match publisher.comment(&sticky, &body).await {

@@ -27,9 +27,10 @@ pub(super) fn route(world: &mut World, method: &str, path: &str, request: &Reque
     let decoded = percent_encoding::percent_decode_str(path).decode_utf8_lossy().into_owned();
     let parts: Vec<&str> = decoded.trim_start_matches('/').split('/').collect();
     let number = |at: usize| parts.get(at).and_then(|part| part.parse::<u64>().ok()).unwrap_or(0);
+    let asked = Asked { method, path, parts: &parts, body: &body, query: &query };
     match (method, parts.as_slice()) {
-        (_, ["issues", ..]) => issues(world, method, &parts, &body, &query, path),
-        (_, ["pulls", ..]) => pulls(world, method, &parts, &body, &query, path),
+        (_, ["issues", ..]) => issues(world, &asked),
+        (_, ["pulls", ..]) => pulls(world, &asked),
         (_, ["git", ..]) => git(world, method, &parts, &body),
         (_, ["check-runs", ..]) => checks(world, method, number(1), &body),
         ("GET", ["collaborators", login, "permission"]) => match world.people.get(*login) {
@@ -78,14 +79,18 @@ fn page(world: &World, path: &str, query: &BTreeMap<String, String>, items: &[Va
     response.insert_header("link", next.as_str())
 }
 
-fn issues(
-    world: &mut World,
-    method: &str,
-    parts: &[&str],
-    body: &Value,
-    query: &BTreeMap<String, String>,
-    path: &str,
-) -> ResponseTemplate {
+/// A request, taken apart.
+struct Asked<'a> {
+    method: &'a str,
+    /// The address below the repository's, and its words.
+    path: &'a str,
+    parts: &'a [&'a str],
+    body: &'a Value,
+    query: &'a BTreeMap<String, String>,
+}
+
+fn issues(world: &mut World, asked: &Asked<'_>) -> ResponseTemplate {
+    let Asked { method, path, parts, body, query } = *asked;
     let number = |at: usize| parts.get(at).and_then(|part| part.parse::<u64>().ok()).unwrap_or(0);
     match (method, parts) {
         ("GET", ["issues", issue, "comments"]) => {
@@ -131,14 +136,8 @@ fn issues(
     }
 }
 
-fn pulls(
-    world: &mut World,
-    method: &str,
-    parts: &[&str],
-    body: &Value,
-    query: &BTreeMap<String, String>,
-    path: &str,
-) -> ResponseTemplate {
+fn pulls(world: &mut World, asked: &Asked<'_>) -> ResponseTemplate {
+    let Asked { method, path, parts, body, query } = *asked;
     let number = parts.get(1).and_then(|part| part.parse::<u64>().ok()).unwrap_or(0);
     match (method, parts) {
         ("GET", ["pulls"]) => {
