@@ -15,7 +15,7 @@ use crate::github::{StepFile, outputs};
 use crate::inputs::{Asked, INPUTS, Input, InputError, Lookup, RunRequest, variables};
 use crate::plan::Plan;
 use crate::report::secrets::Masker;
-use crate::report::untrusted::{log_lines, markdown, visible};
+use crate::report::untrusted::{command_data, log_lines, markdown, visible};
 use crate::report::{LogFormat, init_log};
 use crate::run::{ApplyOptions, Finished, apply, not_started, on_signals, run};
 
@@ -199,11 +199,6 @@ fn put(lookup: &Lookup, variable: &str, text: &str) {
     if let Err(error) = StepFile::open(PathBuf::from(path)).put(text) {
         let _ = writeln!(std::io::stderr(), "warning: {variable} could not be written: {error}");
     }
-}
-
-/// As the runner's own toolkit escapes a message.
-fn command_data(text: &str) -> String {
-    text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
 }
 
 /// Tells the Actions runner what to mask. Only where it is the runner that listens: in a file the

@@ -12,6 +12,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::api::{Api, Method, Purpose};
+use super::contents::content;
 use super::error::ApiError;
 use crate::workspace::{FileState, Mode};
 
@@ -112,17 +113,7 @@ impl Commit {
 
     /// A file's content at the commit.
     pub(super) async fn content(&self, api: &Api, path: &str) -> Result<Option<Vec<u8>>, ApiError> {
-        #[derive(Deserialize)]
-        struct Answer {
-            #[serde(default)]
-            content: String,
-            #[serde(default)]
-            encoding: String,
-        }
-        let address = format!("/contents/{}?ref={}", in_path(path), self.sha);
-        let Answer { content, encoding } = api.get(&address, READ).await?;
-        let plain: String = content.chars().filter(|c| !c.is_ascii_whitespace()).collect();
-        Ok(STANDARD.decode(plain).ok().filter(|_| encoding == "base64"))
+        content(api, &self.sha, path, READ).await
     }
 
     /// The tree that this commit's becomes with these files.

@@ -11,17 +11,31 @@ use super::error::ApiError;
 
 const READ: Purpose = Purpose { doing: "read a file of the base commit", permission: "contents: read" };
 
-/// The file's text; `None` where the commit has no such file.
-pub async fn file_at(api: &Api, commit: &str, path: &str) -> Result<Option<String>, ApiError> {
+/// A file's content at a commit; `None` where GitHub does not give it in this way (folders, large files).
+pub(super) async fn content(
+    api: &Api,
+    commit: &str,
+    path: &str,
+    to: Purpose,
+) -> Result<Option<Vec<u8>>, ApiError> {
     #[derive(Deserialize)]
     struct File {
         #[serde(default)]
         content: String,
+        #[serde(default)]
+        encoding: String,
     }
-    match api.get::<File>(&format!("/contents/{}?ref={commit}", in_path(path)), READ).await {
-        Ok(File { content }) => {
-            let plain: String = content.chars().filter(|c| !c.is_ascii_whitespace()).collect();
-            let text = STANDARD.decode(plain).ok().and_then(|bytes| String::from_utf8(bytes).ok());
+    let address = format!("/contents/{}?ref={commit}", in_path(path));
+    let File { content, encoding } = api.get(&address, to).await?;
+    let plain: String = content.chars().filter(|c| !c.is_ascii_whitespace()).collect();
+    Ok(STANDARD.decode(plain).ok().filter(|_| encoding == "base64"))
+}
+
+/// The file's text; `None` where the commit has no such file.
+pub async fn file_at(api: &Api, commit: &str, path: &str) -> Result<Option<String>, ApiError> {
+    match content(api, commit, path, READ).await {
+        Ok(bytes) => {
+            let text = bytes.and_then(|bytes| String::from_utf8(bytes).ok());
             let not_text = || ApiError::Unusable(format!("{path} is no text"));
             text.ok_or_else(not_text).map(Some)
         }

@@ -1,7 +1,7 @@
 //! Annotations: what must not be overlooked, as commands to the Actions runner.
 
 use super::RunReport;
-use super::untrusted::visible;
+use super::untrusted::{command_data, visible};
 use crate::event::NoticeLevel;
 use crate::github::LineRemark;
 
@@ -74,9 +74,8 @@ fn commands(kind: &str, mut list: Vec<Annotation>) -> Vec<String> {
         .collect()
 }
 
-/// As the runner's own toolkit escapes a message.
 fn data(text: &str) -> String {
-    visible(text).replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
+    command_data(&visible(text))
 }
 
 fn property(text: &str) -> String {

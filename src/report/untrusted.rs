@@ -202,6 +202,11 @@ pub fn plain(text: &str) -> String {
         .into_owned()
 }
 
+/// A message as a command to the runner holds it: what its own toolkit escapes is escaped.
+pub fn command_data(text: &str) -> String {
+    text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
+}
+
 /// Lines for a log that the Actions runner reads: none of them is a command to it.
 pub fn log_lines(text: &str) -> String {
     let mut lines = String::with_capacity(text.len());

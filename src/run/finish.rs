@@ -202,7 +202,8 @@ fn outputs_of(report: &RunReport, files: &Files, comment_url: Option<&str>) -> S
         ("patch-path", shown(&files.patch)),
         ("junit-path", shown(&files.junit)),
         ("report-path", shown(&files.report)),
-        ("out-path", files.report.parent().map(shown).unwrap_or_default()),
+        // The comment always lies there; the configuration may have others elsewhere.
+        ("out-path", files.comment.parent().map(shown).unwrap_or_default()),
         ("comment-url", comment_url.unwrap_or_default().to_owned()),
         ("branch", delivery.map(|delivery| delivery.branch.clone()).unwrap_or_default()),
         ("commit", delivery.and_then(|delivery| delivery.commit.clone()).unwrap_or_default()),
