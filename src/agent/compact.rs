@@ -50,7 +50,7 @@ pub(super) fn mechanical(messages: &[Message]) -> String {
                     }),
                 );
             }
-            Message::Tool { name, content, .. } if content.starts_with("Error: ") => {
+            Message::Tool { name, content, success: false, .. } => {
                 lines.push(format!("- {name} failed: {}", short(content)));
             }
             Message::Tool { .. } | Message::User(_) => {}
@@ -77,8 +77,9 @@ mod tests {
             let call =
                 ToolCall { id: id.clone(), name: "grep".to_owned(), arguments: serde_json::json!({"n": n}) };
             messages.push(Message::Assistant { text: String::new(), calls: vec![call], opaque: None });
-            let content = if n == 1 { "Error: not there".to_owned() } else { "found".to_owned() };
-            messages.push(Message::Tool { id, name: "grep".to_owned(), content });
+            let success = n != 1;
+            let content = if success { "found".to_owned() } else { "Error: not there".to_owned() };
+            messages.push(Message::Tool { id, name: "grep".to_owned(), content, success });
         }
         messages
     }

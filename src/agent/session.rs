@@ -343,7 +343,8 @@ impl Session<'_> {
             if seen == Round::Stop {
                 round = Round::Stop;
             }
-            talk.messages.push(Message::Tool { id: call.id, name: call.name, content });
+            let success = result.success;
+            talk.messages.push(Message::Tool { id: call.id, name: call.name, content, success });
         }
         round
     }

@@ -83,6 +83,8 @@ fn ask(lookup: &Lookup) -> Result<String, Trouble> {
     let runtime = runtime.map_err(|error| Trouble::Input(InputError::Rules(error.to_string())))?;
     let llm = request.config().llm.clone();
     let model = crate::run::model(request.model.clone(), llm).map_err(Trouble::Input)?;
+    // A recipe or a program is at hand.
+    let Some(model) = model else { return Ok(format!("{} needs no provider", request.model_name)) };
     let started = Instant::now();
     let question = Request {
         agent: &request.agent.name,

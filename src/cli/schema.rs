@@ -8,6 +8,7 @@ use crate::config::Config;
 use crate::event::Line;
 use crate::exit::Exit;
 use crate::plan::Plan;
+use crate::recipe::Recipe;
 use crate::report::RunReport;
 
 pub(super) const NAME: &str = "schema";
@@ -16,8 +17,8 @@ pub(super) fn command() -> Command {
     Command::new(NAME).about("Print the JSON Schema of a file format").arg(
         Arg::new("format")
             .required(true)
-            .value_parser(PossibleValuesParser::new(["config", "plan", "report", "transcript"]))
-            .help("The configuration file, plan.json, report.json, or a line of transcript.jsonl"),
+            .value_parser(PossibleValuesParser::new(["config", "plan", "report", "recipe", "transcript"]))
+            .help("The configuration file, plan.json, report.json, a recipe, or a line of transcript.jsonl"),
     )
 }
 
@@ -26,6 +27,7 @@ pub(super) fn execute(matches: &ArgMatches) -> Exit {
         Some("config") => schema::<Config>(),
         Some("plan") => schema::<Plan>(),
         Some("report") => schema::<RunReport>(),
+        Some("recipe") => schema::<Recipe>(),
         _ => schema::<Line>(),
     };
     print(&schema);

@@ -8,6 +8,7 @@ use crate::event::RunMode;
 use crate::exit::Exit;
 use crate::github::{ApiError, EnvironmentError};
 use crate::model::NameError;
+use crate::recipe::RecipeError;
 
 /// Why there is no run.
 #[derive(Debug, thiserror::Error)]
@@ -64,6 +65,9 @@ pub enum InputError {
     /// The configuration is wrong.
     #[error(transparent)]
     Config(#[from] ConfigError),
+    /// The recipe is wrong.
+    #[error(transparent)]
+    Recipe(#[from] RecipeError),
     /// The event is wrong.
     #[error(transparent)]
     Event(EnvironmentError),

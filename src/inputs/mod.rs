@@ -126,9 +126,7 @@ impl RunRequest {
         }
         let servers = Server::all(&origin.config.mcp.servers).map_err(InputError::Rules)?;
         let work = match plan {
-            None => {
-                basis.with_trusted(|trusted| work(lookup, trusted, &checkout, in_ci, &mut origin.config))?
-            }
+            None => basis.with_trusted(|trusted| work(lookup, trusted, in_ci, &mut origin.config))?,
             Some(plan) => Work::of_plan(plan),
         };
         let Work { task, mut mode, agent, model_name, model, mut secret_variables } = work;
@@ -232,11 +230,16 @@ impl Work {
 fn work(
     lookup: &Lookup,
     trusted: &Trusted<'_>,
-    base: &Path,
     in_ci: bool,
     config: &mut Config,
 ) -> Result<Work, InputError> {
-    let header = task::read(lookup, trusted)?;
+    let name = lookup.text("model");
+    // A recipe says itself what it is for.
+    let recipe = name.as_deref().is_some_and(|name| name.trim().starts_with("recipe::"));
+    let header = match task::read(lookup, trusted) {
+        Err(InputError::NoTask) if recipe => task::Task::default(),
+        header => header?,
+    };
     let mode = mode(lookup, header.mode.as_deref(), in_ci)?;
     let agent_name = lookup.text("agent").or(header.agent).unwrap_or_else(|| "build".to_owned());
     let mut agent = Agent::find(&agent_name, &config.agents)?;
@@ -246,11 +249,22 @@ fn work(
     let llm = &mut config.llm;
     llm.base_url = lookup.text("base-url").or(llm.base_url.take());
     llm.api_key_env = lookup.text("api-key-env").or(llm.api_key_env.take());
-    let name = lookup.text("model").or_else(|| agent.model.clone()).or_else(|| llm.model.clone());
+    let name = name.or_else(|| agent.model.clone()).or_else(|| llm.model.clone());
     let model_name = ModelName::parse(&name.ok_or(InputError::NoModel)?)?;
-    let (model, secret_variables) = choose(lookup, base, &model_name, llm)?;
+    let (model, secret_variables) = choose(lookup, trusted, &model_name, llm)?;
     let model_name = model_name.to_string();
-    Ok(Work { task: header.text, mode, agent, model_name, model, secret_variables })
+    let mut task = header.text;
+    if let ModelChoice::Recipe(recipe) = &model {
+        model::suit_recipe(config);
+        agent.max_steps = agent.max_steps.max(recipe.turns());
+        if task.is_empty() {
+            task = Some(&recipe.description)
+                .filter(|text| !text.trim().is_empty())
+                .unwrap_or(&model_name)
+                .clone();
+        }
+    }
+    Ok(Work { task, mode, agent, model_name, model, secret_variables })
 }
 
 fn mode(lookup: &Lookup, header: Option<&str>, in_ci: bool) -> Result<RunMode, InputError> {

@@ -1,10 +1,12 @@
 //! Which model is asked, at which address, with which key.
 
-use std::path::{Path, PathBuf};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 use super::{InputError, Lookup};
-use crate::config;
+use crate::config::{self, Bounded, Config, ConfigError, Evaluation, Trusted};
 use crate::model::{ModelName, Provider};
+use crate::recipe::Recipe;
 
 /// A model and what it takes to speak to it.
 #[derive(Clone, Debug)]
@@ -23,6 +25,15 @@ pub enum ModelChoice {
         /// The key; `None` for servers that want none.
         key: Option<String>,
     },
+    /// A recipe.
+    Recipe(Box<Recipe>),
+    /// A program of the user's.
+    Exec {
+        /// The command line.
+        command: String,
+        /// What it alone sees: the key that `api-key-env` names.
+        variables: BTreeMap<String, String>,
+    },
     /// Nobody: a plan is applied.
     None,
 }
@@ -30,20 +41,36 @@ pub enum ModelChoice {
 /// The model of a name, and the variables that hold its secrets.
 pub(super) fn choose(
     lookup: &Lookup,
-    base: &Path,
+    trusted: &Trusted<'_>,
     name: &ModelName,
     llm: &mut config::Llm,
 ) -> Result<(ModelChoice, Vec<String>), InputError> {
+    let value =
+        |variable: &str| lookup.variables().get(variable).filter(|key| !key.trim().is_empty()).cloned();
+    let missing_key = |variable: &str| InputError::MissingKey { variable: variable.to_owned() };
     let provider = match name {
         ModelName::Replay(file) => {
             // As typed, or as written in a configuration of the workspace.
-            let file = if file.exists() { file.clone() } else { base.join(file) };
+            let file = if file.exists() { file.clone() } else { trusted.workspace.join(file) };
             return Ok((ModelChoice::Replay { file, strict: lookup.flag("strict-replay")? }, Vec::new()));
+        }
+        ModelName::Recipe(file) => {
+            let missing = || ConfigError::Missing(file.display().to_string());
+            let found = trusted.read(file)?.ok_or_else(missing)?;
+            let recipe = Recipe::parse(&found.text, &found.shown())?;
+            return Ok((ModelChoice::Recipe(Box::new(recipe)), Vec::new()));
+        }
+        ModelName::Exec(command) => {
+            let named = llm.api_key_env.clone();
+            let mut variables = BTreeMap::new();
+            if let Some(name) = &named {
+                variables.insert(name.clone(), value(name).ok_or_else(|| missing_key(name))?);
+            }
+            let choice = ModelChoice::Exec { command: command.clone(), variables };
+            return Ok((choice, named.into_iter().collect()));
         }
         ModelName::Provider(provider) => provider.clone(),
     };
-    let value =
-        |variable: &str| lookup.variables().get(variable).filter(|key| !key.trim().is_empty()).cloned();
     let mut has_own_address = llm.base_url.is_some();
     if !has_own_address {
         let known = provider.address(value).map_err(|variable| InputError::MissingAddress { variable })?;
@@ -63,8 +90,18 @@ pub(super) fn choose(
         (Some((variable, key)), _) => (Some(variable), Some(key)),
         // A server of one's own may want no key.
         (None, Some(_)) if has_own_address => (None, None),
-        (None, Some(variable)) => return Err(InputError::MissingKey { variable }),
+        (None, Some(variable)) => return Err(missing_key(&variable)),
         (None, None) => (None, None),
     };
     Ok((ModelChoice::Provider { provider, key }, variable.into_iter().collect()))
+}
+
+/// What is there for the sake of models does not stand in a recipe's way: nobody reads its results, and
+/// nobody can be sent back to work.
+pub(super) fn suit_recipe(config: &mut Config) {
+    config.context.max_tool_result_tokens = Bounded::fixed::<100>();
+    config.context.max_context_tokens = Bounded::fixed::<10_000_000>();
+    config.guardrails.max_gate_rounds = Bounded::fixed::<1>();
+    config.guardrails.require_test_after_edit = false;
+    config.evaluation = Evaluation::Off;
 }

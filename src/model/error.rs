@@ -52,6 +52,9 @@ pub enum ModelError {
     /// A transcript that is played back has no answer, or not for what was asked.
     #[error("replay: {0}")]
     Replay(String),
+    /// A recipe's step failed.
+    #[error("recipe: {0}")]
+    Recipe(String),
 }
 
 impl ModelError {

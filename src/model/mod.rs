@@ -1,6 +1,7 @@
 //! Models: what is asked, what comes back, and who answers.
 
 mod error;
+mod exec;
 mod name;
 mod price;
 mod providers;
@@ -8,11 +9,13 @@ mod replay;
 mod retry;
 
 use futures::future::BoxFuture;
+use serde::Serialize;
 use serde_json::Value;
 
 use crate::event::{ToolCall, Usage};
 
 pub use error::ModelError;
+pub use exec::{ExecModel, Start};
 pub use name::{ModelName, NameError, Provider};
 pub use price::{Budget, Price, Prices};
 pub use providers::{ProviderModel, Settings, http_client, http_client_builder};
@@ -20,7 +23,7 @@ pub use replay::{ReplayError, ReplayModel};
 pub use retry::{Backoff, retry};
 
 /// A tool as the model is told of it.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ToolSchema {
     /// The name.
     pub name: String,
@@ -52,6 +55,8 @@ pub enum Message {
         name: String,
         /// What the model is told.
         content: String,
+        /// Whether the tool did what was asked.
+        success: bool,
     },
 }
 

@@ -1,7 +1,8 @@
 //! `provider::name`, parsed.
 
+use std::borrow::Cow;
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use genai::adapter::AdapterKind;
 
@@ -12,6 +13,10 @@ use crate::nearest::nearest;
 pub enum ModelName {
     /// A transcript that is played back.
     Replay(PathBuf),
+    /// A recipe that is followed.
+    Recipe(PathBuf),
+    /// A program that is asked.
+    Exec(String),
     /// A provider's model.
     Provider(Provider),
 }
@@ -93,7 +98,7 @@ pub enum NameError {
 }
 
 impl ModelName {
-    /// Reads `provider::name` or `replay::FILE`.
+    /// Reads `provider::name`, `replay::FILE`, `recipe::FILE` or `exec::COMMAND`.
     pub fn parse(text: &str) -> Result<Self, NameError> {
         let text = text.trim();
         let Some((provider, name)) = text.split_once("::") else {
@@ -104,8 +109,11 @@ impl ModelName {
         if name.trim().is_empty() {
             return Err(NameError::NoName(text.to_owned()));
         }
-        if provider == "replay" {
-            return Ok(Self::Replay(PathBuf::from(name)));
+        match provider {
+            "replay" => return Ok(Self::Replay(PathBuf::from(name))),
+            "recipe" => return Ok(Self::Recipe(PathBuf::from(name))),
+            "exec" => return Ok(Self::Exec(name.trim().to_owned())),
+            _ => {}
         }
         let alias = ALIASES.iter().find(|alias| alias.name == provider);
         let kind = alias.map(|alias| alias.kind).or_else(|| AdapterKind::from_lower_str(provider));
@@ -120,8 +128,12 @@ impl ModelName {
 
 fn unknown(given: &str) -> NameError {
     let aliases = ALIASES.iter().map(|alias| alias.name);
-    let known: Vec<&str> =
-        AdapterKind::all().iter().map(AdapterKind::as_lower_str).chain(aliases).chain(["replay"]).collect();
+    let known: Vec<&str> = AdapterKind::all()
+        .iter()
+        .map(AdapterKind::as_lower_str)
+        .chain(aliases)
+        .chain(["replay", "recipe", "exec"])
+        .collect();
     let hint = nearest(given, known.iter().copied())
         .map_or(String::new(), |near| format!(", did you mean `{near}`?"));
     NameError::UnknownProvider { given: given.to_owned(), hint, known: known.join(", ") }
@@ -152,13 +164,17 @@ impl Provider {
     }
 }
 
+fn last(file: &Path) -> Cow<'_, str> {
+    file.file_name().unwrap_or_default().to_string_lossy()
+}
+
 impl fmt::Display for ModelName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             // Where the transcript lies on this machine tells a reader nothing.
-            Self::Replay(file) => {
-                write!(f, "replay::{}", file.file_name().unwrap_or_default().to_string_lossy())
-            }
+            Self::Replay(file) => write!(f, "replay::{}", last(file)),
+            Self::Recipe(file) => write!(f, "recipe::{}", last(file)),
+            Self::Exec(command) => write!(f, "exec::{command}"),
             Self::Provider(provider) => f.write_str(&provider.full),
         }
     }
@@ -175,6 +191,11 @@ mod tests {
         let name = ModelName::parse("anthropic::claude-sonnet-4-6").expect("a known provider");
         assert_eq!(name.to_string(), "anthropic::claude-sonnet-4-6");
         let message = |text: &str| ModelName::parse(text).expect_err("no model").to_string();
+        assert_eq!(ModelName::parse("recipe::a/b.yml"), Ok(ModelName::Recipe("a/b.yml".into())));
+        assert_eq!(
+            ModelName::parse("exec::a --b").map(|name| name.to_string()),
+            Ok("exec::a --b".to_owned())
+        );
         assert!(message("claude-sonnet-4-6").contains("`anthropic::claude-sonnet-4-6`"));
         assert!(message("openia::gpt-5").contains("did you mean `openai`?"));
         assert!(message("openai::").contains("no name after"));

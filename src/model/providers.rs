@@ -159,7 +159,7 @@ fn chat_request(request: Request<'_>, marks_cache: bool) -> ChatRequest {
     }
     let mut results: Vec<ToolResponse> = Vec::new();
     for message in request.messages {
-        if let Message::Tool { id, name, content } = message {
+        if let Message::Tool { id, name, content, .. } = message {
             results.push(ToolResponse::new(id.clone(), content.clone()).with_fn_name(name.clone()));
             continue;
         }

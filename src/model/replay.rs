@@ -100,7 +100,7 @@ impl ReplayModel {
 /// The results that came back since the last answer must be those that were recorded.
 fn compare(state: &State, request: Request<'_>) -> Result<(), ModelError> {
     for message in request.messages.iter().rev() {
-        let Message::Tool { id, name, content } = message else { break };
+        let Message::Tool { id, name, content, .. } = message else { break };
         let Some(recorded) = state.results.get(&(request.agent.to_owned(), id.clone())) else { continue };
         // The loop guard may have added a remark of its own; what a command takes is never the same twice.
         if !without_time(content).starts_with(&*without_time(recorded)) {

@@ -31,7 +31,8 @@ use crate::command::Shell;
 use crate::config::{self, Isolation as GateIsolation};
 use crate::engine::Engine;
 use crate::event::{
-    Event, Events, GateRecord, NoticeLevel, Observer, SCHEMA_VERSION, Session as SessionEvent, millis,
+    Event, Events, GateRecord, NoticeLevel, Observer, RunMode, SCHEMA_VERSION, Session as SessionEvent,
+    millis,
 };
 use crate::gates::{self, Round};
 use crate::github::{Api, Reaction, react};
@@ -39,8 +40,9 @@ use crate::hooks::{HookEvent, Subject};
 use crate::inputs::{InputError, ModelChoice, RunRequest};
 use crate::isolation::Isolation;
 use crate::mcp::Servers;
-use crate::model::{Backoff, Budget, ChatModel, ProviderModel, ReplayModel, Settings};
+use crate::model::{Backoff, Budget, ChatModel, ExecModel, ProviderModel, ReplayModel, Settings, Start};
 use crate::plan::Plan;
+use crate::recipe::RecipePlayer;
 use crate::report::secrets::Masker;
 use crate::report::{Collector, LogObserver, TranscriptWriter};
 use crate::tool::Tool;
@@ -95,7 +97,7 @@ pub async fn run(request: &RunRequest, masker: Arc<Masker>, signal: Signal) -> R
     let model = model
         .await
         .unwrap_or_else(|error| Err(InputError::Rules(format!("the model could not be set up: {error}"))))?;
-    let outcome = run.work(model, began.started).await;
+    let outcome = run.work(run.model(model)?, began.started).await;
     // Before the proof that a dry run changed nothing.
     run.stop_servers().await;
     Ok(began.finish(run, outcome, request, &masker, signal).await)
@@ -200,16 +202,17 @@ pub async fn not_started(request: &RunRequest) {
     }
 }
 
-/// The model of a request; nothing is sent yet.
-pub(crate) fn model(choice: ModelChoice, llm: config::Llm) -> Result<Arc<dyn ChatModel>, InputError> {
-    Ok(match choice {
+/// The model of a request, where it needs nothing of the run; nothing is sent yet.
+pub(crate) fn model(choice: ModelChoice, llm: config::Llm) -> Result<Option<Arc<dyn ChatModel>>, InputError> {
+    Ok(Some(match choice {
         ModelChoice::Replay { file, strict } => Arc::new(ReplayModel::open(&file, strict)?),
         ModelChoice::Provider { provider, key } => {
             let settings = Settings { key, llm };
             Arc::new(ProviderModel::new(&provider, settings).map_err(InputError::Model)?)
         }
+        ModelChoice::Recipe(_) | ModelChoice::Exec { .. } => return Ok(None),
         ModelChoice::None => return Err(InputError::NoModel),
-    })
+    }))
 }
 
 /// How the agent's part of a run ended.
@@ -219,6 +222,30 @@ struct Outcome {
 }
 
 impl Run<'_> {
+    /// The model; those that work on the run's own ground are made here.
+    fn model(&self, made: Option<Arc<dyn ChatModel>>) -> Result<Arc<dyn ChatModel>, InputError> {
+        let request = self.request;
+        Ok(match (made, &request.model) {
+            (Some(model), _) => model,
+            (None, ModelChoice::Exec { command, variables }) => Arc::new(ExecModel::new(
+                &request.model_name,
+                Start {
+                    command: command.clone(),
+                    shell: self.shell.clone(),
+                    root: request.workspace.clone(),
+                    variables: variables.clone(),
+                    writes: request.mode != RunMode::DryRun,
+                    silence: request.config().llm.timeout.seconds(),
+                },
+            )),
+            (None, ModelChoice::Recipe(recipe)) => {
+                let (name, agent) = (&request.model_name, &request.agent.name);
+                Arc::new(RecipePlayer::new(name, agent, recipe, self.engine.context.clone()))
+            }
+            (None, _) => return Err(InputError::NoModel),
+        })
+    }
+
     async fn work(&self, model: Arc<dyn ChatModel>, started: Instant) -> Outcome {
         let config = self.request.config();
         let mut agent = self.request.agent.clone();

@@ -218,7 +218,8 @@ impl Context {
 pub struct Seen(Mutex<HashMap<ResolvedPath, String>>);
 
 impl Seen {
-    fn note(&self, path: &ResolvedPath, state: &FileState) {
+    /// Takes note of what was read or written.
+    pub fn note(&self, path: &ResolvedPath, state: &FileState) {
         let mut seen = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         seen.insert(path.clone(), state.sha256());
     }

@@ -1,0 +1,56 @@
+//! Texts with `{name}` in them. `{{name}}` stands for the text `{name}`; whatever else is in braces is left as it
+//! is, since most of it is code.
+
+use std::sync::LazyLock;
+
+use regex::{Captures, Regex};
+
+/// Doubled braces first, so that they are never taken for a name.
+fn pattern() -> &'static Regex {
+    static PATTERN: LazyLock<Regex> = LazyLock::new(|| {
+        #[expect(clippy::expect_used, reason = "a constant pattern, compiled in a test")]
+        Regex::new(r"\{\{([a-z][a-z0-9_]*)\}\}|\{([a-z][a-z0-9_]*)\}").expect("a valid pattern")
+    });
+    &PATTERN
+}
+
+/// The text with every name replaced for which there is a value; the others stay.
+pub(crate) fn fill(text: &str, value: impl Fn(&str) -> Option<String>) -> String {
+    pattern()
+        .replace_all(text, |found: &Captures<'_>| match (found.get(1), found.get(2)) {
+            (Some(escaped), _) => format!("{{{}}}", escaped.as_str()),
+            (None, name) => name.and_then(|name| value(name.as_str())).unwrap_or_else(|| found[0].to_owned()),
+        })
+        .into_owned()
+}
+
+/// The names in a text, in order.
+pub(crate) fn names(text: &str) -> impl Iterator<Item = &str> {
+    pattern().captures_iter(text).filter_map(|found| Some(found.get(2)?.as_str()))
+}
+
+/// Whether a text may name a value.
+pub(crate) fn is_name(text: &str) -> bool {
+    names(&format!("{{{text}}}")).eq([text])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_with_a_value_are_replaced_once_and_the_rest_stays() {
+        let value = |name: &str| (name == "file").then(|| "a{file}b".to_owned());
+        for (text, filled) in [
+            ("see {file}", "see a{file}b"),
+            ("{{file}} is {file}", "{file} is a{file}b"),
+            ("f\"{other}\" {\"json\": 1} {0} {File} x{3,4}", "f\"{other}\" {\"json\": 1} {0} {File} x{3,4}"),
+            ("{{{file}}}", "{{file}}"),
+            ("", ""),
+        ] {
+            assert_eq!(fill(text, value), filled, "{text}");
+        }
+        assert_eq!(names("{a} {{b}} {c_1}").collect::<Vec<_>>(), ["a", "c_1"]);
+        assert!(is_name("file_2") && !is_name("File") && !is_name("a b") && !is_name(""));
+    }
+}

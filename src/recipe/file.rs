@@ -1,0 +1,190 @@
+//! A recipe as people write it.
+
+use grep_regex::RegexMatcher;
+use regex::Regex;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::config::{ConfigError, parse_as};
+use crate::workspace::Glob;
+
+/// A deterministic refactor: steps, one after the other.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Recipe {
+    /// What it is for, in a line.
+    #[serde(default)]
+    pub description: String,
+    /// What is done, in order.
+    pub steps: Vec<Step>,
+}
+
+/// Actions, once or for each file that matches.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Step {
+    /// Globs of the files for which the actions are done, as in `**/*.py`; once if there are neither these nor
+    /// `containing`.
+    #[serde(default)]
+    pub files: Vec<String>,
+    /// Globs of files to pass over.
+    #[serde(default)]
+    pub exclude: Vec<String>,
+    /// A regular expression that some line of the file has to match.
+    #[serde(default)]
+    pub containing: Option<String>,
+    /// What is done: each action for all files, then the next.
+    #[serde(rename = "do")]
+    pub actions: Vec<Action>,
+}
+
+/// One action: a call of a tool, or `replace`.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Action {
+    /// The tool's name, such as `edit_file`, `apply_patch` or `run_command`.
+    #[serde(default)]
+    pub tool: Option<String>,
+    /// The tool's arguments. `{file}`, `{dir}`, `{name}` and `{stem}` stand for the file's path, folder, name, and
+    /// name without extension; in a command they are quoted for the shell.
+    #[serde(default)]
+    pub with: Map<String, Value>,
+    /// Every match of a regular expression is replaced in the file.
+    #[serde(default)]
+    pub replace: Option<Replace>,
+    /// Whether the recipe goes on, without this file, where the action fails; else it ends there.
+    #[serde(default)]
+    pub optional: bool,
+}
+
+/// What is replaced by what.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Replace {
+    /// A regular expression; `(?m)` makes `^` and `$` match at lines.
+    pub pattern: String,
+    /// What stands there then; `$1` or `${name}` is what a group matched, `$$` a dollar sign.
+    pub with: String,
+}
+
+/// Why a recipe cannot be followed.
+#[derive(Debug, thiserror::Error)]
+pub enum RecipeError {
+    /// The file is no recipe.
+    #[error(transparent)]
+    File(#[from] ConfigError),
+    /// Something in it makes no sense.
+    #[error("{file}: {place}: {problem}")]
+    Step {
+        /// The file.
+        file: String,
+        /// Where in it.
+        place: String,
+        /// What is wrong and what to do.
+        problem: String,
+    },
+}
+
+impl Recipe {
+    /// Reads a recipe; whatever is wrong with it is found here.
+    pub fn parse(text: &str, file: &str) -> Result<Self, RecipeError> {
+        let recipe: Self = parse_as(text, file)?;
+        recipe.check().map_err(|(place, problem)| RecipeError::Step {
+            file: file.to_owned(),
+            place,
+            problem,
+        })?;
+        Ok(recipe)
+    }
+
+    fn check(&self) -> Result<(), (String, String)> {
+        if self.steps.is_empty() {
+            return Err(("steps".to_owned(), "there are none".to_owned()));
+        }
+        for (index, step) in self.steps.iter().enumerate() {
+            let here = format!("steps[{index}]");
+            step.check().map_err(|problem| (here.clone(), problem))?;
+            for (number, action) in step.actions.iter().enumerate() {
+                action
+                    .check(step.is_for_files())
+                    .map_err(|problem| (format!("{here}.do[{number}]"), problem))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The most turns that following it takes.
+    pub fn turns(&self) -> u32 {
+        let actions: usize = self.steps.iter().map(|step| step.actions.len()).sum();
+        u32::try_from(actions).unwrap_or(u32::MAX).saturating_add(1)
+    }
+}
+
+impl Step {
+    /// Whether its actions are done for each file that matches.
+    pub fn is_for_files(&self) -> bool {
+        !self.files.is_empty() || self.containing.is_some()
+    }
+
+    fn check(&self) -> Result<(), String> {
+        for glob in self.files.iter().chain(&self.exclude) {
+            Glob::parse(glob)?;
+        }
+        if let Some(pattern) = &self.containing {
+            RegexMatcher::new_line_matcher(pattern)
+                .map_err(|error| format!("`containing` is no valid regular expression: {error}"))?;
+        }
+        if !self.exclude.is_empty() && !self.is_for_files() {
+            return Err("`exclude` needs `files` or `containing`".to_owned());
+        }
+        if self.actions.is_empty() { Err("`do` is empty".to_owned()) } else { Ok(()) }
+    }
+}
+
+impl Action {
+    fn check(&self, for_files: bool) -> Result<(), String> {
+        match (&self.tool, &self.replace) {
+            (Some(_), None) => Ok(()),
+            (None, Some(_)) if !self.with.is_empty() => Err("`with` belongs to `tool`".to_owned()),
+            (None, Some(_)) if !for_files => {
+                Err("`replace` works on the files of its step; give the step `files`".to_owned())
+            }
+            (None, Some(replace)) => Regex::new(&replace.pattern)
+                .map(drop)
+                .map_err(|error| format!("`replace.pattern` is no valid regular expression: {error}")),
+            (Some(_), Some(_)) | (None, None) => {
+                Err("it needs `tool` or `replace`, one of the two".to_owned())
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn mistakes_are_named_with_their_place() {
+        let error = |text: &str| Recipe::parse(text, "r.yml").expect_err("no recipe").to_string();
+        for (text, told) in [
+            ("steps: []\n", "r.yml: steps: there are none"),
+            ("steps:\n- do: []\n", "r.yml: steps[0]: `do` is empty"),
+            ("steps:\n- do: [{}]\n", "r.yml: steps[0].do[0]: it needs `tool` or `replace`"),
+            ("steps:\n- do: [{replace: {pattern: a, with: b}}]\n", "give the step `files`"),
+            (
+                "steps:\n- files: ['*.py']\n  do: [{replace: {pattern: '(', with: b}}]\n",
+                "no valid regular expression",
+            ),
+            ("steps:\n- files: ['[']\n  do: [{tool: x}]\n", "not a valid glob"),
+            ("steps:\n- containing: '('\n  do: [{tool: x}]\n", "`containing` is no valid"),
+            ("steps:\n- exclude: [a]\n  do: [{tool: x}]\n", "`exclude` needs"),
+            ("stpes: []\n", "did you mean `steps`?"),
+        ] {
+            assert!(error(text).contains(told), "{text}\n{}", error(text));
+        }
+        assert!(
+            Recipe::parse("steps:\n- do: [{tool: x}, {tool: y}]\n", "r.yml").is_ok_and(|it| it.turns() == 3)
+        );
+    }
+}

@@ -1,0 +1,245 @@
+//! Follows a recipe: answers like a model, with the calls that come next.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::fmt::Write;
+use std::sync::{Mutex, PoisonError};
+
+use futures::FutureExt;
+use futures::future::BoxFuture;
+use regex::Regex;
+use serde_json::{Value, json};
+
+use super::file::{Action, Recipe, Replace};
+use super::select::select;
+use crate::event::ToolCall;
+use crate::model::{ChatModel, Completion, Message, ModelError, Request};
+use crate::placeholder::fill;
+use crate::tool::Context;
+use crate::workspace::{LastLink, WorkspacePath};
+
+/// Arguments that a shell reads: what is filled in is quoted for it.
+const SHELL_ARGUMENTS: [&str; 2] = ["command", "script"];
+
+/// Failed calls that are told of at the end.
+const MAX_TOLD: usize = 20;
+
+/// A recipe that is being followed.
+pub struct RecipePlayer {
+    name: String,
+    /// Whose calls it makes; it answers nobody else.
+    agent: String,
+    context: Context,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    /// Steps that have not begun.
+    steps: VecDeque<(usize, super::file::Step)>,
+    /// Actions that are left of the step that has, with its number and theirs.
+    actions: VecDeque<(String, Action)>,
+    /// The files that they are for; one without a path for a step that is done once.
+    targets: Vec<Option<WorkspacePath>>,
+    /// What was called last.
+    called: Option<Called>,
+    files: usize,
+    calls: usize,
+    skipped: Vec<String>,
+}
+
+/// Calls whose results are awaited.
+struct Called {
+    place: String,
+    optional: bool,
+    /// By the call's name.
+    targets: BTreeMap<String, Option<WorkspacePath>>,
+}
+
+impl RecipePlayer {
+    /// Follows `recipe` on what `context` sees.
+    pub fn new(name: &str, agent: &str, recipe: &Recipe, context: Context) -> Self {
+        let steps = recipe.steps.iter().cloned().enumerate().collect();
+        let (name, agent) = (name.to_owned(), agent.to_owned());
+        Self { name, agent, context, state: Mutex::new(State { steps, ..State::default() }) }
+    }
+
+    fn answer(&self, request: Request<'_>) -> Result<Completion, ModelError> {
+        if request.agent != self.agent {
+            return Err(ModelError::Recipe(format!("there is nobody to be the agent {}", request.agent)));
+        }
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        if !request.may_call {
+            return Ok(said(state.sum("Stopped before its end")));
+        }
+        state.take_results(request.messages)?;
+        loop {
+            let Some((place, action)) = state.actions.pop_front() else {
+                let Some((index, step)) = state.steps.pop_front() else {
+                    return Ok(said(state.sum("Followed to its end")));
+                };
+                let here = format!("steps[{index}]");
+                let failed = |problem| ModelError::Recipe(format!("{here}: {problem}"));
+                state.targets = match step.is_for_files() {
+                    true => select(&step, &self.context).map_err(failed)?.into_iter().map(Some).collect(),
+                    false => vec![None],
+                };
+                state.files += state.targets.iter().flatten().count();
+                state.actions = step
+                    .actions
+                    .into_iter()
+                    .enumerate()
+                    .map(|(number, action)| (format!("{here}.do[{number}]"), action))
+                    .collect();
+                continue;
+            };
+            let calls = self.calls(&mut state, &place, &action)?;
+            if !calls.is_empty() {
+                return Ok(Completion { calls, ..Completion::default() });
+            }
+        }
+    }
+
+    /// The calls of one action, one for each file.
+    fn calls(&self, state: &mut State, place: &str, action: &Action) -> Result<Vec<ToolCall>, ModelError> {
+        let failed = |problem: String| ModelError::Recipe(format!("{place}: {problem}"));
+        let mut called =
+            Called { place: place.to_owned(), optional: action.optional, targets: BTreeMap::new() };
+        let mut calls = Vec::new();
+        for target in state.targets.clone() {
+            let (name, arguments) = match (&action.tool, &action.replace, &target) {
+                (Some(tool), ..) => {
+                    (tool.clone(), filled(&Value::Object(action.with.clone()), target.as_ref(), false))
+                }
+                (None, Some(replace), Some(file)) => match self.replaced(replace, file).map_err(failed)? {
+                    Some(content) => ("write_file".to_owned(), json!({"path": file, "content": content})),
+                    None => continue,
+                },
+                _ => continue,
+            };
+            state.calls += 1;
+            let id = format!("recipe_{}", state.calls);
+            called.targets.insert(id.clone(), target);
+            calls.push(ToolCall { id, name, arguments });
+        }
+        state.called = Some(called);
+        Ok(calls)
+    }
+
+    /// The file's text with every match replaced; `None` where there is none.
+    fn replaced(&self, replace: &Replace, file: &WorkspacePath) -> Result<Option<String>, String> {
+        let pattern = Regex::new(&replace.pattern).map_err(|error| error.to_string())?;
+        let path =
+            self.context.workspace.resolve(file, LastLink::Follow).map_err(|error| error.to_string())?;
+        let state = self.context.workspace.read(&path).map_err(|error| error.to_string())?;
+        // What is no text is nothing to replace in.
+        let Ok(text) = std::str::from_utf8(&state.content) else { return Ok(None) };
+        let replaced = pattern.replace_all(text, replace.with.as_str());
+        if replaced == text {
+            return Ok(None);
+        }
+        self.context.seen.note(&path, &state);
+        Ok(Some(replaced.into_owned()))
+    }
+}
+
+impl State {
+    /// Looks at what became of the calls. A file whose optional action failed is left out from there on.
+    fn take_results(&mut self, messages: &[Message]) -> Result<(), ModelError> {
+        let Some(called) = self.called.take() else { return Ok(()) };
+        for message in messages.iter().rev() {
+            let Message::Tool { id, name, content, success } = message else { continue };
+            let Some(target) = called.targets.get(id).filter(|_| !success) else { continue };
+            let on = target.as_ref().map_or(String::new(), |file| format!(" on {file}"));
+            let told = format!("{}: {name}{on}: {content}", called.place);
+            if !called.optional {
+                return Err(ModelError::Recipe(told));
+            }
+            self.skipped.push(told);
+            self.targets.retain(|other| other != target);
+        }
+        Ok(())
+    }
+
+    fn sum(&self, how: &str) -> String {
+        let count = |n: usize, what: &str| format!("{n} {what}{}", if n == 1 { "" } else { "s" });
+        let mut text = format!("{how}: {}, {}.", count(self.files, "file"), count(self.calls, "call"));
+        if !self.skipped.is_empty() {
+            // Writing to a String cannot fail.
+            let _ = write!(text, "\n\nOptional and failed:\n");
+            for told in self.skipped.iter().take(MAX_TOLD) {
+                let _ = writeln!(text, "- {}", told.lines().next().unwrap_or_default());
+            }
+            if self.skipped.len() > MAX_TOLD {
+                let _ = writeln!(text, "- … {} more", self.skipped.len() - MAX_TOLD);
+            }
+        }
+        text
+    }
+}
+
+fn said(text: String) -> Completion {
+    Completion { text, ..Completion::default() }
+}
+
+/// Arguments with the file's name in the places for it.
+fn filled(value: &Value, file: Option<&WorkspacePath>, for_shell: bool) -> Value {
+    match value {
+        Value::String(text) => Value::String(fill(text, |name| {
+            let value = part(file?, name)?;
+            // No path holds a NUL, which alone cannot be quoted.
+            if for_shell { shlex::try_quote(&value).ok().map(Into::into) } else { Some(value) }
+        })),
+        Value::Array(items) => items.iter().map(|item| filled(item, file, for_shell)).collect(),
+        Value::Object(map) => map
+            .iter()
+            .map(|(key, item)| (key.clone(), filled(item, file, SHELL_ARGUMENTS.contains(&key.as_str()))))
+            .collect(),
+        other => other.clone(),
+    }
+}
+
+fn part(file: &WorkspacePath, name: &str) -> Option<String> {
+    let path = file.as_str();
+    let (dir, last) = path.rsplit_once('/').unwrap_or((".", path));
+    let stem = last.rsplit_once('.').map_or(last, |(stem, _)| if stem.is_empty() { last } else { stem });
+    let value = match name {
+        "file" => path,
+        "dir" => dir,
+        "name" => last,
+        "stem" => stem,
+        _ => return None,
+    };
+    Some(value.to_owned())
+}
+
+impl ChatModel for RecipePlayer {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn complete<'a>(&'a self, request: Request<'a>) -> BoxFuture<'a, Result<Completion, ModelError>> {
+        async move { self.answer(request) }.boxed()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_quoted_where_a_shell_reads_them_and_nowhere_else() {
+        let file = WorkspacePath::parse("src/a b;$(x).py").expect("a path");
+        let with =
+            json!({"command": "ruff {file}", "path": "{dir}/{stem}.txt", "env": {"N": "{name} {other}"}});
+        assert_eq!(
+            filled(&with, Some(&file), false),
+            json!({"command": "ruff 'src/a b;$(x).py'", "path": "src/a b;$(x).txt", "env": {"N": "a b;$(x).py {other}"}})
+        );
+        assert_eq!(filled(&with, None, false), with);
+        let dot = WorkspacePath::parse(".gitignore").expect("a path");
+        assert_eq!(
+            (part(&dot, "dir"), part(&dot, "stem")),
+            (Some(".".to_owned()), Some(".gitignore".to_owned()))
+        );
+    }
+}

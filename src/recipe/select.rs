@@ -1,0 +1,50 @@
+//! Which files a step is about: as the tools see them, planned edits and all.
+
+use grep_regex::RegexMatcher;
+use grep_searcher::sinks::Bytes;
+use grep_searcher::{BinaryDetection, SearcherBuilder};
+
+use super::file::Step;
+use crate::tool::Context;
+use crate::workspace::{FileError, Glob, ResolvedPath, WorkspacePath};
+
+/// Files that match, sorted; sensitive and ignored files and links never do.
+pub(super) fn select(step: &Step, cx: &Context) -> Result<Vec<WorkspacePath>, String> {
+    let globs =
+        |patterns: &[String]| patterns.iter().map(|glob| Glob::parse(glob)).collect::<Result<Vec<_>, _>>();
+    let (files, exclude) = (globs(&step.files)?, globs(&step.exclude)?);
+    let line = step.containing.as_deref().map(RegexMatcher::new_line_matcher).transpose();
+    let line = line.map_err(|error| error.to_string())?;
+    let root = cx.workspace.resolve(&WorkspacePath::root(), crate::workspace::LastLink::Follow);
+    let walk = root.and_then(|root| cx.workspace.walk(&root, None)).map_err(|error| error.to_string())?;
+    let mut found = Vec::new();
+    for entry in walk.found.into_iter().filter(|entry| !entry.directory) {
+        let path = entry.path.as_str();
+        let wanted = (files.is_empty() || files.iter().any(|glob| glob.matches(path)))
+            && !exclude.iter().any(|glob| glob.matches(path))
+            && cx.sensitive.find(&entry.path).is_none();
+        if !wanted {
+            continue;
+        }
+        let contains = match &line {
+            None => true,
+            Some(line) => contains(line, &entry.path, cx).map_err(|error| error.to_string())?,
+        };
+        if contains {
+            found.push((*entry.path).clone());
+        }
+    }
+    Ok(found)
+}
+
+fn contains(line: &RegexMatcher, path: &ResolvedPath, cx: &Context) -> Result<bool, FileError> {
+    let mut found = false;
+    let mut searcher = SearcherBuilder::new().binary_detection(BinaryDetection::quit(0)).build();
+    let sink = Bytes(|_, _| {
+        found = true;
+        Ok(false)
+    });
+    let searched = searcher.search_reader(line, cx.workspace.open(path)?, sink);
+    searched.map_err(|error| FileError::Io { path: (**path).clone(), error })?;
+    Ok(found)
+}
