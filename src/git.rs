@@ -246,6 +246,41 @@ impl<'a> Git<'a> {
         text(&["commit-tree", &tree, "-p", parent], message.as_bytes())
     }
 
+    /// Files of a commit below the checkout, relative to it, with their sizes in bytes; sorted by path.
+    pub fn files_of(self, commit: &str) -> Result<Vec<(String, u64)>, GitError> {
+        let listed = self.run(["ls-tree", "-r", "-l", "-z", commit], &[])?;
+        // Each entry: "<mode> <type> <id> <size>\t<path>"
+        let entry = |entry: &[u8]| {
+            let text = std::str::from_utf8(entry).ok()?;
+            let (facts, path) = text.split_once('\t')?;
+            let mut facts = facts.split_whitespace();
+            let is_file = facts.next()?.starts_with("100");
+            let size = facts.nth(2)?.parse().ok()?;
+            is_file.then(|| (path.to_owned(), size))
+        };
+        let mut files: Vec<(String, u64)> = listed.split(|byte| *byte == 0).filter_map(entry).collect();
+        files.sort_unstable();
+        Ok(files)
+    }
+
+    /// Makes a worktree at a commit, on no branch.
+    pub fn add_worktree(self, path: &Path, commit: &str) -> Result<(), GitError> {
+        let args = ["worktree", "add", "--quiet", "--detach", "--force"].map(OsStr::new);
+        self.run(args.into_iter().chain([path.as_os_str(), OsStr::new(commit)]), &[]).map(drop)
+    }
+
+    /// Removes a worktree, whatever was changed in it.
+    pub fn remove_worktree(self, path: &Path) -> Result<(), GitError> {
+        // Twice, so that a lock does not keep it.
+        let args = ["worktree", "remove", "--force", "--force"].map(OsStr::new);
+        self.run(args.into_iter().chain([path.as_os_str()]), &[]).map(drop)
+    }
+
+    /// Forgets worktrees that are not there any more.
+    pub fn prune_worktrees(self) -> Result<(), GitError> {
+        self.run(["worktree", "prune"], &[]).map(drop)
+    }
+
     /// Pushes a commit to a branch. `expected` is what the branch has to be, if it may be moved back.
     pub fn push(
         self,

@@ -4,6 +4,7 @@
 //! `ARCHITECTURE.md` is the map.
 
 pub mod agent;
+pub mod batch;
 pub mod cli;
 pub mod command;
 pub mod config;

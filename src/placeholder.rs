@@ -34,6 +34,19 @@ pub(crate) fn is_name(text: &str) -> bool {
     names(&format!("{{{text}}}")).eq([text])
 }
 
+/// The folder, name or stem of a path.
+pub(crate) fn path_part<'a>(path: &'a str, part: &str) -> Option<&'a str> {
+    let (dir, name) = path.rsplit_once('/').unwrap_or((".", path));
+    match part {
+        "dir" => Some(dir),
+        "name" => Some(name),
+        "stem" => {
+            Some(name.rsplit_once('.').map_or(name, |(stem, _)| if stem.is_empty() { name } else { stem }))
+        }
+        _ => None,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -50,6 +63,9 @@ mod tests {
         ] {
             assert_eq!(fill(text, value), filled, "{text}");
         }
+        let parts = ["dir", "name", "stem", "x"].map(|part| path_part(".gitignore", part));
+        assert_eq!(parts, [Some("."), Some(".gitignore"), Some(".gitignore"), None]);
+        assert_eq!(path_part("a/b.c.d", "stem"), Some("b.c"));
         assert_eq!(names("{a} {{b}} {c_1}").collect::<Vec<_>>(), ["a", "c_1"]);
         assert!(is_name("file_2") && !is_name("File") && !is_name("a b") && !is_name(""));
     }

@@ -1,6 +1,7 @@
 //! The command line: one file per sub-command.
 
 mod apply;
+mod batch;
 mod doctor;
 mod explain;
 mod report;
@@ -43,6 +44,7 @@ pub fn main() -> ExitCode {
     match matches.subcommand() {
         Some((run::NAME, matches)) => run::execute(matches),
         Some((apply::NAME, matches)) => apply::execute(matches),
+        Some((batch::NAME, matches)) => batch::execute(matches),
         Some((report::NAME, matches)) => report::execute(matches),
         Some((schema::NAME, matches)) => schema::execute(matches),
         Some((tools::NAME, _)) => tools::execute(),
@@ -74,6 +76,7 @@ fn command() -> Command {
         .arg_required_else_help(true)
         .subcommand(run::command())
         .subcommand(apply::command())
+        .subcommand(batch::command())
         .subcommand(report::command())
         .subcommand(schema::command())
         .subcommand(tools::command())

@@ -5,15 +5,32 @@ use std::path::{Path, PathBuf};
 use clap::{Arg, ArgMatches, Command};
 
 use super::print;
-use super::run::{flags, input_args};
+use super::run::{Voice, flags, input_args, input_args_of, runtime};
+use crate::batch::{Manifest, merge, tell};
 use crate::exit::Exit;
-use crate::inputs::{InputError, Lookup, Posting, variables};
+use crate::inputs::{BATCH_INPUTS, InputError, Lookup, Posting, Telling, variables};
 use crate::report::RunReport;
 use crate::report::untrusted::log_lines;
 
 pub(super) const NAME: &str = "report";
 
 const POST: &str = "post";
+const MERGE: &str = "merge";
+
+/// Inputs of `run` that make sense for a merge.
+const MERGE_INPUTS: [&str; 11] = [
+    "workspace",
+    "config",
+    "event",
+    "out",
+    "comment",
+    "comment-key",
+    "trust-head-config",
+    "log-format",
+    "json",
+    "verbose",
+    "quiet",
+];
 
 /// Inputs of `run` that make sense here as well.
 const SHARED: [&str; 5] = ["workspace", "config", "event", "comment-key", "trust-head-config"];
@@ -40,10 +57,57 @@ pub(super) fn command() -> Command {
                      report says of itself decides nothing.",
                 ),
         )
+        .subcommand(
+            Command::new(MERGE)
+                .about("Join the reports of a batch's shards, or of single runs, into one")
+                .arg(
+                    Arg::new("reports")
+                        .value_name("PATH")
+                        .num_args(1..)
+                        .help("Folders of artifacts, or reports [default: the Action input `reports`]"),
+                )
+                .args(input_args_of(&BATCH_INPUTS, |input| input.name == "manifest"))
+                .args(input_args(|input| MERGE_INPUTS.contains(&input.name)))
+                .after_help(
+                    "With the manifest, which `batch --matrix` has written, tasks of shards that left no report are\n\
+                     named as lost. Exit codes are those of `batch`.",
+                ),
+        )
 }
 
 pub(super) fn execute(matches: &ArgMatches) -> Exit {
-    let Some((POST, matches)) = matches.subcommand() else { return Exit::Configuration };
+    match matches.subcommand() {
+        Some((POST, matches)) => execute_post(matches),
+        Some((MERGE, matches)) => {
+            let lookup = Lookup::new(flags(matches), variables());
+            let paths =
+                matches.get_many::<String>("reports").into_iter().flatten().map(PathBuf::from).collect();
+            join(&lookup, paths).unwrap_or_else(|error| super::run::complain(&lookup, &error))
+        }
+        _ => Exit::Configuration,
+    }
+}
+
+fn join(lookup: &Lookup, mut paths: Vec<PathBuf>) -> Result<Exit, InputError> {
+    if paths.is_empty() {
+        paths.extend(lookup.text("reports").unwrap_or_default().lines().map(PathBuf::from));
+    }
+    if paths.is_empty() {
+        return Err(InputError::Unusable("there is nothing to merge; name folders of artifacts".to_owned()));
+    }
+    let voice = Voice::read(lookup)?;
+    let telling = Telling::resolve(lookup)?;
+    let masker = super::batch::masker(&telling, None);
+    voice.begin(&masker);
+    let manifest = lookup.path("manifest").map(|path| Manifest::read(&path)).transpose()?;
+    let merged = merge(&paths, manifest.as_ref()).map_err(|error| InputError::Unusable(error.to_string()))?;
+    tracing::info!("{} reports", merged.from);
+    let told = runtime()?.block_on(tell(merged.report, &telling, &masker))?;
+    super::batch::conclude(&voice, &told.report, &told.path.display().to_string());
+    Ok(super::batch::exit_of(&told.report))
+}
+
+fn execute_post(matches: &ArgMatches) -> Exit {
     let lookup = Lookup::new(flags(matches), variables());
     let path = matches.get_one::<String>("report").cloned();
     match post(&lookup, path) {

@@ -12,18 +12,26 @@ use super::print;
 use crate::command::sandbox::hide_process;
 use crate::exit::Exit;
 use crate::github::{StepFile, outputs};
-use crate::inputs::{Asked, INPUTS, Input, InputError, Lookup, RunRequest, variables};
+use crate::inputs::{Asked, BATCH_INPUTS, INPUTS, Input, InputError, Lookup, RunRequest, variables};
 use crate::plan::Plan;
 use crate::report::secrets::Masker;
 use crate::report::untrusted::{command_data, log_lines, markdown, visible};
 use crate::report::{LogFormat, init_log};
-use crate::run::{ApplyOptions, Finished, apply, not_started, on_signals, run};
+use crate::run::{ApplyOptions, apply, not_started, on_signals, run};
 
 pub(super) const NAME: &str = "run";
 
 /// The inputs that fit, as flags.
 pub(super) fn input_args(fits: impl Fn(&Input) -> bool) -> impl Iterator<Item = Arg> {
-    INPUTS.iter().filter(move |input| fits(input)).map(|input| {
+    input_args_of(&INPUTS, fits)
+}
+
+/// Those of a list that fit, as flags.
+pub(super) fn input_args_of(
+    inputs: &'static [Input],
+    fits: impl Fn(&Input) -> bool,
+) -> impl Iterator<Item = Arg> {
+    inputs.iter().filter(move |input| fits(input)).map(|input| {
         let arg = Arg::new(input.name).long(input.name).help(input.help);
         let arg = match input.short {
             Some(short) => arg.short(short),
@@ -104,7 +112,7 @@ pub(super) fn launch(matches: &ArgMatches, ask: impl FnOnce(&Lookup) -> Result<J
 
 /// Flags that were given, by name. Not every sub-command knows all of them.
 pub(super) fn flags(matches: &ArgMatches) -> BTreeMap<String, String> {
-    let given = INPUTS.iter().filter_map(|input| {
+    let given = INPUTS.iter().chain(&BATCH_INPUTS).filter_map(|input| {
         let value = match input.value {
             Some(_) => matches.try_get_one::<String>(input.name).ok()?.cloned(),
             None => matches
@@ -118,40 +126,76 @@ pub(super) fn flags(matches: &ArgMatches) -> BTreeMap<String, String> {
     given.collect()
 }
 
+/// The threads that everything runs on.
+pub(super) fn runtime() -> Result<tokio::runtime::Runtime, InputError> {
+    let built = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
+    built.map_err(|error| InputError::Rules(format!("no threads can be started: {error}")))
+}
+
+/// How the process speaks.
+pub(super) struct Voice {
+    format: LogFormat,
+    level: Level,
+    pub(super) json: bool,
+    pub(super) in_actions: bool,
+}
+
+impl Voice {
+    pub(super) fn read(lookup: &Lookup) -> Result<Self, InputError> {
+        let format = match lookup.text("log-format").as_deref() {
+            None | Some("human") => LogFormat::Human,
+            Some("json") => LogFormat::Json,
+            Some(other) => {
+                let (name, given) = ("log-format".to_owned(), other.to_owned());
+                return Err(InputError::Value { name, given, expected: "human or json".to_owned() });
+            }
+        };
+        let level = match (lookup.flag("verbose")?, lookup.flag("quiet")?) {
+            (_, true) => Level::WARN,
+            (true, false) => Level::DEBUG,
+            (false, false) => Level::INFO,
+        };
+        Ok(Self { format, level, json: lookup.flag("json")?, in_actions: lookup.in_actions() })
+    }
+
+    /// Sets the log up, and tells the runner what to mask.
+    pub(super) fn begin(&self, masker: &Arc<Masker>) {
+        init_log(self.format, self.level, Arc::clone(masker));
+        if self.in_actions {
+            announce_secrets(masker);
+        }
+    }
+
+    /// Whether people want to see what happens.
+    pub(super) fn is_on_screen(&self) -> bool {
+        self.level != Level::WARN && self.format == LogFormat::Human
+    }
+
+    /// Says what standard output is for.
+    pub(super) fn say(&self, text: &str) {
+        if self.in_actions {
+            // What an agent says must not be taken for commands, whatever it found to say.
+            let token = uuid::Uuid::new_v4().simple();
+            print(&format!("::stop-commands::{token}\n{text}::{token}::\n"));
+        } else {
+            print(text);
+        }
+    }
+}
+
 fn execute_with(
     lookup: &Lookup,
     ask: impl FnOnce(&Lookup) -> Result<Job, InputError>,
 ) -> Result<Exit, InputError> {
-    let format = match lookup.text("log-format").as_deref() {
-        None | Some("human") => LogFormat::Human,
-        Some("json") => LogFormat::Json,
-        Some(other) => {
-            let (name, given) = ("log-format".to_owned(), other.to_owned());
-            return Err(InputError::Value { name, given, expected: "human or json".to_owned() });
-        }
-    };
-    let (verbose, quiet, json) = (lookup.flag("verbose")?, lookup.flag("quiet")?, lookup.flag("json")?);
+    let voice = Voice::read(lookup)?;
     let (request, application) = match ask(lookup)? {
         Job::Do(request, application) => (request, application),
         Job::Nothing(idle) => return Ok(rest(lookup, &idle)),
     };
     let secret: Vec<&str> = request.secret_variables.iter().map(String::as_str).collect();
     let masker = Arc::new(Masker::from_environment(lookup.variables(), &secret, &request.secrets));
-    let level = match (verbose, quiet) {
-        (_, true) => Level::WARN,
-        (true, false) => Level::DEBUG,
-        (false, false) => Level::INFO,
-    };
-    init_log(format, level, Arc::clone(&masker));
-    let in_actions = in_actions(lookup);
-    if in_actions {
-        announce_secrets(&masker);
-    }
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(2)
-        .enable_all()
-        .build()
-        .map_err(|error| InputError::Rules(format!("no threads can be started: {error}")))?;
+    voice.begin(&masker);
+    let runtime = runtime()?;
     let finished = runtime.block_on(async {
         let signal = on_signals().map_err(|error| InputError::Rules(format!("signals: {error}")))?;
         let ended = match &application {
@@ -168,12 +212,15 @@ fn execute_with(
     })?;
     // A blocking task may still sit in a slow read; nothing waits for it.
     runtime.shutdown_background();
-    show(&finished, json, in_actions, !quiet && format == LogFormat::Human);
+    if voice.is_on_screen() {
+        let _ = std::io::stderr().lock().write_all(log_lines(&finished.screen).as_bytes());
+    }
+    voice.say(&if voice.json {
+        finished.report.json()
+    } else {
+        format!("{}\n", finished.message.trim_end())
+    });
     Ok(finished.exit)
-}
-
-fn in_actions(lookup: &Lookup) -> bool {
-    lookup.variables().get("GITHUB_ACTIONS").is_some_and(|value| value == "true")
 }
 
 /// Says that there is nothing to do; that is no failure, and later steps can see it.
@@ -182,7 +229,7 @@ fn rest(lookup: &Lookup, idle: &Idle) -> Exit {
     let told = masker.mask(&visible(&idle.told)).into_owned();
     step_output(lookup, &[("status", idle.status.to_owned()), ("exit-code", idle.exit.code().to_string())]);
     put(lookup, "GITHUB_STEP_SUMMARY", &format!("{}\n", markdown(&told)));
-    if in_actions(lookup) {
+    if lookup.in_actions() {
         let _ = writeln!(std::io::stderr(), "::notice title=architect-ci::{}", command_data(&told));
     }
     print(&log_lines(&format!("{}\n", told.trim_end())));
@@ -220,27 +267,13 @@ fn announce_secrets(masker: &Masker) {
     }
 }
 
-fn show(finished: &Finished, json: bool, in_actions: bool, on_screen: bool) {
-    if on_screen {
-        let _ = std::io::stderr().lock().write_all(log_lines(&finished.screen).as_bytes());
-    }
-    let text = if json { finished.report.json() } else { format!("{}\n", finished.message.trim_end()) };
-    if in_actions {
-        // What an agent says must not be taken for commands, whatever it found to say.
-        let token = uuid::Uuid::new_v4().simple();
-        print(&format!("::stop-commands::{token}\n{text}::{token}::\n"));
-    } else {
-        print(&text);
-    }
-}
-
 /// Says what is wrong before anything ran.
 pub(super) fn complain(lookup: &Lookup, error: &InputError) -> Exit {
     let masker = Masker::from_environment(lookup.variables(), &[], &[]);
     let text = masker.mask(&error.to_string()).into_owned();
     let mut stderr = std::io::stderr().lock();
     let _ = writeln!(stderr, "{}", log_lines(&format!("error: {text}")));
-    if in_actions(lookup) {
+    if lookup.in_actions() {
         let _ = writeln!(stderr, "::error title=architect-ci::{}", command_data(&text));
     }
     error.exit()

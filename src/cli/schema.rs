@@ -4,12 +4,13 @@ use clap::{Arg, ArgMatches, Command, builder::PossibleValuesParser};
 use schemars::{JsonSchema, generate::SchemaSettings};
 
 use super::print;
+use crate::batch::{BatchFile, Manifest};
 use crate::config::Config;
 use crate::event::Line;
 use crate::exit::Exit;
 use crate::plan::Plan;
 use crate::recipe::Recipe;
-use crate::report::RunReport;
+use crate::report::{BatchReport, RunReport};
 
 pub(super) const NAME: &str = "schema";
 
@@ -17,14 +18,26 @@ pub(super) fn command() -> Command {
     Command::new(NAME).about("Print the JSON Schema of a file format").arg(
         Arg::new("format")
             .required(true)
-            .value_parser(PossibleValuesParser::new(["config", "plan", "report", "recipe", "transcript"]))
-            .help("The configuration file, plan.json, report.json, a recipe, or a line of transcript.jsonl"),
+            .value_parser(PossibleValuesParser::new([
+                "batch",
+                "batch-report",
+                "config",
+                "manifest",
+                "plan",
+                "recipe",
+                "report",
+                "transcript",
+            ]))
+            .help("A file that is read or written; `transcript` is a line of transcript.jsonl"),
     )
 }
 
 pub(super) fn execute(matches: &ArgMatches) -> Exit {
     let schema = match matches.get_one::<String>("format").map(String::as_str) {
         Some("config") => schema::<Config>(),
+        Some("batch") => schema::<BatchFile>(),
+        Some("batch-report") => schema::<BatchReport>(),
+        Some("manifest") => schema::<Manifest>(),
         Some("plan") => schema::<Plan>(),
         Some("report") => schema::<RunReport>(),
         Some("recipe") => schema::<Recipe>(),

@@ -60,6 +60,11 @@ impl Capture {
         [&first[..head], &[&*format!("… {omitted} lines omitted …")], rest].concat().join("\n")
     }
 
+    /// The text, if nothing of it is missing.
+    pub fn whole(&self) -> Option<String> {
+        (self.dropped == 0).then(|| self.text())
+    }
+
     /// The text: invalid UTF-8 replaced, a word on what is missing in the middle.
     pub fn text(&self) -> String {
         let (front, back) = self.tail.as_slices();

@@ -18,6 +18,9 @@ pub enum ConfigError {
     /// The task file is not there.
     #[error("the task file {0} does not exist; check `task-file`")]
     MissingTask(String),
+    /// A file that the inputs or a batch name is not there.
+    #[error("the {0} {1} does not exist")]
+    MissingFile(&'static str, String),
     /// It cannot be read.
     #[error("{path} cannot be read: {error}")]
     Unreadable {

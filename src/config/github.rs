@@ -1,5 +1,7 @@
 //! What GitHub is told, what it may ask for, and where changes go.
 
+use std::fmt;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -98,4 +100,15 @@ pub enum DeliverTo {
     Branch,
     /// A pull request.
     PullRequest,
+}
+
+impl fmt::Display for DeliverTo {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::None => "none",
+            Self::Patch => "patch",
+            Self::Branch => "branch",
+            Self::PullRequest => "pull-request",
+        })
+    }
 }

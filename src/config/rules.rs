@@ -73,7 +73,7 @@ pub enum Severity {
 }
 
 /// A quality gate.
-#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct GateConfig {
     /// Its name in reports.

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use crate::agent::UnknownAgent;
+use crate::batch::{JournalError, ManifestError};
 use crate::config::ConfigError;
 use crate::event::RunMode;
 use crate::exit::Exit;
@@ -68,6 +69,15 @@ pub enum InputError {
     /// The recipe is wrong.
     #[error(transparent)]
     Recipe(#[from] RecipeError),
+    /// What was asked for does not go together, or not here.
+    #[error("{0}")]
+    Unusable(String),
+    /// The list of tasks is wrong.
+    #[error(transparent)]
+    Manifest(#[from] ManifestError),
+    /// What an earlier start of the batch has left does not fit, or another is at work.
+    #[error(transparent)]
+    Batch(#[from] JournalError),
     /// The event is wrong.
     #[error(transparent)]
     Event(EnvironmentError),

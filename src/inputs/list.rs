@@ -50,3 +50,17 @@ pub const INPUTS: [Input; 26] = [
     switch("verbose", Some('v'), "Log more"),
     switch("quiet", Some('q'), "Log warnings and errors alone"),
 ];
+
+/// What `batch` takes besides.
+pub const BATCH_INPUTS: [Input; 6] = [
+    text("batch", "FILE", "The batch: a YAML file of tasks"),
+    text("manifest", "FILE", "A list of tasks that `batch --matrix` has written, in place of the file"),
+    text("jobs", "N", "Tasks at a time [default: of the file, else 4]"),
+    text("shard", "I/N", "Do the part I of N alone"),
+    switch("resume", None, "Go on where an earlier start with the same output folder was interrupted"),
+    switch(
+        "matrix",
+        None,
+        "Do nothing yet: write the list of tasks, and print a matrix of shards for GitHub Actions",
+    ),
+];

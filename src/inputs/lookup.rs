@@ -38,6 +38,21 @@ impl Lookup {
         self.with(name, "")
     }
 
+    /// The same without the files by which the runner is told of results.
+    #[must_use]
+    pub fn untold(&self) -> Self {
+        let mut lookup = self.clone();
+        for file in ["GITHUB_OUTPUT", "GITHUB_STEP_SUMMARY"] {
+            lookup.variables.remove(file);
+        }
+        lookup
+    }
+
+    /// Whether GitHub's runner listens.
+    pub fn in_actions(&self) -> bool {
+        self.variables.get("GITHUB_ACTIONS").is_some_and(|value| value == "true")
+    }
+
     /// The process's variables.
     pub fn variables(&self) -> &Variables {
         &self.variables

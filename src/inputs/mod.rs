@@ -4,6 +4,7 @@
 
 mod asked;
 mod basis;
+mod batch;
 mod credentials;
 mod deliver;
 mod error;
@@ -31,9 +32,10 @@ use crate::report::PlanMark;
 
 pub use asked::Asked;
 use basis::{Basis, rooted};
+pub use batch::{BatchRequest, Place, Tasks, Telling};
 pub use deliver::Deliver;
 pub use error::InputError;
-pub use list::{INPUTS, Input};
+pub use list::{BATCH_INPUTS, INPUTS, Input};
 pub use lookup::{Lookup, Variables};
 pub use model::ModelChoice;
 use model::choose;
@@ -85,6 +87,8 @@ pub struct RunRequest {
     pub secrets: Vec<String>,
     /// What people should know before the run starts.
     pub warnings: Vec<String>,
+    /// Whether the runner is told of what matters: not by each of many runs.
+    pub annotate: bool,
 }
 
 impl RunRequest {
@@ -175,6 +179,7 @@ impl RunRequest {
             secret_variables,
             secrets,
             warnings,
+            annotate: lookup.in_actions(),
         })
     }
 }
@@ -258,10 +263,8 @@ fn work(
         model::suit_recipe(config);
         agent.max_steps = agent.max_steps.max(recipe.turns());
         if task.is_empty() {
-            task = Some(&recipe.description)
-                .filter(|text| !text.trim().is_empty())
-                .unwrap_or(&model_name)
-                .clone();
+            let described = Some(&recipe.description).filter(|text| !text.trim().is_empty());
+            task.clone_from(described.unwrap_or(&model_name));
         }
     }
     Ok(Work { task, mode, agent, model_name, model, secret_variables })

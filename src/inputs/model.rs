@@ -55,7 +55,7 @@ pub(super) fn choose(
             return Ok((ModelChoice::Replay { file, strict: lookup.flag("strict-replay")? }, Vec::new()));
         }
         ModelName::Recipe(file) => {
-            let missing = || ConfigError::Missing(file.display().to_string());
+            let missing = || ConfigError::MissingFile("recipe", file.display().to_string());
             let found = trusted.read(file)?.ok_or_else(missing)?;
             let recipe = Recipe::parse(&found.text, &found.shown())?;
             return Ok((ModelChoice::Recipe(Box::new(recipe)), Vec::new()));

@@ -13,7 +13,7 @@ use super::file::{Action, Recipe, Replace};
 use super::select::select;
 use crate::event::ToolCall;
 use crate::model::{ChatModel, Completion, Message, ModelError, Request};
-use crate::placeholder::fill;
+use crate::placeholder::{fill, path_part};
 use crate::tool::Context;
 use crate::workspace::{LastLink, WorkspacePath};
 
@@ -79,9 +79,10 @@ impl RecipePlayer {
                 };
                 let here = format!("steps[{index}]");
                 let failed = |problem| ModelError::Recipe(format!("{here}: {problem}"));
-                state.targets = match step.is_for_files() {
-                    true => select(&step, &self.context).map_err(failed)?.into_iter().map(Some).collect(),
-                    false => vec![None],
+                state.targets = if step.is_for_files() {
+                    select(&step, &self.context).map_err(failed)?.into_iter().map(Some).collect()
+                } else {
+                    vec![None]
                 };
                 state.files += state.targets.iter().flatten().count();
                 state.actions = step
@@ -185,9 +186,10 @@ fn said(text: String) -> Completion {
 fn filled(value: &Value, file: Option<&WorkspacePath>, for_shell: bool) -> Value {
     match value {
         Value::String(text) => Value::String(fill(text, |name| {
-            let value = part(file?, name)?;
+            let path = file?.as_str();
+            let value = if name == "file" { path } else { path_part(path, name)? };
             // No path holds a NUL, which alone cannot be quoted.
-            if for_shell { shlex::try_quote(&value).ok().map(Into::into) } else { Some(value) }
+            if for_shell { shlex::try_quote(value).ok().map(Into::into) } else { Some(value.to_owned()) }
         })),
         Value::Array(items) => items.iter().map(|item| filled(item, file, for_shell)).collect(),
         Value::Object(map) => map
@@ -196,20 +198,6 @@ fn filled(value: &Value, file: Option<&WorkspacePath>, for_shell: bool) -> Value
             .collect(),
         other => other.clone(),
     }
-}
-
-fn part(file: &WorkspacePath, name: &str) -> Option<String> {
-    let path = file.as_str();
-    let (dir, last) = path.rsplit_once('/').unwrap_or((".", path));
-    let stem = last.rsplit_once('.').map_or(last, |(stem, _)| if stem.is_empty() { last } else { stem });
-    let value = match name {
-        "file" => path,
-        "dir" => dir,
-        "name" => last,
-        "stem" => stem,
-        _ => return None,
-    };
-    Some(value.to_owned())
 }
 
 impl ChatModel for RecipePlayer {
@@ -236,10 +224,5 @@ mod tests {
             json!({"command": "ruff 'src/a b;$(x).py'", "path": "src/a b;$(x).txt", "env": {"N": "a b;$(x).py {other}"}})
         );
         assert_eq!(filled(&with, None, false), with);
-        let dot = WorkspacePath::parse(".gitignore").expect("a path");
-        assert_eq!(
-            (part(&dot, "dir"), part(&dot, "stem")),
-            (Some(".".to_owned()), Some(".gitignore".to_owned()))
-        );
     }
 }

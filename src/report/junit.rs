@@ -3,7 +3,7 @@
 //! The library writes characters that XML forbids and leaves `]]>` inside CDATA as it is, so all text
 //! is cleaned before.
 
-use junit_report::{Duration, ReportBuilder, TestCase, TestCaseBuilder, TestSuite, TestSuiteBuilder};
+use junit_report::{Duration, Report, ReportBuilder, TestCase, TestCaseBuilder, TestSuite, TestSuiteBuilder};
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
@@ -24,17 +24,26 @@ pub fn junit(report: &RunReport) -> Result<String, String> {
     ] {
         builder.add_testsuite(suite(name, cases, report));
     }
+    write(&builder.build())
+}
+
+/// The report as text.
+pub(super) fn write(report: &Report) -> Result<String, String> {
     let mut xml = Vec::new();
-    builder
-        .build()
+    report
         .write_xml(&mut xml)
         .map_err(|error| format!("the JUnit report could not be written: {error:?}"))?;
     String::from_utf8(xml).map_err(|error| error.to_string())
 }
 
+/// A time as reports hold it.
+pub(super) fn moment(text: &str) -> Option<OffsetDateTime> {
+    OffsetDateTime::parse(text, &Rfc3339).ok()
+}
+
 fn suite(name: &str, cases: Vec<TestCase>, report: &RunReport) -> TestSuite {
     let mut suite = TestSuiteBuilder::new(name);
-    if let Ok(started) = OffsetDateTime::parse(&report.started_at, &Rfc3339) {
+    if let Some(started) = moment(&report.started_at) {
         suite.set_timestamp(started);
     }
     suite.add_testcases(cases).build()
@@ -133,12 +142,12 @@ fn agent(report: &RunReport) -> Vec<TestCase> {
 }
 
 /// Text that any XML parser takes.
-fn clean(text: &str) -> String {
+pub(super) fn clean(text: &str) -> String {
     let allowed = |c: char| matches!(c, '\t' | '\n' | '\r' | ' '..='\u{d7ff}' | '\u{e000}'..='\u{fffd}' | '\u{10000}'..);
     let text: String = text.chars().map(|c| if allowed(c) { c } else { '\u{fffd}' }).collect();
     text.replace("]]>", "]] >")
 }
 
-fn milliseconds(count: u64) -> Duration {
+pub(super) fn milliseconds(count: u64) -> Duration {
     Duration::milliseconds(i64::try_from(count).unwrap_or(i64::MAX))
 }

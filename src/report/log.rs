@@ -1,10 +1,12 @@
 //! The log on standard error: for people, or as JSON.
 
+use std::fs::File;
 use std::io::{self, Write};
-use std::sync::Arc;
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use tracing::field::Field;
-use tracing::{Level, debug, error, info, warn};
+use tracing::{Dispatch, Level, debug, error, info, warn};
 use tracing_subscriber::filter::Targets;
 use tracing_subscriber::fmt::format::{Writer, debug_fn};
 use tracing_subscriber::fmt::{self, MakeWriter};
@@ -31,7 +33,7 @@ pub enum LogFormat {
 /// logged: libraries log requests, and requests hold secrets.
 pub fn init_log(format: LogFormat, level: Level, masker: Arc<Masker>) {
     let ours = Targets::new().with_target(env!("CARGO_CRATE_NAME"), level);
-    let layer = fmt::layer().with_target(false).with_writer(Sink { masker });
+    let layer = fmt::layer().with_target(false).with_writer(Sink { masker, file: None });
     let registry = tracing_subscriber::registry().with(ours);
     // Fails only where a log is set up already.
     let _ = match format {
@@ -47,10 +49,20 @@ fn message_alone(writer: &mut Writer<'_>, field: &Field, value: &dyn std::fmt::D
     if field.name() == "message" { write!(writer, "{value:?}") } else { Ok(()) }
 }
 
-/// Standard error, behind the mask.
+/// A log of its own for a part of the process: whatever happens under this subscriber goes to the file.
+pub fn file_log(path: &Path, masker: Arc<Masker>) -> io::Result<Dispatch> {
+    let file = Arc::new(Mutex::new(File::create(path)?));
+    let ours = Targets::new().with_target(env!("CARGO_CRATE_NAME"), Level::INFO);
+    let layer = fmt::layer().with_target(false).with_writer(Sink { masker, file: Some(file) });
+    let plain = layer.without_time().with_level(false).with_ansi(false).fmt_fields(debug_fn(message_alone));
+    Ok(Dispatch::new(tracing_subscriber::registry().with(ours).with(plain)))
+}
+
+/// Standard error or a file, behind the mask.
 #[derive(Clone)]
 struct Sink {
     masker: Arc<Masker>,
+    file: Option<Arc<Mutex<File>>>,
 }
 
 impl<'a> MakeWriter<'a> for Sink {
@@ -65,7 +77,12 @@ impl Write for Sink {
     /// The subscriber writes an event at once, so that no secret is cut in two.
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let text = String::from_utf8_lossy(bytes);
-        io::stderr().write_all(log_lines(&self.masker.mask(&text)).as_bytes())?;
+        let masked = self.masker.mask(&text);
+        let lines = log_lines(&masked);
+        match &self.file {
+            Some(file) => file.lock().unwrap_or_else(PoisonError::into_inner).write_all(lines.as_bytes())?,
+            None => io::stderr().write_all(lines.as_bytes())?,
+        }
         Ok(bytes.len())
     }
 
@@ -90,7 +107,8 @@ impl Observer for LogObserver {
     fn observe(&self, line: &Line) {
         match &line.event {
             Event::Session(session) => {
-                info!(session = session.id, "{} · agent {} · {}", session.mode, session.agent, session.model);
+                let (agent, model) = (remark(&session.agent), remark(&session.model));
+                info!(session = session.id, "{} · agent {agent} · {model}", session.mode);
             }
             Event::Reply(reply) => {
                 if !reply.text.trim().is_empty() && !reply.calls.is_empty() {

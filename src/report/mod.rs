@@ -1,6 +1,7 @@
 //! One [`RunReport`], many renderings. Every sink masks secrets and neutralises what others wrote.
 
 mod annotations;
+mod batch;
 mod closing;
 mod collect;
 mod comment;
@@ -32,13 +33,17 @@ use crate::plan::PlannedAction;
 use crate::workspace::{ChangeSet, Difference, FileChange, LineCounts, Operation, WorkspacePath};
 
 pub use annotations::annotations;
+pub use batch::{
+    BatchReport, SCHEMA_VERSION as BATCH_SCHEMA_VERSION, ShardReport, TaskEnd, TaskReport, batch_comment,
+    batch_headline, batch_html, batch_junit, batch_markdown, batch_summary, sum, task_line,
+};
 pub use collect::Collector;
 pub use comment::{COMMENT_LIMIT, PlanMark, check_summary, comment, description, in_marker, marker};
 pub use doing::Doing;
 pub use html::html;
 pub use junit::junit;
 pub use locations::line_remarks;
-pub use log::{LogFormat, LogObserver, init_log};
+pub use log::{LogFormat, LogObserver, file_log, init_log};
 pub use markdown::markdown;
 pub use sections::{duration, headline};
 pub use summary::summary;

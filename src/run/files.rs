@@ -62,7 +62,7 @@ impl Files {
 
     /// Writes a file in place of whatever lies there: never through a link, which a command of the agent's
     /// could have planted, nor into a folder that was swapped.
-    pub(super) fn write(path: &Path, content: &[u8]) -> std::io::Result<()> {
+    pub(crate) fn write(path: &Path, content: &[u8]) -> std::io::Result<()> {
         let folder = path.parent().unwrap_or(path);
         if folder.canonicalize()? != folder {
             return Err(std::io::Error::other("its folder was replaced by a link"));

@@ -4,6 +4,9 @@ use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
 use super::files::Files;
 use super::interrupt::Signal;
 use super::progress::Progress;
@@ -82,7 +85,7 @@ pub(super) async fn finish(
         write_files(&mut report, request, files, masker);
         tell_runner(&mut report, files, &step_files, comment_url.as_deref());
     }
-    if in_actions(request) {
+    if request.annotate {
         let mut stderr = std::io::stderr().lock();
         for command in annotations(&report, &remarks(request, &report, &prefix)) {
             // A closed log must not fail the run.
@@ -105,13 +108,9 @@ pub(super) fn comment_of(request: &RunRequest, report: &RunReport) -> String {
     comment(report, &request.config().github.comment_key, mark.as_ref())
 }
 
-pub(super) fn in_actions(request: &RunRequest) -> bool {
-    request.variables.get("GITHUB_ACTIONS").is_some_and(|value| value == "true")
-}
-
 /// Masks the report once, as a value, so that every rendering is masked; escaping in between could
 /// otherwise hide a secret from the mask.
-fn mask(report: &mut RunReport, masker: &Masker) {
+pub(crate) fn mask<T: Serialize + DeserializeOwned>(report: &mut T, masker: &Masker) {
     let Ok(value) = serde_json::to_value(&*report) else { return };
     if let Ok(masked) = serde_json::from_value(masked(value, masker)) {
         *report = masked;

@@ -53,10 +53,12 @@ use before::Before;
 use evaluate::Evaluator;
 pub use files::Files;
 pub use finish::Finished;
+pub(crate) use finish::mask;
 pub use interrupt::{Signal, on_signals};
 use progress::Progress;
 use review::Reviewer;
 use structured::Structured;
+pub(crate) use walls::shell;
 
 /// The first wait before a failed model call is tried again.
 const FIRST_WAIT: Duration = Duration::from_millis(500);

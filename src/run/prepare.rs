@@ -45,7 +45,8 @@ impl<'a> Run<'a> {
             let told = "an earlier apply was interrupted; its files were put back";
             events.notice(NoticeLevel::Warning, told);
         }
-        let shell = shell(request, &events)?;
+        let (variables, keys) = (&request.variables, &request.secret_variables);
+        let shell = shell(&config.commands, variables, keys, &request.workspace, &events)?;
         let (mut isolation, mut tracked) = (None, None);
         let (workspace, ground): (Arc<dyn Workspace>, Ground) = if dry_run {
             let planned = Arc::new(OverlayWorkspace::new(Arc::clone(&disk)));

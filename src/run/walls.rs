@@ -1,14 +1,15 @@
 //! How commands, hooks and gates are started: what they see, and the walls around them.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::Arc;
 
 use crate::command::Shell;
 use crate::command::environment::Rules;
 use crate::command::sandbox::{Sandbox, offered};
-use crate::config::{Network, SandboxMode};
+use crate::config::{Commands, Network, SandboxMode};
 use crate::event::{Events, NoticeLevel};
-use crate::inputs::{InputError, RunRequest};
+use crate::inputs::{InputError, Variables};
 use crate::workspace::GitFolder;
 
 /// The folders of a `PATH` that do not depend on where a command runs: what `.` holds is the agent's.
@@ -19,11 +20,15 @@ fn absolute(path: &str) -> String {
 }
 
 /// The shell for all of them.
-pub(super) fn shell(request: &RunRequest, events: &Events) -> Result<Shell, InputError> {
-    let commands = &request.config().commands;
-    let rules =
-        Rules { passthrough: commands.env_passthrough.clone(), keys: request.secret_variables.clone() };
-    let mut environment: BTreeMap<String, String> = rules.inherit(&request.variables);
+pub(crate) fn shell(
+    commands: &Commands,
+    variables: &Variables,
+    keys: &[String],
+    workspace: &Path,
+    events: &Events,
+) -> Result<Shell, InputError> {
+    let rules = Rules { passthrough: commands.env_passthrough.clone(), keys: keys.to_vec() };
+    let mut environment: BTreeMap<String, String> = rules.inherit(variables);
     if let Some(path) = environment.get_mut("PATH") {
         *path = absolute(path);
     }
@@ -57,6 +62,6 @@ pub(super) fn shell(request: &RunRequest, events: &Events) -> Result<Shell, Inpu
     };
     let launcher = std::env::current_exe()
         .map_err(|error| InputError::Rules(format!("children cannot be started: {error}")))?;
-    let git = GitFolder::remember(&request.workspace).map(Arc::new);
+    let git = GitFolder::remember(workspace).map(Arc::new);
     Ok(Shell { launcher, program, flags: vec!["-c".to_owned()], environment, sandbox, git })
 }

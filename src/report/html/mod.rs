@@ -16,7 +16,7 @@ use super::usage::by_agent;
 use super::{FileSummary, RunReport};
 use crate::event::{HookDecision, NoticeLevel};
 
-const STYLE: &str = include_str!("report.css");
+pub(super) const STYLE: &str = include_str!("report.css");
 
 /// Search and folds; all that it does is to hide and show.
 const SCRIPT: &str = include_str!("report.js");

@@ -1,0 +1,338 @@
+//! From a batch as it is written to its tasks: placeholders get their values, each in the form that its place needs.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::file::{BatchFile, Entry, Source};
+use super::manifest::{MAX_TASKS, Manifest, ManifestError, Task, sha256, slug};
+use crate::placeholder::{fill, is_name, names, path_part};
+use crate::report::untrusted::visible;
+use crate::workspace::{Glob, WorkspacePath};
+
+/// Most characters of a value in a task's text.
+const MAX_VALUE: usize = 300;
+
+/// What a task has to look at where nothing tells.
+const UNKNOWN_SIZE: u64 = 10_000;
+
+/// Which parts of a path have placeholders of their own: `{file_stem}` for `{file}`.
+const PARTS: [&str; 3] = ["dir", "name", "stem"];
+
+/// What the sources of values are asked of.
+pub struct Ground<'a> {
+    /// Files of the commit with their sizes, sorted by path.
+    pub files: &'a [(String, u64)],
+    /// Runs a command and gives what it prints.
+    pub lines: &'a dyn Fn(&str) -> Result<String, String>,
+}
+
+/// Makes the tasks of a batch.
+pub fn expand(
+    batch: &BatchFile,
+    ground: &Ground<'_>,
+    file: (&str, &str),
+    commit: &str,
+) -> Result<Manifest, ManifestError> {
+    let (shown, text) = file;
+    let wrong = |place: &str, problem: String| ManifestError::File {
+        file: shown.to_owned(),
+        place: place.to_owned(),
+        problem,
+    };
+    let defaults = &batch.defaults;
+    if slug(&batch.name).is_empty() {
+        return Err(wrong("name", "it needs a letter or a digit".to_owned()));
+    }
+    if defaults.id.is_some()
+        || !defaults.for_each.is_empty()
+        || defaults.task.is_some()
+        || defaults.task_file.is_some()
+    {
+        let problem = "`id`, `for_each`, `task` and `task_file` belong to tasks".to_owned();
+        return Err(wrong("defaults", problem));
+    }
+    let mut tasks: Vec<(Task, Origin)> = Vec::new();
+    for (index, entry) in batch.tasks.iter().enumerate() {
+        let place = format!("tasks[{index}]");
+        let entry = entry.clone().over(defaults);
+        check(&entry).map_err(|problem| wrong(&place, problem))?;
+        let mut sets = vec![BTreeMap::new()];
+        for (name, source) in &entry.for_each {
+            let place = format!("{place}.for_each.{name}");
+            if !is_name(name) {
+                let problem = "a placeholder is a lower-case letter, then letters, digits and `_`".to_owned();
+                return Err(wrong(&place, problem));
+            }
+            let values = values(source, ground).map_err(|problem| wrong(&place, problem))?;
+            if sets.len().saturating_mul(values.len()) > MAX_TASKS {
+                return Err(wrong(&place, format!("that makes more than {MAX_TASKS} tasks")));
+            }
+            sets = sets
+                .iter()
+                .flat_map(|set: &BTreeMap<String, String>| {
+                    values.iter().map(|value| {
+                        let mut set = set.clone();
+                        set.insert(name.clone(), value.clone());
+                        set
+                    })
+                })
+                .collect();
+        }
+        for set in sets {
+            let origin = if set.is_empty() { Origin::Written } else { Origin::Generated };
+            tasks.push((task(&entry, &set, ground).map_err(|problem| wrong(&place, problem))?, origin));
+        }
+    }
+    if tasks.len() > MAX_TASKS {
+        return Err(wrong("tasks", format!("they are more than {MAX_TASKS}")));
+    }
+    let tasks = tell_apart(tasks).map_err(|problem| wrong("tasks", problem))?;
+    let mut manifest = Manifest::new(&batch.name, commit, text, tasks);
+    manifest.budget_usd = batch.budget_usd;
+    manifest.timeout = batch.timeout.map(crate::config::Bounded::get);
+    Ok(manifest)
+}
+
+fn check(entry: &Entry) -> Result<(), String> {
+    let Some(id) = &entry.id else { return Err("it has no `id`".to_owned()) };
+    let given = [entry.task.is_some(), entry.task_file.is_some(), entry.recipe.is_some()];
+    match given {
+        [true, true, _] => return Err("both `task` and `task_file` are given; leave one out".to_owned()),
+        [false, false, false] => return Err("it needs `task`, `task_file` or `recipe`".to_owned()),
+        _ => {}
+    }
+    if entry.recipe.is_some() && entry.model.is_some() {
+        return Err("both `recipe` and `model` are given; a recipe takes a model's place".to_owned());
+    }
+    for name in entry.for_each.keys() {
+        if !names(id).any(|used| used == name || parts_of(name).any(|part| part == used)) {
+            return Err(format!("`id` does not hold `{{{name}}}`, so all of its tasks would have the same"));
+        }
+    }
+    let texts = [
+        Some(id),
+        entry.task.as_ref(),
+        entry.task_file.as_ref(),
+        entry.recipe.as_ref(),
+        entry.model.as_ref(),
+    ];
+    let more = [entry.agent.as_ref(), entry.folder.as_ref()];
+    let gates = entry.gates.iter().flat_map(|gate| [Some(&gate.name), Some(&gate.command)]);
+    for text in texts.into_iter().chain(more).chain(gates).flatten() {
+        let known = |name: &str| {
+            entry.for_each.keys().any(|key| key == name || parts_of(key).any(|part| part == name))
+        };
+        if let Some(unknown) = names(text).find(|name| !known(name)) {
+            return Err(format!(
+                "`{{{unknown}}}` is no placeholder of its `for_each`; write `{{{{{unknown}}}}}` for the text itself"
+            ));
+        }
+    }
+    Ok(())
+}
+
+fn parts_of(name: &str) -> impl Iterator<Item = String> {
+    PARTS.iter().map(move |part| format!("{name}_{part}"))
+}
+
+/// The values of a placeholder, sorted where their order means nothing.
+fn values(source: &Source, ground: &Ground<'_>) -> Result<Vec<String>, String> {
+    source.check()?;
+    let exclude = source.exclude.iter().map(|glob| Glob::parse(glob)).collect::<Result<Vec<_>, _>>()?;
+    let mut values: Vec<String> = if !source.values.is_empty() {
+        source.values.clone()
+    } else if !source.files.is_empty() {
+        let globs = source.files.iter().map(|glob| Glob::parse(glob)).collect::<Result<Vec<_>, _>>()?;
+        let fits = |path: &&String| globs.iter().any(|glob| glob.matches(path));
+        ground.files.iter().map(|(path, _)| path).filter(fits).cloned().collect()
+    } else if let Some(command) = &source.lines {
+        let output = (ground.lines)(command)?;
+        output.lines().map(str::trim).filter(|line| !line.is_empty()).map(str::to_owned).collect()
+    } else {
+        let folder = |path: &String| {
+            let (folder, name) = path.rsplit_once('/').unwrap_or((".", path));
+            source.folders_with.iter().any(|wanted| wanted == name).then(|| folder.to_owned())
+        };
+        let folders: BTreeSet<String> = ground.files.iter().filter_map(|(path, _)| folder(path)).collect();
+        folders.into_iter().collect()
+    };
+    values.retain(|value| !exclude.iter().any(|glob| glob.matches(value)));
+    let mut seen = BTreeSet::new();
+    values.retain(|value| seen.insert(value.clone()));
+    if values.iter().any(|value| value.contains('\0')) {
+        return Err("a value holds a NUL character".to_owned());
+    }
+    Ok(values)
+}
+
+/// One task: values are taken as they are in names and paths, quoted in command lines, and made harmless in what
+/// a model reads.
+fn task(entry: &Entry, set: &BTreeMap<String, String>, ground: &Ground<'_>) -> Result<Task, String> {
+    let value = |name: &str| {
+        set.get(name).cloned().or_else(|| {
+            let (key, part) = name.rsplit_once('_')?;
+            path_part(set.get(key)?, part).filter(|_| PARTS.contains(&part)).map(str::to_owned)
+        })
+    };
+    let raw = |text: &String| fill(text, value);
+    // No value holds a NUL, which alone cannot be quoted.
+    let quoted = |text: &String| {
+        fill(text, |name| Some(shlex::try_quote(&value(name)?).map(Into::into).unwrap_or_default()))
+    };
+    let read = |text: &String| fill(text, |name| Some(harmless(&value(name)?)));
+    let is_command = entry.model.as_ref().is_some_and(|model| model.trim_start().starts_with("exec::"));
+    let mut filled = entry.clone();
+    filled.for_each.clear();
+    filled.id = None;
+    filled.task = entry.task.as_ref().map(read);
+    filled.task_file = entry.task_file.as_ref().map(raw);
+    filled.recipe = entry.recipe.as_ref().map(raw);
+    filled.model =
+        entry.model.as_ref().map(if is_command { &quoted as &dyn Fn(&String) -> String } else { &raw });
+    filled.agent = entry.agent.as_ref().map(raw);
+    filled.folder = entry.folder.as_ref().map(raw);
+    if let Some(folder) = &filled.folder {
+        WorkspacePath::parse(folder).map_err(|error| format!("folder {folder:?}: {error}"))?;
+    }
+    for gate in &mut filled.gates {
+        gate.name = read(&gate.name);
+        gate.command = quoted(&gate.command);
+    }
+    let id = slug(&entry.id.as_ref().map(raw).unwrap_or_default());
+    if id.is_empty() {
+        return Err(format!("its `id` comes to nothing with {set:?}"));
+    }
+    let size = set.values().map(|value| size(value, ground)).sum::<u64>();
+    Ok(Task { id, entry: filled, size: if size == 0 { UNKNOWN_SIZE } else { size } })
+}
+
+/// What is below a path, in bytes; 0 where it is none.
+fn size(value: &str, ground: &Ground<'_>) -> u64 {
+    if value == "." {
+        return ground.files.iter().map(|(_, size)| size).sum();
+    }
+    let (folder, from) = (format!("{value}/"), value.to_owned());
+    let start = ground.files.partition_point(|(path, _)| *path < from);
+    // `a-b` lies between `a` and `a/b`.
+    let near = ground.files[start..].iter().take_while(|(path, _)| path.starts_with(value));
+    near.filter(|(path, _)| path == value || path.starts_with(&folder)).map(|(_, size)| size).sum()
+}
+
+fn harmless(value: &str) -> String {
+    let line = visible(value).replace(['\n', '\r'], " ");
+    match line.char_indices().nth(MAX_VALUE) {
+        Some((cut, _)) => format!("{}…", &line[..cut]),
+        None => line,
+    }
+}
+
+/// Whether people named a task, or its values did.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Origin {
+    Written,
+    Generated,
+}
+
+/// Ids of generated tasks that became the same get a hash of what they are about; those that people wrote are
+/// theirs to change.
+fn tell_apart(tasks: Vec<(Task, Origin)>) -> Result<Vec<Task>, String> {
+    let mut count: BTreeMap<String, usize> = BTreeMap::new();
+    for (task, _) in &tasks {
+        *count.entry(task.id.clone()).or_default() += 1;
+    }
+    let mut seen = BTreeSet::new();
+    let named = |(mut task, origin): (Task, Origin)| {
+        if count[&task.id] > 1 && origin == Origin::Generated {
+            let about = serde_json::to_string(&task.entry).unwrap_or_default();
+            task.id = format!("{}-{}", task.id, &sha256(&about)[..8]);
+        }
+        if seen.insert(task.id.clone()) {
+            Ok(task)
+        } else {
+            Err(format!("two tasks have the id {}; say in `id` what tells them apart", task.id))
+        }
+    };
+    tasks.into_iter().map(named).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tasks(text: &str) -> Result<Vec<Task>, String> {
+        let files = [
+            ("Cargo.toml", 10),
+            ("a/Cargo.toml", 20),
+            ("a/src/x y.rs", 300),
+            ("a/src/x-y.rs", 40),
+            ("a-b.rs", 7),
+        ];
+        let mut files: Vec<(String, u64)> =
+            files.iter().map(|(path, size)| ((*path).to_owned(), *size)).collect();
+        files.sort();
+        let lines = |command: &str| Ok(command.replace(' ', "\n"));
+        let batch: BatchFile = crate::config::parse_as(text, "b.yml").map_err(|error| error.to_string())?;
+        let ground = Ground { files: &files, lines: &lines };
+        let made = expand(&batch, &ground, ("b.yml", text), &"a".repeat(40));
+        made.map(|manifest| manifest.tasks).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn every_combination_becomes_a_task_with_values_in_the_form_of_their_place() {
+        let made = tasks(
+            "name: n\ndefaults: {mode: yolo}\ntasks:\n- id: 'fix {file} {level}'\n  task: 'Fix {file} at {level}, not {{file}}'\n  \
+             recipe: 'r/{file_stem}.yml'\n  for_each:\n    file: {files: ['*.rs']}\n    level: {values: ['1', \"2\\n::x\"]}\n  \
+             gates: [{name: 't {file_name}', command: 'test -f {file}'}]\n",
+        )
+        .expect("tasks");
+        assert_eq!(made.len(), 6);
+        let last = made
+            .iter()
+            .find(|task| task.id.starts_with("fix-a-src-x-y.rs-2") && task.size == 300)
+            .expect("it");
+        assert_eq!(last.entry.task.as_deref(), Some("Fix a/src/x y.rs at 2 ::x, not {file}"));
+        assert_eq!(last.entry.gates[0].command, "test -f 'a/src/x y.rs'");
+        assert_eq!(last.entry.gates[0].name, "t x y.rs");
+        assert_eq!(last.entry.recipe.as_deref(), Some("r/x y.yml"));
+        let ids: BTreeSet<&String> = made.iter().map(|task| &task.id).collect();
+        assert_eq!(ids.len(), 6, "{ids:?}");
+    }
+
+    #[test]
+    fn folders_lines_and_sizes() {
+        let made = tasks("name: n\ntasks:\n- {id: 'p {p}', task: x, folder: '{p}', for_each: {p: {folders_with: [Cargo.toml]}}}\n- {id: 'l {l}', task: x, for_each: {l: {lines: 'u v u'}}}\n").expect("tasks");
+        let shown: Vec<(&str, u64)> = made.iter().map(|task| (task.id.as_str(), task.size)).collect();
+        assert_eq!(shown, [("p", 377), ("p-a", 360), ("l-u", UNKNOWN_SIZE), ("l-v", UNKNOWN_SIZE)]);
+    }
+
+    #[test]
+    fn mistakes_are_named_with_their_place() {
+        for (text, told) in [
+            ("name: n\ntasks: [{task: x}]\n", "b.yml: tasks[0]: it has no `id`"),
+            ("name: n\ntasks: [{id: a}]\n", "it needs `task`, `task_file` or `recipe`"),
+            ("name: n\ntasks: [{id: a, task: x}, {id: A, task: x}]\n", "two tasks have the id a;"),
+            (
+                "name: n\ntasks: [{id: a, task: 'x {y}'}]\n",
+                "`{y}` is no placeholder of its `for_each`; write `{{y}}`",
+            ),
+            (
+                "name: n\ntasks: [{id: a, task: x, for_each: {y: {values: [b]}}}]\n",
+                "`id` does not hold `{y}`",
+            ),
+            (
+                "name: n\ntasks: [{id: '{y}', task: x, for_each: {y: {}}}]\n",
+                "tasks[0].for_each.y: it needs one of",
+            ),
+            (
+                "name: n\ntasks: [{id: '{y}', task: x, folder: '{y}', for_each: {y: {values: ['../x']}}}]\n",
+                "folder \"../x\"",
+            ),
+            ("name: n\ndefaults: {task: x}\ntasks: []\n", "b.yml: defaults:"),
+            ("name: '!'\ntasks: []\n", "b.yml: name: it needs a letter"),
+            ("name: n\ntasks: [{id: a, tsk: x}]\n", "did you mean `task`?"),
+            ("name: n\ntasks: [{id: a, task: x, recipe: r, model: m}]\n", "a recipe takes a model's place"),
+        ] {
+            let error = tasks(text).expect_err(text);
+            assert!(error.contains(told), "{text}\n{error}");
+        }
+    }
+}

@@ -1,0 +1,162 @@
+//! A batch as people write it.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::config::{Bounded, DeliverTo, GateConfig, Usd};
+use crate::event::RunMode;
+
+/// A list of tasks, and what all of them together may take.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct BatchFile {
+    /// Its name: part of branches and of the comment's key.
+    pub name: String,
+    /// How many tasks are worked on at a time.
+    #[serde(default)]
+    pub jobs: Option<Bounded<1, 64>>,
+    /// Most money for all tasks, in USD.
+    #[serde(default)]
+    pub budget_usd: Option<Usd>,
+    /// Most time for all tasks, in seconds.
+    #[serde(default)]
+    pub timeout: Option<Bounded<1, 604_800>>,
+    /// What holds for every task that does not say otherwise.
+    #[serde(default)]
+    pub defaults: Entry,
+    /// The tasks.
+    pub tasks: Vec<Entry>,
+}
+
+/// A task, or with `for_each` many of them.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Entry {
+    /// What tells it from all others, today and tomorrow: the same id is the same branch and pull request.
+    pub id: Option<String>,
+    /// Placeholders and where their values come from; every combination becomes a task.
+    pub for_each: BTreeMap<String, Source>,
+    /// What to do.
+    pub task: Option<String>,
+    /// What to do, as a Markdown file.
+    pub task_file: Option<String>,
+    /// A recipe in place of a model.
+    pub recipe: Option<String>,
+    /// The model.
+    pub model: Option<String>,
+    /// The agent.
+    pub agent: Option<String>,
+    /// `dry-run` or `yolo`.
+    pub mode: Option<RunMode>,
+    /// A folder of the checkout, in which the task is worked on.
+    pub folder: Option<String>,
+    /// Most model calls.
+    pub max_steps: Option<Bounded<1, 1000>>,
+    /// Most money, in USD.
+    pub budget_usd: Option<Usd>,
+    /// Most time, in seconds.
+    pub timeout: Option<Bounded<1, 86_400>>,
+    /// Quality gates besides those of the configuration.
+    pub gates: Vec<GateConfig>,
+    /// Where changes go.
+    pub deliver: Option<DeliverTo>,
+    /// Whether it is tried again.
+    pub retry: Option<Retry>,
+}
+
+/// Where the values of a placeholder come from: one of these.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Source {
+    /// These.
+    pub values: Vec<String>,
+    /// Files of the commit that fit one of these globs.
+    pub files: Vec<String>,
+    /// Folders that hold a file of one of these names, such as `Cargo.toml` or `package.json`.
+    pub folders_with: Vec<String>,
+    /// The lines that a command prints.
+    pub lines: Option<String>,
+    /// Globs of values that are left out.
+    pub exclude: Vec<String>,
+}
+
+/// When and how often a task is tried again, each time from the start.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Retry {
+    /// How often.
+    pub times: Bounded<0, 10>,
+    /// Seconds before the first try; each further one waits twice as long.
+    pub wait: Bounded<0, 3600>,
+    /// After which ends.
+    pub on: Vec<RetryOn>,
+}
+
+impl Default for Retry {
+    fn default() -> Self {
+        Self {
+            times: Bounded::fixed::<0>(),
+            wait: Bounded::fixed::<0>(),
+            on: vec![RetryOn::Failed, RetryOn::Timeout],
+        }
+    }
+}
+
+/// An end after which a task is tried again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum RetryOn {
+    /// It failed.
+    Failed,
+    /// A limit other than time was reached.
+    Partial,
+    /// Its time was up.
+    Timeout,
+}
+
+impl Source {
+    /// The globs and names that it is about, and what is wrong with it.
+    pub(super) fn check(&self) -> Result<(), String> {
+        let given = [
+            !self.values.is_empty(),
+            !self.files.is_empty(),
+            !self.folders_with.is_empty(),
+            self.lines.is_some(),
+        ];
+        if given.iter().filter(|given| **given).count() != 1 {
+            return Err("it needs one of `values`, `files`, `folders_with` and `lines`".to_owned());
+        }
+        for glob in self.files.iter().chain(&self.exclude) {
+            crate::workspace::Glob::parse(glob)?;
+        }
+        Ok(())
+    }
+}
+
+impl Entry {
+    /// The same with what `defaults` says where it says nothing.
+    pub(super) fn over(mut self, defaults: &Self) -> Self {
+        fn fill<T: Clone>(own: &mut Option<T>, other: Option<&T>) {
+            if own.is_none() {
+                *own = other.cloned();
+            }
+        }
+        // A task of its own kind wants nothing of the default's.
+        if self.recipe.is_none() && self.model.is_none() {
+            fill(&mut self.recipe, defaults.recipe.as_ref());
+            fill(&mut self.model, defaults.model.as_ref());
+        }
+        fill(&mut self.agent, defaults.agent.as_ref());
+        fill(&mut self.mode, defaults.mode.as_ref());
+        fill(&mut self.folder, defaults.folder.as_ref());
+        fill(&mut self.max_steps, defaults.max_steps.as_ref());
+        fill(&mut self.budget_usd, defaults.budget_usd.as_ref());
+        fill(&mut self.timeout, defaults.timeout.as_ref());
+        fill(&mut self.deliver, defaults.deliver.as_ref());
+        fill(&mut self.retry, defaults.retry.as_ref());
+        self.gates.splice(0..0, defaults.gates.iter().cloned());
+        self
+    }
+}

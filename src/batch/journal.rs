@@ -1,0 +1,172 @@
+//! What a batch has done so far, on disk: a list of tasks, then a line for each that was begun or ended. Only one
+//! process works on it at a time.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File, OpenOptions};
+use std::io::{BufRead, BufReader, Write};
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use super::manifest::Manifest;
+use crate::report::{ShardReport, TaskReport};
+
+/// The list of tasks.
+pub(super) const MANIFEST: &str = "manifest.json";
+const JOURNAL: &str = "journal.jsonl";
+
+/// One line.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum Line {
+    /// What this is about.
+    Batch { manifest: String, shard: Option<ShardReport>, started_at: String },
+    /// A task was begun.
+    Begun { id: String, attempt: u32 },
+    /// An attempt ended that is not the last one.
+    Tried { report: Box<TaskReport> },
+    /// A task ended.
+    Ended { report: Box<TaskReport> },
+}
+
+/// Why there is nothing to write to.
+#[derive(Debug, thiserror::Error)]
+pub enum JournalError {
+    /// Somebody else is at work.
+    #[error("another batch is at work on {0}; wait for its end, or give another `out`")]
+    Busy(PathBuf),
+    /// It is about other tasks.
+    #[error(
+        "{0} is about other tasks than these (another batch file, commit or shard); start without `resume`, or give another `out`"
+    )]
+    Other(PathBuf),
+    /// The disk.
+    #[error("{path} cannot be read or written: {error}")]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        error: std::io::Error,
+    },
+}
+
+/// What an earlier start has left.
+#[derive(Default)]
+pub(super) struct Earlier {
+    /// When it began.
+    pub(super) started_at: Option<String>,
+    /// Tasks that ended.
+    pub(super) ended: BTreeMap<String, TaskReport>,
+    /// Attempts of tasks that did not.
+    pub(super) tried: BTreeMap<String, TaskReport>,
+}
+
+/// An open journal.
+pub(super) struct Journal {
+    path: PathBuf,
+    file: File,
+}
+
+impl Journal {
+    /// Opens the journal in `out`, for nobody else; what is in it is of an earlier start.
+    pub(super) fn open(out: &Path) -> Result<Self, JournalError> {
+        let path = out.join(JOURNAL);
+        let failed = |error| JournalError::Io { path: path.clone(), error };
+        let file = OpenOptions::new().create(true).read(true).append(true).open(&path).map_err(failed)?;
+        if file.try_lock().is_err() {
+            return Err(JournalError::Busy(path));
+        }
+        Ok(Self { path, file })
+    }
+
+    /// The list of tasks that it is about, if there is one.
+    pub(super) fn manifest(&self) -> Option<Manifest> {
+        Manifest::read(&self.path.with_file_name(MANIFEST)).ok()
+    }
+
+    /// Reads what an earlier start has done; a line that was cut by its end counts for nothing.
+    pub(super) fn earlier(
+        &self,
+        manifest: &str,
+        shard: Option<ShardReport>,
+    ) -> Result<Earlier, JournalError> {
+        let failed = |error| JournalError::Io { path: self.path.clone(), error };
+        let mut earlier = Earlier::default();
+        for line in BufReader::new(File::open(&self.path).map_err(failed)?).split(b'\n') {
+            match serde_json::from_slice(&line.map_err(failed)?) {
+                Ok(Line::Batch { manifest: other, shard: part, started_at }) => {
+                    if other != manifest || part != shard {
+                        return Err(JournalError::Other(self.path.clone()));
+                    }
+                    earlier.started_at.get_or_insert(started_at);
+                }
+                Ok(Line::Ended { report }) => {
+                    earlier.tried.remove(&report.id);
+                    earlier.ended.insert(report.id.clone(), *report);
+                }
+                Ok(Line::Tried { report }) => {
+                    earlier.tried.insert(report.id.clone(), *report);
+                }
+                Ok(Line::Begun { .. }) | Err(_) => {}
+            }
+        }
+        Ok(earlier)
+    }
+
+    /// Begins: anew, or behind what there is.
+    pub(super) fn begin(
+        &mut self,
+        manifest: &Manifest,
+        shard: Option<ShardReport>,
+        started_at: &str,
+        anew: bool,
+    ) -> Result<(), JournalError> {
+        let failed = |path: &Path, error| JournalError::Io { path: path.to_owned(), error };
+        if anew {
+            self.file.set_len(0).map_err(|error| failed(&self.path, error))?;
+            let path = self.path.with_file_name(MANIFEST);
+            // In one step: a list that was cut is of no use to anybody.
+            let folder = path.parent().unwrap_or(&path);
+            let written = tempfile::NamedTempFile::new_in(folder).and_then(|mut file| {
+                file.write_all(manifest.json().as_bytes())?;
+                file.as_file().sync_all()?;
+                file.persist(&path).map_err(|error| error.error)
+            });
+            written.map_err(|error| failed(&path, error))?;
+        }
+        self.write(&Line::Batch { manifest: manifest.digest(), shard, started_at: started_at.to_owned() })
+    }
+
+    /// A task is begun.
+    pub(super) fn begun(&mut self, id: &str, attempt: u32) -> Result<(), JournalError> {
+        self.write(&Line::Begun { id: id.to_owned(), attempt })
+    }
+
+    /// An attempt has ended, and there will be another.
+    pub(super) fn tried(&mut self, report: &TaskReport) -> Result<(), JournalError> {
+        self.write(&Line::Tried { report: Box::new(report.clone()) })
+    }
+
+    /// A task has ended.
+    pub(super) fn ended(&mut self, report: &TaskReport) -> Result<(), JournalError> {
+        self.write(&Line::Ended { report: Box::new(report.clone()) })
+    }
+
+    /// Behind a line that was cut, a new one begins first.
+    fn write(&mut self, line: &Line) -> Result<(), JournalError> {
+        let failed = |error| JournalError::Io { path: self.path.clone(), error };
+        let text = serde_json::to_string(line).unwrap_or_default();
+        self.file.write_all(format!("\n{text}").as_bytes()).map_err(failed)?;
+        self.file.sync_data().map_err(failed)
+    }
+}
+
+/// Removes what tasks of an earlier start have left.
+pub(super) fn clear(folder: &Path) -> Result<(), JournalError> {
+    match fs::remove_dir_all(folder) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            Err(JournalError::Io { path: folder.to_owned(), error })
+        }
+        _ => Ok(()),
+    }
+}

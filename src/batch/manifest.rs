@@ -1,0 +1,183 @@
+//! What a batch comes to: every task by itself, for good. Shards on other machines work from the same list.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use super::file::Entry;
+use crate::config::Usd;
+
+/// The version of the format.
+const SCHEMA_VERSION: u32 = 1;
+
+/// Most tasks of one batch.
+pub(super) const MAX_TASKS: usize = 100_000;
+
+/// The largest manifest that is read, in bytes.
+const MAX_SIZE: u64 = 500_000_000;
+
+/// One task, complete.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Task {
+    /// What tells it from the others: letters, digits, `.`, `_` and `-`.
+    pub id: String,
+    /// What is done; without placeholders.
+    pub entry: Entry,
+    /// How much there is to look at, in bytes: tasks are spread evenly by it.
+    pub size: u64,
+}
+
+/// All tasks of a batch and the commit that they are about.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Manifest {
+    /// The version of the format, 1.
+    pub schema_version: u32,
+    /// The batch's name.
+    pub name: String,
+    /// The commit.
+    pub commit: String,
+    /// SHA-256 of the file that it was made from.
+    pub file_sha256: String,
+    /// Most money for all tasks, in USD.
+    pub budget_usd: Option<Usd>,
+    /// Most time for all tasks, in seconds.
+    pub timeout: Option<u64>,
+    /// The tasks, in order.
+    pub tasks: Vec<Task>,
+}
+
+/// Why there is no list of tasks.
+#[derive(Debug, thiserror::Error)]
+pub enum ManifestError {
+    /// The batch file makes no sense.
+    #[error("{file}: {place}: {problem}")]
+    File {
+        /// The file.
+        file: String,
+        /// Where in it.
+        place: String,
+        /// What is wrong and what to do.
+        problem: String,
+    },
+    /// The manifest cannot be read.
+    #[error("the manifest {path} cannot be used: {problem}; make it with `architect-ci batch FILE --matrix`")]
+    Unusable {
+        /// The file.
+        path: String,
+        /// Why.
+        problem: String,
+    },
+}
+
+impl Manifest {
+    pub(super) fn new(name: &str, commit: &str, file: &str, tasks: Vec<Task>) -> Self {
+        Self {
+            schema_version: SCHEMA_VERSION,
+            name: name.to_owned(),
+            commit: commit.to_owned(),
+            file_sha256: sha256(file),
+            budget_usd: None,
+            timeout: None,
+            tasks,
+        }
+    }
+
+    /// Reads one that another job has written.
+    pub fn read(path: &Path) -> Result<Self, ManifestError> {
+        let unusable =
+            |problem: String| ManifestError::Unusable { path: path.display().to_string(), problem };
+        let size = path.metadata().map_err(|error| unusable(error.to_string()))?.len();
+        if size > MAX_SIZE {
+            return Err(unusable(format!("it has {size} bytes")));
+        }
+        let text = std::fs::read_to_string(path).map_err(|error| unusable(error.to_string()))?;
+        let manifest: Self = serde_json::from_str(&text).map_err(|error| unusable(error.to_string()))?;
+        if manifest.schema_version != SCHEMA_VERSION {
+            return Err(unusable(format!("its schema_version is {}", manifest.schema_version)));
+        }
+        if manifest.tasks.len() > MAX_TASKS {
+            return Err(unusable(format!("it has more than {MAX_TASKS} tasks")));
+        }
+        let mut ids = BTreeSet::new();
+        for task in &manifest.tasks {
+            // They become names of folders.
+            if task.id.is_empty() || slug(&task.id) != task.id || !ids.insert(task.id.as_str()) {
+                return Err(unusable(format!("{:?} is no id, or there are two of it", task.id)));
+            }
+        }
+        if !is_commit(&manifest.commit) {
+            return Err(unusable(format!("{:?} is no commit", manifest.commit)));
+        }
+        Ok(manifest)
+    }
+
+    /// As it is written.
+    pub fn json(&self) -> String {
+        // The types hold nothing that JSON cannot.
+        let mut text = serde_json::to_string_pretty(self).unwrap_or_default();
+        text.push('\n');
+        text
+    }
+
+    /// What tells this list from every other.
+    pub fn digest(&self) -> String {
+        sha256(&serde_json::to_string(self).unwrap_or_default())
+    }
+}
+
+pub(super) fn sha256(text: &str) -> String {
+    Sha256::digest(text).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn is_commit(text: &str) -> bool {
+    matches!(text.len(), 40 | 64) && text.chars().all(|c| c.is_ascii_hexdigit())
+}
+
+/// Most characters of an id.
+const MAX_ID: usize = 100;
+
+/// A text as part of a folder's and a branch's name.
+pub(super) fn slug(text: &str) -> String {
+    let text: String = text
+        .chars()
+        .map(|c| if c.is_ascii_alphanumeric() || "._".contains(c) { c.to_ascii_lowercase() } else { '-' })
+        .collect();
+    let words = text.split('-').map(|word| word.trim_matches('.')).filter(|word| !word.is_empty());
+    let mut slug = words.collect::<Vec<_>>().join("-").replace("..", ".");
+    while slug.contains("..") {
+        slug = slug.replace("..", ".");
+    }
+    if slug.len() > MAX_ID {
+        // The end says more of a path than its beginning; a hash tells two of the same end apart.
+        let hash = &sha256(&slug)[..8];
+        slug = format!("{hash}-{}", slug[slug.len() - (MAX_ID - 9)..].trim_matches(['-', '.']));
+    }
+    slug
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_are_names_of_folders_and_branches_and_stay_as_they_are() {
+        for (text, expected) in [
+            ("docs src/a_b.py", "docs-src-a_b.py"),
+            ("../../etc/passwd", "etc-passwd"),
+            ("Ünïcode…", "n-code"),
+            (".hidden", "hidden"),
+            ("a....b", "a.b"),
+            ("a.-.b", "a-b"),
+            ("---", ""),
+        ] {
+            assert_eq!(slug(text), expected, "{text}");
+            assert_eq!(slug(&slug(text)), slug(text), "{text}");
+        }
+        let (one, two) = (format!("a/{}", "x".repeat(300)), format!("b/{}", "x".repeat(300)));
+        assert!(slug(&one) != slug(&two) && slug(&one).len() <= MAX_ID);
+        assert_eq!(slug(&slug(&one)), slug(&one));
+    }
+}

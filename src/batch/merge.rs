@@ -1,0 +1,272 @@
+//! Joins the reports of shards, and of single runs, into one: as they come, whatever is missing or broken.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::manifest::Manifest;
+use super::task::title;
+use crate::event::{Notice, NoticeLevel, Status, Usage};
+use crate::report::{BATCH_SCHEMA_VERSION, BatchReport, RunReport, TaskEnd, TaskReport};
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+
+/// The report of a batch.
+const BATCH: &str = "batch.json";
+/// The report of a run.
+const RUN: &str = "report.json";
+
+/// The largest report that is read, in bytes: artifacts may hold anything.
+const MAX_SIZE: u64 = 100_000_000;
+/// How deep reports may lie below what was given.
+const MAX_DEPTH: usize = 6;
+/// Most reports of single runs.
+const MAX_RUNS: usize = 100_000;
+
+/// What may stand in a link as it is.
+const IN_LINK: AsciiSet = NON_ALPHANUMERIC.remove(b'/').remove(b'.').remove(b'_').remove(b'-');
+
+/// Why nothing could be joined.
+#[derive(Debug, thiserror::Error)]
+pub enum MergeError {
+    /// There is no report.
+    #[error("there is no {BATCH} and no {RUN} below {0}; download the artifacts of all jobs first")]
+    Nothing(String),
+    /// Reports of several batches.
+    #[error("{one} and {other} are about different lists of tasks; merge the reports of one batch at a time")]
+    Different {
+        /// A report.
+        one: String,
+        /// And another.
+        other: String,
+    },
+}
+
+/// What was joined.
+#[derive(Debug)]
+pub struct Merged {
+    /// The report.
+    pub report: BatchReport,
+    /// How many reports it was made from.
+    pub from: usize,
+}
+
+enum Either {
+    Batch(Box<BatchReport>),
+    Run(Box<RunReport>),
+}
+
+/// Joins all reports below `roots`. With the list of tasks nothing can be missed; without it, lost shards are
+/// known, but not their tasks.
+pub fn merge(roots: &[PathBuf], manifest: Option<&Manifest>) -> Result<Merged, MergeError> {
+    let mut joined = Joined::default();
+    for root in roots {
+        let mut found = Vec::new();
+        if root.is_file() {
+            found.push(root.clone());
+        } else {
+            find(root, MAX_DEPTH, &mut found);
+        }
+        let base = if root.is_file() { root.parent().unwrap_or(root) } else { root };
+        for path in found {
+            joined.take(&path, base)?;
+        }
+    }
+    let shown = || roots.iter().map(|root| root.display().to_string()).collect::<Vec<_>>().join(", ");
+    if joined.from == 0 && manifest.is_none() {
+        return Err(MergeError::Nothing(shown()));
+    }
+    if let (Some(manifest), Some((path, head))) = (manifest, &joined.head)
+        && manifest.digest() != head.manifest
+    {
+        return Err(MergeError::Different { one: path.clone(), other: "the manifest".to_owned() });
+    }
+    Ok(Merged { from: joined.from, report: joined.report(manifest) })
+}
+
+/// Reports, without those of single tasks beside a batch's.
+fn find(folder: &Path, depth: usize, found: &mut Vec<PathBuf>) {
+    let mut entries: Vec<_> = fs::read_dir(folder).into_iter().flatten().flatten().collect();
+    entries.sort_by_key(std::fs::DirEntry::file_name);
+    let is_file = |name: &str| folder.join(name).symlink_metadata().is_ok_and(|found| found.is_file());
+    if let Some(name) = [BATCH, RUN].into_iter().find(|name| is_file(name)) {
+        found.push(folder.join(name));
+        return;
+    }
+    if depth == 0 || found.len() > MAX_RUNS {
+        return;
+    }
+    for entry in entries.into_iter().filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir())) {
+        find(&entry.path(), depth - 1, found);
+    }
+}
+
+#[derive(Default)]
+struct Joined {
+    from: usize,
+    /// The first report of a batch.
+    head: Option<(String, BatchReport)>,
+    of: u32,
+    shards: BTreeSet<u32>,
+    /// By id, with when its report began: of two, the later one counts.
+    tasks: BTreeMap<String, (String, TaskReport)>,
+    order: Vec<String>,
+    duration_ms: u64,
+    started_at: Option<String>,
+    notices: Vec<Notice>,
+    run_url: Option<String>,
+}
+
+impl Joined {
+    fn take(&mut self, path: &Path, base: &Path) -> Result<(), MergeError> {
+        let shown = path.strip_prefix(base).unwrap_or(path).display().to_string();
+        let either = match read(path) {
+            Ok(either) => either,
+            Err(problem) => {
+                self.warn(format!("the report {shown} cannot be used: {problem}"));
+                return Ok(());
+            }
+        };
+        let folder = path.parent().and_then(|folder| folder.strip_prefix(base).ok());
+        let folder = folder.map(|folder| folder.to_string_lossy().into_owned()).unwrap_or_default();
+        match either {
+            Either::Run(report) => {
+                let id = if folder.is_empty() { report.id.clone() } else { folder.replace('/', "-") };
+                let task = TaskReport::of_run(&id, &report, &link(&folder, ""));
+                self.time(&report.started_at, report.duration_ms);
+                self.run_url = self.run_url.take().or(report.run_url.clone());
+                self.put(task, &report.started_at);
+            }
+            Either::Batch(mut report) => {
+                if let Some((one, head)) = &self.head
+                    && (head.manifest != report.manifest
+                        || head.shard.map(|it| it.of) != report.shard.map(|it| it.of))
+                {
+                    return Err(MergeError::Different { one: one.clone(), other: shown });
+                }
+                self.time(&report.started_at, report.duration_ms);
+                self.run_url = self.run_url.take().or(report.run_url.clone());
+                if let Some(shard) = report.shard {
+                    self.of = shard.of;
+                    self.shards.insert(shard.index);
+                }
+                for notice in std::mem::take(&mut report.notices) {
+                    if !self.notices.contains(&notice) {
+                        self.notices.push(notice);
+                    }
+                }
+                for mut task in std::mem::take(&mut report.tasks) {
+                    task.folder =
+                        if task.folder.is_empty() { String::new() } else { link(&folder, &task.folder) };
+                    self.put(task, &report.started_at);
+                }
+                self.head.get_or_insert((shown, *report));
+            }
+        }
+        self.from += 1;
+        Ok(())
+    }
+
+    fn put(&mut self, task: TaskReport, started_at: &str) {
+        match self.tasks.get(&task.id) {
+            // A job that was run again leaves two artifacts.
+            Some((other, known))
+                if (other.as_str(), known.end != TaskEnd::NotRun)
+                    >= (started_at, task.end != TaskEnd::NotRun) => {}
+            Some(_) => {
+                self.tasks.insert(task.id.clone(), (started_at.to_owned(), task));
+            }
+            None => {
+                self.order.push(task.id.clone());
+                self.tasks.insert(task.id.clone(), (started_at.to_owned(), task));
+            }
+        }
+    }
+
+    fn time(&mut self, started_at: &str, duration_ms: u64) {
+        self.duration_ms = self.duration_ms.max(duration_ms);
+        if self.started_at.as_deref().is_none_or(|earliest| started_at < earliest) {
+            self.started_at = Some(started_at.to_owned());
+        }
+    }
+
+    fn warn(&mut self, message: String) {
+        self.notices.push(Notice { level: NoticeLevel::Warning, message });
+    }
+
+    fn report(mut self, manifest: Option<&Manifest>) -> BatchReport {
+        let lost_shards: Vec<u32> = (1..=self.of).filter(|index| !self.shards.contains(index)).collect();
+        let tasks = match manifest {
+            Some(manifest) => {
+                let why = "the job that had this task left no report";
+                let missing = |id: &str, title: &str| TaskReport::without_run(id, title, TaskEnd::Lost, why);
+                let task = |task: &super::Task| match self.tasks.remove(&task.id) {
+                    Some((_, report)) => report,
+                    None => missing(&task.id, &title(&task.entry)),
+                };
+                let tasks: Vec<TaskReport> = manifest.tasks.iter().map(task).collect();
+                if !self.tasks.is_empty() {
+                    let count = self.tasks.len();
+                    self.warn(format!(
+                        "{count} tasks of the reports are none of this batch; they were left out"
+                    ));
+                }
+                tasks
+            }
+            None => self.order.iter().filter_map(|id| Some(self.tasks.remove(id)?.1)).collect(),
+        };
+        let head = self.head.map(|(_, head)| head);
+        let text = |of: fn(&BatchReport) -> &String, or: fn(&Manifest) -> &String, other: &str| {
+            head.as_ref().map(of).or(manifest.map(or)).cloned().unwrap_or_else(|| other.to_owned())
+        };
+        let mut report = BatchReport {
+            schema_version: BATCH_SCHEMA_VERSION,
+            batch: text(|head| &head.batch, |manifest| &manifest.name, "runs"),
+            manifest: match manifest {
+                Some(manifest) => manifest.digest(),
+                None => head.as_ref().map(|head| head.manifest.clone()).unwrap_or_default(),
+            },
+            commit: text(|head| &head.commit, |manifest| &manifest.commit, ""),
+            status: Status::Success,
+            exit_code: 0,
+            started_at: self.started_at.unwrap_or_default(),
+            duration_ms: self.duration_ms,
+            shard: None,
+            lost_shards,
+            tasks,
+            usage: Usage::default(),
+            cost_usd: None,
+            notices: self.notices,
+            run_url: self.run_url,
+        };
+        report.add_up(None, false);
+        report
+    }
+}
+
+fn read(path: &Path) -> Result<Either, String> {
+    let size = path.metadata().map_err(|error| error.to_string())?.len();
+    if size > MAX_SIZE {
+        return Err(format!("it has {size} bytes"));
+    }
+    let text = fs::read(path).map_err(|error| error.to_string())?;
+    if path.file_name().is_some_and(|name| name == RUN) {
+        return serde_json::from_slice(&text).map(Either::Run).map_err(|error| error.to_string());
+    }
+    match serde_json::from_slice::<BatchReport>(&text) {
+        Ok(report) if report.schema_version == BATCH_SCHEMA_VERSION => Ok(Either::Batch(Box::new(report))),
+        Ok(report) => Err(format!("its schema_version is {}", report.schema_version)),
+        // A report under a name of somebody's own.
+        Err(error) => serde_json::from_slice(&text).map(Either::Run).map_err(|_| error.to_string()),
+    }
+}
+
+fn link(folder: &str, rest: &str) -> String {
+    let path = if folder.is_empty() || rest.is_empty() {
+        format!("{folder}{rest}")
+    } else {
+        format!("{folder}/{rest}")
+    };
+    // A report may say anything of where its files lie.
+    let inside: Vec<&str> = path.split('/').filter(|name| !matches!(*name, "" | "." | "..")).collect();
+    utf8_percent_encode(&inside.join("/"), &IN_LINK).to_string()
+}

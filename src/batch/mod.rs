@@ -1,0 +1,27 @@
+//! Many tasks: written down or generated, each in a worktree of its own, some at a time, and one report of all.
+//!
+//! What is to be done is settled before anything starts ([`Manifest`]) and what is done is written down as it
+//! happens (`journal`), so that a batch that was interrupted goes on where it was, here or on other machines.
+
+mod expand;
+mod file;
+mod journal;
+mod manifest;
+mod merge;
+mod purse;
+mod shard;
+mod show;
+mod task;
+mod tell;
+mod work;
+mod worktree;
+
+pub use expand::expand;
+pub use file::{BatchFile, Entry, Retry, RetryOn, Source};
+pub use journal::JournalError;
+pub use manifest::{Manifest, ManifestError, Task};
+pub use merge::{MergeError, Merged, merge};
+pub use shard::{MAX_SHARDS, Shard, matrix, shards};
+pub use show::Look;
+pub use tell::{Told, tell};
+pub use work::{BatchOptions, batch, manifest as list};

@@ -1,0 +1,161 @@
+//! One task: a worktree, a run, what came of it, and perhaps another try.
+
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use tokio::task::block_in_place;
+use tracing::instrument::WithSubscriber;
+
+use super::file::{Entry, RetryOn};
+use super::journal::{Journal, clear};
+use super::manifest::{Manifest, Task};
+use super::purse::Share;
+use super::worktree::Worktrees;
+use crate::event::StopReason;
+use crate::exit::Exit;
+use crate::inputs::{BatchRequest, InputError, Place};
+use crate::report::secrets::Masker;
+use crate::report::{TaskEnd, TaskReport, file_log};
+use crate::run::{Finished, Signal, run};
+
+/// The folder of all tasks' files, below the batch's.
+pub(super) const TASKS: &str = "tasks";
+/// A task's log, in its folder.
+pub(super) const LOG: &str = "log.txt";
+
+/// Less money than this makes no further try, in USD.
+const LEAST: f64 = 0.000_1;
+
+/// What all tasks of a batch have in common.
+pub(super) struct Common {
+    pub(super) request: Arc<BatchRequest>,
+    pub(super) manifest: Manifest,
+    pub(super) worktrees: Worktrees,
+    pub(super) journal: Mutex<Journal>,
+    pub(super) signal: Signal,
+    pub(super) deadline: Option<Instant>,
+}
+
+/// What became of a task.
+pub(super) struct Done {
+    pub(super) report: TaskReport,
+    /// Whether it is over for good, or has to begin again.
+    pub(super) over: bool,
+}
+
+impl Common {
+    /// Works on a task until it is over. `earlier` are tries before an interruption.
+    pub(super) async fn work(&self, task: &Task, share: Share, earlier: Option<TaskReport>) -> Done {
+        let retry = task.entry.retry.clone().unwrap_or_default();
+        let mut earlier = earlier;
+        let mut left = share;
+        loop {
+            let tried = earlier.as_ref().map_or(0, |report| report.attempts);
+            let report = self.attempt(task, left, tried + 1).await;
+            let cost = report.cost_usd;
+            let report = report.after(earlier.as_ref());
+            if self.signal.is_set() {
+                return Done { report: TaskReport { end: TaskEnd::NotRun, ..report }, over: false };
+            }
+            if let (Share::Usd(usd), Some(cost)) = (left, cost) {
+                left = Share::Usd(usd - cost);
+            }
+            let is_poor = matches!(left, Share::Usd(usd) if usd < LEAST);
+            let late = self.deadline.is_some_and(|deadline| Instant::now() >= deadline);
+            if !wants_again(&retry.on, &report) || u64::from(tried) >= retry.times.get() || is_poor || late {
+                return Done { report, over: true };
+            }
+            self.note(|journal| journal.tried(&report));
+            let wait = Duration::from_secs(retry.wait.get().saturating_mul(1 << tried.min(10)));
+            let cancel = self.signal.token();
+            tokio::select! {
+                () = cancel.cancelled() => {
+                    return Done { report: TaskReport { end: TaskEnd::NotRun, ..report }, over: false };
+                }
+                () = tokio::time::sleep(wait) => {}
+            }
+            earlier = Some(report);
+        }
+    }
+
+    /// Writes to the journal; a full disk must not end what is going well.
+    pub(super) fn note(&self, write: impl FnOnce(&mut Journal) -> Result<(), super::JournalError>) {
+        let mut journal = self.journal.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Err(error) = write(&mut journal) {
+            tracing::warn!("warning: {error}");
+        }
+    }
+
+    async fn attempt(&self, task: &Task, share: Share, attempt: u32) -> TaskReport {
+        self.note(|journal| journal.begun(&task.id, attempt));
+        let ended = self.try_once(task, share).await;
+        block_in_place(|| self.worktrees.remove(&task.id));
+        let folder = format!("{TASKS}/{}", task.id);
+        match ended {
+            Ok(finished) => TaskReport::of_run(&task.id, &finished.report, &folder),
+            Err(error) => {
+                let failed = TaskReport::without_run(
+                    &task.id,
+                    &title(&task.entry),
+                    TaskEnd::Failed,
+                    &error.to_string(),
+                );
+                TaskReport { attempts: 1, exit_code: Some(error.exit().code()), ..failed }
+            }
+        }
+    }
+
+    async fn try_once(&self, task: &Task, share: Share) -> Result<Finished, InputError> {
+        let out = self.request.telling.out.join(TASKS).join(&task.id);
+        clear(&out)?;
+        std::fs::create_dir_all(&out).map_err(|error| InputError::Out { path: out.clone(), error })?;
+        // Git takes its time with large checkouts; other tasks go on meanwhile.
+        let added = block_in_place(|| self.worktrees.add(&task.id, &self.manifest.commit));
+        let checkout = added.map_err(|error| InputError::Unusable(error.to_string()))?;
+        let (request, masker) = block_in_place(|| self.prepare(task, share, &checkout, &out))?;
+        let log = file_log(&out.join(LOG), Arc::clone(&masker))
+            .map_err(|error| InputError::Write { path: out.join(LOG), error })?;
+        run(&request, masker, self.signal.clone()).with_subscriber(log).await
+    }
+
+    fn prepare(
+        &self,
+        task: &Task,
+        share: Share,
+        checkout: &Path,
+        out: &Path,
+    ) -> Result<(crate::inputs::RunRequest, Arc<Masker>), InputError> {
+        let left = self.deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
+        let own = task.entry.timeout.map(crate::config::Bounded::seconds);
+        let place = Place {
+            checkout,
+            out,
+            budget_usd: if let Share::Usd(usd) = share { Some(usd) } else { None },
+            timeout: [left, own].into_iter().flatten().min(),
+        };
+        let request = self.request.of_task(&self.manifest.name, task, &place)?;
+        let secret: Vec<&str> = request.secret_variables.iter().map(String::as_str).collect();
+        let masker = Masker::from_environment(&request.variables, &secret, &request.secrets);
+        Ok((request, Arc::new(masker)))
+    }
+}
+
+/// What a task is called before it has run.
+pub(super) fn title(entry: &Entry) -> String {
+    let given = [&entry.task, &entry.task_file, &entry.recipe].into_iter().flatten().next();
+    given.cloned().unwrap_or_default()
+}
+
+fn wants_again(on: &[RetryOn], report: &TaskReport) -> bool {
+    let is_late = report.stop_reason == Some(StopReason::Timeout);
+    let end = match report.end {
+        TaskEnd::Success | TaskEnd::NotRun | TaskEnd::Lost => return false,
+        _ if is_late => RetryOn::Timeout,
+        TaskEnd::Partial => RetryOn::Partial,
+        TaskEnd::Failed => RetryOn::Failed,
+    };
+    // What is wrong with the input, or with a key, is wrong the next time as well.
+    let hopeless = [Exit::Configuration, Exit::Authentication].map(|exit| Some(exit.code()));
+    on.contains(&end) && !hopeless.contains(&report.exit_code)
+}

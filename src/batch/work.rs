@@ -1,0 +1,288 @@
+//! Works on the tasks of a batch, some at a time, until they are done or something ends it.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use time::OffsetDateTime;
+use time::format_description::well_known::Rfc3339;
+use tokio::task::JoinSet;
+
+use super::expand::{Ground, expand};
+use super::file::BatchFile;
+use super::journal::{Earlier, Journal, JournalError, clear};
+use super::manifest::{Manifest, Task, sha256};
+use super::purse::{Purse, Share};
+use super::shard::shards;
+use super::show::{Look, Show};
+use super::task::{Common, Done, TASKS, title};
+use super::worktree::Worktrees;
+use crate::command::{Ended, Job};
+use crate::config::Usd;
+use crate::event::{Events, Notice, NoticeLevel, Status, millis};
+use crate::exit::Exit;
+use crate::git::Git;
+use crate::inputs::{BatchRequest, InputError, Tasks};
+use crate::report::{BATCH_SCHEMA_VERSION, BatchReport, ShardReport, TaskEnd, TaskReport, sum};
+use crate::run::{Signal, shell};
+
+/// How long a command may take whose lines are values.
+const LINES_TIMEOUT: Duration = Duration::from_mins(5);
+
+/// How a batch is worked on.
+pub struct BatchOptions {
+    /// How progress is shown.
+    pub look: Look,
+    /// Ends it early.
+    pub signal: Signal,
+}
+
+/// The list of tasks, made from the file where there is none yet.
+pub async fn manifest(request: &BatchRequest, signal: &Signal) -> Result<Manifest, InputError> {
+    let (batch, shown, text) = match &request.tasks {
+        Tasks::Manifest(manifest) => return Ok((**manifest).clone()),
+        Tasks::File { batch, shown, text } => (batch, shown, text),
+    };
+    let git = Git::new(&request.checkout);
+    let base = git.base().ok_or_else(|| {
+        InputError::Unusable(
+            "a batch needs a Git repository with a commit: each task gets a worktree".to_owned(),
+        )
+    })?;
+    let wrong = |error: crate::git::GitError| InputError::Unusable(error.to_string());
+    let files = git.files_of(&base.commit).map_err(wrong)?;
+    let printed = printed(request, batch, signal).await?;
+    let lines = |command: &str| printed.get(command).cloned().unwrap_or_else(|| Ok(String::new()));
+    let ground = Ground { files: &files, lines: &lines };
+    Ok(expand(batch, &ground, (shown, text), &base.commit)?)
+}
+
+/// What the commands print whose lines are values.
+async fn printed(
+    request: &BatchRequest,
+    batch: &BatchFile,
+    signal: &Signal,
+) -> Result<BTreeMap<String, Result<String, String>>, InputError> {
+    let sources = batch.tasks.iter().flat_map(|entry| entry.for_each.values());
+    let commands: Vec<&String> = sources.filter_map(|source| source.lines.as_ref()).collect();
+    let mut printed = BTreeMap::new();
+    if commands.is_empty() {
+        return Ok(printed);
+    }
+    let keys: Vec<String> = request.config.llm.api_key_env.iter().cloned().collect();
+    let events = Events::new(Vec::new());
+    let shell =
+        shell(&request.config.commands, &request.telling.variables, &keys, &request.checkout, &events)?;
+    for command in commands {
+        let job = Job {
+            command,
+            cwd: &request.checkout,
+            root: &request.checkout,
+            mount: None,
+            variables: Vec::new(),
+            stdin: None,
+            merge: false,
+            timeout: LINES_TIMEOUT,
+            cancel: signal.token(),
+        };
+        let finished = shell.run(job).await;
+        let output = match finished.ended {
+            Ended::Exited(0) => finished.stdout.whole().ok_or_else(|| format!("`{command}` prints too much")),
+            other => Err(format!("`{command}` failed ({other:?}): {}", finished.stderr.text().trim())),
+        };
+        printed.insert(command.clone(), output);
+    }
+    Ok(printed)
+}
+
+/// Works on a batch to its end; the report is not written yet.
+pub async fn batch(request: &Arc<BatchRequest>, options: BatchOptions) -> Result<BatchReport, InputError> {
+    let BatchOptions { look, signal } = options;
+    let started = Instant::now();
+    let mut journal = Journal::open(&request.telling.out)?;
+    let frozen = journal.manifest().filter(|_| request.resume);
+    let manifest = match frozen {
+        Some(frozen) => {
+            let fits = match &request.tasks {
+                Tasks::File { text, .. } => frozen.file_sha256 == sha256(text),
+                Tasks::Manifest(given) => given.digest() == frozen.digest(),
+            };
+            if !fits {
+                return Err(JournalError::Other(request.telling.out.clone()).into());
+            }
+            frozen
+        }
+        None => manifest(request, &signal).await?,
+    };
+    if !Git::new(&request.checkout).has_commit(&manifest.commit) {
+        let problem =
+            format!("the checkout does not have the commit {} that the tasks are about", manifest.commit);
+        return Err(InputError::Unusable(problem));
+    }
+    let shard = request.shard.map(|shard| ShardReport { index: shard.index, of: shard.of });
+    let earlier =
+        if request.resume { journal.earlier(&manifest.digest(), shard)? } else { Earlier::default() };
+    let anew = earlier.started_at.is_none();
+    let now = OffsetDateTime::now_utc().format(&Rfc3339).unwrap_or_default();
+    let started_at = earlier.started_at.clone().unwrap_or(now);
+    if anew {
+        clear(&request.telling.out.join(TASKS))?;
+    }
+    journal.begin(&manifest, shard, &started_at, anew)?;
+    let worktrees = Worktrees::new(&request.checkout, &request.telling.out);
+    // Of an earlier start that was killed.
+    worktrees.clear();
+    let mut notices: Vec<Notice> = request.warnings.iter().map(|warning| told(warning)).collect();
+    if Git::new(&request.checkout).base().is_some_and(|base| base.dirty) {
+        notices
+            .push(told("the checkout has local changes; tasks work on the commit, which does not have them"));
+    }
+    let timeout = request.timeout.or(manifest.timeout.map(Duration::from_secs));
+    let budget = request.budget_usd.or(manifest.budget_usd.map(Usd::get));
+    let tasks: Vec<Task> = match request.shard {
+        Some(shard) => {
+            let mut parts = shards(&manifest.tasks, shard.of);
+            let part = std::mem::take(&mut parts[shard.index as usize - 1]);
+            part.into_iter().map(|index| manifest.tasks[index].clone()).collect()
+        }
+        None => manifest.tasks.clone(),
+    };
+    let (digest, name, commit) = (manifest.digest(), manifest.name.clone(), manifest.commit.clone());
+    let run_url = request.telling.github.as_ref().and_then(|github| github.run_url.clone());
+    let common = Arc::new(Common {
+        deadline: timeout.map(|timeout| started + timeout),
+        journal: Mutex::new(journal),
+        signal: signal.clone(),
+        request: Arc::clone(request),
+        manifest,
+        worktrees: worktrees.clone(),
+    });
+    let show = Show::new(look, tasks.len(), earlier.ended.len());
+    let (reports, late) = Desk { common: &common, show: &show, budget }.all(&tasks, earlier).await;
+    show.close();
+    tokio::task::block_in_place(|| worktrees.clear());
+    let mut report = BatchReport {
+        schema_version: BATCH_SCHEMA_VERSION,
+        batch: name,
+        manifest: digest,
+        commit,
+        status: Status::Success,
+        exit_code: 0,
+        started_at,
+        duration_ms: millis(started.elapsed()),
+        shard,
+        lost_shards: Vec::new(),
+        tasks: reports,
+        usage: crate::event::Usage::default(),
+        cost_usd: None,
+        notices,
+        run_url,
+    };
+    let interrupted =
+        signal.is_set().then(|| if signal.is_terminate() { Exit::Terminated } else { Exit::Interrupted });
+    report.add_up(interrupted, late);
+    Ok(report)
+}
+
+fn told(message: &str) -> Notice {
+    Notice { level: NoticeLevel::Warning, message: message.to_owned() }
+}
+
+/// Hands out tasks.
+struct Desk<'a> {
+    common: &'a Arc<Common>,
+    show: &'a Show,
+    budget: Option<f64>,
+}
+
+/// Why no further task is begun.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Stop {
+    Time,
+    Budget,
+    Signal,
+}
+
+impl Stop {
+    fn why(self) -> &'static str {
+        match self {
+            Self::Time => "not begun: the batch's time was up",
+            Self::Budget => "not begun: the batch's budget was used up",
+            Self::Signal => "not begun: the batch was interrupted",
+        }
+    }
+}
+
+impl Desk<'_> {
+    /// Works on all tasks; gives a report of each, in order, and whether the time was up.
+    async fn all(&self, tasks: &[Task], earlier: Earlier) -> (Vec<TaskReport>, bool) {
+        let Earlier { ended: mut reports, mut tried, .. } = earlier;
+        let spent =
+            reports.values().chain(tried.values()).fold(None, |all, report| sum(all, report.cost_usd));
+        let mut purse = Purse::new(self.budget, spent.unwrap_or(0.0));
+        let mut queue: VecDeque<&Task> =
+            tasks.iter().filter(|task| !reports.contains_key(&task.id)).collect();
+        let mut running: JoinSet<(Share, Option<f64>, Done)> = JoinSet::new();
+        let mut at_work: BTreeMap<tokio::task::Id, (String, Share)> = BTreeMap::new();
+        let mut stop = None;
+        loop {
+            while stop.is_none() && running.len() < self.common.request.jobs {
+                let Some(task) = queue.front().copied() else { break };
+                stop = self.stop();
+                if stop.is_some() {
+                    break;
+                }
+                let free = self.common.request.jobs - running.len();
+                let share = purse.take(task.entry.budget_usd.map(Usd::get), free.min(queue.len()));
+                match share {
+                    Share::Later => break,
+                    Share::Nothing => {
+                        stop = Some(Stop::Budget);
+                        break;
+                    }
+                    Share::Unlimited | Share::Usd(_) => {}
+                }
+                queue.pop_front();
+                self.show.begun(task);
+                let (common, task, before) = (Arc::clone(self.common), task.clone(), tried.remove(&task.id));
+                let id = task.id.clone();
+                let handle = running.spawn(async move {
+                    let already = before.as_ref().and_then(|report| report.cost_usd);
+                    (share, already, Box::pin(common.work(&task, share, before)).await)
+                });
+                at_work.insert(handle.id(), (id, share));
+            }
+            let Some(joined) = running.join_next_with_id().await else { break };
+            let done = match joined {
+                Ok((id, (share, already, done))) => {
+                    at_work.remove(&id);
+                    purse.settle(share, done.report.cost_usd.map(|cost| cost - already.unwrap_or(0.0)));
+                    done
+                }
+                Err(error) => {
+                    let Some((id, share)) = at_work.remove(&error.id()) else { continue };
+                    purse.settle(share, None);
+                    let why = "internal error: the task stopped unexpectedly; please report it";
+                    Done { report: TaskReport::without_run(&id, "", TaskEnd::Failed, why), over: true }
+                }
+            };
+            if done.over {
+                self.common.note(|journal| journal.ended(&done.report));
+            }
+            self.show.ended(&done.report, &self.common.request.telling.out.join(TASKS).join(&done.report.id));
+            reports.insert(done.report.id.clone(), done.report);
+        }
+        let why = stop.or_else(|| self.stop()).unwrap_or(Stop::Budget).why();
+        let missing =
+            |task: &Task| TaskReport::without_run(&task.id, &title(&task.entry), TaskEnd::NotRun, why);
+        let report = |task: &Task| reports.remove(&task.id).unwrap_or_else(|| missing(task));
+        (tasks.iter().map(report).collect(), stop == Some(Stop::Time))
+    }
+
+    fn stop(&self) -> Option<Stop> {
+        if self.common.signal.is_set() {
+            return Some(Stop::Signal);
+        }
+        self.common.deadline.filter(|deadline| Instant::now() >= *deadline).map(|_| Stop::Time)
+    }
+}

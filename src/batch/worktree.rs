@@ -1,0 +1,71 @@
+//! A worktree for each task: a checkout of its own that shares the repository.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::git::{Git, GitError};
+
+/// Where worktrees of a batch lie, below its output folder; hidden, so that no artifact takes them along.
+const FOLDER: &str = ".worktrees";
+
+/// The worktrees of a batch.
+#[derive(Clone, Debug)]
+pub(super) struct Worktrees {
+    /// Any checkout of the repository.
+    checkout: PathBuf,
+    folder: PathBuf,
+    /// The way from the repository to the checkout: empty, or ending in `/`.
+    prefix: String,
+}
+
+impl Worktrees {
+    pub(super) fn new(checkout: &Path, out: &Path) -> Self {
+        let prefix = Git::new(checkout).prefix();
+        Self { checkout: checkout.to_owned(), folder: out.join(FOLDER), prefix }
+    }
+
+    /// Makes one; gives the folder in it that is the batch's checkout. One that is there already is of an attempt
+    /// that was interrupted, and goes.
+    pub(super) fn add(&self, id: &str, commit: &str) -> Result<PathBuf, GitError> {
+        self.remove(id);
+        fs::create_dir_all(&self.folder)?;
+        let path = self.folder.join(id);
+        Git::new(&self.checkout).add_worktree(&path, commit)?;
+        Ok(path.join(&self.prefix))
+    }
+
+    /// Removes one, whatever is in it.
+    pub(super) fn remove(&self, id: &str) {
+        let path = self.folder.join(id);
+        // What Git cannot remove is removed all the same; what is left in its own folder is pruned at the end.
+        if path.exists() && Git::new(&self.checkout).remove_worktree(&path).is_err() {
+            make_removable(&path);
+            let _ = fs::remove_dir_all(&path);
+        }
+    }
+
+    /// Removes all, of an earlier start as well.
+    pub(super) fn clear(&self) {
+        for entry in fs::read_dir(&self.folder).into_iter().flatten().flatten() {
+            if let Some(id) = entry.file_name().to_str() {
+                self.remove(id);
+            }
+        }
+        let _ = fs::remove_dir(&self.folder);
+        let _ = Git::new(&self.checkout).prune_worktrees();
+    }
+}
+
+/// Folders without write permission keep what is in them.
+#[cfg(unix)]
+fn make_removable(path: &Path) {
+    use std::os::unix::fs::PermissionsExt;
+    let Ok(entries) = fs::read_dir(path) else { return };
+    let _ = fs::set_permissions(path, fs::Permissions::from_mode(0o700));
+    for entry in entries.flatten().filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir())) {
+        make_removable(&entry.path());
+    }
+}
+
+#[cfg(not(unix))]
+fn make_removable(_: &Path) {}

@@ -1,0 +1,108 @@
+//! `architect-ci batch`: many tasks.
+
+use std::sync::Arc;
+
+use clap::{Arg, ArgMatches, Command};
+
+use super::run::{Voice, complain, flags, input_args, input_args_of, runtime, step_output};
+use crate::batch::{BatchOptions, Look, MAX_SHARDS, batch, list, matrix, tell};
+use crate::command::sandbox::hide_process;
+use crate::exit::Exit;
+use crate::inputs::{BATCH_INPUTS, BatchRequest, InputError, Lookup, Telling, variables};
+use crate::report::secrets::Masker;
+use crate::report::{BatchReport, batch_headline};
+use crate::run::{Files, on_signals};
+
+pub(super) const NAME: &str = "batch";
+
+/// Inputs of `run` that each task says for itself.
+const OWN: [&str; 3] = ["task", "task-file", "output-schema"];
+
+pub(super) fn command() -> Command {
+    Command::new(NAME)
+        .about("Work on many tasks, each in a worktree of its own, and report on all of them")
+        .arg(Arg::new("batch").value_name("FILE").help("The batch: a YAML file of tasks [default: the Action input `batch`]"))
+        .args(input_args_of(&BATCH_INPUTS, |input| input.name != "batch"))
+        .arg(
+            Arg::new("shards")
+                .long("shards")
+                .value_name("N")
+                .value_parser(clap::value_parser!(u32).range(1..=i64::from(MAX_SHARDS)))
+                .help("Most shards of the matrix [default: 256]"),
+        )
+        .args(input_args(|input| !OWN.contains(&input.name)))
+        .after_help(
+            "What is given here stands above what the file says of its tasks; --budget-usd and --timeout are of all\n\
+             tasks together. Exit codes: 0 all done, 1 some failed, 2 some partial or not run, 5 out of time.",
+        )
+}
+
+pub(super) fn execute(matches: &ArgMatches) -> Exit {
+    hide_process();
+    let lookup = Lookup::new(flags(matches), variables());
+    let shards = matches.get_one::<u32>("shards").copied();
+    work(&lookup, shards).unwrap_or_else(|error| complain(&lookup, &error))
+}
+
+fn work(lookup: &Lookup, most: Option<u32>) -> Result<Exit, InputError> {
+    let voice = Voice::read(lookup)?;
+    let request = Arc::new(BatchRequest::resolve(lookup)?);
+    let masker = masker(&request.telling, request.config.llm.api_key_env.as_deref());
+    voice.begin(&masker);
+    let runtime = runtime()?;
+    if lookup.flag("matrix")? {
+        return runtime.block_on(plan(&request, lookup, most.unwrap_or(MAX_SHARDS)));
+    }
+    let look = Look::new(voice.in_actions, !voice.is_on_screen());
+    let (report, path) = runtime.block_on(async {
+        let signal = on_signals().map_err(|error| InputError::Rules(format!("signals: {error}")))?;
+        let report = batch(&request, BatchOptions { look, signal }).await?;
+        let told = tell(report, &request.telling, &masker).await?;
+        Ok::<_, InputError>((told.report, told.path))
+    })?;
+    runtime.shutdown_background();
+    conclude(&voice, &report, &path.display().to_string());
+    Ok(exit_of(&report))
+}
+
+/// Writes the list of tasks and prints the matrix.
+async fn plan(request: &BatchRequest, lookup: &Lookup, most: u32) -> Result<Exit, InputError> {
+    let signal = on_signals().map_err(|error| InputError::Rules(format!("signals: {error}")))?;
+    let manifest = list(request, &signal).await?;
+    let path = request.telling.out.join("manifest.json");
+    Files::write(&path, manifest.json().as_bytes())
+        .map_err(|error| InputError::Write { path: path.clone(), error })?;
+    let matrix = matrix(&manifest, most).to_string();
+    let count = manifest.tasks.len();
+    step_output(
+        lookup,
+        &[
+            ("matrix", matrix.clone()),
+            ("tasks", count.to_string()),
+            ("manifest-path", path.display().to_string()),
+            ("out-path", request.telling.out.display().to_string()),
+        ],
+    );
+    tracing::info!("{count} tasks; the list is in {}", path.display());
+    super::print(&format!("{matrix}\n"));
+    Ok(Exit::Success)
+}
+
+pub(super) fn masker(telling: &Telling, key: Option<&str>) -> Arc<Masker> {
+    let keys: Vec<&str> = key.into_iter().collect();
+    Arc::new(Masker::from_environment(&telling.variables, &keys, &telling.secrets))
+}
+
+/// Says how it ended.
+pub(super) fn conclude(voice: &Voice, report: &BatchReport, path: &str) {
+    if voice.json {
+        voice.say(&report.json());
+    } else {
+        voice.say(&format!("{}\n{path}\n", batch_headline(report)));
+    }
+}
+
+pub(super) fn exit_of(report: &BatchReport) -> Exit {
+    let all = [Exit::Failed, Exit::Partial, Exit::Timeout, Exit::Interrupted, Exit::Terminated];
+    all.into_iter().find(|exit| exit.code() == report.exit_code).unwrap_or(Exit::Success)
+}
