@@ -13,7 +13,7 @@ use crate::config::AgentConfig;
 use crate::nearest::nearest;
 
 pub use outline::outline;
-pub use session::{Ended, Limits, Opinion, Review, Session};
+pub use session::{Ended, Limits, Opinion, Review, Session, Since};
 pub use subagent::{Dispatch, Kind, Staff};
 
 /// Tools that change nothing.

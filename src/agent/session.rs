@@ -92,6 +92,17 @@ pub struct Session<'a> {
     pub cancel: CancellationToken,
     /// Whether it is the run's own agent, and no sub-agent.
     pub leads: bool,
+    /// What earlier sessions of the same agent have taken; its steps are counted on from there.
+    pub since: Since,
+}
+
+/// Steps before a session.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Since {
+    /// Of the agent.
+    pub step: u32,
+    /// Of sub-agents.
+    pub colleagues: u32,
 }
 
 /// Why a model call brought nothing.
@@ -111,6 +122,7 @@ impl Session<'_> {
         };
         let task = std::iter::once(task.to_owned()).chain(opening.context).collect::<Vec<_>>().join("\n\n");
         let mut talk = self.start(&task);
+        talk.step = self.since.step;
         let mut guard = LoopGuard::default();
         let mut was_empty = false;
         loop {
@@ -246,7 +258,8 @@ impl Session<'_> {
             return Some(StopReason::UserInterrupt);
         }
         // Steps of sub-agents are steps of the run.
-        let steps = talk.step + if self.leads { self.budget.steps() } else { 0 };
+        let colleagues = if self.leads { self.budget.steps() - self.since.colleagues } else { 0 };
+        let steps = talk.step - self.since.step + colleagues;
         if steps >= self.agent.max_steps {
             return Some(StopReason::MaxSteps);
         }

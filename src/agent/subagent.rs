@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::Agent;
-use super::session::{Limits, Opinion, Review, Session};
+use super::session::{Limits, Opinion, Review, Session, Since};
 use crate::engine::Engine;
 use crate::event::{Event, SubagentRecord, millis};
 use crate::model::{Budget, ChatModel};
@@ -117,6 +117,7 @@ impl Dispatch {
             budget: &self.budget,
             cancel: engine.cancel.clone(),
             leads: false,
+            since: Since::default(),
         };
         let ended = session.run(&args.message(), &mut Unreviewed).await;
         let (status, message) = (ended.status, ended.message);

@@ -116,7 +116,8 @@ impl Common {
         let (request, masker) = block_in_place(|| self.prepare(task, share, &checkout, &out))?;
         let log = file_log(&out.join(LOG), Arc::clone(&masker))
             .map_err(|error| InputError::Write { path: out.join(LOG), error })?;
-        run(&request, masker, self.signal.clone()).with_subscriber(log).await
+        // On the heap: the state of a run is large, and there are many.
+        Box::pin(run(&request, masker, self.signal.clone()).with_subscriber(log)).await
     }
 
     fn prepare(

@@ -39,7 +39,10 @@ pub(super) fn input_args_of(
         };
         match input.value {
             // A task may well begin with a list's dash.
-            Some(value) => arg.value_name(value).allow_hyphen_values(input.name == "task"),
+            Some(value) => {
+                let arg = arg.value_name(value).allow_hyphen_values(input.name == "task");
+                if input.name == "until" { arg.action(ArgAction::Append) } else { arg }
+            }
             None => arg.action(ArgAction::SetTrue),
         }
     })
@@ -114,7 +117,11 @@ pub(super) fn launch(matches: &ArgMatches, ask: impl FnOnce(&Lookup) -> Result<J
 pub(super) fn flags(matches: &ArgMatches) -> BTreeMap<String, String> {
     let given = INPUTS.iter().chain(&BATCH_INPUTS).filter_map(|input| {
         let value = match input.value {
-            Some(_) => matches.try_get_one::<String>(input.name).ok()?.cloned(),
+            // As an Action input has several values: a line each.
+            Some(_) => {
+                let values = matches.try_get_many::<String>(input.name).ok()??;
+                Some(values.cloned().collect::<Vec<_>>().join("\n"))
+            }
             None => matches
                 .try_get_one::<bool>(input.name)
                 .ok()?

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::github::{Deliver, GitHub};
 use super::limits::{Bounded, Usd};
 use super::rules::{Guardrails, Hooks};
+use crate::event::Severity;
 use crate::workspace::WorkspacePath;
 
 /// The whole file.
@@ -36,6 +37,8 @@ pub struct Config {
     pub costs: Costs,
     /// Whether one more model call judges the result.
     pub evaluation: Evaluation,
+    /// Whether an agent that only reads reviews the changes at the end.
+    pub review: Review,
     /// How a dry run treats what it cannot plan in memory.
     pub dry_run: DryRun,
     /// What GitHub is told, and what it may ask for.
@@ -316,6 +319,43 @@ pub enum Evaluation {
     Basic,
     /// One does; a task that is not done goes back to the agent, twice at most.
     Full,
+}
+
+/// The review of what a run has changed, by an agent that only reads.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Review {
+    /// Whether there is one.
+    pub enabled: bool,
+    /// The reviewer's model; else the run's.
+    pub model: Option<String>,
+    /// Address of a compatible server for that model.
+    pub base_url: Option<String>,
+    /// Name of the variable that holds that model's key.
+    pub api_key_env: Option<String>,
+    /// Replaces what the reviewer is told of its work.
+    pub prompt: Option<String>,
+    /// How often findings go back to the agent to be mended.
+    pub max_fix_passes: Bounded<0, 5>,
+    /// The least finding that goes back to the agent.
+    pub fix: Severity,
+    /// The least finding that makes the run partial, if any does.
+    pub fail_on: Option<Severity>,
+}
+
+impl Default for Review {
+    fn default() -> Self {
+        Self {
+            enabled: false,
+            model: None,
+            base_url: None,
+            api_key_env: None,
+            prompt: None,
+            max_fix_passes: Bounded::fixed::<1>(),
+            fix: Severity::Warning,
+            fail_on: None,
+        }
+    }
 }
 
 /// How a dry run treats what it cannot plan in memory.

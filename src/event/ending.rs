@@ -81,6 +81,8 @@ pub enum StopReason {
     GatesFailed,
     /// The self-check found that the task is not done.
     NotConvinced,
+    /// The review found what must not stay.
+    FindingsLeft,
     /// A dry run found the checkout changed.
     CheckoutChanged,
     /// A hook stood against asking the model.
@@ -107,6 +109,7 @@ impl fmt::Display for StopReason {
             Self::InvalidOutput => "the final answer does not satisfy the output schema",
             Self::GatesFailed => "a required quality gate failed",
             Self::NotConvinced => "the self-check found the task not done",
+            Self::FindingsLeft => "the review found what must not stay",
             Self::CheckoutChanged => "something changed the checkout during a dry run",
             Self::HookBlocked => "a hook stopped the run",
             Self::Applied => "the plan is applied",

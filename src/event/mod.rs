@@ -4,12 +4,14 @@
 mod ending;
 mod observe;
 
+use std::fmt;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::tool::Effects;
-use crate::workspace::LineCounts;
+use crate::workspace::{LineCounts, WorkspacePath};
 
 pub use ending::{RunMode, Status, StopReason};
 pub use observe::{Events, Observer, millis};
@@ -264,6 +266,54 @@ pub struct SubagentRecord {
     pub duration_ms: u64,
 }
 
+/// How bad a finding is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Severity {
+    /// Good to know.
+    Note,
+    /// It may break something.
+    #[default]
+    Warning,
+    /// It breaks something, or is dangerous.
+    Error,
+}
+
+impl fmt::Display for Severity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Note => "note",
+            Self::Warning => "warning",
+            Self::Error => "error",
+        })
+    }
+}
+
+/// Something that a review found.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Finding {
+    /// The file; absent where the reviewer named none that there is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file: Option<WorkspacePath>,
+    /// The line, from 1.
+    pub line: u32,
+    /// How bad it is.
+    pub severity: Severity,
+    /// What is wrong.
+    pub message: String,
+}
+
+/// A review of what a run has changed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ReviewRecord {
+    /// Which review of the run it is, from 1.
+    pub pass: u32,
+    /// Who reviewed.
+    pub model: String,
+    /// What was found, the worst first.
+    pub findings: Vec<Finding>,
+}
+
 /// The end of a run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct End {
@@ -293,6 +343,8 @@ pub enum Event {
     Gate(GateRecord),
     /// A sub-agent that has reported.
     Subagent(SubagentRecord),
+    /// A review of what the run has changed.
+    Review(ReviewRecord),
     /// Something that people should know.
     Notice(Notice),
     /// The end of a run.

@@ -22,7 +22,7 @@ const fn switch(name: &'static str, short: Option<char>, help: &'static str) -> 
 }
 
 /// All of them.
-pub const INPUTS: [Input; 26] = [
+pub const INPUTS: [Input; 28] = [
     text("task", "TEXT", "What to do"),
     text("task-file", "FILE", "What to do, as Markdown; YAML front matter may set agent and mode"),
     text("mode", "MODE", "dry-run (plan, change nothing) or yolo (do it) [default: dry-run]"),
@@ -35,6 +35,12 @@ pub const INPUTS: [Input; 26] = [
     text("max-steps", "N", "Most model calls [default: of the agent]"),
     text("budget-usd", "USD", "Most money for the model [default: of the configuration, else none]"),
     text("timeout", "SECONDS", "Most time for the agent"),
+    text(
+        "until",
+        "CHECK",
+        "Work in rounds, each with a fresh mind, until this command succeeds; may be given several times",
+    ),
+    text("max-rounds", "N", "Most rounds with `until` [default: 10]"),
     text("event", "FILE", "Payload of the GitHub event [default: GITHUB_EVENT_PATH]"),
     text("out", "DIR", "Where the files of the run go [default: RUNNER_TEMP/architect-ci or a new folder]"),
     text("output-schema", "SCHEMA", "JSON Schema (text or file) that the final message has to satisfy"),

@@ -21,7 +21,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use crate::agent::Agent;
-use crate::config::{self, Bounded, Comment, Config, Origin, Trusted, TrustedFile, Usd};
+use crate::config::{self, Bounded, Comment, Config, GateConfig, Origin, Trusted, TrustedFile, Usd};
 use crate::event::RunMode;
 use crate::github::Environment;
 use crate::mcp::Server;
@@ -37,8 +37,8 @@ pub use deliver::Deliver;
 pub use error::InputError;
 pub use list::{BATCH_INPUTS, INPUTS, Input};
 pub use lookup::{Lookup, Variables};
-pub use model::ModelChoice;
-use model::choose;
+pub use model::{ModelChoice, ReviewerModel};
+use model::{choose, reviewer};
 pub use posting::Posting;
 
 /// The modes that need nobody.
@@ -65,12 +65,16 @@ pub struct RunRequest {
     pub model_name: String,
     /// The model.
     pub model: ModelChoice,
+    /// Who reviews the changes, where that is another model.
+    pub reviewer: Option<ReviewerModel>,
     /// What tokens cost.
     pub prices: Prices,
     /// How long the run may take.
     pub timeout: Option<Duration>,
     /// Where the files of the run go; an existing folder.
     pub out: PathBuf,
+    /// Most rounds, where the run goes on in rounds until its gates pass.
+    pub rounds: Option<u32>,
     /// What the final message has to satisfy.
     pub output_schema: Option<Value>,
     /// GitHub, if the run is for it.
@@ -133,7 +137,7 @@ impl RunRequest {
             None => basis.with_trusted(|trusted| work(lookup, trusted, in_ci, &mut origin.config))?,
             Some(plan) => Work::of_plan(plan),
         };
-        let Work { task, mut mode, agent, model_name, model, mut secret_variables } = work;
+        let Work { task, mut mode, agent, model_name, model, reviewer, mut secret_variables } = work;
         if mode != RunMode::DryRun && github.as_ref().is_some_and(Environment::is_fork) {
             if mode == RunMode::Apply {
                 return Err(InputError::Fork);
@@ -145,6 +149,7 @@ impl RunRequest {
         overrule(lookup, &mut origin.config)?;
         let deliver = Deliver::new(&origin.config, github.as_ref(), &agent.name, &task, mode)?;
         let timeout = lookup.number::<1, 86_400>("timeout")?.map(Bounded::seconds);
+        let rounds = rounds(lookup, &mut origin.config)?;
         let (output_schema, guide, prices) = basis.with_trusted(|trusted| {
             let prices = prices(&origin.config.costs, trusted)?;
             Ok::<_, InputError>((output_schema(lookup, trusted)?, guide(trusted), prices))
@@ -168,8 +173,10 @@ impl RunRequest {
             servers,
             model_name,
             model,
+            reviewer,
             prices,
             timeout,
+            rounds,
             out,
             output_schema,
             github,
@@ -208,6 +215,7 @@ struct Work {
     agent: Agent,
     model_name: String,
     model: ModelChoice,
+    reviewer: Option<ReviewerModel>,
     secret_variables: Vec<String>,
 }
 
@@ -227,6 +235,7 @@ impl Work {
             },
             model_name: plan.model.clone(),
             model: ModelChoice::None,
+            reviewer: None,
             secret_variables: Vec::new(),
         }
     }
@@ -256,7 +265,8 @@ fn work(
     llm.api_key_env = lookup.text("api-key-env").or(llm.api_key_env.take());
     let name = name.or_else(|| agent.model.clone()).or_else(|| llm.model.clone());
     let model_name = ModelName::parse(&name.ok_or(InputError::NoModel)?)?;
-    let (model, secret_variables) = choose(lookup, trusted, &model_name, llm)?;
+    let (model, mut secret_variables) = choose(lookup, trusted, &model_name, llm)?;
+    let reviewer = reviewer(lookup, trusted, config, &mut secret_variables)?;
     let model_name = model_name.to_string();
     let mut task = header.text;
     if let ModelChoice::Recipe(recipe) = &model {
@@ -267,7 +277,25 @@ fn work(
             task.clone_from(described.unwrap_or(&model_name));
         }
     }
-    Ok(Work { task, mode, agent, model_name, model, secret_variables })
+    Ok(Work { task, mode, agent, model_name, model, reviewer, secret_variables })
+}
+
+/// Checks after each of which a round may end the run are gates; the agent is not sent back to work by them, but
+/// begins again.
+fn rounds(lookup: &Lookup, config: &mut Config) -> Result<Option<u32>, InputError> {
+    let most = lookup.number::<1, 1000>("max-rounds")?;
+    let Some(checks) = lookup.text("until") else { return Ok(None) };
+    let checks = checks.lines().map(str::trim).filter(|check| !check.is_empty());
+    let rules = &mut config.guardrails;
+    rules.quality_gates.extend(checks.map(|check| GateConfig {
+        name: check.to_owned(),
+        command: check.to_owned(),
+        required: true,
+        timeout: Bounded::fixed::<600>(),
+    }));
+    rules.max_gate_rounds = Bounded::fixed::<1>();
+    let most = most.unwrap_or(Bounded::fixed::<10>());
+    Ok(Some(u32::try_from(most.get()).unwrap_or(u32::MAX)))
 }
 
 fn mode(lookup: &Lookup, header: Option<&str>, in_ci: bool) -> Result<RunMode, InputError> {

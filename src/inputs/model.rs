@@ -96,6 +96,41 @@ pub(super) fn choose(
     Ok((ModelChoice::Provider { provider, key }, variable.into_iter().collect()))
 }
 
+/// The model of the review, where it is another than the run's.
+#[derive(Clone, Debug)]
+pub struct ReviewerModel {
+    /// As people name it.
+    pub name: String,
+    /// The model.
+    pub choice: ModelChoice,
+    /// How it is spoken to.
+    pub llm: config::Llm,
+}
+
+/// The reviewer's model; the variables that hold its secrets join `secrets`.
+pub(super) fn reviewer(
+    lookup: &Lookup,
+    trusted: &Trusted<'_>,
+    config: &Config,
+    secrets: &mut Vec<String>,
+) -> Result<Option<ReviewerModel>, InputError> {
+    let review = &config.review;
+    let Some(name) = review.model.as_ref().filter(|_| review.enabled) else { return Ok(None) };
+    let name = ModelName::parse(name)?;
+    if matches!(name, ModelName::Recipe(_) | ModelName::Exec(_)) {
+        return Err(InputError::Rules("review.model: a recipe or a program cannot review".to_owned()));
+    }
+    // Address and key of the run's model are of no use to another.
+    let mut llm = config::Llm {
+        base_url: review.base_url.clone(),
+        api_key_env: review.api_key_env.clone(),
+        ..config.llm.clone()
+    };
+    let (choice, variables) = choose(lookup, trusted, &name, &mut llm)?;
+    secrets.extend(variables);
+    Ok(Some(ReviewerModel { name: name.to_string(), choice, llm }))
+}
+
 /// What is there for the sake of models does not stand in a recipe's way: nobody reads its results, and
 /// nobody can be sent back to work.
 pub(super) fn suit_recipe(config: &mut Config) {
@@ -104,4 +139,7 @@ pub(super) fn suit_recipe(config: &mut Config) {
     config.guardrails.max_gate_rounds = Bounded::fixed::<1>();
     config.guardrails.require_test_after_edit = false;
     config.evaluation = Evaluation::Off;
+    // It may be reviewed; it mends nothing.
+    config.review.max_fix_passes = Bounded::fixed::<0>();
+    config.review.enabled &= config.review.model.is_some();
 }

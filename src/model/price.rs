@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -75,7 +75,13 @@ pub struct Budget {
     price: Option<Price>,
     limit: Option<f64>,
     warn_at: Option<f64>,
-    used: Mutex<Usage>,
+    spent: Arc<Spent>,
+}
+
+/// What models of the same run share.
+#[derive(Debug, Default)]
+struct Spent {
+    usd: Mutex<f64>,
     warned: AtomicBool,
     /// Steps of sub-agents.
     steps: AtomicU32,
@@ -84,31 +90,30 @@ pub struct Budget {
 impl Budget {
     /// A budget; without a price nothing is known of costs.
     pub fn new(price: Option<Price>, limit: Option<f64>, warn_at: Option<f64>) -> Self {
-        Self {
-            price,
-            limit,
-            warn_at,
-            used: Mutex::default(),
-            warned: AtomicBool::new(false),
-            steps: AtomicU32::new(0),
-        }
+        Self { price, limit, warn_at, spent: Arc::default() }
+    }
+
+    /// The same budget for a model of another price.
+    #[must_use]
+    pub fn priced(&self, price: Option<Price>) -> Self {
+        Self { price, limit: self.limit, warn_at: self.warn_at, spent: Arc::clone(&self.spent) }
     }
 
     /// Counts a step of a sub-agent.
     pub fn count_step(&self) {
-        self.steps.fetch_add(1, Ordering::Relaxed);
+        self.spent.steps.fetch_add(1, Ordering::Relaxed);
     }
 
     /// Steps of sub-agents so far.
     pub fn steps(&self) -> u32 {
-        self.steps.load(Ordering::Relaxed)
+        self.spent.steps.load(Ordering::Relaxed)
     }
 
     /// Adds a use; gives the cost so far when it has just passed the mark for the warning.
     pub fn add(&self, usage: Usage) -> Option<f64> {
-        *self.used.lock().unwrap_or_else(PoisonError::into_inner) += usage;
+        *self.spent.usd.lock().unwrap_or_else(PoisonError::into_inner) += self.price(usage)?;
         let cost = self.cost()?;
-        (self.warn_at.is_some_and(|mark| cost >= mark) && !self.warned.swap(true, Ordering::Relaxed))
+        (self.warn_at.is_some_and(|mark| cost >= mark) && !self.spent.warned.swap(true, Ordering::Relaxed))
             .then_some(cost)
     }
 
@@ -119,8 +124,7 @@ impl Budget {
 
     /// The cost so far in USD, if the model's price is known.
     pub fn cost(&self) -> Option<f64> {
-        let used = *self.used.lock().unwrap_or_else(PoisonError::into_inner);
-        self.price.map(|price| price.cost(used))
+        self.price.map(|_| *self.spent.usd.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Whether the limit is reached.

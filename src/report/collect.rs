@@ -3,7 +3,9 @@
 use std::sync::{Mutex, PoisonError};
 
 use super::{CallSummary, StepSummary};
-use crate::event::{Block, Event, GateRecord, HookRecord, Line, Notice, Observer, SubagentRecord, Usage};
+use crate::event::{
+    Block, Event, GateRecord, HookRecord, Line, Notice, Observer, ReviewRecord, SubagentRecord, Usage,
+};
 
 /// What has happened so far.
 #[derive(Clone, Debug, Default)]
@@ -15,6 +17,7 @@ pub struct Collected {
     pub(crate) gates: Vec<GateRecord>,
     pub(crate) guardrails: Vec<Block>,
     pub(crate) subagents: Vec<SubagentRecord>,
+    pub(crate) review: Option<ReviewRecord>,
     pub(crate) notices: Vec<Notice>,
 }
 
@@ -69,6 +72,8 @@ impl Observer for Collector {
                 collected.gates.push(gate.clone());
             }
             Event::Subagent(record) => collected.subagents.push(record.clone()),
+            // What counts is how it stands at the end.
+            Event::Review(record) => collected.review = Some(record.clone()),
             Event::Notice(notice) => collected.notices.push(notice.clone()),
         }
     }

@@ -66,6 +66,7 @@ pub fn comment(report: &RunReport, key: &str, plan: Option<&PlanMark>) -> String
 pub fn description(report: &RunReport, closes: Option<u64>) -> String {
     let mut all = vec![sections::task(report), sections::message(report)];
     all.extend(sections::gates(report));
+    all.push(sections::findings(report));
     all.push(sections::guardrails(report));
     all.push(sections::commands(report));
     all.push(Section::fixed(sections::facts(report)));
@@ -99,6 +100,7 @@ fn body(report: &RunReport) -> Vec<Section> {
     all.push(sections::message(report));
     all.extend(sections::changes(report));
     all.extend(sections::gates(report));
+    all.push(sections::findings(report));
     all.push(sections::guardrails(report));
     all.push(sections::commands(report));
     all.extend(sections::subagents(report));

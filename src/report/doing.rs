@@ -37,6 +37,9 @@ impl Doing {
                 format!("gate {} {}", code(&gate.name), if gate.passed { "passed" } else { "failed" })
             }
             Event::Subagent(agent) => format!("sub-agent {} {}", code(&agent.name), agent.status),
+            Event::Review(review) => {
+                format!("review: {}", plural(review.findings.len(), "finding", "findings"))
+            }
             _ => return false,
         };
         self.recent.push(told);

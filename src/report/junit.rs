@@ -8,7 +8,7 @@ use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
 use super::RunReport;
-use crate::event::{HookDecision, NoticeLevel, Outcome, RunMode, Status};
+use crate::event::{Finding, HookDecision, NoticeLevel, Outcome, ReviewRecord, RunMode, Severity, Status};
 use crate::workspace::Operation;
 
 /// Renders the report; an error only where the XML library fails.
@@ -23,6 +23,9 @@ pub fn junit(report: &RunReport) -> Result<String, String> {
         ("agent", agent(report)),
     ] {
         builder.add_testsuite(suite(name, cases, report));
+    }
+    if let Some(review) = &report.review {
+        builder.add_testsuite(suite("review", findings(review), report));
     }
     write(&builder.build())
 }
@@ -84,6 +87,26 @@ fn hooks(report: &RunReport) -> Vec<TestCase> {
         case.build()
     };
     report.hooks.iter().map(case).collect()
+}
+
+/// A case for each finding; one that passes where there is none, so that a review is seen to have been made.
+fn findings(review: &ReviewRecord) -> Vec<TestCase> {
+    if review.findings.is_empty() {
+        return vec![TestCaseBuilder::success("no findings", Duration::ZERO).set_classname("review").build()];
+    }
+    let case = |finding: &Finding| {
+        let place = finding.file.as_ref().map_or(String::new(), |file| format!("{file}:{}", finding.line));
+        let name = clean(&format!("{} {place}", finding.severity));
+        let message = clean(&finding.message);
+        let mut case = match finding.severity {
+            Severity::Error => TestCaseBuilder::failure(name.trim(), Duration::ZERO, "review", &message),
+            Severity::Warning | Severity::Note => {
+                TestCaseBuilder::skipped_with_cause(name.trim(), "review", &message)
+            }
+        };
+        case.set_classname("review").build()
+    };
+    review.findings.iter().map(case).collect()
 }
 
 fn guardrails(report: &RunReport) -> Vec<TestCase> {

@@ -7,6 +7,7 @@ use regex::Regex;
 
 use super::RunReport;
 use super::untrusted::visible;
+use crate::event::Severity;
 use crate::github::LineRemark;
 use crate::workspace::WorkspacePath;
 
@@ -39,7 +40,7 @@ static HEADLINE: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r"^(?:error|warning)(?:\[[A-Z]\d+\])?: (.+)$").expect("the pattern is valid")
 });
 
-/// What guardrails and failed gates say about files of the checkout. `exists` knows its files;
+/// What guardrails, a review and failed gates say about files of the checkout. `exists` knows its files;
 /// `prefix` leads from the repository to the workspace.
 pub fn line_remarks(
     report: &RunReport,
@@ -58,6 +59,17 @@ pub fn line_remarks(
             message: visible(&block.reason),
         }));
     }
+    let found = report.review.iter().flat_map(|review| &review.findings);
+    remarks.extend(found.filter_map(|finding| {
+        let path = finding.file.as_ref().filter(|path| exists(path.as_str()))?;
+        Some(LineRemark {
+            path: format!("{prefix}{path}"),
+            line: finding.line,
+            error: finding.severity == Severity::Error,
+            title: format!("Review ({})", finding.severity),
+            message: visible(&finding.message),
+        })
+    }));
     for gate in report.gates.iter().filter(|gate| !gate.passed) {
         let of_gate = places(&gate.output).into_iter().filter_map(|place| {
             let path = inside(&place.path, workspace)?;

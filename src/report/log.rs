@@ -173,6 +173,15 @@ impl Observer for LogObserver {
                 let took = duration(agent.duration_ms);
                 info!("     sub-agent {} {} {took} — {}", agent.name, agent.status, remark(&agent.message));
             }
+            Event::Review(review) => {
+                let count = review.findings.len();
+                info!("review {} by {}: {count} findings", review.pass, remark(&review.model));
+                for finding in &review.findings {
+                    let file = finding.file.as_ref().map_or("", |file| file.as_str());
+                    let message = remark(&finding.message);
+                    info!("     {} {}:{} {message}", finding.severity, remark(file), finding.line);
+                }
+            }
             Event::Gate(gate) => {
                 let predicted = if gate.predicted { "predicted " } else { "" };
                 let (name, took) = (remark(&gate.name), duration(gate.duration_ms));

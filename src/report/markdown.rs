@@ -26,6 +26,7 @@ pub(super) fn all(report: &RunReport) -> Vec<Section> {
     ];
     all.extend(sections::changes(report));
     all.extend(sections::gates(report));
+    all.push(sections::findings(report));
     all.push(sections::guardrails(report));
     all.push(sections::commands(report));
     all.extend(sections::subagents(report));

@@ -26,7 +26,8 @@ use serde_json::Value;
 
 use crate::command::Class;
 use crate::event::{
-    Block, GateRecord, HookRecord, Notice, Outcome, RunMode, Status, StopReason, SubagentRecord, Usage,
+    Block, GateRecord, HookRecord, Notice, Outcome, ReviewRecord, RunMode, Status, StopReason,
+    SubagentRecord, Usage,
 };
 use crate::git::Base;
 use crate::plan::PlannedAction;
@@ -223,6 +224,9 @@ pub struct RunReport {
     pub hooks: Vec<HookRecord>,
     /// Calls that guardrails stopped.
     pub guardrails: Vec<Block>,
+    /// The last review of the changes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub review: Option<ReviewRecord>,
     /// What people should know.
     pub notices: Vec<Notice>,
     /// The final message as data, where a schema was given.

@@ -6,7 +6,7 @@ use super::fit::Section;
 use super::untrusted::{code, fence, markdown};
 use super::{CallSummary, FileSummary, PlanReport, RunReport};
 use crate::event::{
-    GateRecord, HookDecision, NoticeLevel, Outcome, RunMode, Status, StopReason, SubagentRecord,
+    GateRecord, HookDecision, NoticeLevel, Outcome, RunMode, Severity, Status, StopReason, SubagentRecord,
 };
 use crate::workspace::{Difference, Operation};
 
@@ -334,6 +334,31 @@ pub(super) fn commands(report: &RunReport) -> Section {
 pub(super) fn cut(line: &str) -> String {
     let end = line.floor_char_boundary(120);
     if end < line.len() { format!("{} …", &line[..end]) } else { line.to_owned() }
+}
+
+/// What a review found, the worst first.
+pub(super) fn findings(report: &RunReport) -> Section {
+    let Some(review) = &report.review else { return Section::fixed(String::new()) };
+    let title = format!("#### Review: {}\n\n", plural(review.findings.len(), "finding", "findings"));
+    if review.findings.is_empty() {
+        return Section::fixed(title);
+    }
+    let mut text = title.clone();
+    for finding in &review.findings {
+        let icon = match finding.severity {
+            Severity::Error => "❌",
+            Severity::Warning => "⚠️",
+            Severity::Note => "💡",
+        };
+        let place = finding
+            .file
+            .as_ref()
+            .map_or(String::new(), |file| format!("{}: ", code(&format!("{file}:{}", finding.line))));
+        let message = markdown(&finding.message).trim().replace('\n', "\n  ");
+        let _ = writeln!(text, "- {icon} {place}{message}");
+    }
+    text.push('\n');
+    Section::new(7, text, format!("{title}(in `report.md`)\n\n"))
 }
 
 pub(super) fn guardrails(report: &RunReport) -> Section {

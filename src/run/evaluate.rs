@@ -8,7 +8,7 @@ use futures::future::BoxFuture;
 use serde::Deserialize;
 
 use super::Run;
-use crate::agent::{Agent, Limits, Opinion, Review, Session};
+use crate::agent::{Agent, Limits, Opinion, Review, Session, Since};
 use crate::engine::cut_middle;
 use crate::event::NoticeLevel;
 use crate::model::ChatModel;
@@ -81,6 +81,7 @@ impl Evaluator {
             budget: &run.budget,
             cancel: run.cancel.clone(),
             leads: false,
+            since: Since::default(),
         };
         let ended = session.run(&question(run, answer), &mut Anything).await;
         let evaluation = Evaluation::read(&ended.message);
@@ -104,10 +105,6 @@ impl Evaluator {
 }
 
 fn question(run: &Run<'_>, answer: &str) -> String {
-    let changes = run.engine.context.workspace.changes().unwrap_or_default();
-    let diff: String =
-        changes.iter().map(|change| format!("--- {}\n{}", change.path, change.diff())).collect();
-    let diff = if diff.is_empty() { "(no file was changed)\n".to_owned() } else { diff };
     let gates = run.collector.collected().gates;
     let gates: String = gates
         .iter()
@@ -117,8 +114,19 @@ fn question(run: &Run<'_>, answer: &str) -> String {
     format!(
         "Task:\n{}\n\nThe engineer's last words:\n{answer}\n\nChanges:\n{}{gates}",
         run.request.task,
-        run.engine.masker.mask_known(&cut_middle(&diff, MAX_CHANGES)),
+        run.diff(MAX_CHANGES),
     )
+}
+
+impl Run<'_> {
+    /// What has changed so far, or would, in at most so many tokens.
+    pub(super) fn diff(&self, tokens: usize) -> String {
+        let changes = self.engine.context.workspace.changes().unwrap_or_default();
+        let diff: String =
+            changes.iter().map(|change| format!("--- {}\n{}", change.path, change.diff())).collect();
+        let diff = if diff.is_empty() { "(no file was changed)\n".to_owned() } else { diff };
+        self.engine.masker.mask_known(&cut_middle(&diff, tokens)).into_owned()
+    }
 }
 
 /// Whatever the evaluator says is its answer.

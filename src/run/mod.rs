@@ -6,11 +6,13 @@ mod context;
 mod evaluate;
 mod files;
 mod finish;
+mod inspect;
 mod interrupt;
 mod prepare;
 mod progress;
 mod publish;
 mod review;
+mod rounds;
 mod structured;
 mod sum;
 mod tell;
@@ -26,7 +28,7 @@ use time::format_description::well_known::Rfc3339;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-use crate::agent::{self, Dispatch, Limits, Session, Staff};
+use crate::agent::{self, Dispatch, Limits, Session, Since, Staff};
 use crate::command::Shell;
 use crate::config::{self, Isolation as GateIsolation};
 use crate::engine::Engine;
@@ -54,6 +56,7 @@ use evaluate::Evaluator;
 pub use files::Files;
 pub use finish::Finished;
 pub(crate) use finish::mask;
+use inspect::Inspector;
 pub use interrupt::{Signal, on_signals};
 use progress::Progress;
 use review::Reviewer;
@@ -99,7 +102,10 @@ pub async fn run(request: &RunRequest, masker: Arc<Masker>, signal: Signal) -> R
     let model = model
         .await
         .unwrap_or_else(|error| Err(InputError::Rules(format!("the model could not be set up: {error}"))))?;
-    let outcome = run.work(run.model(model)?, began.started).await;
+    let model = run.model(model)?;
+    let limits = run.limits(began.started);
+    let inspector = run.inspector(&model, &limits)?;
+    let outcome = run.work(model, limits, inspector.as_ref()).await;
     // Before the proof that a dry run changed nothing.
     run.stop_servers().await;
     Ok(began.finish(run, outcome, request, &masker, signal).await)
@@ -248,14 +254,10 @@ impl Run<'_> {
         })
     }
 
-    async fn work(&self, model: Arc<dyn ChatModel>, started: Instant) -> Outcome {
+    /// What its sessions must not exceed.
+    fn limits(&self, started: Instant) -> Limits {
         let config = self.request.config();
-        let mut agent = self.request.agent.clone();
-        agent.adopt(self.servers.tools.iter().map(|tool| (tool.name(), tool.is_read_only())));
-        if self.request.output_schema.is_some() {
-            agent.prompt += structured::INSTRUCTION;
-        }
-        let limits = Limits {
+        Limits {
             deadline: self.request.timeout.map(|timeout| started + timeout),
             context_tokens: config.context.max_context_tokens.count(),
             parallel_tools: config.context.parallel_tools,
@@ -265,7 +267,20 @@ impl Run<'_> {
             ),
             refresh: config.context.refresh_files.clone().into(),
             backoff: Backoff { retries: config.llm.retries.get(), first: FIRST_WAIT },
-        };
+        }
+    }
+
+    async fn work(
+        &self,
+        model: Arc<dyn ChatModel>,
+        limits: Limits,
+        inspector: Option<&Inspector>,
+    ) -> Outcome {
+        let mut agent = self.request.agent.clone();
+        agent.adopt(self.servers.tools.iter().map(|tool| (tool.name(), tool.is_read_only())));
+        if self.request.output_schema.is_some() {
+            agent.prompt += structured::INSTRUCTION;
+        }
         let system = self.system_prompt(&agent.prompt);
         self.dispatch.begin(Staff {
             engine: Arc::downgrade(&self.engine),
@@ -273,8 +288,8 @@ impl Run<'_> {
             limits: limits.clone(),
             outline: self.surroundings.clone(),
         });
-        let session = Session {
-            system,
+        let session = |since| Session {
+            system: system.clone(),
             agent: &agent,
             engine: &self.engine,
             model: Arc::clone(&model),
@@ -282,12 +297,18 @@ impl Run<'_> {
             budget: &self.budget,
             cancel: self.cancel.clone(),
             leads: true,
+            since,
         };
         let structured = self.request.output_schema.as_ref().map(Structured::new);
-        let evaluator = Evaluator { model, limits };
-        let mut reviewer = Reviewer::new(self, structured.as_ref(), evaluator);
+        let reviewer = |round| {
+            let evaluator = Evaluator { model: Arc::clone(&model), limits: limits.clone() };
+            Reviewer::new(self, structured.as_ref(), evaluator, inspector, round)
+        };
         let task = context::task(&self.request.task, self.request.github.as_ref(), &self.request.workspace);
-        let ended = session.run(&task, &mut reviewer).await;
+        let ended = match self.request.rounds {
+            None => session(Since::default()).run(&task, &mut reviewer(1)).await,
+            Some(most) => self.rounds(most, &task, session, reviewer).await,
+        };
         if let Some(error) = &ended.error {
             let details = json!({"error": error.to_string(), "stop_reason": ended.reason});
             self.engine.hooks.run(HookEvent::OnError, Subject::of_run(&agent.name, 0, details)).await;

@@ -5,10 +5,11 @@ use futures::future::BoxFuture;
 
 use super::Run;
 use super::evaluate::Evaluator;
+use super::inspect::{self, Inspector};
 use super::structured::Structured;
 use crate::agent::{Opinion, Review};
 use crate::config;
-use crate::event::{GateRecord, Status, StopReason};
+use crate::event::{Finding, GateRecord, Severity, Status, StopReason};
 
 /// How often an answer of the wrong form is sent back.
 const MAX_FORM_REVIEWS: u32 = 2;
@@ -24,15 +25,36 @@ pub(super) struct Reviewer<'a> {
     run: &'a Run<'a>,
     structured: Option<&'a Structured>,
     evaluator: Evaluator,
+    inspector: Option<&'a Inspector>,
+    reviews: u32,
     evaluations: u32,
     forms: u32,
     asked_for_tests: bool,
+    round: u32,
     gate_rounds: u32,
 }
 
 impl<'a> Reviewer<'a> {
-    pub(super) fn new(run: &'a Run<'a>, structured: Option<&'a Structured>, evaluator: Evaluator) -> Self {
-        Self { run, structured, evaluator, evaluations: 0, forms: 0, asked_for_tests: false, gate_rounds: 0 }
+    /// Gates are counted from `round` on.
+    pub(super) fn new(
+        run: &'a Run<'a>,
+        structured: Option<&'a Structured>,
+        evaluator: Evaluator,
+        inspector: Option<&'a Inspector>,
+        round: u32,
+    ) -> Self {
+        Self {
+            run,
+            structured,
+            evaluator,
+            inspector,
+            reviews: 0,
+            evaluations: 0,
+            forms: 0,
+            asked_for_tests: false,
+            round,
+            gate_rounds: 0,
+        }
     }
 
     async fn look(&mut self, answer: &str) -> Opinion {
@@ -49,8 +71,36 @@ impl<'a> Reviewer<'a> {
             return Opinion::SendBack(UNTESTED.to_owned());
         }
         match self.gates().await {
-            Opinion::Accept => self.evaluate(answer).await,
+            Opinion::Accept => {}
+            opinion => return opinion,
+        }
+        match self.evaluate(answer).await {
+            Opinion::Accept => self.inspect(answer).await,
             opinion => opinion,
+        }
+    }
+
+    /// The review. What it finds goes back to the agent as often as the configuration says.
+    async fn inspect(&mut self, answer: &str) -> Opinion {
+        let Some(inspector) = self.inspector else { return Opinion::Accept };
+        if self.run.budget.is_used_up() || self.run.cancel.is_cancelled() {
+            return Opinion::Accept;
+        }
+        self.reviews += 1;
+        let Some(record) = inspector.inspect(self.run, answer, self.reviews).await else {
+            return Opinion::Accept;
+        };
+        let rules = &self.run.request.config().review;
+        let of = |least: Severity| record.findings.iter().filter(move |finding| finding.severity >= least);
+        let to_mend: Vec<&Finding> = of(rules.fix).collect();
+        if !to_mend.is_empty() && u64::from(self.reviews) <= rules.max_fix_passes.get() {
+            return Opinion::SendBack(inspect::complaint(&to_mend));
+        }
+        match rules.fail_on {
+            Some(least) if of(least).next().is_some() => {
+                Opinion::GiveUp(Status::Partial, StopReason::FindingsLeft)
+            }
+            _ => Opinion::Accept,
         }
     }
 
@@ -75,7 +125,7 @@ impl<'a> Reviewer<'a> {
 
     async fn gates(&mut self) -> Opinion {
         self.gate_rounds += 1;
-        let failed: Vec<GateRecord> = match self.run.gates(self.gate_rounds).await {
+        let failed: Vec<GateRecord> = match self.run.gates(self.round + self.gate_rounds - 1).await {
             Ok(records) => records.into_iter().filter(|gate| gate.required && !gate.passed).collect(),
             // The run cannot check what it has to: no round of the agent's changes that.
             Err(()) => return Opinion::GiveUp(Status::Failed, StopReason::GatesFailed),

@@ -101,6 +101,7 @@ impl Run<'_> {
             gates: collected.gates,
             hooks: collected.hooks,
             guardrails: collected.guardrails,
+            review: collected.review,
             notices: collected.notices,
             structured_output: structured,
             run_url: request.github.as_ref().and_then(|github| github.run_url.clone()),

@@ -10,7 +10,7 @@ use pulldown_cmark::{Options, Parser};
 use sha2::{Digest, Sha256};
 
 use super::closing::is_link;
-use super::sections::{cost, duration, headline, tokens};
+use super::sections::{cost, duration, headline, plural, tokens};
 use super::untrusted::{self, visible};
 use super::usage::by_agent;
 use super::{FileSummary, RunReport};
@@ -53,6 +53,7 @@ pub fn html(report: &RunReport) -> String {
                     (plan(report))
                     (files(report))
                     (gates(report))
+                    (review(report))
                     (guardrails(report))
                     (hooks(report))
                     (subagents(report))
@@ -215,6 +216,21 @@ fn gates(report: &RunReport) -> Markup {
         }
     };
     section("Quality gates", &html! { div class="wide" { (rows) } })
+}
+
+fn review(report: &RunReport) -> Markup {
+    let Some(review) = &report.review else { return Markup::default() };
+    let list = html! {
+        p { (visible(&review.model)) ": " (plural(review.findings.len(), "finding", "findings")) }
+        ul { @for finding in &review.findings {
+            li class="item" {
+                b { (finding.severity) } " "
+                @if let Some(file) = &finding.file { code { (visible(file.as_str())) ":" (finding.line) } " " }
+                div class="prose" { (prose(&finding.message)) }
+            }
+        } }
+    };
+    section("Review", &list)
 }
 
 fn guardrails(report: &RunReport) -> Markup {

@@ -1,0 +1,195 @@
+//! The review of what a run has changed, by an agent that only reads and may have a model of its own.
+
+use std::sync::Arc;
+
+use futures::FutureExt;
+use futures::future::BoxFuture;
+use serde::Deserialize;
+
+use super::Run;
+use crate::agent::{Agent, Limits, Opinion, Review, Session, Since};
+use crate::event::{Event, Finding, NoticeLevel, ReviewRecord, Severity};
+use crate::inputs::InputError;
+use crate::model::{Budget, ChatModel};
+use crate::workspace::{LastLink, WorkspacePath};
+
+/// The name by which its answers are recorded.
+const NAME: &str = "reviewer";
+/// Most tokens of the changes that it is shown; the rest it can read.
+const MAX_CHANGES: usize = 15_000;
+/// Model calls of one review.
+const MAX_STEPS: u32 = 20;
+/// Most findings, and most characters of each.
+const MAX_FINDINGS: usize = 50;
+const MAX_MESSAGE: usize = 1_000;
+
+/// Who reviews.
+pub(super) struct Inspector {
+    /// The model, as people name it.
+    pub(super) name: String,
+    pub(super) model: Arc<dyn ChatModel>,
+    pub(super) limits: Limits,
+    pub(super) budget: Arc<Budget>,
+}
+
+#[derive(Deserialize)]
+struct Answer {
+    findings: Vec<Said>,
+}
+
+/// A finding as models write them.
+#[derive(Deserialize)]
+struct Said {
+    file: String,
+    #[serde(default)]
+    line: u32,
+    #[serde(default)]
+    severity: Severity,
+    message: String,
+}
+
+impl Run<'_> {
+    /// The reviewer, if there is to be one; made once, so that all reviews of a run are one conversation's model.
+    pub(super) fn inspector(
+        &self,
+        model: &Arc<dyn ChatModel>,
+        limits: &Limits,
+    ) -> Result<Option<Inspector>, InputError> {
+        if !self.request.config().review.enabled {
+            return Ok(None);
+        }
+        let limits = limits.clone();
+        let Some(own) = &self.request.reviewer else {
+            let (name, model) = (self.request.model_name.clone(), Arc::clone(model));
+            return Ok(Some(Inspector { name, model, limits, budget: Arc::clone(&self.budget) }));
+        };
+        let model = super::model(own.choice.clone(), own.llm.clone())?;
+        let budget = Arc::new(self.budget.priced(self.request.prices.find(&own.name)));
+        Ok(model.map(|model| Inspector { name: own.name.clone(), model, limits, budget }))
+    }
+}
+
+impl Inspector {
+    /// Reviews what has changed; `None` where there is nothing to review, or no review to be had, which has been
+    /// told.
+    pub(super) async fn inspect(&self, run: &Run<'_>, answer: &str, pass: u32) -> Option<ReviewRecord> {
+        let changes = run.engine.context.workspace.changes().unwrap_or_default();
+        if changes.is_empty() {
+            return None;
+        }
+        let agent = Agent::find("review", &run.request.config().agents).ok()?;
+        let own = &run.request.config().review.prompt;
+        let prompt = own.clone().unwrap_or_else(|| include_str!("../agent/prompt/inspect.md").to_owned());
+        let agent = Agent {
+            name: NAME.to_owned(),
+            prompt,
+            read_only: true,
+            max_steps: MAX_STEPS,
+            model: None,
+            allowed_tools: agent.allowed_tools.map(|mut tools| {
+                // What strangers wrote on the web has no say in a review.
+                tools.retain(|tool| !matches!(tool.as_str(), "fetch_url" | "web_search"));
+                tools
+            }),
+        };
+        let session = Session {
+            agent: &agent,
+            system: format!("{}{}", agent.prompt.trim_end(), run.surroundings),
+            engine: &run.engine,
+            model: Arc::clone(&self.model),
+            limits: self.limits.clone(),
+            budget: &self.budget,
+            cancel: run.cancel.clone(),
+            leads: false,
+            since: Since::default(),
+        };
+        let gates: String = run
+            .collector
+            .collected()
+            .gates
+            .iter()
+            .map(|gate| format!("- {}: {}\n", gate.name, if gate.passed { "passed" } else { "failed" }))
+            .collect();
+        let question = format!(
+            "Task:\n{}\n\nThe engineer's last words:\n{answer}\n\nChecks:\n{gates}\nChange:\n{}",
+            run.request.task,
+            run.diff(MAX_CHANGES)
+        );
+        let ended = session.run(&question, &mut Form::default()).await;
+        let findings = match (read(&ended.message), &ended.error) {
+            (Ok(said), None) => findings(run, said),
+            (_, Some(error)) => return none(run, &error.to_string()),
+            (Err(problem), None) => return none(run, &problem),
+        };
+        let record = ReviewRecord { pass, model: self.name.clone(), findings };
+        run.events.emit(Event::Review(record.clone()));
+        Some(record)
+    }
+}
+
+fn none(run: &Run<'_>, problem: &str) -> Option<ReviewRecord> {
+    run.events.notice(NoticeLevel::Warning, format!("the change was not reviewed: {problem}"));
+    None
+}
+
+/// Reads an answer: a JSON object, whatever stands around it.
+fn read(answer: &str) -> Result<Vec<Said>, String> {
+    let object = answer.find('{').zip(answer.rfind('}')).and_then(|(from, to)| answer.get(from..=to));
+    let object = object.ok_or_else(|| "the answer holds no JSON object".to_owned())?;
+    serde_json::from_str::<Answer>(object).map(|answer| answer.findings).map_err(|error| error.to_string())
+}
+
+/// Findings on files that there are; of others nobody could say where they are.
+fn findings(run: &Run<'_>, said: Vec<Said>) -> Vec<Finding> {
+    let workspace = &run.engine.context.workspace;
+    let exists = |path: &WorkspacePath| {
+        let found = workspace.resolve(path, LastLink::Follow).and_then(|path| workspace.stat(&path));
+        found.is_ok_and(|stat| stat.is_some())
+    };
+    let finding = |said: Said| {
+        let path = WorkspacePath::parse(said.file.trim()).ok().filter(exists);
+        let message = said.message.trim();
+        let cut = message.char_indices().nth(MAX_MESSAGE).map_or(message.len(), |(at, _)| at);
+        // Where it is about no file of the checkout, the words are kept.
+        let message = match &path {
+            Some(_) => message[..cut].to_owned(),
+            None => format!("{}: {}", said.file.trim(), &message[..cut]),
+        };
+        Finding { file: path, line: said.line.max(1), severity: said.severity, message }
+    };
+    let mut findings: Vec<Finding> = said.into_iter().take(MAX_FINDINGS).map(finding).collect();
+    findings.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
+    findings
+}
+
+/// An answer of the wrong form goes back once.
+#[derive(Default)]
+struct Form {
+    sent_back: bool,
+}
+
+impl Review for Form {
+    fn review<'a>(&'a mut self, answer: &'a str) -> BoxFuture<'a, Opinion> {
+        let opinion = match read(answer) {
+            Err(problem) if !self.sent_back => {
+                self.sent_back = true;
+                let told = format!(
+                    "Your answer could not be read: {problem}. Answer again with the JSON object alone."
+                );
+                Opinion::SendBack(told)
+            }
+            _ => Opinion::Accept,
+        };
+        async { opinion }.boxed()
+    }
+}
+
+/// What the agent is told to mend.
+pub(super) fn complaint(findings: &[&Finding]) -> String {
+    let mut text = "A review of your changes found this:\n".to_owned();
+    for finding in findings {
+        let place = finding.file.as_ref().map_or(String::new(), |file| format!("{file}:{}: ", finding.line));
+        text += &format!("- {}: {place}{}\n", finding.severity, finding.message);
+    }
+    text + "Mend what is right about it, then finish again; say what you left as it is, and why."
+}

@@ -1,0 +1,108 @@
+//! Work in rounds: each begins with a fresh mind, and with what the one before has left, until all checks pass.
+
+use super::Run;
+use super::review::Reviewer;
+use crate::agent::{Ended, Session, Since};
+use crate::engine::cut_middle;
+use crate::event::{GateRecord, NoticeLevel, Status, StopReason};
+
+/// Most tokens of the changes that a round is shown.
+const MAX_CHANGES: usize = 8_000;
+/// Most tokens of the notes of one round.
+const MAX_NOTES: usize = 500;
+/// Rounds whose notes are shown: the last ones.
+const ROUNDS_TOLD: usize = 5;
+
+const NOTES: &str = "End with notes for whoever comes next: what you did, what you found out, what is left.";
+
+impl<'a> Run<'a> {
+    /// Works until every required gate passes, or rounds, money or time are used up.
+    pub(super) async fn rounds<'s>(
+        &'s self,
+        most: u32,
+        task: &str,
+        session: impl Fn(Since) -> Session<'s>,
+        reviewer: impl Fn(u32) -> Reviewer<'s>,
+    ) -> Ended
+    where
+        'a: 's,
+    {
+        let mut notes: Vec<String> = Vec::new();
+        let checks = &self.request.config().guardrails.quality_gates;
+        let checks: String = checks
+            .iter()
+            .filter(|gate| gate.required)
+            .map(|gate| format!("- `{}`\n", gate.command))
+            .collect();
+        let mut told = format!("{task}\n\nThe work is over when these commands succeed:\n{checks}{NOTES}");
+        let mut round = 1;
+        loop {
+            let mut ended = session(self.since()).run(&told, &mut reviewer(round)).await;
+            let failed = match ended.reason {
+                StopReason::GatesFailed => self.failed_gates(),
+                // That was the end of a round and not of the work.
+                StopReason::MaxSteps | StopReason::ContextFull | StopReason::Loop
+                    if ended.error.is_none() =>
+                {
+                    match self.gates(round).await {
+                        Ok(records) => {
+                            records.into_iter().filter(|gate| gate.required && !gate.passed).collect()
+                        }
+                        Err(()) => return ended,
+                    }
+                }
+                _ => return ended,
+            };
+            if failed.is_empty() {
+                ended.status = Status::Success;
+                return ended;
+            }
+            let names: Vec<&str> = failed.iter().map(|gate| gate.name.as_str()).collect();
+            let names = names.join(", ");
+            if round >= most {
+                let notice = format!("all of the {most} rounds are used up; still failing: {names}");
+                self.events.notice(NoticeLevel::Warning, notice);
+                return Ended { status: Status::Partial, reason: StopReason::GatesFailed, ..ended };
+            }
+            self.events.notice(
+                NoticeLevel::Info,
+                format!("round {round} of at most {most} ended; failing: {names}"),
+            );
+            notes.push(format!("Round {round}: {}", cut_middle(ended.message.trim(), MAX_NOTES)));
+            round += 1;
+            told = self.next(task, (round, most), &failed, &notes);
+        }
+    }
+
+    /// Where the steps of the next round begin.
+    fn since(&self) -> Since {
+        let steps = self.collector.collected().steps;
+        let of_agent = steps.iter().filter(|step| step.agent == self.request.agent.name);
+        Since { step: of_agent.map(|step| step.step).max().unwrap_or(0), colleagues: self.budget.steps() }
+    }
+
+    fn failed_gates(&self) -> Vec<GateRecord> {
+        let gates = self.collector.collected().gates;
+        gates.into_iter().filter(|gate| gate.required && !gate.passed).collect()
+    }
+
+    fn next(&self, task: &str, (round, most): (u32, u32), failed: &[GateRecord], notes: &[String]) -> String {
+        let mut text = format!(
+            "{task}\n\n[ROUND {round} of at most {most}] Others have worked on this before you, and you see the checkout as \
+             they left it. The work is over when these checks pass:\n"
+        );
+        for gate in failed {
+            let told = format!(
+                "\n{} (`{}`): exit code {}\n{}\n",
+                gate.name, gate.command, gate.exit_code, gate.output
+            );
+            text += &self.engine.masker.mask_known(&told);
+        }
+        text += &format!("\nChanges so far:\n{}", self.diff(MAX_CHANGES));
+        text += "\nTheir notes, which may be wrong:\n";
+        for note in &notes[notes.len().saturating_sub(ROUNDS_TOLD)..] {
+            text += &format!("- {note}\n");
+        }
+        text + "\n" + NOTES
+    }
+}
