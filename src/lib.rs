@@ -29,6 +29,7 @@ pub mod recipe;
 pub mod report;
 pub mod run;
 pub mod symbols;
+pub mod telemetry;
 pub mod tool;
 pub mod web;
 pub mod workspace;

@@ -15,7 +15,7 @@ const SECRET_PARTS: [&str; 8] =
     ["TOKEN", "SECRET", "PASSWORD", "PASSWD", "CREDENTIAL", "APIKEY", "API_KEY", "PRIVATE_KEY"];
 
 /// Ends of a name that make it look like a secret.
-const SECRET_ENDS: [&str; 5] = ["_KEY", "_PAT", "_PASS", "_AUTH", "_KEY_ID"];
+const SECRET_ENDS: [&str; 6] = ["_KEY", "_PAT", "_PASS", "_AUTH", "_KEY_ID", "OTLP_HEADERS"];
 
 /// Whether a variable of this name holds a secret, going by the name.
 pub fn looks_secret(name: &str) -> bool {

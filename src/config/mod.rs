@@ -13,6 +13,6 @@ pub use limits::{Bounded, Usd};
 pub use rules::{CodeRule, GateConfig, Guardrails, HookConfig, Hooks, Severity};
 pub use sections::{
     AgentConfig, Commands, Config, ContextLimits, Costs, DryRun, Evaluation, Isolation, Llm, McpServer,
-    Network, PlannedCommands, ReasoningEffort, Report, Review, SandboxMode, Web, Workspace,
+    Network, PlannedCommands, ReasoningEffort, Report, Review, SandboxMode, Telemetry, Web, Workspace,
 };
 pub use source::{Origin, Remote, Trust, Trusted, TrustedFile, parse, parse_as};

@@ -47,6 +47,8 @@ pub struct Config {
     pub deliver: Deliver,
     /// Where report files go, if not to the output folder.
     pub report: Report,
+    /// Traces of runs.
+    pub telemetry: Telemetry,
 }
 
 /// The model.
@@ -388,6 +390,27 @@ pub enum Isolation {
     Isolated,
     /// They do not run.
     Skip,
+}
+
+/// Traces of runs, sent to a receiver of OpenTelemetry (OTLP over HTTP, as JSON) when a run is over.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Telemetry {
+    /// Whether they are sent.
+    pub enabled: bool,
+    /// The receiver, without `/v1/traces`; else what `OTEL_EXPORTER_OTLP_ENDPOINT` says. Headers, such as a key,
+    /// come from `OTEL_EXPORTER_OTLP_HEADERS`.
+    pub endpoint: Option<String>,
+    /// The service's name.
+    pub service_name: String,
+    /// Whether words of models, tools, hooks and gates are sent as well, masked.
+    pub content: bool,
+}
+
+impl Default for Telemetry {
+    fn default() -> Self {
+        Self { enabled: false, endpoint: None, service_name: "architect-ci".to_owned(), content: false }
+    }
 }
 
 /// Where report files go; a path is relative to the output folder.

@@ -155,7 +155,7 @@ impl RunRequest {
             Ok::<_, InputError>((output_schema(lookup, trusted)?, guide(trusted), prices))
         })?;
         let out = out(lookup)?;
-        let secrets = credentials::of_checkout(&workspace);
+        let mut secrets = credentials::of_checkout(&workspace);
         if !secrets.is_empty() && origin.config.commands.enabled && mode != RunMode::DryRun {
             warnings.push(
                 "the checkout keeps a credential for Git, which a command could read; \
@@ -163,6 +163,7 @@ impl RunRequest {
                     .to_owned(),
             );
         }
+        secrets.extend(crate::telemetry::secrets(&variables));
         Ok(Self {
             task,
             mode,

@@ -47,6 +47,7 @@ use crate::plan::Plan;
 use crate::recipe::RecipePlayer;
 use crate::report::secrets::Masker;
 use crate::report::{Collector, LogObserver, TranscriptWriter};
+use crate::telemetry::Telemetry;
 use crate::tool::Tool;
 use crate::workspace::{DiskWorkspace, TrackedWorkspace};
 
@@ -120,6 +121,7 @@ struct Began {
     collector: Arc<Collector>,
     events: Events,
     progress: Option<Progress>,
+    telemetry: Option<Arc<Telemetry>>,
 }
 
 impl Began {
@@ -132,7 +134,11 @@ impl Began {
         let progress = Progress::start(request, masker);
         let observers: [Arc<dyn Observer>; 3] =
             [Arc::new(transcript), Arc::clone(&collector) as _, Arc::new(LogObserver)];
-        let observers = observers.into_iter().chain(progress.as_ref().map(Progress::observer));
+        let telemetry = Telemetry::start(request, masker)?;
+        let observers = observers
+            .into_iter()
+            .chain(progress.as_ref().map(Progress::observer))
+            .chain(telemetry.clone().map(|telemetry| telemetry as _));
         Ok(Self {
             started,
             started_at: OffsetDateTime::now_utc().format(&Rfc3339).unwrap_or_default(),
@@ -141,6 +147,7 @@ impl Began {
             collector,
             events: Events::new(observers.collect()),
             progress,
+            telemetry,
         })
     }
 
@@ -179,7 +186,11 @@ impl Began {
         reported.report.id = self.id;
         reported.report.started_at = self.started_at;
         reported.report.duration_ms = millis(self.started.elapsed());
-        finish::finish(request, reported, &self.files, masker, signal, self.progress).await
+        let finished = finish::finish(request, reported, &self.files, masker, signal, self.progress).await;
+        if let Some(telemetry) = &self.telemetry {
+            telemetry.send().await;
+        }
+        finished
     }
 }
 

@@ -1,0 +1,461 @@
+//! Traces for OpenTelemetry: a run and what happened in it as spans, by the semantic conventions for generative
+//! AI. They are made of the events that every report is made of, and sent once, at the end, as OTLP over HTTP.
+//!
+//! Names, counts, times and outcomes are sent; what models and tools said only where the configuration wants it.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
+use serde_json::{Map, Value, json};
+
+use crate::event::{Event, Line, Observer, Status};
+use crate::inputs::{InputError, RunRequest, Variables};
+use crate::model::http_client;
+use crate::report::secrets::Masker;
+
+/// How long the receiver may take.
+const TIME: Duration = Duration::from_secs(10);
+/// Most spans of one run, and of one request.
+const MAX_SPANS: usize = 20_000;
+const MAX_BATCH: usize = 1_000;
+/// Most bytes of an attribute.
+const MAX_TEXT: usize = 8_000;
+
+/// The variable that holds headers for the receiver, such as a key.
+const HEADERS: &str = "OTEL_EXPORTER_OTLP_HEADERS";
+
+/// The values of these headers, to be kept secret.
+pub(crate) fn secrets(variables: &Variables) -> impl Iterator<Item = String> {
+    let given = variables.get(HEADERS).map(String::as_str).unwrap_or_default();
+    let value = |pair: &str| Some(pair.split_once('=')?.1.trim().to_owned());
+    given.split(',').filter_map(value).filter(|value| value.len() >= 6)
+}
+
+/// Where traces go.
+struct Receiver {
+    url: String,
+    headers: HeaderMap,
+}
+
+/// The spans of a run.
+pub struct Telemetry {
+    receiver: Receiver,
+    masker: Arc<Masker>,
+    content: bool,
+    resource: Value,
+    trace: String,
+    /// The span of whoever started us.
+    parent: Option<String>,
+    started: SystemTime,
+    lead: String,
+    model: String,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    spans: Vec<Value>,
+    dropped: usize,
+    /// The span of each agent, and from when to when it has been seen, in milliseconds.
+    agents: HashMap<String, (String, u64, u64)>,
+    ended: Option<(Status, String)>,
+    conversation: String,
+}
+
+impl Telemetry {
+    /// Begins, where it is wanted.
+    pub fn start(request: &RunRequest, masker: &Arc<Masker>) -> Result<Option<Arc<Self>>, InputError> {
+        let config = &request.config().telemetry;
+        if !config.enabled {
+            return Ok(None);
+        }
+        let variables = &request.variables;
+        let receiver = Receiver::new(config.endpoint.as_deref(), variables).map_err(InputError::Rules)?;
+        let given = variables.get("TRACEPARENT").and_then(|text| parent(text));
+        let (trace, parent) = given.map_or_else(|| (id(32), None), |(trace, span)| (trace, Some(span)));
+        Ok(Some(Arc::new(Self {
+            receiver,
+            masker: Arc::clone(masker),
+            content: config.content,
+            resource: resource(variables, &config.service_name),
+            trace,
+            parent,
+            started: SystemTime::now(),
+            lead: request.agent.name.clone(),
+            model: request.model_name.clone(),
+            state: Mutex::default(),
+        })))
+    }
+
+    /// Sends everything; a receiver that does not take it is worth a warning.
+    pub async fn send(&self) {
+        let (spans, dropped) = self.close();
+        if dropped > 0 {
+            tracing::warn!("warning: telemetry: {dropped} spans were left out");
+        }
+        let sent = tokio::time::timeout(TIME, self.post(&spans)).await;
+        let trouble = match sent {
+            Ok(Ok(())) => return,
+            Ok(Err(trouble)) => trouble,
+            Err(_) => "no answer in time".to_owned(),
+        };
+        tracing::warn!("warning: telemetry was not taken by {}: {trouble}", self.receiver.url);
+    }
+
+    async fn post(&self, spans: &[Value]) -> Result<(), String> {
+        let client = http_client(TIME).map_err(|error| error.to_string())?;
+        let scope = json!({"name": "architect-ci", "version": env!("CARGO_PKG_VERSION")});
+        for part in spans.chunks(MAX_BATCH) {
+            let body = json!({"resourceSpans": [{
+                "resource": self.resource,
+                "scopeSpans": [{"scope": scope, "spans": part}],
+            }]});
+            let request = client
+                .post(&self.receiver.url)
+                .headers(self.receiver.headers.clone())
+                .header(CONTENT_TYPE, "application/json")
+                .body(body.to_string());
+            // An address may hold a key.
+            let answer = request.send().await.map_err(|error| error.without_url().to_string())?;
+            if !answer.status().is_success() {
+                return Err(format!("HTTP {}", answer.status().as_u16()));
+            }
+        }
+        Ok(())
+    }
+
+    /// The spans of agents come last: they hold all others.
+    fn close(&self) -> (Vec<Value>, usize) {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let now = crate::event::millis(self.started.elapsed().unwrap_or_default());
+        let root = self.span_of(&mut state, &self.lead, 0, now);
+        let mut spans = std::mem::take(&mut state.spans);
+        let conversation = std::mem::take(&mut state.conversation);
+        for (name, (span, from, to)) in &state.agents {
+            let leads = *name == self.lead;
+            let parent = if leads { self.parent.clone() } else { Some(root.clone()) };
+            let mut attributes = Attributes::new("invoke_agent");
+            attributes.text("gen_ai.agent.name", name);
+            attributes.text("gen_ai.conversation.id", &conversation);
+            self.model_of(&mut attributes);
+            let mut error = None;
+            if let Some((status, reason)) = state.ended.as_ref().filter(|_| leads) {
+                attributes.text("architect_ci.status", &status.to_string());
+                error = (*status == Status::Failed).then(|| reason.clone());
+            }
+            let (from, to) = if leads { (0, now) } else { (*from, *to) };
+            let span =
+                Span { id: span, parent: parent.as_deref(), name: &format!("invoke_agent {name}"), kind: 1 };
+            spans.push(self.span(&span, (from, to), attributes, error.as_deref()));
+        }
+        (spans, state.dropped)
+    }
+
+    /// The span of an agent, which has been seen in this time.
+    fn span_of(&self, state: &mut State, agent: &str, from: u64, to: u64) -> String {
+        let known = state.agents.entry(agent.to_owned()).or_insert_with(|| (id(16), from, to));
+        known.1 = known.1.min(from);
+        known.2 = known.2.max(to);
+        known.0.clone()
+    }
+
+    fn model_of(&self, attributes: &mut Attributes) {
+        let (provider, model) = self.model.split_once("::").unwrap_or(("", &self.model));
+        attributes.text("gen_ai.provider.name", provider_name(provider));
+        attributes.text("gen_ai.request.model", model);
+    }
+
+    fn span(
+        &self,
+        span: &Span<'_>,
+        (from, to): (u64, u64),
+        attributes: Attributes,
+        error: Option<&str>,
+    ) -> Value {
+        let nanos = |at: u64| {
+            let moment = self.started + Duration::from_millis(at);
+            moment.duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos().to_string()
+        };
+        let mut attributes = attributes;
+        let mut status = json!({});
+        if let Some(error) = error {
+            attributes.text("error.type", error);
+            status = json!({"code": 2});
+        }
+        let mut value = json!({
+            "traceId": self.trace,
+            "spanId": span.id,
+            "name": self.clean(span.name),
+            "kind": span.kind,
+            "startTimeUnixNano": nanos(from),
+            "endTimeUnixNano": nanos(to.max(from)),
+            "attributes": attributes.list(|text| self.clean(text)),
+            "status": status,
+        });
+        if let (Some(parent), Value::Object(fields)) = (span.parent, &mut value) {
+            fields.insert("parentSpanId".to_owned(), Value::String(parent.to_owned()));
+        }
+        value
+    }
+
+    /// Names are models' and servers' to choose.
+    fn clean(&self, text: &str) -> String {
+        let masked = self.masker.mask(text);
+        let cut = masked.floor_char_boundary(MAX_TEXT);
+        masked[..cut].to_owned()
+    }
+}
+
+/// A span, but for its times and attributes.
+struct Span<'a> {
+    id: &'a str,
+    parent: Option<&'a str>,
+    name: &'a str,
+    /// 1 is internal, 3 a client's.
+    kind: u8,
+}
+
+/// What is known of a span.
+struct Attributes(Map<String, Value>);
+
+impl Attributes {
+    fn new(operation: &str) -> Self {
+        let mut attributes = Self::none();
+        attributes.text("gen_ai.operation.name", operation);
+        attributes
+    }
+
+    fn none() -> Self {
+        Self(Map::new())
+    }
+
+    fn text(&mut self, key: &str, value: &str) {
+        if !value.is_empty() {
+            self.0.insert(key.to_owned(), json!(value));
+        }
+    }
+
+    fn number(&mut self, key: &str, value: u64) {
+        self.0.insert(key.to_owned(), json!(value));
+    }
+
+    fn list(self, clean: impl Fn(&str) -> String) -> Vec<Value> {
+        let value = |value: &Value| match value {
+            Value::String(text) => json!({"stringValue": clean(text)}),
+            // As the format's JSON has 64-bit numbers: as text.
+            Value::Number(number) if !number.is_f64() => json!({"intValue": number.to_string()}),
+            Value::Number(number) => json!({"doubleValue": number}),
+            other => json!({"stringValue": clean(&other.to_string())}),
+        };
+        self.0.iter().map(|(key, found)| json!({"key": key, "value": value(found)})).collect()
+    }
+}
+
+impl Observer for Telemetry {
+    fn observe(&self, line: &Line) {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let to = line.at_ms;
+        let (agent, duration, name, kind, attributes, error) = match &line.event {
+            Event::Session(session) => {
+                state.conversation.clone_from(&session.id);
+                return;
+            }
+            Event::End(end) => {
+                state.ended = Some((end.status, reason(&end.stop_reason)));
+                return;
+            }
+            Event::Notice(_) | Event::Guardrail(_) | Event::Review(_) => return,
+            Event::Subagent(agent) => {
+                self.span_of(&mut state, &agent.name, to.saturating_sub(agent.duration_ms), to);
+                return;
+            }
+            Event::Reply(reply) => {
+                let mut attributes = Attributes::new("chat");
+                self.model_of(&mut attributes);
+                attributes.text("gen_ai.agent.name", &reply.agent);
+                attributes.number("gen_ai.usage.input_tokens", reply.usage.input);
+                attributes.number("gen_ai.usage.output_tokens", reply.usage.output);
+                attributes.number("gen_ai.usage.cache_read.input_tokens", reply.usage.cached);
+                if let Some(cost) = reply.cost_usd {
+                    attributes.0.insert("architect_ci.cost_usd".to_owned(), json!(cost));
+                }
+                if self.content {
+                    let parts =
+                        json!([{"role": "assistant", "parts": [{"type": "text", "content": reply.text}]}]);
+                    attributes.text("gen_ai.output.messages", &parts.to_string());
+                }
+                let model = self.model.split_once("::").map_or(self.model.as_str(), |(_, model)| model);
+                (reply.agent.as_str(), reply.duration_ms, format!("chat {model}"), 3, attributes, None)
+            }
+            Event::Call(call) => {
+                let mut attributes = Attributes::new("execute_tool");
+                attributes.text("gen_ai.tool.name", &call.tool);
+                attributes.text("gen_ai.tool.call.id", &call.id);
+                attributes.text("gen_ai.tool.type", "function");
+                attributes.text("architect_ci.outcome", &reason(&call.outcome));
+                if self.content {
+                    attributes.text("gen_ai.tool.call.result", &call.result);
+                    attributes.text("architect_ci.target", call.effects.target().unwrap_or_default());
+                }
+                let error = (!call.success).then(|| "tool_error".to_owned());
+                (
+                    call.agent.as_str(),
+                    call.duration_ms,
+                    format!("execute_tool {}", call.tool),
+                    1,
+                    attributes,
+                    error,
+                )
+            }
+            Event::Hook(hook) => {
+                let mut attributes = Attributes::none();
+                attributes.text("architect_ci.hook.event", &hook.event);
+                attributes.text("architect_ci.hook.decision", &reason(&hook.decision));
+                if self.content {
+                    attributes.text("architect_ci.output", &hook.output);
+                }
+                let failed = hook.decision == crate::event::HookDecision::Failed;
+                let error = failed.then(|| "hook_failed".to_owned());
+                (self.lead.as_str(), hook.duration_ms, format!("hook {}", hook.name), 1, attributes, error)
+            }
+            Event::Gate(gate) => {
+                let mut attributes = Attributes::none();
+                attributes.0.insert("process.exit.code".to_owned(), json!(gate.exit_code));
+                attributes.text("architect_ci.gate.required", if gate.required { "true" } else { "false" });
+                attributes.number("architect_ci.gate.round", u64::from(gate.round));
+                if self.content {
+                    attributes.text("architect_ci.output", &gate.output);
+                }
+                let error = (!gate.passed).then(|| "gate_failed".to_owned());
+                (self.lead.as_str(), gate.duration_ms, format!("gate {}", gate.name), 1, attributes, error)
+            }
+        };
+        let from = to.saturating_sub(duration);
+        let parent = self.span_of(&mut state, agent, from, to);
+        if state.spans.len() >= MAX_SPANS {
+            state.dropped += 1;
+            return;
+        }
+        let own = id(16);
+        let span = Span { id: &own, parent: Some(&parent), name: &name, kind };
+        let made = self.span(&span, (from, to), attributes, error.as_deref());
+        state.spans.push(made);
+    }
+}
+
+impl Receiver {
+    fn new(endpoint: Option<&str>, variables: &Variables) -> Result<Self, String> {
+        let variable = |name: &str| variables.get(name).filter(|value| !value.trim().is_empty()).cloned();
+        let base = |url: &str| format!("{}/v1/traces", url.trim_end_matches('/'));
+        let url = endpoint
+            .map(base)
+            .or_else(|| variable("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"))
+            .or_else(|| variable("OTEL_EXPORTER_OTLP_ENDPOINT").map(|url| base(&url)))
+            .ok_or("telemetry is enabled, but nothing says where to; set `telemetry.endpoint` or OTEL_EXPORTER_OTLP_ENDPOINT")?;
+        let parsed =
+            reqwest::Url::parse(&url).map_err(|error| format!("telemetry.endpoint {url:?}: {error}"))?;
+        if !matches!(parsed.scheme(), "http" | "https") {
+            return Err(format!("telemetry.endpoint {url:?}: it must begin with https:// or http://"));
+        }
+        let given = variable(HEADERS);
+        let mut headers = HeaderMap::new();
+        for pair in given.unwrap_or_default().split(',').filter(|pair| !pair.trim().is_empty()) {
+            let wrong =
+                || "OTEL_EXPORTER_OTLP_HEADERS has to be NAME=VALUE pairs with commas between".to_owned();
+            let (name, value) = pair.split_once('=').ok_or_else(wrong)?;
+            let value = percent_encoding::percent_decode_str(value.trim()).decode_utf8_lossy();
+            let name = HeaderName::try_from(name.trim()).map_err(|_| wrong())?;
+            headers.insert(name, HeaderValue::try_from(&*value).map_err(|_| wrong())?);
+        }
+        Ok(Self { url, headers })
+    }
+}
+
+/// Where the run is at home.
+fn resource(variables: &Variables, service: &str) -> Value {
+    let mut attributes = Attributes::none();
+    attributes.text("service.name", service);
+    attributes.text("service.version", env!("CARGO_PKG_VERSION"));
+    for (key, variable) in [
+        ("cicd.pipeline.name", "GITHUB_WORKFLOW"),
+        ("cicd.pipeline.run.id", "GITHUB_RUN_ID"),
+        ("vcs.repository.name", "GITHUB_REPOSITORY"),
+        ("vcs.ref.head.revision", "GITHUB_SHA"),
+    ] {
+        attributes.text(key, variables.get(variable).map(String::as_str).unwrap_or_default());
+    }
+    json!({"attributes": attributes.list(str::to_owned)})
+}
+
+/// A provider as the conventions call it.
+fn provider_name(provider: &str) -> &str {
+    match provider {
+        "bedrock" | "bedrock_api" => "aws.bedrock",
+        "azure" => "azure.ai.openai",
+        "gemini" => "gcp.gemini",
+        "vertex" => "gcp.vertex_ai",
+        "xai" => "x_ai",
+        other => other,
+    }
+}
+
+/// A word as the formats write it.
+fn reason(word: &impl serde::Serialize) -> String {
+    serde_json::to_value(word).ok().and_then(|word| word.as_str().map(str::to_owned)).unwrap_or_default()
+}
+
+/// Trace and span of a `traceparent`.
+fn parent(text: &str) -> Option<(String, String)> {
+    let mut parts = text.trim().split('-');
+    let (version, trace, span) = (parts.next()?, parts.next()?, parts.next()?);
+    let hex = |text: &str, length: usize| {
+        text.len() == length && text.chars().all(|c| c.is_ascii_hexdigit()) && text.chars().any(|c| c != '0')
+    };
+    (version.len() == 2 && hex(trace, 32) && hex(span, 16))
+        .then(|| (trace.to_lowercase(), span.to_lowercase()))
+}
+
+/// A random id of so many hexadecimal digits.
+fn id(digits: usize) -> String {
+    let random = uuid::Uuid::new_v4().simple().to_string();
+    // A version's digit is no random one; the end has none.
+    random[random.len() - digits..].to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parents_are_read_or_passed_over() {
+        let (trace, span) = ("4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7");
+        assert_eq!(parent(&format!("00-{trace}-{span}-01")), Some((trace.to_owned(), span.to_owned())));
+        for wrong in ["", "00-x-y-01", &format!("00-{}-{span}-01", "0".repeat(32)), &format!("00-{trace}")] {
+            assert_eq!(parent(wrong), None, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn receivers_are_found_or_explained() {
+        let variables = |pairs: &[(&str, &str)]| -> Variables {
+            pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
+        };
+        let url =
+            |endpoint, pairs: &[(&str, &str)]| Receiver::new(endpoint, &variables(pairs)).map(|it| it.url);
+        let general = [("OTEL_EXPORTER_OTLP_ENDPOINT", "http://b:4318/")];
+        assert_eq!(url(Some("http://a"), &general), Ok("http://a/v1/traces".to_owned()));
+        assert_eq!(url(None, &general), Ok("http://b:4318/v1/traces".to_owned()));
+        let own = [general[0], ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "http://c/x")];
+        assert_eq!(url(None, &own), Ok("http://c/x".to_owned()));
+        assert!(url(None, &[]).is_err_and(|error| error.contains("telemetry.endpoint")));
+        assert!(url(Some("ftp://x"), &[]).is_err() && url(Some("x"), &[]).is_err());
+        let header = [general[0], ("OTEL_EXPORTER_OTLP_HEADERS", "api-key=a%20b, x=1")];
+        let found = Receiver::new(None, &variables(&header)).expect("a receiver").headers;
+        assert_eq!((found["api-key"].as_bytes(), found["x"].as_bytes()), (&b"a b"[..], &b"1"[..]));
+        assert!(
+            Receiver::new(None, &variables(&[general[0], ("OTEL_EXPORTER_OTLP_HEADERS", "no")])).is_err()
+        );
+    }
+}
