@@ -64,9 +64,14 @@ impl<'a> Git<'a> {
         Self { root }
     }
 
+    /// The commit checked out, and nothing else about it.
+    pub fn head(self) -> Option<String> {
+        self.text(["rev-parse", "--verify", "--quiet", "HEAD"]).ok()
+    }
+
     /// The commit checked out, or `None` outside of a repository or before the first commit.
     pub fn base(self) -> Option<Base> {
-        let commit = self.text(["rev-parse", "--verify", "--quiet", "HEAD"]).ok()?;
+        let commit = self.head()?;
         let branch = self.text(["symbolic-ref", "--quiet", "--short", "HEAD"]).ok();
         let status = self.text(["status", "--porcelain", "--untracked-files=no"]).unwrap_or_default();
         Some(Base { commit, branch, dirty: !status.is_empty() })

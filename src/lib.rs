@@ -28,6 +28,7 @@ pub mod plan;
 pub mod recipe;
 pub mod report;
 pub mod run;
+pub mod sessions;
 pub mod symbols;
 pub mod telemetry;
 pub mod tool;

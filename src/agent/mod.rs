@@ -3,6 +3,7 @@
 mod compact;
 mod conversation;
 mod guard;
+mod history;
 mod outline;
 mod session;
 mod subagent;
@@ -12,6 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::config::AgentConfig;
 use crate::nearest::nearest;
 
+pub use history::History;
 pub use outline::outline;
 pub use session::{Ended, Limits, Opinion, Review, Session, Since};
 pub use subagent::{Dispatch, Kind, Staff};

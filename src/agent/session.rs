@@ -11,6 +11,7 @@ use super::Agent;
 use super::compact;
 use super::conversation::Conversation;
 use super::guard::{LoopGuard, Round};
+use super::history::History;
 use crate::engine::{Caller, Engine};
 use crate::event::{Event, NoticeLevel, Reply, Status, StopReason, ToolCall, millis};
 use crate::hooks::{HookEvent, Subject, Verdict};
@@ -94,6 +95,8 @@ pub struct Session<'a> {
     pub leads: bool,
     /// What earlier sessions of the same agent have taken; its steps are counted on from there.
     pub since: Since,
+    /// What was said before an interruption.
+    pub history: History,
 }
 
 /// Steps before a session.
@@ -123,6 +126,7 @@ impl Session<'_> {
         let task = std::iter::once(task.to_owned()).chain(opening.context).collect::<Vec<_>>().join("\n\n");
         let mut talk = self.start(&task);
         talk.step = self.since.step;
+        talk.messages.extend(self.history.messages.iter().cloned());
         let mut guard = LoopGuard::default();
         let mut was_empty = false;
         loop {

@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::Agent;
+use super::history::History;
 use super::session::{Limits, Opinion, Review, Session, Since};
 use crate::engine::Engine;
 use crate::event::{Event, SubagentRecord, millis};
@@ -118,6 +119,7 @@ impl Dispatch {
             cancel: engine.cancel.clone(),
             leads: false,
             since: Since::default(),
+            history: History::default(),
         };
         let ended = session.run(&args.message(), &mut Unreviewed).await;
         let (status, message) = (ended.status, ended.message);

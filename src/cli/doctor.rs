@@ -82,7 +82,7 @@ fn ask(lookup: &Lookup) -> Result<String, Trouble> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|error| Trouble::Input(InputError::Rules(error.to_string())))?;
     let llm = request.config().llm.clone();
-    let model = crate::run::model(request.model.clone(), llm).map_err(Trouble::Input)?;
+    let model = crate::run::model(request.model.clone(), llm, &[]).map_err(Trouble::Input)?;
     // A recipe or a program is at hand.
     let Some(model) = model else { return Ok(format!("{} needs no provider", request.model_name)) };
     let started = Instant::now();

@@ -8,6 +8,7 @@ mod report;
 mod run;
 mod sandboxed;
 mod schema;
+mod sessions;
 mod tools;
 
 use std::ffi::OsString;
@@ -46,6 +47,7 @@ pub fn main() -> ExitCode {
         Some((apply::NAME, matches)) => apply::execute(matches),
         Some((batch::NAME, matches)) => batch::execute(matches),
         Some((report::NAME, matches)) => report::execute(matches),
+        Some((sessions::NAME, matches)) => sessions::execute(matches),
         Some((schema::NAME, matches)) => schema::execute(matches),
         Some((tools::NAME, _)) => tools::execute(),
         Some((doctor::NAME, matches)) => doctor::execute(matches),
@@ -78,6 +80,7 @@ fn command() -> Command {
         .subcommand(apply::command())
         .subcommand(batch::command())
         .subcommand(report::command())
+        .subcommand(sessions::command())
         .subcommand(schema::command())
         .subcommand(tools::command())
         .subcommand(doctor::command())

@@ -1,6 +1,7 @@
 //! From whoever does something to whoever wants to know.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use super::{Event, Line, Notice, NoticeLevel};
@@ -15,18 +16,40 @@ pub trait Observer: Send + Sync {
 #[derive(Clone)]
 pub struct Events {
     started: Instant,
+    /// What an earlier part of the run has taken.
+    earlier: Duration,
+    muted: Arc<AtomicBool>,
     observers: Arc<Vec<Arc<dyn Observer>>>,
 }
 
 impl Events {
     /// Events of a run that starts now.
     pub fn new(observers: Vec<Arc<dyn Observer>>) -> Self {
-        Self { started: Instant::now(), observers: Arc::new(observers) }
+        Self {
+            started: Instant::now(),
+            earlier: Duration::ZERO,
+            muted: Arc::default(),
+            observers: Arc::new(observers),
+        }
+    }
+
+    /// The same for a run that goes on: its time counts from where it was.
+    #[must_use]
+    pub fn after(self, earlier: Duration) -> Self {
+        Self { earlier, ..self }
+    }
+
+    /// Whether observers are told: not of what they know.
+    pub fn mute(&self, muted: bool) {
+        self.muted.store(muted, Ordering::Relaxed);
     }
 
     /// Tells all observers.
     pub fn emit(&self, event: Event) {
-        let line = Line { at_ms: millis(self.started.elapsed()), event };
+        if self.muted.load(Ordering::Relaxed) {
+            return;
+        }
+        let line = Line { at_ms: millis(self.earlier + self.started.elapsed()), event };
         for observer in self.observers.iter() {
             observer.observe(&line);
         }

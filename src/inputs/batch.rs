@@ -187,7 +187,7 @@ impl BatchRequest {
                 return Err(InputError::Unusable(problem));
             }
         }
-        request.annotate = false;
+        request.alone = false;
         let config = &mut request.origin.config;
         config.guardrails.quality_gates.extend(task.entry.gates.iter().cloned());
         // All of it is told once, of the whole batch; and files of two tasks must not be the same.

@@ -10,6 +10,7 @@ use crate::exit::Exit;
 use crate::github::{ApiError, EnvironmentError};
 use crate::model::NameError;
 use crate::recipe::RecipeError;
+use crate::sessions::SessionError;
 
 /// Why there is no run.
 #[derive(Debug, thiserror::Error)]
@@ -78,6 +79,9 @@ pub enum InputError {
     /// What an earlier start of the batch has left does not fit, or another is at work.
     #[error(transparent)]
     Batch(#[from] JournalError),
+    /// There is no such session, or it cannot go on.
+    #[error(transparent)]
+    Session(#[from] SessionError),
     /// The event is wrong.
     #[error(transparent)]
     Event(EnvironmentError),

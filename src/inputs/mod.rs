@@ -29,6 +29,7 @@ use crate::model::{ModelName, Prices};
 use crate::nearest::nearest;
 use crate::plan::Plan;
 use crate::report::PlanMark;
+use crate::sessions::Resumed;
 
 pub use asked::Asked;
 use basis::{Basis, rooted};
@@ -91,8 +92,12 @@ pub struct RunRequest {
     pub secrets: Vec<String>,
     /// What people should know before the run starts.
     pub warnings: Vec<String>,
-    /// Whether the runner is told of what matters: not by each of many runs.
-    pub annotate: bool,
+    /// Whether this is a run by itself, and not one of many.
+    pub alone: bool,
+    /// The inputs that were given, by name.
+    pub given: BTreeMap<String, String>,
+    /// The session that goes on.
+    pub resumed: Option<Resumed>,
 }
 
 impl RunRequest {
@@ -187,9 +192,18 @@ impl RunRequest {
             secret_variables,
             secrets,
             warnings,
-            annotate: lookup.in_actions(),
+            alone: true,
+            given: given(lookup, &basis.checkout),
+            resumed: None,
         })
     }
+}
+
+/// What it takes to ask for the same again. Where files go is said by where they are.
+fn given(lookup: &Lookup, checkout: &Path) -> BTreeMap<String, String> {
+    let names = INPUTS.iter().map(|input| input.name).filter(|name| !matches!(*name, "out" | "workspace"));
+    let given = names.filter_map(|name| Some((name.to_owned(), lookup.text(name)?)));
+    given.chain([("workspace".to_owned(), checkout.display().to_string())]).collect()
 }
 
 /// Inputs stand above the configuration.

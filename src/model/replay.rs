@@ -55,8 +55,9 @@ struct State {
 }
 
 impl ReplayModel {
-    /// Reads a transcript. With `strict`, a tool result that differs from the recorded one fails the run.
-    pub fn open(path: &Path, strict: bool) -> Result<Self, ReplayError> {
+    /// Reads a transcript. With `strict`, a tool result that differs from the recorded one fails the run. Of each
+    /// agent as many answers are passed over as it has had in `past`.
+    pub fn open(path: &Path, strict: bool, past: &[Line]) -> Result<Self, ReplayError> {
         let unreadable = |error| ReplayError::Unreadable { path: path.to_owned(), error };
         let file = File::open(path).map_err(unreadable)?;
         let mut state = State::default();
@@ -80,6 +81,13 @@ impl ReplayModel {
         }
         if state.replies.is_empty() {
             return Err(ReplayError::Empty(path.to_owned()));
+        }
+        for line in past {
+            if let Event::Reply(reply) = &line.event
+                && let Some(replies) = state.replies.get_mut(&reply.agent)
+            {
+                replies.pop_front();
+            }
         }
         Ok(Self { name: format!("replay::{}", path.display()), strict, state: Mutex::new(state) })
     }

@@ -17,7 +17,10 @@ pub struct TranscriptWriter {
 impl TranscriptWriter {
     /// Creates the file at `path`.
     pub fn create(path: &Path, masker: Arc<Masker>) -> io::Result<Self> {
-        Ok(Self { file: Mutex::new(File::create(path)?), masker })
+        let file = File::create(path)?;
+        // Whoever finds the file sees that it is being written; where that cannot be, nobody does.
+        let _ = file.try_lock();
+        Ok(Self { file: Mutex::new(file), masker })
     }
 }
 

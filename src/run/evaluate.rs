@@ -8,7 +8,7 @@ use futures::future::BoxFuture;
 use serde::Deserialize;
 
 use super::Run;
-use crate::agent::{Agent, Limits, Opinion, Review, Session, Since};
+use crate::agent::{Agent, History, Limits, Opinion, Review, Session, Since};
 use crate::engine::cut_middle;
 use crate::event::NoticeLevel;
 use crate::model::ChatModel;
@@ -82,6 +82,7 @@ impl Evaluator {
             cancel: run.cancel.clone(),
             leads: false,
             since: Since::default(),
+            history: History::default(),
         };
         let ended = session.run(&question(run, answer), &mut Anything).await;
         let evaluation = Evaluation::read(&ended.message);

@@ -85,7 +85,7 @@ pub(super) async fn finish(
         write_files(&mut report, request, files, masker);
         tell_runner(&mut report, files, &step_files, comment_url.as_deref());
     }
-    if request.annotate {
+    if request.alone && request.variables.get("GITHUB_ACTIONS").is_some_and(|value| value == "true") {
         let mut stderr = std::io::stderr().lock();
         for command in annotations(&report, &remarks(request, &report, &prefix)) {
             // A closed log must not fail the run.

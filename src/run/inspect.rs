@@ -7,7 +7,7 @@ use futures::future::BoxFuture;
 use serde::Deserialize;
 
 use super::Run;
-use crate::agent::{Agent, Limits, Opinion, Review, Session, Since};
+use crate::agent::{Agent, History, Limits, Opinion, Review, Session, Since};
 use crate::event::{Event, Finding, NoticeLevel, ReviewRecord, Severity};
 use crate::inputs::InputError;
 use crate::model::{Budget, ChatModel};
@@ -63,7 +63,7 @@ impl Run<'_> {
             let (name, model) = (self.request.model_name.clone(), Arc::clone(model));
             return Ok(Some(Inspector { name, model, limits, budget: Arc::clone(&self.budget) }));
         };
-        let model = super::model(own.choice.clone(), own.llm.clone())?;
+        let model = super::model(own.choice.clone(), own.llm.clone(), &[])?;
         let budget = Arc::new(self.budget.priced(self.request.prices.find(&own.name)));
         Ok(model.map(|model| Inspector { name: own.name.clone(), model, limits, budget }))
     }
@@ -102,6 +102,7 @@ impl Inspector {
             cancel: run.cancel.clone(),
             leads: false,
             since: Since::default(),
+            history: History::default(),
         };
         let gates: String = run
             .collector

@@ -11,6 +11,7 @@ mod interrupt;
 mod prepare;
 mod progress;
 mod publish;
+mod resume;
 mod review;
 mod rounds;
 mod structured;
@@ -28,15 +29,16 @@ use time::format_description::well_known::Rfc3339;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-use crate::agent::{self, Dispatch, Limits, Session, Since, Staff};
+use crate::agent::{self, Dispatch, History, Limits, Session, Since, Staff};
 use crate::command::Shell;
 use crate::config::{self, Isolation as GateIsolation};
 use crate::engine::Engine;
 use crate::event::{
-    Event, Events, GateRecord, NoticeLevel, Observer, RunMode, SCHEMA_VERSION, Session as SessionEvent,
+    Event, Events, GateRecord, Line, NoticeLevel, Observer, RunMode, SCHEMA_VERSION, Session as SessionEvent,
     millis,
 };
 use crate::gates::{self, Round};
+use crate::git::Git;
 use crate::github::{Api, Reaction, react};
 use crate::hooks::{HookEvent, Subject};
 use crate::inputs::{InputError, ModelChoice, RunRequest};
@@ -47,6 +49,7 @@ use crate::plan::Plan;
 use crate::recipe::RecipePlayer;
 use crate::report::secrets::Masker;
 use crate::report::{Collector, LogObserver, TranscriptWriter};
+use crate::sessions::{Resumed, SessionFile};
 use crate::telemetry::Telemetry;
 use crate::tool::Tool;
 use crate::workspace::{DiskWorkspace, TrackedWorkspace};
@@ -97,7 +100,8 @@ pub async fn run(request: &RunRequest, masker: Arc<Masker>, signal: Signal) -> R
     // The client loads root certificates meanwhile.
     let model = tokio::task::spawn_blocking({
         let (choice, llm) = (request.model.clone(), request.config().llm.clone());
-        move || model(choice, llm)
+        let past = request.resumed.as_ref().map(|resumed| resumed.lines.clone()).unwrap_or_default();
+        move || model(choice, llm, &past)
     });
     let mut run = began.prepare(request, &signal, &masker).await?;
     let model = model
@@ -115,6 +119,8 @@ pub async fn run(request: &RunRequest, masker: Arc<Masker>, signal: Signal) -> R
 /// What every run begins and ends with.
 struct Began {
     started: Instant,
+    /// What the session had taken before.
+    earlier: Duration,
     started_at: String,
     id: String,
     files: Files,
@@ -131,6 +137,12 @@ impl Began {
         let transcript = TranscriptWriter::create(&files.transcript, Arc::clone(masker))
             .map_err(|error| InputError::Write { path: files.transcript.clone(), error })?;
         let collector = Arc::new(Collector::default());
+        let resumed = request.resumed.as_ref();
+        for line in resumed.into_iter().flat_map(Resumed::past) {
+            transcript.observe(line);
+            collector.observe(line);
+        }
+        let earlier = Duration::from_millis(resumed.map_or(0, Resumed::last));
         let progress = Progress::start(request, masker);
         let observers: [Arc<dyn Observer>; 3] =
             [Arc::new(transcript), Arc::clone(&collector) as _, Arc::new(LogObserver)];
@@ -141,11 +153,15 @@ impl Began {
             .chain(telemetry.clone().map(|telemetry| telemetry as _));
         Ok(Self {
             started,
-            started_at: OffsetDateTime::now_utc().format(&Rfc3339).unwrap_or_default(),
-            id: uuid::Uuid::new_v4().to_string(),
+            started_at: match resumed {
+                Some(resumed) => resumed.file.started_at.clone(),
+                None => OffsetDateTime::now_utc().format(&Rfc3339).unwrap_or_default(),
+            },
+            id: resumed.map_or_else(|| uuid::Uuid::new_v4().to_string(), |resumed| resumed.file.id.clone()),
+            earlier,
             files,
             collector,
-            events: Events::new(observers.collect()),
+            events: Events::new(observers.collect()).after(earlier),
             progress,
             telemetry,
         })
@@ -160,18 +176,50 @@ impl Began {
         let (events, collector) = (self.events.clone(), Arc::clone(&self.collector));
         let run =
             Run::prepare(request, &self.id, signal.token(), events, collector, Arc::clone(masker)).await?;
-        self.events.emit(Event::Session(SessionEvent {
-            schema_version: SCHEMA_VERSION,
-            id: self.id.clone(),
-            task: request.task.clone(),
-            agent: request.agent.name.clone(),
-            model: request.model_name.clone(),
-            mode: request.mode,
-        }));
+        if request.resumed.is_none() {
+            self.events.emit(Event::Session(SessionEvent {
+                schema_version: SCHEMA_VERSION,
+                id: self.id.clone(),
+                task: request.task.clone(),
+                agent: request.agent.name.clone(),
+                model: request.model_name.clone(),
+                mode: request.mode,
+            }));
+        }
+        if request.alone && request.mode != RunMode::Apply {
+            self.remember(request, masker);
+        }
+        if let Some(resumed) = &request.resumed {
+            run.take_up(resumed).await;
+        }
         for warning in &request.warnings {
             self.events.notice(NoticeLevel::Warning, warning);
         }
         Ok(run)
+    }
+
+    /// Writes down what it would take to go on with this; nothing waits for it.
+    fn remember(&self, request: &RunRequest, masker: &Masker) {
+        let masked = |text: &String| masker.mask(text).into_owned();
+        let file = SessionFile {
+            id: self.id.clone(),
+            started_at: self.started_at.clone(),
+            workspace: request.workspace.clone(),
+            started_in: std::env::current_dir().unwrap_or_default(),
+            commit: None,
+            task: masked(&request.task),
+            mode: request.mode,
+            inputs: request.given.iter().map(|(name, value)| (name.clone(), masked(value))).collect(),
+            transcript: self.files.transcript.clone(),
+            report: self.files.report.clone(),
+        };
+        let out = request.out.clone();
+        tokio::task::spawn_blocking(move || {
+            let file = SessionFile { commit: Git::new(&file.workspace).head(), ..file };
+            if let Err(error) = file.write(&out) {
+                tracing::debug!("the session could not be written down: {error}");
+            }
+        });
     }
 
     async fn finish(
@@ -185,7 +233,7 @@ impl Began {
         let mut reported = run.report(outcome, &signal).await;
         reported.report.id = self.id;
         reported.report.started_at = self.started_at;
-        reported.report.duration_ms = millis(self.started.elapsed());
+        reported.report.duration_ms = millis(self.earlier + self.started.elapsed());
         let finished = finish::finish(request, reported, &self.files, masker, signal, self.progress).await;
         if let Some(telemetry) = &self.telemetry {
             telemetry.send().await;
@@ -222,9 +270,13 @@ pub async fn not_started(request: &RunRequest) {
 }
 
 /// The model of a request, where it needs nothing of the run; nothing is sent yet.
-pub(crate) fn model(choice: ModelChoice, llm: config::Llm) -> Result<Option<Arc<dyn ChatModel>>, InputError> {
+pub(crate) fn model(
+    choice: ModelChoice,
+    llm: config::Llm,
+    past: &[Line],
+) -> Result<Option<Arc<dyn ChatModel>>, InputError> {
     Ok(Some(match choice {
-        ModelChoice::Replay { file, strict } => Arc::new(ReplayModel::open(&file, strict)?),
+        ModelChoice::Replay { file, strict } => Arc::new(ReplayModel::open(&file, strict, past)?),
         ModelChoice::Provider { provider, key } => {
             let settings = Settings { key, llm };
             Arc::new(ProviderModel::new(&provider, settings).map_err(InputError::Model)?)
@@ -299,7 +351,10 @@ impl Run<'_> {
             limits: limits.clone(),
             outline: self.surroundings.clone(),
         });
+        let past = self.request.resumed.as_ref().filter(|_| self.request.rounds.is_none());
+        let history = past.map(|resumed| History::of(resumed.past(), &agent.name)).unwrap_or_default();
         let session = |since| Session {
+            history: history.clone(),
             system: system.clone(),
             agent: &agent,
             engine: &self.engine,
@@ -317,7 +372,7 @@ impl Run<'_> {
         };
         let task = context::task(&self.request.task, self.request.github.as_ref(), &self.request.workspace);
         let ended = match self.request.rounds {
-            None => session(Since::default()).run(&task, &mut reviewer(1)).await,
+            None => session(Since { step: history.step, colleagues: 0 }).run(&task, &mut reviewer(1)).await,
             Some(most) => self.rounds(most, &task, session, reviewer).await,
         };
         if let Some(error) = &ended.error {

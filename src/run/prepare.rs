@@ -14,7 +14,7 @@ use super::walls::shell;
 use crate::agent::Dispatch;
 use crate::config::{PlannedCommands, Usd};
 use crate::engine::Engine;
-use crate::event::{Events, NoticeLevel, RunMode};
+use crate::event::{Event, Events, NoticeLevel, RunMode};
 use crate::guardrails::{self, Guardrails};
 use crate::hooks::{Hooks, Setting};
 use crate::inputs::{InputError, RunRequest};
@@ -23,6 +23,7 @@ use crate::model::Budget;
 use crate::plan::recover;
 use crate::report::Collector;
 use crate::report::secrets::Masker;
+use crate::sessions::Resumed;
 use crate::tool::{Context, Ground};
 use crate::workspace::{DiskWorkspace, OverlayWorkspace, TrackedWorkspace, Workspace};
 
@@ -69,6 +70,11 @@ impl<'a> Run<'a> {
             (Arc::clone(&made) as _, Ground::Checkout(made))
         };
         let budget = Arc::new(budget(request, &events));
+        for line in request.resumed.iter().flat_map(Resumed::past) {
+            if let Event::Reply(reply) = &line.event {
+                budget.add(reply.usage);
+            }
+        }
         let dispatch = Arc::new(Dispatch::new(Arc::clone(&budget)));
         let workbench = Workbench {
             request,

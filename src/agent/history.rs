@@ -1,0 +1,108 @@
+//! A conversation from its transcript.
+
+use crate::event::{Event, Line, ToolCall};
+use crate::model::Message;
+
+const INTERRUPTED: &str = "Error: the run was interrupted here, and it is not known whether this call took effect; look before you repeat it";
+const RESUMED: &str = "[RESUMED] The run was interrupted and goes on now, with the checkout as you left it. Go on with the task.";
+
+/// What was said before.
+#[derive(Clone, Debug, Default)]
+pub struct History {
+    /// Everything after the task.
+    pub(super) messages: Vec<Message>,
+    /// The last step.
+    pub step: u32,
+}
+
+impl History {
+    /// What `agent` has said and was told.
+    pub fn of<'a>(lines: impl Iterator<Item = &'a Line>, agent: &str) -> Self {
+        let mut history = Self::default();
+        let mut open: Vec<ToolCall> = Vec::new();
+        for line in lines {
+            match &line.event {
+                Event::Reply(reply) if reply.agent == agent => {
+                    history.close(&mut open);
+                    if matches!(history.messages.last(), Some(Message::Assistant { .. })) {
+                        // What stood between was the runner's, and providers want turns to alternate.
+                        history.messages.push(Message::User("Go on.".to_owned()));
+                    }
+                    history.step = history.step.max(reply.step);
+                    let (text, calls) = (reply.text.clone(), reply.calls.clone());
+                    if text.trim().is_empty() && calls.is_empty() {
+                        continue;
+                    }
+                    open.clone_from(&calls);
+                    history.messages.push(Message::Assistant { text, calls, opaque: None });
+                }
+                Event::Call(call) if call.agent == agent => {
+                    if let Some(at) = open.iter().position(|asked| asked.id == call.id) {
+                        open.remove(at);
+                        history.messages.push(Message::Tool {
+                            id: call.id.clone(),
+                            name: call.tool.clone(),
+                            content: call.result.clone(),
+                            success: call.success,
+                        });
+                    }
+                }
+                _ => {}
+            }
+        }
+        if !history.messages.is_empty() {
+            history.close(&mut open);
+            history.messages.push(Message::User(RESUMED.to_owned()));
+        }
+        history
+    }
+
+    /// Every call has to have a result.
+    fn close(&mut self, open: &mut Vec<ToolCall>) {
+        for call in open.drain(..) {
+            let content = INTERRUPTED.to_owned();
+            self.messages.push(Message::Tool { id: call.id, name: call.name, content, success: false });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_transcript_becomes_a_conversation_in_which_every_call_has_a_result() {
+        let lines = [
+            r#"{"type": "reply", "agent": "build", "step": 1, "calls": [{"id": "a", "name": "grep", "arguments": {}}, {"id": "b", "name": "write_file", "arguments": {}}]}"#,
+            r#"{"type": "reply", "agent": "explore-1", "step": 1, "text": "not mine"}"#,
+            r#"{"type": "call", "agent": "build", "step": 1, "id": "a", "tool": "grep", "outcome": "executed", "success": true, "result": "found"}"#,
+            r#"{"type": "reply", "agent": "build", "step": 2, "text": "Done."}"#,
+            r#"{"type": "reply", "agent": "build", "step": 3, "text": "Really."}"#,
+        ];
+        let lines: Vec<Line> = lines.iter().map(|line| serde_json::from_str(line).expect("a line")).collect();
+        let history = History::of(lines.iter(), "build");
+        let shown: Vec<String> = history
+            .messages
+            .iter()
+            .map(|message| match message {
+                Message::User(text) => format!("user {}", &text[..6.min(text.len())]),
+                Message::Assistant { text, calls, .. } => format!("assistant {text} {}", calls.len()),
+                Message::Tool { id, success, .. } => format!("tool {id} {success}"),
+            })
+            .collect();
+        assert_eq!(
+            shown,
+            [
+                "assistant  2",
+                "tool a true",
+                "tool b false",
+                "assistant Done. 0",
+                "user Go on.",
+                "assistant Really. 0",
+                "user [RESUM"
+            ]
+        );
+        assert_eq!(history.step, 3);
+        assert!(History::of(std::iter::empty(), "build").messages.is_empty());
+    }
+}

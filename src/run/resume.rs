@@ -1,0 +1,90 @@
+//! Goes on with a run that was cut off: what it had planned or changed is taken up again.
+
+use std::sync::Arc;
+
+use super::Run;
+use crate::engine::Caller;
+use crate::event::{Event, NoticeLevel, Outcome, RunMode};
+use crate::git::Git;
+use crate::sessions::Resumed;
+use crate::workspace::{FileChange, FileState, WorkspacePath};
+
+impl Run<'_> {
+    /// Brings the workspace to where the session had left it.
+    pub(super) async fn take_up(&self, resumed: &Resumed) {
+        match &self.tracked {
+            None => self.plan_again(resumed).await,
+            Some(tracked) if self.request.mode != RunMode::Apply => {
+                match before(self.request.workspace.as_path()) {
+                    Ok(changes) => {
+                        tracked.absorb(&changes);
+                        let told = format!(
+                            "going on: {} files differ from the commit, and count as changed by this run",
+                            changes.len()
+                        );
+                        self.events.notice(NoticeLevel::Info, told);
+                    }
+                    Err(problem) => {
+                        let told = format!(
+                            "what was changed before the interruption is not in this report: {problem}"
+                        );
+                        self.events.notice(NoticeLevel::Warning, told);
+                    }
+                }
+            }
+            Some(_) => {}
+        }
+    }
+
+    /// A dry run has changed nothing, so the same calls do the same once more, in memory.
+    async fn plan_again(&self, resumed: &Resumed) {
+        let agent = &self.request.agent.name;
+        let mut asked = std::collections::HashMap::new();
+        let mut other = 0;
+        self.events.mute(true);
+        for line in resumed.past() {
+            match &line.event {
+                Event::Reply(reply) if reply.agent == *agent => {
+                    asked.extend(reply.calls.iter().map(|call| (call.id.clone(), call.clone())));
+                }
+                Event::Call(call) if call.agent == *agent && call.outcome != Outcome::Refused => {
+                    let Some(wanted) = asked.get(&call.id) else { continue };
+                    let effects = self.engine.effects(wanted).unwrap_or_default();
+                    // Others were asked once; a colleague's report is in the conversation.
+                    if effects.remote.is_some() || wanted.name == "dispatch_subagent" {
+                        continue;
+                    }
+                    let caller = Caller { agent, step: call.step, allowed: None };
+                    let result = self.engine.call(caller, wanted).await;
+                    other += usize::from(result.success != call.success);
+                }
+                _ => {}
+            }
+        }
+        self.events.mute(false);
+        if other > 0 {
+            let told = format!(
+                "{other} calls came to something else than before the interruption; the checkout has changed"
+            );
+            self.events.notice(NoticeLevel::Warning, told);
+        }
+    }
+}
+
+/// Files that differ from the commit, with what they were there.
+fn before(root: &std::path::Path) -> Result<Vec<FileChange>, String> {
+    let git = Git::new(root);
+    let names = git.not_in_index().map_err(|error| error.to_string())?;
+    let known: Vec<&str> = names.iter().map(String::as_str).collect();
+    let indexed = git.indexed(&known).map_err(|error| error.to_string())?;
+    let mut changes = Vec::new();
+    for name in &names {
+        let Ok(path) = WorkspacePath::parse(name) else { continue };
+        let before = indexed.iter().find(|(indexed, ..)| indexed == name);
+        let before =
+            before.map(|(_, mode, content)| FileState { content: Arc::from(&content[..]), mode: *mode });
+        // What stands there now is read when it is asked for.
+        changes.push(FileChange { path, before, after: None });
+    }
+    Ok(changes)
+}
