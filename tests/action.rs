@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::process::{Command, Output};
 
-use architect_ci::inputs::INPUTS;
+use architect_ci::inputs::{BATCH_INPUTS, INPUTS};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 use support::Sandbox;
@@ -17,8 +17,17 @@ use support::scene::{Scene, scene};
 use wiremock::{Mock, MockServer, ResponseTemplate, matchers};
 
 /// Inputs that are about getting the program and about GitHub, so not flags of it.
-const ACTION_ONLY: [&str; 8] =
-    ["command", "plan", "digest", "report", "github-token", "binary-path", "version", "releases-url"];
+const ACTION_ONLY: [&str; 9] = [
+    "command",
+    "plan",
+    "digest",
+    "report",
+    "reports",
+    "github-token",
+    "binary-path",
+    "version",
+    "releases-url",
+];
 
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -36,14 +45,18 @@ fn keys(value: &Value) -> BTreeSet<String> {
 #[test]
 fn every_flag_is_an_input_and_every_input_reaches_the_program() {
     let action = action();
-    let flags: BTreeSet<String> = INPUTS.iter().map(|input| input.name.to_owned()).collect();
+    // What makes a batch list its tasks is a command of the action.
+    let batch = BATCH_INPUTS.iter().filter(|input| input.name != "matrix");
+    let flags: BTreeSet<String> = INPUTS.iter().chain(batch).map(|input| input.name.to_owned()).collect();
     let mut inputs = keys(&action["inputs"]);
     for name in ACTION_ONLY {
         assert!(inputs.remove(name), "{name}");
     }
     assert_eq!(inputs, flags);
     let environment = &action["runs"]["steps"][1]["env"];
-    for name in flags.iter().map(String::as_str).chain(["github-token", "plan", "digest", "report"]) {
+    for name in
+        flags.iter().map(String::as_str).chain(["github-token", "plan", "digest", "report", "reports"])
+    {
         let variable = format!("INPUT_{}", name.to_uppercase().replace('-', "_"));
         assert_eq!(environment[&variable], format!("${{{{ inputs.{name} }}}}"), "{name}");
     }
@@ -71,7 +84,11 @@ fn the_outputs_are_those_that_the_program_writes() {
     let written: BTreeSet<String> =
         text.lines().filter_map(|line| Some(line.split_once("<<")?.0.to_owned())).collect();
     let action = action();
-    assert_eq!(keys(&action["outputs"]), written);
+    let mut outputs = keys(&action["outputs"]);
+    for name in ["matrix", "tasks", "manifest-path"] {
+        assert!(outputs.remove(name), "{name} is an output of the list of tasks");
+    }
+    assert_eq!(outputs, written);
     for (name, output) in action["outputs"].as_object().unwrap() {
         assert_eq!(output["value"], format!("${{{{ steps.run.outputs.{name} }}}}"));
     }
@@ -250,9 +267,11 @@ async fn the_whole_action_runs_on_a_pull_request() {
 #[test]
 fn workflows_to_copy_ask_for_what_there_is() {
     let inputs = keys(&action()["inputs"]);
-    let folder = root().join("samples/workflows");
+    let samples = std::fs::read_dir(root().join("samples/workflows")).unwrap();
+    let reusable = root().join(".github/workflows/batch.yml");
+    let batch: Value = serde_yaml::from_str(&std::fs::read_to_string(&reusable).unwrap()).unwrap();
     let mut steps = 0;
-    for file in std::fs::read_dir(folder).unwrap().map(|file| file.unwrap().path()) {
+    for file in samples.map(|file| file.unwrap().path()).chain([reusable]) {
         let text = std::fs::read_to_string(&file).unwrap();
         let workflow: Value =
             serde_yaml::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
@@ -262,8 +281,18 @@ fn workflows_to_copy_ask_for_what_there_is() {
             "{}: nothing unless a job says so",
             file.display()
         );
-        assert!(workflow["concurrency"]["group"].is_string(), "{}", file.display());
+        let is_called = workflow["on"]["workflow_call"].is_object();
+        assert!(is_called || workflow["concurrency"]["group"].is_string(), "{}", file.display());
         for job in workflow["jobs"].as_object().unwrap().values() {
+            if let Some(called) = job["uses"].as_str() {
+                assert!(called.contains("/.github/workflows/batch.yml@v"), "{called}");
+                let known = &batch["on"]["workflow_call"];
+                for part in ["inputs", "secrets"] {
+                    let given = if part == "inputs" { &job["with"] } else { &job[part] };
+                    assert!(keys(given).is_subset(&keys(&known[part])), "{}: {part}", file.display());
+                }
+                continue;
+            }
             assert!(
                 job["permissions"].is_object() && job["timeout-minutes"].is_number(),
                 "{}",
@@ -281,7 +310,7 @@ fn workflows_to_copy_ask_for_what_there_is() {
             }
         }
     }
-    assert_eq!(steps, 6);
+    assert_eq!(steps, 9);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -348,6 +377,120 @@ async fn a_release_is_downloaded_and_run_only_if_its_hash_is_right() {
     })
     .await
     .expect("no panic");
+}
+
+/// Archives of a program, as a release has them.
+fn release(dir: &Path, says: &str) -> std::path::PathBuf {
+    let programs = dir.join("programs");
+    for (target, name) in
+        [("x86_64-unknown-linux-musl", "architect-ci"), ("x86_64-pc-windows-msvc", "architect-ci.exe")]
+    {
+        std::fs::create_dir_all(programs.join(target)).unwrap();
+        std::fs::write(programs.join(target).join(name), format!("#!/bin/sh\necho {says}\n")).unwrap();
+    }
+    let out = dir.join("dist");
+    let packed = Command::new("bash")
+        .arg(root().join(".github/scripts/package.sh"))
+        .args([&programs, &out])
+        .output()
+        .expect("bash runs");
+    assert!(packed.status.success(), "{}", String::from_utf8_lossy(&packed.stderr));
+    out
+}
+
+#[test]
+fn the_same_programs_make_the_same_archives() {
+    let dirs = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
+    let [one, two] = dirs
+        .each_ref()
+        .map(|dir| std::fs::read_to_string(release(dir.path(), "x").join("SHA256SUMS")).unwrap());
+    assert_eq!(one, two);
+    assert_eq!(one.lines().count(), 2);
+    assert!(one.contains("  architect-ci-x86_64-unknown-linux-musl.tar.gz\n"), "{one}");
+    let listed = Command::new("tar")
+        .arg("-tzf")
+        .arg(dirs[0].path().join("dist/architect-ci-x86_64-pc-windows-msvc.tar.gz"))
+        .output()
+        .unwrap();
+    let listed = String::from_utf8(listed.stdout).unwrap();
+    assert_eq!(listed, "./\n./CHANGELOG.md\n./LICENSE\n./README.md\n./architect-ci.exe\n");
+    let empty = tempfile::tempdir().unwrap();
+    let failed = Command::new("bash")
+        .arg(root().join(".github/scripts/package.sh"))
+        .args([empty.path(), &empty.path().join("out")])
+        .output()
+        .unwrap();
+    assert!(!failed.status.success());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_was_downloaded_once_is_kept_in_the_tool_cache_and_only_if_it_was_right() {
+    let server = MockServer::start().await;
+    let dir = tempfile::tempdir().unwrap();
+    let dist = release(dir.path(), "packed");
+    let name = "architect-ci-x86_64-unknown-linux-musl.tar.gz";
+    let archive = std::fs::read(dist.join(name)).unwrap();
+    let sums = std::fs::read(dist.join("SHA256SUMS")).unwrap();
+    let serve = async |path: String, body: Vec<u8>| {
+        let answer = ResponseTemplate::new(200).set_body_bytes(body);
+        Mock::given(matchers::path(path)).respond_with(answer).mount(&server).await;
+    };
+    serve(format!("/v1.0.0/{name}"), archive.clone()).await;
+    serve("/v1.0.0/SHA256SUMS".to_owned(), sums.clone()).await;
+    // Without checksums; and with an archive that is not what they say.
+    serve(format!("/v1.0.1/{name}"), archive.clone()).await;
+    serve(format!("/v1.0.2/{name}"), [&archive[..], b"x"].concat()).await;
+    serve("/v1.0.2/SHA256SUMS".to_owned(), sums).await;
+    let url = server.uri();
+    let before = tokio::task::spawn_blocking(move || {
+        let sandbox = Sandbox::new(&[]);
+        let cache = sandbox.path().join("tools");
+        let steps = action()["runs"]["steps"].clone();
+        let get = |version: &str, url: &str| {
+            let variables = [
+                ("VERSION", version),
+                ("RELEASES_URL", url),
+                ("RUNNER_OS", "Linux"),
+                ("RUNNER_ARCH", "X64"),
+                ("RUNNER_TOOL_CACHE", cache.to_str().unwrap()),
+            ];
+            script(&sandbox, steps[0]["run"].as_str().unwrap(), &variables)
+        };
+        for (version, says) in [
+            ("v1.0.1", "the download of SHA256SUMS failed"),
+            ("v1.0.2", "is not the one in SHA256SUMS; nothing was run"),
+        ] {
+            let (ran, output) = get(version, &url);
+            let stderr = String::from_utf8_lossy(&ran.stderr).into_owned();
+            assert!(
+                ran.status.code() == Some(3) && stderr.contains(says) && output.is_empty(),
+                "{version}: {stderr}"
+            );
+            assert!(!cache.join("architect-ci").join(&version[1..]).exists());
+        }
+        let (ran, first) = get("v1.0.0", &url);
+        assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
+        let binary = first.trim().strip_prefix("binary=").expect("the output").to_owned();
+        assert!(binary.starts_with(cache.to_str().unwrap()), "{binary}");
+        assert_eq!(Command::new(&binary).output().expect("it runs").stdout, b"packed\n");
+        // Once more, with nobody to download from.
+        let (ran, second) = get("v1.0.0", "http://127.0.0.1:1");
+        assert!(ran.status.success() && second == first, "{}", String::from_utf8_lossy(&ran.stderr));
+        // One that was cut off while it was put there is not taken.
+        std::fs::remove_file(cache.join("architect-ci/1.0.0/x86_64-unknown-linux-musl.complete")).unwrap();
+        std::fs::write(&binary, "").unwrap();
+        let (ran, _) = get("v1.0.0", &url);
+        assert!(ran.status.success());
+        assert_eq!(Command::new(&binary).output().expect("it runs").stdout, b"packed\n");
+        let (ran, _) = get("v1.0.0", "file:///etc");
+        assert_eq!(ran.status.code(), Some(3));
+        // What is in the temporary folder is gone.
+        let left = std::fs::read_dir(sandbox.path()).unwrap().flatten();
+        left.filter(|entry| entry.file_name().to_string_lossy().starts_with("architect-ci-")).count()
+    })
+    .await
+    .expect("no panic");
+    assert_eq!(before, 0);
 }
 
 #[test]

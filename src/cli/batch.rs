@@ -23,13 +23,6 @@ pub(super) fn command() -> Command {
         .about("Work on many tasks, each in a worktree of its own, and report on all of them")
         .arg(Arg::new("batch").value_name("FILE").help("The batch: a YAML file of tasks [default: the Action input `batch`]"))
         .args(input_args_of(&BATCH_INPUTS, |input| input.name != "batch"))
-        .arg(
-            Arg::new("shards")
-                .long("shards")
-                .value_name("N")
-                .value_parser(clap::value_parser!(u32).range(1..=i64::from(MAX_SHARDS)))
-                .help("Most shards of the matrix [default: 256]"),
-        )
         .args(input_args(|input| !OWN.contains(&input.name)))
         .after_help(
             "What is given here stands above what the file says of its tasks; --budget-usd and --timeout are of all\n\
@@ -40,18 +33,19 @@ pub(super) fn command() -> Command {
 pub(super) fn execute(matches: &ArgMatches) -> Exit {
     hide_process();
     let lookup = Lookup::new(flags(matches), variables());
-    let shards = matches.get_one::<u32>("shards").copied();
-    work(&lookup, shards).unwrap_or_else(|error| complain(&lookup, &error))
+    work(&lookup).unwrap_or_else(|error| complain(&lookup, &error))
 }
 
-fn work(lookup: &Lookup, most: Option<u32>) -> Result<Exit, InputError> {
+fn work(lookup: &Lookup) -> Result<Exit, InputError> {
     let voice = Voice::read(lookup)?;
     let request = Arc::new(BatchRequest::resolve(lookup)?);
     let masker = masker(&request.telling, request.config.llm.api_key_env.as_deref());
     voice.begin(&masker);
     let runtime = runtime()?;
     if lookup.flag("matrix")? {
-        return runtime.block_on(plan(&request, lookup, most.unwrap_or(MAX_SHARDS)));
+        let most = lookup.number::<1, { MAX_SHARDS as u64 }>("shards")?;
+        let most = most.map_or(MAX_SHARDS, |most| u32::try_from(most.get()).unwrap_or(MAX_SHARDS));
+        return runtime.block_on(plan(&request, lookup, most));
     }
     let look = Look::new(voice.in_actions, !voice.is_on_screen());
     let (report, path) = runtime.block_on(async {

