@@ -98,7 +98,7 @@ fn guardrails_and_gates_hold_for_recipes() {
     let sandbox = Sandbox::new(&[("recipe.yml", recipe)]);
     let run = sandbox.run(&["--mode", "yolo", "--model", "recipe::recipe.yml"], &[]).expect_code(1);
     assert_eq!(run.report()["guardrails"].as_array().unwrap().len(), 1);
-    assert_eq!(run.report()["stop_reason"], "llm_error");
+    assert_eq!(run.report()["stop_reason"], "recipe_failed");
 
     let recipe = "steps:\n- do: [{tool: write_file, with: {path: a.txt, content: wrong}}]\n";
     let gates = "guardrails:\n  quality_gates: [{name: right, command: grep right a.txt}]\n";
@@ -115,7 +115,8 @@ fn a_recipe_of_five_hundred_files_takes_a_step_for_each_action() {
         "steps:\n- files: ['*.txt']\n  do: [{replace: {pattern: a, with: b}}]\n",
     )]);
     for n in 0..500 {
-        sandbox.write(&format!("{n}.txt"), "a\n".repeat(200));
+        let rest: String = (0..200).map(|line| format!("{line}\n")).collect();
+        sandbox.write(&format!("{n}.txt"), format!("a\n{rest}a\n"));
     }
     let run = sandbox.run(&["--model", "recipe::recipe.yml"], &[]).expect_code(0);
     assert_eq!(run.report()["steps"].as_array().unwrap().len(), 2);

@@ -399,6 +399,9 @@ fn failed(error: ModelError) -> Ended {
         ModelError::TooLong(_) => {
             Ended { error: Some(error), ..ended(Status::Partial, StopReason::ContextFull, message) }
         }
+        ModelError::Recipe(_) => {
+            Ended { error: Some(error), ..ended(Status::Failed, StopReason::RecipeFailed, message) }
+        }
         error => Ended { error: Some(error), ..ended(Status::Failed, StopReason::LlmError, message) },
     }
 }

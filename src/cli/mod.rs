@@ -87,6 +87,12 @@ fn command() -> Command {
         .subcommand(explain::command())
 }
 
+/// Whether a command line is one that the program takes: its first word is the program's name. The error is what
+/// it would say.
+pub fn understands(words: &[String]) -> Result<(), String> {
+    command().try_get_matches_from(words).map(drop).map_err(|error| error.to_string())
+}
+
 /// Writes to stdout; a reader that has gone away is no error.
 fn print(text: &str) {
     use std::io::Write;

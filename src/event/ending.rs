@@ -73,6 +73,8 @@ pub enum StopReason {
     Loop,
     /// The model could not be reached or understood.
     LlmError,
+    /// A step of the recipe failed.
+    RecipeFailed,
     /// SIGINT or SIGTERM.
     UserInterrupt,
     /// The final answer does not satisfy the output schema.
@@ -105,6 +107,7 @@ impl fmt::Display for StopReason {
             Self::ContextFull => "the context limit was reached",
             Self::Loop => "the agent repeated the same call",
             Self::LlmError => "the model failed",
+            Self::RecipeFailed => "a step of the recipe failed",
             Self::UserInterrupt => "the run was interrupted",
             Self::InvalidOutput => "the final answer does not satisfy the output schema",
             Self::GatesFailed => "a required quality gate failed",
