@@ -64,6 +64,16 @@ struct State {
     conversation: String,
 }
 
+impl State {
+    /// The span of an agent, which has been seen in this time.
+    fn span_of(&mut self, agent: &str, from: u64, to: u64) -> String {
+        let known = self.agents.entry(agent.to_owned()).or_insert_with(|| (id(16), from, to));
+        known.1 = known.1.min(from);
+        known.2 = known.2.max(to);
+        known.0.clone()
+    }
+}
+
 impl Telemetry {
     /// Begins, where it is wanted.
     pub fn start(request: &RunRequest, masker: &Arc<Masker>) -> Result<Option<Arc<Self>>, InputError> {
@@ -130,7 +140,7 @@ impl Telemetry {
     fn close(&self) -> (Vec<Value>, usize) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let now = crate::event::millis(self.started.elapsed().unwrap_or_default());
-        let root = self.span_of(&mut state, &self.lead, 0, now);
+        let root = state.span_of(&self.lead, 0, now);
         let mut spans = std::mem::take(&mut state.spans);
         let conversation = std::mem::take(&mut state.conversation);
         for (name, (span, from, to)) in &state.agents {
@@ -151,14 +161,6 @@ impl Telemetry {
             spans.push(self.span(&span, (from, to), attributes, error.as_deref()));
         }
         (spans, state.dropped)
-    }
-
-    /// The span of an agent, which has been seen in this time.
-    fn span_of(&self, state: &mut State, agent: &str, from: u64, to: u64) -> String {
-        let known = state.agents.entry(agent.to_owned()).or_insert_with(|| (id(16), from, to));
-        known.1 = known.1.min(from);
-        known.2 = known.2.max(to);
-        known.0.clone()
     }
 
     fn model_of(&self, attributes: &mut Attributes) {
@@ -268,7 +270,7 @@ impl Observer for Telemetry {
             }
             Event::Notice(_) | Event::Guardrail(_) | Event::Review(_) => return,
             Event::Subagent(agent) => {
-                self.span_of(&mut state, &agent.name, to.saturating_sub(agent.duration_ms), to);
+                state.span_of(&agent.name, to.saturating_sub(agent.duration_ms), to);
                 return;
             }
             Event::Reply(reply) => {
@@ -333,7 +335,7 @@ impl Observer for Telemetry {
             }
         };
         let from = to.saturating_sub(duration);
-        let parent = self.span_of(&mut state, agent, from, to);
+        let parent = state.span_of(agent, from, to);
         if state.spans.len() >= MAX_SPANS {
             state.dropped += 1;
             return;

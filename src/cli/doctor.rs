@@ -116,7 +116,7 @@ fn sandbox() -> Check {
     let says = if files {
         "active: commands, hooks and gates write only to the workspace, the temporary folder and build caches (Landlock)"
     } else {
-        "not available: this kernel has no Landlock; commands, hooks and gates run without walls, \
+        "not available: walls are made of Landlock, which this system does not have; commands, hooks and gates run without walls, \
          and `commands.sandbox: required` refuses to run"
     };
     Check { name: "sandbox", good: files, says: says.to_owned() }

@@ -70,11 +70,6 @@ impl<'a> Run<'a> {
             (Arc::clone(&made) as _, Ground::Checkout(made))
         };
         let budget = Arc::new(budget(request, &events));
-        for line in request.resumed.iter().flat_map(Resumed::past) {
-            if let Event::Reply(reply) = &line.event {
-                budget.add(reply.usage);
-            }
-        }
         let dispatch = Arc::new(Dispatch::new(Arc::clone(&budget)));
         let workbench = Workbench {
             request,
@@ -151,7 +146,14 @@ fn budget(request: &RunRequest, events: &Events) -> Budget {
         );
         events.notice(NoticeLevel::Warning, told);
     }
-    Budget::new(price, costs.budget_usd.map(Usd::get), costs.warn_at_usd.map(Usd::get))
+    let budget = Budget::new(price, costs.budget_usd.map(Usd::get), costs.warn_at_usd.map(Usd::get));
+    // What was spent before an interruption is spent.
+    for line in request.resumed.iter().flat_map(Resumed::past) {
+        if let Event::Reply(reply) = &line.event {
+            budget.add(reply.usage);
+        }
+    }
+    budget
 }
 
 fn guardrails(request: &RunRequest) -> Result<Guardrails, String> {

@@ -36,7 +36,11 @@ pub(crate) fn shell(
     let network = commands.network == Network::Allow;
     let offered = offered();
     let missing = if !offered.files {
-        Some("the sandbox is not available: this kernel has no Landlock")
+        Some(if cfg!(target_os = "linux") {
+            "the sandbox is not available: this kernel has no Landlock"
+        } else {
+            "the sandbox is not available: it is made of Landlock, which only Linux has"
+        })
     } else if !network && !offered.network {
         Some("the network cannot be denied: this kernel's Landlock does not know TCP")
     } else {
