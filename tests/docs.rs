@@ -28,7 +28,7 @@ fn documents() -> Vec<(PathBuf, String)> {
         ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md"].map(str::to_owned).to_vec();
     for entry in std::fs::read_dir(root().join("docs")).unwrap().flatten() {
         let name = entry.file_name().into_string().unwrap();
-        if name.ends_with(".md") {
+        if Path::new(&name).extension().is_some_and(|extension| extension == "md") {
             names.push(format!("docs/{name}"));
         }
     }
