@@ -41,7 +41,7 @@ printf '{}\n' >"$work/plain.yml"
 run() { # NAME EXIT SCRIPT ARGUMENTS…
   local name=$1 wanted=$2 script=$3 code=0
   shift 3
-  CI=true "$program" run --quiet --workspace "$work/repo" --config "$work/plain.yml" --task x \
+  CI=true "$program" run --quiet --workspace "$work/repo" --config "${CONFIG:-$work/plain.yml}" --task x \
     --model "replay::$work/$script.jsonl" --out "$work/$name" "$@" >/dev/null 2>&1 || code=$?
   [ "$code" = "$wanted" ] || { echo "$name: exit code $code, not $wanted" >&2; exit 1; }
 }
@@ -55,6 +55,28 @@ CI=true "$program" apply "$work/planned/plan.json" --digest 0 --quiet --workspac
 [ "$code" = 6 ]
 CI=true "$program" apply "$work/planned/plan.json" --config "$work/plain.yml" --quiet --workspace "$work/repo" --out "$work/applied" >/dev/null 2>&1
 run changed 0 edit --mode yolo
+# A review, and a batch: a task that is done, one that fails, one that is not begun.
+printf 'review: {enabled: true}\n' >"$work/review.yml"
+cat "$work/edit.jsonl" - >"$work/reviewed.jsonl" <<'JSON'
+{"type":"reply","agent":"reviewer","step":1,"text":"{\"findings\": [{\"file\": \"b.txt\", \"line\": 1, \"severity\": \"note\", \"message\": \"]]> short\"}, {\"file\": \"b.txt\", \"line\": 2, \"severity\": \"error\", \"message\": \"<b>\"}]}"}
+{"type":"reply","agent":"build","step":3,"text":"stays"}
+{"type":"reply","agent":"reviewer","step":1,"text":"{\"findings\": [{\"file\": \"b.txt\", \"line\": 1, \"severity\": \"note\", \"message\": \"]]> short\"}, {\"file\": \"b.txt\", \"line\": 2, \"severity\": \"error\", \"message\": \"<b>\"}]}"}
+JSON
+sed 's/"content":"b"/"content":"c"/' "$work/reviewed.jsonl" >"$work/reviewed2.jsonl"
+CONFIG=$work/review.yml run reviewed 0 reviewed2
+git -C "$work/repo" init --quiet
+git -C "$work/repo" add --all
+git -C "$work/repo" -c user.name=t -c user.email=t@localhost commit --quiet --message before
+cat >"$work/batch.yml" <<YAML
+name: "]]> <batch>"
+jobs: 1
+tasks:
+  - { id: good, task: x, model: "replay::$work/idle.jsonl" }
+  - { id: bad, task: "]]> <x>", model: "replay::$work/short.jsonl" }
+YAML
+code=0
+CI=true "$program" batch "$work/batch.yml" --quiet --config "$work/plain.yml" --workspace "$work/repo" --out "$work/batch" >/dev/null 2>&1 || code=$?
+[ "$code" = 1 ]
 for report in "$work"/*/junit.xml; do
   xmllint --noout --schema "$tests/jenkins-junit-10.xsd" "$report" 2>/dev/null || { echo "$report is not valid" >&2; exit 1; }
 done
@@ -76,6 +98,8 @@ expected = {
     "refused": {"agent": (2, 1, 1, 0)},
     "applied": {"changes": (1, 0, 0, 0), "agent": (1, 0, 0, 0)},
     "changed": {"agent": (1, 0, 0, 0)},
+    "reviewed": {"review": (2, 1, 0, 1), "plan": (1, 0, 0, 0), "agent": (1, 0, 0, 0)},
+    "batch": {"]] > <batch>": (2, 1, 0, 0)},
 }
 for name, wanted in expected.items():
     assert counts(name) == wanted, (name, counts(name))
