@@ -510,11 +510,57 @@ async fn the_same_task_is_the_same_branch_and_pull_request_every_night() {
         assert_eq!(tips(&scene), first);
         assert_eq!(scene.github.count("POST /repos/octo/demo/pulls"), 2);
         // A comment starts no batch.
-        let (event, _) = scene.comment_event(7, "writer", "/architect run");
+        let (event, _) = scene.comment_event(7, "dev", "/architect run");
         let variables: Vec<(String, String)> = scene.variables("issue_comment");
         let variables: Vec<(&str, &str)> = variables.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
         let run = program(&scene.sandbox, &["batch", "batch.yml", "--event", event.to_str().unwrap()], &variables).expect_code(3);
         assert!(run.stderr.contains("not started by the event issue_comment"), "{}", run.stderr);
+    })
+    .await;
+}
+
+const ON_PULL: &[(&str, &str)] = &[
+    ("batch.yml", "name: pull\ntasks:\n- {id: one, recipe: r.yml}\n- {id: two, recipe: none.yml}\n"),
+    ("r.yml", "steps:\n- do: [{tool: write_file, with: {path: new.txt, content: x}}]\n"),
+];
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_batch_on_a_pull_request_has_one_comment_and_strangers_start_none() {
+    scene(ON_PULL, |scene| {
+        let run = |event: &Path, name: &str, args: &[&str]| {
+            let variables: Vec<(String, String)> = scene.variables(name);
+            let variables: Vec<(&str, &str)> =
+                variables.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+            let out = scene.sandbox.out();
+            let all = [args, &["--event", event.to_str().unwrap(), "--out", out.to_str().unwrap()]].concat();
+            program(&scene.sandbox, &all, &variables)
+        };
+        let event = scene.pull_event(7, "dev");
+        for _ in 0..2 {
+            let done = run(&event, "pull_request", &["batch", "batch.yml"]).expect_code(1);
+            assert!(done.file("comment.md").contains("1 of 2 tasks done, 1 failed"));
+        }
+        // A merge brings the same comment up to date; a shard has none.
+        let copy = scene.sandbox.path().join("artifacts/one");
+        fs::create_dir_all(&copy).unwrap();
+        fs::copy(scene.sandbox.out().join("batch.json"), copy.join("batch.json")).unwrap();
+        let artifacts = scene.sandbox.path().join("artifacts");
+        run(&event, "pull_request", &["report", "merge", artifacts.to_str().unwrap()]).expect_code(1);
+        run(&event, "pull_request", &["batch", "batch.yml", "--shard", "1/2", "--comment-key", "part"]);
+        {
+            let world = scene.github.world();
+            let ours: Vec<&String> = world
+                .comments
+                .values()
+                .map(|comment| &comment.body)
+                .filter(|body| body.contains("architect-ci comment:"))
+                .collect();
+            assert_eq!(ours.len(), 1, "{ours:?}");
+            assert!(ours[0].starts_with("<!-- architect-ci comment: pull -->"));
+        }
+        let event = scene.pull_event(7, "stranger");
+        let refused = run(&event, "pull_request_target", &["batch", "batch.yml"]).expect_code(3);
+        assert!(refused.stderr.contains("stranger has no write permission"), "{}", refused.stderr);
     })
     .await;
 }

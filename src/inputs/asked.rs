@@ -110,6 +110,22 @@ fn described(lookup: &Lookup, github: &Environment) -> Lookup {
 }
 
 impl Basis<'_> {
+    /// Whether whoever caused the event may start a batch; the error says why not.
+    pub(super) fn may_start_batch(&self, github: &Environment) -> Result<(), InputError> {
+        let no = |reason: String| Err(InputError::Unusable(format!("no batch is started: {reason}")));
+        match Decision::on(github, &self.rules()) {
+            Decision::Start { order: None, asker: None } => Ok(()),
+            Decision::Start { order: None, asker: Some(login) } if self.may_start(github, &login)? => Ok(()),
+            Decision::Start { order: None, asker: Some(login) } => no(format!(
+                "{login} has no write permission; name them in `allow-users` if they may start runs"
+            )),
+            Decision::Ignore(reason) => no(reason),
+            Decision::Start { order: Some(_), .. } | Decision::Explain { .. } => {
+                no("comments order runs, not batches".to_owned())
+            }
+        }
+    }
+
     fn rules(&self) -> Rules {
         let config = &self.origin.config.github;
         let more = |name: &str| {

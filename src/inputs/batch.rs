@@ -106,6 +106,10 @@ impl BatchRequest {
                 github.event
             )));
         }
+        // Whoever runs this by hand may do so.
+        if let Some(github) = basis.github.as_ref().filter(|github| github.in_actions) {
+            basis.may_start_batch(github)?;
+        }
         let mut jobs = lookup.number::<1, 64>("jobs")?;
         let tasks = match (lookup.path("batch"), lookup.path("manifest")) {
             (Some(_), Some(_)) => {
