@@ -268,10 +268,15 @@ impl<'a> Git<'a> {
         Ok(files)
     }
 
-    /// Makes a worktree at a commit, on no branch.
+    /// Makes a worktree at a commit, on no branch, without files.
     pub fn add_worktree(self, path: &Path, commit: &str) -> Result<(), GitError> {
-        let args = ["worktree", "add", "--quiet", "--detach", "--force"].map(OsStr::new);
+        let args = ["worktree", "add", "--quiet", "--detach", "--force", "--no-checkout"].map(OsStr::new);
         self.run(args.into_iter().chain([path.as_os_str(), OsStr::new(commit)]), &[]).map(drop)
+    }
+
+    /// Writes all files of the commit that is checked out, whatever is there.
+    pub fn fill(self) -> Result<(), GitError> {
+        self.run(["reset", "--quiet", "--hard"], &[]).map(drop)
     }
 
     /// Removes a worktree, whatever was changed in it.

@@ -191,6 +191,19 @@ fn a_batch_that_is_killed_again_and_again_goes_on_and_repeats_nothing() {
 }
 
 #[test]
+fn many_tasks_at_a_time_do_not_get_in_each_others_way() {
+    let sandbox = Sandbox::new(&[]);
+    sandbox.write("recipe.yml", RECIPE);
+    let values: Vec<String> = (0..150).map(|n| n.to_string()).collect();
+    let file = json!({"name": "many", "jobs": 24, "tasks": [{"id": "t{n}", "recipe": "recipe.yml", "for_each": {"n": {"values": values}}}]});
+    sandbox.write("batch.yml", file.to_string());
+    sandbox.commit("tasks");
+    let run = batch(&sandbox, &[]).expect_code(0);
+    assert!(ends(&run.json("batch.json")).values().all(|end| end == "success"));
+    assert_eq!(worktrees(&sandbox), 0);
+}
+
+#[test]
 fn a_signal_ends_a_batch_with_a_report_and_what_was_begun_begins_again() {
     let sandbox = Sandbox::new(&[]);
     slow(&sandbox, 40);
@@ -418,6 +431,18 @@ fn hostile_values_stay_what_they_are() {
     let report = run.json("batch.json");
     assert_eq!(report["tasks"].as_array().unwrap().len(), names.len());
     assert!(!sandbox.repo().join("pwned").exists() && !sandbox.path().join("pwned").exists());
+    // One that fails is an annotation.
+    fs::remove_file(sandbox.repo().join("model.sh")).unwrap();
+    sandbox.commit("without the model");
+    let failed = program(
+        &sandbox,
+        &["batch", "batch.yml", "--out", sandbox.path().join("failed").to_str().unwrap()],
+        &[("GITHUB_ACTIONS", "true")],
+    )
+    .expect_code(1);
+    let annotations: Vec<&str> = failed.stderr.lines().filter(|line| line.starts_with("::error ")).collect();
+    assert_eq!(annotations.len(), names.len(), "{}", failed.stderr);
+    assert!(annotations.iter().all(|line| line.starts_with("::error title=Task x-")), "{annotations:?}");
     for line in run.stderr.lines().filter(|line| line.trim_start().starts_with("::")) {
         assert!(line.starts_with("::group::") || line == "::endgroup::", "{line}");
     }

@@ -1,5 +1,6 @@
 //! Writes the report of a batch and tells the runner and GitHub of it.
 
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -8,8 +9,8 @@ use crate::github::{Api, ApiError, Environment, StepFile, Sticky, outputs};
 use crate::inputs::{InputError, Telling};
 use crate::report::secrets::Masker;
 use crate::report::{
-    BatchReport, batch_comment, batch_headline, batch_html, batch_junit, batch_markdown, batch_summary,
-    marker,
+    BatchReport, batch_annotations, batch_comment, batch_headline, batch_html, batch_junit, batch_markdown,
+    batch_summary, marker,
 };
 use crate::run::{Files, mask};
 
@@ -39,7 +40,7 @@ pub async fn tell(mut report: BatchReport, telling: &Telling, masker: &Masker) -
             write(&report, telling, masker, &key)?;
         }
     }
-    tell_runner(&mut report, telling, url.as_deref());
+    tell_runner(&report, telling, url.as_deref());
     Ok(Told { path: telling.out.join("batch.json"), report })
 }
 
@@ -80,7 +81,7 @@ async fn comment(
     }
 }
 
-fn tell_runner(report: &mut BatchReport, telling: &Telling, comment_url: Option<&str>) {
+fn tell_runner(report: &BatchReport, telling: &Telling, comment_url: Option<&str>) {
     let shown = |name: &str| telling.out.join(name).display().to_string();
     let fields = [
         ("status", report.status.to_string()),
@@ -100,6 +101,13 @@ fn tell_runner(report: &mut BatchReport, telling: &Telling, comment_url: Option<
             tracing::warn!("warning: {variable} could not be written: {error}");
         }
     };
+    if telling.variables.get("GITHUB_ACTIONS").is_some_and(|value| value == "true") {
+        let mut stderr = std::io::stderr().lock();
+        for command in batch_annotations(report) {
+            // A closed log must not fail the batch.
+            let _ = writeln!(stderr, "{command}");
+        }
+    }
     put("GITHUB_OUTPUT", &outputs(&fields));
     put("GITHUB_STEP_SUMMARY", &format!("{}\n", batch_summary(report)));
 }

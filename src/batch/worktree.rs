@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::git::{Git, GitError};
 
@@ -16,12 +17,14 @@ pub(super) struct Worktrees {
     folder: PathBuf,
     /// The way from the repository to the checkout: empty, or ending in `/`.
     prefix: String,
+    /// Git looks at all worktrees when it makes or removes one, and stumbles over those that are half made.
+    list: Arc<Mutex<()>>,
 }
 
 impl Worktrees {
     pub(super) fn new(checkout: &Path, out: &Path) -> Self {
         let prefix = Git::new(checkout).prefix();
-        Self { checkout: checkout.to_owned(), folder: out.join(FOLDER), prefix }
+        Self { checkout: checkout.to_owned(), folder: out.join(FOLDER), prefix, list: Arc::default() }
     }
 
     /// Makes one; gives the folder in it that is the batch's checkout. One that is there already is of an attempt
@@ -30,7 +33,12 @@ impl Worktrees {
         self.remove(id);
         fs::create_dir_all(&self.folder)?;
         let path = self.folder.join(id);
-        Git::new(&self.checkout).add_worktree(&path, commit)?;
+        {
+            let _alone = self.list.lock().unwrap_or_else(PoisonError::into_inner);
+            Git::new(&self.checkout).add_worktree(&path, commit)?;
+        }
+        // Files take the time, and concern nobody else.
+        Git::new(&path).fill()?;
         Ok(path.join(&self.prefix))
     }
 
@@ -38,7 +46,11 @@ impl Worktrees {
     pub(super) fn remove(&self, id: &str) {
         let path = self.folder.join(id);
         // What Git cannot remove is removed all the same; what is left in its own folder is pruned at the end.
-        if path.exists() && Git::new(&self.checkout).remove_worktree(&path).is_err() {
+        if !path.exists() {
+            return;
+        }
+        let _alone = self.list.lock().unwrap_or_else(PoisonError::into_inner);
+        if Git::new(&self.checkout).remove_worktree(&path).is_err() {
             make_removable(&path);
             let _ = fs::remove_dir_all(&path);
         }

@@ -1,7 +1,7 @@
 //! Annotations: what must not be overlooked, as commands to the Actions runner.
 
-use super::RunReport;
 use super::untrusted::{command_data, visible};
+use super::{BatchReport, RunReport, TaskEnd, task_line};
 use crate::event::NoticeLevel;
 use crate::github::LineRemark;
 
@@ -20,6 +20,19 @@ impl Annotation {
     fn new(title: impl Into<String>, message: impl Into<String>) -> Self {
         Self { title: title.into(), message: message.into(), place: None }
     }
+}
+
+/// The tasks of a batch that need a look, as commands.
+pub fn batch_annotations(report: &BatchReport) -> Vec<String> {
+    let of = |ends: &[TaskEnd]| {
+        let tasks = report.tasks.iter().filter(|task| ends.contains(&task.end));
+        tasks.map(|task| Annotation::new(format!("Task {}", task.id), task_line(task))).collect()
+    };
+    let (errors, warnings) = (of(&[TaskEnd::Failed, TaskEnd::Lost]), of(&[TaskEnd::Partial]));
+    [("error", errors), ("warning", warnings)]
+        .into_iter()
+        .flat_map(|(kind, list)| commands(kind, list))
+        .collect()
 }
 
 /// The commands, one a line; the most important first. `remarks` are what concerns files.

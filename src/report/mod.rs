@@ -33,7 +33,7 @@ use crate::git::Base;
 use crate::plan::PlannedAction;
 use crate::workspace::{ChangeSet, Difference, FileChange, LineCounts, Operation, WorkspacePath};
 
-pub use annotations::annotations;
+pub use annotations::{annotations, batch_annotations};
 pub use batch::{
     BatchReport, SCHEMA_VERSION as BATCH_SCHEMA_VERSION, ShardReport, TaskEnd, TaskReport, batch_comment,
     batch_headline, batch_html, batch_junit, batch_markdown, batch_summary, sum, task_line,

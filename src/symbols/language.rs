@@ -173,8 +173,8 @@ impl Language {
             Self::JavaScript | Self::TypeScript => tree_sitter_typescript::LANGUAGE_TSX,
             Self::Go => tree_sitter_go::LANGUAGE,
             Self::Java => tree_sitter_java::LANGUAGE,
-            Self::C => tree_sitter_c::LANGUAGE,
-            Self::Cpp => tree_sitter_cpp::LANGUAGE,
+            // C++ holds C, but for names that are words of C++.
+            Self::C | Self::Cpp => tree_sitter_cpp::LANGUAGE,
         }
         .into()
     }
