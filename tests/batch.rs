@@ -156,12 +156,13 @@ fn a_batch_that_is_killed_again_and_again_goes_on_and_repeats_nothing() {
             .command(&["batch", "batch.yml", "--resume", "--jobs", "4", "--out", out.to_str().unwrap()])
             .current_dir(sandbox.repo())
             .stdout(Stdio::null())
-            .stderr(Stdio::null())
+            .stderr(fs::File::create(sandbox.path().join("log")).expect("a log"))
             .spawn()
             .expect("the binary runs");
         let started = Instant::now();
         while noted(&out, "ended").len() < kills * 5 {
-            assert!(started.elapsed() < Duration::from_mins(1), "it does not get on");
+            let log = || fs::read_to_string(sandbox.path().join("log")).unwrap();
+            assert!(started.elapsed() < Duration::from_mins(1), "it does not get on: {}", log());
             std::thread::sleep(Duration::from_millis(5));
         }
         child.kill().expect("a kill");

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions};
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
@@ -14,6 +15,9 @@ use crate::report::{ShardReport, TaskReport};
 /// The list of tasks.
 pub(super) const MANIFEST: &str = "manifest.json";
 const JOURNAL: &str = "journal.jsonl";
+
+/// How long a journal is waited for that another process holds.
+const PATIENCE: Duration = Duration::from_secs(2);
 
 /// One line.
 #[derive(Debug, Serialize, Deserialize)]
@@ -73,8 +77,13 @@ impl Journal {
         let path = out.join(JOURNAL);
         let failed = |error| JournalError::Io { path: path.clone(), error };
         let file = OpenOptions::new().create(true).read(true).append(true).open(&path).map_err(failed)?;
-        if file.try_lock().is_err() {
-            return Err(JournalError::Busy(path));
+        // A process that was killed may have left children that are not yet themselves, and hold what it held.
+        let since = Instant::now();
+        while file.try_lock().is_err() {
+            if since.elapsed() > PATIENCE {
+                return Err(JournalError::Busy(path));
+            }
+            std::thread::sleep(Duration::from_millis(20));
         }
         Ok(Self { path, file })
     }
