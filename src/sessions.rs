@@ -12,7 +12,6 @@ use std::time::{Duration, SystemTime};
 use serde::{Deserialize, Serialize};
 
 use crate::event::{Event, Line, RunMode, Status};
-use crate::report::RunReport;
 
 const SESSION: &str = "session.json";
 /// How deep sessions may lie below a folder: a batch's are two levels down.
@@ -41,6 +40,12 @@ pub struct SessionFile {
     pub transcript: PathBuf,
     /// The report.
     pub report: PathBuf,
+}
+
+/// What of a report tells how its run ended.
+#[derive(Deserialize)]
+struct Outcome {
+    status: Status,
 }
 
 /// How a session stands.
@@ -131,7 +136,7 @@ impl SessionFile {
             return State::Running;
         }
         let report =
-            fs::read(&self.report).ok().and_then(|text| serde_json::from_slice::<RunReport>(&text).ok());
+            fs::read(&self.report).ok().and_then(|text| serde_json::from_slice::<Outcome>(&text).ok());
         report.map_or(State::Unfinished, |report| State::Ended(report.status))
     }
 

@@ -319,7 +319,7 @@ fn no_secret_gets_out_by_any_way() {
         for file in std::fs::read_dir(&run.out).unwrap().map(|file| file.unwrap().path()) {
             places.insert(file.display().to_string(), std::fs::read_to_string(&file).unwrap());
         }
-        assert_eq!(places.len(), 7, "{name}: {:?}", places.keys());
+        assert_eq!(places.len(), 8, "{name}: {:?}", places.keys());
         places.insert("outputs".into(), std::fs::read_to_string(&output).unwrap());
         places.insert("step summary".into(), std::fs::read_to_string(&step).unwrap());
         places.insert("stdout".into(), run.stdout.clone());

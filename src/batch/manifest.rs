@@ -93,8 +93,8 @@ impl Manifest {
         if size > MAX_SIZE {
             return Err(unusable(format!("it has {size} bytes")));
         }
-        let text = std::fs::read_to_string(path).map_err(|error| unusable(error.to_string()))?;
-        let manifest: Self = serde_json::from_str(&text).map_err(|error| unusable(error.to_string()))?;
+        let text = std::fs::read(path).map_err(|error| unusable(error.to_string()))?;
+        let manifest: Self = serde_json::from_slice(&text).map_err(|error| unusable(error.to_string()))?;
         if manifest.schema_version != SCHEMA_VERSION {
             return Err(unusable(format!("its schema_version is {}", manifest.schema_version)));
         }

@@ -66,11 +66,8 @@ impl ReplayModel {
             if line.trim().is_empty() {
                 continue;
             }
-            let parsed: Line = serde_json::from_str(&line).map_err(|error| ReplayError::Invalid {
-                path: path.to_owned(),
-                line: index + 1,
-                error,
-            })?;
+            let parsed: Line = serde_json::from_slice(line.as_bytes())
+                .map_err(|error| ReplayError::Invalid { path: path.to_owned(), line: index + 1, error })?;
             match parsed.event {
                 Event::Reply(reply) => state.replies.entry(reply.agent.clone()).or_default().push_back(reply),
                 Event::Call(call) => {

@@ -20,7 +20,7 @@ mod tell;
 mod tools;
 mod walls;
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use serde_json::json;
@@ -128,6 +128,8 @@ struct Began {
     events: Events,
     progress: Option<Progress>,
     telemetry: Option<Arc<Telemetry>>,
+    /// Is writing down what it would take to go on with this.
+    remembered: Mutex<Option<JoinHandle<()>>>,
 }
 
 impl Began {
@@ -164,6 +166,7 @@ impl Began {
             events: Events::new(observers.collect()).after(earlier),
             progress,
             telemetry,
+            remembered: Mutex::default(),
         })
     }
 
@@ -198,7 +201,7 @@ impl Began {
         Ok(run)
     }
 
-    /// Writes down what it would take to go on with this; nothing waits for it.
+    /// Writes down what it would take to go on with this, beside everything else.
     fn remember(&self, request: &RunRequest, masker: &Masker) {
         let masked = |text: &String| masker.mask(text).into_owned();
         let file = SessionFile {
@@ -214,12 +217,13 @@ impl Began {
             report: self.files.report.clone(),
         };
         let out = request.out.clone();
-        tokio::task::spawn_blocking(move || {
+        let written = tokio::task::spawn_blocking(move || {
             let file = SessionFile { commit: Git::new(&file.workspace).head(), ..file };
             if let Err(error) = file.write(&out) {
                 tracing::debug!("the session could not be written down: {error}");
             }
         });
+        *self.remembered.lock().unwrap_or_else(PoisonError::into_inner) = Some(written);
     }
 
     async fn finish(
@@ -231,6 +235,11 @@ impl Began {
         signal: Signal,
     ) -> Finished {
         let mut reported = run.report(outcome, &signal).await;
+        let remembered = self.remembered.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(remembered) = remembered {
+            // Done long since, but for runs that are over at once.
+            let _ = remembered.await;
+        }
         reported.report.id = self.id;
         reported.report.started_at = self.started_at;
         reported.report.duration_ms = millis(self.earlier + self.started.elapsed());
