@@ -479,6 +479,17 @@ fn what_cannot_be_is_said_before_anything_is_done() {
         let run = batch(&sandbox, &args).expect_code(3);
         assert!(run.stderr.contains(told), "{args:?}\n{}", run.stderr);
     }
+    // As a log of JSON, a line for each task; and nobody is asked anything.
+    sandbox.write(
+        "batch.yml",
+        "name: n\ntasks: [{id: a, recipe: recipe.yml}, {id: b, recipe: recipe.yml, mode: confirm-all}]\n",
+    );
+    let run = batch(&sandbox, &["--log-format", "json"]).expect_code(1);
+    let lines: Vec<Value> =
+        run.stderr.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    let tasks: Vec<&str> = lines.iter().filter_map(|line| line["task"].as_str()).collect();
+    assert_eq!(tasks.len(), 2, "{}", run.stderr);
+    assert!(run.stderr.contains("`mode` is confirm-all"), "{}", run.stderr);
     let run = program(&sandbox, &["batch", "none.yml"], &[]).expect_code(3);
     assert!(run.stderr.contains("the batch file none.yml does not exist"), "{}", run.stderr);
     // A list that somebody has tampered with.

@@ -27,7 +27,7 @@ pub enum Look {
     Lines,
     /// A table that moves.
     Table,
-    /// Not at all.
+    /// By the log alone.
     Silent,
 }
 
@@ -87,7 +87,8 @@ impl Show {
         *ended += 1;
         let line = format!("[{}/{}] {}", *ended, self.total, visible(&task_line(report)).replace('\n', " "));
         match self.look {
-            Look::Silent => {}
+            // As JSON, or not at all: the log decides.
+            Look::Silent => tracing::info!(task = report.id, "{line}"),
             Look::Lines => say(&line),
             Look::Groups => {
                 let log = fs::read(folder.join(LOG)).unwrap_or_default();

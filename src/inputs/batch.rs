@@ -7,6 +7,7 @@ use super::basis::{Basis, rooted};
 use super::{InputError, Lookup, RunRequest, Variables, out, usd};
 use crate::batch::{BatchFile, Entry, Manifest, Shard, Task};
 use crate::config::{Bounded, Comment, Config, ConfigError, Report, parse_as};
+use crate::event::RunMode;
 use crate::github::Environment;
 
 /// Events by which people who may not write to the repository speak; they start no batch.
@@ -184,6 +185,10 @@ impl BatchRequest {
             lookup = lookup.with(input, &value.unwrap_or_default());
         }
         let mut request = RunRequest::resolve(&lookup)?;
+        if !matches!(request.mode, RunMode::DryRun | RunMode::Yolo) {
+            // Nobody can answer several at a time.
+            return Err(InputError::ModeNeedsTerminal(request.mode));
+        }
         if let Some(folder) = folder {
             request.workspace = rooted(&request.workspace, folder)?;
             if !request.workspace.starts_with(place.checkout) {

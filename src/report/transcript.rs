@@ -5,6 +5,8 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use tempfile::NamedTempFile;
+
 use super::secrets::Masker;
 use crate::event::{Line, Observer};
 
@@ -15,13 +17,38 @@ pub struct TranscriptWriter {
 }
 
 impl TranscriptWriter {
-    /// Creates the file at `path`.
-    pub fn create(path: &Path, masker: Arc<Masker>) -> io::Result<Self> {
-        let file = File::create(path)?;
+    /// Creates the file at `path`, with what happened before; one that is there stays until this one is complete.
+    pub fn create<'a>(
+        path: &Path,
+        masker: Arc<Masker>,
+        past: impl Iterator<Item = &'a Line>,
+    ) -> io::Result<Self> {
+        // In place of whatever lies there, never through a link.
+        let mut fresh = fresh_in(path.parent().unwrap_or(path))?;
+        for line in past {
+            // It was masked when it was written.
+            let mut text = serde_json::to_vec(line)?;
+            text.push(b'\n');
+            fresh.write_all(&text)?;
+        }
+        let file = fresh.persist(path).map_err(|error| error.error)?;
         // Whoever finds the file sees that it is being written; where that cannot be, nobody does.
         let _ = file.try_lock();
         Ok(Self { file: Mutex::new(file), masker })
     }
+}
+
+/// As files are made by default, and not as temporary ones are.
+#[cfg(unix)]
+fn fresh_in(folder: &Path) -> io::Result<NamedTempFile> {
+    use std::os::unix::fs::PermissionsExt;
+    let mode = std::fs::Permissions::from_mode(0o644);
+    tempfile::Builder::new().permissions(mode).tempfile_in(folder)
+}
+
+#[cfg(not(unix))]
+fn fresh_in(folder: &Path) -> io::Result<NamedTempFile> {
+    NamedTempFile::new_in(folder)
 }
 
 impl Observer for TranscriptWriter {

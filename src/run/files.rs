@@ -22,8 +22,9 @@ pub struct Files {
 }
 
 impl Files {
-    /// The places, with their folders made, and without files of an earlier run.
-    pub(super) fn new(out: &Path, config: &config::Report) -> Result<Self, InputError> {
+    /// The places, with their folders made, and without files of an earlier run; a run that goes on replaces its
+    /// transcript itself.
+    pub(super) fn new(out: &Path, config: &config::Report, goes_on: bool) -> Result<Self, InputError> {
         let place = |configured: &Option<String>, name: &str| out.join(configured.as_deref().unwrap_or(name));
         let files = Self {
             report: place(&config.json, "report.json"),
@@ -36,7 +37,7 @@ impl Files {
             patch: place(&config.patch, "plan.patch"),
             transcript: place(&config.transcript, "transcript.jsonl"),
         };
-        for path in files.all() {
+        for path in files.all().into_iter().filter(|path| !goes_on || **path != files.transcript) {
             let parent = path.parent().unwrap_or(out);
             let clear = fs::create_dir_all(parent).and_then(|()| match fs::remove_file(path) {
                 Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error),

@@ -135,15 +135,13 @@ struct Began {
 impl Began {
     fn new(request: &RunRequest, masker: &Arc<Masker>) -> Result<Self, InputError> {
         let started = Instant::now();
-        let files = Files::new(&request.out, &request.config().report)?;
-        let transcript = TranscriptWriter::create(&files.transcript, Arc::clone(masker))
+        let resumed = request.resumed.as_ref();
+        let files = Files::new(&request.out, &request.config().report, resumed.is_some())?;
+        let past = || resumed.into_iter().flat_map(Resumed::past);
+        let transcript = TranscriptWriter::create(&files.transcript, Arc::clone(masker), past())
             .map_err(|error| InputError::Write { path: files.transcript.clone(), error })?;
         let collector = Arc::new(Collector::default());
-        let resumed = request.resumed.as_ref();
-        for line in resumed.into_iter().flat_map(Resumed::past) {
-            transcript.observe(line);
-            collector.observe(line);
-        }
+        past().for_each(|line| collector.observe(line));
         let earlier = Duration::from_millis(resumed.map_or(0, Resumed::last));
         let progress = Progress::start(request, masker);
         let observers: [Arc<dyn Observer>; 3] =
