@@ -140,18 +140,22 @@ impl SessionFile {
         report.map_or(State::Unfinished, |report| State::Ended(report.status))
     }
 
-    /// What has happened in it; a line that was cut by its end counts for nothing.
+    /// What has happened in it.
     pub fn lines(&self) -> Result<Vec<Line>, SessionError> {
-        let unreadable =
-            |problem: String| SessionError::Unreadable { path: self.transcript.clone(), problem };
-        let file = File::open(&self.transcript).map_err(|error| unreadable(error.to_string()))?;
-        let mut lines = Vec::new();
-        for line in BufReader::new(file).split(b'\n') {
-            let line = line.map_err(|error| unreadable(error.to_string()))?;
-            lines.extend(serde_json::from_slice(&line).ok());
-        }
-        Ok(lines)
+        read_lines(&self.transcript).map_err(|error| SessionError::Unreadable {
+            path: self.transcript.clone(),
+            problem: error.to_string(),
+        })
     }
+}
+
+/// The lines of a transcript; one that was cut by its end counts for nothing.
+pub(crate) fn read_lines(path: &Path) -> std::io::Result<Vec<Line>> {
+    let mut lines = Vec::new();
+    for line in BufReader::new(File::open(path)?).split(b'\n') {
+        lines.extend(serde_json::from_slice(&line?).ok());
+    }
+    Ok(lines)
 }
 
 /// Sessions below these folders, the latest first.

@@ -318,6 +318,54 @@ fn money_and_time_are_of_all_tasks_together() {
     );
 }
 
+/// A model whose every answer costs a dollar; before the second it waits for a file to appear.
+const DEAR: &str = r#"
+import json, os, sys, time
+for line in sys.stdin:
+    turns = len(json.loads(line)["messages"])
+    while turns > 1 and not os.path.exists(sys.argv[1]):
+        time.sleep(0.01)
+    call = {"name": "read_file", "arguments": {"path": "dear.py"}}
+    reply = {"calls": [call]} if turns == 1 else {"text": "Done."}
+    print(json.dumps({**reply, "usage": {"input": 0, "output": 1000000}}), flush=True)
+"#;
+
+#[test]
+fn what_a_killed_attempt_has_cost_is_spent() {
+    let sandbox =
+        Sandbox::new(&[("dear.py", DEAR), (".architect.yml", "costs: {prices_file: prices.yml}\n")]);
+    let go = sandbox.path().join("go");
+    let model = format!("python3 dear.py {}", go.display());
+    // A price is found by what follows the last slash.
+    let name = model.rsplit('/').next().unwrap();
+    sandbox.write("prices.yml", format!("'{name}': {{input: 1, output: 1}}\n"));
+    let task = |id: &str| json!({"id": id, "task": "x", "model": format!("exec::{model}")});
+    let file = json!({"name": "dear", "jobs": 1, "budget_usd": 3, "tasks": [task("one"), task("two")]});
+    sandbox.write("batch.yml", file.to_string());
+    sandbox.commit("tasks");
+    let out = sandbox.out();
+    let mut child = sandbox
+        .command(&["batch", "batch.yml", "--out", out.to_str().unwrap()])
+        .current_dir(sandbox.repo())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("the binary runs");
+    let transcript = || fs::read_to_string(out.join("tasks/one/transcript.jsonl")).unwrap_or_default();
+    let started = Instant::now();
+    while !transcript().contains("\"type\":\"call\"") {
+        assert!(started.elapsed() < Duration::from_mins(1), "it does not get on: {}", transcript());
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    child.kill().expect("a kill");
+    child.wait().expect("an end");
+    fs::write(&go, "").unwrap();
+    // One dollar is gone, two are left: enough for the first task alone.
+    let run = batch(&sandbox, &["--resume"]).expect_code(2);
+    let ends = ends(&run.json("batch.json"));
+    assert_eq!((ends["one"].as_str(), ends["two"].as_str()), ("success", "not_run"), "{}", run.stderr);
+}
+
 #[test]
 fn shards_on_other_machines_work_from_one_list_and_are_merged() {
     let file = "name: wide\ndefaults: {mode: yolo}\ntasks:\n- id: 'f {file_stem}'\n  recipe: recipe.yml\n  for_each: {file: {files: ['*.py']}}\n- {id: red, recipe: none.yml}\n";

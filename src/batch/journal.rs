@@ -63,6 +63,18 @@ pub(super) struct Earlier {
     pub(super) ended: BTreeMap<String, TaskReport>,
     /// Attempts of tasks that did not.
     pub(super) tried: BTreeMap<String, TaskReport>,
+    /// Which attempt of a task was begun last.
+    begun: BTreeMap<String, u32>,
+}
+
+impl Earlier {
+    /// Tasks of which an attempt was cut off, whatever it had done.
+    pub(super) fn cut_off(&self) -> impl Iterator<Item = &str> {
+        self.begun.iter().filter_map(|(id, attempt)| {
+            let known = self.tried.get(id).map_or(0, |report| report.attempts);
+            (!self.ended.contains_key(id) && *attempt > known).then_some(id.as_str())
+        })
+    }
 }
 
 /// An open journal.
@@ -116,7 +128,10 @@ impl Journal {
                 Ok(Line::Tried { report }) => {
                     earlier.tried.insert(report.id.clone(), *report);
                 }
-                Ok(Line::Begun { .. }) | Err(_) => {}
+                Ok(Line::Begun { id, attempt }) => {
+                    earlier.begun.insert(id, attempt);
+                }
+                Err(_) => {}
             }
         }
         Ok(earlier)

@@ -12,12 +12,13 @@ use super::journal::{Journal, clear};
 use super::manifest::{Manifest, Task};
 use super::purse::Share;
 use super::worktree::Worktrees;
-use crate::event::StopReason;
+use crate::event::{Event, Line, StopReason};
 use crate::exit::Exit;
 use crate::inputs::{BatchRequest, InputError, Place};
 use crate::report::secrets::Masker;
 use crate::report::{TaskEnd, TaskReport, file_log};
-use crate::run::{Finished, Signal, run};
+use crate::run::{Finished, Signal, TRANSCRIPT, run};
+use crate::sessions::read_lines;
 
 /// The folder of all tasks' files, below the batch's.
 pub(super) const TASKS: &str = "tasks";
@@ -140,6 +141,13 @@ impl Common {
         let masker = Masker::from_environment(&request.variables, &secret, &request.secrets);
         Ok((request, Arc::new(masker)))
     }
+}
+
+/// What a run has cost that was cut off, in USD: as far as its transcript tells.
+pub(super) fn spent_in(folder: &Path) -> f64 {
+    let lines = read_lines(&folder.join(TRANSCRIPT)).unwrap_or_default();
+    let cost = |line: Line| if let Event::Reply(reply) = line.event { reply.cost_usd } else { None };
+    lines.into_iter().filter_map(cost).sum()
 }
 
 /// What a task is called before it has run.

@@ -15,7 +15,7 @@ use super::manifest::{Manifest, Task, sha256};
 use super::purse::{Purse, Share};
 use super::shard::shards;
 use super::show::{Look, Show};
-use super::task::{Common, Done, TASKS, title};
+use super::task::{Common, Done, TASKS, spent_in, title};
 use super::worktree::Worktrees;
 use crate::command::{Ended, Job};
 use crate::config::Usd;
@@ -216,10 +216,13 @@ impl Stop {
 impl Desk<'_> {
     /// Works on all tasks; gives a report of each, in order, and whether the time was up.
     async fn all(&self, tasks: &[Task], earlier: Earlier) -> (Vec<TaskReport>, bool) {
+        let tasks_out = self.common.request.telling.out.join(TASKS);
+        let cut_off: f64 = earlier.cut_off().map(|id| spent_in(&tasks_out.join(id))).sum();
         let Earlier { ended: mut reports, mut tried, .. } = earlier;
-        let spent =
+        let known =
             reports.values().chain(tried.values()).fold(None, |all, report| sum(all, report.cost_usd));
-        let mut purse = Purse::new(self.budget, spent.unwrap_or(0.0));
+        let spent = known.unwrap_or(0.0) + cut_off;
+        let mut purse = Purse::new(self.budget, spent);
         let mut queue: VecDeque<&Task> =
             tasks.iter().filter(|task| !reports.contains_key(&task.id)).collect();
         let mut running: JoinSet<(Share, Option<f64>, Done)> = JoinSet::new();
@@ -269,7 +272,7 @@ impl Desk<'_> {
             if done.over {
                 self.common.note(|journal| journal.ended(&done.report));
             }
-            self.show.ended(&done.report, &self.common.request.telling.out.join(TASKS).join(&done.report.id));
+            self.show.ended(&done.report, &tasks_out.join(&done.report.id));
             reports.insert(done.report.id.clone(), done.report);
         }
         let why = stop.or_else(|| self.stop()).unwrap_or(Stop::Budget).why();

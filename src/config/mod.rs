@@ -1,5 +1,6 @@
 //! The configuration file: its types (from which its JSON Schema is made), loading, and trust.
 
+mod after;
 mod error;
 mod github;
 mod limits;
@@ -7,12 +8,13 @@ mod rules;
 mod sections;
 mod source;
 
+pub use after::{Report, Review, Telemetry};
 pub use error::ConfigError;
 pub use github::{Comment, DEFAULT_KEY, Deliver, DeliverTo, GitHub};
 pub use limits::{Bounded, Usd};
 pub use rules::{CodeRule, GateConfig, Guardrails, HookConfig, Hooks, Severity};
 pub use sections::{
     AgentConfig, Commands, Config, ContextLimits, Costs, DryRun, Evaluation, Isolation, Llm, McpServer,
-    Network, PlannedCommands, ReasoningEffort, Report, Review, SandboxMode, Telemetry, Web, Workspace,
+    Network, PlannedCommands, ReasoningEffort, SandboxMode, Web, Workspace,
 };
 pub use source::{Origin, Remote, Trust, Trusted, TrustedFile, parse, parse_as};

@@ -7,6 +7,9 @@ use std::path::{Path, PathBuf};
 use crate::config;
 use crate::inputs::InputError;
 
+/// The transcript, where the configuration says nothing else.
+pub(crate) const TRANSCRIPT: &str = "transcript.jsonl";
+
 /// Where the files of a run lie.
 #[derive(Clone, Debug)]
 pub struct Files {
@@ -35,7 +38,7 @@ impl Files {
             junit: place(&config.junit, "junit.xml"),
             plan: place(&config.plan, "plan.json"),
             patch: place(&config.patch, "plan.patch"),
-            transcript: place(&config.transcript, "transcript.jsonl"),
+            transcript: place(&config.transcript, TRANSCRIPT),
         };
         for path in files.all().into_iter().filter(|path| !goes_on || **path != files.transcript) {
             let parent = path.parent().unwrap_or(out);

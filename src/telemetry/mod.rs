@@ -3,17 +3,25 @@
 //!
 //! Names, counts, times and outcomes are sent; what models and tools said only where the configuration wants it.
 
+mod receiver;
+mod span;
+
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
-use serde_json::{Map, Value, json};
+use reqwest::header::CONTENT_TYPE;
+use serde_json::{Value, json};
 
 use crate::event::{Event, Line, Observer, Status};
-use crate::inputs::{InputError, RunRequest, Variables};
+use crate::inputs::{InputError, RunRequest};
 use crate::model::http_client;
 use crate::report::secrets::Masker;
+use crate::sessions::Resumed;
+
+use receiver::Receiver;
+pub(crate) use receiver::secrets;
+use span::{Attributes, Span, resource};
 
 /// How long the receiver may take.
 const TIME: Duration = Duration::from_secs(10);
@@ -22,22 +30,6 @@ const MAX_SPANS: usize = 20_000;
 const MAX_BATCH: usize = 1_000;
 /// Most bytes of an attribute.
 const MAX_TEXT: usize = 8_000;
-
-/// The variable that holds headers for the receiver, such as a key.
-const HEADERS: &str = "OTEL_EXPORTER_OTLP_HEADERS";
-
-/// The values of these headers, to be kept secret.
-pub(crate) fn secrets(variables: &Variables) -> impl Iterator<Item = String> {
-    let given = variables.get(HEADERS).map(String::as_str).unwrap_or_default();
-    let value = |pair: &str| Some(pair.split_once('=')?.1.trim().to_owned());
-    given.split(',').filter_map(value).filter(|value| value.len() >= 6)
-}
-
-/// Where traces go.
-struct Receiver {
-    url: String,
-    headers: HeaderMap,
-}
 
 /// The spans of a run.
 pub struct Telemetry {
@@ -92,7 +84,9 @@ impl Telemetry {
             resource: resource(variables, &config.service_name),
             trace,
             parent,
-            started: SystemTime::now(),
+            // A run that goes on counts its time from its first beginning.
+            started: SystemTime::now()
+                - Duration::from_millis(request.resumed.as_ref().map_or(0, Resumed::last)),
             lead: request.agent.name.clone(),
             model: request.model_name.clone(),
             state: Mutex::default(),
@@ -210,51 +204,6 @@ impl Telemetry {
     }
 }
 
-/// A span, but for its times and attributes.
-struct Span<'a> {
-    id: &'a str,
-    parent: Option<&'a str>,
-    name: &'a str,
-    /// 1 is internal, 3 a client's.
-    kind: u8,
-}
-
-/// What is known of a span.
-struct Attributes(Map<String, Value>);
-
-impl Attributes {
-    fn new(operation: &str) -> Self {
-        let mut attributes = Self::none();
-        attributes.text("gen_ai.operation.name", operation);
-        attributes
-    }
-
-    fn none() -> Self {
-        Self(Map::new())
-    }
-
-    fn text(&mut self, key: &str, value: &str) {
-        if !value.is_empty() {
-            self.0.insert(key.to_owned(), json!(value));
-        }
-    }
-
-    fn number(&mut self, key: &str, value: u64) {
-        self.0.insert(key.to_owned(), json!(value));
-    }
-
-    fn list(self, clean: impl Fn(&str) -> String) -> Vec<Value> {
-        let value = |value: &Value| match value {
-            Value::String(text) => json!({"stringValue": clean(text)}),
-            // As the format's JSON has 64-bit numbers: as text.
-            Value::Number(number) if !number.is_f64() => json!({"intValue": number.to_string()}),
-            Value::Number(number) => json!({"doubleValue": number}),
-            other => json!({"stringValue": clean(&other.to_string())}),
-        };
-        self.0.iter().map(|(key, found)| json!({"key": key, "value": value(found)})).collect()
-    }
-}
-
 impl Observer for Telemetry {
     fn observe(&self, line: &Line) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
@@ -347,50 +296,6 @@ impl Observer for Telemetry {
     }
 }
 
-impl Receiver {
-    fn new(endpoint: Option<&str>, variables: &Variables) -> Result<Self, String> {
-        let variable = |name: &str| variables.get(name).filter(|value| !value.trim().is_empty()).cloned();
-        let base = |url: &str| format!("{}/v1/traces", url.trim_end_matches('/'));
-        let url = endpoint
-            .map(base)
-            .or_else(|| variable("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"))
-            .or_else(|| variable("OTEL_EXPORTER_OTLP_ENDPOINT").map(|url| base(&url)))
-            .ok_or("telemetry is enabled, but nothing says where to; set `telemetry.endpoint` or OTEL_EXPORTER_OTLP_ENDPOINT")?;
-        let parsed =
-            reqwest::Url::parse(&url).map_err(|error| format!("telemetry.endpoint {url:?}: {error}"))?;
-        if !matches!(parsed.scheme(), "http" | "https") {
-            return Err(format!("telemetry.endpoint {url:?}: it must begin with https:// or http://"));
-        }
-        let given = variable(HEADERS);
-        let mut headers = HeaderMap::new();
-        for pair in given.unwrap_or_default().split(',').filter(|pair| !pair.trim().is_empty()) {
-            let wrong =
-                || "OTEL_EXPORTER_OTLP_HEADERS has to be NAME=VALUE pairs with commas between".to_owned();
-            let (name, value) = pair.split_once('=').ok_or_else(wrong)?;
-            let value = percent_encoding::percent_decode_str(value.trim()).decode_utf8_lossy();
-            let name = HeaderName::try_from(name.trim()).map_err(|_| wrong())?;
-            headers.insert(name, HeaderValue::try_from(&*value).map_err(|_| wrong())?);
-        }
-        Ok(Self { url, headers })
-    }
-}
-
-/// Where the run is at home.
-fn resource(variables: &Variables, service: &str) -> Value {
-    let mut attributes = Attributes::none();
-    attributes.text("service.name", service);
-    attributes.text("service.version", env!("CARGO_PKG_VERSION"));
-    for (key, variable) in [
-        ("cicd.pipeline.name", "GITHUB_WORKFLOW"),
-        ("cicd.pipeline.run.id", "GITHUB_RUN_ID"),
-        ("vcs.repository.name", "GITHUB_REPOSITORY"),
-        ("vcs.ref.head.revision", "GITHUB_SHA"),
-    ] {
-        attributes.text(key, variables.get(variable).map(String::as_str).unwrap_or_default());
-    }
-    json!({"attributes": attributes.list(str::to_owned)})
-}
-
 /// A provider as the conventions call it.
 fn provider_name(provider: &str) -> &str {
     match provider {
@@ -437,27 +342,5 @@ mod tests {
         for wrong in ["", "00-x-y-01", &format!("00-{}-{span}-01", "0".repeat(32)), &format!("00-{trace}")] {
             assert_eq!(parent(wrong), None, "{wrong}");
         }
-    }
-
-    #[test]
-    fn receivers_are_found_or_explained() {
-        let variables = |pairs: &[(&str, &str)]| -> Variables {
-            pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
-        };
-        let url =
-            |endpoint, pairs: &[(&str, &str)]| Receiver::new(endpoint, &variables(pairs)).map(|it| it.url);
-        let general = [("OTEL_EXPORTER_OTLP_ENDPOINT", "http://b:4318/")];
-        assert_eq!(url(Some("http://a"), &general), Ok("http://a/v1/traces".to_owned()));
-        assert_eq!(url(None, &general), Ok("http://b:4318/v1/traces".to_owned()));
-        let own = [general[0], ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "http://c/x")];
-        assert_eq!(url(None, &own), Ok("http://c/x".to_owned()));
-        assert!(url(None, &[]).is_err_and(|error| error.contains("telemetry.endpoint")));
-        assert!(url(Some("ftp://x"), &[]).is_err() && url(Some("x"), &[]).is_err());
-        let header = [general[0], ("OTEL_EXPORTER_OTLP_HEADERS", "api-key=a%20b, x=1")];
-        let found = Receiver::new(None, &variables(&header)).expect("a receiver").headers;
-        assert_eq!((found["api-key"].as_bytes(), found["x"].as_bytes()), (&b"a b"[..], &b"1"[..]));
-        assert!(
-            Receiver::new(None, &variables(&[general[0], ("OTEL_EXPORTER_OTLP_HEADERS", "no")])).is_err()
-        );
     }
 }

@@ -1,0 +1,79 @@
+//! Where traces go.
+
+use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
+
+use crate::inputs::Variables;
+
+/// The variable that holds headers for the receiver, such as a key.
+const HEADERS: &str = "OTEL_EXPORTER_OTLP_HEADERS";
+
+/// The values of these headers, to be kept secret.
+pub(crate) fn secrets(variables: &Variables) -> impl Iterator<Item = String> {
+    let given = variables.get(HEADERS).map(String::as_str).unwrap_or_default();
+    let value = |pair: &str| Some(pair.split_once('=')?.1.trim().to_owned());
+    given.split(',').filter_map(value).filter(|value| value.len() >= 6)
+}
+
+/// Where traces go.
+pub(super) struct Receiver {
+    /// The whole address.
+    pub(super) url: String,
+    /// What it wants to be shown.
+    pub(super) headers: HeaderMap,
+}
+
+impl Receiver {
+    /// By the configuration, else by the usual variables; the error says what is wrong or missing.
+    pub(super) fn new(endpoint: Option<&str>, variables: &Variables) -> Result<Self, String> {
+        let variable = |name: &str| variables.get(name).filter(|value| !value.trim().is_empty()).cloned();
+        let base = |url: &str| format!("{}/v1/traces", url.trim_end_matches('/'));
+        let url = endpoint
+            .map(base)
+            .or_else(|| variable("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"))
+            .or_else(|| variable("OTEL_EXPORTER_OTLP_ENDPOINT").map(|url| base(&url)))
+            .ok_or("telemetry is enabled, but nothing says where to; set `telemetry.endpoint` or OTEL_EXPORTER_OTLP_ENDPOINT")?;
+        let parsed =
+            reqwest::Url::parse(&url).map_err(|error| format!("telemetry.endpoint {url:?}: {error}"))?;
+        if !matches!(parsed.scheme(), "http" | "https") {
+            return Err(format!("telemetry.endpoint {url:?}: it must begin with https:// or http://"));
+        }
+        let given = variable(HEADERS);
+        let mut headers = HeaderMap::new();
+        for pair in given.unwrap_or_default().split(',').filter(|pair| !pair.trim().is_empty()) {
+            let wrong =
+                || "OTEL_EXPORTER_OTLP_HEADERS has to be NAME=VALUE pairs with commas between".to_owned();
+            let (name, value) = pair.split_once('=').ok_or_else(wrong)?;
+            let value = percent_encoding::percent_decode_str(value.trim()).decode_utf8_lossy();
+            let name = HeaderName::try_from(name.trim()).map_err(|_| wrong())?;
+            headers.insert(name, HeaderValue::try_from(&*value).map_err(|_| wrong())?);
+        }
+        Ok(Self { url, headers })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn receivers_are_found_or_explained() {
+        let variables = |pairs: &[(&str, &str)]| -> Variables {
+            pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
+        };
+        let url =
+            |endpoint, pairs: &[(&str, &str)]| Receiver::new(endpoint, &variables(pairs)).map(|it| it.url);
+        let general = [("OTEL_EXPORTER_OTLP_ENDPOINT", "http://b:4318/")];
+        assert_eq!(url(Some("http://a"), &general), Ok("http://a/v1/traces".to_owned()));
+        assert_eq!(url(None, &general), Ok("http://b:4318/v1/traces".to_owned()));
+        let own = [general[0], ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "http://c/x")];
+        assert_eq!(url(None, &own), Ok("http://c/x".to_owned()));
+        assert!(url(None, &[]).is_err_and(|error| error.contains("telemetry.endpoint")));
+        assert!(url(Some("ftp://x"), &[]).is_err() && url(Some("x"), &[]).is_err());
+        let header = [general[0], ("OTEL_EXPORTER_OTLP_HEADERS", "api-key=a%20b, x=1")];
+        let found = Receiver::new(None, &variables(&header)).expect("a receiver").headers;
+        assert_eq!((found["api-key"].as_bytes(), found["x"].as_bytes()), (&b"a b"[..], &b"1"[..]));
+        assert!(
+            Receiver::new(None, &variables(&[general[0], ("OTEL_EXPORTER_OTLP_HEADERS", "no")])).is_err()
+        );
+    }
+}

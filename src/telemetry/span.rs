@@ -1,0 +1,66 @@
+//! What a span is made of.
+
+use serde_json::{Map, Value, json};
+
+use crate::inputs::Variables;
+
+/// A span, but for its times and attributes.
+pub(super) struct Span<'a> {
+    pub(super) id: &'a str,
+    pub(super) parent: Option<&'a str>,
+    pub(super) name: &'a str,
+    /// 1 is internal, 3 a client's.
+    pub(super) kind: u8,
+}
+
+/// What is known of a span.
+pub(super) struct Attributes(pub(super) Map<String, Value>);
+
+impl Attributes {
+    pub(super) fn new(operation: &str) -> Self {
+        let mut attributes = Self::none();
+        attributes.text("gen_ai.operation.name", operation);
+        attributes
+    }
+
+    pub(super) fn none() -> Self {
+        Self(Map::new())
+    }
+
+    pub(super) fn text(&mut self, key: &str, value: &str) {
+        if !value.is_empty() {
+            self.0.insert(key.to_owned(), json!(value));
+        }
+    }
+
+    pub(super) fn number(&mut self, key: &str, value: u64) {
+        self.0.insert(key.to_owned(), json!(value));
+    }
+
+    pub(super) fn list(self, clean: impl Fn(&str) -> String) -> Vec<Value> {
+        let value = |value: &Value| match value {
+            Value::String(text) => json!({"stringValue": clean(text)}),
+            // As the format's JSON has 64-bit numbers: as text.
+            Value::Number(number) if !number.is_f64() => json!({"intValue": number.to_string()}),
+            Value::Number(number) => json!({"doubleValue": number}),
+            other => json!({"stringValue": clean(&other.to_string())}),
+        };
+        self.0.iter().map(|(key, found)| json!({"key": key, "value": value(found)})).collect()
+    }
+}
+
+/// Where the run is at home.
+pub(super) fn resource(variables: &Variables, service: &str) -> Value {
+    let mut attributes = Attributes::none();
+    attributes.text("service.name", service);
+    attributes.text("service.version", env!("CARGO_PKG_VERSION"));
+    for (key, variable) in [
+        ("cicd.pipeline.name", "GITHUB_WORKFLOW"),
+        ("cicd.pipeline.run.id", "GITHUB_RUN_ID"),
+        ("vcs.repository.name", "GITHUB_REPOSITORY"),
+        ("vcs.ref.head.revision", "GITHUB_SHA"),
+    ] {
+        attributes.text(key, variables.get(variable).map(String::as_str).unwrap_or_default());
+    }
+    json!({"attributes": attributes.list(str::to_owned)})
+}
