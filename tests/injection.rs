@@ -7,7 +7,8 @@ mod support;
 use std::collections::BTreeMap;
 
 use architect_ci::report::{
-    RunReport, annotations, check_summary, comment, description, html, junit, line_remarks, markdown,
+    BatchReport, RunReport, annotations, batch_annotations, batch_comment, batch_html, batch_junit,
+    batch_markdown, batch_summary, check_summary, comment, description, html, junit, line_remarks, markdown,
     summary, terminal, untrusted,
 };
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd, TextMergeStream};
@@ -35,12 +36,20 @@ fn report() -> Value {
     let mut report = sandbox.run(&["--model", &model], &[]).report();
     report["run_url"] = json!("https://github.com/octo/demo/actions/runs/1");
     report["delivery"] = json!({"branch": "b", "commit": "c", "merged": ["m"]});
+    report["review"] = json!({"pass": 1, "model": "m", "findings": [
+        {"file": "a.txt", "line": 1, "severity": "error", "message": "m"},
+        {"line": 1, "severity": "note", "message": "m"}
+    ]});
     report["subagents"] = json!([{"name": "n", "task": "t", "status": "success", "stop_reason": "llm_done", "message": "m", "duration_ms": 1}]);
     report
 }
 
 /// Words that are one of a few, so that nobody can write others there.
-const CLOSED: [&str; 12] = [
+const CLOSED: [&str; 15] = [
+    "severity",
+    "end",
+    // Made of letters, digits, dots and dashes alone, also of folders that others have named.
+    "folder",
     "mode",
     "status",
     "stop_reason",
@@ -58,7 +67,9 @@ const CLOSED: [&str; 12] = [
 /// Puts a text into every other place.
 fn poison(value: &mut Value, text: &str, key: &str) {
     match value {
-        Value::String(old) if key == "path" || key == "cwd" || key == "writes" || key == "reads" => {
+        Value::String(old)
+            if key == "path" || key == "file" || key == "cwd" || key == "writes" || key == "reads" =>
+        {
             // Names of files can hold nearly everything.
             let name: String = text.chars().filter(|c| !c.is_control() && *c != '/').take(80).collect();
             *old = if name.trim().is_empty() { "x".into() } else { format!("x{name}x") };
@@ -149,6 +160,59 @@ fn what_others_wrote_does_nothing() {
         let screen = untrusted::log_lines(&terminal(&report, std::path::Path::new("/x")));
         assert_eq!(commands(&screen), Vec::<&str>::new(), "{name}: {screen}");
         assert_eq!(unseen(&screen), Vec::<char>::new(), "{name} on the terminal");
+    }
+}
+
+#[test]
+fn what_others_wrote_in_a_batch_does_nothing() {
+    let notice = json!({"level": "error", "message": "n"});
+    let file = json!({"path": "a.txt", "op": "modify", "lines": {"added": 1, "removed": 1}});
+    let task = |end: &str| {
+        json!({
+            "id": "t", "task": "t", "end": end, "model": "m", "mode": "yolo", "stop_reason": "gates_failed", "attempts": 2,
+            "duration_ms": 1, "steps": 1, "usage": {}, "message": "m", "files": [file], "changed_files": 1,
+            "lines": {"added": 1, "removed": 1}, "failed_gates": ["g"], "passed_gates": 0, "blocked": 0, "notices": [notice],
+            "delivery": {"branch": "b", "commit": "c", "pull_request": {"number": 1, "url": "u"}}, "folder": "tasks/t",
+        })
+    };
+    let mut without = task("failed");
+    without["failed_gates"] = json!([]);
+    without["delivery"] = Value::Null;
+    let clean = json!({
+        "schema_version": 1, "batch": "b", "manifest": "m", "commit": "c", "status": "failed", "exit_code": 1, "started_at": "",
+        "duration_ms": 1, "lost_shards": [3], "tasks": [task("failed"), task("success"), without, task("lost")], "usage": {},
+        "notices": [notice], "run_url": "u",
+    });
+    for row in cases("injection.yml") {
+        let (name, text) = (row["name"].as_str().unwrap(), row["text"].as_str().unwrap());
+        let mut value = clean.clone();
+        poison(&mut value, text, "");
+        // Ids come from lists of others as well.
+        for task in value["tasks"].as_array_mut().unwrap() {
+            task["id"] = json!(text);
+        }
+        let report: BatchReport =
+            serde_json::from_value(value).unwrap_or_else(|error| panic!("{name}: {error}"));
+        for (sink, shown) in [
+            ("comment", batch_comment(&report, "k")),
+            ("summary", batch_summary(&report)),
+            ("batch.md", batch_markdown(&report)),
+        ] {
+            // Links to the reports of its own tasks are ours.
+            let found: Vec<String> =
+                active(&shown).into_iter().filter(|found| found != "tasks/t/report.md").collect();
+            assert_eq!(found, Vec::<String>::new(), "{name} in {sink}: {shown}");
+            assert_eq!(unseen(&shown), Vec::<char>::new(), "{name} in {sink}");
+        }
+        let page = batch_html(&report);
+        assert_eq!(unseen(&page), Vec::<char>::new(), "{name} in HTML");
+        assert!(!page.contains("<script") && !page.contains("<img"), "{name}: {page}");
+        let xml = batch_junit(&report).unwrap();
+        roxmltree::Document::parse(&xml).unwrap_or_else(|error| panic!("{name}: {error}\n{xml}"));
+        for command in batch_annotations(&report) {
+            assert_eq!((command.lines().count(), unseen(&command)), (1, Vec::new()), "{name}: {command}");
+            assert!(command.starts_with("::error title="), "{name}: {command}");
+        }
     }
 }
 

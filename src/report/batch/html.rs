@@ -1,8 +1,10 @@
 //! The sum of a batch as one page, with links to the pages of its tasks beside it.
 
-use maud::{DOCTYPE, PreEscaped, html};
+use maud::{DOCTYPE, Markup, PreEscaped, html};
 
-use super::{BatchReport, TaskEnd, batch_headline, task_line};
+use super::markdown::why;
+use super::{BatchReport, TaskEnd, TaskReport, batch_headline};
+use crate::report::closing::is_link;
 use crate::report::html::STYLE;
 use crate::report::sections::{cost, duration, tokens};
 use crate::report::untrusted::visible;
@@ -37,13 +39,10 @@ pub fn batch_html(report: &BatchReport) -> String {
                         @if report.count(end) > 0 {
                             section {
                                 h2 { (title) " (" (report.count(end)) ")" }
-                                ul {
-                                    @for task in report.tasks.iter().filter(|task| task.end == end) {
-                                        li {
-                                            @if task.folder.is_empty() { (visible(&task_line(task))) }
-                                            @else { a href=(format!("{}/report.html", task.folder)) { (visible(&task_line(task))) } }
-                                            " — " (visible(&task.task))
-                                        }
+                                table {
+                                    thead { tr { th { "Task" } th { "Outcome" } th { "Files" } th { "Time" } th { "Cost" } } }
+                                    tbody {
+                                        @for task in report.tasks.iter().filter(|task| task.end == end) { (row(task)) }
                                     }
                                 }
                             }
@@ -54,6 +53,36 @@ pub fn batch_html(report: &BatchReport) -> String {
         }
     };
     page.into_string()
+}
+
+fn row(task: &TaskReport) -> Markup {
+    let about = visible(&task.task);
+    html! {
+        tr {
+            td title=(about) {
+                @if task.folder.is_empty() { code { (visible(&task.id)) } }
+                @else { a href=(format!("{}/report.html", task.folder)) { code { (visible(&task.id)) } } }
+                @if task.attempts > 1 { " ×" (task.attempts) }
+                @if let Some(delivery) = &task.delivery {
+                    " → "
+                    @match &delivery.pull_request {
+                        Some(pull) if is_link(&pull.url) => { a href=(pull.url) { "#" (pull.number) } }
+                        _ => { code { (visible(&delivery.branch)) } }
+                    }
+                }
+            }
+            td { (visible(&outcome(task))) }
+            td { @if task.changed_files > 0 { (task.changed_files) " (" (task.lines) ")" } }
+            td { (duration(task.duration_ms)) }
+            td { @if let Some(usd) = task.cost_usd { (cost(usd)) } }
+        }
+    }
+}
+
+/// What became of it in words: why, or what the agent said.
+fn outcome(task: &TaskReport) -> String {
+    let why = why(task);
+    if why.is_empty() { task.message.lines().next().unwrap_or_default().to_owned() } else { why }
 }
 
 const ENDS: [(TaskEnd, &str); 5] = [

@@ -8,7 +8,7 @@ use crate::report::closing::is_link;
 use crate::report::comment::{COMMENT_LIMIT, marker};
 use crate::report::fit::{Section, fit};
 use crate::report::sections::{cost, duration, plural, tokens};
-use crate::report::untrusted::{code, markdown, plain};
+use crate::report::untrusted::{code, markdown, plain, visible};
 
 /// The summary's limit: see the summary of a run.
 const SUMMARY_LIMIT: usize = 300_000;
@@ -17,8 +17,12 @@ const MAX_ROWS: usize = 200;
 /// Most files that are named as changed by several tasks.
 const MAX_SHARED: usize = 20;
 
-/// One line that says it all.
+/// One line of plain text that says it all.
 pub fn batch_headline(report: &BatchReport) -> String {
+    headline(report, &visible(&report.batch).replace(['\n', '\t'], " "))
+}
+
+fn headline(report: &BatchReport, name: &str) -> String {
     let icon = match report.status {
         Status::Success => "✅",
         Status::Partial => "🟡",
@@ -37,7 +41,7 @@ pub fn batch_headline(report: &BatchReport) -> String {
             parts.push(format!("{count} {word}"));
         }
     }
-    format!("{icon} {}: {}", plain(&report.batch), parts.join(", "))
+    format!("{icon} {name}: {}", parts.join(", "))
 }
 
 fn facts(report: &BatchReport) -> String {
@@ -98,7 +102,7 @@ fn what(task: &TaskReport) -> String {
 }
 
 /// Why a task did not succeed, in its own words where it has any.
-fn why(task: &TaskReport) -> String {
+pub(super) fn why(task: &TaskReport) -> String {
     if task.end == TaskEnd::Success {
         return String::new();
     }
@@ -197,7 +201,7 @@ fn shared(report: &BatchReport) -> Section {
 }
 
 fn render(report: &BatchReport, head: &str, rows: usize, links: bool, limit: usize) -> String {
-    let head = format!("{head}{}\n\n{}", batch_headline(report), facts(report));
+    let head = format!("{head}{}\n\n{}", headline(report, &code(&report.batch)), facts(report));
     fit(vec![Section::fixed(head), notices(report), table(report, rows, links), shared(report)], limit)
 }
 
