@@ -61,6 +61,12 @@ fn every_snippet_is_one() {
     let (mut configurations, mut batches, mut recipes, mut workflows, mut lines) = (0, 0, 0, 0, 0);
     for (path, text) in documents() {
         let shown = path.strip_prefix(root()).unwrap().display().to_string();
+        for name in text.split(",file=").skip(1).filter_map(|rest| rest.lines().next()) {
+            // Readers see the block, and not what is said of it.
+            let at = text.find(&format!(",file={name}")).unwrap();
+            let before = &text[text.floor_char_boundary(at.saturating_sub(250))..at];
+            assert!(before.contains(&format!("`{name}`")), "{shown}: nothing names {name}");
+        }
         for block in blocks(&text) {
             match block.language.as_str() {
                 "yaml" => {
