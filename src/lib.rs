@@ -28,6 +28,7 @@ pub mod plan;
 pub mod recipe;
 pub mod report;
 pub mod run;
+mod seal;
 pub mod sessions;
 pub mod symbols;
 pub mod telemetry;

@@ -12,6 +12,8 @@ use std::time::{Duration, SystemTime};
 use serde::{Deserialize, Serialize};
 
 use crate::event::{Event, Line, RunMode, Status};
+use crate::inputs::Variables;
+use crate::seal::Seal;
 
 const SESSION: &str = "session.json";
 /// How deep sessions may lie below a folder: a batch's are two levels down.
@@ -105,6 +107,12 @@ pub enum SessionError {
         /// The commit then.
         then: String,
     },
+    /// Somebody else has written what it was asked.
+    #[error(
+        "the session {0} is not as this user's run has left it (its seal below ~/.local/state/architect-ci is another or \
+         missing), so it does not go on; start the task anew"
+    )]
+    Unsealed(String),
     /// Its files cannot be read.
     #[error("{path} cannot be read: {problem}")]
     Unreadable {
@@ -116,10 +124,12 @@ pub enum SessionError {
 }
 
 impl SessionFile {
-    /// Writes it beside the other files of its run.
-    pub fn write(&self, out: &Path) -> std::io::Result<()> {
+    /// Writes it beside the other files of its run, and a seal where no command of an agent can write: whoever
+    /// changes what was asked must not be obeyed when the session goes on.
+    pub fn write(&self, out: &Path, variables: &Variables) -> std::io::Result<()> {
         let text = serde_json::to_vec_pretty(self)?;
-        crate::run::Files::write(&out.join(SESSION), &text)
+        crate::run::Files::write(&out.join(SESSION), &text)?;
+        seal(variables, &self.id).map_or(Ok(()), |seal| seal.put(&text))
     }
 
     fn read(folder: &Path) -> Result<Self, SessionError> {
@@ -215,7 +225,14 @@ pub fn pick(name: &str, folders: &[PathBuf]) -> Result<Found, SessionError> {
 
 impl Found {
     /// What it takes to go on with it.
-    pub fn resume(&self) -> Result<Resumed, SessionError> {
+    pub fn resume(&self, variables: &Variables) -> Result<Resumed, SessionError> {
+        let text = fs::read(self.folder.join(SESSION)).unwrap_or_default();
+        // What is compared is what is obeyed.
+        let file: Option<SessionFile> = serde_json::from_slice(&text).ok();
+        let sealed = seal(variables, &self.file.id).is_some_and(|seal| seal.holds(&text));
+        if !sealed || file.as_ref() != Some(&self.file) {
+            return Err(SessionError::Unsealed(self.file.id.clone()));
+        }
         match self.state {
             State::Running => return Err(SessionError::Running(self.file.id.clone())),
             State::Ended(Status::Success) => return Err(SessionError::Over(self.file.id.clone())),
@@ -224,8 +241,11 @@ impl Found {
         Ok(Resumed { file: self.file.clone(), lines: self.file.lines()? })
     }
 
-    /// Removes its folder; gives how many bytes that were.
-    pub fn remove(&self) -> std::io::Result<u64> {
+    /// Removes its folder and its seal; gives how many bytes that were.
+    pub fn remove(&self, variables: &Variables) -> std::io::Result<u64> {
+        if let Some(seal) = seal(variables, &self.file.id) {
+            seal.remove();
+        }
         let size = size(&self.folder);
         fs::remove_dir_all(&self.folder)?;
         Ok(size)
@@ -239,6 +259,12 @@ impl Found {
             .max();
         touched.and_then(|at| SystemTime::now().duration_since(at).ok()).unwrap_or_default()
     }
+}
+
+/// The seal of a session; an id that is none could lead anywhere.
+fn seal(variables: &Variables, id: &str) -> Option<Seal> {
+    let id = uuid::Uuid::parse_str(id).ok()?;
+    Some(Seal::new(variables, &format!("sessions/{id}")))
 }
 
 fn size(folder: &Path) -> u64 {

@@ -254,10 +254,19 @@ fn two_batches_do_not_share_a_folder_and_another_batch_is_not_resumed() {
     assert!(run.stderr.contains("another batch is at work"), "{}", run.stderr);
     child.kill().expect("a kill");
     child.wait().expect("an end");
-    let text = sandbox.read("batch.yml").replace("t{n}", "u{n}");
-    sandbox.write("batch.yml", text);
+    let original = sandbox.read("batch.yml");
+    let other = original.replace("t{n}", "u{n}");
+    sandbox.write("batch.yml", &other);
     let run = batch(&sandbox, &["--resume"]).expect_code(3);
     assert!(run.stderr.contains("is about other tasks than these"), "{}", run.stderr);
+    // What somebody else has written into the list of tasks is not obeyed.
+    let list = out.join("manifest.json");
+    let tampered = fs::read_to_string(&list).unwrap().replace("recipe.yml", "other.yml");
+    fs::write(&list, tampered).unwrap();
+    sandbox.write("batch.yml", &original);
+    let run = batch(&sandbox, &["--resume"]).expect_code(3);
+    assert!(run.stderr.contains("is not as this user's batch has left it"), "{}", run.stderr);
+    sandbox.write("batch.yml", other);
     // Anew it is the new one, of a commit that has it.
     sandbox.commit("other names");
     let run = batch(&sandbox, &["--jobs", "8"]).expect_code(0);
@@ -427,6 +436,13 @@ fn shards_on_other_machines_work_from_one_list_and_are_merged() {
     assert!(report["notices"][0]["message"].as_str().unwrap().contains("batch-3/batch.json cannot be used"));
     let report = merge(&[]).expect_code(1).json("batch.json");
     assert_eq!((&report["lost_shards"], ends(&report).len()), (&json!([2, 3]), 10 - lost));
+    // One that says it is of more shards than there can be is none.
+    let mut vast: Value =
+        serde_json::from_str(&fs::read_to_string(parts.join("batch-1/batch.json")).unwrap()).unwrap();
+    vast["shard"]["of"] = json!(u32::MAX);
+    fs::write(parts.join("batch-3/batch.json"), vast.to_string()).unwrap();
+    let told = merge(&["--manifest", &manifest]).expect_code(1).json("batch.json");
+    assert!(told["notices"][0]["message"].as_str().unwrap().contains("it says that it is shard"), "{told}");
     // Another batch's report does not belong.
     let other = report.to_string().replace(report["manifest"].as_str().unwrap(), "0");
     fs::create_dir_all(parts.join("other")).unwrap();

@@ -158,6 +158,17 @@ fn a_session_at_its_limit_goes_on_with_another() {
         program(&sandbox, &["sessions", "resume", out.to_str().unwrap(), "--max-steps", "5"]).expect_code(0);
     assert_eq!(run.report()["status"], "success");
     assert_eq!(sandbox.read("a.txt"), "a.txt 2\n");
+    // What somebody else has written is not obeyed.
+    let sandbox = interrupted("dry-run");
+    let file = sandbox.out().join("session.json");
+    let text = fs::read_to_string(&file).unwrap();
+    for other in [text.replace("dry-run", "yolo"), text.replace(&text[12..20], "00000000")] {
+        assert_ne!(other, text);
+        fs::write(&file, other).unwrap();
+        let refused =
+            program(&sandbox, &["sessions", "resume", sandbox.out().to_str().unwrap()]).expect_code(3);
+        assert!(refused.stderr.contains("is not as this user's run has left it"), "{}", refused.stderr);
+    }
     // Another commit is another checkout.
     let sandbox = interrupted("yolo");
     sandbox.commit("something else");

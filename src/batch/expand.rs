@@ -3,9 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::file::{BatchFile, Entry, Source};
-use super::manifest::{MAX_TASKS, Manifest, ManifestError, Task, sha256, slug};
+use super::manifest::{MAX_TASKS, Manifest, ManifestError, Task, slug};
 use crate::placeholder::{fill, is_name, names, path_part};
 use crate::report::untrusted::visible;
+use crate::seal::digest;
 use crate::workspace::{Glob, WorkspacePath};
 
 /// Most characters of a value in a task's text.
@@ -243,7 +244,7 @@ fn tell_apart(tasks: Vec<(Task, Origin)>) -> Result<Vec<Task>, String> {
     let named = |(mut task, origin): (Task, Origin)| {
         if count[&task.id] > 1 && origin == Origin::Generated {
             let about = serde_json::to_string(&task.entry).unwrap_or_default();
-            task.id = format!("{}-{}", task.id, &sha256(&about)[..8]);
+            task.id = format!("{}-{}", task.id, &digest(about.as_bytes())[..8]);
         }
         if seen.insert(task.id.clone()) {
             Ok(task)

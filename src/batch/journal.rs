@@ -10,7 +10,9 @@ use std::time::{Duration, Instant};
 use serde::{Deserialize, Serialize};
 
 use super::manifest::Manifest;
+use crate::inputs::Variables;
 use crate::report::{ShardReport, TaskReport};
+use crate::seal::{Seal, digest};
 
 /// The list of tasks.
 pub(super) const MANIFEST: &str = "manifest.json";
@@ -44,6 +46,12 @@ pub enum JournalError {
         "{0} is about other tasks than these (another batch file, commit or shard); start without `resume`, or give another `out`"
     )]
     Other(PathBuf),
+    /// Somebody else has written the list of tasks.
+    #[error(
+        "{0} is not as this user's batch has left it (its seal below ~/.local/state/architect-ci is another or missing); \
+         start without `resume`"
+    )]
+    Unsealed(PathBuf),
     /// The disk.
     #[error("{path} cannot be read or written: {error}")]
     Io {
@@ -100,9 +108,22 @@ impl Journal {
         Ok(Self { path, file })
     }
 
-    /// The list of tasks that it is about, if there is one.
-    pub(super) fn manifest(&self) -> Option<Manifest> {
-        Manifest::read(&self.path.with_file_name(MANIFEST)).ok()
+    /// The list of tasks that it is about, if there is one; one that somebody else has written is not obeyed.
+    pub(super) fn manifest(&self, variables: &Variables) -> Result<Option<Manifest>, JournalError> {
+        let path = self.path.with_file_name(MANIFEST);
+        let begun = self.file.metadata().is_ok_and(|journal| journal.len() > 0);
+        let Some(manifest) = Manifest::read(&path).ok().filter(|_| begun) else { return Ok(None) };
+        if self.seal(variables).holds(manifest.digest().as_bytes()) {
+            Ok(Some(manifest))
+        } else {
+            Err(JournalError::Unsealed(path))
+        }
+    }
+
+    /// The seal of the list of tasks in this folder.
+    fn seal(&self, variables: &Variables) -> Seal {
+        let folder = self.path.parent().unwrap_or(&self.path).to_string_lossy();
+        Seal::new(variables, &format!("batches/{}", digest(folder.as_bytes())))
     }
 
     /// Reads what an earlier start has done; a line that was cut by its end counts for nothing.
@@ -143,10 +164,10 @@ impl Journal {
         manifest: &Manifest,
         shard: Option<ShardReport>,
         started_at: &str,
-        anew: bool,
+        anew: Option<&Variables>,
     ) -> Result<(), JournalError> {
         let failed = |path: &Path, error| JournalError::Io { path: path.to_owned(), error };
-        if anew {
+        if let Some(variables) = anew {
             self.file.set_len(0).map_err(|error| failed(&self.path, error))?;
             let path = self.path.with_file_name(MANIFEST);
             // In one step: a list that was cut is of no use to anybody.
@@ -156,7 +177,9 @@ impl Journal {
                 file.as_file().sync_all()?;
                 file.persist(&path).map_err(|error| error.error)
             });
-            written.map_err(|error| failed(&path, error))?;
+            let seal = self.seal(variables);
+            let sealed = written.and_then(|_| seal.put(manifest.digest().as_bytes()));
+            sealed.map_err(|error| failed(&path, error))?;
         }
         self.write(&Line::Batch { manifest: manifest.digest(), shard, started_at: started_at.to_owned() })
     }

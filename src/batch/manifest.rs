@@ -5,10 +5,10 @@ use std::path::Path;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
 
 use super::file::Entry;
 use crate::config::Usd;
+use crate::seal::digest;
 
 /// The version of the format.
 const SCHEMA_VERSION: u32 = 1;
@@ -78,7 +78,7 @@ impl Manifest {
             schema_version: SCHEMA_VERSION,
             name: name.to_owned(),
             commit: commit.to_owned(),
-            file_sha256: sha256(file),
+            file_sha256: digest(file.as_bytes()),
             budget_usd: None,
             timeout: None,
             tasks,
@@ -124,12 +124,8 @@ impl Manifest {
 
     /// What tells this list from every other.
     pub fn digest(&self) -> String {
-        sha256(&serde_json::to_string(self).unwrap_or_default())
+        digest(&serde_json::to_vec(self).unwrap_or_default())
     }
-}
-
-pub(super) fn sha256(text: &str) -> String {
-    Sha256::digest(text).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 fn is_commit(text: &str) -> bool {
@@ -152,7 +148,7 @@ pub(super) fn slug(text: &str) -> String {
     }
     if slug.len() > MAX_ID {
         // The end says more of a path than its beginning; a hash tells two of the same end apart.
-        let hash = &sha256(&slug)[..8];
+        let hash = &digest(slug.as_bytes())[..8];
         slug = format!("{hash}-{}", slug[slug.len() - (MAX_ID - 9)..].trim_matches(['-', '.']));
     }
     slug

@@ -5,6 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::manifest::Manifest;
+use super::shard::MAX_SHARDS;
 use super::task::title;
 use crate::event::{Notice, NoticeLevel, Status, Usage};
 use crate::report::{BATCH_SCHEMA_VERSION, BatchReport, RunReport, TaskEnd, TaskReport};
@@ -253,6 +254,11 @@ fn read(path: &Path) -> Result<Either, String> {
         return serde_json::from_slice(&text).map(Either::Run).map_err(|error| error.to_string());
     }
     match serde_json::from_slice::<BatchReport>(&text) {
+        Ok(BatchReport { shard: Some(shard), .. })
+            if shard.of > MAX_SHARDS || !(1..=shard.of).contains(&shard.index) =>
+        {
+            Err(format!("it says that it is shard {} of {}", shard.index, shard.of))
+        }
         Ok(report) if report.schema_version == BATCH_SCHEMA_VERSION => Ok(Either::Batch(Box::new(report))),
         Ok(report) => Err(format!("its schema_version is {}", report.schema_version)),
         // A report under a name of somebody's own.

@@ -11,7 +11,7 @@ use tokio::task::JoinSet;
 use super::expand::{Ground, expand};
 use super::file::BatchFile;
 use super::journal::{Earlier, Journal, JournalError, clear};
-use super::manifest::{Manifest, Task, sha256};
+use super::manifest::{Manifest, Task};
 use super::purse::{Purse, Share};
 use super::shard::shards;
 use super::show::{Look, Show};
@@ -25,6 +25,7 @@ use crate::git::Git;
 use crate::inputs::{BatchRequest, InputError, Tasks};
 use crate::report::{BATCH_SCHEMA_VERSION, BatchReport, ShardReport, TaskEnd, TaskReport, sum};
 use crate::run::{Signal, shell};
+use crate::seal::digest;
 
 /// How long a command may take whose lines are values.
 const LINES_TIMEOUT: Duration = Duration::from_mins(5);
@@ -100,11 +101,12 @@ pub async fn batch(request: &Arc<BatchRequest>, options: BatchOptions) -> Result
     let BatchOptions { look, signal } = options;
     let started = Instant::now();
     let mut journal = Journal::open(&request.telling.out)?;
-    let frozen = journal.manifest().filter(|_| request.resume);
+    let variables = &request.telling.variables;
+    let frozen = if request.resume { journal.manifest(variables)? } else { None };
     let manifest = match frozen {
         Some(frozen) => {
             let fits = match &request.tasks {
-                Tasks::File { text, .. } => frozen.file_sha256 == sha256(text),
+                Tasks::File { text, .. } => frozen.file_sha256 == digest(text.as_bytes()),
                 Tasks::Manifest(given) => given.digest() == frozen.digest(),
             };
             if !fits {
@@ -128,7 +130,7 @@ pub async fn batch(request: &Arc<BatchRequest>, options: BatchOptions) -> Result
     if anew {
         clear(&request.telling.out.join(TASKS))?;
     }
-    journal.begin(&manifest, shard, &started_at, anew)?;
+    journal.begin(&manifest, shard, &started_at, anew.then_some(variables))?;
     let worktrees = Worktrees::new(&request.checkout, &request.telling.out);
     // Of an earlier start that was killed.
     worktrees.clear();

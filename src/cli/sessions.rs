@@ -10,7 +10,7 @@ use super::print;
 use super::run::{Job, complain, flags, input_args, launch};
 use crate::exit::Exit;
 use crate::git::Git;
-use crate::inputs::{InputError, Lookup, RunRequest, variables};
+use crate::inputs::{InputError, Lookup, RunRequest, Variables, variables};
 use crate::report::untrusted::{log_lines, visible};
 use crate::sessions::{Found, SessionError, State, find, pick, usual};
 
@@ -64,7 +64,10 @@ pub(super) fn execute(matches: &ArgMatches) -> Exit {
     let folders = folders(&lookup, matches);
     let done = match name {
         LIST => Ok(list(&find(&folders))),
-        CLEAN => Ok(clean(&find(&folders), matches.get_one::<u64>("older-than").copied().unwrap_or(7))),
+        CLEAN => {
+            let days = matches.get_one::<u64>("older-than").copied().unwrap_or(7);
+            Ok(clean(&find(&folders), days, lookup.variables()))
+        }
         _ => {
             let wanted = matches.get_one::<String>("session").cloned().unwrap_or_default();
             match pick(&wanted, &folders) {
@@ -132,12 +135,12 @@ fn show(found: &Found) -> Result<String, SessionError> {
     Ok(text)
 }
 
-fn clean(found: &[Found], days: u64) -> String {
+fn clean(found: &[Found], days: u64, variables: &Variables) -> String {
     let (mut count, mut bytes, mut text) = (0, 0, String::new());
     let old =
         |found: &&Found| found.state != State::Running && found.age() >= Duration::from_hours(24 * days);
     for session in found.iter().filter(old) {
-        match session.remove() {
+        match session.remove(variables) {
             Ok(size) => {
                 count += 1;
                 bytes += size;
@@ -153,7 +156,7 @@ fn clean(found: &[Found], days: u64) -> String {
 /// The same request again, with what was given now above what was given then.
 fn resume(matches: &ArgMatches, found: &Found) -> Exit {
     launch(matches, |lookup| {
-        let resumed = found.resume()?;
+        let resumed = found.resume(lookup.variables())?;
         let out = found.folder.canonicalize().unwrap_or_else(|_| found.folder.clone());
         let file = &resumed.file;
         // What was named by a relative path is found from where it was named.

@@ -120,10 +120,10 @@ impl Began {
             transcript: self.files.transcript.clone(),
             report: self.files.report.clone(),
         };
-        let out = request.out.clone();
+        let (out, variables) = (request.out.clone(), request.variables.clone());
         let written = tokio::task::spawn_blocking(move || {
             let file = SessionFile { commit: Git::new(&file.workspace).head(), ..file };
-            if let Err(error) = file.write(&out) {
+            if let Err(error) = file.write(&out, &variables) {
                 tracing::debug!("the session could not be written down: {error}");
             }
         });

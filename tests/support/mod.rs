@@ -108,6 +108,7 @@ impl Sandbox {
                 command.env(name, value);
             }
         }
+        command.env("XDG_STATE_HOME", self.path().join("state"));
         command.env("CI", "true").env("TMPDIR", self.path()).stdin(std::process::Stdio::null());
         command
     }

@@ -1,0 +1,48 @@
+//! Seals: what a later start obeys is compared with a hash that no command of an agent could have written. Output
+//! folders may lie where commands write; the user's state folder does not.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use sha2::{Digest, Sha256};
+
+use crate::inputs::Variables;
+
+/// A seal by its name, such as `sessions/ID`.
+pub(crate) struct Seal(Option<PathBuf>);
+
+impl Seal {
+    /// The seal of that name; `name` is ours and leads nowhere else.
+    pub(crate) fn new(variables: &Variables, name: &str) -> Self {
+        let variable = |name: &str| variables.get(name).filter(|value| Path::new(value).is_absolute());
+        let home = || variable("HOME").map(|home| Path::new(home).join(".local/state"));
+        let state = variable("XDG_STATE_HOME").map(PathBuf::from).or_else(home);
+        Self(state.map(|state| state.join("architect-ci").join(name)))
+    }
+
+    /// Seals a text. Without a home there is no seal, and nothing to go on with.
+    pub(crate) fn put(&self, text: &[u8]) -> io::Result<()> {
+        let Some(path) = &self.0 else { return Ok(()) };
+        fs::create_dir_all(path.parent().unwrap_or(path))?;
+        fs::write(path, digest(text))
+    }
+
+    /// Whether a text is the one that was sealed.
+    pub(crate) fn holds(&self, text: &[u8]) -> bool {
+        let sealed = self.0.as_ref().and_then(|path| fs::read_to_string(path).ok());
+        sealed.is_some_and(|sealed| sealed == digest(text))
+    }
+
+    /// Removes it.
+    pub(crate) fn remove(&self) {
+        if let Some(path) = &self.0 {
+            let _ = fs::remove_file(path);
+        }
+    }
+}
+
+/// SHA-256 in hexadecimal digits.
+pub(crate) fn digest(text: &[u8]) -> String {
+    Sha256::digest(text).iter().map(|byte| format!("{byte:02x}")).collect()
+}
