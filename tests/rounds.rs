@@ -108,6 +108,15 @@ fn a_round_is_told_what_is_there_what_fails_and_what_others_noted() {
 }
 
 #[test]
+fn checks_of_rounds_are_never_passed_over() {
+    let sandbox = Sandbox::new(&[(".architect.yml", "dry_run: {gates: skip}\n")]);
+    let model = script(&sandbox, "s.jsonl", &[("build", say("Done."))]);
+    let run = sandbox.run(&["--model", &model, "--until", "false", "--max-rounds", "1"], &[]).expect_code(1);
+    assert_eq!(run.report()["stop_reason"], "gates_failed");
+    assert_eq!(run.report()["gates"][0]["passed"], false);
+}
+
+#[test]
 fn a_round_that_runs_out_of_steps_is_not_the_end() {
     let sandbox = Sandbox::new(&[]);
     let mut replies: Vec<(&str, Value)> = Vec::new();

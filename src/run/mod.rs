@@ -288,7 +288,8 @@ impl Run<'_> {
                 let on = Round { round, predicted: false };
                 gates::run(list, &self.shell, &self.request.workspace, None, on, &self.cancel).await
             }
-            Some(_) if config.dry_run.gates == GateIsolation::Skip => {
+            // Rounds are there for their checks.
+            Some(_) if config.dry_run.gates == GateIsolation::Skip && self.request.rounds.is_none() => {
                 self.events.notice(NoticeLevel::Info, "quality gates were skipped (dry_run.gates: skip)");
                 return Ok(Vec::new());
             }

@@ -39,7 +39,8 @@ impl<'a> Run<'a> {
         loop {
             let mut ended = session(self.since()).run(&told, &mut reviewer(round)).await;
             let failed = match ended.reason {
-                StopReason::GatesFailed => self.failed_gates(),
+                // Gates that could not run at all are no reason to go on, let alone a success.
+                StopReason::GatesFailed if ended.status == Status::Partial => self.failed_gates(),
                 // That was the end of a round and not of the work.
                 StopReason::MaxSteps | StopReason::ContextFull | StopReason::Loop
                     if ended.error.is_none() =>
