@@ -8,7 +8,7 @@
 use std::fmt::Write;
 use std::sync::LazyLock;
 
-use pulldown_cmark::{CowStr, Event, LinkType, Options, Parser, Tag, TagEnd, TextMergeStream};
+use pulldown_cmark::{CodeBlockKind, CowStr, Event, LinkType, Options, Parser, Tag, TagEnd, TextMergeStream};
 use regex::Regex;
 
 /// Characters that cannot be seen or that change how others are seen, shown as their code.
@@ -100,6 +100,10 @@ fn without_html_and_images<'a>(source: impl Iterator<Item = Event<'a>>) -> Vec<E
     for event in source {
         match event {
             Event::Html(html) | Event::InlineHtml(html) => push_code(&mut events, &html),
+            // What stands behind a fence's signs would be read as more of them.
+            Event::Start(Tag::CodeBlock(CodeBlockKind::Fenced(info))) if !is_language(&info) => {
+                events.push(Event::Start(Tag::CodeBlock(CodeBlockKind::Fenced("".into()))));
+            }
             // HTML blocks become the code inside of them.
             Event::Start(Tag::HtmlBlock) => events.push(Event::Start(Tag::Paragraph)),
             Event::End(TagEnd::HtmlBlock) => events.push(Event::End(TagEnd::Paragraph)),
@@ -126,6 +130,10 @@ fn without_html_and_images<'a>(source: impl Iterator<Item = Event<'a>>) -> Vec<E
         }
     }
     events
+}
+
+fn is_language(info: &str) -> bool {
+    info.chars().all(|letter| letter.is_ascii_alphanumeric() || matches!(letter, '-' | '_' | '+' | '.' | '#'))
 }
 
 /// Mentions and references outside of code become code.
@@ -274,6 +282,8 @@ mod tests {
             ("safe\u{202e}txt", "safe⟨U+202E⟩txt"),
             ("# Head\n\n* one\n* two", "# Head\n\n* one\n* two"),
             ("```\n@octocat", "````\n@octocat\n````"),
+            ("~~~ ~~~`\n@octocat", "````\n@octocat\n````"),
+            ("~~~ c++\n@octocat", "````c++\n@octocat\n````"),
             ("* a\n  ~~~\n  @octocat", "* a\n  ````\n  @octocat\n  ````"),
         ] {
             assert_eq!(markdown(text), expected, "{text:?}");
