@@ -6,6 +6,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use architect_ci::symbols::{Language, Outline};
+use proptest::prelude::*;
 
 #[test]
 fn every_language_is_outlined_without_bodies_and_broken_files_as_far_as_they_go() {
@@ -25,6 +26,20 @@ fn every_language_is_outlined_without_bodies_and_broken_files_as_far_as_they_go(
     insta::assert_snapshot!(all);
 }
 
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(1_000))]
+    #[test]
+    fn statements_of_any_kind_stay_within_their_file(
+        text in r#"(class |struct A|namespace |template|operator|using |typedef |enum |int |f|~|\(|\)|\{|\}|;|:|::|<|>|=|"|'|R"x\(|\)x"|/\*|\*/|//|#if 0|#else|#endif|#define f\(|\\|\n|é| |,){0,40}"#,
+    ) {
+        let lines = text.lines().count().max(1);
+        let outline = Outline::of(&text, Language::Cpp).expect("an outline");
+        for symbol in outline.symbols {
+            prop_assert!(1 <= symbol.start && symbol.start <= symbol.end && symbol.end <= lines, "{symbol:?}");
+        }
+    }
+}
+
 #[test]
 fn hostile_text_ends_in_time_and_within_limits() {
     let deep = "class A:\n".to_owned()
@@ -41,6 +56,13 @@ fn hostile_text_ends_in_time_and_within_limits() {
         ("a.js", "`${".repeat(50_000)),
         ("a.go", "func(".repeat(50_000)),
         ("a.java", "class A {".repeat(20_000)),
+        ("a.c", "int (*".repeat(50_000)),
+        ("a.c", "a b{} ".repeat(100_000)),
+        ("a.c", "R\"".repeat(100_000)),
+        ("a.c", "#if x\n{\n#else\n".repeat(50_000)),
+        ("a.cpp", "namespace {".repeat(50_000)),
+        ("a.cpp", "template <".repeat(50_000)),
+        ("a.cpp", "#define x /* \\\n".repeat(50_000)),
         ("a.c", "\u{0}\u{feff}é\r\r#if\n".repeat(20_000)),
     ];
     for (name, source) in cases {

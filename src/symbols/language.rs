@@ -2,7 +2,7 @@
 
 use tree_sitter::Node;
 
-/// A language with a grammar.
+/// A language that can be outlined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Language {
     /// `.py`, `.pyi`
@@ -39,7 +39,8 @@ pub(super) enum Role {
 }
 
 /// The nodes of a grammar by their roles.
-struct Kinds {
+#[derive(Clone, Copy)]
+pub(super) struct Kinds {
     imports: &'static [&'static str],
     definitions: &'static [&'static str],
     types: &'static [&'static str],
@@ -126,27 +127,6 @@ const JAVA: Kinds = Kinds {
     wrappers: &["enum_body_declarations"],
 };
 
-const C: Kinds = Kinds {
-    imports: &["preproc_include", "using_declaration"],
-    definitions: &[
-        "function_definition",
-        "type_definition",
-        "preproc_function_def",
-        "alias_declaration",
-        "concept_definition",
-    ],
-    types: &["namespace_definition"],
-    wrappers: &[
-        "preproc_ifdef",
-        "preproc_if",
-        "preproc_else",
-        "preproc_elif",
-        "linkage_specification",
-        "declaration_list",
-        "template_declaration",
-    ],
-};
-
 impl Language {
     /// The language of a file, by the end of its name.
     pub fn of(file_name: &str) -> Option<Self> {
@@ -164,71 +144,37 @@ impl Language {
         })
     }
 
-    pub(super) fn grammar(self) -> tree_sitter::Language {
-        match self {
-            Self::Python => tree_sitter_python::LANGUAGE,
-            Self::Rust => tree_sitter_rust::LANGUAGE,
+    /// Its grammar; none of C and C++, which are read without one.
+    pub(super) fn grammar(self) -> Option<(tree_sitter::Language, Kinds)> {
+        let (grammar, kinds) = match self {
+            Self::Python => (tree_sitter_python::LANGUAGE, PYTHON),
+            Self::Rust => (tree_sitter_rust::LANGUAGE, RUST),
             // TypeScript with elements holds all of JavaScript, and all of TypeScript but casts in angle
             // brackets, which stumble and are got over. Each grammar of its own would cost a megabyte.
-            Self::JavaScript | Self::TypeScript => tree_sitter_typescript::LANGUAGE_TSX,
-            Self::Go => tree_sitter_go::LANGUAGE,
-            Self::Java => tree_sitter_java::LANGUAGE,
-            // C++ holds C, but for names that are words of C++.
-            Self::C | Self::Cpp => tree_sitter_cpp::LANGUAGE,
-        }
-        .into()
-    }
-
-    fn kinds(self) -> &'static Kinds {
-        match self {
-            Self::Python => &PYTHON,
-            Self::Rust => &RUST,
-            Self::JavaScript | Self::TypeScript => &ECMASCRIPT,
-            Self::Go => &GO,
-            Self::Java => &JAVA,
-            Self::C | Self::Cpp => &C,
-        }
-    }
-
-    pub(super) fn role(self, node: Node<'_>, source: &str) -> Role {
-        let (kind, kinds) = (node.kind(), self.kinds());
-        match kind {
-            "struct_specifier" | "union_specifier" | "enum_specifier" | "class_specifier" => {
-                match node.child_by_field_name("body") {
-                    // Without a body it is only named.
-                    None => Role::Nothing,
-                    Some(_) if kind == "enum_specifier" => Role::Definition,
-                    Some(_) => Role::Type,
-                }
-            }
-            "declaration" | "field_declaration" if declares_function(node) => Role::Definition,
-            // `struct point { … } origin;`, and what lies in broken text.
-            "declaration" | "field_declaration" | "ERROR" => Role::Wrapper,
-            "variable_declarator" | "public_field_definition" | "field_definition" => {
-                declarator(node, source)
-            }
-            kind if kinds.imports.contains(&kind) => Role::Import,
-            kind if kinds.definitions.contains(&kind) => Role::Definition,
-            kind if kinds.types.contains(&kind) => Role::Type,
-            kind if kinds.wrappers.contains(&kind) => Role::Wrapper,
-            _ => Role::Nothing,
-        }
+            Self::JavaScript | Self::TypeScript => (tree_sitter_typescript::LANGUAGE_TSX, ECMASCRIPT),
+            Self::Go => (tree_sitter_go::LANGUAGE, GO),
+            Self::Java => (tree_sitter_java::LANGUAGE, JAVA),
+            Self::C | Self::Cpp => return None,
+        };
+        Some((grammar.into(), kinds))
     }
 }
 
-/// C's declarators are nested: `int *(*f(void))[3]` declares a function.
-fn declares_function(node: Node<'_>) -> bool {
-    let mut next = node.child_by_field_name("declarator");
-    while let Some(declarator) = next {
-        if declarator.kind() == "function_declarator" {
-            return true;
+impl Kinds {
+    pub(super) fn role(self, node: Node<'_>, source: &str) -> Role {
+        match node.kind() {
+            // What lies in broken text.
+            "ERROR" => Role::Wrapper,
+            "variable_declarator" | "public_field_definition" | "field_definition" => {
+                declarator(node, source)
+            }
+            kind if self.imports.contains(&kind) => Role::Import,
+            kind if self.definitions.contains(&kind) => Role::Definition,
+            kind if self.types.contains(&kind) => Role::Type,
+            kind if self.wrappers.contains(&kind) => Role::Wrapper,
+            _ => Role::Nothing,
         }
-        // What stands in parentheses has no name of its own.
-        let inner = declarator.child_by_field_name("declarator");
-        next =
-            inner.or_else(|| declarator.named_child(0).filter(|child| child.kind().ends_with("_declarator")));
     }
-    false
 }
 
 /// A variable is shown where it names a function, a class or a module.

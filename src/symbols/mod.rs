@@ -1,18 +1,20 @@
 //! The outline of a source file: imports, types and functions with their lines, without the bodies.
 //!
 //! A grammar says what a node is called, a table (`language`) what it means to a reader; the walk knows
-//! neither language nor tool.
+//! neither language nor tool. C and C++ are read without one (`c` says why).
 
+mod c;
 mod language;
 
 use std::fmt::Write;
+use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use tree_sitter::Node;
 
 use crate::grammar::parse;
 pub use language::Language;
-use language::Role;
+use language::{Kinds, Role};
 
 /// How long a file may take to parse; broken text can keep a grammar busy.
 const MAX_TIME: Duration = Duration::from_secs(2);
@@ -41,7 +43,7 @@ pub struct Symbol {
 pub struct Outline {
     /// In the order of the file.
     pub symbols: Vec<Symbol>,
-    /// Whether the grammar stumbled somewhere.
+    /// Whether there is something that does not fit the language.
     pub has_errors: bool,
     /// Whether there was more than is listed.
     pub cut: bool,
@@ -55,9 +57,10 @@ pub struct TooHard;
 impl Outline {
     /// Reads a source file; errors in it are tolerated.
     pub fn of(source: &str, language: Language) -> Result<Self, TooHard> {
-        let tree = parse(source, &language.grammar(), MAX_TIME).ok_or(TooHard)?;
+        let Some((grammar, kinds)) = language.grammar() else { return Ok(c::outline(source)) };
+        let tree = parse(source, &grammar, MAX_TIME).ok_or(TooHard)?;
         let mut outline = Self { has_errors: tree.root_node().has_error(), ..Self::default() };
-        outline.visit(tree.root_node(), Place { source, language, depth: 0, level: 0 });
+        outline.visit(tree.root_node(), Place { source, kinds, depth: 0, level: 0 });
         Ok(outline)
     }
 
@@ -69,13 +72,13 @@ impl Outline {
         let mut cursor = node.walk();
         for child in node.named_children(&mut cursor) {
             let below = Place { level: place.level + 1, ..place };
-            match place.language.role(child, place.source) {
+            match place.kinds.role(child, place.source) {
                 Role::Nothing => {}
                 Role::Wrapper => self.visit(child, below),
-                Role::Import => self.push(child, &place.source[child.byte_range()], place),
-                Role::Definition => self.push(child, &signature(child, place.source), place),
+                Role::Import => self.push(lines(child), place.depth, &place.source[child.byte_range()]),
+                Role::Definition => self.push(lines(child), place.depth, &signature(child, place.source)),
                 Role::Type => {
-                    self.push(child, &signature(child, place.source), place);
+                    self.push(lines(child), place.depth, &signature(child, place.source));
                     if let Some(body) = body(child) {
                         self.visit(body, Place { depth: place.depth + 1, ..below });
                     }
@@ -87,7 +90,7 @@ impl Outline {
         }
     }
 
-    fn push(&mut self, node: Node<'_>, text: &str, place: Place<'_>) {
+    fn push(&mut self, lines: RangeInclusive<usize>, depth: usize, text: &str) {
         if self.symbols.len() >= MAX_SYMBOLS {
             self.cut = true;
             return;
@@ -98,13 +101,8 @@ impl Outline {
             signature.truncate(cut);
             signature.push('…');
         }
-        self.symbols.push(Symbol {
-            start: node.start_position().row + 1,
-            // Some grammars end a node at the beginning of the next line.
-            end: node.end_position().row + usize::from(node.end_position().column > 0),
-            depth: place.depth,
-            signature,
-        });
+        let (start, end) = lines.into_inner();
+        self.symbols.push(Symbol { start, end, depth, signature });
     }
 
     /// The outline as text, one definition a line: `12-30   def name(argument)`.
@@ -132,9 +130,16 @@ impl Outline {
 #[derive(Clone, Copy)]
 struct Place<'a> {
     source: &'a str,
-    language: Language,
+    kinds: Kinds,
     depth: usize,
     level: usize,
+}
+
+/// The lines of a node, from 1.
+fn lines(node: Node<'_>) -> RangeInclusive<usize> {
+    // Some grammars end a node at the beginning of the next line.
+    let end = node.end_position().row + usize::from(node.end_position().column > 0);
+    node.start_position().row + 1..=end
 }
 
 /// A definition without its body; of one that has none, the first line.

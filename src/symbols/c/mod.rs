@@ -1,0 +1,447 @@
+//! Outlines of C and C++, read as a list of statements.
+//!
+//! The grammar that others keep takes more of the program than all other languages together, and gives up
+//! where macros begin. An outline needs less than a grammar: where statements and blocks end, and what a
+//! block's head says.
+
+mod tokens;
+
+use super::{MAX_DEPTH, Outline};
+use tokens::{Kind, Token, tokens};
+
+/// Words that are followed by parentheses and name nothing.
+const NO_NAMES: [&str; 26] = [
+    "alignas",
+    "_Alignas",
+    "__attribute__",
+    "__attribute",
+    "__declspec",
+    "decltype",
+    "typeof",
+    "__typeof__",
+    "noexcept",
+    "explicit",
+    "requires",
+    "throw",
+    "asm",
+    "__asm__",
+    "sizeof",
+    "static_assert",
+    "_Static_assert",
+    "void",
+    "int",
+    "char",
+    "long",
+    "short",
+    "bool",
+    "float",
+    "double",
+    "auto",
+];
+/// Words that may follow a function's parameters.
+const TRAILING: [&str; 8] =
+    ["const", "volatile", "noexcept", "override", "final", "try", "requires", "throw"];
+/// Words that begin a statement in a function, which broken text may lead to.
+const CONTROL: [&str; 12] =
+    ["if", "else", "for", "while", "do", "switch", "case", "return", "goto", "catch", "friend", "delete"];
+/// Words that begin a declaration where they begin a line.
+const BEGINNINGS: [&str; 7] = ["extern", "inline", "namespace", "static", "template", "typedef", "using"];
+const ACCESS: [&str; 5] = ["public", "private", "protected", "signals", "slots"];
+const BLOCK: &str = "{ … }";
+
+/// Most tokens of a statement's head; a longer one declares nothing that people would look for.
+const MAX_HEAD: usize = 1_000;
+
+/// An open block whose inside is shown.
+struct Scope<'a> {
+    /// The type's or the namespace's line in the outline; none of `extern "C"`.
+    symbol: Option<usize>,
+    /// A type's name, by which its constructors are known.
+    name: Option<&'a str>,
+}
+
+/// What a block is, by the head before it.
+#[derive(Clone, Copy)]
+enum Opens<'a> {
+    /// A type or a namespace.
+    Shown(Option<&'a str>),
+    /// Only a wrapper.
+    Wrapper,
+    /// A function's body: the statement ends with it.
+    Body,
+    /// The values of an enumeration.
+    Values,
+    /// A value, or the members of what `typedef` names.
+    Value,
+}
+
+struct Reader<'a> {
+    outline: Outline,
+    /// Where lines begin, in bytes.
+    lines: Vec<usize>,
+    scopes: Vec<Scope<'a>>,
+    /// The statement so far.
+    head: Vec<Token<'a>>,
+}
+
+/// Outlines a source.
+pub(super) fn outline(source: &str) -> Outline {
+    let lines = std::iter::once(0).chain(source.match_indices('\n').map(|(at, _)| at + 1)).collect();
+    let mut reader = Reader { outline: Outline::default(), lines, scopes: Vec::new(), head: Vec::new() };
+    reader.read(&tokens(source));
+    reader.outline
+}
+
+impl<'a> Reader<'a> {
+    fn read(&mut self, tokens: &[Token<'a>]) {
+        let mut at = 0;
+        // Open parentheses and brackets in the head.
+        let mut nested = 0_usize;
+        while let Some(&token) = tokens.get(at) {
+            at += 1;
+            // Parentheses that nothing closes must not swallow the rest of the file.
+            if nested > 0
+                && self.lines.binary_search(&token.start).is_ok()
+                && (BEGINNINGS.contains(&token.text)
+                    || is_type(token) && tokens.get(at + 1).is_some_and(|next| next.is("{")))
+            {
+                self.outline.has_errors = true;
+                self.head.clear();
+                nested = 0;
+            }
+            if self.head.len() > MAX_HEAD {
+                self.head.clear();
+            }
+            match (token.kind, token.text) {
+                (Kind::Directive, _) => self.directive(token),
+                (Kind::Sign, "{") => {
+                    let opens = if nested > 0 { Opens::Value } else { self.opens() };
+                    if let Opens::Shown(_) | Opens::Wrapper = opens {
+                        self.enter(opens, token);
+                        continue;
+                    }
+                    let end = close(tokens, at - 1);
+                    self.outline.has_errors |= end.is_none();
+                    at = end.map_or(tokens.len(), |end| end + 1);
+                    self.leave_out(opens, token, tokens[at - 1]);
+                    // `MACRO(x) = { … } MACRO_END(x)`: what macros make of a value has no semicolon.
+                    if tokens.get(at).is_some_and(|next| next.kind == Kind::Word)
+                        && assigned(&self.head).is_some()
+                    {
+                        self.head.clear();
+                    }
+                }
+                (Kind::Sign, "}") => match self.scopes.pop() {
+                    Some(scope) => {
+                        if let Some(symbol) =
+                            scope.symbol.and_then(|symbol| self.outline.symbols.get_mut(symbol))
+                        {
+                            symbol.end = line(&self.lines, token.start);
+                        }
+                        self.head.clear();
+                    }
+                    None => self.outline.has_errors = true,
+                },
+                (Kind::Sign, ";") => {
+                    self.outline.has_errors |= nested > 0;
+                    nested = 0;
+                    self.declaration(token);
+                    self.head.clear();
+                }
+                (Kind::Sign, ":") if self.head.last().is_some_and(|last| ACCESS.contains(&last.text)) => {
+                    self.head.clear();
+                }
+                (Kind::Sign, sign) => {
+                    match sign {
+                        "(" | "[" => nested += 1,
+                        ")" | "]" => nested = nested.saturating_sub(1),
+                        _ => {}
+                    }
+                    self.head.push(token);
+                }
+                _ => self.head.push(token),
+            }
+            if self.outline.cut {
+                return;
+            }
+        }
+        self.outline.has_errors |= !self.scopes.is_empty();
+    }
+
+    /// The statement so far, without what stands before its declaration.
+    fn bare(&self) -> &[Token<'a>] {
+        bare(&self.head, self.class())
+    }
+
+    /// The type that is open.
+    fn class(&self) -> Option<&'a str> {
+        self.scopes.last().and_then(|scope| scope.name)
+    }
+
+    fn directive(&mut self, token: Token<'a>) {
+        let text = token.text.trim_start_matches(['#', ' ', '\t']);
+        // `#define F(x)` is a function to its readers, `#define F (x)` a value.
+        let function = text.strip_prefix("define").is_some_and(|rest| {
+            rest.trim_start().split_once('(').is_some_and(|(name, _)| !name.contains(char::is_whitespace))
+        });
+        if function || text.starts_with("include") {
+            let first = token.text.lines().next().unwrap_or_default();
+            self.push(&[token], first.trim_end_matches([' ', '\\', '\r']));
+        }
+    }
+
+    /// What the block is that begins behind the head.
+    fn opens(&self) -> Opens<'a> {
+        let head = self.bare();
+        let Some(first) = head.first() else { return Opens::Wrapper };
+        let says = |word| top_level(head).any(|token| token.says(word));
+        let call = callable(head);
+        if says("namespace") {
+            return Opens::Shown(None);
+        }
+        // `extern "C"`, or the name of a macro that opens a namespace.
+        if head.len() == 1
+            || matches!(head, [.., word, text] if word.says("extern") && text.kind == Kind::Text)
+        {
+            return Opens::Wrapper;
+        }
+        if first.says("typedef") || assigned(head).is_some() {
+            return Opens::Value;
+        }
+        if let Some(call) = call {
+            // `Shape() : side{1} {`: the first of the blocks is the value of a member.
+            let list = head[call..]
+                .iter()
+                .position(|token| token.is(")"))
+                .is_some_and(|end| top_level(&head[call + end + 1..]).any(|token| token.is(":")));
+            let last = head[head.len() - 1];
+            return if list && (last.kind == Kind::Word || last.is(">")) {
+                Opens::Value
+            } else {
+                Opens::Body
+            };
+        }
+        if says("enum") {
+            return Opens::Values;
+        }
+        match type_name(head) {
+            Some(name) => Opens::Shown(Some(name)),
+            // Nothing, or a type without a name: its members are a variable's.
+            None => Opens::Value,
+        }
+    }
+
+    fn enter(&mut self, opens: Opens<'a>, brace: Token<'a>) {
+        let scope = match opens {
+            Opens::Shown(name) => {
+                let head = self.bare();
+                let symbol = self.outline.symbols.len();
+                let tokens = [head[0], brace];
+                let signature = text(head);
+                self.push(&tokens, &signature);
+                Scope { symbol: Some(symbol), name }
+            }
+            _ => Scope { symbol: None, name: None },
+        };
+        self.scopes.push(scope);
+        self.outline.cut |= self.scopes.len() > MAX_DEPTH;
+        self.head.clear();
+    }
+
+    /// Goes on behind a block whose inside is not shown.
+    fn leave_out(&mut self, opens: Opens<'a>, open: Token<'a>, end: Token<'a>) {
+        if let Opens::Body | Opens::Values = opens {
+            let head = self.bare();
+            let is_function = head.first().is_some_and(|first| !CONTROL.contains(&first.text));
+            if is_function {
+                let (tokens, signature) = ([head[0], end], text(head));
+                self.push(&tokens, &signature);
+            }
+            self.head.clear();
+        } else {
+            self.head.push(Token { kind: Kind::Block, text: BLOCK, start: open.start, end: end.end });
+        }
+    }
+
+    /// A statement without a block of its own, at its semicolon.
+    fn declaration(&mut self, semicolon: Token<'a>) {
+        let head = self.bare();
+        let Some(first) = head.first() else { return };
+        let shown = match first.text {
+            "using" | "typedef" | "concept" => true,
+            "namespace" | "template" => false,
+            word if CONTROL.contains(&word) => false,
+            _ => self.declares_function(head),
+        };
+        if shown {
+            let (tokens, signature) = ([*first, semicolon], text(head));
+            self.push(&tokens, &signature);
+        }
+    }
+
+    fn declares_function(&self, head: &[Token<'a>]) -> bool {
+        let Some(call) = callable(head) else { return false };
+        if assigned(head).is_some_and(|assigned| assigned < call) {
+            return false;
+        }
+        // `Shape origin(1, 2);` is a variable.
+        if head.get(call + 1).is_some_and(|first| {
+            first.kind == Kind::Text || first.text.starts_with(|first: char| first.is_ascii_digit())
+        }) {
+            return false;
+        }
+        // A function has a type before its name; a macro has not, and a constructor neither.
+        let name = &head[..call];
+        name.len() > 1 || self.class() == Some(name[0].text)
+    }
+
+    fn push(&mut self, ends: &[Token<'a>], signature: &str) {
+        let (first, last) = (ends[0], ends[ends.len() - 1]);
+        let depth = self.scopes.iter().filter(|scope| scope.symbol.is_some()).count();
+        let lines = line(&self.lines, first.start)..=line(&self.lines, last.end.max(1) - 1);
+        self.outline.push(lines, depth, signature);
+    }
+}
+
+fn is_type(token: Token<'_>) -> bool {
+    matches!(token.text, "class" | "struct" | "union" | "enum")
+}
+
+/// The line of a place, from 1.
+fn line(lines: &[usize], at: usize) -> usize {
+    lines.partition_point(|start| *start <= at)
+}
+
+/// The end of a block, by its beginning.
+fn close(tokens: &[Token<'_>], open: usize) -> Option<usize> {
+    let mut depth = 0_usize;
+    tokens[open..]
+        .iter()
+        .position(|token| {
+            depth += usize::from(token.is("{"));
+            depth -= usize::from(token.is("}"));
+            depth == 0
+        })
+        .map(|length| open + length)
+}
+
+/// A head without what stands before a declaration: `template <…>`, and macros with arguments on lines of
+/// their own. What bears the name of the class around is no macro.
+fn bare<'t, 'a>(mut head: &'t [Token<'a>], class: Option<&str>) -> &'t [Token<'a>] {
+    loop {
+        let length = match head {
+            [word, next, ..] if word.kind == Kind::Word && next.says("template") => Some(0),
+            [template, next, ..] if template.says("template") && next.is("<") => {
+                balanced(&head[1..], "<", ">")
+            }
+            [word, next, ..] if word.kind == Kind::Word && next.is("(") && Some(word.text) != class => {
+                let length = balanced(&head[1..], "(", ")");
+                let goes_on = length.and_then(|length| head.get(1 + length)).is_some_and(|next| {
+                    next.kind == Kind::Word && !TRAILING.contains(&next.text) || next.is("[") || next.is("~")
+                });
+                length.filter(|_| goes_on && !word.text.contains("typeof") && word.text != "decltype")
+            }
+            _ => return head,
+        };
+        let Some(length) = length else { return head };
+        head = &head[1 + length..];
+    }
+}
+
+/// How many tokens there are from an opening sign to the one that closes it.
+fn balanced(tokens: &[Token<'_>], open: &str, end: &str) -> Option<usize> {
+    let (mut depth, mut parentheses) = (0_usize, 0_usize);
+    let last = tokens.iter().position(|token| {
+        // `<(a > b)>`
+        if open != "(" {
+            parentheses += usize::from(token.is("("));
+            parentheses = parentheses.saturating_sub(usize::from(token.is(")")));
+        }
+        if parentheses == 0 {
+            depth += usize::from(token.is(open));
+            depth = depth.saturating_sub(usize::from(token.is(end)));
+        }
+        depth == 0
+    });
+    last.map(|last| last + 1)
+}
+
+/// What does not stand in parentheses or brackets.
+fn top_level<'t, 'a>(head: &'t [Token<'a>]) -> impl Iterator<Item = Token<'a>> + use<'t, 'a> {
+    let mut depth = 0_usize;
+    head.iter().copied().filter(move |token| {
+        let closes = token.is(")") || token.is("]");
+        depth = depth.saturating_sub(usize::from(closes));
+        let outside = depth == 0;
+        depth += usize::from(token.is("(") || token.is("["));
+        outside
+    })
+}
+
+/// Where parameters begin: the parenthesis behind the first word that can be a function's name.
+fn callable(head: &[Token<'_>]) -> Option<usize> {
+    if let Some(operator) = head.iter().position(|token| token.says("operator")) {
+        // `operator()(…)`
+        let from = operator + if head.get(operator + 1).is_some_and(|next| next.is("(")) { 3 } else { 1 };
+        return head.get(from..)?.iter().position(|token| token.is("(")).map(|at| from + at);
+    }
+    let of_type = head.first().is_some_and(|first| is_type(*first));
+    let mut at = 0;
+    while at + 1 < head.len() {
+        let (word, next) = (head[at], head[at + 1]);
+        if word.kind != Kind::Word || !next.is("(") {
+            at += 1;
+            continue;
+        }
+        let behind = at + 1 + balanced(&head[at + 1..], "(", ")").unwrap_or(head.len());
+        let follows = |at: usize| head.get(at).filter(|next| next.kind == Kind::Word);
+        let pointer = head.get(behind).is_some_and(|next| next.is("*") || next.is("&"));
+        // `class EXPORT(x) Shape`, `STACK_OF(x) *list(void)`: a macro that makes a type.
+        let makes_type = of_type && follows(behind).is_some_and(|next| !TRAILING.contains(&next.text))
+            || pointer && follows(behind + 1).is_some();
+        if !NO_NAMES.contains(&word.text) && !makes_type {
+            return Some(at + 1);
+        }
+        // `void (*signal(int))(int)`: the name stands inside.
+        let inside = !makes_type && head.get(at + 2).is_some_and(|next| next.is("*") || next.is("&"));
+        at = if inside { at + 2 } else { behind };
+    }
+    None
+}
+
+/// Where a value is given to what is declared.
+fn assigned(head: &[Token<'_>]) -> Option<usize> {
+    if head.iter().any(|token| token.says("operator")) {
+        return None;
+    }
+    let mut depth = 0_isize;
+    head.iter().position(|token| {
+        depth += isize::from(token.is("(") || token.is("[")) - isize::from(token.is(")") || token.is("]"));
+        depth == 0 && token.is("=")
+    })
+}
+
+/// A type's name: the last word between `class` and its bases.
+fn type_name<'a>(head: &[Token<'a>]) -> Option<&'a str> {
+    top_level(head)
+        .skip_while(|token| !is_type(*token))
+        .skip(1)
+        .take_while(|token| !token.is(":") && !token.is("<"))
+        .filter(|token| token.kind == Kind::Word && token.text != "final")
+        .last()
+        .map(|token| token.text)
+}
+
+/// A head as it is shown: a space where there is any in the source, nothing where there is none.
+fn text(head: &[Token<'_>]) -> String {
+    let mut text = String::new();
+    let mut end = None;
+    for token in head {
+        if end.is_some_and(|end| end < token.start) {
+            text.push(' ');
+        }
+        text += token.text;
+        end = Some(token.end);
+    }
+    text
+}
