@@ -35,3 +35,4 @@ pub mod telemetry;
 pub mod tool;
 pub mod web;
 pub mod workspace;
+mod yaml;

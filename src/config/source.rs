@@ -9,6 +9,7 @@ use serde::de::DeserializeOwned;
 use super::error::ConfigError;
 use super::sections::Config;
 use crate::git::Git;
+use crate::yaml;
 
 /// Where a configuration is looked for, in this order, below the workspace.
 const PLACES: [&str; 2] = [".github/architect.yml", ".architect.yml"];
@@ -135,7 +136,7 @@ pub fn parse_as<T: DeserializeOwned + Default>(text: &str, file: &str) -> Result
     if text.lines().all(|line| line.trim().is_empty() || line.trim_start().starts_with('#')) {
         return Ok(T::default());
     }
-    serde_yaml::from_str(text).map_err(|error| ConfigError::from_yaml(&error, file))
+    yaml::from_str(text).map_err(|error| ConfigError::from_yaml(&error, file))
 }
 
 enum Place {

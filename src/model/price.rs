@@ -8,6 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::event::Usage;
+use crate::yaml;
 
 /// USD for a million tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -46,7 +47,7 @@ pub struct Prices(BTreeMap<String, Price>);
 impl Prices {
     /// The built-in table, with `more` (YAML of the same form) above it; the error says what is wrong.
     pub fn new(more: Option<&str>) -> Result<Self, String> {
-        let read = |text: &str| serde_yaml::from_str::<BTreeMap<String, Price>>(text);
+        let read = |text: &str| yaml::from_str::<BTreeMap<String, Price>>(text);
         let mut prices = read(include_str!("prices.yml")).map_err(|error| error.to_string())?;
         if let Some(more) = more {
             prices.extend(read(more).map_err(|error| error.to_string())?);

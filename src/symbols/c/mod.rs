@@ -50,7 +50,7 @@ const ACCESS: [&str; 5] = ["public", "private", "protected", "signals", "slots"]
 const BLOCK: &str = "{ … }";
 
 /// Most tokens of a statement's head; a longer one declares nothing that people would look for.
-const MAX_HEAD: usize = 1_000;
+const MAX_HEAD: usize = 400;
 
 /// An open block whose inside is shown.
 struct Scope<'a> {
