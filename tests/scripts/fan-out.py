@@ -17,7 +17,8 @@ TASKS, SHARDS = 10_000, 256
 LOST, BROKEN = {7, 100, 256}, 31
 
 program = Path(sys.argv[1]).resolve()
-work = Path(tempfile.mkdtemp())
+scratch = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
+work = Path(scratch.name)
 repository = work / "repository"
 repository.mkdir()
 

@@ -16,7 +16,8 @@ import time
 from pathlib import Path
 
 program = Path(sys.argv[1]).resolve()
-work = Path(tempfile.mkdtemp())
+scratch = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
+work = Path(scratch.name)
 source = work / "repository"
 source.mkdir()
 for n in range(200):

@@ -16,7 +16,8 @@ import time
 from pathlib import Path
 
 program, pip = Path(sys.argv[1]).resolve(), sys.argv[2]
-work = Path(tempfile.mkdtemp())
+scratch = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
+work = Path(scratch.name)
 subprocess.run([pip, "download", "--quiet", "--no-deps", "--no-binary", ":all:", "--dest", work, "requests==2.32.3"], check=True)
 with tarfile.open(work / "requests-2.32.3.tar.gz") as archive:
     archive.extractall(work, filter="data")

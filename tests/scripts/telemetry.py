@@ -19,7 +19,8 @@ from google.protobuf import json_format
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
 program = Path(sys.argv[1]).resolve()
-work = Path(tempfile.mkdtemp())
+scratch = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
+work = Path(scratch.name)
 taken = []
 
 
