@@ -1,56 +1,82 @@
 //! `architect-ci schema`: the JSON Schemas of everything that is read or written.
+//!
+//! They lie in `docs/schemas/`, where editors find them too; a test below makes them from the types. The
+//! code that does is thereby no part of the program.
 
 use clap::{Arg, ArgMatches, Command, builder::PossibleValuesParser};
-use schemars::{JsonSchema, generate::SchemaSettings};
 
 use super::print;
-use crate::batch::{BatchFile, Manifest};
-use crate::config::Config;
-use crate::event::Line;
 use crate::exit::Exit;
-use crate::plan::Plan;
-use crate::recipe::Recipe;
-use crate::report::{BatchReport, RunReport};
 
 pub(super) const NAME: &str = "schema";
+
+macro_rules! formats {
+    ($($name:literal),* $(,)?) => {
+        [$(($name, include_str!(concat!("../../docs/schemas/", $name, ".json")))),*]
+    };
+}
+
+/// The formats and their schemas.
+const FORMATS: [(&str, &str); 8] =
+    formats!["batch", "batch-report", "config", "manifest", "plan", "recipe", "report", "transcript"];
 
 pub(super) fn command() -> Command {
     Command::new(NAME).about("Print the JSON Schema of a file format").arg(
         Arg::new("format")
             .required(true)
-            .value_parser(PossibleValuesParser::new([
-                "batch",
-                "batch-report",
-                "config",
-                "manifest",
-                "plan",
-                "recipe",
-                "report",
-                "transcript",
-            ]))
+            .value_parser(PossibleValuesParser::new(FORMATS.map(|(name, _)| name)))
             .help("A file that is read or written; `transcript` is a line of transcript.jsonl"),
     )
 }
 
 pub(super) fn execute(matches: &ArgMatches) -> Exit {
-    let schema = match matches.get_one::<String>("format").map(String::as_str) {
-        Some("config") => schema::<Config>(),
-        Some("batch") => schema::<BatchFile>(),
-        Some("batch-report") => schema::<BatchReport>(),
-        Some("manifest") => schema::<Manifest>(),
-        Some("plan") => schema::<Plan>(),
-        Some("report") => schema::<RunReport>(),
-        Some("recipe") => schema::<Recipe>(),
-        _ => schema::<Line>(),
-    };
-    print(&schema);
+    let asked = matches.get_one::<String>("format").map(String::as_str);
+    if let Some((_, schema)) = FORMATS.iter().find(|(name, _)| Some(*name) == asked) {
+        print(schema);
+    }
     Exit::Success
 }
 
-fn schema<T: JsonSchema>() -> String {
-    let schema = SchemaSettings::draft2020_12().into_generator().into_root_schema_for::<T>();
-    // A schema is JSON.
-    let mut text = serde_json::to_string_pretty(&schema).unwrap_or_default();
-    text.push('\n');
-    text
+#[cfg(test)]
+mod tests {
+    use schemars::{JsonSchema, generate::SchemaSettings};
+
+    use super::*;
+    use crate::batch::{BatchFile, Manifest};
+    use crate::config::Config;
+    use crate::event::Line;
+    use crate::plan::Plan;
+    use crate::recipe::Recipe;
+    use crate::report::{BatchReport, RunReport};
+
+    fn schema<T: JsonSchema>() -> String {
+        let schema = SchemaSettings::draft2020_12().into_generator().into_root_schema_for::<T>();
+        serde_json::to_string_pretty(&schema).expect("a schema is JSON") + "\n"
+    }
+
+    #[test]
+    fn the_files_are_the_schemas_of_the_types() {
+        for (name, file) in FORMATS {
+            let made = match name {
+                "batch" => schema::<BatchFile>(),
+                "batch-report" => schema::<BatchReport>(),
+                "config" => schema::<Config>(),
+                "manifest" => schema::<Manifest>(),
+                "plan" => schema::<Plan>(),
+                "recipe" => schema::<Recipe>(),
+                "report" => schema::<RunReport>(),
+                "transcript" => schema::<Line>(),
+                other => panic!("{other} has no type"),
+            };
+            if std::env::var_os("UPDATE_DOCS").is_some() {
+                let path = format!("{}/docs/schemas/{name}.json", env!("CARGO_MANIFEST_DIR"));
+                std::fs::write(path, made).expect("the file is written");
+            } else {
+                assert!(
+                    made == file,
+                    "docs/schemas/{name}.json is not up to date; UPDATE_DOCS=1 cargo test --lib schema writes it"
+                );
+            }
+        }
+    }
 }
