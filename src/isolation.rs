@@ -8,6 +8,7 @@ use tokio::sync::{Mutex, MutexGuard};
 use tokio_util::sync::CancellationToken;
 
 use crate::command::{Ended, Job, Shell};
+use crate::detail::detail;
 use crate::event::{Events, NoticeLevel};
 use crate::workspace::{FileChange, FileError, Isolated, IsolationError, Mount, OverlayWorkspace};
 
@@ -71,7 +72,7 @@ impl Isolation {
                 );
                 return Ok(isolated);
             }
-            tracing::debug!("no overlay can be mounted: {}", tried.output());
+            detail!("no overlay can be mounted: {}", tried.output());
         }
         let (root, temp) = (self.root.clone(), self.temp.clone());
         let (copied, bytes) = blocking(move || {

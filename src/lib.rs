@@ -8,6 +8,7 @@ pub mod batch;
 pub mod cli;
 pub mod command;
 pub mod config;
+mod detail;
 pub mod engine;
 pub mod event;
 pub mod exit;

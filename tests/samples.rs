@@ -16,6 +16,10 @@ struct Sample {
 }
 
 fn sample(name: &str) -> Sample {
+    sample_with(name, &[])
+}
+
+fn sample_with(name: &str, more: &[&str]) -> Sample {
     let dir = tempfile::tempdir().expect("a folder");
     let out = dir.path().join("out");
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
@@ -23,6 +27,7 @@ fn sample(name: &str) -> Sample {
         .arg(root.join("samples/try.sh"))
         .arg(name)
         .args(["--strict-replay"])
+        .args(more)
         .env_remove("GITHUB_ACTIONS")
         .env("ARCHITECT_CI", env!("CARGO_BIN_EXE_architect-ci"))
         .env("OUT", &out)
@@ -152,4 +157,21 @@ fn plans_of_the_samples_become_what_the_sessions_would_have_done() {
         assert_eq!(sources(&fresh), sources(&real), "{name}");
         assert_ne!(sources(&fresh), before, "{name}");
     }
+}
+
+#[test]
+fn the_log_is_as_loud_as_asked_for() {
+    let log = |more: &[&str]| sample_with("slug", more).run.stderr;
+    let (step, detail) = ("  1 ", "     model: ");
+    let [quiet, normal, verbose] = [log(&["--quiet"]), log(&[]), log(&["--verbose"])];
+    let has = |log: &str, start: &str| log.lines().any(|line| line.starts_with(start));
+    assert!(!has(&quiet, step) && !has(&quiet, detail), "{quiet}");
+    assert!(has(&normal, step) && !has(&normal, detail), "{normal}");
+    assert!(has(&verbose, step) && has(&verbose, detail), "{verbose}");
+    // As JSON, numbers are numbers.
+    let json = log(&["--verbose", "--log-format", "json"]);
+    let lines = json.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+    let replies: Vec<Value> = lines.filter(|line| line["output"].is_u64()).collect();
+    assert!(!replies.is_empty() && replies.iter().all(|line| line["step"].is_u64()), "{json}");
+    assert!(!log(&["--log-format", "json"]).contains("tokens in"));
 }

@@ -158,7 +158,7 @@ fn lines(rules: &Rules) -> Exit {
         if line.trim().is_empty() {
             continue;
         }
-        let question: Question = match serde_json::from_str(&line) {
+        let question: Question = match serde_json::from_slice(line.as_bytes()) {
             Ok(question) => question,
             Err(error) => {
                 eprintln!("error: line {} is no {{\"command\": …}}: {error}", index + 1);

@@ -6,7 +6,6 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use clap::{Arg, ArgAction, ArgMatches, Command};
-use tracing::Level;
 
 use super::print;
 use crate::command::sandbox::hide_process;
@@ -16,7 +15,7 @@ use crate::inputs::{Asked, BATCH_INPUTS, INPUTS, Input, InputError, Lookup, RunR
 use crate::plan::Plan;
 use crate::report::secrets::Masker;
 use crate::report::untrusted::{command_data, log_lines, markdown, visible};
-use crate::report::{LogFormat, init_log};
+use crate::report::{LogFormat, Loudness, init_log};
 use crate::run::{ApplyOptions, apply, not_started, on_signals, run};
 
 pub(super) const NAME: &str = "run";
@@ -142,7 +141,7 @@ pub(super) fn runtime() -> Result<tokio::runtime::Runtime, InputError> {
 /// How the process speaks.
 pub(super) struct Voice {
     format: LogFormat,
-    level: Level,
+    loudness: Loudness,
     pub(super) json: bool,
     pub(super) in_actions: bool,
 }
@@ -157,17 +156,17 @@ impl Voice {
                 return Err(InputError::Value { name, given, expected: "human or json".to_owned() });
             }
         };
-        let level = match (lookup.flag("verbose")?, lookup.flag("quiet")?) {
-            (_, true) => Level::WARN,
-            (true, false) => Level::DEBUG,
-            (false, false) => Level::INFO,
+        let loudness = match (lookup.flag("verbose")?, lookup.flag("quiet")?) {
+            (_, true) => Loudness::Quiet,
+            (true, false) => Loudness::Verbose,
+            (false, false) => Loudness::Normal,
         };
-        Ok(Self { format, level, json: lookup.flag("json")?, in_actions: lookup.in_actions() })
+        Ok(Self { format, loudness, json: lookup.flag("json")?, in_actions: lookup.in_actions() })
     }
 
     /// Sets the log up, and tells the runner what to mask.
     pub(super) fn begin(&self, masker: &Arc<Masker>) {
-        init_log(self.format, self.level, Arc::clone(masker));
+        init_log(self.format, self.loudness, Arc::clone(masker));
         if self.in_actions {
             announce_secrets(masker);
         }
@@ -175,7 +174,7 @@ impl Voice {
 
     /// Whether people want to see what happens.
     pub(super) fn is_on_screen(&self) -> bool {
-        self.level != Level::WARN && self.format == LogFormat::Human
+        self.loudness != Loudness::Quiet && self.format == LogFormat::Human
     }
 
     /// Says what standard output is for.

@@ -10,7 +10,8 @@ const CANNOT_RUN: u8 = 126;
 
 /// Never returns if all goes well; else the exit code.
 pub(super) fn execute(mut arguments: impl Iterator<Item = OsString>) -> u8 {
-    let walls = arguments.next().and_then(|walls| serde_json::from_str::<Walls>(walls.to_str()?).ok());
+    let walls =
+        arguments.next().and_then(|walls| serde_json::from_slice::<Walls>(walls.to_str()?.as_bytes()).ok());
     let (Some(walls), Some(program)) = (walls, arguments.next()) else {
         eprintln!("__sandbox is not for people; see `architect-ci --help`");
         return CANNOT_RUN;

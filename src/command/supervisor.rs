@@ -107,7 +107,7 @@ pub fn supervise() -> u8 {
 fn read_order(lifeline: &mut impl BufRead) -> io::Result<(Order, Option<Vec<u8>>)> {
     let mut line = String::new();
     lifeline.read_line(&mut line)?;
-    let order: Order = serde_json::from_str(&line)
+    let order: Order = serde_json::from_slice(line.as_bytes())
         .map_err(|_| io::Error::other(format!("{SUPERVISE} is not for people; see `architect-ci --help`")))?;
     let input = match order.input {
         Input::Bytes(length) => {

@@ -35,7 +35,7 @@ impl Answer {
     pub(super) fn read<T: DeserializeOwned>(&self, to: Purpose) -> Result<T, ApiError> {
         // No content is a value, too.
         let body = if self.body.is_empty() { "null" } else { &self.body };
-        serde_json::from_str(body).map_err(|error| ApiError::Unclear {
+        serde_json::from_slice(body.as_bytes()).map_err(|error| ApiError::Unclear {
             doing: to.doing,
             message: format!("its answer is not the one that is documented: {error}"),
         })
@@ -49,7 +49,7 @@ impl Answer {
             #[serde(default)]
             errors: Value,
         }
-        let Ok(Body { message, errors }) = serde_json::from_str(&self.body) else {
+        let Ok(Body { message, errors }) = serde_json::from_slice(self.body.as_bytes()) else {
             // A proxy's page says less than the status.
             return self.status.canonical_reason().unwrap_or("no reason given").to_owned();
         };

@@ -18,6 +18,7 @@ use time::format_description::well_known::Rfc3339;
 use super::answer::{Again, Answer, Broken, Failure, limited, next_page};
 use super::environment::{Environment, Subject};
 use super::error::{ApiError, chain};
+use crate::detail::detail;
 use crate::model::http_client_builder;
 
 /// Where GraphQL is, below its base.
@@ -294,7 +295,7 @@ impl Api {
             if sent == MAX_SENT {
                 return Err(failed.error);
             }
-            tracing::debug!("GitHub: {}; again in {} ms", failed.error, pause.as_millis());
+            detail!("GitHub: {}; again in {} ms", failed.error, pause.as_millis());
             tokio::time::sleep(pause).await;
         }
         unreachable!("the loop ends by returning")

@@ -6,6 +6,7 @@ use serde::Deserialize;
 
 use super::api::{Api, PAGE, Purpose};
 use super::error::ApiError;
+use crate::detail::detail;
 use crate::plan::Plan;
 
 /// Artifacts that hold plans are called so, or begin so.
@@ -65,7 +66,7 @@ pub async fn plan_of_run(api: &Api, run: u64, digest: &str) -> Result<Left, ApiE
                     return Ok(Left::Plan(Box::new(plan)));
                 }
             }
-            Err(error) => tracing::debug!("the artifact {} cannot be read: {error}", artifact.name),
+            Err(error) => detail!("the artifact {} cannot be read: {error}", artifact.name),
         }
     }
     Ok(if expired { Left::Expired } else { Left::Nothing })

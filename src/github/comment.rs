@@ -1,5 +1,6 @@
 //! The sticky comment: one per key, found by its marker *and* its author, updated in place.
 
+use crate::detail::detail;
 use std::sync::Mutex;
 
 use serde::Deserialize;
@@ -117,7 +118,7 @@ impl Sticky {
         // The key has a new owner, such as another token; two comments would contradict each other.
         for id in abandoned {
             if let Err(error) = self.minimise(id).await {
-                tracing::debug!("an older comment could not be minimised: {error}");
+                detail!("an older comment could not be minimised: {error}");
             }
         }
         Ok(created.html_url)

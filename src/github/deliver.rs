@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use super::api::{Api, Method, Purpose};
 use super::commit::{Blob, Commit, Entry, point};
 use super::error::ApiError;
+use crate::detail::detail;
 use crate::workspace::{ChangeSet, FileChange, FileState, Mode};
 
 /// How often a branch that moves while we commit is looked at again.
@@ -148,7 +149,7 @@ impl Delivery<'_> {
             match self.commit(api).await {
                 // Somebody pushed between our look and our commit.
                 Err(DeliverError::Api(error)) if error.status() == Some(422) && tries < MAX_TRIES => {
-                    tracing::debug!("{error}; looking again");
+                    detail!("{error}; looking again");
                 }
                 answer => return answer,
             }

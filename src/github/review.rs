@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use super::api::{Api, Login, Method, Purpose, is_same_login};
 use super::error::ApiError;
 use super::suggestion::{MARKER, Suggestion, commentable, suggestions};
+use crate::detail::detail;
 use crate::workspace::{ChangeSet, FileChange, FileState};
 
 /// Suggestions that stand on a pull request at once.
@@ -89,7 +90,7 @@ impl Review<'_> {
             if goes {
                 match resolve(api, &thread.id).await {
                     Ok(()) => sum.resolved += 1,
-                    Err(error) => tracing::debug!("a suggestion could not be resolved: {error}"),
+                    Err(error) => detail!("a suggestion could not be resolved: {error}"),
                 }
             }
         }

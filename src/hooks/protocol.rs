@@ -44,7 +44,7 @@ pub(super) fn interpret(name: &str, finished: &Finished, timeout: Duration, can_
 }
 
 fn allow(stdout: &str) -> Answer {
-    let Ok(Value::Object(mut answer)) = serde_json::from_str(stdout) else {
+    let Ok(Value::Object(mut answer)) = serde_json::from_slice(stdout.as_bytes()) else {
         let context = (!stdout.is_empty()).then(|| cut(stdout).to_owned());
         return Answer::Allow { context, updated_input: None };
     };

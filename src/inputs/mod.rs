@@ -369,7 +369,8 @@ fn output_schema(lookup: &Lookup, trusted: &Trusted<'_>) -> Result<Option<Value>
         let file = trusted.read(Path::new(&given))?;
         file.ok_or_else(|| invalid(format!("the file {given} does not exist")))?.text
     };
-    let schema: Value = serde_json::from_str(&text).map_err(|error| invalid(error.to_string()))?;
+    let schema: Value =
+        serde_json::from_slice(text.as_bytes()).map_err(|error| invalid(error.to_string()))?;
     jsonschema::validator_for(&schema).map_err(|error| invalid(error.to_string()))?;
     Ok(Some(schema))
 }

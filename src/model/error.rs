@@ -76,7 +76,7 @@ const MAX_MESSAGE: usize = 600;
 
 /// The readable part of an error body.
 pub(super) fn message_of(body: &str) -> String {
-    let parsed: Option<serde_json::Value> = serde_json::from_str(body).ok();
+    let parsed: Option<serde_json::Value> = serde_json::from_slice(body.as_bytes()).ok();
     let text = parsed
         .as_ref()
         .and_then(|body| {

@@ -199,7 +199,7 @@ fn question(request: Request<'_>) -> Question<'_> {
 }
 
 fn completion(line: &str) -> Result<Completion, ModelError> {
-    let answer: Answer = serde_json::from_str(line).map_err(|error| malformed(&error))?;
+    let answer: Answer = serde_json::from_slice(line.as_bytes()).map_err(|error| malformed(&error))?;
     if let Some(error) = answer.error {
         return Err(ModelError::Refused { status: 0, message: error });
     }

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tracing::field::Field;
-use tracing::{Dispatch, Level, debug, error, info, warn};
+use tracing::{Dispatch, Level, error, info, warn};
 use tracing_subscriber::filter::Targets;
 use tracing_subscriber::fmt::format::{Writer, debug_fn};
 use tracing_subscriber::fmt::{self, MakeWriter};
@@ -16,7 +16,8 @@ use tracing_subscriber::util::SubscriberInitExt;
 use super::secrets::Masker;
 use super::sections::duration;
 use super::untrusted::{log_lines, visible};
-use crate::event::{Event, HookDecision, Line, NoticeLevel, Observer, Outcome};
+use crate::detail::{TARGET, detail};
+use crate::event::{CallRecord, Event, HookDecision, Line, NoticeLevel, Observer, Outcome};
 use crate::workspace::LineCounts;
 
 /// How the log looks.
@@ -29,10 +30,26 @@ pub enum LogFormat {
     Json,
 }
 
+/// How much is logged.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Loudness {
+    /// Warnings and errors.
+    Quiet,
+    /// What happens.
+    #[default]
+    Normal,
+    /// Details, too.
+    Verbose,
+}
+
 /// Sets the log up for the whole process; a second call changes nothing. Only our own words are
 /// logged: libraries log requests, and requests hold secrets.
-pub fn init_log(format: LogFormat, level: Level, masker: Arc<Masker>) {
-    let ours = Targets::new().with_target(env!("CARGO_CRATE_NAME"), level);
+pub fn init_log(format: LogFormat, loudness: Loudness, masker: Arc<Masker>) {
+    let level = if loudness == Loudness::Quiet { Level::WARN } else { Level::INFO };
+    let mut ours = Targets::new().with_target(env!("CARGO_CRATE_NAME"), level);
+    if loudness == Loudness::Verbose {
+        ours = ours.with_target(TARGET, Level::INFO);
+    }
     let layer = fmt::layer().with_target(false).with_writer(Sink { masker, file: None });
     let registry = tracing_subscriber::registry().with(ours);
     // Fails only where a log is set up already.
@@ -103,6 +120,28 @@ fn remark(text: &str) -> String {
     if cut < line.len() { format!("{}…", &line[..cut]) } else { line }
 }
 
+fn log_call(call: &CallRecord) {
+    let mark = match (call.outcome, call.success) {
+        (Outcome::Refused, _) => '✗',
+        (_, false) => '!',
+        (Outcome::Planned, true) => '+',
+        (Outcome::Executed, true) => '·',
+    };
+    let target = call.effects.target().map_or(String::new(), |target| format!(" {}", remark(target)));
+    let changes_nothing =
+        call.effects.is_read_only() || call.effects.command.is_some() && call.lines == LineCounts::default();
+    let lines = if changes_nothing { String::new() } else { format!(" ({})", call.lines) };
+    let error = if call.success { String::new() } else { format!(" — {}", remark(&call.result)) };
+    let tool = remark(&call.tool);
+    let took = duration(call.duration_ms);
+    info!(
+        step = call.step,
+        ms = call.duration_ms,
+        "{:>3} {mark} {tool}{target}{lines} {took}{error}",
+        call.step
+    );
+}
+
 impl Observer for LogObserver {
     fn observe(&self, line: &Line) {
         match &line.event {
@@ -114,38 +153,20 @@ impl Observer for LogObserver {
                 if !reply.text.trim().is_empty() && !reply.calls.is_empty() {
                     info!(step = reply.step, "{:>3}  {}", reply.step, remark(&reply.text));
                 }
-                debug!(
+                detail!(
                     step = reply.step,
                     input = reply.usage.input,
                     cached = reply.usage.cached,
                     output = reply.usage.output,
                     ms = reply.duration_ms,
-                    "     model"
+                    "     model: {} tokens in ({} cached), {} out, {}",
+                    reply.usage.input,
+                    reply.usage.cached,
+                    reply.usage.output,
+                    duration(reply.duration_ms)
                 );
             }
-            Event::Call(call) => {
-                let mark = match (call.outcome, call.success) {
-                    (Outcome::Refused, _) => '✗',
-                    (_, false) => '!',
-                    (Outcome::Planned, true) => '+',
-                    (Outcome::Executed, true) => '·',
-                };
-                let target =
-                    call.effects.target().map_or(String::new(), |target| format!(" {}", remark(target)));
-                let changes_nothing = call.effects.is_read_only()
-                    || call.effects.command.is_some() && call.lines == LineCounts::default();
-                let lines = if changes_nothing { String::new() } else { format!(" ({})", call.lines) };
-                let error =
-                    if call.success { String::new() } else { format!(" — {}", remark(&call.result)) };
-                let tool = remark(&call.tool);
-                let took = duration(call.duration_ms);
-                info!(
-                    step = call.step,
-                    ms = call.duration_ms,
-                    "{:>3} {mark} {tool}{target}{lines} {took}{error}",
-                    call.step
-                );
-            }
+            Event::Call(call) => log_call(call),
             Event::Guardrail(block) => {
                 let command =
                     block.command.as_ref().map_or(String::new(), |line| format!("{} — ", remark(line)));
@@ -159,7 +180,7 @@ impl Observer for LogObserver {
                     format!(" — {}", remark(&hook.output))
                 };
                 match hook.decision {
-                    HookDecision::Allow => debug!("     hook {} allowed {took}{output}", remark(&hook.name)),
+                    HookDecision::Allow => detail!("     hook {} allowed {took}{output}", remark(&hook.name)),
                     HookDecision::Modify => info!("     hook {} changed the call {took}", remark(&hook.name)),
                     HookDecision::Block => warn!("     hook {} blocked {took}{output}", remark(&hook.name)),
                     HookDecision::Failed => warn!(

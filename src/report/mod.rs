@@ -44,7 +44,7 @@ pub use doing::Doing;
 pub use html::html;
 pub use junit::junit;
 pub use locations::line_remarks;
-pub use log::{LogFormat, LogObserver, file_log, init_log};
+pub use log::{LogFormat, LogObserver, Loudness, file_log, init_log};
 pub use markdown::markdown;
 pub use sections::{duration, headline};
 pub use summary::summary;

@@ -2,6 +2,7 @@
 
 use super::{Outcome, Run};
 use crate::agent::Ended;
+use crate::detail::detail;
 use crate::engine::Caller;
 use crate::event::{NoticeLevel, Status, StopReason, ToolCall};
 use crate::plan::{Applied, ApplyError, JournalError, Plan};
@@ -55,7 +56,7 @@ impl Run<'_> {
             let told = format!("{} files are as the plan leaves them already", checked.already);
             self.events.notice(NoticeLevel::Info, told);
         }
-        let applied = checked.apply(&self.disk, &|step| tracing::debug!("apply: {step:?}"))?;
+        let applied = checked.apply(&self.disk, &|step| detail!("apply: {step:?}"))?;
         if let (Applied::Done(changes), Some(tracked)) = (&applied, &self.tracked) {
             tracked.absorb(changes);
         }

@@ -12,6 +12,7 @@ use super::finish::{self, Finished};
 use super::interrupt::Signal;
 use super::progress::Progress;
 use super::{Outcome, Run};
+use crate::detail::detail;
 use crate::event::{
     Event, Events, NoticeLevel, Observer, RunMode, SCHEMA_VERSION, Session as SessionEvent, millis,
 };
@@ -124,7 +125,7 @@ impl Began {
         let written = tokio::task::spawn_blocking(move || {
             let file = SessionFile { commit: Git::new(&file.workspace).head(), ..file };
             if let Err(error) = file.write(&out, &variables) {
-                tracing::debug!("the session could not be written down: {error}");
+                detail!("the session could not be written down: {error}");
             }
         });
         *self.remembered.lock().unwrap_or_else(PoisonError::into_inner) = Some(written);

@@ -38,7 +38,7 @@ impl Evaluation {
     /// Reads an answer: a JSON object, whatever stands around it.
     fn read(answer: &str) -> Option<Self> {
         let object = &answer[answer.find('{')?..=answer.rfind('}')?];
-        serde_json::from_str(object).ok()
+        serde_json::from_slice(object.as_bytes()).ok()
     }
 
     /// What the agent is told.

@@ -137,7 +137,9 @@ fn none(run: &Run<'_>, problem: &str) -> Option<ReviewRecord> {
 fn read(answer: &str) -> Result<Vec<Said>, String> {
     let object = answer.find('{').zip(answer.rfind('}')).and_then(|(from, to)| answer.get(from..=to));
     let object = object.ok_or_else(|| "the answer holds no JSON object".to_owned())?;
-    serde_json::from_str::<Answer>(object).map(|answer| answer.findings).map_err(|error| error.to_string())
+    serde_json::from_slice::<Answer>(object.as_bytes())
+        .map(|answer| answer.findings)
+        .map_err(|error| error.to_string())
 }
 
 /// Findings on files that there are; of others nobody could say where they are.

@@ -9,6 +9,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::publish::sticky;
 use crate::config::Comment;
+use crate::detail::detail;
 use crate::event::{Line, Observer, RunMode, millis};
 use crate::github::{Api, Sticky};
 use crate::inputs::RunRequest;
@@ -80,7 +81,7 @@ impl Progress {
                     let body = doing.comment(&frame.key, &frame.task, elapsed, frame.run_url.as_deref());
                     if let Err(error) = sticky.put(&frame.masker.mask(&body)).await {
                         // The end of the run tells of it.
-                        tracing::debug!("progress: {error}");
+                        detail!("progress: {error}");
                         break;
                     }
                     if sleep_unless(&over, EVERY).await.is_none() {

@@ -7,6 +7,7 @@ use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
 use crate::config::{self, Comment};
+use crate::detail::detail;
 use crate::event::{Status, StopReason};
 use crate::github::{
     Api, ApiError, Check, Conclusion, DeliverError, Delivered, Delivery, Environment, Head, LineRemark,
@@ -203,11 +204,11 @@ impl Publisher<'_> {
             Err(DeliverError::Api(error)) if !matches!(error, ApiError::Unauthorized(_)) => error,
             answer => return answer,
         };
-        tracing::debug!("{first}; trying git push");
+        detail!("{first}; trying git push");
         match by_push(delivery, &self.api, self.github, checkout).await {
             // What the API has said is nearer to the cause.
             Err(DeliverError::Api(second)) => {
-                tracing::debug!("{second}");
+                detail!("{second}");
                 Err(DeliverError::Api(first))
             }
             answer => answer,

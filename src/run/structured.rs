@@ -29,7 +29,8 @@ impl Structured {
 
     fn check(&self, message: &str) -> Result<Value, String> {
         let text = unfenced(message.trim());
-        let value: Value = serde_json::from_str(text).map_err(|error| format!("it is not JSON ({error})"))?;
+        let value: Value =
+            serde_json::from_slice(text.as_bytes()).map_err(|error| format!("it is not JSON ({error})"))?;
         let Some(validator) = &self.0 else { return Ok(value) };
         let errors: Vec<String> = validator
             .iter_errors(&value)

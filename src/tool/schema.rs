@@ -39,7 +39,8 @@ pub(crate) fn parse<T: DeserializeOwned>(arguments: &Value) -> Result<T, String>
         // Some providers hand on broken or doubly encoded arguments as a string.
         Value::String(text) if text.trim().is_empty() => &Value::Object(Map::new()),
         Value::String(text) => {
-            parsed = serde_json::from_str(text).map_err(|error| format!("not valid JSON: {error}"))?;
+            parsed = serde_json::from_slice(text.as_bytes())
+                .map_err(|error| format!("not valid JSON: {error}"))?;
             &parsed
         }
         Value::Null => &Value::Object(Map::new()),

@@ -172,7 +172,7 @@ const ENGINES: [(&str, &str, &str); 4] = [
 
 /// The results of a search engine's page, or of a JSON answer.
 fn results_of(page: &str) -> Vec<Found> {
-    if let Ok(value) = serde_json::from_str(page) {
+    if let Ok(value) = serde_json::from_slice(page.as_bytes()) {
         return of_json(&value);
     }
     let page = Html::parse_document(page);

@@ -66,7 +66,8 @@ impl Search {
         let url = self.web.search_url.replace("{query}", &query);
         let answer = self.web.get(&url, Trust::Configuration).await?;
         let results = page::convert(&self.web.launcher, &answer.text, Wanted::Results).await?;
-        let results: Vec<Found> = serde_json::from_str(&results).map_err(|error| error.to_string())?;
+        let results: Vec<Found> =
+            serde_json::from_slice(results.as_bytes()).map_err(|error| error.to_string())?;
         if results.is_empty() {
             return Ok("No results found (or the search engine wants to talk to a person)".to_owned());
         }
