@@ -4,6 +4,7 @@
 //! happens in a process of its own ([`page`]).
 
 pub mod address;
+mod dom;
 mod fetch_url;
 pub mod page;
 mod web_search;

@@ -9,9 +9,10 @@ use std::sync::LazyLock;
 use std::time::Duration;
 
 use regex::bytes::Regex;
-use scraper::{ElementRef, Html, Selector};
 use serde::{Deserialize, Serialize};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
+use super::dom::{Like, Part, fits};
 
 /// The sub-command.
 pub const PAGE: &str = "__page";
@@ -141,33 +142,62 @@ pub(super) fn decode(bytes: &[u8], content_type: &str) -> String {
 
 /// The text of a page: its title, and what it is about.
 fn text_of(html: &str) -> String {
-    let page = Html::parse_document(html);
-    let title = first(&page.root_element(), "title").map(|title| inner_text(&title)).unwrap_or_default();
-    let main = ["main", "[role=main]", "article"].iter().find_map(|selector| {
-        let part = first(&page.root_element(), selector)?;
-        (inner_text(&part).len() >= MIN_MAIN).then(|| part.html())
+    let mains: [fn(&Part) -> bool; 3] = [
+        |part| part.is_like(("main", "")),
+        |part| part.attribute("role").is_some_and(|role| role == "main"),
+        |part| part.is_like(("article", "")),
+    ];
+    let main = Part::page(html).and_then(|page| {
+        let mut texts = mains.iter().filter_map(|is_main| Some(page.find(is_main)?.lines(WIDTH)));
+        texts.find(|text| text.len() >= MIN_MAIN)
     });
-    let config = html2text::config::plain()
-        .no_link_wrapping()
-        .link_footnotes(true)
-        .no_table_borders()
-        .allow_width_overflow();
-    let source = main.as_deref().unwrap_or(html);
-    let text = config.string_from_read(source.as_bytes(), WIDTH).unwrap_or_default();
+    // Whatever was rendered is taken apart; all of the page is still there only in a new tree.
+    let text = main.or_else(|| Some(Part::page(html)?.lines(WIDTH))).unwrap_or_default();
+    let title = title_of(html);
     let title =
         if title.is_empty() || text.starts_with(&title) { String::new() } else { format!("{title}\n\n") };
     shorten(&format!("{title}{}", text.trim()), MAX_CHARS)
 }
 
-/// How search engines mark up their results: each result's link, and its snippet.
-const ENGINES: [(&str, &str, &str); 4] = [
+/// A page's title, which is no part of what it shows.
+fn title_of(html: &str) -> String {
+    static TITLE: LazyLock<Option<Regex>> =
+        LazyLock::new(|| Regex::new(r"(?is)<title\b[^>]*>(.*?)</title").ok());
+    let inside = TITLE.as_ref().and_then(|title| title.captures(html.as_bytes())?.get(1));
+    let inside = inside.map(|inside| String::from_utf8_lossy(inside.as_bytes()).replace('<', "&lt;"));
+    inside.and_then(|inside| Part::page(&inside)).map(Part::words).unwrap_or_default()
+}
+
+/// How a search engine marks up its results.
+struct Engine {
+    /// A result's link, from what it lies in to itself.
+    link: &'static [Like],
+    /// What it is about, behind the link.
+    snippet: &'static [Like],
+    /// What is none of them.
+    skip: Option<Like>,
+}
+
+const ENGINES: [Engine; 4] = [
     // DuckDuckGo's HTML page, then its lite one.
-    (".result:not(.result--ad)", "a.result__a", ".result__snippet"),
-    ("table tr:has(a.result-link)", "a.result-link", "+ tr .result-snippet"),
+    Engine {
+        link: &[("a", "result__a")],
+        snippet: &[("", "result__snippet")],
+        skip: Some(("", "result--ad")),
+    },
+    Engine { link: &[("a", "result-link")], snippet: &[("", "result-snippet")], skip: None },
     // SearXNG.
-    ("article.result", "h3 a", "p.content"),
+    Engine {
+        link: &[("article", "result"), ("h3", ""), ("a", "")],
+        snippet: &[("article", "result"), ("p", "content")],
+        skip: None,
+    },
     // Bing.
-    ("li.b_algo", "h2 a", ".b_caption p"),
+    Engine {
+        link: &[("li", "b_algo"), ("h2", ""), ("a", "")],
+        snippet: &[("li", "b_algo"), ("", "b_caption"), ("p", "")],
+        skip: None,
+    },
 ];
 
 /// The results of a search engine's page, or of a JSON answer.
@@ -175,26 +205,30 @@ fn results_of(page: &str) -> Vec<Found> {
     if let Ok(value) = serde_json::from_slice(page.as_bytes()) {
         return of_json(&value);
     }
-    let page = Html::parse_document(page);
-    let root = page.root_element();
-    ENGINES.iter().map(|engine| of_engine(&root, *engine)).find(|found| !found.is_empty()).unwrap_or_default()
+    let Some(page) = Part::page(page) else { return Vec::new() };
+    ENGINES.iter().map(|engine| of_engine(&page, engine)).find(|found| !found.is_empty()).unwrap_or_default()
 }
 
-fn of_engine(root: &ElementRef<'_>, (result, link, snippet): (&str, &str, &str)) -> Vec<Found> {
-    let Ok(selector) = Selector::parse(result) else { return Vec::new() };
-    let found = root.select(&selector).filter_map(|result| {
-        let link = first(&result, link)?;
-        // A selector that begins with `+` is about what stands behind the result.
-        let about = match snippet.strip_prefix("+ tr ") {
-            Some(below) => result
-                .next_siblings()
-                .filter_map(ElementRef::wrap)
-                .take(1)
-                .find_map(|next| first(&next, below)),
-            None => first(&result, snippet),
-        };
-        let about = about.map(|about| inner_text(&about)).unwrap_or_default();
-        found(&inner_text(&link), link.value().attr("href")?, &about)
+fn of_engine(page: &Part, engine: &Engine) -> Vec<Found> {
+    // Each link with what comes behind it.
+    let mut results: Vec<(Part, Option<Part>)> = Vec::new();
+    page.visit(&mut |path| {
+        let Some(part) = path.last() else { return false };
+        if engine.skip.is_some_and(|skip| part.is_like(skip)) {
+            return false;
+        }
+        if fits(path, engine.link) {
+            results.push((part.clone(), None));
+        } else if fits(path, engine.snippet)
+            && let Some((_, about @ None)) = results.last_mut()
+        {
+            *about = Some(part.clone());
+        }
+        true
+    });
+    let found = results.into_iter().filter_map(|(link, about)| {
+        let href = link.attribute("href")?;
+        found(&link.words(), &href, &about.map(Part::words).unwrap_or_default())
     });
     found.take(MAX_RESULTS).collect()
 }
@@ -229,19 +263,8 @@ fn found(title: &str, href: &str, snippet: &str) -> Option<Found> {
 
 /// Some engines mark what was searched for, in JSON as well.
 fn without_tags(text: &str) -> String {
-    if text.contains('<') {
-        Html::parse_fragment(text).root_element().text().collect()
-    } else {
-        text.to_owned()
-    }
-}
-
-fn first<'a>(below: &ElementRef<'a>, selector: &str) -> Option<ElementRef<'a>> {
-    below.select(&Selector::parse(selector).ok()?).next()
-}
-
-fn inner_text(element: &ElementRef<'_>) -> String {
-    element.text().collect::<String>().trim().to_owned()
+    let marked = text.contains('<').then(|| Part::page(text)).flatten();
+    marked.map_or_else(|| text.to_owned(), Part::words)
 }
 
 fn shorten(text: &str, limit: usize) -> String {
