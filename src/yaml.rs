@@ -19,7 +19,11 @@ const MAX_DEPTH: usize = 32;
 
 /// Reads a type; errors know their place and show it.
 pub(crate) fn from_str<T: DeserializeOwned>(text: &str) -> Result<T, Error> {
-    let options = serde_yaml::options! { budget: serde_yaml::budget! { max_depth: MAX_DEPTH } };
+    let options = serde_yaml::options! {
+        budget: serde_yaml::budget! { max_depth: MAX_DEPTH },
+        // `no` is a word, as in YAML 1.2; it is a country, too.
+        strict_booleans: true,
+    };
     serde_yaml::with_deserializer_from_str_with_options(text, options, |yaml| {
         let node = Node::deserialize(yaml)?;
         T::deserialize(Cursor { node: &node, text })
@@ -316,7 +320,7 @@ mod tests {
 
     #[test]
     fn text_stays_as_it_is_written_and_the_rest_has_its_type() {
-        let text = "name: 1.10\ncount: 7\nshare: 2\nflag: yes\nword: on\nlist:\ninner: {a: [1, -2, x, null], 3: 0x10}\n";
+        let text = "name: 1.10\ncount: 7\nshare: 2\nflag: true\nword: on\nlist:\ninner: {a: [1, -2, x, null], 3: 0x10}\n";
         let form: Form = from_str(text).expect("YAML");
         let inner = [("3", serde_json::json!(16)), ("a", serde_json::json!([1, -2, "x", null]))];
         let inner = inner.map(|(key, value)| (key.to_owned(), value)).into();
@@ -337,6 +341,9 @@ mod tests {
         let form: Form = from_str(text).expect("YAML");
         let many = ["off", "007", "~tilde", "null", "a\tb", "é ü"].map(str::to_owned).into();
         assert_eq!((form.word, form.name), (Some(Word::Many(many)), "folded text\n".to_owned()));
+        let text = "base: &base {a: 1, b: x}\nword: {<<: *base, b: y}\n";
+        let both: BTreeMap<String, serde_json::Value> = from_str(text).expect("YAML");
+        assert_eq!(both["word"], serde_json::json!({"a": 1, "b": "y"}));
         // Aliases are read where they are defined.
         let text = "word: {many: [&a 1.50, *a]}\n";
         let form: Form = from_str(text).expect("YAML");
@@ -348,6 +355,7 @@ mod tests {
         for (text, place, message) in [
             ("name: a\nlist: [1, x]\n", (2, 11), "invalid type: string \"x\", expected u64"),
             ("name: a\ncuont: 1\n", (2, 1), "unknown field `cuont`"),
+            ("flag: yes\n", (1, 7), "invalid type: string \"yes\", expected a boolean"),
             ("word: off\n", (1, 7), "unknown variant `off`"),
             ("count: 256\n", (1, 8), "invalid value: integer `256`, expected u8"),
             ("name: [a]\n", (1, 7), "invalid type: sequence, expected a string"),

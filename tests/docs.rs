@@ -426,3 +426,38 @@ fn tests_named_in_the_security_matrix_exist() {
     }
     assert!(named > 15, "{named}");
 }
+
+#[test]
+fn the_image_is_built_from_all_that_the_program_includes() {
+    let include = Regex::new(r#"include_(?:str|bytes)!\((?:concat!\()?"([^"]+)""#).unwrap();
+    let dockerfile = read("Dockerfile");
+    let copied: Vec<&str> = dockerfile
+        .lines()
+        .filter_map(|line| line.strip_prefix("COPY ")?.split(' ').next())
+        .filter(|from| !from.starts_with("--") && !from.contains('$'))
+        .collect();
+    let (root, mut count) = (Path::new(env!("CARGO_MANIFEST_DIR")), 0);
+    for file in ignore::Walk::new(root.join("src")).map(|entry| entry.unwrap().into_path()) {
+        let Ok(source) = std::fs::read_to_string(&file) else { continue };
+        for found in include.captures_iter(&source) {
+            let target = file.parent().unwrap().join(&found[1]);
+            // Of a name that is put together, the folder is known.
+            let folder = if target.is_dir() { &target } else { target.parent().unwrap() };
+            let folder = folder.canonicalize().unwrap();
+            let folder = folder.strip_prefix(root.canonicalize().unwrap()).unwrap();
+            assert!(
+                copied.iter().any(|from| folder.starts_with(from)),
+                "{} is in no layer",
+                target.display()
+            );
+            let ignored = read(".dockerignore");
+            assert!(
+                ignored
+                    .lines()
+                    .any(|line| line.strip_prefix('!').is_some_and(|kept| folder.starts_with(kept)))
+            );
+            count += 1;
+        }
+    }
+    assert!(count > 8, "{count}");
+}

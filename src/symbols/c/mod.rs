@@ -4,43 +4,13 @@
 //! where macros begin. An outline needs less than a grammar: where statements and blocks end, and what a
 //! block's head says.
 
+mod head;
 mod tokens;
 
 use super::{MAX_DEPTH, Outline};
+use head::{assigned, bare, callable, is_type, text, top_level, type_name};
 use tokens::{Kind, Token, tokens};
 
-/// Words that are followed by parentheses and name nothing.
-const NO_NAMES: [&str; 26] = [
-    "alignas",
-    "_Alignas",
-    "__attribute__",
-    "__attribute",
-    "__declspec",
-    "decltype",
-    "typeof",
-    "__typeof__",
-    "noexcept",
-    "explicit",
-    "requires",
-    "throw",
-    "asm",
-    "__asm__",
-    "sizeof",
-    "static_assert",
-    "_Static_assert",
-    "void",
-    "int",
-    "char",
-    "long",
-    "short",
-    "bool",
-    "float",
-    "double",
-    "auto",
-];
-/// Words that may follow a function's parameters.
-const TRAILING: [&str; 8] =
-    ["const", "volatile", "noexcept", "override", "final", "try", "requires", "throw"];
 /// Words that begin a statement in a function, which broken text may lead to.
 const CONTROL: [&str; 12] =
     ["if", "else", "for", "while", "do", "switch", "case", "return", "goto", "catch", "friend", "delete"];
@@ -186,7 +156,7 @@ impl<'a> Reader<'a> {
         });
         if function || text.starts_with("include") {
             let first = token.text.lines().next().unwrap_or_default();
-            self.push(&[token], first.trim_end_matches([' ', '\\', '\r']));
+            self.push([token, token], first.trim_end_matches([' ', '\\', '\r']));
         }
     }
 
@@ -198,6 +168,9 @@ impl<'a> Reader<'a> {
         let call = callable(head);
         if says("namespace") {
             return Opens::Shown(None);
+        }
+        if CONTROL.contains(&first.text) {
+            return Opens::Body;
         }
         // `extern "C"`, or the name of a macro that opens a namespace.
         if head.len() == 1
@@ -236,9 +209,8 @@ impl<'a> Reader<'a> {
             Opens::Shown(name) => {
                 let head = self.bare();
                 let symbol = self.outline.symbols.len();
-                let tokens = [head[0], brace];
-                let signature = text(head);
-                self.push(&tokens, &signature);
+                let (ends, signature) = ([head[0], brace], text(head));
+                self.push(ends, &signature);
                 Scope { symbol: Some(symbol), name }
             }
             _ => Scope { symbol: None, name: None },
@@ -254,8 +226,8 @@ impl<'a> Reader<'a> {
             let head = self.bare();
             let is_function = head.first().is_some_and(|first| !CONTROL.contains(&first.text));
             if is_function {
-                let (tokens, signature) = ([head[0], end], text(head));
-                self.push(&tokens, &signature);
+                let (ends, signature) = ([head[0], end], text(head));
+                self.push(ends, &signature);
             }
             self.head.clear();
         } else {
@@ -274,8 +246,8 @@ impl<'a> Reader<'a> {
             _ => self.declares_function(head),
         };
         if shown {
-            let (tokens, signature) = ([*first, semicolon], text(head));
-            self.push(&tokens, &signature);
+            let (ends, signature) = ([*first, semicolon], text(head));
+            self.push(ends, &signature);
         }
     }
 
@@ -295,16 +267,11 @@ impl<'a> Reader<'a> {
         name.len() > 1 || self.class() == Some(name[0].text)
     }
 
-    fn push(&mut self, ends: &[Token<'a>], signature: &str) {
-        let (first, last) = (ends[0], ends[ends.len() - 1]);
+    fn push(&mut self, [first, last]: [Token<'a>; 2], signature: &str) {
         let depth = self.scopes.iter().filter(|scope| scope.symbol.is_some()).count();
         let lines = line(&self.lines, first.start)..=line(&self.lines, last.end.max(1) - 1);
         self.outline.push(lines, depth, signature);
     }
-}
-
-fn is_type(token: Token<'_>) -> bool {
-    matches!(token.text, "class" | "struct" | "union" | "enum")
 }
 
 /// The line of a place, from 1.
@@ -323,125 +290,4 @@ fn close(tokens: &[Token<'_>], open: usize) -> Option<usize> {
             depth == 0
         })
         .map(|length| open + length)
-}
-
-/// A head without what stands before a declaration: `template <…>`, and macros with arguments on lines of
-/// their own. What bears the name of the class around is no macro.
-fn bare<'t, 'a>(mut head: &'t [Token<'a>], class: Option<&str>) -> &'t [Token<'a>] {
-    loop {
-        let length = match head {
-            [word, next, ..] if word.kind == Kind::Word && next.says("template") => Some(0),
-            [template, next, ..] if template.says("template") && next.is("<") => {
-                balanced(&head[1..], "<", ">")
-            }
-            [word, next, ..] if word.kind == Kind::Word && next.is("(") && Some(word.text) != class => {
-                let length = balanced(&head[1..], "(", ")");
-                let goes_on = length.and_then(|length| head.get(1 + length)).is_some_and(|next| {
-                    next.kind == Kind::Word && !TRAILING.contains(&next.text) || next.is("[") || next.is("~")
-                });
-                length.filter(|_| goes_on && !word.text.contains("typeof") && word.text != "decltype")
-            }
-            _ => return head,
-        };
-        let Some(length) = length else { return head };
-        head = &head[1 + length..];
-    }
-}
-
-/// How many tokens there are from an opening sign to the one that closes it.
-fn balanced(tokens: &[Token<'_>], open: &str, end: &str) -> Option<usize> {
-    let (mut depth, mut parentheses) = (0_usize, 0_usize);
-    let last = tokens.iter().position(|token| {
-        // `<(a > b)>`
-        if open != "(" {
-            parentheses += usize::from(token.is("("));
-            parentheses = parentheses.saturating_sub(usize::from(token.is(")")));
-        }
-        if parentheses == 0 {
-            depth += usize::from(token.is(open));
-            depth = depth.saturating_sub(usize::from(token.is(end)));
-        }
-        depth == 0
-    });
-    last.map(|last| last + 1)
-}
-
-/// What does not stand in parentheses or brackets.
-fn top_level<'t, 'a>(head: &'t [Token<'a>]) -> impl Iterator<Item = Token<'a>> + use<'t, 'a> {
-    let mut depth = 0_usize;
-    head.iter().copied().filter(move |token| {
-        let closes = token.is(")") || token.is("]");
-        depth = depth.saturating_sub(usize::from(closes));
-        let outside = depth == 0;
-        depth += usize::from(token.is("(") || token.is("["));
-        outside
-    })
-}
-
-/// Where parameters begin: the parenthesis behind the first word that can be a function's name.
-fn callable(head: &[Token<'_>]) -> Option<usize> {
-    if let Some(operator) = head.iter().position(|token| token.says("operator")) {
-        // `operator()(…)`
-        let from = operator + if head.get(operator + 1).is_some_and(|next| next.is("(")) { 3 } else { 1 };
-        return head.get(from..)?.iter().position(|token| token.is("(")).map(|at| from + at);
-    }
-    let of_type = head.first().is_some_and(|first| is_type(*first));
-    let mut at = 0;
-    while at + 1 < head.len() {
-        let (word, next) = (head[at], head[at + 1]);
-        if word.kind != Kind::Word || !next.is("(") {
-            at += 1;
-            continue;
-        }
-        let behind = at + 1 + balanced(&head[at + 1..], "(", ")").unwrap_or(head.len());
-        let follows = |at: usize| head.get(at).filter(|next| next.kind == Kind::Word);
-        let pointer = head.get(behind).is_some_and(|next| next.is("*") || next.is("&"));
-        // `class EXPORT(x) Shape`, `STACK_OF(x) *list(void)`: a macro that makes a type.
-        let makes_type = of_type && follows(behind).is_some_and(|next| !TRAILING.contains(&next.text))
-            || pointer && follows(behind + 1).is_some();
-        if !NO_NAMES.contains(&word.text) && !makes_type {
-            return Some(at + 1);
-        }
-        // `void (*signal(int))(int)`: the name stands inside.
-        let inside = !makes_type && head.get(at + 2).is_some_and(|next| next.is("*") || next.is("&"));
-        at = if inside { at + 2 } else { behind };
-    }
-    None
-}
-
-/// Where a value is given to what is declared.
-fn assigned(head: &[Token<'_>]) -> Option<usize> {
-    if head.iter().any(|token| token.says("operator")) {
-        return None;
-    }
-    let mut depth = 0_isize;
-    head.iter().position(|token| {
-        depth += isize::from(token.is("(") || token.is("[")) - isize::from(token.is(")") || token.is("]"));
-        depth == 0 && token.is("=")
-    })
-}
-
-/// A type's name: the last word between `class` and its bases.
-fn type_name<'a>(head: &[Token<'a>]) -> Option<&'a str> {
-    top_level(head)
-        .skip_while(|token| !is_type(*token))
-        .skip(1)
-        .take_while(|token| !token.is(":") && !token.is("<"))
-        .filter(|token| token.kind == Kind::Word && token.text != "final")
-        .last()
-        .map(|token| token.text)
-}
-
-/// A head as it is shown: a space where there is any in the source, nothing where there is none.
-fn text(head: &[Token<'_>]) -> String {
-    let mut text = String::new();
-    let mut end = None;
-    for token in head {
-        if end.is_some_and(|end| end < token.start) {
-            text.push(' ');
-        }
-        text += token.text;
-        end = Some(token.end);
-    }
-    text
 }
