@@ -279,6 +279,49 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_page_is_what_it_is_about_or_all_of_it() {
+        let page = |main: &str| {
+            format!(
+                "<title>A &amp; B</title><body><nav>Way <a href=/x>home</a></nav><article><p>{main}</p></article></body>"
+            )
+        };
+        let long = text_of(&page(&"Something to say. ".repeat(30)));
+        assert!(long.starts_with("A & B\n\nSomething to say.") && !long.contains("Way"), "{long}");
+        let short = text_of(&page("Not much."));
+        assert_eq!(short, "A & B\n\nWay [home][1]\n\nNot much.\n\n[1]: /x");
+        for (html, title) in [
+            ("<TITLE lang=en>x <b>y</TITLE>", "x <b>y"),
+            ("<title></title>", ""),
+            ("<title>unclosed", ""),
+            ("no title", ""),
+        ] {
+            assert_eq!(title_of(html), title, "{html}");
+        }
+        assert_eq!(text_of(""), "");
+        assert_eq!(without_tags("<b>bold</b> &lt; <script>x"), "bold <");
+    }
+
+    #[test]
+    fn results_are_where_the_engine_puts_them() {
+        let page = "<div class='result result--ad'><a class=result__a href=//ad.example>Ad</a></div>\
+            <div class=result><h2><a class='x result__a' href=https://a.example/>A <b>b</b></a></h2>\
+            <p class=result__snippet>About\n a</p><p class=result__snippet>More</p></div>\
+            <a class=result__a href=https://b.example/>B</a><a class=result__a>no address</a>\
+            <a class=result__a href=javascript:x>no page</a>";
+        let found = results_of(page).into_iter().map(|found| (found.title, found.url, found.snippet));
+        let expected = [("A b", "https://a.example/", "About a"), ("B", "https://b.example/", "")];
+        let expected =
+            expected.map(|(title, url, about)| (title.to_owned(), url.to_owned(), about.to_owned()));
+        assert_eq!(found.collect::<Vec<_>>(), expected);
+        // A link is one only where it belongs.
+        assert_eq!(results_of("<h3><a href=https://a.example>A</a></h3>"), []);
+        assert_eq!(
+            results_of("<article class=result><h3><a href=https://a.example>A</a></h3></article>").len(),
+            1
+        );
+    }
+
+    #[test]
     fn charsets_are_those_of_header_or_page() {
         assert_eq!(decode(b"caf\xe9", "text/html; charset=ISO-8859-1"), "café");
         assert_eq!(
