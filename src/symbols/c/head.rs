@@ -34,6 +34,7 @@ const NO_NAMES: [&str; 26] = [
 /// Words that may follow a function's parameters.
 const TRAILING: [&str; 8] =
     ["const", "volatile", "noexcept", "override", "final", "try", "requires", "throw"];
+
 /// Whether a word begins a type.
 pub(super) fn is_type(token: Token<'_>) -> bool {
     matches!(token.text, "class" | "struct" | "union" | "enum")
