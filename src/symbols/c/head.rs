@@ -54,13 +54,23 @@ pub(super) fn bare<'t, 'a>(mut head: &'t [Token<'a>], class: Option<&str>) -> &'
                 let goes_on = length.and_then(|length| head.get(1 + length)).is_some_and(|next| {
                     next.kind == Kind::Word && !TRAILING.contains(&next.text) || next.is("[") || next.is("~")
                 });
-                length.filter(|_| goes_on && !word.text.contains("typeof") && word.text != "decltype")
+                let of_type = word.text.contains("typeof") || word.text == "decltype";
+                length.filter(|length| goes_on && !of_type && !is_function(&head[1 + length..], class))
             }
             _ => return head,
         };
         let Some(length) = length else { return head };
         head = &head[1 + length..];
     }
+}
+
+/// Whether a function's name and parameters are all that is left: then the macro before them, as in
+/// `EXTERN(int) count(void)`, makes its type.
+fn is_function(rest: &[Token<'_>], class: Option<&str>) -> bool {
+    let [name, open, ..] = rest else { return false };
+    let end = balanced(&rest[1..], "(", ")").and_then(|length| rest.get(1 + length));
+    let ends = end.is_none_or(|next| next.kind != Kind::Word || TRAILING.contains(&next.text));
+    name.kind == Kind::Word && Some(name.text) != class && open.is("(") && ends
 }
 
 /// How many tokens there are from an opening sign to the one that closes it.
@@ -111,9 +121,10 @@ pub(super) fn callable(head: &[Token<'_>]) -> Option<usize> {
         let behind = at + 1 + balanced(&head[at + 1..], "(", ")").unwrap_or(head.len());
         let follows = |at: usize| head.get(at).filter(|next| next.kind == Kind::Word);
         let pointer = head.get(behind).is_some_and(|next| next.is("*") || next.is("&"));
-        // `class EXPORT(x) Shape`, `STACK_OF(x) *list(void)`: a macro that makes a type.
+        // `class EXPORT(x) Shape`, `STACK_OF(x) *list(void)`, `EXTERN(int) count(void)`: a macro that makes a type.
         let makes_type = of_type && follows(behind).is_some_and(|next| !TRAILING.contains(&next.text))
-            || pointer && follows(behind + 1).is_some();
+            || pointer && follows(behind + 1).is_some()
+            || at == 0 && head.get(behind..).is_some_and(|rest| is_function(rest, None));
         if !NO_NAMES.contains(&word.text) && !makes_type {
             return Some(at + 1);
         }

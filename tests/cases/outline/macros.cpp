@@ -59,3 +59,10 @@ TEST(Canvas, draws) {
 }
 using Map = std::map<std::string, int>;
 int main() try { return 0; } catch (...) { return 1; }
+EXTERN(int)
+count(void);
+EXTERN(const char *) name_of(int color) { return ""; }
+DECLARE(one)
+DECLARE(two)
+static int after(STACK_OF(int) *all);
+STACK_OF(int) *list(void);
