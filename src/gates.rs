@@ -1,13 +1,13 @@
 //! Quality gates: commands that must succeed when the agent says it is done.
 
-use std::path::Path;
-
 use tokio_util::sync::CancellationToken;
 
-use crate::command::{Ended, Job, Shell, last_lines};
+use crate::command::sandbox::Rights;
+use crate::command::{Ended, last_lines};
 use crate::config::GateConfig;
 use crate::event::{GateRecord, millis};
-use crate::workspace::Mount;
+use crate::isolation::{Isolation, Keep, Work};
+use crate::workspace::{IsolationError, WorkspacePath};
 
 /// Lines of output that a record keeps.
 const OUTPUT_LINES: usize = 40;
@@ -21,30 +21,27 @@ pub struct Round {
     pub predicted: bool,
 }
 
-/// Runs gates one after the other in `cwd`.
+/// Runs gates one after the other on the throw-away state. Of what they change only what builds leave behind is kept.
 pub async fn run(
     gates: &[GateConfig],
-    shell: &Shell,
-    cwd: &Path,
-    mount: Option<&Mount>,
+    isolation: &Isolation,
     Round { round, predicted }: Round,
     cancel: &CancellationToken,
-) -> Vec<GateRecord> {
+) -> Result<Vec<GateRecord>, IsolationError> {
     let mut records = Vec::with_capacity(gates.len());
     for gate in gates {
-        let finished = shell
-            .run(Job {
-                command: &gate.command,
-                cwd,
-                root: cwd,
-                mount,
-                variables: vec![("ARCHITECT_DRY_RUN".into(), u8::from(predicted).to_string())],
-                stdin: None,
-                merge: true,
-                timeout: gate.timeout.seconds(),
-                cancel: cancel.clone(),
-            })
-            .await;
+        let work = Work {
+            command: &gate.command,
+            cwd: &WorkspacePath::root(),
+            variables: vec![("ARCHITECT_DRY_RUN".into(), u8::from(predicted).to_string())],
+            stdin: None,
+            merge: true,
+            timeout: gate.timeout.seconds(),
+            cancel: cancel.clone(),
+            rights: Rights::Work,
+            keep: Keep::Outputs,
+        };
+        let finished = isolation.run(work).await?.finished;
         let mut output = last_lines(&finished.output(), OUTPUT_LINES);
         match &finished.ended {
             Ended::Exited(_) => {}
@@ -65,5 +62,5 @@ pub async fn run(
             output: output.trim_start().to_owned(),
         });
     }
-    records
+    Ok(records)
 }

@@ -149,6 +149,13 @@ impl<'a> Git<'a> {
         same.map(|((path, _), _)| path).collect()
     }
 
+    /// Files that the index names.
+    pub fn tracked(self) -> Result<Vec<String>, GitError> {
+        let listed = self.run(["ls-files", "-z"], &[])?;
+        let names = listed.split(|byte| *byte == 0).filter(|name| !name.is_empty());
+        Ok(names.filter_map(|name| String::from_utf8(name.to_vec()).ok()).collect())
+    }
+
     /// Files whose content the index does not hold: changed, untracked (but not ignored) or both.
     pub fn not_in_index(self) -> Result<Vec<String>, GitError> {
         let listed = self.run(["ls-files", "-z", "-m", "-o", "--exclude-standard"], &[])?;

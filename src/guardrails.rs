@@ -11,7 +11,7 @@ use regex::{Regex, RegexBuilder};
 use crate::command::{Class, Patterns};
 use crate::config::{self, Bounded, Severity};
 use crate::tool::{CommandEffect, Effects};
-use crate::workspace::{ChangeSet, FileChange, Glob, Guarded, LineCounts, PathGlobs, WorkspacePath};
+use crate::workspace::{ChangeSet, FileChange, Glob, LineCounts, PathGlobs, Workspace, WorkspacePath};
 
 /// Where a configuration may lie; never writable, whether the file exists or not.
 const CONFIG_FILES: [&str; 2] = [".github/architect.yml", ".architect.yml"];
@@ -89,13 +89,24 @@ impl Guardrails {
         })
     }
 
-    /// Whether a configured rule is about a file; `None` where there is no such rule at all.
-    pub fn guarded(&self) -> Option<Guarded> {
-        if self.protected.is_empty() && self.sensitive.is_empty() {
-            return None;
+    /// Judges what a command has changed, before any of it is kept: warnings, or all reasons why it must not be.
+    /// `unread` are files that it wrote and nobody reads.
+    pub fn judge(
+        &self,
+        workspace: &dyn Workspace,
+        changes: &[FileChange],
+        unread: &[WorkspacePath],
+    ) -> Result<Vec<String>, Vec<String>> {
+        let paths = changes.iter().map(|change| &change.path).chain(unread);
+        let refused: Vec<String> = paths.filter_map(|path| self.check_write(path).err()).collect();
+        if !refused.is_empty() {
+            return Err(refused);
         }
-        let (protected, sensitive) = (self.protected.clone(), Arc::clone(&self.sensitive));
-        Some(Arc::new(move |path| protected.find(path).is_some() || sensitive.find(path).is_some()))
+        if changes.is_empty() || !self.look_at_changes() {
+            return Ok(Vec::new());
+        }
+        let all = workspace.changes().map_err(|error| vec![error.to_string()])?.and(changes);
+        self.review(&all, changes).map_err(|reason| vec![reason])
     }
 
     /// Files that must not be read.
@@ -139,6 +150,11 @@ impl Guardrails {
             Some(pattern) => Err(format!("{path} is a protected file (protected_files: {pattern})")),
             None => Ok(()),
         }
+    }
+
+    /// Whether a file is protected; what is merely sensitive is not.
+    pub fn is_protected(&self, path: &WorkspacePath) -> bool {
+        self.always_protected(path).is_some() || self.protected.find(path).is_some()
     }
 
     fn check_command(&self, command: &CommandEffect) -> Result<(), String> {

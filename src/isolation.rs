@@ -1,56 +1,84 @@
-//! Commands and gates of a dry run on the planned state, without the checkout noticing.
+//! Commands, hooks and gates on a throw-away state of the checkout: what they change is judged before any of it is
+//! kept, and a dry run keeps it in its plan. Nothing that somebody else wrote ever runs on the checkout itself.
 
-use std::path::{Path, PathBuf};
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use tokio::sync::{Mutex, MutexGuard};
+use tokio::sync::Mutex;
 use tokio_util::sync::CancellationToken;
 
-use crate::command::{Ended, Job, Shell};
+use crate::command::sandbox::Rights;
+use crate::command::{Finished, Job, Shell};
 use crate::detail::detail;
 use crate::event::{Events, NoticeLevel};
-use crate::workspace::{FileChange, FileError, Isolated, IsolationError, Mount, OverlayWorkspace};
+use crate::workspace::{Below, FileChange, Outcome, Isolated, IsolationError, Plot, WorkspacePath};
+
+/// Says of changes whether they may be: warnings, or the reasons why not. Paths alone are of files that nobody reads.
+pub type Judge = Arc<dyn Fn(&[FileChange], &[WorkspacePath]) -> Result<Vec<String>, Vec<String>> + Send + Sync>;
 
 /// The throw-away state of a run, made when it is first needed.
 pub struct Isolation {
-    planned: Arc<OverlayWorkspace>,
-    root: PathBuf,
-    temp: PathBuf,
+    below: Below,
+    plot: Plot,
     shell: Shell,
     events: Events,
+    judge: Judge,
     state: Mutex<Option<Isolated>>,
 }
 
-/// The state while something runs in it; nobody else does.
-pub struct Entered<'a> {
-    isolation: &'a Isolation,
-    state: MutexGuard<'a, Option<Isolated>>,
+/// One command line to run on the state.
+pub struct Work<'a> {
+    /// The command line.
+    pub command: &'a str,
+    /// Where it runs.
+    pub cwd: &'a WorkspacePath,
+    /// Variables on top of the shell's.
+    pub variables: Vec<(Cow<'a, str>, String)>,
+    /// What it reads on standard input.
+    pub stdin: Option<Vec<u8>>,
+    /// Whether both outputs go into one.
+    pub merge: bool,
+    /// How long it may take.
+    pub timeout: Duration,
+    /// Ends it early.
+    pub cancel: CancellationToken,
+    /// What it is let do.
+    pub rights: Rights,
+    /// What of its changes is kept.
+    pub keep: Keep,
+}
+
+/// What of a command's changes is kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Keep {
+    /// All that is not refused.
+    Changes,
+    /// What ignore files exclude, so that the next build has less to do.
+    Outputs,
+}
+
+/// A command that is over, and what became of its changes.
+#[derive(Debug)]
+pub struct Ran {
+    /// How it ended.
+    pub finished: Finished,
+    /// What it changed and was kept.
+    pub changes: Vec<FileChange>,
+    /// Files that were kept, but are too large to be shown.
+    pub large: Vec<WorkspacePath>,
+    /// Things that are not kept: repositories of their own, and what cannot be named.
+    pub dropped: Vec<String>,
+    /// Words of the judge's on what was kept.
+    pub warnings: Vec<String>,
+    /// Why nothing was kept.
+    pub refused: Vec<String>,
 }
 
 impl Isolation {
-    /// For the plan above the checkout at `root`; throw-away files go below `temp`.
-    pub fn new(
-        planned: Arc<OverlayWorkspace>,
-        root: PathBuf,
-        temp: PathBuf,
-        shell: Shell,
-        events: Events,
-    ) -> Self {
-        Self { planned, root, temp, shell, events, state: Mutex::default() }
-    }
-
-    /// Brings the state up to date with the plan and keeps others out of it.
-    pub async fn enter(&self) -> Result<Entered<'_>, IsolationError> {
-        let mut state = self.state.lock().await;
-        let mut isolated = match state.take() {
-            Some(isolated) => isolated,
-            None => self.make().await?,
-        };
-        let planned = Arc::clone(&self.planned);
-        let updated = blocking(move || isolated.update(&planned).map(|()| isolated)).await;
-        *state = Some(updated?);
-        Ok(Entered { isolation: self, state })
+    /// The state above (or beside) a checkout.
+    pub fn new(below: Below, plot: Plot, shell: Shell, events: Events, judge: Judge) -> Self {
+        Self { below, plot, shell, events, judge, state: Mutex::default() }
     }
 
     /// Bytes that it takes on disk, if it was made.
@@ -58,86 +86,172 @@ impl Isolation {
         self.state.lock().await.as_ref().map(Isolated::bytes)
     }
 
+    /// Runs a command line by the run's shell.
+    pub async fn run(&self, work: Work<'_>) -> Result<Ran, IsolationError> {
+        self.run_by(&self.shell, work).await
+    }
+
+    /// Runs a command line by another shell. Nobody else is in the state meanwhile.
+    pub async fn run_by(&self, shell: &Shell, work: Work<'_>) -> Result<Ran, IsolationError> {
+        let mut state = self.state.lock().await;
+        let isolated = match state.take() {
+            Some(isolated) => isolated,
+            None => self.make().await?,
+        };
+        let below = self.below.clone();
+        let (isolated, before) = blocking(move || {
+            let mut isolated = isolated;
+            isolated.update(&below)?;
+            let before = isolated.before();
+            Ok::<_, IsolationError>((isolated, before))
+        })
+        .await?;
+        let Work { command, cwd, variables, stdin, merge, timeout, cancel, rights, keep } = work;
+        let root = isolated.path().to_owned();
+        let finished = shell
+            .run(Job {
+                command,
+                cwd: &root.join(cwd.as_str()),
+                root: &root,
+                view: isolated.view(),
+                exchange: isolated.exchange(),
+                rights,
+                variables,
+                stdin,
+                merge,
+                timeout,
+                cancel,
+            })
+            .await;
+        // Who only looks cannot have changed anything, as far as somebody sees to that.
+        if rights == Rights::Look && shell.is_walled() {
+            *state = Some(isolated);
+            return Ok(Ran::unchanged(finished));
+        }
+        let (below, judge) = (self.below.clone(), Arc::clone(&self.judge));
+        let (ran, isolated) = blocking(move || keep_changes(isolated, before, finished, &below, &judge, keep)).await;
+        // One that could not be brought back to what is below must not be met by the next: it starts afresh.
+        *state = isolated;
+        Ok(ran)
+    }
+
     /// An overlay where one can be mounted, else a copy.
     async fn make(&self) -> Result<Isolated, IsolationError> {
         let started = Instant::now();
-        if let Some(isolated) = Isolated::mounted(&self.root, &self.temp) {
-            let job = Self::job("true", &self.root, isolated.mount(), Duration::from_secs(10));
-            let tried = self.shell.run(job).await;
-            if tried.ended == Ended::Exited(0) {
-                let took = started.elapsed();
-                self.events.notice(
-                    NoticeLevel::Info,
-                    format!("isolated runs use an overlay, made in {:.1} ms", took.as_secs_f64() * 1000.0),
-                );
+        if self.shell.namespaces(&self.plot.root).await.is_some() {
+            let plot = self.plot.clone();
+            if let Some(isolated) = blocking(move || Isolated::mounted(&plot)).await {
+                let took = started.elapsed().as_secs_f64() * 1000.0;
+                self.events.notice(NoticeLevel::Info, format!("commands run on an overlay, made in {took:.1} ms"));
                 return Ok(isolated);
             }
-            detail!("no overlay can be mounted: {}", tried.output());
         }
-        let (root, temp) = (self.root.clone(), self.temp.clone());
+        detail!("no overlay can be mounted");
+        let plot = self.plot.clone();
         let (copied, bytes) = blocking(move || {
-            let copied = Isolated::copied(&root, &temp)?;
+            let copied = Isolated::copied(&plot)?;
             let bytes = copied.bytes();
             Ok::<_, IsolationError>((copied, bytes))
         })
         .await?;
-        self.events.notice(
-            NoticeLevel::Info,
-            format!(
-                "isolated runs use a copy of the checkout ({} MB, {:.1} s)",
-                bytes / 1_000_000,
-                copied.took.as_secs_f64()
-            ),
-        );
+        let place = if copied.exchange().is_some() {
+            "which takes its place meanwhile"
+        } else {
+            "at another path, so that what names the checkout's own is not true there"
+        };
+        let (megabytes, took) = (bytes / 1_000_000, copied.took.as_secs_f64());
+        let told = format!("commands run on a copy of the checkout, {place} ({megabytes} MB, {took:.1} s)");
+        self.events.notice(NoticeLevel::Info, told);
         Ok(copied)
-    }
-
-    fn job<'a>(command: &'a str, root: &'a Path, mount: Option<&'a Mount>, timeout: Duration) -> Job<'a> {
-        Job {
-            command,
-            cwd: root,
-            root,
-            mount,
-            variables: Vec::new(),
-            stdin: None,
-            merge: true,
-            timeout,
-            cancel: CancellationToken::new(),
-        }
     }
 }
 
-impl Entered<'_> {
-    /// Where commands run.
-    pub fn path(&self) -> PathBuf {
-        self.state.as_ref().map_or_else(|| self.isolation.root.clone(), |state| state.path().to_owned())
+impl Ran {
+    fn unchanged(finished: Finished) -> Self {
+        let (changes, large, dropped) = (Vec::new(), Vec::new(), Vec::new());
+        Self { finished, changes, large, dropped, warnings: Vec::new(), refused: Vec::new() }
     }
+}
 
-    /// What has to be mounted for them.
-    pub fn mount(&self) -> Option<Mount> {
-        self.state.as_ref().and_then(|state| state.mount().cloned())
+/// Finds what a command changed, has it judged, and keeps it or takes it back.
+fn keep_changes(
+    mut isolated: Isolated,
+    before: crate::workspace::Before,
+    finished: Finished,
+    below: &Below,
+    judge: &Judge,
+    keep: Keep,
+) -> (Ran, Option<Isolated>) {
+    let mut ran = Ran::unchanged(finished);
+    let mut found = match isolated.found(before, below) {
+        Ok(found) => found,
+        Err(error) => {
+            ran.refused.push(format!("what the command changed cannot be read: {error}"));
+            return (ran, None);
+        }
+    };
+    ran.dropped = dropped(&mut found, &isolated, judge);
+    let kept = match keep {
+        Keep::Changes => keep_all(&mut isolated, &found, below, judge, &mut ran),
+        Keep::Outputs => keep_outputs(&mut isolated, &found, below, judge),
+    };
+    if let Err(reasons) = kept {
+        ran.refused = reasons;
+        (ran.changes, ran.large) = (Vec::new(), Vec::new());
     }
+    let settled = isolated.settle(&found, below);
+    if let Err(error) = &settled {
+        detail!("the throw-away state starts afresh: {error}");
+    }
+    (ran, settled.is_ok().then_some(isolated))
+}
 
-    /// Runs something and finds what it changes against the plan.
-    pub async fn watch<T>(
-        &mut self,
-        run: impl Future<Output = T>,
-    ) -> (T, Result<Vec<FileChange>, FileError>) {
-        let before = self.state.as_ref().map(Isolated::before);
-        let finished = run.await;
-        let planned = Arc::clone(&self.isolation.planned);
-        let (Some(mut isolated), Some(before)) = (self.state.take(), before) else {
-            return (finished, Ok(Vec::new()));
-        };
-        let (isolated, changes) = blocking(move || {
-            let changes = isolated.changes(before, &planned);
-            (isolated, changes)
-        })
-        .await;
-        // What cannot be planned must not be met by the next one either: it starts afresh.
-        *self.state = changes.is_ok().then_some(isolated);
-        (finished, changes)
+/// Takes out what is never kept: sensitive files among what a build left behind, other repositories, and what has no
+/// name. Gives words for them.
+fn dropped(found: &mut Outcome, isolated: &Isolated, judge: &Judge) -> Vec<String> {
+    let mut dropped: Vec<String> =
+        found.repositories.iter().map(|path| format!("{path}: a repository of its own")).collect();
+    let is_refused = |path: &WorkspacePath| {
+        isolated.hides(path) || isolated.is_sensitive(path) && judge(&[], std::slice::from_ref(path)).is_err()
+    };
+    let (refused, kept): (Vec<_>, Vec<_>) =
+        std::mem::take(&mut found.outputs).into_iter().partition(is_refused);
+    found.outputs = kept;
+    dropped.extend(refused.into_iter().map(|path| format!("{path}: a sensitive file")));
+    if found.unnamed > 0 {
+        dropped.push(format!("{} with names that are no text", found.unnamed));
     }
+    dropped
+}
+
+fn keep_all(
+    isolated: &mut Isolated,
+    found: &Outcome,
+    below: &Below,
+    judge: &Judge,
+    ran: &mut Ran,
+) -> Result<(), Vec<String>> {
+    let unread: Vec<WorkspacePath> = found.outputs.iter().chain(&found.large).cloned().collect();
+    ran.warnings = judge(&found.changes, &unread)?;
+    if let (Below::Planned(_), Some(path)) = (below, found.large.first()) {
+        return Err(vec![format!("{path} is too large to be planned")]);
+    }
+    isolated.carry(found, below).map_err(|error| vec![error.to_string()])?;
+    ran.changes.clone_from(&found.changes);
+    ran.large.clone_from(&found.large);
+    Ok(())
+}
+
+fn keep_outputs(
+    isolated: &mut Isolated,
+    found: &Outcome,
+    below: &Below,
+    judge: &Judge,
+) -> Result<(), Vec<String>> {
+    let Below::Real(tracked) = below else { return Ok(()) };
+    judge(&[], &found.outputs)?;
+    let outputs = found.outputs_alone();
+    isolated.carry_outputs(&outputs, tracked.disk()).map_err(|error| vec![error.to_string()])
 }
 
 /// Runs blocking work off the async threads; a panic goes on here.

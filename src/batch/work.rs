@@ -17,6 +17,7 @@ use super::shard::shards;
 use super::show::{Look, Show};
 use super::task::{Common, Done, TASKS, spent_in, title};
 use super::worktree::Worktrees;
+use crate::command::sandbox::{Rights, View};
 use crate::command::{Ended, Job};
 use crate::config::Usd;
 use crate::event::{Events, Notice, NoticeLevel, Status, millis};
@@ -24,7 +25,7 @@ use crate::exit::Exit;
 use crate::git::Git;
 use crate::inputs::{BatchRequest, InputError, Tasks};
 use crate::report::{BATCH_SCHEMA_VERSION, BatchReport, ShardReport, TaskEnd, TaskReport, sum};
-use crate::run::{Signal, shell};
+use crate::run::{ShellGround, Signal, shell};
 use crate::seal::digest;
 
 /// How long a command may take whose lines are values.
@@ -72,14 +73,17 @@ async fn printed(
     }
     let keys: Vec<String> = request.config.llm.api_key_env.iter().cloned().collect();
     let events = Events::new(Vec::new());
-    let shell =
-        shell(&request.config.commands, &request.telling.variables, &keys, &request.checkout, &events)?;
+    let temp = std::env::temp_dir();
+    let ground = ShellGround { workspace: &request.checkout, temp: &temp };
+    let shell = shell(&request.config.commands, &request.telling.variables, &keys, ground, &events)?;
     for command in commands {
         let job = Job {
             command,
             cwd: &request.checkout,
             root: &request.checkout,
-            mount: None,
+            view: View::Plain { writable: false },
+            exchange: None,
+            rights: Rights::Work,
             variables: Vec::new(),
             stdin: None,
             merge: false,

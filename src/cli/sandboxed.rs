@@ -1,38 +1,117 @@
-//! `architect-ci __sandbox WALLS PROGRAM ARGUMENT…`: shuts itself in, then becomes the program. Not for
-//! people: supervisors start commands by it.
+//! `architect-ci __sandbox LENGTH`: reads what to do from its standard input, shuts itself in, then becomes the
+//! program, or its parent. Not for people: supervisors start commands by it.
 
 use std::ffi::OsString;
-
-use crate::command::sandbox::{Walls, shut_in};
 
 /// What shells answer when a program cannot be run.
 const CANNOT_RUN: u8 = 126;
 
-/// Never returns if all goes well; else the exit code.
+/// Never returns if all goes well and nobody has to wait for the program; else the exit code.
+#[cfg(target_os = "linux")]
 pub(super) fn execute(mut arguments: impl Iterator<Item = OsString>) -> u8 {
-    let walls =
-        arguments.next().and_then(|walls| serde_json::from_slice::<Walls>(walls.to_str()?.as_bytes()).ok());
-    let (Some(walls), Some(program)) = (walls, arguments.next()) else {
+    let length = arguments.next().and_then(|length| length.to_str()?.parse().ok());
+    let Some(launch) = length.and_then(linux::read) else {
         eprintln!("__sandbox is not for people; see `architect-ci --help`");
         return CANNOT_RUN;
     };
     // A child that cannot be shut in does not run at all.
-    if let Err(error) = shut_in(&walls) {
-        eprintln!("the sandbox could not be set up: {error}");
-        return CANNOT_RUN;
-    }
-    become_program(&program, arguments)
+    linux::launch(&launch).unwrap_or_else(|error| {
+        eprintln!("{error}");
+        CANNOT_RUN
+    })
 }
 
-#[cfg(unix)]
-fn become_program(program: &OsString, arguments: impl Iterator<Item = OsString>) -> u8 {
+#[cfg(not(target_os = "linux"))]
+pub(super) fn execute(_: impl Iterator<Item = OsString>) -> u8 {
+    eprintln!("__sandbox is not for people; see `architect-ci --help`");
+    CANNOT_RUN
+}
+
+#[cfg(target_os = "linux")]
+mod linux {
+    use std::fs::{File, OpenOptions};
+    use std::io::{self, Write};
     use std::os::unix::process::CommandExt;
-    let error = std::process::Command::new(program).args(arguments).exec();
-    eprintln!("{}: {error}", program.to_string_lossy());
-    CANNOT_RUN
-}
+    use std::process::{Command, Stdio};
 
-#[cfg(not(unix))]
-fn become_program(_: &OsString, _: impl Iterator<Item = OsString>) -> u8 {
-    CANNOT_RUN
+    use rustix::io::retry_on_intr;
+    use rustix::process::{
+        Pid, Signal, WaitOptions, WaitStatus, set_parent_process_death_signal, wait,
+    };
+
+    use crate::command::sandbox::{become_user, enter, restrict};
+    use crate::command::supervisor::Launch;
+
+    /// Largest order that is believed.
+    const MOST: usize = 16 << 20;
+
+    /// Reads so many bytes and no more: the rest of the input is the program's.
+    pub(super) fn read(length: usize) -> Option<Launch> {
+        if length > MOST {
+            return None;
+        }
+        let mut text = vec![0; length];
+        let mut at = 0;
+        while at < length {
+            match retry_on_intr(|| rustix::io::read(rustix::stdio::stdin(), &mut text[at..])).ok()? {
+                0 => return None,
+                count => at += count,
+            }
+        }
+        serde_json::from_slice(&text).ok()
+    }
+
+    pub(super) fn launch(launch: &Launch) -> io::Result<u8> {
+        let named = |what: &str, error: io::Error| io::Error::new(error.kind(), format!("{what}: {error}"));
+        // Before the folder that it lies in is out of sight.
+        let signal = launch.signal.as_ref().map(|path| OpenOptions::new().write(true).open(path)).transpose()?;
+        if let Some(root) = &launch.walls.root {
+            let sandbox = |error| named("the sandbox could not be set up", error);
+            enter(root).map_err(sandbox)?;
+            if let Some(user) = &root.user {
+                become_user(user).map_err(|error| sandbox(error.into()))?;
+            }
+        }
+        if signal.is_some() {
+            set_parent_process_death_signal(Some(Signal::KILL))?;
+        }
+        std::env::set_current_dir(&launch.cwd).map_err(|error| named(&launch.cwd.display().to_string(), error))?;
+        if launch.walls.restricted {
+            restrict(&launch.walls)
+                .map_err(|error| io::Error::other(format!("the sandbox could not be set up: {error}")))?;
+        }
+        let mut command = Command::new(&launch.program);
+        command.args(&launch.arguments).env_clear().envs(&launch.environment);
+        if !launch.reads {
+            command.stdin(Stdio::null());
+        }
+        let named = |error| named(&launch.program, error);
+        match signal {
+            None => Err(named(command.exec())),
+            Some(signal) => wait_for(command.spawn().map_err(named)?.id(), signal),
+        }
+    }
+
+    /// Waits for the program, as the first process of its world; what it leaves behind ends with this.
+    fn wait_for(program: u32, mut told: File) -> io::Result<u8> {
+        let program = Pid::from_raw(program.cast_signed());
+        // The program's input is its own: while this held it as well, its writer would not see it closed.
+        let nothing = File::open("/dev/null")?;
+        rustix::stdio::dup2_stdin(&nothing)?;
+        loop {
+            let Some((pid, status)) = retry_on_intr(|| wait(WaitOptions::empty()))? else { continue };
+            if Some(pid) == program {
+                if let Some(signal) = status.terminating_signal() {
+                    write!(told, "{signal}")?;
+                }
+                return Ok(code(status));
+            }
+        }
+    }
+
+    fn code(status: WaitStatus) -> u8 {
+        let by_signal = status.terminating_signal().map(|signal| 128_i32.saturating_add(signal));
+        let code = status.exit_status().or(by_signal);
+        code.and_then(|code| u8::try_from(code).ok()).unwrap_or(super::CANNOT_RUN)
+    }
 }

@@ -4,12 +4,15 @@
 use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;
+#[cfg(not(target_os = "linux"))]
 use std::process::Stdio;
 use std::time::Duration;
 
+use tokio::io::AsyncWriteExt;
 use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 
 use super::output::Capture;
+use super::sandbox::{Namespaces, Rights, View};
 use super::spawn::{Collecting, Shell, collect};
 
 /// How long an end is waited for: the supervisor's grace, and some.
@@ -39,64 +42,58 @@ pub struct Talking {
 impl Shell {
     /// Starts a program. Its input and output are for whoever talks to it.
     pub async fn converse(&self, talk: Talk<'_>) -> io::Result<(Talking, ChildStdin, ChildStdout)> {
-        let mut child = self
-            .talker(&talk)
-            .env_clear()
-            .envs(&self.environment)
-            .envs(talk.variables)
-            .current_dir(talk.cwd)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()?;
+        let namespaces = self.namespaces(talk.cwd).await;
+        let (mut command, order) = self.talker(&talk, namespaces)?;
+        let mut child = command.spawn()?;
         let missing = || io::Error::other("the child has no standard streams");
         let mut stdin = child.stdin.take().ok_or_else(missing)?;
         let stdout = child.stdout.take().ok_or_else(missing)?;
         let stderr = collect(child.stderr.take());
-        self.give_order(&talk, &mut stdin).await?;
+        stdin.write_all(&order).await?;
         Ok((Talking { child, stderr }, stdin, stdout))
     }
 
+    /// The supervisor, and what it is told.
     #[cfg(target_os = "linux")]
-    fn talker(&self, _: &Talk<'_>) -> Command {
-        let mut command = Command::new(&self.launcher);
-        command.arg(super::supervisor::SUPERVISE);
-        command
-    }
-
-    #[cfg(target_os = "linux")]
-    async fn give_order(&self, talk: &Talk<'_>, stdin: &mut ChildStdin) -> io::Result<()> {
+    fn talker(&self, talk: &Talk<'_>, namespaces: Option<Namespaces>) -> io::Result<(Command, Vec<u8>)> {
         use super::supervisor::{Input, Order};
-        use tokio::io::AsyncWriteExt;
-        let walls = self.sandbox.as_ref().map(|sandbox| {
-            let mut walls = sandbox.walls(talk.cwd);
-            walls.writable.retain(|path| talk.writes || !path.starts_with(talk.cwd));
-            walls
-        });
+        let mut environment = self.environment.clone();
+        environment.extend(talk.variables.clone());
+        let mut walls = None;
+        if let Some(sandbox) = &self.sandbox {
+            let view = View::Plain { writable: talk.writes };
+            walls = Some(sandbox.walls(talk.cwd, view, Rights::Work, namespaces)?);
+            sandbox.adapt(&mut environment, namespaces.is_some())?;
+        }
         let order = Order {
             program: talk.program.to_owned(),
             arguments: talk.arguments.to_vec(),
+            environment,
             cwd: talk.cwd.to_owned(),
-            mount: None,
+            exchange: None,
             walls,
             input: Input::Relayed,
             merge: false,
         };
         let mut order = serde_json::to_vec(&order)?;
         order.push(b'\n');
-        stdin.write_all(&order).await
+        Ok((self.supervisor(namespaces), order))
     }
 
+    /// The program itself, which is told nothing.
     #[cfg(not(target_os = "linux"))]
-    fn talker(&self, talk: &Talk<'_>) -> Command {
+    fn talker(&self, talk: &Talk<'_>, _: Option<Namespaces>) -> io::Result<(Command, Vec<u8>)> {
         let mut command = Command::new(talk.program);
-        command.args(talk.arguments);
         command
-    }
-
-    #[cfg(not(target_os = "linux"))]
-    async fn give_order(&self, _: &Talk<'_>, _: &mut ChildStdin) -> io::Result<()> {
-        Ok(())
+            .args(talk.arguments)
+            .env_clear()
+            .envs(&self.environment)
+            .envs(talk.variables)
+            .current_dir(talk.cwd)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        Ok((command, Vec::new()))
     }
 }
 

@@ -6,8 +6,6 @@ mod classify;
 mod converse;
 pub mod environment;
 mod output;
-#[cfg(target_os = "linux")]
-mod overlay;
 mod policy;
 pub mod sandbox;
 mod spawn;

@@ -12,8 +12,11 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
 use tokio_util::sync::CancellationToken;
 
 use super::output::Capture;
-use super::sandbox::Sandbox;
-use crate::workspace::{GitFolder, Mount, Restored};
+use super::sandbox::{Exchange, Namespaces, Rights, Sandbox, View};
+use crate::detail::detail;
+
+/// How long it may take to find out whether a child can have a file system of its own.
+const PROBE: Duration = Duration::from_secs(10);
 
 /// How long output is awaited that a process out of reach still holds open.
 const DRAIN: Duration = Duration::from_millis(500);
@@ -29,10 +32,8 @@ pub struct Shell {
     pub flags: Vec<String>,
     /// All variables of the child.
     pub environment: BTreeMap<String, String>,
-    /// The walls around it, with the job's folder as a place to write to.
+    /// What shuts it in; `None` where nothing does.
     pub sandbox: Option<Sandbox>,
-    /// What no command may leave changed behind it.
-    pub git: Option<Arc<GitFolder>>,
 }
 
 /// One command line to run.
@@ -41,10 +42,14 @@ pub struct Job<'a> {
     pub command: &'a str,
     /// Where it runs.
     pub cwd: &'a Path,
-    /// The folder that it may write to; holds `cwd`.
+    /// The workspace; holds `cwd`.
     pub root: &'a Path,
-    /// What is mounted for its eyes alone.
-    pub mount: Option<&'a Mount>,
+    /// What it sees there.
+    pub view: View<'a>,
+    /// What takes the workspace's place meanwhile.
+    pub exchange: Option<&'a Exchange>,
+    /// What it is let do.
+    pub rights: Rights,
     /// Variables on top of the shell's.
     pub variables: Vec<(Cow<'a, str>, String)>,
     /// What it reads on standard input; `None` for nothing.
@@ -93,14 +98,13 @@ pub struct Finished {
     pub stderr: Capture,
     /// How long it took.
     pub duration: Duration,
-    /// What of Git's own folder it changed and was put back.
-    pub restored: Vec<Restored>,
 }
 
 impl Finished {
-    fn not_started(error: String, duration: Duration) -> Self {
+    /// One that never ran.
+    pub(crate) fn not_started(error: String, duration: Duration) -> Self {
         let (stdout, stderr) = (Capture::default(), Capture::default());
-        Self { ended: Ended::NotStarted(error), stdout, stderr, duration, restored: Vec::new() }
+        Self { ended: Ended::NotStarted(error), stdout, stderr, duration }
     }
 
     /// Both outputs, standard output first, without blanks at the ends.
@@ -117,8 +121,14 @@ impl Finished {
 impl Shell {
     /// Runs a command line; never fails, the result tells.
     pub async fn run(&self, job: Job<'_>) -> Finished {
+        let namespaces = self.namespaces(job.root).await;
+        self.run_in(job, namespaces).await
+    }
+
+    /// Runs a command line in such a file system, or the machine's.
+    async fn run_in(&self, job: Job<'_>, namespaces: Option<Namespaces>) -> Finished {
         let started = Instant::now();
-        let mut running = match Running::start(self, &job) {
+        let mut running = match Running::start(self, &job, namespaces) {
             Ok(running) => running,
             Err(error) => {
                 let error = format!("{}: {error}", self.program);
@@ -140,8 +150,70 @@ impl Shell {
         };
         running.clear();
         let (stdout, stderr) = tokio::join!(stdout.finish(), stderr.finish());
-        let restored = self.git.as_ref().map_or_else(Vec::new, |git| git.restore(job.command));
-        Finished { ended, stdout, stderr, duration: started.elapsed(), restored }
+        Finished { ended, stdout, stderr, duration: started.elapsed() }
+    }
+
+    /// Whether the kernel keeps children in.
+    pub fn is_walled(&self) -> bool {
+        self.sandbox.as_ref().is_some_and(Sandbox::is_restricted)
+    }
+
+    /// How a child can have a file system of its own here, tried once; `None` where it cannot.
+    pub async fn namespaces(&self, root: &Path) -> Option<Namespaces> {
+        let sandbox = self.sandbox.as_ref()?;
+        sandbox.namespaces(self.probe(sandbox, root)).await
+    }
+
+    async fn probe(&self, sandbox: &Sandbox, root: &Path) -> Option<Namespaces> {
+        for namespaces in Namespaces::candidates() {
+            let Ok(tried) = sandbox.probe_overlay(root) else { return None };
+            let job = Job {
+                command: "true",
+                cwd: root,
+                root,
+                view: View::Overlay(&tried),
+                exchange: None,
+                rights: Rights::Work,
+                variables: Vec::new(),
+                stdin: None,
+                merge: true,
+                timeout: PROBE,
+                cancel: CancellationToken::new(),
+            };
+            // A shell that is missing is no reason to do without walls.
+            let probe = Self { program: "true".to_owned(), flags: Vec::new(), ..self.clone() };
+            let finished = probe.run_in(job, Some(*namespaces)).await;
+            if finished.ended == Ended::Exited(0) {
+                return Some(*namespaces);
+            }
+            detail!("no file system of their own for commands ({namespaces:?}): {}", finished.output());
+        }
+        None
+    }
+}
+
+#[cfg(target_os = "linux")]
+impl Shell {
+    /// The program that starts and ends a child; it gets its order by its standard input.
+    pub(super) fn supervisor(&self, namespaces: Option<Namespaces>) -> tokio::process::Command {
+        let mut command = if namespaces == Some(Namespaces::Sudo) {
+            let mut command = tokio::process::Command::new("sudo");
+            command.args(["-n", "--"]).arg(&self.launcher);
+            command
+        } else {
+            tokio::process::Command::new(&self.launcher)
+        };
+        let path = self.environment.get("PATH");
+        command
+            .arg(super::supervisor::SUPERVISE)
+            .current_dir("/")
+            // What the child sees comes with the order: nothing of it may decide what is loaded before.
+            .env_clear()
+            .envs(path.map(|path| ("PATH", path)))
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        command
     }
 }
 
@@ -156,30 +228,29 @@ struct Running {
 
 #[cfg(target_os = "linux")]
 impl Running {
-    fn start(shell: &Shell, job: &Job<'_>) -> io::Result<Self> {
-        use super::supervisor::{Input, Order, SUPERVISE};
+    fn start(shell: &Shell, job: &Job<'_>, namespaces: Option<Namespaces>) -> io::Result<Self> {
+        use super::supervisor::{Input, Order};
+        let mut environment = shell.environment.clone();
+        environment.extend(job.variables.iter().map(|(name, value)| (name.clone().into_owned(), value.clone())));
+        let mut walls = None;
+        if let Some(sandbox) = &shell.sandbox {
+            walls = Some(sandbox.walls(job.root, job.view, job.rights, namespaces)?);
+            sandbox.adapt(&mut environment, namespaces.is_some())?;
+        }
         let order = Order {
             program: shell.program.clone(),
             arguments: shell.flags.iter().cloned().chain([job.command.to_owned()]).collect(),
-            walls: shell.sandbox.as_ref().map(|sandbox| sandbox.walls(job.root)),
+            environment,
+            walls,
             cwd: job.cwd.to_owned(),
-            mount: job.mount.cloned(),
+            exchange: job.exchange.cloned(),
             input: job.stdin.as_ref().map_or(Input::Nothing, |input| Input::Bytes(input.len())),
             merge: job.merge,
         };
         let mut order = serde_json::to_vec(&order)?;
         order.push(b'\n');
         order.extend(job.stdin.iter().flatten());
-        let mut supervisor = tokio::process::Command::new(&shell.launcher)
-            .arg(SUPERVISE)
-            .current_dir(job.root)
-            .env_clear()
-            .envs(&shell.environment)
-            .envs(job.variables.iter().map(|(name, value)| (&**name, value)))
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()?;
+        let mut supervisor = shell.supervisor(namespaces).spawn()?;
         let lifeline = supervisor.stdin.take();
         Ok(Self { supervisor, lifeline, order })
     }
@@ -222,7 +293,7 @@ struct Running {
 
 #[cfg(not(target_os = "linux"))]
 impl Running {
-    fn start(shell: &Shell, job: &Job<'_>) -> io::Result<Self> {
+    fn start(shell: &Shell, job: &Job<'_>, _: Option<Namespaces>) -> io::Result<Self> {
         let mut command = process_wrap::tokio::CommandWrap::with_new(&shell.program, |command| {
             command
                 .args(&shell.flags)

@@ -165,6 +165,9 @@ pub struct Commands {
     pub network: Network,
     /// Further places that they may write to; `~/` is the home folder.
     pub writable_paths: Vec<String>,
+    /// Further places that they may read, besides the workspace, the system, toolchains and caches; `~/` is the home
+    /// folder.
+    pub readable_paths: Vec<String>,
 }
 
 /// Walls around child processes.
@@ -206,6 +209,7 @@ impl Default for Commands {
             sandbox: SandboxMode::default(),
             network: Network::default(),
             writable_paths: Vec::new(),
+            readable_paths: Vec::new(),
         }
     }
 }

@@ -46,7 +46,7 @@ pub struct Engine {
     /// The tools.
     pub registry: Registry,
     /// Rules on effects.
-    pub guardrails: Guardrails,
+    pub guardrails: Arc<Guardrails>,
     /// The user's commands around calls.
     pub hooks: Hooks,
     /// Whether to plan, to do, or to ask first.

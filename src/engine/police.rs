@@ -16,13 +16,27 @@ impl Engine {
         self.guardrails.review(&all, own)
     }
 
-    /// What a command has changed is known only now; what must not be is put back.
+    /// Tells of what was refused. What a server has changed is known only now; what must not be is put back.
     pub(super) fn police(&self, caller: Caller<'_>, tool: &str, effects: &Effects, result: &mut ToolResult) {
-        if !effects.is_blind() || result.changes.is_empty() {
-            return;
+        let mut refused: Vec<String> = std::mem::take(&mut result.refused)
+            .into_iter()
+            .map(|reason| format!("{reason}; nothing of what the command changed was kept"))
+            .collect();
+        if effects.remote.is_some() && !result.changes.is_empty() {
+            self.put_back(result, &mut refused);
         }
+        for reason in &refused {
+            self.blocked(caller, tool, Target::of(effects), reason);
+        }
+        if !refused.is_empty() {
+            let earlier = result.error.take().map_or(String::new(), |error| format!("{error}\n"));
+            result.error = Some(format!("{earlier}Guardrail: {}", refused.join("; ")));
+            result.success = false;
+        }
+    }
+
+    fn put_back(&self, result: &mut ToolResult, refused: &mut Vec<String>) {
         let workspace = &self.context.workspace;
-        let mut refused = Vec::new();
         result.changes.retain(|change| match self.guardrails.check_write(&change.path) {
             Ok(()) => true,
             Err(reason) => {
@@ -37,14 +51,6 @@ impl Engine {
                 result.changes.clear();
                 refused.push(put_back(&reason, undone));
             }
-        }
-        for reason in &refused {
-            self.blocked(caller, tool, Target::of(effects), reason);
-        }
-        if !refused.is_empty() {
-            let earlier = result.error.take().map_or(String::new(), |error| format!("{error}\n"));
-            result.error = Some(format!("{earlier}Guardrail: {}", refused.join("; ")));
-            result.success = false;
         }
     }
 }

@@ -16,7 +16,10 @@ use serde_json::Value;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-use crate::command::{Job, Shell};
+use crate::command::Finished;
+use crate::command::sandbox::Rights;
+use crate::isolation::{Isolation, Keep, Work};
+use crate::workspace::WorkspacePath;
 use crate::config::{self, HookConfig};
 use crate::event::{Event, Events, HookDecision, HookRecord, millis};
 use crate::workspace::Glob;
@@ -94,9 +97,9 @@ pub struct Hooks {
 
 /// What hooks need to know of the run.
 pub struct Setting {
-    /// Runs the commands.
-    pub shell: Shell,
-    /// Where they run.
+    /// Where the commands run.
+    pub isolation: Arc<Isolation>,
+    /// The checkout.
     pub workspace: PathBuf,
     /// The run's id.
     pub session: String,
@@ -192,22 +195,27 @@ impl Order {
     }
 
     async fn run(self, hook: &Hook, setting: &Setting) -> (Answer, HookRecord) {
-        let finished = setting
-            .shell
-            .run(Job {
-                command: &self.command,
-                cwd: &setting.workspace,
-                root: &setting.workspace,
-                mount: None,
-                variables: self.variables,
-                stdin: Some(self.message.into_bytes()),
-                merge: false,
-                timeout: hook.timeout,
-                cancel: setting.cancel.clone(),
-            })
-            .await;
+        let work = Work {
+            command: &self.command,
+            cwd: &WorkspacePath::root(),
+            variables: self.variables,
+            stdin: Some(self.message.into_bytes()),
+            merge: false,
+            timeout: hook.timeout,
+            cancel: setting.cancel.clone(),
+            rights: Rights::Work,
+            keep: Keep::Changes,
+        };
+        let (finished, refused) = match setting.isolation.run(work).await {
+            Ok(ran) => (ran.finished, ran.refused),
+            Err(error) => (Finished::not_started(error.to_string(), Duration::ZERO), Vec::new()),
+        };
         let can_block = hook.event.can_block() && hook.waits;
-        let answer = interpret(&hook.name, &finished, hook.timeout, can_block);
+        let mut answer = interpret(&hook.name, &finished, hook.timeout, can_block);
+        if !refused.is_empty() {
+            let reasons = refused.join("; ");
+            answer = Answer::Failed(format!("[Hook {}: nothing that it changed was kept: {reasons}]", hook.name));
+        }
         let decision = match &answer {
             Answer::Allow { updated_input: Some(_), .. } if hook.event.takes_input() && hook.waits => {
                 HookDecision::Modify

@@ -20,7 +20,7 @@ use tokio_util::sync::CancellationToken;
 use crate::command::{Shell, Talking, last_lines};
 use crate::event::{Events, NoticeLevel};
 use crate::inputs::Variables;
-use crate::workspace::TrackedWorkspace;
+use crate::workspace::{Mirror, TrackedWorkspace};
 
 use reach::{Hello, Reached};
 pub use reach::{Reach, Server};
@@ -37,8 +37,11 @@ pub struct Ground {
     pub checkout: Option<Arc<TrackedWorkspace>>,
     /// The folder of the checkout.
     pub root: std::path::PathBuf,
-    /// Held by the call that is watched: what two change at once could not be told apart.
-    pub watching: Arc<tokio::sync::Mutex<()>>,
+    /// Where throw-away folders go.
+    pub temp: std::path::PathBuf,
+    /// A copy of the checkout, made before a server starts that may change it; held by the call that is watched:
+    /// what two change at once could not be told apart.
+    pub mirror: tokio::sync::Mutex<Option<Mirror>>,
     /// Ends calls early.
     pub cancel: CancellationToken,
     /// Takes warnings.
@@ -61,6 +64,18 @@ struct Running {
 impl Servers {
     /// Starts all servers side by side and asks for their tools.
     pub async fn start(servers: &[Server], variables: &Variables, ground: &Arc<Ground>) -> Self {
+        if let Some(checkout) = ground.checkout.clone().filter(|_| servers.iter().any(Server::is_local)) {
+            let temp = ground.temp.clone();
+            let made = tokio::task::spawn_blocking(move || Mirror::new(checkout, &temp)).await;
+            match made.map_err(std::io::Error::other).and_then(|made| made) {
+                Ok(mirror) => *ground.mirror.lock().await = Some(mirror),
+                Err(error) => {
+                    let told = format!("MCP servers are left out: the checkout could not be copied: {error}");
+                    ground.events.notice(NoticeLevel::Warning, told);
+                    return Self::default();
+                }
+            }
+        }
         let begin = |server| async move {
             tokio::select! {
                 started = begin(server, variables, ground) => started,

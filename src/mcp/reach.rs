@@ -64,6 +64,11 @@ impl Server {
         Ok(all)
     }
 
+    /// Whether it is a program on this machine, which can change the checkout.
+    pub fn is_local(&self) -> bool {
+        matches!(self.reach, Reach::Program { .. })
+    }
+
     /// The variable that holds the server's token.
     pub fn token_variable(&self) -> Option<&str> {
         self.token_env.as_deref()

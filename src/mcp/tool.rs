@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 
 use super::{Line, content};
 use crate::tool::{Call, Context, Effects, Remote, Tool, ToolError, ToolResult, schema};
-use crate::workspace::{LastLink, Observed, WorkspacePath};
+use crate::workspace::{LastLink, WorkspacePath};
 
 /// Most characters of a tool's name: what providers accept.
 const MAX_NAME: usize = 64;
@@ -82,18 +82,22 @@ impl McpTool {
         let Some(checkout) = ground.checkout.clone().filter(|_| self.line.local) else {
             return self.call(arguments).await;
         };
-        let _alone = ground.watching.lock().await;
-        let watched = Arc::clone(&checkout);
-        let watch = tokio::task::spawn_blocking(move || watched.watch()).await;
-        let mut result = self.call(arguments).await;
-        let observed = match watch {
-            Ok(watch) => tokio::task::spawn_blocking(|| watch.finish()).await.unwrap_or_default(),
-            Err(_) => Observed::default(),
+        let mut held = ground.mirror.lock().await;
+        let Some(mirror) = held.take() else {
+            return ToolResult::failed("what the server changes could not be seen, so it is not called");
         };
+        let before = tokio::task::spawn_blocking(move || mirror.before().map(|before| (mirror, before))).await;
+        let Ok(Ok((mirror, before))) = before else {
+            return ToolResult::failed("the checkout could not be looked at, so the server is not called");
+        };
+        let mut result = self.call(arguments).await;
+        let after = tokio::task::spawn_blocking(move || (mirror.after(&before), mirror)).await;
+        let Ok((Ok(observed), mirror)) = after else {
+            return ToolResult::failed("what the server changed could not be read");
+        };
+        *held = Some(mirror);
         checkout.absorb(&observed.changes);
         result.note(&observed);
-        let restored = ground.shell.git.as_ref().map_or_else(Vec::new, |git| git.restore(&self.name));
-        result.note_restored(&restored);
         result
     }
 }

@@ -41,7 +41,7 @@ pub enum JournalError {
     #[error("another apply is at work on this checkout")]
     Busy,
     /// The journal could not be written.
-    #[error("the plan was not applied, nothing was written: {path}: {error}")]
+    #[error("nothing was written: {path}: {error}")]
     Write {
         /// The file.
         path: PathBuf,
@@ -49,11 +49,11 @@ pub enum JournalError {
         error: io::Error,
     },
     /// A file could not be changed.
-    #[error("the plan was not applied, every file was put back: {0}")]
+    #[error("not every file could be written, so every file was put back: {0}")]
     PutBack(FileError),
     /// A file could not be changed, and another one not put back.
     #[error(
-        "the plan could not be applied ({failed}) and not be taken back ({left}); the journal is in {journal}, the next apply tries again"
+        "not every file could be written ({failed}) or put back ({left}); the journal is in {journal}, the next run tries again"
     )]
     Stuck {
         /// Why it was not applied.
@@ -242,6 +242,11 @@ fn stage(
     written.map_err(|error| (journal, error))?;
     sync(&place.path);
     Ok(entries)
+}
+
+/// Makes all changes to a checkout, or none.
+pub fn write_all(disk: &DiskWorkspace, changes: &[FileChange]) -> Result<(), JournalError> {
+    if changes.is_empty() { Ok(()) } else { Journal::write(disk, changes, &|_| {})?.perform(&|_| {}) }
 }
 
 /// Puts back what an interrupted apply has left; whether there was something to put back. `may_write` keeps

@@ -6,7 +6,7 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
 use crate::git::{Base, Git};
-use crate::workspace::Snapshot;
+use crate::workspace::{IsProtected, ProtectedFiles, Snapshot};
 
 /// Where the checkout stood before the run.
 #[derive(Default)]
@@ -16,19 +16,23 @@ pub(super) struct Before {
     pub(super) prefix: String,
     /// Taken in a dry run alone.
     pub(super) snapshot: Option<Snapshot>,
+    /// Remembered where the checkout is changed.
+    pub(super) protected: Option<ProtectedFiles>,
 }
 
-/// The commit and, in a dry run, where every file stands: found out beside the first model call. The
+/// The commit and where every file stands, or, where files may change (`protected` says which may not), what protected
+/// ones hold: found out beside the first model call. The
 /// receiver tells when that is done, and the first tool may run.
 pub(super) fn look_before(
     root: PathBuf,
     out: PathBuf,
-    dry_run: bool,
+    protected: Option<IsProtected>,
 ) -> (JoinHandle<Before>, watch::Receiver<bool>) {
     let (tell, looked) = watch::channel(false);
     let before = tokio::task::spawn_blocking(move || {
         let before = Before {
-            snapshot: dry_run.then(|| Snapshot::take(&root, &out)),
+            snapshot: protected.is_none().then(|| Snapshot::take(&root, &out)),
+            protected: protected.map(|rule| ProtectedFiles::remember(&root, rule)),
             base: Git::new(&root).base(),
             prefix: Git::new(&root).prefix(),
         };

@@ -59,7 +59,7 @@ use inspect::Inspector;
 pub use interrupt::{Signal, on_signals};
 use review::Reviewer;
 use structured::Structured;
-pub(crate) use walls::shell;
+pub(crate) use walls::{Ground as ShellGround, shell};
 
 /// The first wait before a failed model call is tried again.
 const FIRST_WAIT: Duration = Duration::from_millis(500);
@@ -78,8 +78,8 @@ struct Run<'a> {
     dispatch: Arc<Dispatch>,
     /// Other people's tools.
     servers: Servers,
-    /// The throw-away state of a dry run.
-    isolation: Option<Arc<Isolation>>,
+    /// The throw-away state that commands run on.
+    isolation: Arc<Isolation>,
     /// The checkout as it is changed, where this is no dry run.
     tracked: Option<Arc<TrackedWorkspace>>,
     disk: Arc<DiskWorkspace>,
@@ -251,18 +251,11 @@ impl Run<'_> {
         Outcome { ended, structured: value }
     }
 
-    /// Ends other people's servers. What they did to Git's own folder at their end is put back as well.
+    /// Ends other people's servers.
     async fn stop_servers(&mut self) {
         let servers = std::mem::take(&mut self.servers);
-        if servers.is_empty() {
-            return;
-        }
-        servers.stop().await;
-        let restored = self.shell.git.as_ref().map_or_else(Vec::new, |git| git.restore("MCP servers"));
-        for restored in restored {
-            let done = if restored.back { "was put back" } else { "could not be put back" };
-            let told = format!("{} must not change; it {done}", restored.path.display());
-            self.events.notice(NoticeLevel::Warning, told);
+        if !servers.is_empty() {
+            servers.stop().await;
         }
     }
 
@@ -275,38 +268,22 @@ impl Run<'_> {
         system
     }
 
-    /// Runs the gates: on the checkout, or in a dry run on a copy with the planned edits. The error has
-    /// been told already.
+    /// Runs the gates, on a throw-away state of what there is, or in a dry run of what is planned.
+    /// The error has been told already.
     async fn gates(&self, round: u32) -> Result<Vec<GateRecord>, ()> {
         let config = self.request.config();
         let list = &config.guardrails.quality_gates;
         if list.is_empty() {
             return Ok(Vec::new());
         }
-        let records = match &self.isolation {
-            None => {
-                let on = Round { round, predicted: false };
-                gates::run(list, &self.shell, &self.request.workspace, None, on, &self.cancel).await
-            }
-            // Rounds are there for their checks.
-            Some(_) if config.dry_run.gates == GateIsolation::Skip && self.request.rounds.is_none() => {
-                self.events.notice(NoticeLevel::Info, "quality gates were skipped (dry_run.gates: skip)");
-                return Ok(Vec::new());
-            }
-            Some(isolation) => match isolation.enter().await {
-                Ok(mut entered) => {
-                    let on = Round { round, predicted: true };
-                    let (path, mount) = (entered.path(), entered.mount());
-                    let gates = gates::run(list, &self.shell, &path, mount.as_ref(), on, &self.cancel);
-                    // What gates change is seen, so that it is taken back, and joins no plan.
-                    entered.watch(gates).await.0
-                }
-                Err(error) => {
-                    self.events.notice(NoticeLevel::Error, error.to_string());
-                    return Err(());
-                }
-            },
-        };
+        let predicted = self.tracked.is_none();
+        // Rounds are there for their checks.
+        if predicted && config.dry_run.gates == GateIsolation::Skip && self.request.rounds.is_none() {
+            self.events.notice(NoticeLevel::Info, "quality gates were skipped (dry_run.gates: skip)");
+            return Ok(Vec::new());
+        }
+        let ran = gates::run(list, &self.isolation, Round { round, predicted }, &self.cancel).await;
+        let records = ran.map_err(|error| self.events.notice(NoticeLevel::Error, error.to_string()))?;
         for record in &records {
             self.events.emit(Event::Gate(record.clone()));
         }

@@ -1,6 +1,7 @@
 //! Puts the rooms of a run together.
 
-use std::path::PathBuf;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 
@@ -10,22 +11,25 @@ use super::Run;
 use super::before::look_before;
 use super::context;
 use super::tools::Workbench;
-use super::walls::shell;
+use super::walls::{self, shell};
 use crate::agent::Dispatch;
 use crate::config::{PlannedCommands, Usd};
 use crate::engine::Engine;
 use crate::event::{Event, Events, NoticeLevel, RunMode};
+use crate::git::Git;
 use crate::guardrails::{self, Guardrails};
 use crate::hooks::{Hooks, Setting};
 use crate::inputs::{InputError, RunRequest};
-use crate::isolation::Isolation;
+use crate::isolation::{Isolation, Judge};
 use crate::model::Budget;
 use crate::plan::recover;
 use crate::report::Collector;
 use crate::report::secrets::Masker;
 use crate::sessions::Resumed;
 use crate::tool::{Context, Ground};
-use crate::workspace::{DiskWorkspace, OverlayWorkspace, TrackedWorkspace, Workspace};
+use crate::workspace::{
+    Below, DiskWorkspace, IsProtected, OverlayWorkspace, Plot, TrackedWorkspace, Workspace, WorkspacePath,
+};
 
 impl<'a> Run<'a> {
     pub(super) async fn prepare(
@@ -47,27 +51,36 @@ impl<'a> Run<'a> {
             events.notice(NoticeLevel::Warning, told);
         }
         let (variables, keys) = (&request.variables, &request.secret_variables);
-        let shell = shell(&config.commands, variables, keys, &request.workspace, &events)?;
-        let (mut isolation, mut tracked) = (None, None);
-        let (workspace, ground): (Arc<dyn Workspace>, Ground) = if dry_run {
+        let guardrails = Arc::new(guardrails);
+        let temp = temp(request);
+        let ground = walls::Ground { workspace: &request.workspace, temp: &temp };
+        let shell = shell(&config.commands, variables, keys, ground, &events)?;
+        let plot = Plot {
+            root: disk.path().to_owned(),
+            temp,
+            sensitive: guardrails.sensitive(),
+            tracked: Arc::new(tracked_files(&request.workspace)),
+        };
+        let isolated = |below: Below, workspace: Arc<dyn Workspace>| {
+            let rules = Arc::clone(&guardrails);
+            let judge: Judge =
+                Arc::new(move |changes, unread| rules.judge(workspace.as_ref(), changes, unread));
+            Arc::new(Isolation::new(below, plot.clone(), shell.clone(), events.clone(), judge))
+        };
+        let mut tracked = None;
+        let (workspace, isolation, ground): (Arc<dyn Workspace>, _, Ground) = if dry_run {
             let planned = Arc::new(OverlayWorkspace::new(Arc::clone(&disk)));
-            let made = Arc::new(Isolation::new(
-                Arc::clone(&planned),
-                request.workspace.clone(),
-                temp(request),
-                shell.clone(),
-                events.clone(),
-            ));
-            isolation = Some(Arc::clone(&made));
+            let made = isolated(Below::Planned(Arc::clone(&planned)), Arc::clone(&planned) as _);
             let ground = match config.dry_run.commands {
-                PlannedCommands::Isolated => Ground::Isolated(made, Arc::clone(&planned)),
+                PlannedCommands::Isolated => Ground::Planned(Arc::clone(&made)),
                 PlannedCommands::Record => Ground::Nowhere,
             };
-            (planned, ground)
+            (planned, made, ground)
         } else {
-            let made = Arc::new(TrackedWorkspace::new(Arc::clone(&disk)).guarding(guardrails.guarded()));
-            tracked = Some(Arc::clone(&made));
-            (Arc::clone(&made) as _, Ground::Checkout(made))
+            let real = Arc::new(TrackedWorkspace::new(Arc::clone(&disk)));
+            tracked = Some(Arc::clone(&real));
+            let made = isolated(Below::Real(Arc::clone(&real)), Arc::clone(&real) as _);
+            (real, Arc::clone(&made), Ground::Checkout(made))
         };
         let budget = Arc::new(budget(request, &events));
         let dispatch = Arc::new(Dispatch::new(Arc::clone(&budget)));
@@ -82,7 +95,7 @@ impl<'a> Run<'a> {
         let (mut registry, servers) = workbench.tools().await?;
         registry.replace(Arc::clone(&dispatch) as _);
         let setting = Setting {
-            shell: shell.clone(),
+            isolation: Arc::clone(&isolation),
             workspace: request.workspace.clone(),
             session: session.to_owned(),
             dry_run,
@@ -95,7 +108,10 @@ impl<'a> Run<'a> {
             RunMode::Apply => String::new(),
             _ => context::surroundings(workspace.as_ref(), request.guide.as_ref()),
         };
-        let (before, looked) = look_before(request.workspace.clone(), request.out.clone(), dry_run);
+        let rules = Arc::clone(&guardrails);
+        let protected: Option<IsProtected> =
+            (!dry_run).then(|| Arc::new(move |path: &WorkspacePath| rules.is_protected(path)) as _);
+        let (before, looked) = look_before(request.workspace.clone(), request.out.clone(), protected);
         let context = Context {
             workspace,
             allow_delete: config.workspace.allow_delete,
@@ -167,8 +183,14 @@ fn guardrails(request: &RunRequest) -> Result<Guardrails, String> {
     Guardrails::new(&config.guardrails, ground)
 }
 
+/// Files that Git tracks: what ignore files say of them does not count.
+fn tracked_files(workspace: &Path) -> BTreeSet<WorkspacePath> {
+    let names = Git::new(workspace).tracked().unwrap_or_default();
+    names.iter().filter_map(|name| WorkspacePath::parse(name).ok()).collect()
+}
+
 /// Where throw-away copies go.
-fn temp(request: &RunRequest) -> PathBuf {
+pub(super) fn temp(request: &RunRequest) -> PathBuf {
     let runner = request.variables.get("RUNNER_TEMP").filter(|path| !path.is_empty());
     runner.map_or_else(std::env::temp_dir, PathBuf::from)
 }

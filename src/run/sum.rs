@@ -11,7 +11,7 @@ use crate::exit::Exit;
 use crate::hooks::{HookEvent, Subject};
 use crate::plan::{Plan, Planned};
 use crate::report::{Collector, FileSummary, PlanReport, RunReport};
-use crate::workspace::{ChangeSet, Difference, GitFolder, Restored};
+use crate::workspace::{ChangeSet, Difference, Restored};
 
 impl Run<'_> {
     /// Gates, the proof that a dry run changed nothing, and the sum of it all.
@@ -21,9 +21,7 @@ impl Run<'_> {
         let agent = &self.request.agent.name;
         self.engine.hooks.run(HookEvent::SessionEnd, Subject::of_run(agent, 0, details)).await;
         self.engine.hooks.collect().await;
-        if let Some(isolation) = &self.isolation
-            && let Some(bytes) = isolation.bytes().await
-        {
+        if let Some(bytes) = self.isolation.bytes().await {
             self.events
                 .notice(NoticeLevel::Info, format!("isolated runs took {} kB on disk", bytes.div_ceil(1000)));
         }
@@ -32,8 +30,8 @@ impl Run<'_> {
             ended.status = Status::Failed;
             ChangeSet::default()
         });
-        let Self { request, events, collector, engine, before, disk, shell, budget, .. } = self;
-        let (git, cost) = (shell.git, budget.cost().filter(|_| request.mode != RunMode::Apply));
+        let Self { request, events, collector, engine, before, disk, budget, .. } = self;
+        let cost = budget.cost().filter(|_| request.mode != RunMode::Apply);
         drop(disk);
         let before = before.await.unwrap_or_default();
         let actions = engine.tracker.lock().unwrap_or_else(PoisonError::into_inner).take();
@@ -57,7 +55,13 @@ impl Run<'_> {
             events.notice(NoticeLevel::Error, error.to_string());
         }
         changed_checkout(&events, &differences, &collector);
-        put_back(&events, git.as_deref());
+        // Once more, after the last process is gone.
+        let restored = before.protected.map_or_else(Vec::new, |protected| protected.restore("the run"));
+        if restored.iter().any(|restored| !restored.back) && ended.status != Status::Failed {
+            ended.status = Status::Failed;
+            ended.reason = StopReason::CheckoutChanged;
+        }
+        put_back(&events, restored);
         let exit = Exit::of(ended.status, ended.reason, ended.error.as_ref(), signal.is_terminate());
         events.emit(Event::End(End {
             status: ended.status,
@@ -121,15 +125,12 @@ fn changed_checkout(events: &Events, differences: &[Difference], collector: &Col
     events.notice(NoticeLevel::Error, format!("the checkout changed during a dry run: {files}{who}"));
 }
 
-/// Says what of Git's own folder a command, hook or gate had changed.
-fn put_back(events: &Events, git: Option<&GitFolder>) {
-    for Restored { path, after, back } in git.map_or_else(Vec::new, GitFolder::restored) {
+/// Says which protected files were changed by somebody who was not asked.
+fn put_back(events: &Events, restored: Vec<Restored>) {
+    for Restored { path, after, back } in restored {
         let done =
             if back { "it was put back" } else { "it could not be put back; do not use this checkout" };
         let path = path.display();
-        events.notice(
-            NoticeLevel::Error,
-            format!("`{after}` changed {path}, which could run code later; {done}"),
-        );
+        events.notice(NoticeLevel::Error, format!("{after} changed {path}, which is protected; {done}"));
     }
 }

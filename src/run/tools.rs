@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use tokio_util::sync::CancellationToken;
 
+use super::prepare::temp;
 use crate::command::{Policy, Shell};
 use crate::event::{Events, NoticeLevel, RunMode};
 use crate::inputs::{InputError, RunRequest};
@@ -36,16 +37,15 @@ impl Workbench<'_> {
             registry.replace(Arc::new(FetchUrl(Arc::clone(&web))));
             registry.replace(Arc::new(WebSearch(web)));
         }
-        let watching = Arc::default();
         if config.commands.enabled {
             let policy = Policy::new(&config.commands, &self.request.workspace).map_err(InputError::Rules)?;
             if let Some(pwsh) = pwsh(self.shell) {
-                let tool = self.commands(policy.clone().for_powershell(), pwsh, &watching);
+                let tool = self.commands(policy.clone().for_powershell(), pwsh);
                 registry.replace(Arc::new(RunPowershell(Arc::new(tool))));
             }
-            registry.replace(Arc::new(self.commands(policy, self.shell.clone(), &watching)));
+            registry.replace(Arc::new(self.commands(policy, self.shell.clone())));
         }
-        let servers = self.servers(watching).await;
+        let servers = self.servers().await;
         for tool in &servers.tools {
             if let Err(error) = registry.register(Arc::clone(tool) as _) {
                 self.events.notice(NoticeLevel::Warning, format!("an MCP tool is left out: {error}"));
@@ -54,7 +54,7 @@ impl Workbench<'_> {
         Ok((registry, servers))
     }
 
-    fn commands(&self, policy: Policy, shell: Shell, watching: &Arc<tokio::sync::Mutex<()>>) -> RunCommand {
+    fn commands(&self, policy: Policy, shell: Shell) -> RunCommand {
         let commands = &self.request.config().commands;
         RunCommand {
             policy,
@@ -63,11 +63,10 @@ impl Workbench<'_> {
             max_output_lines: commands.max_output_lines.count(),
             ground: self.ground.clone(),
             cancel: self.cancel.clone(),
-            watching: Arc::clone(watching),
         }
     }
 
-    async fn servers(&self, watching: Arc<tokio::sync::Mutex<()>>) -> Servers {
+    async fn servers(&self) -> Servers {
         if self.request.mode == RunMode::Apply {
             return Servers::default();
         }
@@ -75,7 +74,8 @@ impl Workbench<'_> {
             shell: self.shell.clone(),
             checkout: self.tracked.clone(),
             root: self.request.workspace.clone(),
-            watching,
+            temp: temp(self.request),
+            mirror: tokio::sync::Mutex::default(),
             cancel: self.cancel.clone(),
             events: self.events.clone(),
         });

@@ -2,15 +2,13 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::Arc;
 
 use crate::command::Shell;
 use crate::command::environment::Rules;
-use crate::command::sandbox::{Sandbox, offered};
+use crate::command::sandbox::{Sandbox, Settings, offered};
 use crate::config::{Commands, Network, SandboxMode};
 use crate::event::{Events, NoticeLevel};
 use crate::inputs::{InputError, Variables};
-use crate::workspace::GitFolder;
 
 /// The folders of a `PATH` that do not depend on where a command runs: what `.` holds is the agent's.
 fn absolute(path: &str) -> String {
@@ -19,12 +17,21 @@ fn absolute(path: &str) -> String {
     joined.unwrap_or_else(|| path.to_owned())
 }
 
+/// Where they are started.
+#[derive(Clone, Copy)]
+pub(crate) struct Ground<'a> {
+    /// The checkout.
+    pub(crate) workspace: &'a Path,
+    /// Where throw-away folders go.
+    pub(crate) temp: &'a Path,
+}
+
 /// The shell for all of them.
 pub(crate) fn shell(
     commands: &Commands,
     variables: &Variables,
     keys: &[String],
-    workspace: &Path,
+    Ground { workspace, temp }: Ground<'_>,
     events: &Events,
 ) -> Result<Shell, InputError> {
     let rules = Rules { passthrough: commands.env_passthrough.clone(), keys: keys.to_vec() };
@@ -46,13 +53,13 @@ pub(crate) fn shell(
     } else {
         None
     };
-    let sandbox = match (commands.sandbox, missing) {
+    let restricted = match (commands.sandbox, missing) {
         (SandboxMode::Off, _) if !network => {
             return Err(InputError::Sandbox(
                 "`commands.network: deny` needs a sandbox, but `commands.sandbox` is off",
             ));
         }
-        (SandboxMode::Off, _) => None,
+        (SandboxMode::Off, _) => false,
         (SandboxMode::Required, Some(missing)) => return Err(InputError::Sandbox(missing)),
         (SandboxMode::Auto, Some(missing)) if !network => return Err(InputError::Sandbox(missing)),
         (SandboxMode::Auto, Some(missing)) => {
@@ -60,12 +67,21 @@ pub(crate) fn shell(
                 NoticeLevel::Warning,
                 format!("{missing}; commands, hooks and gates run without walls"),
             );
-            None
+            false
         }
-        (_, None) => Some(Sandbox::new(&environment, &commands.writable_paths, network)),
+        (_, None) => true,
     };
+    let sandbox = Sandbox::new(Settings {
+        variables: &environment,
+        own: variables,
+        readable: &commands.readable_paths,
+        writable: &commands.writable_paths,
+        network,
+        workspace,
+        temp,
+        restricted,
+    });
     let launcher = std::env::current_exe()
         .map_err(|error| InputError::Rules(format!("children cannot be started: {error}")))?;
-    let git = GitFolder::remember(workspace).map(Arc::new);
-    Ok(Shell { launcher, program, flags: vec!["-c".to_owned()], environment, sandbox, git })
+    Ok(Shell { launcher, program, flags: vec!["-c".to_owned()], environment, sandbox: Some(sandbox) })
 }

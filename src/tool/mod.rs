@@ -151,12 +151,15 @@ pub struct ToolResult {
     pub changes: Vec<FileChange>,
     /// The exit code of the command that it ran to its end.
     pub exit_code: Option<i32>,
+    /// Why nothing of what it changed was kept.
+    pub refused: Vec<String>,
 }
 
 impl ToolResult {
     /// A success with its text.
     pub fn done(output: impl Into<String>) -> Self {
-        Self { success: true, output: output.into(), error: None, changes: Vec::new(), exit_code: None }
+        let (error, changes, exit_code, refused) = (None, Vec::new(), None, Vec::new());
+        Self { success: true, output: output.into(), error, changes, exit_code, refused }
     }
 
     /// A failure with its reason.

@@ -2,7 +2,6 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::path::Path;
 use std::sync::Arc;
 
 use futures::FutureExt;
@@ -14,12 +13,11 @@ use tokio_util::sync::CancellationToken;
 
 use super::touched::touched;
 use super::{Call, Context, Effects, Tool, ToolError, ToolResult, schema};
-use crate::command::{Class, Ended, Finished, Job, Policy, Shell};
+use crate::command::sandbox::Rights;
+use crate::command::{Class, Ended, Policy, Shell};
 use crate::config::Bounded;
-use crate::isolation::Isolation;
-use crate::workspace::{
-    FileError, Kind, LastLink, Mount, Observed, OverlayWorkspace, Restored, TrackedWorkspace, WorkspacePath,
-};
+use crate::isolation::{Isolation, Keep, Ran, Work};
+use crate::workspace::{FileError, Kind, LastLink, Observed, WorkspacePath};
 
 /// Most files that the model is told of by name.
 const MAX_NAMED: usize = 20;
@@ -38,17 +36,15 @@ pub struct RunCommand {
     pub ground: Ground,
     /// Ends them early.
     pub cancel: CancellationToken,
-    /// Held by the one that is watched: what two change at once could not be told apart.
-    pub watching: Arc<tokio::sync::Mutex<()>>,
 }
 
 /// Where commands run.
 #[derive(Clone)]
 pub enum Ground {
-    /// In the checkout.
-    Checkout(Arc<TrackedWorkspace>),
-    /// In a throw-away copy of the planned state; what they change joins the plan.
-    Isolated(Arc<Isolation>, Arc<OverlayWorkspace>),
+    /// On a throw-away state; what they change goes on into the checkout.
+    Checkout(Arc<Isolation>),
+    /// On a throw-away state; what they change joins the plan.
+    Planned(Arc<Isolation>),
     /// Nowhere: they are recorded alone.
     Nowhere,
 }
@@ -63,7 +59,6 @@ impl RunCommand {
             max_output_lines: 0,
             ground: Ground::Nowhere,
             cancel: CancellationToken::new(),
-            watching: Arc::default(),
         }
     }
 }
@@ -133,76 +128,32 @@ impl CommandCall {
         }
     }
 
-    async fn execute(&self, root: &Path, mount: Option<&Mount>, cwd: &WorkspacePath) -> Finished {
+    /// Runs the command on the throw-away state, and tells what became of what it changed.
+    async fn run_on(&self, isolation: &Isolation, cwd: &WorkspacePath) -> ToolResult {
         let Self { tool, args } = self;
-        tool.shell
-            .run(Job {
-                command: &args.command,
-                cwd: &root.join(cwd.as_str()),
-                root,
-                mount,
-                variables: args.env.iter().map(|(name, value)| (Cow::from(name), value.clone())).collect(),
-                stdin: None,
-                merge: true,
-                timeout: args.timeout.unwrap_or(tool.default_timeout).seconds(),
-                cancel: tool.cancel.clone(),
-            })
-            .await
-    }
-
-    /// Runs in the checkout and finds what the command changes there.
-    async fn in_checkout(&self, checkout: &Arc<TrackedWorkspace>, cwd: &WorkspacePath) -> ToolResult {
-        if self.class(cwd) == Class::Safe {
-            return self.tell(&self.execute(checkout.path(), None, cwd).await);
-        }
-        let _alone = self.tool.watching.lock().await;
-        let watched = Arc::clone(checkout);
-        let watch = tokio::task::spawn_blocking(move || watched.watch()).await;
-        let finished = self.execute(checkout.path(), None, cwd).await;
-        let mut result = self.tell(&finished);
-        let observed = match watch {
-            Ok(watch) => tokio::task::spawn_blocking(|| watch.finish()).await.unwrap_or_default(),
-            Err(_) => Observed::default(),
+        let work = Work {
+            command: &args.command,
+            cwd,
+            variables: args.env.iter().map(|(name, value)| (Cow::from(name), value.clone())).collect(),
+            stdin: None,
+            merge: true,
+            timeout: args.timeout.unwrap_or(tool.default_timeout).seconds(),
+            cancel: tool.cancel.clone(),
+            rights: if self.class(cwd) == Class::Safe { Rights::Look } else { Rights::Work },
+            keep: Keep::Changes,
         };
-        checkout.absorb(&observed.changes);
-        result.note(&observed);
-        result
-    }
-
-    /// Runs on the planned state and adds to the plan what the command changes there.
-    async fn in_isolation(
-        &self,
-        isolation: &Isolation,
-        planned: &OverlayWorkspace,
-        cwd: &WorkspacePath,
-    ) -> ToolResult {
-        let mut entered = match isolation.enter().await {
-            Ok(entered) => entered,
-            Err(error) => return ToolResult::failed(error.to_string()),
-        };
-        let (path, mount) = (entered.path(), entered.mount());
-        let (finished, changes) = entered.watch(self.execute(&path, mount.as_ref(), cwd)).await;
-        let mut result = self.tell(&finished);
-        let absorbed = changes.and_then(|changes| {
-            planned.absorb(&changes)?;
-            Ok(changes)
-        });
-        match absorbed {
-            Ok(changes) => result.note(&Observed { changes, ..Observed::default() }),
-            Err(error) => {
-                // Not planned, so not done.
-                (result.success, result.exit_code) = (false, None);
-                result.error = Some(format!("what the command changed could not be planned: {error}"));
-            }
+        match isolation.run_by(&tool.shell, work).await {
+            Ok(ran) => self.tell(ran),
+            Err(error) => ToolResult::failed(error.to_string()),
         }
-        result
     }
 
     fn class(&self, cwd: &WorkspacePath) -> Class {
         self.tool.policy.judge(&self.args.command, cwd).verdict.class
     }
 
-    fn tell(&self, finished: &Finished) -> ToolResult {
+    fn tell(&self, ran: Ran) -> ToolResult {
+        let Ran { finished, changes, large, dropped, warnings, refused } = ran;
         let text = finished.stdout.lines(self.tool.max_output_lines);
         let took = format!("{:.1} s", finished.duration.as_secs_f64());
         let timeout = self.args.timeout.unwrap_or(self.tool.default_timeout).get();
@@ -226,10 +177,25 @@ impl CommandCall {
             _ => None,
         };
         let mut result =
-            ToolResult { success: error.is_none(), output, error, changes: Vec::new(), exit_code };
-        result.note_restored(&finished.restored);
+            ToolResult { success: error.is_none(), output, error, changes: Vec::new(), exit_code, refused };
+        result.note(&Observed { changes, large, unnamed: 0 });
+        if !dropped.is_empty() {
+            result.add(&format!("[not kept: {}]", shown(dropped.into_iter())));
+        }
+        warnings.iter().for_each(|warning| result.add(warning));
         result
     }
+}
+
+/// Some of many names.
+fn shown(names: impl Iterator<Item = String>) -> String {
+    let mut all: Vec<String> = names.collect();
+    let more = all.len().saturating_sub(MAX_NAMED);
+    all.truncate(MAX_NAMED);
+    if more > 0 {
+        all.push(format!("{more} more"));
+    }
+    all.join(", ")
 }
 
 impl ToolResult {
@@ -240,35 +206,18 @@ impl ToolResult {
         self.output.push_str(line);
     }
 
-    /// Tells the model what of Git's own folder was put back.
-    pub(crate) fn note_restored(&mut self, restored: &[Restored]) {
-        for restored in restored {
-            let done = if restored.back { "was put back" } else { "could not be put back" };
-            self.add(&format!("[{} must not change; it {done}]", restored.path.display()));
-        }
-    }
-
-    /// Takes over what a command has changed, and tells the model.
+    /// Takes over what was changed, and tells the model.
     pub(crate) fn note(&mut self, observed: &Observed) {
-        let shown = |paths: &mut dyn Iterator<Item = String>| {
-            let mut all: Vec<String> = paths.collect();
-            let more = all.len().saturating_sub(MAX_NAMED);
-            all.truncate(MAX_NAMED);
-            if more > 0 {
-                all.push(format!("{more} more"));
-            }
-            all.join(", ")
-        };
         if !observed.changes.is_empty() {
-            let paths = shown(&mut observed.changes.iter().map(|change| change.path.to_string()));
+            let paths = shown(observed.changes.iter().map(|change| change.path.to_string()));
             self.add(&format!("[changed: {paths}]"));
         }
-        if !observed.unknown.is_empty() {
-            let paths = shown(&mut observed.unknown.iter().map(ToString::to_string));
-            self.add(&format!("[changed, but too large, or unknown before, to be reported: {paths}]"));
+        if !observed.large.is_empty() {
+            let paths = shown(observed.large.iter().map(ToString::to_string));
+            self.add(&format!("[changed, but too large to be shown: {paths}]"));
         }
         if observed.unnamed > 0 {
-            self.add(&format!("[changed, with names that are no text: {} files]", observed.unnamed));
+            self.add(&format!("[changed, with names that are no text: {}]", observed.unnamed));
         }
         self.changes.clone_from(&observed.changes);
     }
@@ -288,11 +237,11 @@ impl Call for CommandCall {
                 Err(error) => return ToolResult::failed(error.to_string()),
             };
             match &self.tool.ground {
-                Ground::Checkout(checkout) => self.in_checkout(checkout, &cwd).await,
-                Ground::Isolated(isolation, planned) if self.class(&cwd) != Class::Dangerous => {
-                    self.in_isolation(isolation, planned, &cwd).await
+                Ground::Checkout(isolation) => self.run_on(isolation, &cwd).await,
+                Ground::Planned(isolation) if self.class(&cwd) != Class::Dangerous => {
+                    self.run_on(isolation, &cwd).await
                 }
-                Ground::Isolated(..) => ToolResult::done(
+                Ground::Planned(_) => ToolResult::done(
                     "A dry run records dangerous commands and does not run them, so there is no output; plan on.",
                 ),
                 Ground::Nowhere => ToolResult::done(

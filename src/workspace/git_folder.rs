@@ -37,13 +37,13 @@ pub struct Restored {
 }
 
 #[derive(Debug)]
-struct File {
-    content: Content,
+pub(super) struct File {
+    pub(super) content: Content,
     stamp: Stamp,
 }
 
 #[derive(Debug)]
-enum Content {
+pub(super) enum Content {
     Bytes(Vec<u8>, fs::Permissions),
     Link(PathBuf),
 }
@@ -147,7 +147,7 @@ fn list(folders: &[PathBuf]) -> Vec<PathBuf> {
     files
 }
 
-fn read(path: &Path) -> io::Result<File> {
+pub(super) fn read(path: &Path) -> io::Result<File> {
     let metadata = fs::symlink_metadata(path)?;
     let content = if metadata.is_symlink() {
         Content::Link(fs::read_link(path)?)
@@ -159,7 +159,7 @@ fn read(path: &Path) -> io::Result<File> {
     Ok(File { content, stamp: stamp(&metadata) })
 }
 
-fn same(now: &Content, before: &Content) -> bool {
+pub(super) fn same(now: &Content, before: &Content) -> bool {
     match (now, before) {
         (Content::Bytes(now, mode), Content::Bytes(before, was)) => now == before && mode == was,
         (Content::Link(now), Content::Link(before)) => now == before,
@@ -167,12 +167,12 @@ fn same(now: &Content, before: &Content) -> bool {
     }
 }
 
-fn remove(path: &Path) -> io::Result<()> {
+pub(super) fn remove(path: &Path) -> io::Result<()> {
     let metadata = fs::symlink_metadata(path)?;
     if metadata.is_dir() { fs::remove_dir_all(path) } else { fs::remove_file(path) }
 }
 
-fn write(path: &Path, content: &Content) -> io::Result<()> {
+pub(super) fn write(path: &Path, content: &Content) -> io::Result<()> {
     // Not through a link that lies there now, and not into another name of the file.
     match remove(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),

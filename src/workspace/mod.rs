@@ -15,6 +15,7 @@ mod isolate;
 mod moves;
 mod overlay;
 mod path;
+mod protected;
 mod resolve;
 mod snapshot;
 mod tracked;
@@ -28,12 +29,13 @@ pub use changes::{ChangeSet, FileChange, FileState, LineCounts, Mode, Operation}
 pub use disk::DiskWorkspace;
 pub use git_folder::{GitFolder, Restored};
 pub use globs::{Glob, PathGlobs};
-pub use isolate::{Before, Isolated, IsolationError, Mount, sweep};
+pub use isolate::{Before, Below, CarryError, Isolated, IsolationError, Outcome, Plot, Scratch, sweep};
 pub use overlay::OverlayWorkspace;
+pub use protected::{IsProtected, ProtectedFiles};
 pub use path::{PathError, ResolvedPath, WorkspacePath};
-pub use snapshot::{Difference, Snapshot};
+pub use snapshot::{Difference, Snapshot, Stamp};
 pub use tracked::TrackedWorkspace;
-pub use watch::{Guarded, Observed, Watch};
+pub use watch::{Mirror, Observed};
 
 /// Largest file that is read or edited as a whole, in bytes.
 pub const MAX_FILE: u64 = 10 * 1024 * 1024;

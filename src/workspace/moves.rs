@@ -84,6 +84,49 @@ impl DiskWorkspace {
         self.restore(path, Some(&state))
     }
 
+    /// The folder that a file is to lie in, made if need be; nothing but a file stands in the file's place.
+    pub(super) fn folder_for(&self, path: &WorkspacePath) -> io::Result<cap_std::fs::Dir> {
+        let resolved = ResolvedPath(path.clone());
+        let (parent, name) = confined::split(&resolved)?;
+        let folder = match confined::create_dir(self.dir(), &parent) {
+            // A link or file stands where a folder has to be now.
+            Err(_) => {
+                self.clear_way(&parent)?;
+                confined::create_dir(self.dir(), &parent)?
+            }
+            Ok(folder) => folder,
+        };
+        if folder.symlink_metadata(name).is_ok_and(|metadata| metadata.is_dir()) {
+            folder.remove_dir_all(name)?;
+        }
+        Ok(folder)
+    }
+
+    /// Removes the first thing above a folder that is none.
+    fn clear_way(&self, folder: &WorkspacePath) -> io::Result<()> {
+        let mut way = WorkspacePath::root();
+        for name in folder.names() {
+            let parent = confined::open_dir(self.dir(), &way)?;
+            way = way.child(name);
+            match parent.symlink_metadata(name) {
+                Ok(metadata) if metadata.is_dir() => {}
+                Ok(_) => return parent.remove_file(name),
+                Err(_) => return Ok(()),
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes a folder, and those above it.
+    pub(super) fn make_folder(&self, path: &WorkspacePath) -> io::Result<()> {
+        confined::create_dir(self.dir(), path).map(drop)
+    }
+
+    /// Sets when a file was changed last.
+    pub(super) fn set_modified(&self, path: &WorkspacePath, modified: std::time::SystemTime) -> io::Result<()> {
+        confined::open_file(self.dir(), &ResolvedPath(path.clone()))?.set_modified(modified)
+    }
+
     /// Folders above `path` that are not there, the outermost first.
     pub fn missing_folders(&self, path: &WorkspacePath) -> Vec<WorkspacePath> {
         let mut missing = Vec::new();

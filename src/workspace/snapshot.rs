@@ -23,7 +23,7 @@ pub struct Snapshot {
 
 /// What changes when a file's content, mode or identity does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Stamp {
+pub struct Stamp {
     pub(super) size: u64,
     mode: u32,
     inode: u64,

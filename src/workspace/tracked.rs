@@ -3,33 +3,24 @@
 use std::collections::BTreeMap;
 use std::io::Read;
 use std::path::Path;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use super::changes::{ChangeSet, FileChange, FileState};
 use super::disk::DiskWorkspace;
 use super::overlay::OverlayWorkspace;
 use super::path::{ResolvedPath, WorkspacePath};
-use super::watch::{Guarded, Kept, Watch};
 use super::{FileError, LastLink, Stat, Walk, Workspace};
 
 /// Real edits: every write goes to disk, the first one to a file remembers what was there.
 pub struct TrackedWorkspace {
     disk: Arc<DiskWorkspace>,
     before: Mutex<BTreeMap<ResolvedPath, Option<FileState>>>,
-    kept: OnceLock<Arc<Kept>>,
-    guarded: Option<Guarded>,
 }
 
 impl TrackedWorkspace {
     /// Tracks changes to `disk` from now on.
     pub fn new(disk: Arc<DiskWorkspace>) -> Self {
-        Self { disk, before: Mutex::default(), kept: OnceLock::new(), guarded: None }
-    }
-
-    /// Watches ignored files as well that a rule is about.
-    #[must_use]
-    pub fn guarding(self, guarded: Option<Guarded>) -> Self {
-        Self { guarded, ..self }
+        Self { disk, before: Mutex::default() }
     }
 
     /// Where the checkout lies.
@@ -37,13 +28,13 @@ impl TrackedWorkspace {
         self.disk.path()
     }
 
-    /// Looks at the checkout before a command that may change it.
-    pub fn watch(&self) -> Watch {
-        let kept = self.kept.get_or_init(|| Arc::new(Kept::take(&self.disk, self.guarded.as_ref())));
-        Watch::start(Arc::clone(&self.disk), Arc::clone(kept), self.changed())
+    /// The checkout itself; what is changed by it has to be absorbed.
+    pub fn disk(&self) -> &DiskWorkspace {
+        &self.disk
     }
 
-    fn changed(&self) -> Vec<WorkspacePath> {
+    /// Files that were changed at some time.
+    pub fn changed(&self) -> Vec<WorkspacePath> {
         let before = self.before.lock().unwrap_or_else(PoisonError::into_inner);
         before.keys().map(|path| path.0.clone()).collect()
     }

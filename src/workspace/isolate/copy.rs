@@ -7,13 +7,24 @@ use std::sync::Mutex;
 
 use ignore::{WalkBuilder, WalkState};
 
-/// Copies `from` (ignored build folders and `.git` too, so that commands find what they need) to `to`.
-pub(super) fn copy(from: &Path, to: &Path) -> Result<(), (PathBuf, io::Error)> {
+use super::super::path::WorkspacePath;
+
+/// Copies `from` (ignored build folders and `.git` too, so that commands find what they need) to `to`, but for what
+/// is hidden.
+pub(in crate::workspace) fn copy(
+    from: &Path,
+    to: &Path,
+    is_hidden: &(dyn Fn(&WorkspacePath) -> bool + Sync),
+) -> Result<(), (PathBuf, io::Error)> {
     let failure: Mutex<Option<(PathBuf, io::Error)>> = Mutex::new(None);
     WalkBuilder::new(from).standard_filters(false).threads(4).build_parallel().run(|| {
         Box::new(|entry| {
             let Ok(entry) = entry else { return WalkState::Continue };
             let Ok(relative) = entry.path().strip_prefix(from) else { return WalkState::Continue };
+            let path = relative.to_str().and_then(|path| WorkspacePath::parse(path).ok());
+            if path.is_some_and(|path| is_hidden(&path)) {
+                return WalkState::Continue;
+            }
             match copy_entry(&entry, &to.join(relative)) {
                 Ok(()) => WalkState::Continue,
                 Err(error) => {

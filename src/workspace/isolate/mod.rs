@@ -1,41 +1,60 @@
-//! A throw-away state of the checkout for commands and gates of a dry run: the planned edits are in it,
-//! what is written to it never reaches the checkout, and all of it goes away.
+//! A throw-away state of the checkout, where commands run: planned edits are in it, sensitive files are not, and what
+//! is written to it reaches the checkout only if somebody carries it there.
 //!
 //! Where the kernel lets us, it is an overlay mounted above the checkout, in its very place, for the eyes of
-//! the command alone: made in no time, and every absolute path stays true. Elsewhere it is a copy.
+//! the command alone: made in no time, and every absolute path stays true. Elsewhere it is a copy, which takes the
+//! checkout's place while a command runs, or at least lies beside it.
 
+mod carry;
 mod copy;
+mod credentials;
 mod scratch;
 #[cfg(unix)]
 mod upper;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
-
-use serde::{Deserialize, Serialize};
 
 use super::changes::{FileChange, FileState};
 use super::disk::DiskWorkspace;
+use super::ignored::IgnoreRules;
 use super::overlay::OverlayWorkspace;
 use super::path::{ResolvedPath, WorkspacePath};
 use super::snapshot::Stamp;
-use super::{FileError, Workspace, watch};
+use super::tracked::TrackedWorkspace;
+use super::{FileError, MAX_FILE, PathGlobs, Workspace, watch};
+use crate::command::sandbox::{Exchange, Overlay, View};
 
-pub(super) use copy::link;
-use scratch::Scratch;
-pub use scratch::sweep;
+pub use carry::CarryError;
+pub(super) use copy::{copy, link};
+pub use scratch::{Scratch, sweep};
 
-/// An overlay, to be mounted above a folder in that folder's place.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Mount {
-    /// The folder.
-    pub lower: PathBuf,
-    /// Takes what is written.
-    pub upper: PathBuf,
-    /// The kernel's own.
-    pub work: PathBuf,
+/// What lies below the state: what it is compared with.
+#[derive(Clone)]
+pub enum Below {
+    /// The checkout with what is planned above it.
+    Planned(Arc<OverlayWorkspace>),
+    /// The checkout itself.
+    Real(Arc<TrackedWorkspace>),
+}
+
+impl Below {
+    fn state(&self, path: &WorkspacePath) -> Result<Option<FileState>, FileError> {
+        match self {
+            Self::Planned(planned) => planned.state(path),
+            Self::Real(tracked) => tracked.disk().state_of(path),
+        }
+    }
+
+    /// A small text file, as it was before anything of this ran.
+    fn text(&self, path: &WorkspacePath) -> Option<String> {
+        let state = self.state(path).ok()??;
+        String::from_utf8(state.content.to_vec()).ok()
+    }
 }
 
 /// The throw-away state; dropping it removes it.
@@ -43,7 +62,13 @@ pub struct Isolated {
     scratch: Scratch,
     disk: DiskWorkspace,
     kind: Kind,
-    /// Paths where it may differ from the checkout.
+    root: PathBuf,
+    sensitive: Arc<PathGlobs>,
+    /// Files that are not there for commands.
+    hidden: BTreeSet<WorkspacePath>,
+    /// Files that Git tracks: a rule of an ignore file says nothing about them.
+    tracked: Arc<BTreeSet<WorkspacePath>>,
+    /// Paths where it may differ from what is below.
     applied: BTreeSet<WorkspacePath>,
     /// How long it took to make.
     pub took: Duration,
@@ -51,13 +76,51 @@ pub struct Isolated {
 
 enum Kind {
     /// `disk` is the upper folder.
-    Mounted(Mount),
-    /// `disk` is the copy.
-    Copied,
+    Mounted(Overlay),
+    /// `disk` is the copy, which changes places with the checkout where that can be.
+    Copied(Option<Exchange>),
 }
 
 /// What there was before a command, where that has to be known.
 pub struct Before(Option<BTreeMap<PathBuf, Stamp>>);
+
+/// What a command touched.
+#[derive(Debug, Default)]
+pub(super) struct Touched {
+    pub(super) files: BTreeSet<WorkspacePath>,
+    /// New folders that hold nothing.
+    folders: BTreeSet<WorkspacePath>,
+    /// Folders that are gone, or were made anew.
+    gone_folders: BTreeSet<WorkspacePath>,
+    /// Repositories of their own.
+    pub(super) repositories: BTreeSet<WorkspacePath>,
+    /// How many things whose names are no text.
+    pub(super) unnamed: usize,
+}
+
+/// What a command changed against what is below.
+#[derive(Debug, Default)]
+pub struct Outcome {
+    /// Files that belong to the project, sorted by path.
+    pub changes: Vec<FileChange>,
+    /// Such files that are too large to be held in memory.
+    pub large: Vec<WorkspacePath>,
+    /// Files that ignore files exclude: what builds leave behind.
+    pub outputs: Vec<WorkspacePath>,
+    /// Repositories that it made, which are not kept.
+    pub repositories: Vec<WorkspacePath>,
+    /// How many things whose names are no text; they are not kept.
+    pub unnamed: usize,
+    folders: BTreeSet<WorkspacePath>,
+    gone_folders: BTreeSet<WorkspacePath>,
+}
+
+impl Outcome {
+    /// What a build left behind, and nothing else.
+    pub fn outputs_alone(&self) -> Self {
+        Self { outputs: self.outputs.clone(), ..Self::default() }
+    }
+}
 
 /// Why there is no throw-away state.
 #[derive(Debug, thiserror::Error)]
@@ -75,28 +138,49 @@ pub enum IsolationError {
     Update(#[from] FileError),
 }
 
+/// What a state is made of.
+#[derive(Clone)]
+pub struct Plot {
+    /// The checkout.
+    pub root: PathBuf,
+    /// Where throw-away folders go.
+    pub temp: PathBuf,
+    /// Files that are not there for commands.
+    pub sensitive: Arc<PathGlobs>,
+    /// Files that Git tracks.
+    pub tracked: Arc<BTreeSet<WorkspacePath>>,
+}
+
 impl Isolated {
-    /// Makes the folders for an overlay above `root` below `temp`; mounting is for whoever runs commands.
+    /// Makes the folders for an overlay above the checkout; mounting is for whoever runs commands.
     /// `None` where paths cannot be told to the kernel.
     #[cfg(unix)]
-    pub fn mounted(root: &Path, temp: &Path) -> Option<Self> {
+    pub fn mounted(plot: &Plot) -> Option<Self> {
         let started = Instant::now();
-        let scratch = Scratch::new(temp).ok()?;
-        let mount = Mount {
-            lower: root.to_owned(),
+        let scratch = Scratch::new(&plot.temp).ok()?;
+        let overlay = Overlay {
+            lower: plot.root.clone(),
             upper: scratch.path().join("upper"),
             work: scratch.path().join("work"),
         };
-        let paths = [&mount.lower, &mount.upper, &mount.work];
+        let paths = [&overlay.lower, &overlay.upper, &overlay.work];
         if paths.iter().any(|path| path.to_str().is_none_or(|path| path.contains([',', ':', '\\']))) {
             return None;
         }
-        std::fs::create_dir(&mount.upper).and_then(|()| std::fs::create_dir(&mount.work)).ok()?;
-        let disk = DiskWorkspace::open(&mount.upper).ok()?;
+        fs::create_dir(&overlay.upper).and_then(|()| fs::create_dir(&overlay.work)).ok()?;
+        let disk = DiskWorkspace::open(&overlay.upper).ok()?;
+        let hidden = sensitive_files(plot);
+        hidden.iter().try_for_each(|path| upper::hide(&overlay.upper, path)).ok()?;
+        let git = Path::new(".git");
+        credentials::withhold(&plot.root.join(git), &overlay.upper.join(git)).ok()?;
         Some(Self {
             scratch,
             disk,
-            kind: Kind::Mounted(mount),
+            kind: Kind::Mounted(overlay),
+            root: plot.root.clone(),
+            sensitive: Arc::clone(&plot.sensitive),
+            hidden,
+            tracked: Arc::clone(&plot.tracked),
             applied: BTreeSet::new(),
             took: started.elapsed(),
         })
@@ -104,34 +188,58 @@ impl Isolated {
 
     /// Other systems have no overlays.
     #[cfg(not(unix))]
-    pub fn mounted(_: &Path, _: &Path) -> Option<Self> {
+    pub fn mounted(_: &Plot) -> Option<Self> {
         None
     }
 
-    /// Copies all of `root` below `temp`.
-    pub fn copied(root: &Path, temp: &Path) -> Result<Self, IsolationError> {
+    /// Copies the checkout.
+    pub fn copied(plot: &Plot) -> Result<Self, IsolationError> {
         let started = Instant::now();
         let failed = |path: &Path, error| IsolationError::Copy { path: path.to_owned(), error };
-        let scratch = Scratch::new(temp).map_err(|error| failed(temp, error))?;
+        let scratch = Scratch::new(&plot.temp).map_err(|error| failed(&plot.temp, error))?;
         let to = scratch.path().join("copy");
-        copy::copy(root, &to).map_err(|(path, error)| failed(&path, error))?;
+        let hidden = sensitive_files(plot);
+        copy::copy(&plot.root, &to, &|path| hidden.contains(path))
+            .map_err(|(path, error)| failed(&path, error))?;
+        let git = to.join(".git");
+        credentials::withhold(&git, &git).map_err(|error| failed(&git, error))?;
         let disk = DiskWorkspace::open(&to).map_err(|error| failed(&to, error))?;
-        Ok(Self { scratch, disk, kind: Kind::Copied, applied: BTreeSet::new(), took: started.elapsed() })
+        let exchange = Exchange { checkout: plot.root.clone(), copy: to };
+        let exchange = exchange.is_possible().then_some(exchange);
+        Ok(Self {
+            scratch,
+            disk,
+            kind: Kind::Copied(exchange),
+            root: plot.root.clone(),
+            sensitive: Arc::clone(&plot.sensitive),
+            hidden,
+            tracked: Arc::clone(&plot.tracked),
+            applied: BTreeSet::new(),
+            took: started.elapsed(),
+        })
     }
 
     /// Where commands run.
     pub fn path(&self) -> &Path {
         match &self.kind {
-            Kind::Mounted(mount) => &mount.lower,
-            Kind::Copied => self.disk.path(),
+            Kind::Mounted(_) | Kind::Copied(Some(_)) => &self.root,
+            Kind::Copied(None) => self.disk.path(),
         }
     }
 
-    /// What has to be mounted for a command.
-    pub fn mount(&self) -> Option<&Mount> {
+    /// What commands see there.
+    pub fn view(&self) -> View<'_> {
         match &self.kind {
-            Kind::Mounted(mount) => Some(mount),
-            Kind::Copied => None,
+            Kind::Mounted(overlay) => View::Overlay(overlay),
+            Kind::Copied(_) => View::Plain { writable: true },
+        }
+    }
+
+    /// What changes places with the checkout while a command runs.
+    pub fn exchange(&self) -> Option<&Exchange> {
+        match &self.kind {
+            Kind::Copied(exchange) => exchange.as_ref(),
+            Kind::Mounted(_) => None,
         }
     }
 
@@ -140,8 +248,16 @@ impl Isolated {
         self.scratch.bytes()
     }
 
+    /// Brings it up to date with what is below.
+    pub fn update(&mut self, below: &Below) -> Result<(), IsolationError> {
+        match below {
+            Below::Planned(planned) => self.update_planned(planned),
+            Below::Real(tracked) => self.update_real(tracked),
+        }
+    }
+
     /// Writes the planned edits to it, as far as they are not there, and takes back what is not planned.
-    pub fn update(&mut self, planned: &OverlayWorkspace) -> Result<(), IsolationError> {
+    fn update_planned(&mut self, planned: &OverlayWorkspace) -> Result<(), IsolationError> {
         let changes = planned.changes()?;
         let wanted: BTreeSet<WorkspacePath> = changes.iter().map(|change| change.path.clone()).collect();
         for path in self.applied.difference(&wanted) {
@@ -157,6 +273,25 @@ impl Isolated {
         Ok(())
     }
 
+    /// An overlay shows the checkout as it is; a copy needs what was changed since.
+    fn update_real(&self, tracked: &TrackedWorkspace) -> Result<(), IsolationError> {
+        if matches!(self.kind, Kind::Mounted(_)) {
+            return Ok(());
+        }
+        let (gone, there): (Vec<_>, Vec<_>) = tracked
+            .changed()
+            .into_iter()
+            .filter(|path| !self.hidden.contains(path))
+            .map(|path| Ok((path.clone(), tracked.disk().state_of(&path)?)))
+            .collect::<Result<Vec<_>, FileError>>()?
+            .into_iter()
+            .partition(|(_, state)| state.is_none());
+        for (path, state) in gone.into_iter().chain(there) {
+            self.put(&path, state.as_ref(), None)?;
+        }
+        Ok(())
+    }
+
     /// Makes one file what it should be; `below` is what the checkout holds.
     fn put(
         &self,
@@ -165,7 +300,7 @@ impl Isolated {
         below: Option<&FileState>,
     ) -> Result<(), FileError> {
         match &self.kind {
-            Kind::Copied => {
+            Kind::Copied(_) => {
                 let path = ResolvedPath(path.clone());
                 if self.disk.state(&path)?.as_ref() == state {
                     Ok(())
@@ -174,7 +309,7 @@ impl Isolated {
                 }
             }
             #[cfg(unix)]
-            Kind::Mounted(mount) => upper::put(&self.disk, &mount.upper, path, state, below),
+            Kind::Mounted(overlay) => upper::put(&self.disk, &overlay.upper, path, state, below),
             #[cfg(not(unix))]
             Kind::Mounted(_) => Ok(()),
         }
@@ -182,36 +317,84 @@ impl Isolated {
 
     /// Looks before a command.
     pub fn before(&self) -> Before {
-        Before(matches!(self.kind, Kind::Copied).then(|| watch::stamps(self.disk.path(), &[])))
+        Before(matches!(self.kind, Kind::Copied(_)).then(|| watch::stamps(self.disk.path())))
     }
 
-    /// What a command has changed against the planned state; ignored files are passed over.
-    pub fn changes(
-        &mut self,
-        before: Before,
-        planned: &OverlayWorkspace,
-    ) -> Result<Vec<FileChange>, FileError> {
-        let states: BTreeMap<WorkspacePath, Option<FileState>> = match &self.kind {
-            Kind::Copied => {
-                let touched = watch::touched(self.disk.path(), &before.0.unwrap_or_default());
-                let paths = touched.into_iter().filter_map(|path| WorkspacePath::parse(path.to_str()?).ok());
-                paths.map(|path| Ok((path.clone(), self.disk.state(&ResolvedPath(path))?))).collect::<Result<
-                    _,
-                    FileError,
-                >>(
-                )?
-            }
+    /// What a command has changed against what is below. Which files belong to the project is told by the ignore
+    /// files of before, and by what Git tracks.
+    pub fn found(&mut self, before: Before, below: &Below) -> Result<Outcome, FileError> {
+        let touched = match &self.kind {
+            Kind::Copied(_) => watch::touched(self.disk.path(), &before.0.unwrap_or_default()),
             #[cfg(unix)]
-            Kind::Mounted(mount) => upper::states(&self.disk, &mount.upper, &mount.lower, planned)?,
+            Kind::Mounted(overlay) => upper::touched(&overlay.upper, &overlay.lower, below, &self.hidden)?,
             #[cfg(not(unix))]
-            Kind::Mounted(_) => BTreeMap::new(),
+            Kind::Mounted(_) => Touched::default(),
         };
-        let mut changes = Vec::new();
-        for (path, after) in states {
-            let before = planned.state(&path)?;
+        let Touched { files, folders, gone_folders, repositories, unnamed } = touched;
+        let repositories = repositories.into_iter().collect();
+        let mut found = Outcome { unnamed, folders, gone_folders, repositories, ..Outcome::default() };
+        let mut rules: Option<(WorkspacePath, IgnoreRules)> = None;
+        for path in files {
+            let folder = path.parent().unwrap_or_else(WorkspacePath::root);
+            let (_, known) = match &mut rules {
+                Some(known) if known.0 == folder => known,
+                other => {
+                    let collected = IgnoreRules::collect(&folder, |path| below.text(path));
+                    other.insert((folder, collected))
+                }
+            };
+            if known.excludes(&path, false) && !self.tracked.contains(&path) {
+                found.outputs.push(path);
+                continue;
+            }
+            if self.is_large(&path) {
+                found.large.push(path);
+                continue;
+            }
+            let before = below.state(&path)?;
+            let after = self.state(&path)?;
             self.applied.insert(path.clone());
-            changes.extend(FileChange::new(path, before, after));
+            found.changes.extend(FileChange::new(path, before, after));
         }
-        Ok(changes)
+        Ok(found)
     }
+
+    /// A file as a command has left it.
+    fn state(&self, path: &WorkspacePath) -> Result<Option<FileState>, FileError> {
+        // What marks a file as gone is no regular file, so there is none.
+        self.disk.state_of(path)
+    }
+
+    fn is_large(&self, path: &WorkspacePath) -> bool {
+        let metadata = fs::symlink_metadata(self.disk.path().join(path.as_str()));
+        metadata.is_ok_and(|metadata| metadata.is_file() && metadata.len() > MAX_FILE)
+    }
+
+    /// Whether a rule keeps commands from a file of this name.
+    pub fn is_sensitive(&self, path: &WorkspacePath) -> bool {
+        self.sensitive.find(path).is_some()
+    }
+
+    /// Whether a path names a file that is hidden from commands.
+    pub fn hides(&self, path: &WorkspacePath) -> bool {
+        self.hidden.contains(path)
+    }
+}
+
+/// Sensitive files of the checkout, ignored ones too.
+fn sensitive_files(plot: &Plot) -> BTreeSet<WorkspacePath> {
+    if plot.sensitive.is_empty() {
+        return BTreeSet::new();
+    }
+    let walk = ignore::WalkBuilder::new(&plot.root)
+        .standard_filters(false)
+        .filter_entry(|entry| entry.depth() != 1 || entry.file_name() != ".git")
+        .build();
+    let sensitive = |entry: ignore::DirEntry| {
+        let relative = entry.path().strip_prefix(&plot.root).ok()?.to_str()?;
+        let path = WorkspacePath::parse(relative).ok()?;
+        let is_file = entry.depth() > 0 && entry.file_type().is_some_and(|kind| !kind.is_dir());
+        (is_file && plot.sensitive.find(&path).is_some()).then_some(path)
+    };
+    walk.flatten().filter_map(sensitive).collect()
 }

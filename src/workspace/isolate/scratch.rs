@@ -13,14 +13,15 @@ const LOCK: &str = "lock";
 
 /// A folder of one run's.
 #[derive(Debug)]
-pub(super) struct Scratch {
+pub struct Scratch {
     dir: Option<TempDir>,
     path: PathBuf,
     _lock: File,
 }
 
 impl Scratch {
-    pub(super) fn new(temp: &Path) -> io::Result<Self> {
+    /// Makes one below `temp`.
+    pub fn new(temp: &Path) -> io::Result<Self> {
         sweep(temp);
         let dir = tempfile::Builder::new().prefix(PREFIX).tempdir_in(temp)?;
         // Links in the way to it must not matter to whoever compares paths.
@@ -30,11 +31,13 @@ impl Scratch {
         Ok(Self { dir: Some(dir), path, _lock: lock })
     }
 
-    pub(super) fn path(&self) -> &Path {
+    /// Where it lies.
+    pub fn path(&self) -> &Path {
         &self.path
     }
 
-    pub(super) fn bytes(&self) -> u64 {
+    /// Bytes that it takes on disk.
+    pub fn bytes(&self) -> u64 {
         let entries = ignore::WalkBuilder::new(&self.path).standard_filters(false).build();
         let sizes = entries.filter_map(|entry| Some(entry.ok()?.metadata().ok()?.len()));
         sizes.sum()
@@ -65,7 +68,7 @@ pub fn sweep(temp: &Path) {
 }
 
 /// Removes a folder, also where a command (or the kernel's own work folder) took the rights away.
-fn remove(path: &Path) {
+pub(super) fn remove(path: &Path) {
     if fs::remove_dir_all(path).is_ok() {
         return;
     }
@@ -77,6 +80,10 @@ fn remove(path: &Path) {
 fn open_up(folder: &Path) {
     use std::os::unix::fs::PermissionsExt;
     let _ = fs::set_permissions(folder, fs::Permissions::from_mode(0o700));
+    // One that root has made can be removed all the same, if it is empty.
+    if fs::remove_dir(folder).is_ok() {
+        return;
+    }
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         // Not the kind of what a link leads to.
         if entry.file_type().is_ok_and(|kind| kind.is_dir()) {

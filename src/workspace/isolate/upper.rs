@@ -2,17 +2,17 @@
 //! themselves, a character device 0/0 for a file that is gone, a folder marked opaque for a folder whose
 //! former content is gone.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::fs;
+use std::io;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 use super::super::changes::FileState;
 use super::super::disk::DiskWorkspace;
-use super::super::ignored::IgnoreRules;
-use super::super::overlay::OverlayWorkspace;
 use super::super::path::{ResolvedPath, WorkspacePath};
-use super::super::{FileError, LastLink, Workspace};
+use super::super::{FileError, Workspace};
+use super::{Below, Touched};
 
 /// Marks of a folder whose lower content is hidden, as an overlay without and with privileges sets it.
 const OPAQUE: [&str; 2] = ["user.overlay.opaque", "trusted.overlay.opaque"];
@@ -50,10 +50,7 @@ pub(super) fn put(
                 if found.is_some() {
                     fs::remove_file(&full).map_err(io)?;
                 }
-                if let Some(parent) = full.parent() {
-                    fs::create_dir_all(parent).map_err(io)?;
-                }
-                whiteout(&full).map_err(io)
+                hide(upper, path).map_err(io)
             }
         };
     };
@@ -74,71 +71,81 @@ fn is_whiteout(metadata: &fs::Metadata) -> bool {
     metadata.file_type().is_char_device() && metadata.rdev() == 0
 }
 
-fn whiteout(path: &Path) -> std::io::Result<()> {
+/// Marks a file of the lower folder as gone.
+pub(super) fn hide(upper: &Path, path: &WorkspacePath) -> io::Result<()> {
     use rustix::fs::{CWD, FileType, Mode, mknodat};
-    mknodat(CWD, path, FileType::CharacterDevice, Mode::empty(), 0)?;
+    let full = upper.join(path.as_str());
+    if let Some(parent) = full.parent() {
+        fs::create_dir_all(parent)?;
+    }
+    mknodat(CWD, &full, FileType::CharacterDevice, Mode::empty(), 0)?;
     Ok(())
 }
 
-/// The files that may differ from the planned state, as they are now.
-pub(super) fn states(
-    disk: &DiskWorkspace,
+/// Everything that may differ from what is below.
+pub(super) fn touched(
     upper: &Path,
     lower: &Path,
-    planned: &OverlayWorkspace,
-) -> Result<BTreeMap<WorkspacePath, Option<FileState>>, FileError> {
-    let mut reader = Reader { disk, upper, lower, planned, states: BTreeMap::new() };
-    reader.folder(&WorkspacePath::root())?;
+    below: &Below,
+    hidden: &BTreeSet<WorkspacePath>,
+) -> Result<Touched, FileError> {
+    let mut reader = Reader { upper, lower, below, hidden, touched: Touched::default() };
+    reader.folder(&WorkspacePath::root(), false)?;
+    let Reader { mut touched, .. } = reader;
     // A planned file that is not there any more leaves no trace.
-    for change in &planned.changes()? {
-        let hidden = fs::symlink_metadata(upper.join(change.path.as_str())).is_err();
-        if change.after.is_some() && hidden && !reader.states.contains_key(&change.path) {
-            reader.states.insert(change.path.clone(), None);
+    if let Below::Planned(planned) = below {
+        for change in &planned.changes()? {
+            let gone = fs::symlink_metadata(upper.join(change.path.as_str())).is_err();
+            if change.after.is_some() && gone {
+                touched.files.insert(change.path.clone());
+            }
         }
     }
-    Ok(reader.states)
+    Ok(touched)
 }
 
 struct Reader<'a> {
-    disk: &'a DiskWorkspace,
     upper: &'a Path,
     lower: &'a Path,
-    planned: &'a OverlayWorkspace,
-    states: BTreeMap<WorkspacePath, Option<FileState>>,
+    below: &'a Below,
+    hidden: &'a BTreeSet<WorkspacePath>,
+    touched: Touched,
 }
 
 impl Reader<'_> {
-    fn folder(&mut self, folder: &WorkspacePath) -> Result<(), FileError> {
-        let rules = IgnoreRules::collect(folder, |path| self.text(path));
+    /// `is_new` where nothing of the lower folder is seen.
+    fn folder(&mut self, folder: &WorkspacePath, is_new: bool) -> Result<(), FileError> {
+        let mut holds_files = false;
         for entry in fs::read_dir(self.upper.join(folder.as_str())).into_iter().flatten().flatten() {
-            let Ok(name) = entry.file_name().into_string() else { continue };
-            let (Ok(metadata), path) = (entry.metadata(), folder.child(&name)) else { continue };
-            if name == ".git" || rules.excludes(&path, metadata.is_dir()) {
+            let Ok(metadata) = entry.metadata() else { continue };
+            holds_files = true;
+            let Ok(name) = entry.file_name().into_string() else {
+                self.touched.unnamed += 1;
                 continue;
-            }
-            if is_whiteout(&metadata) {
+            };
+            let path = folder.child(&name);
+            if name.eq_ignore_ascii_case(".git") {
+                // Git's own folder is thrown away; another repository's is not kept either.
+                self.touched.repositories.extend((!folder.is_root()).then(|| path.clone()));
+            } else if is_whiteout(&metadata) {
                 self.gone(&path);
             } else if metadata.is_dir() {
-                if is_opaque(&entry.path()) || self.replaces(&path) {
+                let replaces = self.replaces(&path);
+                let opaque = is_opaque(&entry.path());
+                if opaque || replaces {
                     self.gone(&path);
                 }
-                self.folder(&path)?;
-            } else {
-                let state = self.disk.state(&ResolvedPath(path.clone()))?;
-                self.states.insert(path, state);
+                self.folder(&path, is_new || opaque || replaces)?;
+            } else if metadata.is_file() || metadata.is_symlink() {
+                self.touched.files.insert(path);
             }
+            // Pipes and sockets end with those who use them.
+        }
+        let is_there = || self.lower.join(folder.as_str()).is_dir();
+        if !holds_files && !folder.is_root() && (is_new || !is_there()) {
+            self.touched.folders.insert(folder.clone());
         }
         Ok(())
-    }
-
-    /// An ignore file as it is now.
-    fn text(&self, path: &WorkspacePath) -> Option<String> {
-        let above = fs::symlink_metadata(self.upper.join(path.as_str())).ok();
-        match above {
-            Some(metadata) if metadata.is_file() => fs::read_to_string(self.upper.join(path.as_str())).ok(),
-            Some(_) => None,
-            None => fs::read_to_string(self.lower.join(path.as_str())).ok(),
-        }
     }
 
     /// Whether a folder stands where the checkout has a file.
@@ -149,15 +156,35 @@ impl Reader<'_> {
     /// A file is gone, or a folder with all that was in it.
     fn gone(&mut self, path: &WorkspacePath) {
         let lower = self.lower.join(path.as_str());
-        if !lower.is_dir() || lower.is_symlink() {
-            self.states.entry(path.clone()).or_insert(None);
-            return;
-        }
-        let walk = self.planned.resolve(path, LastLink::Keep).and_then(|path| self.planned.walk(&path, None));
-        for found in walk.map_or_else(|_| Vec::new(), |walk| walk.found) {
-            if !found.directory {
-                self.states.entry(WorkspacePath::clone(&found.path)).or_insert(None);
+        let is_folder = fs::symlink_metadata(&lower).is_ok_and(|metadata| metadata.is_dir());
+        if !is_folder {
+            self.file_gone(path.clone());
+        } else {
+            let walk = ignore::WalkBuilder::new(&lower).standard_filters(false).build();
+            for entry in walk.flatten() {
+                let relative = entry.path().strip_prefix(self.lower).ok().and_then(Path::to_str);
+                let Some(Ok(found)) = relative.map(WorkspacePath::parse) else {
+                    self.touched.unnamed += 1;
+                    continue;
+                };
+                if entry.file_type().is_some_and(|kind| kind.is_dir()) {
+                    self.touched.gone_folders.insert(found);
+                } else {
+                    self.file_gone(found);
+                }
             }
+        }
+        // Files that are planned only lie in no lower folder.
+        if let Below::Planned(planned) = self.below {
+            let changes = planned.changes().unwrap_or_default();
+            let within = changes.iter().filter(|change| change.path.is_within(path));
+            self.touched.files.extend(within.map(|change| change.path.clone()));
+        }
+    }
+
+    fn file_gone(&mut self, path: WorkspacePath) {
+        if !self.hidden.contains(&path) {
+            self.touched.files.insert(path);
         }
     }
 }
@@ -167,4 +194,56 @@ fn is_opaque(folder: &Path) -> bool {
         let mut value = [0_u8; 4];
         rustix::fs::lgetxattr(folder, *mark, &mut value).is_ok_and(|length| value[..length] == *b"y")
     })
+}
+
+/// Empties the upper folder but for Git's own and what marks hidden files.
+pub(super) fn clear(upper: &Path, hidden: &BTreeSet<WorkspacePath>) -> io::Result<()> {
+    clear_folder(upper, &WorkspacePath::root(), hidden).map(drop)
+}
+
+/// Whether nothing is left.
+fn clear_folder(
+    upper: &Path,
+    folder: &WorkspacePath,
+    hidden: &BTreeSet<WorkspacePath>,
+) -> io::Result<bool> {
+    let mut empty = true;
+    for entry in fs::read_dir(upper.join(folder.as_str()))? {
+        let entry = entry?;
+        let path = entry.file_name().to_str().map(|name| folder.child(name));
+        let is_folder = entry.file_type()?.is_dir();
+        let kept = match &path {
+            Some(path) if folder.is_root() && path.as_str() == ".git" => true,
+            Some(path) if !is_folder => hidden.contains(path) && is_whiteout(&entry.metadata()?),
+            _ => false,
+        };
+        if kept {
+            empty = false;
+        } else if let (true, Some(path)) = (is_folder, &path) {
+            // One that hides what is below must go even where it holds a mark, which comes again.
+            let holds = hidden.iter().any(|hidden| hidden.is_within(path));
+            if holds && !is_opaque(&entry.path()) {
+                empty &= clear_folder(upper, path, hidden)?;
+            } else {
+                super::scratch::remove(&entry.path());
+            }
+        } else if is_folder {
+            super::scratch::remove(&entry.path());
+        } else {
+            fs::remove_file(entry.path())?;
+        }
+    }
+    let is_left = !folder.is_root() && empty;
+    if is_left {
+        fs::remove_dir(upper.join(folder.as_str()))?;
+    }
+    Ok(empty)
+}
+
+/// Takes away what the kernel notes at files that came through an overlay.
+pub(super) fn unmark(path: &Path) {
+    for mark in ["user.overlay.opaque", "user.overlay.origin", "user.overlay.impure", "user.overlay.uuid"] {
+        // Most have none.
+        let _ = rustix::fs::lremovexattr(path, mark);
+    }
 }

@@ -1,0 +1,88 @@
+//! What a child gives up for good, by the kernel's own means: root's powers, places (Landlock), system calls.
+
+use landlock::{
+    ABI, Access, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible, Ruleset, RulesetAttr,
+    RulesetCreatedAttr, RulesetStatus, Scope, path_beneath_rules,
+};
+
+use super::{Offered, Sockets, User, Walls, syscalls};
+
+/// Asks the kernel what it offers, without shutting anything in.
+pub fn offered() -> Offered {
+    let hard = || Ruleset::default().set_compatibility(CompatLevel::HardRequirement);
+    Offered {
+        files: hard().handle_access(AccessFs::from_write(ABI::V1)).is_ok_and(|rules| rules.create().is_ok()),
+        network: hard().handle_access(AccessNet::from_all(ABI::V4)).is_ok_and(|rules| rules.create().is_ok()),
+        signals: hard().scope(Scope::Signal).is_ok_and(|rules| rules.create().is_ok()),
+    }
+}
+
+/// Shuts this process in, for good. The error says what could not be had.
+pub fn restrict(walls: &Walls) -> Result<(), String> {
+    give_up_powers().map_err(|error| format!("capabilities could not be given up: {error}"))?;
+    rustix::thread::set_no_new_privs(true).map_err(|error| format!("the kernel refused no_new_privs: {error}"))?;
+    match landlock(walls) {
+        // A file system of its own is a wall by itself.
+        Ok(RulesetStatus::NotEnforced) if walls.root.is_none() => {
+            return Err("this kernel has no Landlock".to_owned());
+        }
+        Ok(_) => {}
+        Err(error) => return Err(error.to_string()),
+    }
+    syscalls::refuse(walls.sockets, walls.root.is_some())
+}
+
+fn landlock(walls: &Walls) -> Result<RulesetStatus, landlock::RulesetError> {
+    // What a newer kernel offers is used, what this one lacks is left out.
+    let writes = AccessFs::from_write(ABI::V5);
+    let reads: BitFlags<AccessFs> = AccessFs::from_read(ABI::V5);
+    let limits_reads = walls.readable.is_some();
+    let handled = if limits_reads { writes | reads } else { writes };
+    let mut rules = Ruleset::default().set_compatibility(CompatLevel::BestEffort).handle_access(handled)?;
+    if walls.sockets != Sockets::Internet {
+        rules = rules.handle_access(AccessNet::from_all(ABI::V4))?;
+    }
+    let mut rules = rules.scope(Scope::Signal | Scope::AbstractUnixSocket)?.create()?;
+    if let Some(readable) = &walls.readable {
+        rules = rules.add_rules(path_beneath_rules(readable, reads))?;
+        // Names alone, so that programs find their way.
+        rules = rules.add_rules(path_beneath_rules(&walls.listable, AccessFs::ReadDir))?;
+    }
+    // A place that is not there needs no rule.
+    Ok(rules.add_rules(path_beneath_rules(&walls.writable, handled))?.restrict_self()?.ruleset)
+}
+
+/// Becomes a user without privileges, for good.
+pub fn become_user(user: &User) -> rustix::io::Result<()> {
+    use rustix::process::{Gid, Uid};
+    use rustix::thread::{set_thread_groups, set_thread_res_gid, set_thread_res_uid};
+    let groups: Vec<Gid> = user.groups.iter().map(|group| Gid::from_raw(*group)).collect();
+    let (id, group) = (Uid::from_raw(user.id), Gid::from_raw(user.group));
+    set_thread_groups(&groups)?;
+    set_thread_res_gid(group, group, group)?;
+    set_thread_res_uid(id, id, id)
+}
+
+/// Of root's powers only those over files, ids and low ports are kept, which builds in containers use.
+/// Others lead around the walls: `PERFMON` reads any process's environment, `MKNOD` makes a disk.
+fn give_up_powers() -> rustix::io::Result<()> {
+    use rustix::thread::{CapabilitySet as Has, CapabilitySets, capabilities, set_capabilities};
+    let kept = Has::CHOWN
+        | Has::DAC_OVERRIDE
+        | Has::FOWNER
+        | Has::FSETID
+        | Has::SETUID
+        | Has::SETGID
+        | Has::KILL
+        | Has::NET_BIND_SERVICE;
+    let now = capabilities(None)?;
+    let kept = |set: Has| set.intersection(kept);
+    set_capabilities(
+        None,
+        CapabilitySets {
+            effective: kept(now.effective),
+            permitted: kept(now.permitted),
+            inheritable: kept(now.inheritable),
+        },
+    )
+}

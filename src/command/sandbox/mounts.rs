@@ -1,0 +1,257 @@
+//! A file system made for one child: from an empty root, what the child needs is bound in, read-only unless
+//! it is thrown away afterwards. What is not bound is not there.
+//!
+//! It is made inside of the child's own namespaces and ends with them.
+
+use std::ffi::CString;
+use std::fs::{self, File};
+use std::io;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{StatVfsMountFlags, statvfs};
+use rustix::mount::{
+    MountFlags, MountPropagationFlags, UnmountFlags, mount, mount_bind_recursive, mount_change,
+    mount_remount, unmount,
+};
+use rustix::process::{getegid, geteuid, pivot_root};
+use rustix::thread::UnshareFlags;
+use serde::{Deserialize, Serialize};
+
+use super::{Mount, Namespaces, NewRoot, Overlay};
+
+/// What of `/proc` root could change the machine by, capabilities or not.
+const PROC_READ_ONLY: [&str; 5] = ["sys", "sysrq-trigger", "irq", "bus", "fs"];
+
+/// Devices that programs use as a matter of course.
+const DEVICES: [&str; 6] = ["null", "zero", "full", "random", "urandom", "tty"];
+
+/// Links below `/dev`.
+const DEVICE_LINKS: [(&str, &str); 5] = [
+    ("fd", "/proc/self/fd"),
+    ("stdin", "/proc/self/fd/0"),
+    ("stdout", "/proc/self/fd/1"),
+    ("stderr", "/proc/self/fd/2"),
+    ("ptmx", "pts/ptmx"),
+];
+
+/// Leaves the machine's users, where that is what gives the right to the rest. This process must have one thread only.
+pub(in crate::command) fn leave_users(namespaces: Namespaces) -> io::Result<()> {
+    if namespaces != Namespaces::User {
+        return Ok(());
+    }
+    let (user, group) = (geteuid(), getegid());
+    unshare(UnshareFlags::NEWUSER)?;
+    fs::write("/proc/self/setgroups", "deny")?;
+    fs::write("/proc/self/uid_map", format!("{user} {user} 1"))?;
+    fs::write("/proc/self/gid_map", format!("{group} {group} 1"))
+}
+
+/// Leaves the machine's process ids: the next child of this thread is the first in its own world. From then on the
+/// thread cannot start others.
+pub(in crate::command) fn leave_processes() -> io::Result<()> {
+    unshare(UnshareFlags::NEWPID)
+}
+
+/// Makes the file system and moves this process, which must have one thread only, into it.
+pub fn enter(root: &NewRoot) -> io::Result<()> {
+    unshare(UnshareFlags::NEWNS)?;
+    mount_change("/", MountPropagationFlags::REC | MountPropagationFlags::PRIVATE)?;
+    let options = CString::new("mode=755,size=16m")?;
+    mount("tmpfs", &root.at, "tmpfs", MountFlags::NOSUID, options.as_c_str())?;
+    for step in &root.mounts {
+        make(&root.at, step).map_err(|error| named(&error, &format!("{} in a new root", step.at().display())))?;
+    }
+    std::env::set_current_dir(&root.at)?;
+    // The old root comes to lie above the new one, and goes.
+    pivot_root(".", ".")?;
+    unmount(".", UnmountFlags::DETACH)?;
+    std::env::set_current_dir("/")?;
+    mount_remount("/", MountFlags::BIND | MountFlags::RDONLY | MountFlags::NOSUID, "")?;
+    Ok(())
+}
+
+#[expect(
+    deprecated,
+    reason = "unsound for processes that share their descriptors with another, which this is not"
+)]
+fn unshare(flags: UnshareFlags) -> io::Result<()> {
+    Ok(rustix::thread::unshare(flags)?)
+}
+
+fn named(error: &io::Error, what: &str) -> io::Error {
+    io::Error::new(error.kind(), format!("{what}: {error}"))
+}
+
+/// Where a path of the child's lies while its root is made.
+fn below(root: &Path, at: &Path) -> PathBuf {
+    root.join(at.strip_prefix("/").unwrap_or(at))
+}
+
+fn make(root: &Path, step: &Mount) -> io::Result<()> {
+    match step {
+        Mount::Folder { at } => fs::create_dir_all(below(root, at)),
+        Mount::Link { at, to } => link(to, &below(root, at)),
+        Mount::Bind { from, at, writable } => bind(from, &below(root, at), *writable),
+        Mount::Overlay { overlay, at, writable } => overlay_at(overlay, &below(root, at), *writable),
+        Mount::Cache { overlay, at } => {
+            let target = below(root, at);
+            // A cache that cannot be written to is better than none.
+            overlay_at(overlay, &target, true).or_else(|_| bind(&overlay.lower, &target, false))
+        }
+        Mount::Hide { at } => hide(root, &below(root, at)),
+        Mount::Processes => processes(root),
+        Mount::Devices => devices(root),
+    }
+}
+
+fn link(to: &Path, at: &Path) -> io::Result<()> {
+    if let Some(folder) = at.parent() {
+        fs::create_dir_all(folder)?;
+    }
+    match symlink(to, at) {
+        // Something that was bound in brings it along.
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+        made => made,
+    }
+}
+
+/// Makes a place where something of the kind of `like` can be mounted.
+fn mount_point(at: &Path, like: &Path) -> io::Result<()> {
+    if fs::metadata(like)?.is_dir() {
+        return fs::create_dir_all(at);
+    }
+    if let Some(folder) = at.parent() {
+        fs::create_dir_all(folder)?;
+    }
+    if fs::symlink_metadata(at).is_err() {
+        File::create(at)?;
+    }
+    Ok(())
+}
+
+fn bind(from: &Path, at: &Path, writable: bool) -> io::Result<()> {
+    // What is not there (any more) is not missed.
+    if fs::symlink_metadata(from).is_err() {
+        return Ok(());
+    }
+    mount_point(at, from)?;
+    mount_bind_recursive(from, at)?;
+    if writable { Ok(()) } else { read_only(at) }
+}
+
+/// Nothing below is written to any more, whoever owns it; not even modes, owners and times.
+fn read_only(at: &Path) -> io::Result<()> {
+    // In a user namespace the restrictions of the mount below must be said again.
+    let has = statvfs(at)?.f_flag;
+    let mut flags = MountFlags::BIND | MountFlags::RDONLY | MountFlags::NOSUID;
+    for (is, flag) in [
+        (StatVfsMountFlags::NODEV, MountFlags::NODEV),
+        (StatVfsMountFlags::NOEXEC, MountFlags::NOEXEC),
+        (StatVfsMountFlags::NOATIME, MountFlags::NOATIME),
+        (StatVfsMountFlags::NODIRATIME, MountFlags::NODIRATIME),
+        (StatVfsMountFlags::RELATIME, MountFlags::RELATIME),
+    ] {
+        if has.contains(is) {
+            flags |= flag;
+        }
+    }
+    Ok(mount_remount(at, flags, "")?)
+}
+
+fn overlay_at(overlay: &Overlay, at: &Path, writable: bool) -> io::Result<()> {
+    mount_point(at, &overlay.lower)?;
+    let (lower, upper, work) = (overlay.lower.display(), overlay.upper.display(), overlay.work.display());
+    let options = CString::new(format!("lowerdir={lower},upperdir={upper},workdir={work},userxattr"))?;
+    mount("overlay", at, "overlay", MountFlags::NOSUID | MountFlags::NODEV, options.as_c_str())?;
+    if writable { Ok(()) } else { read_only(at) }
+}
+
+/// Puts something empty in front of a file or folder, if it is there.
+fn hide(root: &Path, at: &Path) -> io::Result<()> {
+    let Ok(metadata) = fs::symlink_metadata(at) else { return Ok(()) };
+    if metadata.is_dir() {
+        mount("tmpfs", at, "tmpfs", MountFlags::NOSUID, c"mode=000,size=4k")?;
+        return Ok(());
+    }
+    if metadata.is_symlink() {
+        return Ok(());
+    }
+    let nothing = root.join(".nothing");
+    if fs::symlink_metadata(&nothing).is_err() {
+        File::create(&nothing)?;
+        fs::set_permissions(&nothing, std::os::unix::fs::PermissionsExt::from_mode(0o000))?;
+    }
+    mount_bind_recursive(&nothing, at)?;
+    read_only(at)
+}
+
+/// Mounts `/proc` with the child's own processes alone.
+fn processes(root: &Path) -> io::Result<()> {
+    let at = root.join("proc");
+    fs::create_dir_all(&at)?;
+    let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
+    if mount("proc", &at, "proc", flags, None).is_err() {
+        // In a container that covers parts of its own, none can be had; what it shows of others the kernel keeps
+        // from being read.
+        mount_bind_recursive("/proc", &at)?;
+    }
+    for name in PROC_READ_ONLY {
+        let part = at.join(name);
+        if fs::symlink_metadata(&part).is_ok() {
+            mount_bind_recursive(&part, &part)?;
+            read_only(&part)?;
+        }
+    }
+    Ok(())
+}
+
+/// Makes a `/dev` with the few devices that programs use.
+fn devices(root: &Path) -> io::Result<()> {
+    let dev = root.join("dev");
+    fs::create_dir_all(dev.join("pts"))?;
+    fs::create_dir_all(dev.join("shm"))?;
+    for name in DEVICES {
+        let from = Path::new("/dev").join(name);
+        if fs::symlink_metadata(&from).is_ok() {
+            File::create(dev.join(name))?;
+            mount_bind_recursive(&from, dev.join(name))?;
+        }
+    }
+    for (name, to) in DEVICE_LINKS {
+        symlink(to, dev.join(name))?;
+    }
+    let flags = MountFlags::NOSUID | MountFlags::NOEXEC;
+    // Programs that want a terminal of their own do without where there is none.
+    let _ = mount("devpts", dev.join("pts"), "devpts", flags, c"newinstance,ptmxmode=0666,mode=620");
+    mount("tmpfs", dev.join("shm"), "tmpfs", MountFlags::NOSUID | MountFlags::NODEV, c"mode=1777")?;
+    Ok(())
+}
+
+/// Two places of one file system, each of which takes the other's name.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Exchange {
+    /// The checkout.
+    pub checkout: PathBuf,
+    /// Its copy.
+    pub copy: PathBuf,
+}
+
+impl Exchange {
+    /// Whether both can be renamed, to each other's place.
+    pub fn is_possible(&self) -> bool {
+        use std::os::unix::fs::MetadataExt;
+        let device = |path: &Path| fs::symlink_metadata(path).ok().map(|metadata| metadata.dev());
+        let Some(parent) = self.checkout.parent() else { return false };
+        let may_rename = rustix::fs::access(parent, rustix::fs::Access::WRITE_OK).is_ok();
+        // What something is mounted at cannot be renamed.
+        let devices = [device(parent), device(&self.checkout), device(&self.copy)];
+        may_rename && devices[0].is_some() && devices.iter().all(|device| *device == devices[0])
+    }
+
+    /// Exchanges them, or exchanges them back.
+    pub fn perform(&self) -> io::Result<()> {
+        use rustix::fs::{CWD, RenameFlags, renameat_with};
+        Ok(renameat_with(CWD, &self.checkout, CWD, &self.copy, RenameFlags::EXCHANGE)?)
+    }
+}

@@ -1,0 +1,225 @@
+//! Which places of a machine children see: the system's, toolchains, and caches. What lies in a home folder beside
+//! them is nobody's business.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Component, Path, PathBuf};
+
+/// Folders that belong to the system.
+const SYSTEM: [&str; 17] = [
+    "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/usr", "/etc", "/opt", "/nix", "/snap", "/gnu",
+    "/System", "/Library", "/var/lib/dpkg", "/var/lib/gems", "/var/cache/fontconfig",
+];
+
+/// What of them holds keys and passwords.
+const HIDDEN: [&str; 14] = [
+    "/etc/shadow", "/etc/shadow-", "/etc/gshadow", "/etc/gshadow-", "/etc/sudoers", "/etc/sudoers.d", "/etc/ssh",
+    "/etc/ssl/private", "/etc/kubernetes", "/etc/rancher", "/etc/docker", "/etc/wireguard", "/etc/krb5.keytab",
+    "/usr/local/etc/ssh",
+];
+
+/// Toolchains below a home folder. What a build tool writes elsewhere in it is gone afterwards.
+const TOOLCHAINS: [&str; 36] = [
+    ".cargo/bin", ".cargo/env", ".rustup", ".pyenv", ".local/bin", ".local/lib", ".local/share/uv",
+    ".local/share/mise", ".local/share/pipx", ".local/share/virtualenv", ".local/share/fnm", ".nvm", ".fnm", ".volta",
+    ".nodenv", ".bun/bin", ".deno/bin", ".rbenv", ".rvm", ".goenv", ".sdkman", ".jenv", ".jdks", ".dotnet",
+    ".phpenv", ".asdf", ".ghcup", ".opam", ".elan", ".juliaup", ".swiftly", ".foundry/bin", ".miniconda3",
+    "miniconda3", "anaconda3", "sdk",
+];
+
+/// Folders below a home folder where build tools keep what they share between projects.
+const CACHES: [&str; 24] = [
+    ".cache", ".cargo/registry", ".cargo/git", ".npm", ".pnpm-store", ".local/share/pnpm", ".yarn/cache",
+    ".yarn/berry", ".m2/repository", ".m2/wrapper", ".gradle/caches", ".gradle/wrapper", ".gradle/native", "go/pkg",
+    ".nuget/packages", ".bundle/cache", ".gem/ruby", ".bun/install", ".deno/cache", ".ivy2/cache", ".sbt/boot", ".mix",
+    ".hex", ".composer/cache",
+];
+
+/// Settings below a home folder that tools need; they are seen unless they hold a credential.
+const SETTINGS: [&str; 16] = [
+    ".gitconfig", ".config/git/config", ".npmrc", ".yarnrc", ".yarnrc.yml", ".pip/pip.conf", ".config/pip/pip.conf",
+    ".cargo/config.toml", ".cargo/config", ".m2/settings.xml", ".gradle/gradle.properties", ".condarc",
+    ".bundle/config", ".gemrc", ".tool-versions", ".python-version",
+];
+
+/// Variables that name a toolchain's folder.
+const TOOLCHAIN_VARIABLES: [&str; 24] = [
+    "RUNNER_TOOL_CACHE", "AGENT_TOOLSDIRECTORY", "RUSTUP_HOME", "PYENV_ROOT", "NVM_DIR", "NVM_BIN", "VOLTA_HOME",
+    "GOROOT", "DOTNET_ROOT", "ANDROID_HOME", "ANDROID_SDK_ROOT", "ANDROID_NDK_HOME", "VIRTUAL_ENV", "CONDA",
+    "CONDA_PREFIX", "PYTHONHOME", "pythonLocation", "RBENV_ROOT", "SDKMAN_DIR", "M2_HOME", "MAVEN_HOME", "GRADLE_HOME",
+    "CHROME_BIN", "PLAYWRIGHT_BROWSERS_PATH",
+];
+
+/// Variables that name a cache's folder.
+const CACHE_VARIABLES: [&str; 13] = [
+    "GOCACHE", "GOMODCACHE", "GOPATH", "PIP_CACHE_DIR", "npm_config_cache", "XDG_CACHE_HOME", "CARGO_TARGET_DIR",
+    "SCCACHE_DIR", "CCACHE_DIR", "UV_CACHE_DIR", "POETRY_CACHE_DIR", "GRADLE_USER_HOME", "BUNDLE_PATH",
+];
+
+/// What a runner keeps beside its work folder: keys by which it is known to its server.
+const RUNNER_FILES: [&str; 5] = [".credentials", ".credentials_rsaparams", ".runner", ".env", ".path"];
+
+/// The places of one machine, all absolute; none is below another of its kind.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Places {
+    /// Seen by everybody: system and toolchains.
+    pub(super) readable: Vec<PathBuf>,
+    /// Settings without credentials.
+    pub(super) settings: Vec<PathBuf>,
+    /// Settings that hold a credential, and are not seen.
+    pub(super) withheld: Vec<PathBuf>,
+    /// Written to by builds.
+    pub(super) caches: Vec<PathBuf>,
+    /// Not seen, although they lie in a place that is.
+    pub(super) hidden: Vec<PathBuf>,
+    /// The home folder.
+    pub(super) home: Option<PathBuf>,
+}
+
+impl Places {
+    /// Finds them by the variables that children have, and what the configuration adds.
+    pub(super) fn find(variables: &BTreeMap<String, String>, more: &[PathBuf]) -> Self {
+        let folder = |name: &str| variables.get(name).map(PathBuf::from).filter(|path| path.is_absolute());
+        let home = folder("HOME").filter(|home| home.parent().is_some());
+        let below = |names: &[&str]| -> Vec<PathBuf> {
+            home.iter().flat_map(|home| names.iter().map(|name| home.join(name))).collect()
+        };
+        let cargo = folder("CARGO_HOME");
+        let temp = folder("RUNNER_TEMP");
+        let is_open = |path: &PathBuf| {
+            // A variable that names everything, or what holds everything else, opens nothing.
+            let holds = |other: &Option<PathBuf>| other.as_ref().is_some_and(|other| other.starts_with(path));
+            path.parent().is_some() && !holds(&home) && !holds(&temp)
+        };
+        let programs = variables.get("PATH").into_iter().flat_map(|path| std::env::split_paths(path));
+        let programs = programs.filter(|path| path.is_absolute()).map(|path| toolchain_of(path, home.as_deref()));
+        let named = TOOLCHAIN_VARIABLES.iter().filter_map(|name| folder(name));
+        let java = variables.iter().filter(|(name, _)| name.starts_with("JAVA_HOME") || name.starts_with("GOROOT_"));
+        let java = java.map(|(_, path)| PathBuf::from(path)).filter(|path| path.is_absolute());
+        let cargo_places =
+            |names: &[&str]| cargo.iter().flat_map(|cargo| names.iter().map(|name| cargo.join(name))).collect();
+        let cargo_tools: Vec<PathBuf> = cargo_places(&["bin", "env"]);
+        let cargo_caches: Vec<PathBuf> = cargo_places(&["registry", "git"]);
+        let opened = programs.chain(named).chain(java).filter(is_open);
+        let readable = SYSTEM.iter().map(PathBuf::from).chain(below(&TOOLCHAINS)).chain(cargo_tools);
+        let caches = CACHE_VARIABLES.iter().filter_map(|name| folder(name)).filter(is_open);
+        let caches = below(&CACHES).into_iter().chain(cargo_caches).chain(caches);
+        let settings = below(&SETTINGS).into_iter().chain(cargo_places(&["config.toml", "config"]) as Vec<_>);
+        let (settings, withheld) =
+            settings.filter(|path| path.is_file()).partition(|path| !holds_credential(path));
+        let runner = temp.as_ref().and_then(|temp| temp.parent()?.parent());
+        let hidden = HIDDEN.iter().map(PathBuf::from).chain(temp.clone());
+        let hidden = hidden.chain(runner.into_iter().flat_map(|root| RUNNER_FILES.map(|name| root.join(name))));
+        Self {
+            readable: outermost(readable.chain(opened).chain(more.iter().cloned()).filter(|path| path.exists())),
+            settings,
+            withheld,
+            caches: outermost(caches.filter(|path| path.is_dir())),
+            hidden: hidden.filter(|path| path.exists()).collect(),
+            home,
+        }
+    }
+}
+
+/// Paths of which none is below another.
+fn outermost(paths: impl Iterator<Item = PathBuf>) -> Vec<PathBuf> {
+    let sorted: BTreeSet<PathBuf> = paths.filter(|path| is_plain(path)).collect();
+    let mut kept: Vec<PathBuf> = Vec::new();
+    for path in sorted {
+        if !kept.last().is_some_and(|above| path.starts_with(above)) {
+            kept.push(path);
+        }
+    }
+    kept
+}
+
+fn is_plain(path: &Path) -> bool {
+    path.components().all(|part| matches!(part, Component::RootDir | Component::Normal(_)))
+}
+
+/// The folder that holds all of a toolchain one folder of whose programs is known: `…/node/bin` has its libraries
+/// in `…/node/lib`.
+fn toolchain_of(programs: PathBuf, home: Option<&Path>) -> PathBuf {
+    let is_programs = programs
+        .file_name()
+        .is_some_and(|name| ["bin", "sbin", "shims", "Scripts", "condabin"].iter().any(|known| name == *known));
+    let shared = |folder: &Path| {
+        // Folders in which many things lie that do not belong together.
+        folder.parent().is_none()
+            || home.is_some_and(|home| home.starts_with(folder))
+            || folder.file_name().is_some_and(|name| [".local", ".cargo", ".config"].iter().any(|known| name == *known))
+    };
+    match programs.parent() {
+        Some(folder) if is_programs && !shared(folder) => folder.to_owned(),
+        _ => programs,
+    }
+}
+
+/// Whether a file of settings seems to hold a credential, or cannot be read.
+fn holds_credential(path: &Path) -> bool {
+    let Ok(text) = fs::read_to_string(path) else { return true };
+    text.lines().any(|line| {
+        let line = line.to_ascii_lowercase();
+        let line = line.trim();
+        let named = ["_auth", "password", "passwd", "token", "secret", "extraheader", "apikey", "api_key", "credential"];
+        let is_comment = line.starts_with(['#', ';']);
+        !is_comment && (named.iter().any(|name| line.contains(name)) || has_user_info(line))
+    })
+}
+
+/// Whether a line holds an address with a user and a password: `https://user:password@host`.
+fn has_user_info(line: &str) -> bool {
+    line.split("://").skip(1).any(|rest| {
+        let authority = rest.split(['/', '"', '\'', ' ', '<']).next().unwrap_or_default();
+        authority.contains('@')
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn variables(of: &[(&str, &Path)]) -> BTreeMap<String, String> {
+        of.iter().map(|(name, path)| ((*name).to_owned(), path.display().to_string())).collect()
+    }
+
+    #[test]
+    fn toolchains_and_caches_of_a_home_folder_are_seen_and_nothing_else_of_it() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let home = dir.path().join("me");
+        for folder in [".ssh", ".cargo/bin", ".cargo/registry", ".rustup", "tools/node/bin", ".local/bin", "_temp"] {
+            fs::create_dir_all(home.join(folder)).expect("a folder");
+        }
+        fs::write(home.join(".npmrc"), "//registry/:_authToken=abc\n").expect("a file");
+        fs::write(home.join(".gitconfig"), "[user]\nname = me\n").expect("a file");
+        let path = format!("{0}/tools/node/bin:{0}/.local/bin:.:relative", home.display());
+        let mut variables = variables(&[("HOME", &home), ("RUNNER_TEMP", &home.join("_temp")), ("GOPATH", &home)]);
+        variables.insert("PATH".to_owned(), path);
+        let places = Places::find(&variables, &[]);
+        let below: Vec<&Path> =
+            places.readable.iter().filter_map(|path| path.strip_prefix(&home).ok()).collect();
+        assert_eq!(below, [".cargo/bin", ".local/bin", ".rustup", "tools/node"].map(Path::new));
+        assert_eq!(places.caches, [home.join(".cargo/registry")], "GOPATH names everything, so it opens nothing");
+        assert_eq!(places.settings, [home.join(".gitconfig")]);
+        assert_eq!(places.withheld, [home.join(".npmrc")]);
+        assert!(places.hidden.contains(&home.join("_temp")));
+    }
+
+    #[test]
+    fn credentials_in_settings_are_noticed() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let file = dir.path().join("settings");
+        for (text, holds) in [
+            ("registry=https://mirror.example/\n", false),
+            ("[url \"https://me:pw@host/\"]\n", true),
+            ("proxy = https://host/path@2\n", false),
+            ("# password = x\n", false),
+            ("  password: x\n", true),
+            ("[http \"https://github.com/\"]\n extraheader = AUTHORIZATION: basic eA==\n", true),
+        ] {
+            fs::write(&file, text).expect("a file");
+            assert_eq!(holds_credential(&file), holds, "{text}");
+        }
+        assert!(holds_credential(&dir.path().join("missing")));
+    }
+}

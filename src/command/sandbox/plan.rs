@@ -1,0 +1,380 @@
+//! What the walls of one child are made of, planned by the runner; the child carries it out.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
+
+use tokio::sync::OnceCell;
+
+use super::places::Places;
+use super::{Mount, Namespaces, NewRoot, Overlay, Rights, Sockets, User, Walls};
+use crate::workspace::Scratch;
+
+/// Devices that programs write to as a matter of course.
+const DEVICES: [&str; 7] =
+    ["/dev/null", "/dev/zero", "/dev/full", "/dev/tty", "/dev/ptmx", "/dev/pts", "/dev/shm"];
+
+/// What of `/proc` says nothing of other processes.
+const OWN_PROC: [&str; 11] = [
+    "/proc/self", "/proc/cpuinfo", "/proc/meminfo", "/proc/stat", "/proc/version", "/proc/loadavg", "/proc/uptime",
+    "/proc/filesystems", "/proc/mounts", "/proc/sys", "/proc/thread-self",
+];
+
+/// Folders for files that nobody keeps.
+const TEMPORARY: [&str; 2] = ["/tmp", "/var/tmp"];
+
+/// What the sandbox of a run is made of.
+#[derive(Clone, Copy, Debug)]
+pub struct Settings<'a> {
+    /// Variables that children have.
+    pub variables: &'a BTreeMap<String, String>,
+    /// Variables of this process: they tell where the runner keeps its own files.
+    pub own: &'a BTreeMap<String, String>,
+    /// More places to read.
+    pub readable: &'a [String],
+    /// More places to write to.
+    pub writable: &'a [String],
+    /// Whether children may use the network.
+    pub network: bool,
+    /// The checkout.
+    pub workspace: &'a Path,
+    /// Where throw-away folders go.
+    pub temp: &'a Path,
+    /// Whether the kernel's walls stand, or the throw-away state alone is wanted.
+    pub restricted: bool,
+}
+
+/// How children of one run are shut in.
+#[derive(Clone, Debug)]
+pub struct Sandbox(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    places: Places,
+    writable: Vec<PathBuf>,
+    repository: Repository,
+    sockets: Sockets,
+    temp: PathBuf,
+    restricted: bool,
+    private: OnceLock<Option<Scratch>>,
+    namespaces: OnceCell<Option<Namespaces>>,
+}
+
+/// What of the checkout's repository lies outside of the workspace.
+#[derive(Debug, Default)]
+struct Repository {
+    /// The folder that the workspace is a part of.
+    root: Option<PathBuf>,
+    /// Folders of Git's own.
+    folders: Vec<PathBuf>,
+}
+
+/// What a child sees in the workspace's place.
+#[derive(Clone, Copy, Debug)]
+pub enum View<'a> {
+    /// The workspace below an overlay.
+    Overlay(&'a Overlay),
+    /// What lies there.
+    Plain {
+        /// Whether it is written to.
+        writable: bool,
+    },
+}
+
+impl Sandbox {
+    /// A sandbox for the children of one run.
+    pub fn new(settings: Settings<'_>) -> Self {
+        let Settings { variables, own, workspace, .. } = settings;
+        let home = variables.get("HOME").map(PathBuf::from);
+        let place = |path: &String| match (path.strip_prefix("~/"), &home) {
+            (Some(below), Some(home)) => home.join(below),
+            _ => workspace.join(path),
+        };
+        let mut known = variables.clone();
+        // Not for children, but to keep them away from it.
+        known.extend(own.get("RUNNER_TEMP").map(|path| ("RUNNER_TEMP".to_owned(), path.clone())));
+        let readable: Vec<PathBuf> = settings.readable.iter().map(place).collect();
+        Self(Arc::new(Inner {
+            places: Places::find(&known, &readable),
+            writable: settings.writable.iter().map(place).collect(),
+            repository: Repository::around(workspace, home.as_deref()),
+            sockets: if settings.network { Sockets::Internet } else { Sockets::Local },
+            temp: settings.temp.to_owned(),
+            restricted: settings.restricted,
+            private: OnceLock::new(),
+            namespaces: OnceCell::new(),
+        }))
+    }
+
+    /// How a file system of its own can be had, found out once by `probe`.
+    pub(in crate::command) async fn namespaces(
+        &self,
+        probe: impl Future<Output = Option<Namespaces>>,
+    ) -> Option<Namespaces> {
+        *self.0.namespaces.get_or_init(|| probe).await
+    }
+
+    /// Whether the kernel's walls stand around children.
+    pub fn is_restricted(&self) -> bool {
+        self.0.restricted
+    }
+
+    /// Settings in the home folder that children do not see, because they hold a credential.
+    pub fn withheld(&self) -> &[PathBuf] {
+        &self.0.places.withheld
+    }
+
+    /// Caches that children write to for real where they have no file system of their own.
+    pub fn caches(&self) -> &[PathBuf] {
+        &self.0.places.caches
+    }
+
+    /// The private folders of the run.
+    fn private(&self) -> io::Result<&Path> {
+        let made = self.0.private.get_or_init(|| {
+            let scratch = Scratch::new(&self.0.temp).ok()?;
+            for folder in ["root", "tmp", "home"] {
+                fs::create_dir(scratch.path().join(folder)).ok()?;
+            }
+            open_to_all(&scratch.path().join("tmp")).ok()?;
+            Some(scratch)
+        });
+        let none = || io::Error::other(format!("no folder can be made in {}", self.0.temp.display()));
+        made.as_ref().map(Scratch::path).ok_or_else(none)
+    }
+
+    /// A throw-away folder above one of the machine's.
+    fn overlay(&self, kind: &str, index: usize, lower: &Path) -> io::Result<Overlay> {
+        let folder = self.private()?.join(format!("{kind}-{index}"));
+        let overlay =
+            Overlay { lower: lower.to_owned(), upper: folder.join("upper"), work: folder.join("work") };
+        fs::create_dir_all(&overlay.upper)?;
+        fs::create_dir_all(&overlay.work)?;
+        Ok(overlay)
+    }
+
+    /// An overlay above a folder, to find out whether one can be had.
+    pub(in crate::command) fn probe_overlay(&self, lower: &Path) -> io::Result<Overlay> {
+        self.overlay("probe", 0, lower)
+    }
+
+    /// Adapts a child's variables to what it sees.
+    pub(in crate::command) fn adapt(
+        &self,
+        environment: &mut BTreeMap<String, String>,
+        own_root: bool,
+    ) -> io::Result<()> {
+        if !self.0.restricted {
+            return Ok(());
+        }
+        let temporary = if own_root { PathBuf::from("/tmp") } else { self.private()?.join("tmp") };
+        for name in ["TMPDIR", "TMP", "TEMP"] {
+            environment.insert(name.to_owned(), temporary.display().to_string());
+        }
+        environment.remove("XDG_RUNTIME_DIR");
+        // In containers the checkout belongs to somebody else, which makes Git refuse it; what its own folder could
+        // do is kept in by the walls.
+        for (name, value) in
+            [("GIT_CONFIG_COUNT", "1"), ("GIT_CONFIG_KEY_0", "safe.directory"), ("GIT_CONFIG_VALUE_0", "*")]
+        {
+            environment.insert(name.to_owned(), value.to_owned());
+        }
+        environment.insert("GIT_OPTIONAL_LOCKS".to_owned(), "0".to_owned());
+        Ok(())
+    }
+
+    /// The walls of a child that sees `view` in the place of `root`.
+    pub fn walls(
+        &self,
+        root: &Path,
+        view: View<'_>,
+        rights: Rights,
+        namespaces: Option<Namespaces>,
+    ) -> io::Result<Walls> {
+        let sockets = if rights == Rights::Look { Sockets::None } else { self.0.sockets };
+        let new_root = match namespaces {
+            Some(namespaces) => Some(NewRoot {
+                at: self.private()?.join("root"),
+                namespaces,
+                mounts: self.mounts(root, view, rights)?,
+                user: (namespaces == Namespaces::Sudo).then(own_user),
+            }),
+            None => None,
+        };
+        let works = rights == Rights::Work;
+        let mut writable: Vec<PathBuf> = DEVICES.iter().map(PathBuf::from).collect();
+        if works {
+            let is_written = matches!(view, View::Overlay(_) | View::Plain { writable: true });
+            writable.extend(is_written.then(|| root.to_owned()));
+            writable.extend(self.0.places.caches.iter().chain(&self.0.writable).cloned());
+        }
+        let (mut readable, mut listable) = (None, Vec::new());
+        if new_root.is_some() {
+            writable.extend(TEMPORARY.map(PathBuf::from));
+            if works {
+                writable.extend(self.0.places.home.clone());
+                writable.extend(self.0.repository.folders.iter().cloned());
+            }
+        } else {
+            writable.push(self.private()?.join("tmp"));
+            let opened = self.opened(root, rights);
+            readable = Some(without(&opened, &self.0.places.hidden, &mut listable));
+        }
+        Ok(Walls { root: new_root, restricted: self.0.restricted, readable, listable, writable, sockets })
+    }
+
+    /// Where a child may read that sees the machine's own file system.
+    fn opened(&self, root: &Path, rights: Rights) -> Vec<PathBuf> {
+        let Inner { places, repository, writable, .. } = &*self.0;
+        let mut opened = vec![root.to_owned(), PathBuf::from("/sys"), PathBuf::from("/dev")];
+        match rights {
+            Rights::Work => opened.push(PathBuf::from("/proc")),
+            Rights::Look => opened.extend(OWN_PROC.map(PathBuf::from)),
+        }
+        let lists = [&places.readable, &places.settings, &places.caches, writable, &repository.folders];
+        opened.extend(lists.into_iter().flatten().cloned());
+        opened.extend(repository.root.clone());
+        opened.extend(resolver());
+        opened
+    }
+
+    /// The parts of a new root.
+    fn mounts(&self, root: &Path, view: View<'_>, rights: Rights) -> io::Result<Vec<Mount>> {
+        let Inner { places, repository, writable, .. } = &*self.0;
+        let own = match view {
+            View::Overlay(overlay) => {
+                let (overlay, at) = (overlay.clone(), root.to_owned());
+                Mount::Overlay { overlay, at, writable: rights == Rights::Work }
+            }
+            View::Plain { writable } => bind(root, writable && rights == Rights::Work),
+        };
+        if !self.0.restricted {
+            return Ok(vec![bind(Path::new("/"), true), own]);
+        }
+        let works = rights == Rights::Work;
+        let private = self.private()?;
+        let mut mounts = vec![Mount::Folder { at: "/run".into() }, bind(Path::new("/sys"), false)];
+        for place in &places.readable {
+            shown(place, &mut mounts);
+        }
+        for at in TEMPORARY.map(PathBuf::from) {
+            mounts.push(Mount::Bind { from: private.join("tmp"), at, writable: true });
+        }
+        mounts.push(Mount::Link { at: "/var/run".into(), to: "/run".into() });
+        mounts.extend(resolver().map(|file| bind(&file, false)));
+        // A home folder in the checkout (or around everything) is the checkout's (or everything).
+        if let Some(home) = places.home.as_ref().filter(|home| !home.starts_with(root)) {
+            mounts.push(Mount::Bind { from: private.join("home"), at: home.clone(), writable: works });
+        }
+        mounts.extend(places.settings.iter().map(|file| bind(file, false)));
+        mounts.extend(repository.root.iter().map(|folder| bind(folder, false)));
+        for (kind, folders) in [("cache", &places.caches), ("git", &repository.folders)] {
+            for (index, folder) in folders.iter().enumerate().filter(|(_, folder)| !folder.starts_with(root)) {
+                mounts.push(if works {
+                    Mount::Cache { overlay: self.overlay(kind, index, folder)?, at: folder.clone() }
+                } else {
+                    bind(folder, false)
+                });
+            }
+        }
+        mounts.push(own);
+        let outside = writable.iter().filter(|path| !path.starts_with(root) && path.exists());
+        mounts.extend(outside.map(|path| bind(path, works)));
+        mounts.extend(places.hidden.iter().map(|at| Mount::Hide { at: at.clone() }));
+        // What holds others comes before them.
+        mounts.sort_by_key(|mount| mount.at().components().count());
+        Ok([Mount::Processes, Mount::Devices].into_iter().chain(mounts).collect())
+    }
+}
+
+fn bind(path: &Path, writable: bool) -> Mount {
+    Mount::Bind { from: path.to_owned(), at: path.to_owned(), writable }
+}
+
+/// Shows a place; where its name is a link, the link and what it leads to.
+fn shown(place: &Path, mounts: &mut Vec<Mount>) {
+    let Ok(real) = place.canonicalize() else { return };
+    if real != place && !mounts.iter().any(|mount| mount.at() == real) {
+        mounts.push(bind(&real, false));
+    }
+    mounts.push(match fs::read_link(place) {
+        Ok(to) => Mount::Link { at: place.to_owned(), to },
+        Err(_) => bind(place, false),
+    });
+}
+
+/// Where names of hosts are looked up, if that lies in `/run`.
+fn resolver() -> Option<PathBuf> {
+    let file = Path::new("/etc/resolv.conf").canonicalize().ok()?;
+    file.starts_with("/run").then_some(file)
+}
+
+/// The same places without what is hidden in them; folders of which only a part is left are `listable`.
+fn without(places: &[PathBuf], hidden: &[PathBuf], listable: &mut Vec<PathBuf>) -> Vec<PathBuf> {
+    let mut left = Vec::new();
+    for place in places {
+        let within: Vec<PathBuf> = hidden.iter().filter(|hidden| hidden.starts_with(place)).cloned().collect();
+        if within.is_empty() {
+            left.push(place.clone());
+        } else if !within.contains(place) {
+            listable.push(place.clone());
+            let entries = fs::read_dir(place).into_iter().flatten().flatten().map(|entry| entry.path());
+            left.extend(without(&entries.collect::<Vec<_>>(), &within, listable));
+        }
+    }
+    left
+}
+
+impl Repository {
+    /// Finds it from the workspace upwards.
+    fn around(workspace: &Path, home: Option<&Path>) -> Self {
+        let found = workspace.ancestors().find(|folder| fs::symlink_metadata(folder.join(".git")).is_ok());
+        let Some(root) = found else { return Self::default() };
+        let git = root.join(".git");
+        let mut folders = Vec::new();
+        if git.is_dir() {
+            folders.extend(git.canonicalize());
+        } else if let Some(folder) = linked(&git) {
+            // A worktree shares the rest with its repository.
+            let common = fs::read_to_string(folder.join("commondir")).ok();
+            folders.extend(common.and_then(|common| folder.join(common.trim()).canonicalize().ok()));
+            folders.push(folder);
+        }
+        folders.retain(|folder| !folder.starts_with(workspace));
+        folders.dedup_by(|below, above| below.starts_with(above));
+        let root = Some(root.to_owned())
+            .filter(|root| root != workspace && !home.is_some_and(|home| home.starts_with(root)));
+        Self { root, folders }
+    }
+}
+
+/// The folder that a `.git` file leads to.
+fn linked(git: &Path) -> Option<PathBuf> {
+    let text = fs::read_to_string(git).ok()?;
+    git.parent()?.join(text.strip_prefix("gitdir:")?.trim()).canonicalize().ok()
+}
+
+#[cfg(unix)]
+fn own_user() -> User {
+    use rustix::process::{getgid, getgroups, getuid};
+    let groups = getgroups().unwrap_or_default().into_iter().map(|group| group.as_raw()).collect();
+    User { id: getuid().as_raw(), group: getgid().as_raw(), groups }
+}
+
+#[cfg(not(unix))]
+fn own_user() -> User {
+    User { id: 0, group: 0, groups: Vec::new() }
+}
+
+#[cfg(unix)]
+fn open_to_all(folder: &Path) -> io::Result<()> {
+    use std::os::unix::fs::PermissionsExt;
+    fs::set_permissions(folder, fs::Permissions::from_mode(0o1777))
+}
+
+#[cfg(not(unix))]
+fn open_to_all(_: &Path) -> io::Result<()> {
+    Ok(())
+}

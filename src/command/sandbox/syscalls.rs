@@ -1,0 +1,149 @@
+//! System calls that no child makes: those that lead around the other walls. A filter in the kernel refuses them.
+
+use std::collections::BTreeMap;
+
+use seccompiler::{
+    BackendError, BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter,
+    SeccompRule, TargetArch, apply_filter,
+};
+
+use super::Sockets;
+
+/// Calls of the kernel's administration, and those by which other calls are made unseen.
+const REFUSED: [libc::c_long; 28] = [
+    libc::SYS_io_uring_setup,
+    libc::SYS_io_uring_enter,
+    libc::SYS_io_uring_register,
+    libc::SYS_bpf,
+    libc::SYS_perf_event_open,
+    libc::SYS_userfaultfd,
+    libc::SYS_keyctl,
+    libc::SYS_add_key,
+    libc::SYS_request_key,
+    libc::SYS_mount,
+    libc::SYS_umount2,
+    libc::SYS_pivot_root,
+    libc::SYS_setns,
+    libc::SYS_open_tree,
+    libc::SYS_move_mount,
+    libc::SYS_fsopen,
+    libc::SYS_fsconfig,
+    libc::SYS_fsmount,
+    libc::SYS_fspick,
+    libc::SYS_mount_setattr,
+    libc::SYS_kexec_load,
+    libc::SYS_init_module,
+    libc::SYS_finit_module,
+    libc::SYS_delete_module,
+    libc::SYS_open_by_handle_at,
+    libc::SYS_swapon,
+    libc::SYS_reboot,
+    libc::SYS_settimeofday,
+];
+
+/// `fchmodat2`, younger than the table of numbers; the same on every machine.
+const FCHMODAT2: i64 = 452;
+
+/// New namespaces, as `clone` and `unshare` are asked for them.
+const NAMESPACES: [i32; 8] = [
+    libc::CLONE_NEWNS,
+    libc::CLONE_NEWUSER,
+    libc::CLONE_NEWPID,
+    libc::CLONE_NEWNET,
+    libc::CLONE_NEWIPC,
+    libc::CLONE_NEWUTS,
+    libc::CLONE_NEWCGROUP,
+    0x80, // of time: younger than the table of constants
+];
+
+/// Set-user-id and set-group-id, as modes have them.
+const SET_ID: [i32; 2] = [0o4000, 0o2000];
+
+/// Families by which programs talk to the kernel and to others on the machine.
+const LOCAL: [i32; 2] = [libc::AF_UNIX, libc::AF_NETLINK];
+
+/// The same, and the Internet's.
+const INTERNET: [i32; 4] = [libc::AF_UNIX, libc::AF_NETLINK, libc::AF_INET, libc::AF_INET6];
+
+/// Kinds of sockets besides options such as `SOCK_CLOEXEC`.
+const SOCKET_KIND: u64 = 0xf;
+
+/// Numbers of calls in the x32 ABI, whose programs run as those of `x86_64`.
+#[cfg(target_arch = "x86_64")]
+const X32: i64 = 0x4000_0000;
+
+type Rules = BTreeMap<i64, Vec<SeccompRule>>;
+
+/// Installs the filter in this process, for good; it needs `no_new_privs`. `set_id` says whether files may be given
+/// the rights of their owner.
+pub(super) fn refuse(sockets: Sockets, set_id: bool) -> Result<(), String> {
+    // Libraries take this answer alone as a reason to use `clone`, whose arguments can be looked at.
+    install([(libc::SYS_clone3, Vec::new())].into(), libc::ENOSYS)?;
+    install(rules(sockets, set_id).map_err(|error| error.to_string())?, libc::EPERM)
+}
+
+fn install(mut rules: Rules, error: i32) -> Result<(), String> {
+    #[cfg(target_arch = "x86_64")]
+    {
+        let again: Vec<_> = rules.iter().map(|(call, rules)| (call | X32, rules.clone())).collect();
+        rules.extend(again);
+    }
+    let arch: TargetArch = std::env::consts::ARCH.try_into().map_err(|error: BackendError| error.to_string())?;
+    let refusal = SeccompAction::Errno(error.cast_unsigned());
+    let filter = SeccompFilter::new(rules, SeccompAction::Allow, refusal, arch);
+    let program: BpfProgram = filter.and_then(TryInto::try_into).map_err(|error| error.to_string())?;
+    apply_filter(&program).map_err(|error| error.to_string())
+}
+
+fn rules(sockets: Sockets, set_id: bool) -> Result<Rules, BackendError> {
+    let mut rules: Rules = REFUSED.iter().map(|call| (*call, Vec::new())).collect();
+    for call in [libc::SYS_clone, libc::SYS_unshare] {
+        rules.insert(call, any_bit(0, &NAMESPACES)?);
+    }
+    if !set_id {
+        rules.insert(libc::SYS_fchmod, any_bit(1, &SET_ID)?);
+        rules.insert(libc::SYS_fchmodat, any_bit(2, &SET_ID)?);
+        rules.insert(libc::SYS_mknodat, any_bit(2, &SET_ID)?);
+        rules.insert(FCHMODAT2, any_bit(2, &SET_ID)?);
+        #[cfg(target_arch = "x86_64")]
+        rules.extend([
+            (libc::SYS_chmod, any_bit(1, &SET_ID)?),
+            (libc::SYS_mknod, any_bit(1, &SET_ID)?),
+        ]);
+    }
+    match sockets {
+        // No condition: every call.
+        Sockets::None => {
+            rules.extend([libc::SYS_socket, libc::SYS_connect, libc::SYS_bind].map(|call| (call, Vec::new())));
+        }
+        Sockets::Local => {
+            rules.insert(libc::SYS_socket, vec![none_of(&LOCAL)?]);
+        }
+        Sockets::Internet => {
+            let raw = condition(1, SeccompCmpOp::MaskedEq(SOCKET_KIND), libc::SOCK_RAW)?;
+            let of_kernel = condition(0, SeccompCmpOp::Ne, libc::AF_NETLINK)?;
+            let raw = SeccompRule::new(vec![raw, of_kernel])?;
+            rules.insert(libc::SYS_socket, vec![none_of(&INTERNET)?, raw]);
+        }
+    }
+    Ok(rules)
+}
+
+fn condition(argument: u8, operator: SeccompCmpOp, value: i32) -> Result<SeccompCondition, BackendError> {
+    SeccompCondition::new(argument, SeccompCmpArgLen::Dword, operator, value.cast_unsigned().into())
+}
+
+/// The first argument is none of these.
+fn none_of(families: &[i32]) -> Result<SeccompRule, BackendError> {
+    let others = families.iter().map(|family| condition(0, SeccompCmpOp::Ne, *family));
+    SeccompRule::new(others.collect::<Result<_, _>>()?)
+}
+
+/// An argument has one of these bits.
+fn any_bit(argument: u8, bits: &[i32]) -> Result<Vec<SeccompRule>, BackendError> {
+    let rule = |bit: &i32| {
+        let mask = SeccompCmpOp::MaskedEq(bit.cast_unsigned().into());
+        SeccompRule::new(vec![condition(argument, mask, *bit)?])
+    };
+    bits.iter().map(rule).collect()
+}

@@ -1,0 +1,198 @@
+//! Carries what a command changed from the throw-away state into the checkout, or takes it back.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+use std::path::Path;
+
+use super::super::changes::FileState;
+use super::super::disk::DiskWorkspace;
+use super::super::path::{ResolvedPath, WorkspacePath};
+use super::super::FileError;
+use super::{Below, Outcome, Isolated, Kind};
+use crate::plan::{JournalError, write_all};
+
+/// Why nothing of what a command changed is in the checkout.
+#[derive(Debug, thiserror::Error)]
+pub enum CarryError {
+    /// The files of the project could not be written.
+    #[error(transparent)]
+    Changes(#[from] JournalError),
+    /// What a build left behind could not be moved.
+    #[error("what the command built could not be moved into the checkout: {0}")]
+    Outputs(FileError),
+    /// The plan could not take it.
+    #[error("what the command changed could not be planned: {0}")]
+    Plan(FileError),
+}
+
+impl Isolated {
+    /// Keeps what a command changed: in the checkout, or in the plan.
+    pub fn carry(&mut self, found: &Outcome, below: &Below) -> Result<(), CarryError> {
+        match below {
+            Below::Planned(planned) => planned.absorb(&found.changes).map_err(CarryError::Plan),
+            Below::Real(tracked) => {
+                write_all(tracked.disk(), &found.changes)?;
+                tracked.absorb(&found.changes);
+                self.keep_times(tracked.disk(), found);
+                self.carry_outputs(found, tracked.disk()).map_err(CarryError::Outputs)
+            }
+        }
+    }
+
+    /// Keeps what builds left behind, and nothing else.
+    pub fn carry_outputs(&mut self, found: &Outcome, disk: &DiskWorkspace) -> Result<(), FileError> {
+        for path in found.outputs.iter().chain(&found.large) {
+            self.carry_output(path, disk)?;
+        }
+        for folder in &found.folders {
+            let made = disk.make_folder(folder);
+            made.map_err(|error| FileError::Io { path: folder.clone(), error })?;
+        }
+        let gone: Vec<WorkspacePath> = found.gone_folders.iter().cloned().collect();
+        disk.remove_empty(&gone);
+        Ok(())
+    }
+
+    fn carry_output(&self, path: &WorkspacePath, disk: &DiskWorkspace) -> Result<(), FileError> {
+        let from = self.disk.path().join(path.as_str());
+        let metadata = fs::symlink_metadata(&from).ok();
+        let Some(metadata) = metadata.filter(|metadata| metadata.is_file() || metadata.is_symlink()) else {
+            return disk.put(path, None);
+        };
+        match &self.kind {
+            Kind::Mounted(_) => {
+                #[cfg(unix)]
+                super::upper::unmark(&from);
+                disk.move_in_as_is(&from, path, &metadata)
+            }
+            Kind::Copied(_) => disk.copy_in_as_is(&from, path, &metadata),
+        }
+    }
+
+    /// Build tools compare times: what was built from a file must not look older than the file.
+    fn keep_times(&self, disk: &DiskWorkspace, found: &Outcome) {
+        for change in found.changes.iter().filter(|change| change.after.is_some()) {
+            let from = self.disk.path().join(change.path.as_str());
+            let metadata = fs::symlink_metadata(from).ok().filter(fs::Metadata::is_file);
+            if let Some(modified) = metadata.and_then(|metadata| metadata.modified().ok()) {
+                // A build that looks again is all that comes of it.
+                let _ = disk.set_modified(&change.path, modified);
+            }
+        }
+    }
+
+    /// Makes the state again what is below, after a command whose changes were kept or are not wanted.
+    pub fn settle(&mut self, found: &Outcome, below: &Below) -> Result<(), FileError> {
+        match (&self.kind, below) {
+            #[cfg(unix)]
+            (Kind::Mounted(overlay), Below::Real(_)) => {
+                let path = WorkspacePath::root();
+                super::upper::clear(&overlay.upper, &self.hidden)
+                    .and_then(|()| self.hide_again())
+                    .map_err(|error| FileError::Io { path, error })
+            }
+            // The next update takes back what is not planned.
+            (Kind::Mounted(_), _) => Ok(()),
+            (Kind::Copied(_), _) => self.restore_copy(found, below),
+        }
+    }
+
+    /// Marks hidden files again whose marks a command replaced.
+    #[cfg(unix)]
+    fn hide_again(&self) -> io::Result<()> {
+        let Kind::Mounted(overlay) = &self.kind else { return Ok(()) };
+        for path in &self.hidden {
+            if fs::symlink_metadata(overlay.upper.join(path.as_str())).is_err() {
+                super::upper::hide(&overlay.upper, path)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes those files of the copy again what is below that a command touched.
+    fn restore_copy(&self, found: &Outcome, below: &Below) -> Result<(), FileError> {
+        let mut states: BTreeMap<&WorkspacePath, Option<FileState>> = BTreeMap::new();
+        for path in found.changes.iter().map(|change| &change.path).chain(&found.large) {
+            states.insert(path, below.state(path)?);
+        }
+        if let Below::Real(tracked) = below {
+            for path in found.outputs.iter().filter(|path| !self.hidden.contains(*path)) {
+                states.insert(path, tracked.disk().state_of(path)?);
+            }
+        }
+        for (path, state) in states {
+            let resolved = ResolvedPath(path.clone());
+            if self.disk.state_of(path).ok().flatten() != state {
+                self.disk.restore(&resolved, state.as_ref())?;
+            }
+        }
+        for hidden in &self.hidden {
+            self.disk.put(hidden, None)?;
+        }
+        for repository in &found.repositories {
+            super::scratch::remove(&self.disk.path().join(repository.as_str()));
+        }
+        Ok(())
+    }
+}
+
+impl DiskWorkspace {
+    /// Moves a file or link from elsewhere to its path, with its times and rights but none to be somebody else.
+    fn move_in_as_is(&self, from: &Path, path: &WorkspacePath, metadata: &fs::Metadata) -> Result<(), FileError> {
+        let io = |error| FileError::Io { path: path.clone(), error };
+        plain_rights(from, metadata).map_err(io)?;
+        let folder = self.folder_for(path).map_err(io)?;
+        let (place, name) = (from.parent().unwrap_or(from), from.file_name().unwrap_or_default());
+        let place = cap_std::fs::Dir::open_ambient_dir(place, cap_std::ambient_authority()).map_err(io)?;
+        match place.rename(name, &folder, path.file_name().unwrap_or_default()) {
+            Err(error) if error.kind() == io::ErrorKind::CrossesDevices => {
+                self.copy_in_as_is(from, path, metadata)
+            }
+            moved => moved.map_err(io),
+        }
+    }
+
+    /// The same by copying.
+    fn copy_in_as_is(&self, from: &Path, path: &WorkspacePath, metadata: &fs::Metadata) -> Result<(), FileError> {
+        let io = |error| FileError::Io { path: path.clone(), error };
+        let folder = self.folder_for(path).map_err(io)?;
+        let name = path.file_name().unwrap_or_default();
+        if metadata.is_symlink() {
+            let target = fs::read_link(from).map_err(io)?;
+            let _ = folder.remove_file(name);
+            return folder.symlink_contents(target, name).map_err(io);
+        }
+        let temporary = format!(".architect-ci-{}.tmp", uuid::Uuid::new_v4().simple());
+        let options = cap_std::fs::OpenOptions::new().write(true).create_new(true).to_owned();
+        let mut to = folder.open_with(&temporary, &options).map_err(io)?.into_std();
+        let copied = fs::File::open(from).and_then(|mut from| {
+            io::copy(&mut from, &mut to)?;
+            to.set_permissions(plain_permissions(metadata))?;
+            to.set_modified(metadata.modified()?)
+        });
+        let moved = copied.and_then(|()| folder.rename(&temporary, &folder, name));
+        if moved.is_err() {
+            // The first error is the one to tell.
+            let _ = folder.remove_file(&temporary);
+        }
+        moved.map_err(io)
+    }
+}
+
+#[cfg(unix)]
+fn plain_permissions(metadata: &fs::Metadata) -> fs::Permissions {
+    use std::os::unix::fs::PermissionsExt;
+    fs::Permissions::from_mode(metadata.permissions().mode() & 0o777)
+}
+
+#[cfg(not(unix))]
+fn plain_permissions(metadata: &fs::Metadata) -> fs::Permissions {
+    metadata.permissions()
+}
+
+/// Takes away a file's right to run as its owner.
+fn plain_rights(path: &Path, metadata: &fs::Metadata) -> io::Result<()> {
+    let plain = plain_permissions(metadata);
+    if metadata.is_file() && plain != metadata.permissions() { fs::set_permissions(path, plain) } else { Ok(()) }
+}

@@ -1,0 +1,92 @@
+//! Git's own settings without the credentials that checkouts keep in them: commands need the first and have no
+//! business with the second.
+
+use std::fs;
+use std::io;
+use std::path::Path;
+
+/// Settings that hold or lead to a credential, by the end of their names.
+const HOLDERS: [&str; 7] = ["extraheader", "cookiefile", "sslkey", "sslcert", "password", "token", "askpass"];
+
+/// Sections that lead to other files or programs with credentials.
+const SECTIONS: [&str; 3] = ["include", "includeif", "credential"];
+
+/// Writes `config` of Git's own folder `git` to `to` without credentials, where it holds any.
+pub(super) fn withhold(git: &Path, to: &Path) -> io::Result<()> {
+    for name in ["config", "config.worktree"] {
+        let Ok(text) = fs::read_to_string(git.join(name)) else { continue };
+        let without = without_credentials(&text);
+        if without != text {
+            fs::create_dir_all(to)?;
+            fs::write(to.join(name), without)?;
+        }
+    }
+    Ok(())
+}
+
+fn without_credentials(text: &str) -> String {
+    let mut kept = String::with_capacity(text.len());
+    let (mut is_open, mut goes_on) = (true, false);
+    for line in text.lines() {
+        let trimmed = line.trim().to_ascii_lowercase();
+        // A value may go on in the next line.
+        let belongs = std::mem::replace(&mut goes_on, line.ends_with('\\'));
+        if !belongs && trimmed.starts_with('[') {
+            let name = trimmed[1..].split([' ', ']', '.', '"']).next().unwrap_or_default();
+            is_open = !SECTIONS.contains(&name);
+            // A setting may stand behind the name of its section.
+            let holds = trimmed.rsplit_once(']').is_some_and(|(_, rest)| !rest.is_empty() && is_credential(rest));
+            if is_open && !holds {
+                kept += &with_plain_addresses(line);
+                kept.push('\n');
+            }
+            continue;
+        }
+        if is_open && !belongs && !is_credential(&trimmed) {
+            kept += &with_plain_addresses(line);
+            kept.push('\n');
+        }
+    }
+    kept
+}
+
+fn is_credential(setting: &str) -> bool {
+    let name = setting.split('=').next().unwrap_or_default().trim();
+    HOLDERS.iter().any(|holder| name.ends_with(holder))
+}
+
+/// Addresses without user and password.
+fn with_plain_addresses(line: &str) -> String {
+    let mut rest = line;
+    let mut plain = String::with_capacity(line.len());
+    while let Some(at) = rest.find("://") {
+        let (before, after) = rest.split_at(at + 3);
+        plain += before;
+        let end = after.find(['/', '"', ' ']).unwrap_or(after.len());
+        rest = match after[..end].rfind('@') {
+            Some(user) if after[..user].contains(':') || before.contains("http") => &after[user + 1..],
+            _ => after,
+        };
+    }
+    plain + rest
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn credentials_go_and_the_rest_stays() {
+        let text = "[core]\n\tbare = false\n[http \"https://github.com/\"]\n\textraheader = AUTHORIZATION: basic eA==\n\
+                    [remote \"origin\"]\n\turl = https://me:secret@host/o/r\n\tfetch = +refs/heads/*:refs/x/*\n\
+                    [includeIf \"gitdir:/w/.git\"]\n\tpath = /runner/_temp/credentials.config\n[credential]\n\thelper = store\n\
+                    [user]\n\tname = me\n";
+        let plain = "[core]\n\tbare = false\n[http \"https://github.com/\"]\n[remote \"origin\"]\n\
+                     \turl = https://host/o/r\n\tfetch = +refs/heads/*:refs/x/*\n[user]\n\tname = me\n";
+        assert_eq!(without_credentials(text), plain);
+        assert_eq!(without_credentials(plain), plain);
+        assert_eq!(without_credentials("[http] extraHeader = x\n[user]\n"), "[user]\n");
+        assert_eq!(without_credentials("[http]\n\textraheader = a\\\nb\n\tpostBuffer = 1\n"), "[http]\n\tpostBuffer = 1\n");
+        assert_eq!(with_plain_addresses("url = ssh://git@host/o"), "url = ssh://git@host/o");
+    }
+}
