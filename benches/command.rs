@@ -6,8 +6,8 @@ use std::hint::black_box;
 use std::path::Path;
 use std::time::Duration;
 
-use architect_ci::command::sandbox::Sandbox;
-use architect_ci::command::{Job, Policy, Shell};
+use architect_ci::command::sandbox::{Rights, Sandbox, Settings, View};
+use architect_ci::command::{Job, Policy, Shell, Spare};
 use architect_ci::config::Commands;
 use architect_ci::workspace::WorkspacePath;
 use criterion::{Criterion, criterion_group, criterion_main};
@@ -39,14 +39,16 @@ fn start(c: &mut Criterion) {
         flags: vec!["-c".to_owned()],
         environment: variables.clone(),
         sandbox,
-        git: None,
+        spare: Spare::default(),
     };
-    let run = |shell: &Shell| {
+    let run = |shell: &Shell, rights: Rights| {
         let job = Job {
             command: "true",
             cwd: Path::new("/tmp"),
             root: Path::new("/tmp"),
-            mount: None,
+            view: View::Plain { writable: true },
+            exchange: None,
+            rights,
             variables: Vec::new(),
             stdin: None,
             merge: true,
@@ -60,9 +62,21 @@ fn start(c: &mut Criterion) {
         b.iter(|| std::process::Command::new("bash").args(["-c", "true"]).status().expect("bash"));
     });
     let free = shell(None);
-    group.bench_function("supervised", |b| b.iter(|| run(&free)));
-    let walled = shell(Some(Sandbox::new(&variables, &[], true)));
-    group.bench_function("supervised, behind walls", |b| b.iter(|| run(&walled)));
+    group.bench_function("supervised", |b| b.iter(|| run(&free, Rights::Work)));
+    let settings = Settings {
+        variables: &variables,
+        own: &variables,
+        readable: &[],
+        writable: &[],
+        network: true,
+        workspace: Path::new("/tmp"),
+        temp: &std::env::temp_dir(),
+        wanted: true,
+        landlock: true,
+    };
+    let walled = shell(Some(Sandbox::new(settings)));
+    group.bench_function("with the right to look", |b| b.iter(|| run(&walled, Rights::Look)));
+    group.bench_function("with the right to work", |b| b.iter(|| run(&walled, Rights::Work)));
     group.finish();
 }
 

@@ -12,10 +12,11 @@ use crate::command::sandbox::Rights;
 use crate::command::{Finished, Job, Shell};
 use crate::detail::detail;
 use crate::event::{Events, NoticeLevel};
-use crate::workspace::{Below, FileChange, Outcome, Isolated, IsolationError, Plot, WorkspacePath};
+use crate::workspace::{Below, FileChange, Isolated, IsolationError, Outcome, Plot, WorkspacePath};
 
 /// Says of changes whether they may be: warnings, or the reasons why not. Paths alone are of files that nobody reads.
-pub type Judge = Arc<dyn Fn(&[FileChange], &[WorkspacePath]) -> Result<Vec<String>, Vec<String>> + Send + Sync>;
+pub type Judge =
+    Arc<dyn Fn(&[FileChange], &[WorkspacePath]) -> Result<Vec<String>, Vec<String>> + Send + Sync>;
 
 /// The throw-away state of a run, made when it is first needed.
 pub struct Isolation {
@@ -129,7 +130,8 @@ impl Isolation {
             return Ok(Ran::unchanged(finished));
         }
         let (below, judge) = (self.below.clone(), Arc::clone(&self.judge));
-        let (ran, isolated) = blocking(move || keep_changes(isolated, before, finished, &below, &judge, keep)).await;
+        let (ran, isolated) =
+            blocking(move || keep_changes(isolated, before, finished, &below, &judge, keep)).await;
         // One that could not be brought back to what is below must not be met by the next: it starts afresh.
         *state = isolated;
         Ok(ran)
@@ -142,7 +144,8 @@ impl Isolation {
             let plot = self.plot.clone();
             if let Some(isolated) = blocking(move || Isolated::mounted(&plot)).await {
                 let took = started.elapsed().as_secs_f64() * 1000.0;
-                self.events.notice(NoticeLevel::Info, format!("commands run on an overlay, made in {took:.1} ms"));
+                self.events
+                    .notice(NoticeLevel::Info, format!("commands run on an overlay, made in {took:.1} ms"));
                 return Ok(isolated);
             }
         }

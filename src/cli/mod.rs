@@ -62,12 +62,14 @@ fn child(mut arguments: impl Iterator<Item = OsString>) -> Option<u8> {
     let first = arguments.next()?;
     #[cfg(target_os = "linux")]
     if first == crate::command::supervisor::SUPERVISE {
-        return Some(crate::command::supervisor::supervise());
+        let shut_in =
+            arguments.next().and_then(|text| serde_json::from_slice(text.to_str()?.as_bytes()).ok());
+        return Some(crate::command::supervisor::supervise(shut_in));
     }
     if first == crate::web::page::PAGE {
         return Some(crate::web::page::execute(arguments.next()?.to_str()));
     }
-    (first == SANDBOX).then(|| sandboxed::execute(arguments))
+    (first == SANDBOX).then(sandboxed::execute)
 }
 
 fn command() -> Command {

@@ -1,16 +1,13 @@
-//! `architect-ci __sandbox LENGTH`: reads what to do from its standard input, shuts itself in, then becomes the
-//! program, or its parent. Not for people: supervisors start commands by it.
-
-use std::ffi::OsString;
+//! `architect-ci __sandbox`: reads what to do from its standard input, shuts itself in, then becomes the program, or its
+//! parent. Not for people: supervisors start commands by it.
 
 /// What shells answer when a program cannot be run.
 const CANNOT_RUN: u8 = 126;
 
 /// Never returns if all goes well and nobody has to wait for the program; else the exit code.
 #[cfg(target_os = "linux")]
-pub(super) fn execute(mut arguments: impl Iterator<Item = OsString>) -> u8 {
-    let length = arguments.next().and_then(|length| length.to_str()?.parse().ok());
-    let Some(launch) = length.and_then(linux::read) else {
+pub(super) fn execute() -> u8 {
+    let Some(launch) = linux::read() else {
         eprintln!("__sandbox is not for people; see `architect-ci --help`");
         return CANNOT_RUN;
     };
@@ -22,7 +19,7 @@ pub(super) fn execute(mut arguments: impl Iterator<Item = OsString>) -> u8 {
 }
 
 #[cfg(not(target_os = "linux"))]
-pub(super) fn execute(_: impl Iterator<Item = OsString>) -> u8 {
+pub(super) fn execute() -> u8 {
     eprintln!("__sandbox is not for people; see `architect-ci --help`");
     CANNOT_RUN
 }
@@ -35,9 +32,7 @@ mod linux {
     use std::process::{Command, Stdio};
 
     use rustix::io::retry_on_intr;
-    use rustix::process::{
-        Pid, Signal, WaitOptions, WaitStatus, set_parent_process_death_signal, wait,
-    };
+    use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, set_parent_process_death_signal, wait};
 
     use crate::command::sandbox::{become_user, enter, restrict};
     use crate::command::supervisor::Launch;
@@ -45,26 +40,35 @@ mod linux {
     /// Largest order that is believed.
     const MOST: usize = 16 << 20;
 
-    /// Reads so many bytes and no more: the rest of the input is the program's.
-    pub(super) fn read(length: usize) -> Option<Launch> {
-        if length > MOST {
-            return None;
-        }
+    /// Reads what to run, and no more: the rest of the input is the program's.
+    pub(super) fn read() -> Option<Launch> {
+        let mut length = [0; 4];
+        fill(&mut length)?;
+        let length = usize::try_from(u32::from_be_bytes(length)).ok().filter(|length| *length <= MOST)?;
         let mut text = vec![0; length];
+        fill(&mut text)?;
+        serde_json::from_slice(&text).ok()
+    }
+
+    fn fill(buffer: &mut [u8]) -> Option<()> {
         let mut at = 0;
-        while at < length {
-            match retry_on_intr(|| rustix::io::read(rustix::stdio::stdin(), &mut text[at..])).ok()? {
+        while at < buffer.len() {
+            match retry_on_intr(|| rustix::io::read(rustix::stdio::stdin(), &mut buffer[at..])).ok()? {
                 0 => return None,
                 count => at += count,
             }
         }
-        serde_json::from_slice(&text).ok()
+        Some(())
     }
 
     pub(super) fn launch(launch: &Launch) -> io::Result<u8> {
         let named = |what: &str, error: io::Error| io::Error::new(error.kind(), format!("{what}: {error}"));
+        if launch.merge {
+            rustix::stdio::dup2_stderr(rustix::stdio::stdout())?;
+        }
         // Before the folder that it lies in is out of sight.
-        let signal = launch.signal.as_ref().map(|path| OpenOptions::new().write(true).open(path)).transpose()?;
+        let signal =
+            launch.signal.as_ref().map(|path| OpenOptions::new().write(true).open(path)).transpose()?;
         if let Some(root) = &launch.walls.root {
             let sandbox = |error| named("the sandbox could not be set up", error);
             enter(root).map_err(sandbox)?;
@@ -75,7 +79,8 @@ mod linux {
         if signal.is_some() {
             set_parent_process_death_signal(Some(Signal::KILL))?;
         }
-        std::env::set_current_dir(&launch.cwd).map_err(|error| named(&launch.cwd.display().to_string(), error))?;
+        std::env::set_current_dir(&launch.cwd)
+            .map_err(|error| named(&launch.cwd.display().to_string(), error))?;
         if launch.walls.restricted {
             restrict(&launch.walls)
                 .map_err(|error| io::Error::other(format!("the sandbox could not be set up: {error}")))?;

@@ -19,4 +19,4 @@ pub use output::Capture;
 pub(crate) use output::last_lines;
 pub use policy::{Judgement, Policy};
 pub(crate) use policy::{Patterns, is_test};
-pub use spawn::{Ended, Finished, Job, Shell};
+pub use spawn::{Ended, Finished, Job, Shell, Spare};

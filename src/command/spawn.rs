@@ -34,6 +34,24 @@ pub struct Shell {
     pub environment: BTreeMap<String, String>,
     /// What shuts it in; `None` where nothing does.
     pub sandbox: Option<Sandbox>,
+    /// A supervisor that waits for an order.
+    pub spare: Spare,
+}
+
+/// A supervisor that is started before there is anything to run: a command then need not wait for it.
+#[derive(Clone, Debug, Default)]
+pub struct Spare(Arc<Mutex<Option<(Option<Namespaces>, tokio::process::Child)>>>);
+
+impl Spare {
+    fn take(&self, namespaces: Option<Namespaces>) -> Option<tokio::process::Child> {
+        let (kind, mut child) = self.0.lock().unwrap_or_else(PoisonError::into_inner).take()?;
+        let is_there = kind == namespaces && matches!(child.try_wait(), Ok(None));
+        is_there.then_some(child)
+    }
+
+    fn put(&self, namespaces: Option<Namespaces>, child: tokio::process::Child) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some((namespaces, child));
+    }
 }
 
 /// One command line to run.
@@ -181,7 +199,12 @@ impl Shell {
                 cancel: CancellationToken::new(),
             };
             // A shell that is missing is no reason to do without walls.
-            let probe = Self { program: "true".to_owned(), flags: Vec::new(), ..self.clone() };
+            let probe = Self {
+                program: "true".to_owned(),
+                flags: Vec::new(),
+                spare: Spare::default(),
+                ..self.clone()
+            };
             let finished = probe.run_in(job, Some(*namespaces)).await;
             if finished.ended == Ended::Exited(0) {
                 return Some(*namespaces);
@@ -204,8 +227,12 @@ impl Shell {
             tokio::process::Command::new(&self.launcher)
         };
         let path = self.environment.get("PATH");
+        command.arg(super::supervisor::SUPERVISE);
+        if self.sandbox.is_some() {
+            let shut_in = super::supervisor::ShutIn { namespaces };
+            command.arg(serde_json::to_string(&shut_in).unwrap_or_default());
+        }
         command
-            .arg(super::supervisor::SUPERVISE)
             .current_dir("/")
             // What the child sees comes with the order: nothing of it may decide what is loaded before.
             .env_clear()
@@ -231,7 +258,8 @@ impl Running {
     fn start(shell: &Shell, job: &Job<'_>, namespaces: Option<Namespaces>) -> io::Result<Self> {
         use super::supervisor::{Input, Order};
         let mut environment = shell.environment.clone();
-        environment.extend(job.variables.iter().map(|(name, value)| (name.clone().into_owned(), value.clone())));
+        environment
+            .extend(job.variables.iter().map(|(name, value)| (name.clone().into_owned(), value.clone())));
         let mut walls = None;
         if let Some(sandbox) = &shell.sandbox {
             walls = Some(sandbox.walls(job.root, job.view, job.rights, namespaces)?);
@@ -250,8 +278,17 @@ impl Running {
         let mut order = serde_json::to_vec(&order)?;
         order.push(b'\n');
         order.extend(job.stdin.iter().flatten());
-        let mut supervisor = shell.supervisor(namespaces).spawn()?;
+        let waiting = shell.spare.take(namespaces).filter(|_| shell.sandbox.is_some());
+        let mut supervisor = match waiting {
+            Some(waiting) => waiting,
+            None => shell.supervisor(namespaces).spawn()?,
+        };
         let lifeline = supervisor.stdin.take();
+        if shell.sandbox.is_some()
+            && let Ok(next) = shell.supervisor(namespaces).spawn()
+        {
+            shell.spare.put(namespaces, next);
+        }
         Ok(Self { supervisor, lifeline, order })
     }
 

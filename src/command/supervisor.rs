@@ -8,8 +8,8 @@
 use std::collections::BTreeMap;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::path::PathBuf;
-use std::process::{ChildStdin, Command, Stdio};
-use std::sync::mpsc::{Receiver, channel};
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, poll};
@@ -21,7 +21,7 @@ use rustix::process::{
 use serde::{Deserialize, Serialize};
 use tempfile::NamedTempFile;
 
-use super::sandbox::{self, Exchange, SANDBOX, Walls};
+use super::sandbox::{self, Exchange, Namespaces, SANDBOX, User, Walls};
 
 /// The sub-command.
 pub const SUPERVISE: &str = "__supervise";
@@ -63,7 +63,8 @@ pub(super) enum Input {
     Relayed,
 }
 
-/// What a child is told that shuts itself in; so many bytes at the start of its standard input.
+/// What a child is told that shuts itself in, at the start of its standard input: four bytes that tell how many
+/// follow (the first the most significant), and those.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Launch {
     /// What to become, or to start.
@@ -76,6 +77,8 @@ pub struct Launch {
     pub cwd: PathBuf,
     /// What shuts it in.
     pub walls: Walls,
+    /// Whether both outputs go into one.
+    pub merge: bool,
     /// Whether the rest of standard input is for the program.
     pub reads: bool,
     /// Takes the number of the signal that ended the program, where the child has to stay its parent: the first
@@ -83,13 +86,18 @@ pub struct Launch {
     pub signal: Option<PathBuf>,
 }
 
-/// A child that was started.
+/// A child that was started, and may wait for being told what to run.
 struct Started {
+    child: Child,
+    /// The thread that started it, which lives as long as this process: the child ends with it.
+    starter: Sender<User>,
+}
+
+/// A command that runs.
+struct Running {
     main: Pid,
     /// The way to its input.
     stdin: Option<ChildStdin>,
-    /// What it reads, where that is not relayed.
-    input: Option<Vec<u8>>,
     /// Where the number of a signal stands that ended it.
     signal: Option<NamedTempFile>,
 }
@@ -100,7 +108,7 @@ struct Exchanged(Exchange);
 impl Drop for Exchanged {
     fn drop(&mut self) {
         if let Err(error) = self.0.perform() {
-            let Exchange { checkout, copy } = &self.0;
+            let Exchange { checkout, copy, .. } = &self.0;
             eprintln!(
                 "{} could not be put back into its place ({error}); it lies in {}",
                 checkout.display(),
@@ -110,21 +118,64 @@ impl Drop for Exchanged {
     }
 }
 
-/// Runs what standard input asks for and ends as it ended.
-pub fn supervise() -> u8 {
-    let mut lifeline = BufReader::new(io::stdin());
-    let read = read_order(&mut lifeline).and_then(|(order, input)| {
-        let exchanged = order.exchange.clone().map(|exchange| exchange.perform().map(|()| Exchanged(exchange)));
-        Ok((exchanged.transpose()?, begin(order, input)?))
-    });
-    let (exchanged, Started { main, stdin, input, signal }) = match read {
-        Ok(started) => started,
+/// Runs what standard input asks for and ends as it ended. `shut_in` says how its child is shut in, or that it is not:
+/// one that is can be started before there is anything to run.
+pub fn supervise(shut_in: Option<ShutIn>) -> u8 {
+    match prepare(shut_in).and_then(run) {
+        Ok(code) => code,
         Err(error) => {
             eprintln!("{error}");
-            return CANNOT_RUN;
+            CANNOT_RUN
         }
+    }
+}
+
+/// How a child is shut in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ShutIn {
+    /// How it gets a file system of its own, if it does.
+    pub namespaces: Option<Namespaces>,
+}
+
+fn prepare(shut_in: Option<ShutIn>) -> io::Result<Option<Started>> {
+    // Out of reach of the terminal's signals; the runner decides what they mean.
+    let _ = setsid();
+    set_child_subreaper(Some(getpid()))?;
+    // A core file would lie in the checkout, and hold what a process knew.
+    let _ = setrlimit(Resource::Core, Rlimit { current: Some(0), maximum: Some(0) });
+    let Some(ShutIn { namespaces }) = shut_in else { return Ok(None) };
+    if let Some(namespaces) = namespaces {
+        sandbox::leave_users(namespaces)?;
+    }
+    let (tell, told) = channel();
+    let (starter, become_other) = channel::<User>();
+    std::thread::Builder::new().spawn(move || {
+        let leave = || if namespaces.is_some() { sandbox::leave_processes() } else { Ok(()) };
+        let program = std::env::current_exe();
+        let spawn = |program| Command::new(program).arg(SANDBOX).env_clear().stdin(Stdio::piped()).spawn();
+        if tell.send(leave().and(program).and_then(spawn)).is_ok() {
+            while let Ok(user) = become_other.recv() {
+                // Whoever asked for it does the same and tells of an error.
+                let _ = sandbox::become_user(&user);
+            }
+        }
+    })?;
+    Ok(Some(Started { child: told.recv().map_err(io::Error::other)??, starter }))
+}
+
+fn run(started: Option<Started>) -> io::Result<u8> {
+    let mut lifeline = BufReader::new(io::stdin());
+    let Some((order, input)) = read_order(&mut lifeline)? else {
+        // Nobody wanted anything.
+        return Ok(0);
     };
-    let relay = match (stdin, input) {
+    let exchanged = order.exchange.clone().map(|exchange| exchange.perform().map(|()| Exchanged(exchange)));
+    let exchanged = exchanged.transpose()?;
+    let Running { main, mut stdin, signal } = match (&started, &order.walls) {
+        (Some(_), Some(_)) | (None, None) => begin(&order, started)?,
+        _ => return Err(io::Error::other("the order does not fit the child")),
+    };
+    let relay = match (stdin.take(), input) {
         (Some(mut stdin), Some(input)) => {
             // The child may end, or close its input, before it has read all.
             std::thread::spawn(move || stdin.write_all(&input));
@@ -164,7 +215,7 @@ pub fn supervise() -> u8 {
     }
     drop(exchanged);
     let by_signal = signal.as_ref().and_then(ended_by);
-    status.map_or(CANNOT_RUN, |status| end_as(status, by_signal))
+    Ok(status.map_or(CANNOT_RUN, |status| end_as(status, by_signal)))
 }
 
 /// The signal that ended a program whose parent wrote it down.
@@ -174,9 +225,12 @@ fn ended_by(file: &NamedTempFile) -> Option<Signal> {
     Signal::from_named_raw(number.parse().ok()?)
 }
 
-fn read_order(lifeline: &mut impl BufRead) -> io::Result<(Order, Option<Vec<u8>>)> {
+/// Reads what to run; `None` where nobody says anything.
+fn read_order(lifeline: &mut impl BufRead) -> io::Result<Option<(Order, Option<Vec<u8>>)>> {
     let mut line = String::new();
-    lifeline.read_line(&mut line)?;
+    if lifeline.read_line(&mut line)? == 0 {
+        return Ok(None);
+    }
     let order: Order = serde_json::from_slice(line.as_bytes())
         .map_err(|_| io::Error::other(format!("{SUPERVISE} is not for people; see `architect-ci --help`")))?;
     let input = match order.input {
@@ -187,98 +241,64 @@ fn read_order(lifeline: &mut impl BufRead) -> io::Result<(Order, Option<Vec<u8>>
         }
         Input::Nothing | Input::Relayed => None,
     };
-    Ok((order, input))
+    Ok(Some((order, input)))
 }
 
-/// Starts the command from a thread of its own, which lives as long as this process: the command ends with it.
-fn begin(order: Order, input: Option<Vec<u8>>) -> io::Result<Started> {
-    let root = order.walls.as_ref().and_then(|walls| walls.root.as_ref());
-    if let Some(root) = root {
-        sandbox::leave_users(root.namespaces)?;
-    }
-    let user = root.and_then(|root| root.user.clone());
-    let (tell, told) = channel();
-    std::thread::Builder::new().spawn(move || {
-        let started = start(&order, input);
-        if tell.send(started).is_ok() {
-            loop {
-                std::thread::park();
-            }
-        }
-    })?;
-    let started = told.recv().map_err(io::Error::other)??;
-    if let Some(user) = &user {
-        // The child does the same; nothing runs with other rights than the runner's.
-        sandbox::become_user(user)?;
-    }
-    Ok(started)
-}
-
-/// Starts the command.
-fn start(order: &Order, input: Option<Vec<u8>>) -> io::Result<Started> {
-    // Out of reach of the terminal's signals; the runner decides what they mean.
-    let _ = setsid();
-    set_child_subreaper(Some(getpid()))?;
-    // A core file would lie in the checkout, and hold what a process knew.
-    let _ = setrlimit(Resource::Core, Rlimit { current: Some(0), maximum: Some(0) });
-    let (mut command, launch, signal) = match &order.walls {
-        None => (alone(order)?, None, None),
-        Some(walls) => shut_in(order, walls)?,
+/// Starts the command, or tells the child that waits what to run.
+fn begin(order: &Order, started: Option<Started>) -> io::Result<Running> {
+    let Some(Started { mut child, starter }) = started else {
+        return running(alone(order)?, order, None);
     };
-    if order.merge {
-        command.stderr(rustix::io::dup(io::stdout())?);
-    }
-    let mut child = command
-        .spawn()
-        .map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", order.program)))?;
-    if let Some(user) = order.walls.as_ref().and_then(|walls| walls.root.as_ref()?.user.as_ref()) {
-        sandbox::become_user(user)?;
-    }
-    let mut stdin = child.stdin.take();
-    if let (Some(launch), Some(stdin)) = (launch, &mut stdin) {
-        stdin.write_all(&launch)?;
-    }
-    if order.input == Input::Nothing {
-        stdin = None;
-    }
-    let pid = Pid::from_raw(child.id().cast_signed());
-    let main = pid.ok_or_else(|| io::Error::other("the child has no process id"))?;
-    Ok(Started { main, stdin, input, signal })
-}
-
-/// The program itself, which nothing shuts in.
-fn alone(order: &Order) -> io::Result<Command> {
-    std::env::set_current_dir(&order.cwd)
-        .map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", order.cwd.display())))?;
-    let mut command = Command::new(&order.program);
-    let reads = order.input != Input::Nothing;
-    command
-        .args(&order.arguments)
-        .env_clear()
-        .envs(&order.environment)
-        .stdin(if reads { Stdio::piped() } else { Stdio::null() });
-    Ok(command)
-}
-
-/// This program, to shut itself in, and what it is told.
-fn shut_in(order: &Order, walls: &Walls) -> io::Result<(Command, Option<Vec<u8>>, Option<NamedTempFile>)> {
-    let mut signal = None;
-    if let Some(root) = &walls.root {
-        sandbox::leave_processes()?;
-        signal = Some(tempfile::NamedTempFile::new_in(root.at.parent().unwrap_or(&root.at))?);
-    }
+    let walls = order.walls.clone().unwrap_or_else(Walls::nothing);
+    let root = walls.root.as_ref();
+    let signal = root.map(|root| NamedTempFile::new_in(root.at.parent().unwrap_or(&root.at))).transpose()?;
     let launch = serde_json::to_vec(&Launch {
         program: order.program.clone(),
         arguments: order.arguments.clone(),
         environment: order.environment.clone(),
         cwd: order.cwd.clone(),
-        walls: walls.clone(),
+        merge: order.merge,
         reads: order.input != Input::Nothing,
         signal: signal.as_ref().map(|file| file.path().to_owned()),
+        walls,
     })?;
-    let mut command = Command::new(std::env::current_exe()?);
-    command.arg(SANDBOX).arg(launch.len().to_string()).env_clear().stdin(Stdio::piped());
-    Ok((command, Some(launch), signal))
+    if let Some(user) = order.walls.as_ref().and_then(|walls| walls.root.as_ref()?.user.as_ref()) {
+        // The child does the same; nothing runs with other rights than the runner's.
+        starter.send(user.clone()).map_err(io::Error::other)?;
+        sandbox::become_user(user)?;
+    }
+    if let Some(stdin) = &mut child.stdin {
+        let length = u32::try_from(launch.len()).map_err(io::Error::other)?;
+        stdin.write_all(&length.to_be_bytes())?;
+        stdin.write_all(&launch)?;
+    }
+    // As long as the process lives: the child ends with whoever started it.
+    std::mem::forget(starter);
+    running(child, order, signal)
+}
+
+fn running(mut child: Child, order: &Order, signal: Option<NamedTempFile>) -> io::Result<Running> {
+    let stdin = child.stdin.take().filter(|_| order.input != Input::Nothing);
+    let pid = Pid::from_raw(child.id().cast_signed());
+    Ok(Running { main: pid.ok_or_else(|| io::Error::other("the child has no process id"))?, stdin, signal })
+}
+
+/// Starts the program itself, which nothing shuts in.
+fn alone(order: &Order) -> io::Result<Child> {
+    let named =
+        |name: String| move |error: io::Error| io::Error::new(error.kind(), format!("{name}: {error}"));
+    std::env::set_current_dir(&order.cwd).map_err(named(order.cwd.display().to_string()))?;
+    let mut command = Command::new(&order.program);
+    let reads = order.input != Input::Nothing;
+    command.args(&order.arguments).env_clear().envs(&order.environment).stdin(if reads {
+        Stdio::piped()
+    } else {
+        Stdio::null()
+    });
+    if order.merge {
+        command.stderr(rustix::io::dup(io::stdout())?);
+    }
+    command.spawn().map_err(named(order.program.clone()))
 }
 
 /// Waits until nobody can write to standard input any more, whatever is still to be read.

@@ -280,10 +280,16 @@ impl Engine {
                 agent: caller.agent.to_owned(),
                 tool_name: tool.name().to_owned(),
                 description: describe(tool.name(), &effects, lines),
-                tool_input: input,
+                tool_input: input.clone(),
                 effects: effects.clone(),
                 diff,
             });
+            // On the planned state, as they would run on the real one; what was recorded alone was not done.
+            let is_done =
+                effects.remote.is_none() && (effects.command.is_none() || result.exit_code.is_some());
+            if is_done {
+                self.post_hooks(caller, tool.name(), &input, &effects, &mut result).await;
+            }
         }
         Done { outcome: Outcome::Planned, result, effects }
     }
@@ -292,20 +298,26 @@ impl Engine {
         let Cleared { tool, call, input, effects, .. } = cleared;
         let mut result = call.run(self.context.clone()).await;
         self.police(caller, tool.name(), &effects, &mut result);
+        self.post_hooks(caller, tool.name(), &input, &effects, &mut result).await;
+        Done { outcome: Outcome::Executed, result, effects }
+    }
+
+    async fn post_hooks(
+        &self,
+        caller: Caller<'_>,
+        tool: &str,
+        input: &Value,
+        effects: &Effects,
+        result: &mut ToolResult,
+    ) {
         let subject = Subject {
             agent: caller.agent,
             step: caller.step,
-            tool: Some(ToolSubject {
-                name: tool.name(),
-                input: &input,
-                effects: &effects,
-                result: Some(&result),
-            }),
+            tool: Some(ToolSubject { name: tool, input, effects, result: Some(result) }),
             details: Map::new(),
         };
         let verdict = self.hooks.run(HookEvent::PostToolUse, subject).await;
-        append(&mut result, &verdict.context);
-        Done { outcome: Outcome::Executed, result, effects }
+        append(result, &verdict.context);
     }
 
     fn blocked(&self, caller: Caller<'_>, tool: &str, target: Target, reason: &str) {

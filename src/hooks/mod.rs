@@ -18,11 +18,11 @@ use tokio_util::sync::CancellationToken;
 
 use crate::command::Finished;
 use crate::command::sandbox::Rights;
-use crate::isolation::{Isolation, Keep, Work};
-use crate::workspace::WorkspacePath;
 use crate::config::{self, HookConfig};
 use crate::event::{Event, Events, HookDecision, HookRecord, millis};
+use crate::isolation::{Isolation, Keep, Work};
 use crate::workspace::Glob;
+use crate::workspace::WorkspacePath;
 
 pub use event::{HookEvent, Subject, ToolSubject};
 use protocol::{Answer, interpret};
@@ -206,15 +206,24 @@ impl Order {
             rights: Rights::Work,
             keep: Keep::Changes,
         };
+        let mut changed: Vec<String> = Vec::new();
         let (finished, refused) = match setting.isolation.run(work).await {
-            Ok(ran) => (ran.finished, ran.refused),
+            Ok(ran) => {
+                changed = ran.changes.iter().map(|change| change.path.to_string()).collect();
+                (ran.finished, ran.refused)
+            }
             Err(error) => (Finished::not_started(error.to_string(), Duration::ZERO), Vec::new()),
         };
         let can_block = hook.event.can_block() && hook.waits;
         let mut answer = interpret(&hook.name, &finished, hook.timeout, can_block);
         if !refused.is_empty() {
             let reasons = refused.join("; ");
-            answer = Answer::Failed(format!("[Hook {}: nothing that it changed was kept: {reasons}]", hook.name));
+            answer =
+                Answer::Failed(format!("[Hook {}: nothing that it changed was kept: {reasons}]", hook.name));
+        } else if let (Answer::Allow { context, .. }, false) = (&mut answer, changed.is_empty()) {
+            // An edit of the model's that counts on what the file was before would fail.
+            let told = format!("[Hook {} changed: {}]", hook.name, changed.join(", "));
+            *context = Some(context.take().map_or(told.clone(), |context| format!("{context}\n{told}")));
         }
         let decision = match &answer {
             Answer::Allow { updated_input: Some(_), .. } if hook.event.takes_input() && hook.waits => {

@@ -72,13 +72,7 @@ mod tests {
             capture.push(text.as_bytes());
             capture
         };
-        Finished {
-            ended,
-            stdout: capture(stdout),
-            stderr: capture(stderr),
-            duration: Duration::ZERO,
-            restored: Vec::new(),
-        }
+        Finished { ended, stdout: capture(stdout), stderr: capture(stderr), duration: Duration::ZERO }
     }
 
     #[test]

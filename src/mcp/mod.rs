@@ -20,7 +20,7 @@ use tokio_util::sync::CancellationToken;
 use crate::command::{Shell, Talking, last_lines};
 use crate::event::{Events, NoticeLevel};
 use crate::inputs::Variables;
-use crate::workspace::{Mirror, TrackedWorkspace};
+use crate::workspace::{Mirror, Observed, TrackedWorkspace};
 
 use reach::{Hello, Reached};
 pub use reach::{Reach, Server};
@@ -52,6 +52,7 @@ pub struct Ground {
 #[derive(Default)]
 pub struct Servers {
     running: Vec<Running>,
+    ground: Option<Arc<Ground>>,
     /// Their tools.
     pub tools: Vec<Arc<McpTool>>,
 }
@@ -83,7 +84,7 @@ impl Servers {
             }
         };
         let started = join_all(servers.iter().map(begin)).await;
-        let mut all = Self::default();
+        let mut all = Self { ground: Some(Arc::clone(ground)), ..Self::default() };
         for (server, started) in servers.iter().zip(started) {
             match started {
                 Ok((running, tools)) => {
@@ -106,10 +107,22 @@ impl Servers {
         self.running.is_empty()
     }
 
-    /// Ends all servers, and what they have started.
-    pub async fn stop(self) {
+    /// Ends all servers, and what they have started. Gives what they changed in the checkout after their answers.
+    pub async fn stop(self) -> Observed {
         drop(self.tools);
         join_all(self.running.into_iter().map(|running| end(running.service, running.child))).await;
+        let Some(ground) = self.ground else { return Observed::default() };
+        let Some(mirror) = ground.mirror.lock().await.take() else { return Observed::default() };
+        let late = tokio::task::spawn_blocking(move || mirror.late()).await;
+        match late.map_err(|error| error.to_string()).and_then(|late| late.map_err(|error| error.to_string()))
+        {
+            Ok(observed) => observed,
+            Err(error) => {
+                let told = format!("what MCP servers changed at their end cannot be read: {error}");
+                ground.events.notice(NoticeLevel::Error, told);
+                Observed::default()
+            }
+        }
     }
 }
 

@@ -86,7 +86,8 @@ impl McpTool {
         let Some(mirror) = held.take() else {
             return ToolResult::failed("what the server changes could not be seen, so it is not called");
         };
-        let before = tokio::task::spawn_blocking(move || mirror.before().map(|before| (mirror, before))).await;
+        let before =
+            tokio::task::spawn_blocking(move || mirror.before().map(|before| (mirror, before))).await;
         let Ok(Ok((mirror, before))) = before else {
             return ToolResult::failed("the checkout could not be looked at, so the server is not called");
         };

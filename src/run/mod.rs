@@ -45,7 +45,7 @@ use crate::recipe::RecipePlayer;
 use crate::report::Collector;
 use crate::report::secrets::Masker;
 use crate::tool::Tool;
-use crate::workspace::{DiskWorkspace, TrackedWorkspace};
+use crate::workspace::{DiskWorkspace, FileChange, TrackedWorkspace, Workspace};
 
 pub use apply::ApplyOptions;
 use before::Before;
@@ -254,8 +254,31 @@ impl Run<'_> {
     /// Ends other people's servers.
     async fn stop_servers(&mut self) {
         let servers = std::mem::take(&mut self.servers);
-        if !servers.is_empty() {
-            servers.stop().await;
+        if servers.is_empty() {
+            return;
+        }
+        let late = servers.stop().await;
+        if let (Some(tracked), false) = (&self.tracked, late.changes.is_empty()) {
+            tracked.absorb(&late.changes);
+            let (kept, refused): (Vec<_>, Vec<_>) = late
+                .changes
+                .iter()
+                .partition(|change| self.engine.guardrails.check_write(&change.path).is_ok());
+            let names = |changes: &[&FileChange]| {
+                changes.iter().map(|change| change.path.to_string()).collect::<Vec<_>>().join(", ")
+            };
+            if !kept.is_empty() {
+                let told = format!("an MCP server changed files after its answer: {}", names(&kept));
+                self.events.notice(NoticeLevel::Warning, told);
+            }
+            for change in refused {
+                let done = match tracked.revert(change) {
+                    Ok(()) => "it was put back".to_owned(),
+                    Err(error) => format!("it could not be put back: {error}"),
+                };
+                let told = format!("an MCP server changed {} after its answer; {done}", change.path);
+                self.events.notice(NoticeLevel::Error, told);
+            }
         }
     }
 

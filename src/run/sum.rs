@@ -30,7 +30,7 @@ impl Run<'_> {
             ended.status = Status::Failed;
             ChangeSet::default()
         });
-        let Self { request, events, collector, engine, before, disk, budget, .. } = self;
+        let Self { request, events, collector, engine, before, disk, shell, budget, .. } = self;
         let cost = budget.cost().filter(|_| request.mode != RunMode::Apply);
         drop(disk);
         let before = before.await.unwrap_or_default();
@@ -55,6 +55,13 @@ impl Run<'_> {
             events.notice(NoticeLevel::Error, error.to_string());
         }
         changed_checkout(&events, &differences, &collector);
+        if let Some(sandbox) = &shell.sandbox {
+            let left = sandbox.forget_caches();
+            if left > 0 {
+                let told = format!("{left} files that commands wrote to caches could not be removed");
+                events.notice(NoticeLevel::Warning, told);
+            }
+        }
         // Once more, after the last process is gone.
         let restored = before.protected.map_or_else(Vec::new, |protected| protected.restore("the run"));
         if restored.iter().any(|restored| !restored.back) && ended.status != Status::Failed {

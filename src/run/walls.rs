@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use crate::command::Shell;
 use crate::command::environment::Rules;
 use crate::command::sandbox::{Sandbox, Settings, offered};
+use crate::command::{Shell, Spare};
 use crate::config::{Commands, Network, SandboxMode};
 use crate::event::{Events, NoticeLevel};
 use crate::inputs::{InputError, Variables};
@@ -53,7 +53,7 @@ pub(crate) fn shell(
     } else {
         None
     };
-    let restricted = match (commands.sandbox, missing) {
+    let wanted = match (commands.sandbox, missing) {
         (SandboxMode::Off, _) if !network => {
             return Err(InputError::Sandbox(
                 "`commands.network: deny` needs a sandbox, but `commands.sandbox` is off",
@@ -63,11 +63,9 @@ pub(crate) fn shell(
         (SandboxMode::Required, Some(missing)) => return Err(InputError::Sandbox(missing)),
         (SandboxMode::Auto, Some(missing)) if !network => return Err(InputError::Sandbox(missing)),
         (SandboxMode::Auto, Some(missing)) => {
-            events.notice(
-                NoticeLevel::Warning,
-                format!("{missing}; commands, hooks and gates run without walls"),
-            );
-            false
+            let told = "what commands, hooks and gates are kept from is told by `architect-ci doctor`";
+            events.notice(NoticeLevel::Warning, format!("{missing}; {told}"));
+            true
         }
         (_, None) => true,
     };
@@ -79,9 +77,17 @@ pub(crate) fn shell(
         network,
         workspace,
         temp,
-        restricted,
+        wanted,
+        landlock: offered.files,
     });
     let launcher = std::env::current_exe()
         .map_err(|error| InputError::Rules(format!("children cannot be started: {error}")))?;
-    Ok(Shell { launcher, program, flags: vec!["-c".to_owned()], environment, sandbox: Some(sandbox) })
+    Ok(Shell {
+        launcher,
+        program,
+        flags: vec!["-c".to_owned()],
+        environment,
+        sandbox: Some(sandbox),
+        spare: Spare::default(),
+    })
 }

@@ -109,7 +109,7 @@ pub(crate) fn execute(wanted: Option<&str>) -> u8 {
 /// Gives up what a parser needs not.
 #[cfg(target_os = "linux")]
 fn limit() {
-    use crate::command::sandbox::{Sockets, Walls, restrict};
+    use crate::command::sandbox::{Walls, restrict};
     use rustix::process::{Resource, Rlimit, setrlimit};
     let most = |amount| Rlimit { current: Some(amount), maximum: Some(amount) };
     for (resource, amount) in [
@@ -121,14 +121,7 @@ fn limit() {
         let _ = setrlimit(resource, most(amount));
     }
     // Where the kernel has no walls, the limits are all there is.
-    let _ = restrict(&Walls {
-        root: None,
-        restricted: true,
-        readable: Some(Vec::new()),
-        listable: Vec::new(),
-        writable: Vec::new(),
-        sockets: Sockets::None,
-    });
+    let _ = restrict(&Walls::nothing());
 }
 
 #[cfg(not(target_os = "linux"))]

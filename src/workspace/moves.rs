@@ -123,7 +123,11 @@ impl DiskWorkspace {
     }
 
     /// Sets when a file was changed last.
-    pub(super) fn set_modified(&self, path: &WorkspacePath, modified: std::time::SystemTime) -> io::Result<()> {
+    pub(super) fn set_modified(
+        &self,
+        path: &WorkspacePath,
+        modified: std::time::SystemTime,
+    ) -> io::Result<()> {
         confined::open_file(self.dir(), &ResolvedPath(path.clone()))?.set_modified(modified)
     }
 

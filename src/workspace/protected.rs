@@ -55,7 +55,11 @@ impl ProtectedFiles {
             way.push(name);
             match fs::symlink_metadata(&way) {
                 Ok(metadata) if metadata.is_dir() => {}
-                Ok(_) => return fs::remove_file(&way).and_then(|()| fs::create_dir_all(self.root.join(path.parent().unwrap_or(path)))).is_ok(),
+                Ok(_) => {
+                    return fs::remove_file(&way)
+                        .and_then(|()| fs::create_dir_all(self.root.join(path.parent().unwrap_or(path))))
+                        .is_ok();
+                }
                 Err(_) => return fs::create_dir_all(self.root.join(path.parent().unwrap_or(path))).is_ok(),
             }
         }

@@ -10,6 +10,7 @@ use ignore::{WalkBuilder, WalkState};
 
 use super::changes::{FileChange, FileState};
 use super::disk::DiskWorkspace;
+use super::ignored::IgnoreRules;
 use super::isolate::{Scratch, Touched, copy};
 use super::path::WorkspacePath;
 use super::snapshot::{Stamp, stamp};
@@ -79,6 +80,39 @@ impl Mirror {
             }
             let before = self.follow(&path)?;
             let after = self.checkout.disk().state_of(&path)?;
+            observed.changes.extend(FileChange::new(path, before, after));
+        }
+        Ok(observed)
+    }
+}
+
+impl Mirror {
+    /// What somebody changed whom nobody called; what ignore files exclude is what builds leave behind.
+    pub fn late(&self) -> Result<Observed, FileError> {
+        for path in self.checkout.changed() {
+            self.follow(&path)?;
+        }
+        let (copy, checkout) = (stamps(self.copy.path()), stamps(self.checkout.path()));
+        let other = |path: &PathBuf| {
+            let (before, now) = (copy.get(path), checkout.get(path));
+            before.zip(now).is_none_or(|(before, now)| !before.is_like(now))
+        };
+        let all: BTreeSet<&PathBuf> = copy.keys().chain(checkout.keys()).collect();
+        let mut observed = Observed::default();
+        for path in all.into_iter().filter(|path| other(path)) {
+            let Some(Ok(path)) = path.to_str().map(WorkspacePath::parse) else {
+                observed.unnamed += 1;
+                continue;
+            };
+            let folder = path.parent().unwrap_or_else(WorkspacePath::root);
+            let text = |path: &WorkspacePath| {
+                let state = self.copy.state_of(path).ok()??;
+                String::from_utf8(state.content.to_vec()).ok()
+            };
+            if IgnoreRules::collect(&folder, text).excludes(&path, false) {
+                continue;
+            }
+            let (before, after) = (self.copy.state_of(&path)?, self.checkout.disk().state_of(&path)?);
             observed.changes.extend(FileChange::new(path, before, after));
         }
         Ok(observed)

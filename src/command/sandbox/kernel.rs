@@ -20,7 +20,8 @@ pub fn offered() -> Offered {
 /// Shuts this process in, for good. The error says what could not be had.
 pub fn restrict(walls: &Walls) -> Result<(), String> {
     give_up_powers().map_err(|error| format!("capabilities could not be given up: {error}"))?;
-    rustix::thread::set_no_new_privs(true).map_err(|error| format!("the kernel refused no_new_privs: {error}"))?;
+    rustix::thread::set_no_new_privs(true)
+        .map_err(|error| format!("the kernel refused no_new_privs: {error}"))?;
     match landlock(walls) {
         // A file system of its own is a wall by itself.
         Ok(RulesetStatus::NotEnforced) if walls.root.is_none() => {

@@ -8,6 +8,8 @@
 //! then becomes the command, or its parent: between `fork` and `exec` nothing could be done without `unsafe`. Its
 //! supervisor stays outside, where the child can neither signal nor trace it.
 
+mod caches;
+mod exchange;
 mod places;
 mod plan;
 
@@ -22,12 +24,13 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+pub use exchange::Exchange;
 #[cfg(target_os = "linux")]
 pub use kernel::{become_user, offered, restrict};
 #[cfg(target_os = "linux")]
-pub(super) use mounts::{leave_processes, leave_users};
+pub use mounts::enter;
 #[cfg(target_os = "linux")]
-pub use mounts::{Exchange, enter};
+pub(super) use mounts::{leave_processes, leave_users};
 pub use plan::{Sandbox, Settings, View};
 
 /// The sub-command by which a child shuts itself in.
@@ -68,7 +71,11 @@ impl Namespaces {
     /// What is worth trying for this user, the best first.
     #[cfg(target_os = "linux")]
     pub(super) fn candidates() -> &'static [Self] {
-        if rustix::process::geteuid().is_root() { &[Self::Root, Self::User] } else { &[Self::User, Self::Sudo] }
+        if rustix::process::geteuid().is_root() {
+            &[Self::Root, Self::User]
+        } else {
+            &[Self::User, Self::Sudo]
+        }
     }
 
     /// Other systems have none.
@@ -194,6 +201,20 @@ pub struct Walls {
     pub writable: Vec<PathBuf>,
     /// Which sockets it may open.
     pub sockets: Sockets,
+}
+
+impl Walls {
+    /// Walls that let nothing through.
+    pub fn nothing() -> Self {
+        Self {
+            root: None,
+            restricted: true,
+            readable: Some(Vec::new()),
+            listable: Vec::new(),
+            writable: Vec::new(),
+            sockets: Sockets::None,
+        }
+    }
 }
 
 /// What this kernel offers.

@@ -16,7 +16,6 @@ use rustix::mount::{
 };
 use rustix::process::{getegid, geteuid, pivot_root};
 use rustix::thread::UnshareFlags;
-use serde::{Deserialize, Serialize};
 
 use super::{Mount, Namespaces, NewRoot, Overlay};
 
@@ -60,14 +59,18 @@ pub fn enter(root: &NewRoot) -> io::Result<()> {
     let options = CString::new("mode=755,size=16m")?;
     mount("tmpfs", &root.at, "tmpfs", MountFlags::NOSUID, options.as_c_str())?;
     for step in &root.mounts {
-        make(&root.at, step).map_err(|error| named(&error, &format!("{} in a new root", step.at().display())))?;
+        make(&root.at, step)
+            .map_err(|error| named(&error, &format!("{} in a new root", step.at().display())))?;
     }
     std::env::set_current_dir(&root.at)?;
     // The old root comes to lie above the new one, and goes.
     pivot_root(".", ".")?;
     unmount(".", UnmountFlags::DETACH)?;
     std::env::set_current_dir("/")?;
-    mount_remount("/", MountFlags::BIND | MountFlags::RDONLY | MountFlags::NOSUID, "")?;
+    // Unless the machine's own root lies there now.
+    if root.mounts.iter().all(|step| step.at() != Path::new("/")) {
+        mount_remount("/", MountFlags::BIND | MountFlags::RDONLY | MountFlags::NOSUID, "")?;
+    }
     Ok(())
 }
 
@@ -226,32 +229,4 @@ fn devices(root: &Path) -> io::Result<()> {
     let _ = mount("devpts", dev.join("pts"), "devpts", flags, c"newinstance,ptmxmode=0666,mode=620");
     mount("tmpfs", dev.join("shm"), "tmpfs", MountFlags::NOSUID | MountFlags::NODEV, c"mode=1777")?;
     Ok(())
-}
-
-/// Two places of one file system, each of which takes the other's name.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Exchange {
-    /// The checkout.
-    pub checkout: PathBuf,
-    /// Its copy.
-    pub copy: PathBuf,
-}
-
-impl Exchange {
-    /// Whether both can be renamed, to each other's place.
-    pub fn is_possible(&self) -> bool {
-        use std::os::unix::fs::MetadataExt;
-        let device = |path: &Path| fs::symlink_metadata(path).ok().map(|metadata| metadata.dev());
-        let Some(parent) = self.checkout.parent() else { return false };
-        let may_rename = rustix::fs::access(parent, rustix::fs::Access::WRITE_OK).is_ok();
-        // What something is mounted at cannot be renamed.
-        let devices = [device(parent), device(&self.checkout), device(&self.copy)];
-        may_rename && devices[0].is_some() && devices.iter().all(|device| *device == devices[0])
-    }
-
-    /// Exchanges them, or exchanges them back.
-    pub fn perform(&self) -> io::Result<()> {
-        use rustix::fs::{CWD, RenameFlags, renameat_with};
-        Ok(renameat_with(CWD, &self.checkout, CWD, &self.copy, RenameFlags::EXCHANGE)?)
-    }
 }

@@ -7,53 +7,174 @@ use std::path::{Component, Path, PathBuf};
 
 /// Folders that belong to the system.
 const SYSTEM: [&str; 17] = [
-    "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/usr", "/etc", "/opt", "/nix", "/snap", "/gnu",
-    "/System", "/Library", "/var/lib/dpkg", "/var/lib/gems", "/var/cache/fontconfig",
+    "/bin",
+    "/sbin",
+    "/lib",
+    "/lib32",
+    "/lib64",
+    "/libx32",
+    "/usr",
+    "/etc",
+    "/opt",
+    "/nix",
+    "/snap",
+    "/gnu",
+    "/System",
+    "/Library",
+    "/var/lib/dpkg",
+    "/var/lib/gems",
+    "/var/cache/fontconfig",
 ];
 
 /// What of them holds keys and passwords.
 const HIDDEN: [&str; 14] = [
-    "/etc/shadow", "/etc/shadow-", "/etc/gshadow", "/etc/gshadow-", "/etc/sudoers", "/etc/sudoers.d", "/etc/ssh",
-    "/etc/ssl/private", "/etc/kubernetes", "/etc/rancher", "/etc/docker", "/etc/wireguard", "/etc/krb5.keytab",
+    "/etc/shadow",
+    "/etc/shadow-",
+    "/etc/gshadow",
+    "/etc/gshadow-",
+    "/etc/sudoers",
+    "/etc/sudoers.d",
+    "/etc/ssh",
+    "/etc/ssl/private",
+    "/etc/kubernetes",
+    "/etc/rancher",
+    "/etc/docker",
+    "/etc/wireguard",
+    "/etc/krb5.keytab",
     "/usr/local/etc/ssh",
 ];
 
 /// Toolchains below a home folder. What a build tool writes elsewhere in it is gone afterwards.
 const TOOLCHAINS: [&str; 36] = [
-    ".cargo/bin", ".cargo/env", ".rustup", ".pyenv", ".local/bin", ".local/lib", ".local/share/uv",
-    ".local/share/mise", ".local/share/pipx", ".local/share/virtualenv", ".local/share/fnm", ".nvm", ".fnm", ".volta",
-    ".nodenv", ".bun/bin", ".deno/bin", ".rbenv", ".rvm", ".goenv", ".sdkman", ".jenv", ".jdks", ".dotnet",
-    ".phpenv", ".asdf", ".ghcup", ".opam", ".elan", ".juliaup", ".swiftly", ".foundry/bin", ".miniconda3",
-    "miniconda3", "anaconda3", "sdk",
+    ".cargo/bin",
+    ".cargo/env",
+    ".rustup",
+    ".pyenv",
+    ".local/bin",
+    ".local/lib",
+    ".local/share/uv",
+    ".local/share/mise",
+    ".local/share/pipx",
+    ".local/share/virtualenv",
+    ".local/share/fnm",
+    ".nvm",
+    ".fnm",
+    ".volta",
+    ".nodenv",
+    ".bun/bin",
+    ".deno/bin",
+    ".rbenv",
+    ".rvm",
+    ".goenv",
+    ".sdkman",
+    ".jenv",
+    ".jdks",
+    ".dotnet",
+    ".phpenv",
+    ".asdf",
+    ".ghcup",
+    ".opam",
+    ".elan",
+    ".juliaup",
+    ".swiftly",
+    ".foundry/bin",
+    ".miniconda3",
+    "miniconda3",
+    "anaconda3",
+    "sdk",
 ];
 
 /// Folders below a home folder where build tools keep what they share between projects.
 const CACHES: [&str; 24] = [
-    ".cache", ".cargo/registry", ".cargo/git", ".npm", ".pnpm-store", ".local/share/pnpm", ".yarn/cache",
-    ".yarn/berry", ".m2/repository", ".m2/wrapper", ".gradle/caches", ".gradle/wrapper", ".gradle/native", "go/pkg",
-    ".nuget/packages", ".bundle/cache", ".gem/ruby", ".bun/install", ".deno/cache", ".ivy2/cache", ".sbt/boot", ".mix",
-    ".hex", ".composer/cache",
+    ".cache",
+    ".cargo/registry",
+    ".cargo/git",
+    ".npm",
+    ".pnpm-store",
+    ".local/share/pnpm",
+    ".yarn/cache",
+    ".yarn/berry",
+    ".m2/repository",
+    ".m2/wrapper",
+    ".gradle/caches",
+    ".gradle/wrapper",
+    ".gradle/native",
+    "go/pkg",
+    ".nuget/packages",
+    ".bundle/cache",
+    ".gem/ruby",
+    ".bun/install",
+    ".deno/cache",
+    ".ivy2/cache",
+    ".sbt/boot",
+    ".mix",
+    ".hex",
+    ".composer/cache",
 ];
 
 /// Settings below a home folder that tools need; they are seen unless they hold a credential.
 const SETTINGS: [&str; 16] = [
-    ".gitconfig", ".config/git/config", ".npmrc", ".yarnrc", ".yarnrc.yml", ".pip/pip.conf", ".config/pip/pip.conf",
-    ".cargo/config.toml", ".cargo/config", ".m2/settings.xml", ".gradle/gradle.properties", ".condarc",
-    ".bundle/config", ".gemrc", ".tool-versions", ".python-version",
+    ".gitconfig",
+    ".config/git/config",
+    ".npmrc",
+    ".yarnrc",
+    ".yarnrc.yml",
+    ".pip/pip.conf",
+    ".config/pip/pip.conf",
+    ".cargo/config.toml",
+    ".cargo/config",
+    ".m2/settings.xml",
+    ".gradle/gradle.properties",
+    ".condarc",
+    ".bundle/config",
+    ".gemrc",
+    ".tool-versions",
+    ".python-version",
 ];
 
 /// Variables that name a toolchain's folder.
 const TOOLCHAIN_VARIABLES: [&str; 24] = [
-    "RUNNER_TOOL_CACHE", "AGENT_TOOLSDIRECTORY", "RUSTUP_HOME", "PYENV_ROOT", "NVM_DIR", "NVM_BIN", "VOLTA_HOME",
-    "GOROOT", "DOTNET_ROOT", "ANDROID_HOME", "ANDROID_SDK_ROOT", "ANDROID_NDK_HOME", "VIRTUAL_ENV", "CONDA",
-    "CONDA_PREFIX", "PYTHONHOME", "pythonLocation", "RBENV_ROOT", "SDKMAN_DIR", "M2_HOME", "MAVEN_HOME", "GRADLE_HOME",
-    "CHROME_BIN", "PLAYWRIGHT_BROWSERS_PATH",
+    "RUNNER_TOOL_CACHE",
+    "AGENT_TOOLSDIRECTORY",
+    "RUSTUP_HOME",
+    "PYENV_ROOT",
+    "NVM_DIR",
+    "NVM_BIN",
+    "VOLTA_HOME",
+    "GOROOT",
+    "DOTNET_ROOT",
+    "ANDROID_HOME",
+    "ANDROID_SDK_ROOT",
+    "ANDROID_NDK_HOME",
+    "VIRTUAL_ENV",
+    "CONDA",
+    "CONDA_PREFIX",
+    "PYTHONHOME",
+    "pythonLocation",
+    "RBENV_ROOT",
+    "SDKMAN_DIR",
+    "M2_HOME",
+    "MAVEN_HOME",
+    "GRADLE_HOME",
+    "CHROME_BIN",
+    "PLAYWRIGHT_BROWSERS_PATH",
 ];
 
 /// Variables that name a cache's folder.
 const CACHE_VARIABLES: [&str; 13] = [
-    "GOCACHE", "GOMODCACHE", "GOPATH", "PIP_CACHE_DIR", "npm_config_cache", "XDG_CACHE_HOME", "CARGO_TARGET_DIR",
-    "SCCACHE_DIR", "CCACHE_DIR", "UV_CACHE_DIR", "POETRY_CACHE_DIR", "GRADLE_USER_HOME", "BUNDLE_PATH",
+    "GOCACHE",
+    "GOMODCACHE",
+    "GOPATH",
+    "PIP_CACHE_DIR",
+    "npm_config_cache",
+    "XDG_CACHE_HOME",
+    "CARGO_TARGET_DIR",
+    "SCCACHE_DIR",
+    "CCACHE_DIR",
+    "UV_CACHE_DIR",
+    "POETRY_CACHE_DIR",
+    "GRADLE_USER_HOME",
+    "BUNDLE_PATH",
 ];
 
 /// What a runner keeps beside its work folder: keys by which it is known to its server.
@@ -92,12 +213,15 @@ impl Places {
             path.parent().is_some() && !holds(&home) && !holds(&temp)
         };
         let programs = variables.get("PATH").into_iter().flat_map(|path| std::env::split_paths(path));
-        let programs = programs.filter(|path| path.is_absolute()).map(|path| toolchain_of(path, home.as_deref()));
+        let programs =
+            programs.filter(|path| path.is_absolute()).map(|path| toolchain_of(path, home.as_deref()));
         let named = TOOLCHAIN_VARIABLES.iter().filter_map(|name| folder(name));
-        let java = variables.iter().filter(|(name, _)| name.starts_with("JAVA_HOME") || name.starts_with("GOROOT_"));
+        let java =
+            variables.iter().filter(|(name, _)| name.starts_with("JAVA_HOME") || name.starts_with("GOROOT_"));
         let java = java.map(|(_, path)| PathBuf::from(path)).filter(|path| path.is_absolute());
-        let cargo_places =
-            |names: &[&str]| cargo.iter().flat_map(|cargo| names.iter().map(|name| cargo.join(name))).collect();
+        let cargo_places = |names: &[&str]| {
+            cargo.iter().flat_map(|cargo| names.iter().map(|name| cargo.join(name))).collect()
+        };
         let cargo_tools: Vec<PathBuf> = cargo_places(&["bin", "env"]);
         let cargo_caches: Vec<PathBuf> = cargo_places(&["registry", "git"]);
         let opened = programs.chain(named).chain(java).filter(is_open);
@@ -109,9 +233,12 @@ impl Places {
             settings.filter(|path| path.is_file()).partition(|path| !holds_credential(path));
         let runner = temp.as_ref().and_then(|temp| temp.parent()?.parent());
         let hidden = HIDDEN.iter().map(PathBuf::from).chain(temp.clone());
-        let hidden = hidden.chain(runner.into_iter().flat_map(|root| RUNNER_FILES.map(|name| root.join(name))));
+        let hidden =
+            hidden.chain(runner.into_iter().flat_map(|root| RUNNER_FILES.map(|name| root.join(name))));
         Self {
-            readable: outermost(readable.chain(opened).chain(more.iter().cloned()).filter(|path| path.exists())),
+            readable: outermost(
+                readable.chain(opened).chain(more.iter().cloned()).filter(|path| path.exists()),
+            ),
             settings,
             withheld,
             caches: outermost(caches.filter(|path| path.is_dir())),
@@ -140,14 +267,16 @@ fn is_plain(path: &Path) -> bool {
 /// The folder that holds all of a toolchain one folder of whose programs is known: `…/node/bin` has its libraries
 /// in `…/node/lib`.
 fn toolchain_of(programs: PathBuf, home: Option<&Path>) -> PathBuf {
-    let is_programs = programs
-        .file_name()
-        .is_some_and(|name| ["bin", "sbin", "shims", "Scripts", "condabin"].iter().any(|known| name == *known));
+    let is_programs = programs.file_name().is_some_and(|name| {
+        ["bin", "sbin", "shims", "Scripts", "condabin"].iter().any(|known| name == *known)
+    });
     let shared = |folder: &Path| {
         // Folders in which many things lie that do not belong together.
         folder.parent().is_none()
             || home.is_some_and(|home| home.starts_with(folder))
-            || folder.file_name().is_some_and(|name| [".local", ".cargo", ".config"].iter().any(|known| name == *known))
+            || folder
+                .file_name()
+                .is_some_and(|name| [".local", ".cargo", ".config"].iter().any(|known| name == *known))
     };
     match programs.parent() {
         Some(folder) if is_programs && !shared(folder) => folder.to_owned(),
@@ -161,7 +290,17 @@ fn holds_credential(path: &Path) -> bool {
     text.lines().any(|line| {
         let line = line.to_ascii_lowercase();
         let line = line.trim();
-        let named = ["_auth", "password", "passwd", "token", "secret", "extraheader", "apikey", "api_key", "credential"];
+        let named = [
+            "_auth",
+            "password",
+            "passwd",
+            "token",
+            "secret",
+            "extraheader",
+            "apikey",
+            "api_key",
+            "credential",
+        ];
         let is_comment = line.starts_with(['#', ';']);
         !is_comment && (named.iter().any(|name| line.contains(name)) || has_user_info(line))
     })
@@ -187,19 +326,26 @@ mod tests {
     fn toolchains_and_caches_of_a_home_folder_are_seen_and_nothing_else_of_it() {
         let dir = tempfile::tempdir().expect("a folder");
         let home = dir.path().join("me");
-        for folder in [".ssh", ".cargo/bin", ".cargo/registry", ".rustup", "tools/node/bin", ".local/bin", "_temp"] {
+        for folder in
+            [".ssh", ".cargo/bin", ".cargo/registry", ".rustup", "tools/node/bin", ".local/bin", "_temp"]
+        {
             fs::create_dir_all(home.join(folder)).expect("a folder");
         }
         fs::write(home.join(".npmrc"), "//registry/:_authToken=abc\n").expect("a file");
         fs::write(home.join(".gitconfig"), "[user]\nname = me\n").expect("a file");
         let path = format!("{0}/tools/node/bin:{0}/.local/bin:.:relative", home.display());
-        let mut variables = variables(&[("HOME", &home), ("RUNNER_TEMP", &home.join("_temp")), ("GOPATH", &home)]);
+        let mut variables =
+            variables(&[("HOME", &home), ("RUNNER_TEMP", &home.join("_temp")), ("GOPATH", &home)]);
         variables.insert("PATH".to_owned(), path);
         let places = Places::find(&variables, &[]);
         let below: Vec<&Path> =
             places.readable.iter().filter_map(|path| path.strip_prefix(&home).ok()).collect();
         assert_eq!(below, [".cargo/bin", ".local/bin", ".rustup", "tools/node"].map(Path::new));
-        assert_eq!(places.caches, [home.join(".cargo/registry")], "GOPATH names everything, so it opens nothing");
+        assert_eq!(
+            places.caches,
+            [home.join(".cargo/registry")],
+            "GOPATH names everything, so it opens nothing"
+        );
         assert_eq!(places.settings, [home.join(".gitconfig")]);
         assert_eq!(places.withheld, [home.join(".npmrc")]);
         assert!(places.hidden.contains(&home.join("_temp")));

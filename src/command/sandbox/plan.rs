@@ -5,6 +5,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
+use std::time::SystemTime;
 
 use tokio::sync::OnceCell;
 
@@ -18,8 +19,17 @@ const DEVICES: [&str; 7] =
 
 /// What of `/proc` says nothing of other processes.
 const OWN_PROC: [&str; 11] = [
-    "/proc/self", "/proc/cpuinfo", "/proc/meminfo", "/proc/stat", "/proc/version", "/proc/loadavg", "/proc/uptime",
-    "/proc/filesystems", "/proc/mounts", "/proc/sys", "/proc/thread-self",
+    "/proc/self",
+    "/proc/cpuinfo",
+    "/proc/meminfo",
+    "/proc/stat",
+    "/proc/version",
+    "/proc/loadavg",
+    "/proc/uptime",
+    "/proc/filesystems",
+    "/proc/mounts",
+    "/proc/sys",
+    "/proc/thread-self",
 ];
 
 /// Folders for files that nobody keeps.
@@ -42,8 +52,10 @@ pub struct Settings<'a> {
     pub workspace: &'a Path,
     /// Where throw-away folders go.
     pub temp: &'a Path,
-    /// Whether the kernel's walls stand, or the throw-away state alone is wanted.
-    pub restricted: bool,
+    /// Whether walls are wanted, or the throw-away state alone.
+    pub wanted: bool,
+    /// Whether the kernel has Landlock.
+    pub landlock: bool,
 }
 
 /// How children of one run are shut in.
@@ -57,7 +69,9 @@ struct Inner {
     repository: Repository,
     sockets: Sockets,
     temp: PathBuf,
-    restricted: bool,
+    wanted: bool,
+    landlock: bool,
+    made: SystemTime,
     private: OnceLock<Option<Scratch>>,
     namespaces: OnceCell<Option<Namespaces>>,
 }
@@ -88,9 +102,13 @@ impl Sandbox {
     pub fn new(settings: Settings<'_>) -> Self {
         let Settings { variables, own, workspace, .. } = settings;
         let home = variables.get("HOME").map(PathBuf::from);
-        let place = |path: &String| match (path.strip_prefix("~/"), &home) {
-            (Some(below), Some(home)) => home.join(below),
-            _ => workspace.join(path),
+        let place = |path: &String| {
+            let place = match (path.strip_prefix("~/"), &home) {
+                (Some(below), Some(home)) => home.join(below),
+                _ => workspace.join(path),
+            };
+            // One that is not there opens nothing.
+            place.canonicalize().unwrap_or(place)
         };
         let mut known = variables.clone();
         // Not for children, but to keep them away from it.
@@ -102,7 +120,9 @@ impl Sandbox {
             repository: Repository::around(workspace, home.as_deref()),
             sockets: if settings.network { Sockets::Internet } else { Sockets::Local },
             temp: settings.temp.to_owned(),
-            restricted: settings.restricted,
+            wanted: settings.wanted,
+            made: SystemTime::now(),
+            landlock: settings.landlock,
             private: OnceLock::new(),
             namespaces: OnceCell::new(),
         }))
@@ -116,9 +136,13 @@ impl Sandbox {
         *self.0.namespaces.get_or_init(|| probe).await
     }
 
-    /// Whether the kernel's walls stand around children.
+    /// Whether the kernel keeps children in: by Landlock, or by a file system of their own.
     pub fn is_restricted(&self) -> bool {
-        self.0.restricted
+        self.stands(self.0.namespaces.get().copied().flatten().is_some())
+    }
+
+    fn stands(&self, own_root: bool) -> bool {
+        self.0.wanted && (self.0.landlock || own_root)
     }
 
     /// Settings in the home folder that children do not see, because they hold a credential.
@@ -126,9 +150,15 @@ impl Sandbox {
         &self.0.places.withheld
     }
 
-    /// Caches that children write to for real where they have no file system of their own.
-    pub fn caches(&self) -> &[PathBuf] {
-        &self.0.places.caches
+    /// Empties caches of what children wrote to them for real, where they had no file system of their own. Gives how
+    /// many files could not be removed.
+    pub fn forget_caches(&self) -> usize {
+        let ran_on_machine = self.0.namespaces.get().is_some_and(Option::is_none);
+        if self.0.wanted && ran_on_machine {
+            super::caches::remove_newer(&self.0.places.caches, self.0.made)
+        } else {
+            0
+        }
     }
 
     /// The private folders of the run.
@@ -166,7 +196,7 @@ impl Sandbox {
         environment: &mut BTreeMap<String, String>,
         own_root: bool,
     ) -> io::Result<()> {
-        if !self.0.restricted {
+        if !self.stands(own_root) {
             return Ok(());
         }
         let temporary = if own_root { PathBuf::from("/tmp") } else { self.private()?.join("tmp") };
@@ -222,7 +252,8 @@ impl Sandbox {
             let opened = self.opened(root, rights);
             readable = Some(without(&opened, &self.0.places.hidden, &mut listable));
         }
-        Ok(Walls { root: new_root, restricted: self.0.restricted, readable, listable, writable, sockets })
+        let restricted = self.stands(namespaces.is_some());
+        Ok(Walls { root: new_root, restricted, readable, listable, writable, sockets })
     }
 
     /// Where a child may read that sees the machine's own file system.
@@ -250,7 +281,7 @@ impl Sandbox {
             }
             View::Plain { writable } => bind(root, writable && rights == Rights::Work),
         };
-        if !self.0.restricted {
+        if !self.stands(true) {
             return Ok(vec![bind(Path::new("/"), true), own]);
         }
         let works = rights == Rights::Work;
@@ -271,7 +302,8 @@ impl Sandbox {
         mounts.extend(places.settings.iter().map(|file| bind(file, false)));
         mounts.extend(repository.root.iter().map(|folder| bind(folder, false)));
         for (kind, folders) in [("cache", &places.caches), ("git", &repository.folders)] {
-            for (index, folder) in folders.iter().enumerate().filter(|(_, folder)| !folder.starts_with(root)) {
+            for (index, folder) in folders.iter().enumerate().filter(|(_, folder)| !folder.starts_with(root))
+            {
                 mounts.push(if works {
                     Mount::Cache { overlay: self.overlay(kind, index, folder)?, at: folder.clone() }
                 } else {
@@ -315,7 +347,8 @@ fn resolver() -> Option<PathBuf> {
 fn without(places: &[PathBuf], hidden: &[PathBuf], listable: &mut Vec<PathBuf>) -> Vec<PathBuf> {
     let mut left = Vec::new();
     for place in places {
-        let within: Vec<PathBuf> = hidden.iter().filter(|hidden| hidden.starts_with(place)).cloned().collect();
+        let within: Vec<PathBuf> =
+            hidden.iter().filter(|hidden| hidden.starts_with(place)).cloned().collect();
         if within.is_empty() {
             left.push(place.clone());
         } else if !within.contains(place) {

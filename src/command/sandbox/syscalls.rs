@@ -88,7 +88,8 @@ fn install(mut rules: Rules, error: i32) -> Result<(), String> {
         let again: Vec<_> = rules.iter().map(|(call, rules)| (call | X32, rules.clone())).collect();
         rules.extend(again);
     }
-    let arch: TargetArch = std::env::consts::ARCH.try_into().map_err(|error: BackendError| error.to_string())?;
+    let arch: TargetArch =
+        std::env::consts::ARCH.try_into().map_err(|error: BackendError| error.to_string())?;
     let refusal = SeccompAction::Errno(error.cast_unsigned());
     let filter = SeccompFilter::new(rules, SeccompAction::Allow, refusal, arch);
     let program: BpfProgram = filter.and_then(TryInto::try_into).map_err(|error| error.to_string())?;
@@ -106,15 +107,13 @@ fn rules(sockets: Sockets, set_id: bool) -> Result<Rules, BackendError> {
         rules.insert(libc::SYS_mknodat, any_bit(2, &SET_ID)?);
         rules.insert(FCHMODAT2, any_bit(2, &SET_ID)?);
         #[cfg(target_arch = "x86_64")]
-        rules.extend([
-            (libc::SYS_chmod, any_bit(1, &SET_ID)?),
-            (libc::SYS_mknod, any_bit(1, &SET_ID)?),
-        ]);
+        rules.extend([(libc::SYS_chmod, any_bit(1, &SET_ID)?), (libc::SYS_mknod, any_bit(1, &SET_ID)?)]);
     }
     match sockets {
         // No condition: every call.
         Sockets::None => {
-            rules.extend([libc::SYS_socket, libc::SYS_connect, libc::SYS_bind].map(|call| (call, Vec::new())));
+            rules
+                .extend([libc::SYS_socket, libc::SYS_connect, libc::SYS_bind].map(|call| (call, Vec::new())));
         }
         Sockets::Local => {
             rules.insert(libc::SYS_socket, vec![none_of(&LOCAL)?]);

@@ -5,11 +5,11 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
+use super::super::FileError;
 use super::super::changes::FileState;
 use super::super::disk::DiskWorkspace;
 use super::super::path::{ResolvedPath, WorkspacePath};
-use super::super::FileError;
-use super::{Below, Outcome, Isolated, Kind};
+use super::{Below, Isolated, Kind, Outcome};
 use crate::plan::{JournalError, write_all};
 
 /// Why nothing of what a command changed is in the checkout.
@@ -139,7 +139,12 @@ impl Isolated {
 
 impl DiskWorkspace {
     /// Moves a file or link from elsewhere to its path, with its times and rights but none to be somebody else.
-    fn move_in_as_is(&self, from: &Path, path: &WorkspacePath, metadata: &fs::Metadata) -> Result<(), FileError> {
+    fn move_in_as_is(
+        &self,
+        from: &Path,
+        path: &WorkspacePath,
+        metadata: &fs::Metadata,
+    ) -> Result<(), FileError> {
         let io = |error| FileError::Io { path: path.clone(), error };
         plain_rights(from, metadata).map_err(io)?;
         let folder = self.folder_for(path).map_err(io)?;
@@ -154,7 +159,12 @@ impl DiskWorkspace {
     }
 
     /// The same by copying.
-    fn copy_in_as_is(&self, from: &Path, path: &WorkspacePath, metadata: &fs::Metadata) -> Result<(), FileError> {
+    fn copy_in_as_is(
+        &self,
+        from: &Path,
+        path: &WorkspacePath,
+        metadata: &fs::Metadata,
+    ) -> Result<(), FileError> {
         let io = |error| FileError::Io { path: path.clone(), error };
         let folder = self.folder_for(path).map_err(io)?;
         let name = path.file_name().unwrap_or_default();
@@ -194,5 +204,9 @@ fn plain_permissions(metadata: &fs::Metadata) -> fs::Permissions {
 /// Takes away a file's right to run as its owner.
 fn plain_rights(path: &Path, metadata: &fs::Metadata) -> io::Result<()> {
     let plain = plain_permissions(metadata);
-    if metadata.is_file() && plain != metadata.permissions() { fs::set_permissions(path, plain) } else { Ok(()) }
+    if metadata.is_file() && plain != metadata.permissions() {
+        fs::set_permissions(path, plain)
+    } else {
+        Ok(())
+    }
 }

@@ -35,7 +35,8 @@ fn without_credentials(text: &str) -> String {
             let name = trimmed[1..].split([' ', ']', '.', '"']).next().unwrap_or_default();
             is_open = !SECTIONS.contains(&name);
             // A setting may stand behind the name of its section.
-            let holds = trimmed.rsplit_once(']').is_some_and(|(_, rest)| !rest.is_empty() && is_credential(rest));
+            let holds =
+                trimmed.rsplit_once(']').is_some_and(|(_, rest)| !rest.is_empty() && is_credential(rest));
             if is_open && !holds {
                 kept += &with_plain_addresses(line);
                 kept.push('\n');
@@ -86,7 +87,10 @@ mod tests {
         assert_eq!(without_credentials(text), plain);
         assert_eq!(without_credentials(plain), plain);
         assert_eq!(without_credentials("[http] extraHeader = x\n[user]\n"), "[user]\n");
-        assert_eq!(without_credentials("[http]\n\textraheader = a\\\nb\n\tpostBuffer = 1\n"), "[http]\n\tpostBuffer = 1\n");
+        assert_eq!(
+            without_credentials("[http]\n\textraheader = a\\\nb\n\tpostBuffer = 1\n"),
+            "[http]\n\tpostBuffer = 1\n"
+        );
         assert_eq!(with_plain_addresses("url = ssh://git@host/o"), "url = ssh://git@host/o");
     }
 }

@@ -204,8 +204,11 @@ impl Isolated {
         let git = to.join(".git");
         credentials::withhold(&git, &git).map_err(|error| failed(&git, error))?;
         let disk = DiskWorkspace::open(&to).map_err(|error| failed(&to, error))?;
-        let exchange = Exchange { checkout: plot.root.clone(), copy: to };
-        let exchange = exchange.is_possible().then_some(exchange);
+        let exchange = Exchange::between(&plot.root, &to);
+        if let Some(exchange) = &exchange {
+            // Before anything is exchanged: whoever removes the copy must not remove the checkout.
+            scratch.guard(exchange).map_err(|error| failed(&plot.root, error))?;
+        }
         Ok(Self {
             scratch,
             disk,

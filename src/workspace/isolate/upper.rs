@@ -202,11 +202,7 @@ pub(super) fn clear(upper: &Path, hidden: &BTreeSet<WorkspacePath>) -> io::Resul
 }
 
 /// Whether nothing is left.
-fn clear_folder(
-    upper: &Path,
-    folder: &WorkspacePath,
-    hidden: &BTreeSet<WorkspacePath>,
-) -> io::Result<bool> {
+fn clear_folder(upper: &Path, folder: &WorkspacePath, hidden: &BTreeSet<WorkspacePath>) -> io::Result<bool> {
     let mut empty = true;
     for entry in fs::read_dir(upper.join(folder.as_str()))? {
         let entry = entry?;
