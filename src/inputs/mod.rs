@@ -8,10 +8,12 @@ mod batch;
 mod credentials;
 mod deliver;
 mod error;
+mod gate;
 mod list;
 mod lookup;
 mod model;
 mod posting;
+mod programs;
 mod task;
 
 use std::collections::BTreeMap;
@@ -23,6 +25,7 @@ use serde_json::Value;
 use crate::agent::Agent;
 use crate::config::{self, Bounded, Comment, Config, GateConfig, Origin, Trusted, TrustedFile, Usd};
 use crate::event::RunMode;
+use crate::git::Repository;
 use crate::github::Environment;
 use crate::mcp::Server;
 use crate::model::{ModelName, Prices};
@@ -41,6 +44,7 @@ pub use lookup::{Lookup, Variables};
 pub use model::{ModelChoice, ReviewerModel};
 use model::{choose, reviewer};
 pub use posting::Posting;
+use programs::Programs;
 
 /// The modes that need nobody.
 const MODES: [&str; 4] = ["dry-run", "yolo", "confirm-all", "confirm-sensitive"];
@@ -56,6 +60,8 @@ pub struct RunRequest {
     pub agent: Agent,
     /// Where: an existing folder, absolute.
     pub workspace: PathBuf,
+    /// Its repository.
+    pub repository: Option<Repository>,
     /// The configuration and its origin; limits and model are already those of this run.
     pub origin: Origin,
     /// What the repository tells agents about itself.
@@ -137,18 +143,38 @@ impl RunRequest {
                     .to_owned(),
             );
         }
-        let servers = Server::all(&origin.config.mcp.servers).map_err(InputError::Rules)?;
+        let mut servers = Server::all(&origin.config.mcp.servers).map_err(InputError::Rules)?;
+        let repository = basis.repository.as_ref().map(|repository| repository.seen_from(&workspace));
+        let programs =
+            Programs { trust: &basis.trust, repository: repository.as_ref(), workspace: &workspace };
+        programs.check_hooks(&origin.config.hooks).map_err(InputError::Program)?;
+        programs.keep_servers(&mut servers, |told| warnings.push(told));
         let work = match plan {
             None => basis.with_trusted(|trusted| work(lookup, trusted, in_ci, &mut origin.config))?,
             Some(plan) => Work::of_plan(plan),
         };
         let Work { task, mut mode, agent, model_name, model, reviewer, mut secret_variables } = work;
+        if let ModelChoice::Exec { command, variables } = &model {
+            let refused =
+                |reason| InputError::Program(format!("the model {model_name} is not started: {reason}"));
+            programs.check_line(command, !variables.is_empty()).map_err(refused)?;
+        }
         if mode != RunMode::DryRun && github.as_ref().is_some_and(Environment::is_fork) {
             if mode == RunMode::Apply {
                 return Err(InputError::Fork);
             }
             mode = RunMode::DryRun;
             warnings.push("the pull request is from a fork, so this is a dry run".to_owned());
+        }
+        if mode != RunMode::DryRun && github.as_ref().is_some_and(Environment::is_after_another_run) {
+            if mode == RunMode::Apply {
+                return Err(InputError::Fork);
+            }
+            mode = RunMode::DryRun;
+            warnings.push(
+                "another workflow's run may have been about anybody's pull request, so this is a dry run"
+                    .to_owned(),
+            );
         }
         secret_variables.extend(servers.iter().filter_map(Server::token_variable).map(str::to_owned));
         overrule(lookup, &mut origin.config)?;
@@ -160,7 +186,7 @@ impl RunRequest {
             Ok::<_, InputError>((output_schema(lookup, trusted)?, guide(trusted), prices))
         })?;
         let out = out(lookup)?;
-        let mut secrets = credentials::of_checkout(&workspace);
+        let mut secrets = repository.as_ref().map(credentials::of_checkout).unwrap_or_default();
         if !secrets.is_empty() && origin.config.commands.enabled && mode != RunMode::DryRun {
             warnings.push(
                 "the checkout keeps a credential for Git, which a command could read; \
@@ -174,6 +200,7 @@ impl RunRequest {
             mode,
             agent,
             workspace,
+            repository,
             origin,
             guide,
             servers,
@@ -394,7 +421,10 @@ fn out(lookup: &Lookup) -> Result<PathBuf, InputError> {
             std::env::temp_dir().join(name)
         }
     };
-    let made = std::fs::create_dir_all(&path).and_then(|()| path.canonicalize());
+    let made = gate::without_links(&path, basis::border(lookup).as_deref()).and_then(|full| {
+        std::fs::create_dir_all(&full)?;
+        full.canonicalize()
+    });
     made.map_err(|error| InputError::Out { path, error })
 }
 

@@ -95,7 +95,8 @@ impl<'a> Run<'a> {
             RunMode::Apply => String::new(),
             _ => context::surroundings(workspace.as_ref(), request.guide.as_ref()),
         };
-        let (before, looked) = look_before(request.workspace.clone(), request.out.clone(), dry_run);
+        let (before, looked) =
+            look_before(request.workspace.clone(), request.repository.clone(), request.out.clone(), dry_run);
         let context = Context {
             workspace,
             allow_delete: config.workspace.allow_delete,

@@ -14,7 +14,7 @@ use super::changes::{FileChange, FileState};
 use super::disk::DiskWorkspace;
 use super::path::{ResolvedPath, WorkspacePath};
 use super::snapshot::{Stamp, stamp};
-use crate::git::Git;
+use crate::git::Repository;
 
 /// Bytes of files that are kept because Git does not hold them.
 const MAX_KEPT: u64 = 128 * 1024 * 1024;
@@ -43,10 +43,11 @@ impl Kept {
                 .filter(|path| !walked.contains_key(path) && named(path).is_some_and(|name| guarded(&name)))
                 .collect()
         });
-        let mut paths: Vec<PathBuf> = match Git::new(disk.path()).not_in_index() {
-            Ok(paths) => paths.into_iter().map(PathBuf::from).collect(),
+        let mut paths: Vec<PathBuf> = match found(disk).and_then(|repository| repository.not_in_index().ok())
+        {
+            Some(paths) => paths.into_iter().map(PathBuf::from).collect(),
             // No repository: Git holds nothing.
-            Err(_) => walked.into_keys().collect(),
+            None => walked.into_keys().collect(),
         };
         paths.extend(ignored.iter().cloned());
         let mut room = Room::default();
@@ -74,6 +75,10 @@ impl Room {
         self.0 -= size;
         Some(state(disk, path))
     }
+}
+
+fn found(disk: &DiskWorkspace) -> Option<Repository> {
+    Repository::find(disk.path(), None).ok().flatten()
 }
 
 fn named(path: &Path) -> Option<WorkspacePath> {
@@ -160,7 +165,7 @@ impl Watch {
         if names.is_empty() {
             return BTreeMap::new();
         }
-        let git = Git::new(self.disk.path());
+        let Some(git) = found(&self.disk) else { return BTreeMap::new() };
         let blobs = git.indexed(&names).unwrap_or_default();
         let fits = |path: &Path, content: &[u8]| {
             self.stamps.get(path).is_some_and(|stamp| stamp.size == content.len() as u64)
@@ -168,9 +173,8 @@ impl Watch {
         let mut states = BTreeMap::new();
         for (name, mode, content) in blobs {
             let path = PathBuf::from(&name);
-            // Where the size differs, a filter (line ends, say) stands between index and checkout.
-            let content = if fits(&path, &content) { Some(content) } else { git.checked_out(&name).ok() };
-            if let Some(content) = content.filter(|content| fits(&path, content)) {
+            // Where the size differs, a filter (line ends, say) stands between index and checkout; none is run.
+            if fits(&path, &content) {
                 states.insert(path, FileState { content: content.into(), mode });
             }
         }
