@@ -1,6 +1,7 @@
 //! The server: fetching a commit, and pushing one.
 
 use std::ffi::OsString;
+use std::path::PathBuf;
 use std::sync::PoisonError;
 
 use base64::Engine;
@@ -73,13 +74,15 @@ impl Repository {
             .map(|(name, value)| (OsString::from(name), OsString::from(value)))
             .into();
         }
+        let folder = place.url.strip_prefix("file://").filter(|_| at_home).map(PathBuf::from);
         let call = Call {
             git_dir: private.path(),
             root: private.path(),
             folder: private.path(),
             variables,
             input: &[],
-            writable: vec![private.path().to_owned()],
+            // A server that is a folder of this machine is written to by the program itself.
+            writable: std::iter::once(private.path().to_owned()).chain(folder).collect(),
             network: true,
         };
         call.run(args).map(drop)

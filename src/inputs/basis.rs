@@ -1,7 +1,6 @@
 //! What every request stands on: the checkout, the event, who is trusted, the configuration.
 
 use std::cell::RefCell;
-use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
@@ -65,10 +64,10 @@ impl<'a> Basis<'a> {
             .as_ref()
             .map(|github| format!("{}/{}/{}.git", github.server_url, github.owner, github.repository));
         let origin = self.repository.as_ref().and_then(|repository| repository.settings().origin());
-        let urls: BTreeSet<&str> = origin.into_iter().chain(url.as_deref()).collect();
         let places = self.github.iter().flat_map(|github| {
             let place = |url| Place { url, server: &github.server_url, token: github.token.as_deref() };
-            urls.iter().copied().map(place)
+            let other = url.as_deref().filter(|url| origin != Some(*url));
+            origin.into_iter().chain(other).map(place)
         });
         read(&Trusted {
             workspace: &self.checkout,
