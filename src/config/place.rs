@@ -30,9 +30,10 @@ pub(super) fn locate(root: &Path, path: &Path) -> Place {
     }
     let folder = path.parent().and_then(|parent| parent.canonicalize().ok());
     let file = path.canonicalize().ok();
-    match folder.into_iter().chain(file).any(|place| place.starts_with(root)) {
-        true => Place::Linked(path.to_owned()),
-        false => Place::Outside(path.to_owned()),
+    if folder.into_iter().chain(file).any(|place| place.starts_with(root)) {
+        Place::Linked(path.to_owned())
+    } else {
+        Place::Outside(path.to_owned())
     }
 }
 

@@ -5,7 +5,6 @@ use gix_object::tree::EntryKind;
 use gix_object::{Kind, Tree, TreeRef, Write};
 use time::OffsetDateTime;
 
-use super::find::Held;
 use super::objects::{Verified, corrupt};
 use super::private::Private;
 use super::{GitError, Repository};
@@ -35,7 +34,7 @@ impl Repository {
         let data = self.object(&id, Kind::Tree)?;
         let tree = TreeRef::from_bytes(&data, self.held.hash).map_err(|error| corrupt(&id, &error))?;
         let objects = Verified(self.store()?);
-        let target = Objects::new(&self.held, private)?;
+        let target = Objects(gix_odb::loose::Store::at(private.objects(), self.held.hash));
         let mut editor = gix_object::tree::Editor::new(Tree::from(tree), &objects, self.held.hash);
         for (path, state) in files {
             let names = path.split('/');
@@ -71,10 +70,6 @@ impl Repository {
 struct Objects(gix_odb::loose::Store);
 
 impl Objects {
-    fn new(held: &Held, private: &Private) -> Result<Self, GitError> {
-        Ok(Self(gix_odb::loose::Store::at(private.objects(), held.hash)))
-    }
-
     fn write(&self, kind: Kind, data: &[u8]) -> Result<ObjectId, GitError> {
         self.0.write_buf(kind, data).map_err(|error| failed(&error))
     }

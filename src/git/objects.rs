@@ -153,13 +153,12 @@ impl Repository {
             let is_last = depth + 1 == names.len();
             let found = self.tree(&id)?.into_iter().find(|(other, _)| other == name);
             match found.map(|(_, entry)| entry) {
-                None => return Ok(Walked::Nothing),
                 Some(TreeEntry { kind: TreeKind::Link, id }) => {
                     return Ok(Walked::Link { depth, target: self.object(&id, Kind::Blob)? });
                 }
                 Some(entry) if is_last => return Ok(Walked::Entry(entry)),
                 Some(TreeEntry { kind: TreeKind::Folder, id: below }) => id = below,
-                Some(_) => return Ok(Walked::Nothing),
+                _ => return Ok(Walked::Nothing),
             }
         }
         Ok(Walked::Nothing)

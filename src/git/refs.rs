@@ -26,7 +26,8 @@ impl Repository {
 
     /// Tells whether the checkout is at a commit, or at a merge of it, as runners check out pull requests.
     pub fn stands_on(&self, commit: &str) -> bool {
-        self.head_and_merged().iter().any(|(id, _)| id.to_string() == commit)
+        let id = ObjectId::from_hex(commit.as_bytes()).ok();
+        id.is_some_and(|id| self.head_and_merged().iter().any(|(other, _)| *other == id))
     }
 
     /// Tells whether the newest commit's message has this line; of a merge as runners make it, the commit that

@@ -29,7 +29,7 @@ impl Repository {
     pub fn fetch(&self, place: Place<'_>, commit: &str) -> Result<(), GitError> {
         let private = Private::new(&self.held)?;
         let args = ["fetch", "--quiet", "--no-tags", "--depth=1", place.url, commit];
-        self.remotely(&private, place, args)?;
+        Self::remotely(&private, place, args)?;
         // Each borrows the objects of the one before.
         self.held.fetched.lock().unwrap_or_else(PoisonError::into_inner).push(private);
         self.forget_store();
@@ -50,12 +50,11 @@ impl Repository {
             .into_iter()
             .chain(lease.as_deref())
             .chain([place.url, &target]);
-        self.remotely(&private, place, args)?;
+        Self::remotely(&private, place, args)?;
         Ok(commit)
     }
 
     fn remotely<'s>(
-        &self,
         private: &Private,
         place: Place<'_>,
         args: impl IntoIterator<Item = &'s str>,

@@ -41,6 +41,13 @@ impl<'a> Basis<'a> {
         }
         let desk = Desk::default();
         let mut basis = Self { lookup, checkout, repository, github, desk, trust, origin: Origin::default() };
+        // Nothing is checked out where another workflow's report is posted; what lies there (an artifact, say) is
+        // a stranger's.
+        let has_nothing = matches!(basis.trust, Trust::Base(_)) && basis.repository.is_none();
+        let is_after = basis.github.as_ref().is_some_and(Environment::is_after_another_run);
+        if has_nothing && is_after && lookup.path("config").is_none() {
+            return Ok(basis);
+        }
         basis.origin = basis.with_trusted(|trusted| trusted.config(lookup.path("config").as_deref()))?;
         Ok(basis)
     }
