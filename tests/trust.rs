@@ -10,9 +10,10 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use architect_ci::git::Repository;
 use serde_json::json;
 use support::scene::{BEFORE, Scene, scene};
-use support::{Run, git};
+use support::{Run, Sandbox, git};
 
 /// A configuration that is told from others by the comment's key.
 fn keyed(key: &str) -> String {
@@ -514,4 +515,63 @@ async fn a_checkout_of_somebody_else_is_read_all_the_same() {
         assert_eq!(run.json("plan.json")["base"]["dirty"], true);
     })
     .await;
+}
+
+#[test]
+fn a_repository_that_was_swapped_gives_no_answers() {
+    let sandbox = Sandbox::new(&[("a.txt", "a\n"), ("sub/b.txt", "b\n")]);
+    let (repo, head) = (sandbox.repo(), sandbox.git(&["rev-parse", "HEAD"]));
+    let held = Repository::find(&repo.join("sub"), None).unwrap().unwrap();
+    assert_eq!((held.prefix().as_str(), held.head()), ("sub/", Some(head.clone())));
+    assert_eq!(held.files_of(&head).unwrap(), [("b.txt".to_owned(), 2)]);
+    fs::rename(repo.join(".git"), repo.join("evil")).unwrap();
+    for swap in ["folder", "file", "link"] {
+        match swap {
+            "folder" => drop(sandbox.git(&["init", "--quiet", "--initial-branch=main"])),
+            "file" => fs::write(repo.join(".git"), "gitdir: evil\n").unwrap(),
+            _ => symlink("evil", repo.join(".git")).unwrap(),
+        }
+        assert!(held.head().is_none() && held.base().is_none() && !held.has_commit("HEAD"), "{swap}");
+        let error = held.indexed(&["a.txt"]).unwrap_err().to_string();
+        assert!(error.contains("is not the folder any more that it was when the run began"), "{error}");
+        if swap == "link" {
+            let error = Repository::find(&repo, None).unwrap_err().to_string();
+            assert!(error.contains("a link there is not followed"), "{error}");
+        }
+        fs::remove_dir_all(repo.join(".git")).or_else(|_| fs::remove_file(repo.join(".git"))).unwrap();
+    }
+    // Put back, it is the same again.
+    fs::rename(repo.join("evil"), repo.join(".git")).unwrap();
+    assert_eq!(held.head(), Some(head));
+}
+
+#[test]
+fn repositories_of_all_forms_are_read() {
+    let sandbox = Sandbox::without_git(&[("a.txt", "a\n"), ("sub/b.txt", "b\n")]);
+    sandbox.git(&["init", "--quiet", "--initial-branch=main", "--object-format=sha256"]);
+    let head = sandbox.commit("before");
+    assert_eq!(head.len(), 64);
+    sandbox.git(&["worktree", "add", "--quiet", "--detach", "../tree"]);
+    let check = |folder: &Path, branch: Option<&str>| {
+        let held = Repository::find(folder, None).unwrap().unwrap();
+        let base = held.base().unwrap();
+        assert_eq!(
+            (base.commit.as_str(), base.branch.as_deref(), base.dirty),
+            (head.as_str(), branch, false)
+        );
+        assert_eq!(held.read_at(&head, "sub/b.txt").unwrap().unwrap(), b"b\n");
+        assert_eq!(held.read_at(&head, "sub/c.txt").unwrap(), None);
+        assert_eq!(held.same_as_index(&["a.txt".to_owned(), "none".to_owned()]), ["a.txt"]);
+        assert!(held.is_at_trailer("before") && !held.is_at_trailer("after") && held.stands_on(&head));
+        fs::write(folder.join("a.txt"), "changed\n").unwrap();
+        assert!(held.base().unwrap().dirty);
+        fs::write(folder.join("a.txt"), "a\n").unwrap();
+    };
+    check(&sandbox.repo(), Some("main"));
+    check(&sandbox.path().join("tree"), None);
+    // Everything in one pack, and references in one list.
+    sandbox.git(&["gc", "--quiet", "--aggressive", "--prune=now"]);
+    sandbox.git(&["pack-refs", "--all"]);
+    check(&sandbox.repo(), Some("main"));
+    check(&sandbox.path().join("tree"), None);
 }

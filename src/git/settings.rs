@@ -3,6 +3,9 @@
 use std::fs;
 use std::path::Path;
 
+/// Most bytes of a file.
+const MAX_SIZE: u64 = 1024 * 1024;
+
 /// Settings in the order of the file, those of included files behind them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Settings(Vec<Setting>);
@@ -18,10 +21,10 @@ struct Setting {
 impl Settings {
     /// Reads the configuration of the repository in `folder` and the files that it includes directly.
     pub(super) fn read(folder: &Path) -> Self {
-        let mut all = Self::parse(&fs::read_to_string(folder.join("config")).unwrap_or_default());
+        let mut all = Self::parse(&small_text(&folder.join("config")).unwrap_or_default());
         let included: Vec<Self> = all
             .values("path")
-            .filter_map(|path| fs::read_to_string(folder.join(path)).ok())
+            .filter_map(|path| small_text(&folder.join(path)))
             .map(|text| Self::parse(&text))
             .collect();
         all.0.extend(included.into_iter().flat_map(|settings| settings.0));
@@ -66,6 +69,13 @@ impl Settings {
     pub fn origin(&self) -> Option<&str> {
         self.last("remote.origin", "url")
     }
+}
+
+/// Reads a file of a sensible size; a device or a pipe would have no end.
+fn small_text(path: &Path) -> Option<String> {
+    let metadata = fs::metadata(path).ok()?;
+    let is_sensible = metadata.is_file() && metadata.len() <= MAX_SIZE;
+    is_sensible.then(|| fs::read_to_string(path).ok()).flatten()
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@ mod batch;
 mod credentials;
 mod deliver;
 mod error;
+mod files;
 mod gate;
 mod list;
 mod lookup;
@@ -23,7 +24,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use crate::agent::Agent;
-use crate::config::{self, Bounded, Comment, Config, GateConfig, Origin, Trusted, TrustedFile, Usd};
+use crate::config::{Bounded, Comment, Config, GateConfig, Origin, Trusted, TrustedFile, Usd};
 use crate::event::RunMode;
 use crate::git::Repository;
 use crate::github::Environment;
@@ -39,6 +40,7 @@ use basis::{Basis, rooted};
 pub use batch::{BatchRequest, Place, Tasks, Telling};
 pub use deliver::Deliver;
 pub use error::InputError;
+use files::{guide, out, output_schema, prices};
 pub use list::{BATCH_INPUTS, INPUTS, Input};
 pub use lookup::{Lookup, Variables};
 pub use model::{ModelChoice, ReviewerModel};
@@ -364,15 +366,6 @@ fn usd(given: String) -> Result<Usd, InputError> {
     amount.map_err(|_| InputError::Value { name, given, expected })
 }
 
-/// The built-in prices and those of the configuration.
-fn prices(costs: &config::Costs, trusted: &Trusted<'_>) -> Result<Prices, InputError> {
-    let Some(file) = &costs.prices_file else { return Prices::new(None).map_err(InputError::Rules) };
-    let named = |error: String| InputError::Rules(format!("costs.prices_file: {file}: {error}"));
-    let found = trusted.read(&trusted.workspace.join(file))?;
-    let text = found.ok_or_else(|| named("there is no such file".to_owned()))?.text;
-    Prices::new(Some(&text)).map_err(named)
-}
-
 fn parse_comment(text: &str) -> Result<Comment, InputError> {
     match text {
         "always" => Ok(Comment::Always),
@@ -384,48 +377,6 @@ fn parse_comment(text: &str) -> Result<Comment, InputError> {
             expected: "always, on-change or never".to_owned(),
         }),
     }
-}
-
-/// A JSON Schema, inline or in a file.
-fn output_schema(lookup: &Lookup, trusted: &Trusted<'_>) -> Result<Option<Value>, InputError> {
-    let Some(given) = lookup.text("output-schema") else { return Ok(None) };
-    let invalid = |error: String| InputError::OutputSchema(error);
-    let text = if given.trim_start().starts_with('{') {
-        given
-    } else {
-        let file = trusted.read(Path::new(&given))?;
-        file.ok_or_else(|| invalid(format!("the file {given} does not exist")))?.text
-    };
-    let schema: Value =
-        serde_json::from_slice(text.as_bytes()).map_err(|error| invalid(error.to_string()))?;
-    jsonschema::validator_for(&schema).map_err(|error| invalid(error.to_string()))?;
-    Ok(Some(schema))
-}
-
-/// Files of the repository that tell agents about it, in the order in which they are looked for.
-const GUIDES: [&str; 2] = ["AGENTS.md", ".architect.md"];
-
-/// What the repository tells agents about itself. One that cannot be read is not worth failing for.
-fn guide(trusted: &Trusted<'_>) -> Option<TrustedFile> {
-    GUIDES.iter().find_map(|name| trusted.read(&trusted.workspace.join(name)).ok().flatten())
-}
-
-/// The folder for the files of the run, made if need be.
-fn out(lookup: &Lookup) -> Result<PathBuf, InputError> {
-    let runner_temp = lookup.variables().get("RUNNER_TEMP").filter(|path| !path.is_empty());
-    let path = match (lookup.path("out"), runner_temp) {
-        (Some(path), _) => path,
-        (None, Some(temp)) => Path::new(temp).join("architect-ci"),
-        (None, None) => {
-            let name = format!("architect-ci-{}", &uuid::Uuid::new_v4().simple().to_string()[..8]);
-            std::env::temp_dir().join(name)
-        }
-    };
-    let made = gate::without_links(&path, basis::border(lookup).as_deref()).and_then(|full| {
-        std::fs::create_dir_all(&full)?;
-        full.canonicalize()
-    });
-    made.map_err(|error| InputError::Out { path, error })
 }
 
 /// All variables of this process that are valid UTF-8.
