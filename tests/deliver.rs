@@ -160,7 +160,7 @@ async fn a_signal_ends_the_wait_for_a_push() {
     scene(&[], |scene| {
         let scene = scene.on_main();
         let server = scene.github.world().repository.as_ref().unwrap().path();
-        let (hook, reached) = (server.join("hooks/pre-receive"), scene.sandbox.path().join("reached"));
+        let (hook, reached) = (server.join("hooks/pre-receive"), server.join("reached"));
         std::fs::write(&hook, format!("#!/bin/sh\ntouch {}\nsleep 20\nexit 1\n", reached.display())).unwrap();
         std::fs::set_permissions(&hook, PermissionsExt::from_mode(0o755)).unwrap();
         scene.github.forbid("POST /repos/octo/demo/git/");

@@ -22,7 +22,7 @@ use crate::command::{Ended, Job};
 use crate::config::Usd;
 use crate::event::{Events, Notice, NoticeLevel, Status, millis};
 use crate::exit::Exit;
-use crate::git::Git;
+use crate::git::Repository;
 use crate::inputs::{BatchRequest, InputError, Tasks};
 use crate::report::{BATCH_SCHEMA_VERSION, BatchReport, ShardReport, TaskEnd, TaskReport, sum};
 use crate::run::{ShellGround, Signal, shell};
@@ -45,18 +45,22 @@ pub async fn manifest(request: &BatchRequest, signal: &Signal) -> Result<Manifes
         Tasks::Manifest(manifest) => return Ok((**manifest).clone()),
         Tasks::File { batch, shown, text } => (batch, shown, text),
     };
-    let git = Git::new(&request.checkout);
-    let base = git.base().ok_or_else(|| {
-        InputError::Unusable(
-            "a batch needs a Git repository with a commit: each task gets a worktree".to_owned(),
-        )
-    })?;
+    let git = repository(request)?;
+    let commit = git.head().ok_or_else(no_commit)?;
     let wrong = |error: crate::git::GitError| InputError::Unusable(error.to_string());
-    let files = git.files_of(&base.commit).map_err(wrong)?;
+    let files = git.files_of(&commit).map_err(wrong)?;
     let printed = printed(request, batch, signal).await?;
     let lines = |command: &str| printed.get(command).cloned().unwrap_or_else(|| Ok(String::new()));
     let ground = Ground { files: &files, lines: &lines };
-    Ok(expand(batch, &ground, (shown, text), &base.commit)?)
+    Ok(expand(batch, &ground, (shown, text), &commit)?)
+}
+
+fn repository(request: &BatchRequest) -> Result<&Repository, InputError> {
+    request.repository.as_ref().ok_or_else(no_commit)
+}
+
+fn no_commit() -> InputError {
+    InputError::Unusable("a batch needs a Git repository with a commit: each task gets a worktree".to_owned())
 }
 
 /// What the commands print whose lines are values.
@@ -120,7 +124,8 @@ pub async fn batch(request: &Arc<BatchRequest>, options: BatchOptions) -> Result
         }
         None => manifest(request, &signal).await?,
     };
-    if !Git::new(&request.checkout).has_commit(&manifest.commit) {
+    let clone = repository(request)?;
+    if !clone.has_commit(&manifest.commit) {
         let problem =
             format!("the checkout does not have the commit {} that the tasks are about", manifest.commit);
         return Err(InputError::Unusable(problem));
@@ -135,11 +140,11 @@ pub async fn batch(request: &Arc<BatchRequest>, options: BatchOptions) -> Result
         clear(&request.telling.out.join(TASKS))?;
     }
     journal.begin(&manifest, shard, &started_at, anew.then_some(variables))?;
-    let worktrees = Worktrees::new(&request.checkout, &request.telling.out);
+    let worktrees = Worktrees::new(clone, &request.telling.out);
     // Of an earlier start that was killed.
     worktrees.clear();
     let mut notices: Vec<Notice> = request.warnings.iter().map(|warning| told(warning)).collect();
-    if Git::new(&request.checkout).base().is_some_and(|base| base.dirty) {
+    if clone.base().is_some_and(|base| base.dirty) {
         notices
             .push(told("the checkout has local changes; tasks work on the commit, which does not have them"));
     }

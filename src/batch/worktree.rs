@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::git::{Git, GitError};
+use crate::git::{GitError, Repository};
 
 /// Where worktrees of a batch lie, below its output folder; hidden, so that no artifact takes them along.
 const FOLDER: &str = ".worktrees";
@@ -12,8 +12,7 @@ const FOLDER: &str = ".worktrees";
 /// The worktrees of a batch.
 #[derive(Clone, Debug)]
 pub(super) struct Worktrees {
-    /// Any checkout of the repository.
-    checkout: PathBuf,
+    repository: Repository,
     folder: PathBuf,
     /// The way from the repository to the checkout: empty, or ending in `/`.
     prefix: String,
@@ -22,9 +21,9 @@ pub(super) struct Worktrees {
 }
 
 impl Worktrees {
-    pub(super) fn new(checkout: &Path, out: &Path) -> Self {
-        let prefix = Git::new(checkout).prefix();
-        Self { checkout: checkout.to_owned(), folder: out.join(FOLDER), prefix, list: Arc::default() }
+    pub(super) fn new(repository: &Repository, out: &Path) -> Self {
+        let prefix = repository.prefix();
+        Self { repository: repository.clone(), folder: out.join(FOLDER), prefix, list: Arc::default() }
     }
 
     /// Makes one; gives the folder in it that is the batch's checkout. One that is there already is of an attempt
@@ -35,10 +34,12 @@ impl Worktrees {
         let path = self.folder.join(id);
         {
             let _alone = self.list.lock().unwrap_or_else(PoisonError::into_inner);
-            Git::new(&self.checkout).add_worktree(&path, commit)?;
+            self.repository.add_worktree(&path, commit)?;
         }
         // Files take the time, and concern nobody else.
-        Git::new(&path).fill()?;
+        if let Some(worktree) = Repository::find(&path, Some(&path))? {
+            worktree.fill()?;
+        }
         Ok(path.join(&self.prefix))
     }
 
@@ -50,7 +51,7 @@ impl Worktrees {
             return;
         }
         let _alone = self.list.lock().unwrap_or_else(PoisonError::into_inner);
-        if Git::new(&self.checkout).remove_worktree(&path).is_err() {
+        if self.repository.remove_worktree(&path).is_err() {
             make_removable(&path);
             let _ = fs::remove_dir_all(&path);
         }
@@ -64,7 +65,7 @@ impl Worktrees {
             }
         }
         let _ = fs::remove_dir(&self.folder);
-        let _ = Git::new(&self.checkout).prune_worktrees();
+        let _ = self.repository.prune_worktrees();
     }
 }
 

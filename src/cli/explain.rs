@@ -12,6 +12,7 @@ use super::print;
 use crate::command::{Class, Policy, Verdict};
 use crate::config::{Trust, Trusted};
 use crate::exit::Exit;
+use crate::git::Repository;
 use crate::guardrails::{Ground, Guardrails};
 use crate::inputs::{Lookup, variables};
 use crate::tool::touched;
@@ -94,7 +95,14 @@ impl Rules {
         let root = path("workspace").unwrap_or_else(|| PathBuf::from("."));
         let disk =
             Arc::new(DiskWorkspace::open(&root).map_err(|error| format!("{}: {error}", root.display()))?);
-        let trusted = Trusted { workspace: disk.path(), trust: Trust::Checkout, remote: None };
+        let repository = Repository::find(disk.path(), None).map_err(|error| error.to_string())?;
+        let trusted = Trusted {
+            workspace: disk.path(),
+            repository: repository.as_ref(),
+            trust: Trust::Checkout,
+            places: Vec::new(),
+            remote: None,
+        };
         let origin = trusted.config(path("config").as_deref()).map_err(|error| error.to_string())?;
         let commands = &origin.config.commands;
         let in_ci = Lookup::new(BTreeMap::new(), variables()).in_ci();

@@ -9,7 +9,7 @@ use clap::{Arg, ArgMatches, Command};
 use super::print;
 use super::run::{Job, complain, flags, input_args, launch};
 use crate::exit::Exit;
-use crate::git::Git;
+use crate::git::Repository;
 use crate::inputs::{InputError, Lookup, RunRequest, Variables, variables};
 use crate::report::untrusted::{log_lines, visible};
 use crate::sessions::{Found, SessionError, State, find, pick, usual};
@@ -168,7 +168,8 @@ fn resume(matches: &ArgMatches, found: &Found) -> Exit {
             }
         }
         all = all.with("out", &out.display().to_string());
-        let head = Git::new(&file.workspace).head();
+        let repository = Repository::find(&file.workspace, None).map_err(InputError::Repository)?;
+        let head = repository.and_then(|repository| repository.head());
         if let (Some(then), Some(now)) = (&file.commit, head)
             && *then != now
         {

@@ -4,6 +4,7 @@ mod after;
 mod error;
 mod github;
 mod limits;
+mod place;
 mod rules;
 mod sections;
 mod source;
@@ -12,6 +13,7 @@ pub use after::{Report, Review, Telemetry};
 pub use error::ConfigError;
 pub use github::{Comment, DEFAULT_KEY, Deliver, DeliverTo, GitHub};
 pub use limits::{Bounded, Usd};
+pub(crate) use place::plain;
 pub use rules::{CodeRule, GateConfig, Guardrails, HookConfig, Hooks, Severity};
 pub use sections::{
     AgentConfig, Commands, Config, ContextLimits, Costs, DryRun, Evaluation, Isolation, Llm, McpServer,

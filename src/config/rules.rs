@@ -116,6 +116,27 @@ pub struct Hooks {
     pub agent_complete: Vec<HookConfig>,
 }
 
+impl Hooks {
+    /// Returns the hooks of all events.
+    pub fn all(&self) -> impl Iterator<Item = &HookConfig> {
+        [
+            &self.pre_tool_use,
+            &self.post_tool_use,
+            &self.post_edit,
+            &self.pre_llm_call,
+            &self.post_llm_call,
+            &self.session_start,
+            &self.session_end,
+            &self.on_error,
+            &self.budget_warning,
+            &self.context_compress,
+            &self.agent_complete,
+        ]
+        .into_iter()
+        .flatten()
+    }
+}
+
 /// A hook.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]

@@ -2,13 +2,14 @@
 
 use std::fs;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use serde::de::DeserializeOwned;
 
 use super::error::ConfigError;
+use super::place::{Place as Located, locate};
 use super::sections::Config;
-use crate::git::Git;
+use crate::git::{GitError, Place, Repository};
 use crate::yaml;
 
 /// Where a configuration is looked for, in this order, below the workspace.
@@ -60,10 +61,14 @@ pub type Remote<'a> = &'a dyn Fn(&str, &str) -> Result<Option<String>, String>;
 
 /// Reads what steers a run, from the state of the repository that is trusted.
 pub struct Trusted<'a> {
-    /// The checkout.
+    /// The checkout, or the folder of it that is worked on.
     pub workspace: &'a Path,
+    /// The repository, where there is one.
+    pub repository: Option<&'a Repository>,
     /// Which state counts.
     pub trust: Trust,
+    /// Where a commit is fetched from that the clone lacks.
+    pub places: Vec<Place<'a>>,
     /// Where a commit is looked for that is neither in the clone nor can be fetched by Git.
     pub remote: Option<Remote<'a>>,
 }
@@ -76,44 +81,76 @@ impl Trusted<'_> {
             return origin(self.read(path)?.ok_or_else(missing)?);
         }
         for place in PLACES {
-            if let Some(found) = self.read_inside(place)? {
+            if let Some(found) = self.read_one(&self.workspace.join(place))? {
                 return origin(found);
             }
         }
         Ok(Origin::default())
     }
 
-    /// Reads a file: one outside the workspace from disk, one inside from the trusted state. `None`
-    /// where it is not there.
+    /// Reads a file: one of the repository from the trusted state, another from disk. A relative path is meant
+    /// from the workspace or else from where the program was started. `None` where it is not there.
     pub fn read(&self, path: &Path) -> Result<Option<TrustedFile>, ConfigError> {
-        match locate(self.workspace, path) {
-            Place::Inside(path) => self.read_inside(&path),
-            Place::Outside(path) => from_disk(&path, path.display().to_string()),
+        if let Some(found) = self.read_one(&self.workspace.join(path))? {
+            return Ok(Some(found));
+        }
+        match std::env::current_dir() {
+            Ok(folder) if path.is_relative() => self.read_one(&folder.join(path)),
+            _ => Ok(None),
         }
     }
 
-    fn read_inside(&self, path: &str) -> Result<Option<TrustedFile>, ConfigError> {
-        let Trust::Base(commit) = &self.trust else {
-            return from_disk(&self.workspace.join(path), path.to_owned());
-        };
-        let text = self.at_commit(commit, path).map_err(|error| {
-            let commit = commit.clone();
-            ConfigError::BaseUnavailable { commit, error }
-        })?;
-        Ok(text.map(|text| TrustedFile { text, path: path.to_owned(), commit: Some(commit.clone()) }))
+    fn read_one(&self, full: &Path) -> Result<Option<TrustedFile>, ConfigError> {
+        let root = self.repository.map_or(self.workspace, Repository::root);
+        match (locate(root, full), &self.trust) {
+            (Located::Inside(path), Trust::Base(commit)) => {
+                let text = self.at_commit(commit, &path).map_err(|error| {
+                    let commit = commit.clone();
+                    ConfigError::BaseUnavailable { commit, error }
+                })?;
+                let (path, commit) = (self.shown(&path), Some(commit.clone()));
+                Ok(text.map(|text| TrustedFile { text, path, commit }))
+            }
+            (Located::Inside(path), Trust::Checkout) => from_disk(&root.join(&path), self.shown(&path)),
+            (Located::Linked(path), Trust::Base(_)) => Err(ConfigError::Unreadable {
+                path: path.display().to_string(),
+                error: "it leads into the repository by a link; name it by its place in the repository"
+                    .to_owned(),
+            }),
+            (Located::Outside(path) | Located::Linked(path), _) => {
+                from_disk(&path, path.display().to_string())
+            }
+        }
     }
 
-    /// From the clone, else by fetching the commit, else from wherever else it is to be had.
+    /// Returns a path of the repository as people see it from the workspace.
+    fn shown(&self, path: &str) -> String {
+        let prefix = self.repository.map(Repository::prefix).unwrap_or_default();
+        path.strip_prefix(&prefix).unwrap_or(path).to_owned()
+    }
+
+    /// Reads from the clone, else by fetching the commit, else from wherever else it is to be had.
     fn at_commit(&self, commit: &str, path: &str) -> Result<Option<String>, String> {
-        let git = Git::new(self.workspace);
-        let fetched = if git.has_commit(commit) { Ok(()) } else { git.fetch(commit) };
-        match (fetched, self.remote) {
-            (Ok(()), _) => {
-                let bytes = git.show(commit, path).map_err(|error| error.to_string())?;
-                Ok(bytes.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()))
+        let read = |repository: &Repository| {
+            let bytes = repository.read_at(commit, path)?;
+            Ok::<_, GitError>(bytes.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()))
+        };
+        let mut problem = "there is no clone of the repository".to_owned();
+        if let Some(repository) = self.repository {
+            match read(repository) {
+                Err(GitError::Missing(_) | GitError::Corrupt { .. }) => {}
+                answer => return answer.map_err(|error| error.to_string()),
             }
-            (Err(_), Some(remote)) => remote(commit, &format!("{}{path}", git.prefix())),
-            (Err(error), None) => Err(error.to_string()),
+            for place in &self.places {
+                match repository.fetch(*place, commit).and_then(|()| read(repository)) {
+                    Ok(answer) => return Ok(answer),
+                    Err(error) => problem = error.to_string(),
+                }
+            }
+        }
+        match self.remote {
+            Some(remote) => remote(commit, path),
+            None => Err(problem),
         }
     }
 }
@@ -137,36 +174,6 @@ pub fn parse_as<T: DeserializeOwned + Default>(text: &str, file: &str) -> Result
         return Ok(T::default());
     }
     yaml::from_str(text).map_err(|error| ConfigError::from_yaml(&error, file))
-}
-
-enum Place {
-    /// Relative to the workspace.
-    Inside(String),
-    Outside(PathBuf),
-}
-
-fn locate(workspace: &Path, path: &Path) -> Place {
-    let full = if path.is_absolute() {
-        path.to_owned()
-    } else if workspace.join(path).exists() {
-        workspace.join(path)
-    } else {
-        std::env::current_dir().unwrap_or_default().join(path)
-    };
-    // Links count: a link inside that leads outside is still the pull request's to set.
-    let folder = full.parent().and_then(|parent| parent.canonicalize().ok());
-    let inside = folder.zip(full.file_name()).and_then(|(folder, name)| {
-        let relative = folder.join(name).strip_prefix(workspace).ok()?.to_str()?.replace('\\', "/");
-        Some(relative)
-    });
-    match inside {
-        Some(relative) => Place::Inside(relative),
-        None => match full.strip_prefix(workspace) {
-            // Its folder is not there (yet); the base commit may have it.
-            Ok(relative) => Place::Inside(relative.to_string_lossy().into_owned()),
-            Err(_) => Place::Outside(full),
-        },
-    }
 }
 
 fn origin(file: TrustedFile) -> Result<Origin, ConfigError> {

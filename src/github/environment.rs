@@ -222,6 +222,11 @@ impl Environment {
         matches!(self.subject, Subject::PullRequest { fork: true, .. })
     }
 
+    /// Tells whether the event is the end of another workflow's run, of which nobody knows what it worked on.
+    pub fn is_after_another_run(&self) -> bool {
+        self.event == "workflow_run"
+    }
+
     /// The branch that changes go to, if nobody names another: the one that the event is about.
     pub fn base_branch(&self) -> Option<String> {
         let about_branch = matches!(self.event.as_str(), "push" | "workflow_dispatch" | "schedule");

@@ -3,7 +3,6 @@
 use super::basis::Basis;
 use super::{Deliver, InputError, Lookup, RunRequest};
 use crate::exit::Exit;
-use crate::git::Git;
 use crate::github::{
     ARTIFACT, Api, ApiError, Decision, Environment, Left, Order, Pull, Reaction, Rules, Sticky, Subject,
     Verb, complete, help, may_write, plan_of_run, react, reply, trailer,
@@ -71,7 +70,7 @@ impl Asked {
                 let key = in_marker(&request.config().github.comment_key);
                 if delivers
                     && is_of_commit(&github)
-                    && Git::new(&basis.checkout).is_at_trailer(&trailer(&key))
+                    && basis.repository.as_ref().is_some_and(|found| found.is_at_trailer(&trailer(&key)))
                 {
                     return Ok(Self::Nothing(
                         "the newest commit is one that this job has delivered".to_owned(),
@@ -234,7 +233,7 @@ impl Basis<'_> {
                 "the pull request has moved on since, from `{then}` to `{now}`; ask for a new plan with `/architect plan`"
             )));
         }
-        if !Git::new(&self.checkout).stands_on(&pull.head.sha) {
+        if !self.repository.as_ref().is_some_and(|repository| repository.stands_on(&pull.head.sha)) {
             return Err(NoPlan::Told(format!(
                 "the workflow has checked out something else than the pull request's head; give `actions/checkout` `ref: refs/pull/{number}/head`"
             )));

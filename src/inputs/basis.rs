@@ -6,8 +6,10 @@ use std::sync::OnceLock;
 
 use tokio::runtime::Runtime;
 
+use super::gate::without_links;
 use super::{InputError, Lookup};
 use crate::config::{self, Origin, Trust, Trusted};
+use crate::git::{Place, Repository};
 use crate::github::{Api, ApiError, Environment, Subject, file_at};
 
 /// The beginnings of a request.
@@ -15,9 +17,11 @@ pub(super) struct Basis<'a> {
     pub(super) lookup: &'a Lookup,
     /// The checkout; the workspace may be a folder of it.
     pub(super) checkout: PathBuf,
+    /// Its repository.
+    pub(super) repository: Option<Repository>,
     pub(super) github: Option<Environment>,
     pub(super) desk: Desk,
-    trust: Trust,
+    pub(super) trust: Trust,
     pub(super) origin: Origin,
 }
 
@@ -25,10 +29,25 @@ impl<'a> Basis<'a> {
     pub(super) fn read(lookup: &'a Lookup) -> Result<Self, InputError> {
         let checkout = checkout(lookup)?;
         let variables = lookup.variables();
+        let border = border(lookup);
+        // Found here, before anything of the checkout runs, and never looked for again.
+        let repository = Repository::find(&checkout, border.as_deref()).map_err(InputError::Repository)?;
         let github = Environment::read(variables, lookup.path("event")).map_err(InputError::Event)?;
         let trust = trust(lookup, github.as_ref())?;
+        if let (Trust::Base(_), Some(inner)) = (&trust, &repository)
+            && let Some(outer) = inner.imposed_on(border.as_deref()).map_err(InputError::Repository)?
+        {
+            return Err(InputError::Nested { inner: inner.root().to_owned(), outer });
+        }
         let desk = Desk::default();
-        let mut basis = Self { lookup, checkout, github, desk, trust, origin: Origin::default() };
+        let mut basis = Self { lookup, checkout, repository, github, desk, trust, origin: Origin::default() };
+        // Nothing is checked out where another workflow's report is posted; what lies there (an artifact, say) is
+        // a stranger's.
+        let has_nothing = matches!(basis.trust, Trust::Base(_)) && basis.repository.is_none();
+        let is_after = basis.github.as_ref().is_some_and(Environment::is_after_another_run);
+        if has_nothing && is_after && lookup.path("config").is_none() {
+            return Ok(basis);
+        }
         basis.origin = basis.with_trusted(|trusted| trusted.config(lookup.path("config").as_deref()))?;
         Ok(basis)
     }
@@ -47,7 +66,23 @@ impl<'a> Basis<'a> {
             }
         });
         let remote = remote.as_ref().map(|remote| remote as config::Remote<'_>);
-        read(&Trusted { workspace: &self.checkout, trust: self.trust.clone(), remote })
+        let url = self
+            .github
+            .as_ref()
+            .map(|github| format!("{}/{}/{}.git", github.server_url, github.owner, github.repository));
+        let origin = self.repository.as_ref().and_then(|repository| repository.settings().origin());
+        let places = self.github.iter().flat_map(|github| {
+            let place = |url| Place { url, server: &github.server_url, token: github.token.as_deref() };
+            let other = url.as_deref().filter(|url| origin != Some(*url));
+            origin.into_iter().chain(other).map(place)
+        });
+        read(&Trusted {
+            workspace: &self.checkout,
+            repository: self.repository.as_ref(),
+            trust: self.trust.clone(),
+            places: places.collect(),
+            remote,
+        })
     }
 }
 
@@ -58,15 +93,26 @@ fn checkout(lookup: &Lookup) -> Result<PathBuf, InputError> {
         Some(path) => path,
         None => std::env::current_dir().map_err(|error| InputError::Workspace { path: ".".into(), error })?,
     };
-    existing_folder(path)
+    existing_folder(path, border(lookup).as_deref())
 }
 
+/// Returns the folder that holds all repositories of the job.
+pub(super) fn border(lookup: &Lookup) -> Option<PathBuf> {
+    lookup.variables().get("GITHUB_WORKSPACE").filter(|value| !value.is_empty()).map(PathBuf::from)
+}
+
+/// Returns a folder below another one, which a configuration names.
 pub(super) fn rooted(base: &Path, root: &str) -> Result<PathBuf, InputError> {
-    existing_folder(base.join(root))
+    let full = existing_folder(base.join(root), Some(base))?;
+    if full.starts_with(base) {
+        return Ok(full);
+    }
+    let error = std::io::Error::other(format!("it does not lie below {}", base.display()));
+    Err(InputError::Workspace { path: full, error })
 }
 
-fn existing_folder(path: PathBuf) -> Result<PathBuf, InputError> {
-    let found = path.canonicalize().and_then(|full| {
+fn existing_folder(path: PathBuf, border: Option<&Path>) -> Result<PathBuf, InputError> {
+    let found = without_links(&path, border).and_then(|full| full.canonicalize()).and_then(|full| {
         let is_dir = full.metadata()?.is_dir();
         if is_dir { Ok(full) } else { Err(std::io::Error::from(std::io::ErrorKind::NotADirectory)) }
     });
@@ -77,7 +123,13 @@ fn existing_folder(path: PathBuf) -> Result<PathBuf, InputError> {
 fn trust(lookup: &Lookup, github: Option<&Environment>) -> Result<Trust, InputError> {
     let trusted_head = lookup.flag("trust-head-config")?;
     Ok(match github.map(|github| &github.subject) {
-        Some(Subject::PullRequest { base: Some(base), .. }) if !trusted_head => Trust::Base(base.clone()),
+        _ if trusted_head => Trust::Checkout,
+        Some(Subject::PullRequest { base: Some(base), .. }) => Trust::Base(base.clone()),
+        // Anybody's pull request may have caused it, and the job may have checked that out.
+        _ if github.is_some_and(Environment::is_after_another_run) => {
+            let sha = github.and_then(|github| github.sha.clone());
+            Trust::Base(sha.ok_or_else(|| InputError::NoBase("workflow_run".to_owned()))?)
+        }
         _ => Trust::Checkout,
     })
 }

@@ -8,6 +8,7 @@ use super::{InputError, Lookup, RunRequest, Variables, out, usd};
 use crate::batch::{BatchFile, Entry, Manifest, Shard, Task};
 use crate::config::{Bounded, Comment, Config, ConfigError, Report, parse_as};
 use crate::event::RunMode;
+use crate::git::Repository;
 use crate::github::Environment;
 
 /// Events by which people who may not write to the repository speak; they start no batch.
@@ -37,6 +38,8 @@ pub struct BatchRequest {
     pub tasks: Tasks,
     /// The checkout.
     pub checkout: PathBuf,
+    /// Its repository.
+    pub repository: Option<Repository>,
     /// The configuration.
     pub config: Config,
     /// Where its report goes.
@@ -87,7 +90,7 @@ impl Telling {
             variables: lookup.variables().clone(),
             comment: given.unwrap_or(basis.origin.config.github.comment) != Comment::Never,
             key: lookup.text("comment-key"),
-            secrets: super::credentials::of_checkout(&basis.checkout),
+            secrets: basis.repository.as_ref().map(super::credentials::of_checkout).unwrap_or_default(),
         })
     }
 }
@@ -136,6 +139,7 @@ impl BatchRequest {
         Ok(Self {
             tasks,
             checkout: basis.checkout.clone(),
+            repository: basis.repository.clone(),
             config: basis.origin.config.clone(),
             telling: Telling::of(&basis, lookup)?,
             jobs: jobs.map_or(JOBS, Bounded::count),
@@ -195,6 +199,8 @@ impl BatchRequest {
                 let problem = format!("the task {}: folder {folder:?} leads out of the checkout", task.id);
                 return Err(InputError::Unusable(problem));
             }
+            let repository = request.repository.take();
+            request.repository = repository.map(|repository| repository.seen_from(&request.workspace));
         }
         request.alone = false;
         let config = &mut request.origin.config;

@@ -93,6 +93,29 @@ pub enum InputError {
         /// Why.
         error: std::io::Error,
     },
+    /// The repository cannot be used.
+    #[error("{0}; check `workspace`")]
+    Repository(crate::git::GitError),
+    /// A repository that the pull request may have put there.
+    #[error(
+        "{inner} is a repository inside of {outer}, whose commit chooses it (a submodule, say), so that no pull request \
+         can be trusted there; set `workspace` to the outer repository"
+    )]
+    Nested {
+        /// The root of the one that holds the workspace.
+        inner: PathBuf,
+        /// The root of the one around it.
+        outer: PathBuf,
+    },
+    /// What the event is about has no commit that can be trusted.
+    #[error(
+        "the event {0} does not say which commit of the default branch it is about, so that nothing steers the run; set \
+         `trust-head-config: true` if everybody who can cause it may change what the agent does"
+    )]
+    NoBase(String),
+    /// A program of the configuration must not run.
+    #[error("{0}")]
+    Program(String),
     /// The output folder cannot be made.
     #[error("the output folder {path} cannot be made: {error}; check `out`")]
     Out {

@@ -8,10 +8,13 @@ mod batch;
 mod credentials;
 mod deliver;
 mod error;
+mod files;
+mod gate;
 mod list;
 mod lookup;
 mod model;
 mod posting;
+mod programs;
 mod task;
 
 use std::collections::BTreeMap;
@@ -21,8 +24,9 @@ use std::time::Duration;
 use serde_json::Value;
 
 use crate::agent::Agent;
-use crate::config::{self, Bounded, Comment, Config, GateConfig, Origin, Trusted, TrustedFile, Usd};
+use crate::config::{Bounded, Comment, Config, GateConfig, Origin, Trusted, TrustedFile, Usd};
 use crate::event::RunMode;
+use crate::git::Repository;
 use crate::github::Environment;
 use crate::mcp::Server;
 use crate::model::{ModelName, Prices};
@@ -36,11 +40,13 @@ use basis::{Basis, rooted};
 pub use batch::{BatchRequest, Place, Tasks, Telling};
 pub use deliver::Deliver;
 pub use error::InputError;
+use files::{guide, out, output_schema, prices};
 pub use list::{BATCH_INPUTS, INPUTS, Input};
 pub use lookup::{Lookup, Variables};
 pub use model::{ModelChoice, ReviewerModel};
 use model::{choose, reviewer};
 pub use posting::Posting;
+use programs::Programs;
 
 /// The modes that need nobody.
 const MODES: [&str; 4] = ["dry-run", "yolo", "confirm-all", "confirm-sensitive"];
@@ -56,6 +62,8 @@ pub struct RunRequest {
     pub agent: Agent,
     /// Where: an existing folder, absolute.
     pub workspace: PathBuf,
+    /// Its repository.
+    pub repository: Option<Repository>,
     /// The configuration and its origin; limits and model are already those of this run.
     pub origin: Origin,
     /// What the repository tells agents about itself.
@@ -137,18 +145,38 @@ impl RunRequest {
                     .to_owned(),
             );
         }
-        let servers = Server::all(&origin.config.mcp.servers).map_err(InputError::Rules)?;
+        let mut servers = Server::all(&origin.config.mcp.servers).map_err(InputError::Rules)?;
+        let repository = basis.repository.as_ref().map(|repository| repository.seen_from(&workspace));
+        let programs =
+            Programs { trust: &basis.trust, repository: repository.as_ref(), workspace: &workspace };
+        programs.check_hooks(&origin.config.hooks).map_err(InputError::Program)?;
+        programs.keep_servers(&mut servers, |told| warnings.push(told));
         let work = match plan {
             None => basis.with_trusted(|trusted| work(lookup, trusted, in_ci, &mut origin.config))?,
             Some(plan) => Work::of_plan(plan),
         };
         let Work { task, mut mode, agent, model_name, model, reviewer, mut secret_variables } = work;
+        if let ModelChoice::Exec { command, variables } = &model {
+            let refused =
+                |reason| InputError::Program(format!("the model {model_name} is not started: {reason}"));
+            programs.check_line(command, !variables.is_empty()).map_err(refused)?;
+        }
         if mode != RunMode::DryRun && github.as_ref().is_some_and(Environment::is_fork) {
             if mode == RunMode::Apply {
                 return Err(InputError::Fork);
             }
             mode = RunMode::DryRun;
             warnings.push("the pull request is from a fork, so this is a dry run".to_owned());
+        }
+        if mode != RunMode::DryRun && github.as_ref().is_some_and(Environment::is_after_another_run) {
+            if mode == RunMode::Apply {
+                return Err(InputError::Fork);
+            }
+            mode = RunMode::DryRun;
+            warnings.push(
+                "another workflow's run may have been about anybody's pull request, so this is a dry run"
+                    .to_owned(),
+            );
         }
         secret_variables.extend(servers.iter().filter_map(Server::token_variable).map(str::to_owned));
         overrule(lookup, &mut origin.config)?;
@@ -160,7 +188,7 @@ impl RunRequest {
             Ok::<_, InputError>((output_schema(lookup, trusted)?, guide(trusted), prices))
         })?;
         let out = out(lookup)?;
-        let mut secrets = credentials::of_checkout(&workspace);
+        let mut secrets = repository.as_ref().map(credentials::of_checkout).unwrap_or_default();
         if !secrets.is_empty() && origin.config.commands.enabled && mode != RunMode::DryRun {
             warnings.push(
                 "the checkout keeps a credential for Git, which a command could read; \
@@ -174,6 +202,7 @@ impl RunRequest {
             mode,
             agent,
             workspace,
+            repository,
             origin,
             guide,
             servers,
@@ -337,15 +366,6 @@ fn usd(given: String) -> Result<Usd, InputError> {
     amount.map_err(|_| InputError::Value { name, given, expected })
 }
 
-/// The built-in prices and those of the configuration.
-fn prices(costs: &config::Costs, trusted: &Trusted<'_>) -> Result<Prices, InputError> {
-    let Some(file) = &costs.prices_file else { return Prices::new(None).map_err(InputError::Rules) };
-    let named = |error: String| InputError::Rules(format!("costs.prices_file: {file}: {error}"));
-    let found = trusted.read(&trusted.workspace.join(file))?;
-    let text = found.ok_or_else(|| named("there is no such file".to_owned()))?.text;
-    Prices::new(Some(&text)).map_err(named)
-}
-
 fn parse_comment(text: &str) -> Result<Comment, InputError> {
     match text {
         "always" => Ok(Comment::Always),
@@ -357,45 +377,6 @@ fn parse_comment(text: &str) -> Result<Comment, InputError> {
             expected: "always, on-change or never".to_owned(),
         }),
     }
-}
-
-/// A JSON Schema, inline or in a file.
-fn output_schema(lookup: &Lookup, trusted: &Trusted<'_>) -> Result<Option<Value>, InputError> {
-    let Some(given) = lookup.text("output-schema") else { return Ok(None) };
-    let invalid = |error: String| InputError::OutputSchema(error);
-    let text = if given.trim_start().starts_with('{') {
-        given
-    } else {
-        let file = trusted.read(Path::new(&given))?;
-        file.ok_or_else(|| invalid(format!("the file {given} does not exist")))?.text
-    };
-    let schema: Value =
-        serde_json::from_slice(text.as_bytes()).map_err(|error| invalid(error.to_string()))?;
-    jsonschema::validator_for(&schema).map_err(|error| invalid(error.to_string()))?;
-    Ok(Some(schema))
-}
-
-/// Files of the repository that tell agents about it, in the order in which they are looked for.
-const GUIDES: [&str; 2] = ["AGENTS.md", ".architect.md"];
-
-/// What the repository tells agents about itself. One that cannot be read is not worth failing for.
-fn guide(trusted: &Trusted<'_>) -> Option<TrustedFile> {
-    GUIDES.iter().find_map(|name| trusted.read(&trusted.workspace.join(name)).ok().flatten())
-}
-
-/// The folder for the files of the run, made if need be.
-fn out(lookup: &Lookup) -> Result<PathBuf, InputError> {
-    let runner_temp = lookup.variables().get("RUNNER_TEMP").filter(|path| !path.is_empty());
-    let path = match (lookup.path("out"), runner_temp) {
-        (Some(path), _) => path,
-        (None, Some(temp)) => Path::new(temp).join("architect-ci"),
-        (None, None) => {
-            let name = format!("architect-ci-{}", &uuid::Uuid::new_v4().simple().to_string()[..8]);
-            std::env::temp_dir().join(name)
-        }
-    };
-    let made = std::fs::create_dir_all(&path).and_then(|()| path.canonicalize());
-    made.map_err(|error| InputError::Out { path, error })
 }
 
 /// All variables of this process that are valid UTF-8.

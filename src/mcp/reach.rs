@@ -69,6 +69,18 @@ impl Server {
         matches!(self.reach, Reach::Program { .. })
     }
 
+    /// Returns the server's name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Returns the words of the program's command and what its variables hold; `None` for an address.
+    pub fn words(&self) -> Option<Vec<String>> {
+        let Reach::Program { command, args, env } = &self.reach else { return None };
+        let values = env.values().flat_map(|value| value.split(':')).map(str::to_owned);
+        Some(std::iter::once(command.clone()).chain(args.iter().cloned()).chain(values).collect())
+    }
+
     /// The variable that holds the server's token.
     pub fn token_variable(&self) -> Option<&str> {
         self.token_env.as_deref()

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
-use crate::git::{Base, Git};
+use crate::git::{Base, Repository};
 use crate::workspace::{IsProtected, ProtectedFiles, Snapshot};
 
 /// Where the checkout stood before the run.
@@ -25,6 +25,7 @@ pub(super) struct Before {
 /// receiver tells when that is done, and the first tool may run.
 pub(super) fn look_before(
     root: PathBuf,
+    repository: Option<Repository>,
     out: PathBuf,
     protected: Option<IsProtected>,
 ) -> (JoinHandle<Before>, watch::Receiver<bool>) {
@@ -33,8 +34,8 @@ pub(super) fn look_before(
         let before = Before {
             snapshot: protected.is_none().then(|| Snapshot::take(&root, &out)),
             protected: protected.map(|rule| ProtectedFiles::remember(&root, rule)),
-            base: Git::new(&root).base(),
-            prefix: Git::new(&root).prefix(),
+            base: repository.as_ref().and_then(Repository::base),
+            prefix: repository.as_ref().map(Repository::prefix).unwrap_or_default(),
         };
         tell.send_replace(true);
         before

@@ -16,7 +16,6 @@ use crate::detail::detail;
 use crate::event::{
     Event, Events, NoticeLevel, Observer, RunMode, SCHEMA_VERSION, Session as SessionEvent, millis,
 };
-use crate::git::Git;
 use crate::inputs::{InputError, RunRequest};
 use crate::report::secrets::Masker;
 use crate::report::{Collector, LogObserver, TranscriptWriter};
@@ -122,8 +121,9 @@ impl Began {
             report: self.files.report.clone(),
         };
         let (out, variables) = (request.out.clone(), request.variables.clone());
+        let repository = request.repository.clone();
         let written = tokio::task::spawn_blocking(move || {
-            let file = SessionFile { commit: Git::new(&file.workspace).head(), ..file };
+            let file = SessionFile { commit: repository.and_then(|repository| repository.head()), ..file };
             if let Err(error) = file.write(&out, &variables) {
                 detail!("the session could not be written down: {error}");
             }

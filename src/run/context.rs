@@ -2,14 +2,13 @@
 //! pull request's or an issue's title and text, and the size of the change. Anybody may have written those, so
 //! they come fenced, without what people do not see, and marked as information.
 
-use std::path::Path;
 use std::sync::LazyLock;
 
 use regex::Regex;
 
 use crate::agent;
 use crate::config::TrustedFile;
-use crate::git::Git;
+use crate::git::Repository;
 use crate::github::{About, Environment, Subject};
 use crate::report::untrusted::{fence, visible};
 use crate::workspace::Workspace;
@@ -40,7 +39,7 @@ pub(super) fn surroundings(workspace: &dyn Workspace, guide: Option<&TrustedFile
 }
 
 /// The task, and behind it what the event is about.
-pub(super) fn task(task: &str, github: Option<&Environment>, root: &Path) -> String {
+pub(super) fn task(task: &str, github: Option<&Environment>, repository: Option<&Repository>) -> String {
     let context = github.and_then(|github| {
         let about = github.about.as_ref()?;
         let (kind, base) = match &github.subject {
@@ -48,7 +47,7 @@ pub(super) fn task(task: &str, github: Option<&Environment>, root: &Path) -> Str
             Subject::Issue { .. } => ("issue", None),
             Subject::Repository => return None,
         };
-        let stat = base.and_then(|base| Git::new(root).diff_stat(base));
+        let stat = base.zip(repository).and_then(|(base, repository)| repository.diff_stat(base));
         Some(describe(kind, about, stat.as_deref()))
     });
     context.map_or_else(|| task.to_owned(), |context| format!("{task}\n\n{context}"))

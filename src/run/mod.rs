@@ -238,7 +238,8 @@ impl Run<'_> {
             let evaluator = Evaluator { model: Arc::clone(&model), limits: limits.clone() };
             Reviewer::new(self, structured.as_ref(), evaluator, inspector, round)
         };
-        let task = context::task(&self.request.task, self.request.github.as_ref(), &self.request.workspace);
+        let task =
+            context::task(&self.request.task, self.request.github.as_ref(), self.request.repository.as_ref());
         let ended = match self.request.rounds {
             None => session(Since { step: history.step, colleagues: 0 }).run(&task, &mut reviewer(1)).await,
             Some(most) => self.rounds(most, &task, session, reviewer).await,

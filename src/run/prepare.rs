@@ -1,9 +1,8 @@
 //! Puts the rooms of a run together.
 
-use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, LazyLock, Mutex};
 
 use tokio_util::sync::CancellationToken;
 
@@ -16,7 +15,7 @@ use crate::agent::Dispatch;
 use crate::config::{PlannedCommands, Usd};
 use crate::engine::Engine;
 use crate::event::{Event, Events, NoticeLevel, RunMode};
-use crate::git::Git;
+use crate::git::Repository;
 use crate::guardrails::{self, Guardrails};
 use crate::hooks::{Hooks, Setting};
 use crate::inputs::{InputError, RunRequest};
@@ -28,7 +27,7 @@ use crate::report::secrets::Masker;
 use crate::sessions::Resumed;
 use crate::tool::{Context, Ground};
 use crate::workspace::{
-    Below, DiskWorkspace, IsProtected, OverlayWorkspace, Plot, TrackedWorkspace, Workspace, WorkspacePath,
+    Below, DiskWorkspace, IsProtected, OverlayWorkspace, Plot, TrackedFiles, TrackedWorkspace, Workspace, WorkspacePath,
 };
 
 impl<'a> Run<'a> {
@@ -59,7 +58,7 @@ impl<'a> Run<'a> {
             root: disk.path().to_owned(),
             temp,
             sensitive: guardrails.sensitive(),
-            tracked: Arc::new(tracked_files(&request.workspace)),
+            tracked: tracked_files(request.repository.clone()),
         };
         let isolated = |below: Below, workspace: Arc<dyn Workspace>| {
             let rules = Arc::clone(&guardrails);
@@ -111,7 +110,7 @@ impl<'a> Run<'a> {
         let rules = Arc::clone(&guardrails);
         let protected: Option<IsProtected> =
             (!dry_run).then(|| Arc::new(move |path: &WorkspacePath| rules.is_protected(path)) as _);
-        let (before, looked) = look_before(request.workspace.clone(), request.out.clone(), protected);
+        let (before, looked) = look_before(request.workspace.clone(), request.repository.clone(), request.out.clone(), protected);
         let context = Context {
             workspace,
             allow_delete: config.workspace.allow_delete,
@@ -184,9 +183,11 @@ fn guardrails(request: &RunRequest) -> Result<Guardrails, String> {
 }
 
 /// Files that Git tracks: what ignore files say of them does not count.
-fn tracked_files(workspace: &Path) -> BTreeSet<WorkspacePath> {
-    let names = Git::new(workspace).tracked().unwrap_or_default();
-    names.iter().filter_map(|name| WorkspacePath::parse(name).ok()).collect()
+fn tracked_files(repository: Option<Repository>) -> TrackedFiles {
+    Arc::new(LazyLock::new(Box::new(move || {
+        let names = repository.and_then(|repository| repository.tracked().ok()).unwrap_or_default();
+        names.iter().filter_map(|name| WorkspacePath::parse(name).ok()).collect()
+    })))
 }
 
 /// Where throw-away copies go.

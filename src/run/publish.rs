@@ -1,6 +1,5 @@
 //! What GitHub is told at the end of a run: changes, comment, check, suggestions. Files are written by then.
 
-use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -9,6 +8,7 @@ use tokio_util::sync::CancellationToken;
 use crate::config::{self, Comment};
 use crate::detail::detail;
 use crate::event::{Status, StopReason};
+use crate::git::Repository;
 use crate::github::{
     Api, ApiError, Check, Conclusion, DeliverError, Delivered, Delivery, Environment, Head, LineRemark,
     PullText, Reaction, Review, Sticky, Subject, Suggested, Target, by_push, react,
@@ -179,7 +179,7 @@ impl Publisher<'_> {
         };
         let delivery = Delivery { changes, prefix, base, target, message, key: &key };
         let delivered = tokio::select! {
-            delivered = self.by_any_way(&delivery, &request.workspace) => delivered,
+            delivered = self.by_any_way(&delivery, request.repository.as_ref()) => delivered,
             () = self.time_is_up() => return Err(Trouble::late()),
         };
         match delivered {
@@ -198,14 +198,15 @@ impl Publisher<'_> {
     async fn by_any_way(
         &self,
         delivery: &Delivery<'_>,
-        checkout: &Path,
+        repository: Option<&Repository>,
     ) -> Result<Option<Delivered>, DeliverError> {
         let first = match delivery.by_api(&self.api).await {
             Err(DeliverError::Api(error)) if !matches!(error, ApiError::Unauthorized(_)) => error,
             answer => return answer,
         };
+        let Some(repository) = repository else { return Err(DeliverError::Api(first)) };
         detail!("{first}; trying git push");
-        match by_push(delivery, &self.api, self.github, checkout).await {
+        match by_push(delivery, &self.api, self.github, repository).await {
             // What the API has said is nearer to the cause.
             Err(DeliverError::Api(second)) => {
                 detail!("{second}");

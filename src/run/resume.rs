@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::Run;
 use crate::engine::Caller;
 use crate::event::{Event, NoticeLevel, Outcome, RunMode};
-use crate::git::Git;
+use crate::git::Repository;
 use crate::sessions::Resumed;
 use crate::workspace::{FileChange, FileState, WorkspacePath};
 
@@ -15,7 +15,7 @@ impl Run<'_> {
         match &self.tracked {
             None => self.plan_again(resumed).await,
             Some(tracked) if self.request.mode != RunMode::Apply => {
-                match before(self.request.workspace.as_path()) {
+                match before(self.request.repository.as_ref()) {
                     Ok(changes) => {
                         tracked.absorb(&changes);
                         let told = format!(
@@ -72,8 +72,8 @@ impl Run<'_> {
 }
 
 /// Files that differ from the commit, with what they were there.
-fn before(root: &std::path::Path) -> Result<Vec<FileChange>, String> {
-    let git = Git::new(root);
+fn before(repository: Option<&Repository>) -> Result<Vec<FileChange>, String> {
+    let git = repository.ok_or("there is no Git repository")?;
     let names = git.not_in_index().map_err(|error| error.to_string())?;
     let known: Vec<&str> = names.iter().map(String::as_str).collect();
     let indexed = git.indexed(&known).map_err(|error| error.to_string())?;

@@ -45,7 +45,9 @@ impl Run<'_> {
                 changes: &changes,
             })
         });
-        let verified = before.snapshot.map(|snapshot| (snapshot.len(), snapshot.differences()));
+        let verified = before
+            .snapshot
+            .map(|snapshot| (snapshot.len(), snapshot.differences(request.repository.as_ref())));
         let (verified_files, differences) = verified.unwrap_or_default();
         if !differences.is_empty() && ended.status != Status::Failed {
             ended.status = Status::Failed;

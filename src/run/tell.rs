@@ -9,7 +9,6 @@ use super::finish::{comment_of, remarks, warn};
 use super::publish::{Publisher, Trouble, sticky, wants_comment};
 use crate::event::{Notice, NoticeLevel, RunMode, Status, StopReason};
 use crate::exit::Exit;
-use crate::git::Git;
 use crate::github::{Api, Sticky, Suggested};
 use crate::inputs::{Deliver, RunRequest};
 use crate::report::RunReport;
@@ -114,7 +113,8 @@ impl Publication<'_> {
             return self.not_delivered(report, exit, why, false);
         }
         let paths: Vec<&str> = self.changes.iter().map(|change| change.path.as_str()).collect();
-        let filtered = Git::new(&self.request.workspace).filtered(&paths);
+        let repository = self.request.repository.as_ref();
+        let filtered = repository.map(|repository| repository.filtered(&paths)).unwrap_or_default();
         if !filtered.is_empty() {
             let why = format!(
                 "a Git filter (such as LFS) stands over {}, and it is not run here",

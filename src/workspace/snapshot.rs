@@ -9,7 +9,7 @@ use ignore::{WalkBuilder, WalkState};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::git::Git;
+use crate::git::Repository;
 
 /// Where every file of a checkout stood at one moment: tracked, untracked and ignored ones.
 ///
@@ -108,7 +108,7 @@ impl Snapshot {
 
     /// What differs now. A tracked file that was only touched, its content still what Git's index
     /// holds, counts as unchanged.
-    pub fn differences(&self) -> Vec<Difference> {
+    pub fn differences(&self, repository: Option<&Repository>) -> Vec<Difference> {
         let now = Self::take(&self.root, &self.except);
         let name = |path: &Path| path.to_string_lossy().into_owned();
         let mut differences = Vec::new();
@@ -126,7 +126,7 @@ impl Snapshot {
         let added = now.files.keys().filter(|path| !self.files.contains_key(*path));
         differences.extend(added.map(|path| Difference::Added(name(path))));
         if !touched.is_empty() {
-            let same = Git::new(&self.root).same_as_index(&touched);
+            let same = repository.map(|repository| repository.same_as_index(&touched)).unwrap_or_default();
             differences
                 .extend(touched.into_iter().filter(|path| !same.contains(path)).map(Difference::Changed));
         }

@@ -16,7 +16,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 use std::time::{Duration, Instant};
 
 use super::changes::{FileChange, FileState};
@@ -66,8 +66,7 @@ pub struct Isolated {
     sensitive: Arc<PathGlobs>,
     /// Files that are not there for commands.
     hidden: BTreeSet<WorkspacePath>,
-    /// Files that Git tracks: a rule of an ignore file says nothing about them.
-    tracked: Arc<BTreeSet<WorkspacePath>>,
+    tracked: TrackedFiles,
     /// Paths where it may differ from what is below.
     applied: BTreeSet<WorkspacePath>,
     /// How long it took to make.
@@ -148,8 +147,12 @@ pub struct Plot {
     /// Files that are not there for commands.
     pub sensitive: Arc<PathGlobs>,
     /// Files that Git tracks.
-    pub tracked: Arc<BTreeSet<WorkspacePath>>,
+    pub tracked: TrackedFiles,
 }
+
+/// Files that Git tracks, listed when first asked for: a rule of an ignore file says nothing about them.
+pub type TrackedFiles =
+    Arc<LazyLock<BTreeSet<WorkspacePath>, Box<dyn FnOnce() -> BTreeSet<WorkspacePath> + Send>>>;
 
 impl Isolated {
     /// Makes the folders for an overlay above the checkout; mounting is for whoever runs commands.

@@ -1,0 +1,78 @@
+//! Whether a path belongs to the repository, decided by its words and not by links that the repository holds.
+
+use std::path::{Component, Path, PathBuf};
+
+/// Where a path leads.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Place {
+    /// Into the repository; relative to its root.
+    Inside(String),
+    /// To a file of the machine's.
+    Outside(PathBuf),
+    /// Into the repository, by a link from outside of it.
+    Linked(PathBuf),
+}
+
+/// Tells where a path leads, links of the repository's own not followed. `root` is the repository's root, absolute
+/// and without links.
+pub(super) fn locate(root: &Path, path: &Path) -> Place {
+    let full = plain(path);
+    // From the top: what stands above the root is nobody's but the machine's.
+    let mut above: Vec<&Path> = full.ancestors().collect();
+    above.reverse();
+    for folder in above {
+        if folder.canonicalize().is_ok_and(|folder| folder == root)
+            && let Ok(below) = full.strip_prefix(folder)
+        {
+            let names: Vec<_> = below.components().map(|name| name.as_os_str().to_string_lossy()).collect();
+            return Place::Inside(names.join("/"));
+        }
+    }
+    let folder = path.parent().and_then(|parent| parent.canonicalize().ok());
+    let file = path.canonicalize().ok();
+    if folder.into_iter().chain(file).any(|place| place.starts_with(root)) {
+        Place::Linked(path.to_owned())
+    } else {
+        Place::Outside(path.to_owned())
+    }
+}
+
+/// Returns a path without `.` and `..`, by its words alone.
+pub(crate) fn plain(path: &Path) -> PathBuf {
+    let mut plain = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir => drop(plain.pop()),
+            other => plain.push(other),
+        }
+    }
+    plain
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    #[test]
+    fn words_decide_and_links_of_the_repository_do_not() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let dir = dir.path().canonicalize().expect("a path");
+        let root = dir.join("repo");
+        std::fs::create_dir_all(root.join("app")).expect("folders");
+        std::fs::create_dir_all(dir.join("other")).expect("folders");
+        symlink("app", root.join("ci")).expect("a link");
+        symlink("../other", root.join("out")).expect("a link");
+        symlink("repo", dir.join("alias")).expect("a link");
+        symlink("repo/app", dir.join("into")).expect("a link");
+        let inside = |path: &str| Place::Inside(path.to_owned());
+        assert_eq!(locate(&root, &root.join("ci/a.yml")), inside("ci/a.yml"));
+        assert_eq!(locate(&root, &root.join("out/a.yml")), inside("out/a.yml"));
+        assert_eq!(locate(&root, &root.join("app/../b.yml")), inside("b.yml"));
+        assert_eq!(locate(&root, &dir.join("alias/x/a.yml")), inside("x/a.yml"));
+        assert_eq!(locate(&root, &dir.join("into/a.yml")), Place::Linked(dir.join("into/a.yml")));
+        assert_eq!(locate(&root, &dir.join("other/a.yml")), Place::Outside(dir.join("other/a.yml")));
+    }
+}

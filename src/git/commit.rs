@@ -1,0 +1,80 @@
+//! Commits, made here: the new tree is the parent's, verified, with our files put in, and nothing else.
+
+use gix_hash::ObjectId;
+use gix_object::tree::EntryKind;
+use gix_object::{Kind, Tree, TreeRef, Write};
+use time::OffsetDateTime;
+
+use super::objects::{Verified, corrupt};
+use super::private::Private;
+use super::{GitError, Repository};
+use crate::workspace::{FileState, Mode};
+
+/// Who commits.
+#[derive(Clone, Copy, Debug)]
+pub struct Author {
+    /// The name.
+    pub name: &'static str,
+    /// The address.
+    pub email: &'static str,
+}
+
+impl Repository {
+    /// Makes a commit upon another in a private repository, without touching the clone; answers with its id. No
+    /// content is a deletion.
+    pub(super) fn commit_upon(
+        &self,
+        private: &Private,
+        parent: &str,
+        files: &[(String, Option<FileState>)],
+        message: &str,
+        author: Author,
+    ) -> Result<String, GitError> {
+        let id = self.tree_of(parent)?;
+        let data = self.object(&id, Kind::Tree)?;
+        let tree = TreeRef::from_bytes(&data, self.held.hash).map_err(|error| corrupt(&id, &error))?;
+        let objects = Verified(self.store()?);
+        let target = Objects(gix_odb::loose::Store::at(private.objects(), self.held.hash));
+        let mut editor = gix_object::tree::Editor::new(Tree::from(tree), &objects, self.held.hash);
+        for (path, state) in files {
+            let names = path.split('/');
+            let changed = match state {
+                None => editor.remove(names),
+                Some(state) => {
+                    let kind = match state.mode {
+                        Mode::Regular => EntryKind::Blob,
+                        Mode::Executable => EntryKind::BlobExecutable,
+                        Mode::Link => EntryKind::Link,
+                    };
+                    editor.upsert(names, kind, target.write(Kind::Blob, &state.content)?)
+                }
+            };
+            changed.map_err(|error| failed(&error))?;
+        }
+        let tree = editor.write(|tree| target.0.write(tree)).map_err(|error| failed(&error))?;
+        let who = format!(
+            "{} <{}> {} +0000",
+            author.name,
+            author.email,
+            OffsetDateTime::now_utc().unix_timestamp()
+        );
+        let text = format!(
+            "tree {tree}\nparent {parent}\nauthor {who}\ncommitter {who}\n\n{}\n",
+            message.trim_end()
+        );
+        Ok(target.write(Kind::Commit, text.as_bytes())?.to_string())
+    }
+}
+
+/// Where new objects go.
+struct Objects(gix_odb::loose::Store);
+
+impl Objects {
+    fn write(&self, kind: Kind, data: &[u8]) -> Result<ObjectId, GitError> {
+        self.0.write_buf(kind, data).map_err(|error| failed(&error))
+    }
+}
+
+fn failed(error: &impl ToString) -> GitError {
+    GitError::Failed { command: "commit".to_owned(), message: error.to_string() }
+}

@@ -1,0 +1,193 @@
+//! Finds the repository of a folder, and holds it.
+
+use std::fs::{self, File};
+use std::path::{Component, Path, PathBuf};
+use std::sync::{Arc, Mutex};
+
+use gix_hash::Kind;
+
+use super::GitError;
+use super::private::Private;
+use super::settings::Settings;
+
+/// A repository, as seen from one folder of its checkout.
+#[derive(Clone, Debug)]
+pub struct Repository {
+    pub(super) held: Arc<Held>,
+    /// The folder: absolute, without links.
+    pub(super) folder: PathBuf,
+}
+
+/// What was found at the start.
+pub(super) struct Held {
+    /// The folder that has the `.git` entry.
+    pub(super) root: PathBuf,
+    /// Where `HEAD` and the index are.
+    pub(super) git_dir: HeldFolder,
+    /// Where objects, branches and the configuration are; of a worktree, the repository that it belongs to.
+    pub(super) common: HeldFolder,
+    pub(super) hash: Kind,
+    pub(super) settings: Settings,
+    /// Holds what was fetched.
+    pub(super) fetched: Mutex<Vec<Private>>,
+    pub(super) store: Mutex<Option<Arc<gix_odb::Store>>>,
+}
+
+/// A folder that was opened, so that its name cannot come to stand for another one.
+#[derive(Debug)]
+pub(super) struct HeldFolder {
+    path: PathBuf,
+    #[cfg_attr(not(unix), allow(dead_code, reason = "other systems have no device and inode to compare"))]
+    opened: Option<File>,
+}
+
+impl std::fmt::Debug for Held {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Held")
+            .field("root", &self.root)
+            .field("git_dir", &self.git_dir)
+            .finish_non_exhaustive()
+    }
+}
+
+impl HeldFolder {
+    fn open(path: PathBuf) -> Self {
+        let opened = File::open(&path).ok();
+        Self { path, opened }
+    }
+
+    /// Returns the path, if it still names the folder that was opened.
+    pub(super) fn path(&self) -> Result<&Path, GitError> {
+        if self.is_same() { Ok(&self.path) } else { Err(GitError::Replaced(self.path.display().to_string())) }
+    }
+
+    #[cfg(unix)]
+    fn is_same(&self) -> bool {
+        use std::os::unix::fs::MetadataExt;
+        let then = self.opened.as_ref().and_then(|opened| opened.metadata().ok());
+        let now = fs::symlink_metadata(&self.path).ok();
+        then.zip(now).is_some_and(|(then, now)| (then.dev(), then.ino()) == (now.dev(), now.ino()))
+    }
+
+    #[cfg(not(unix))]
+    fn is_same(&self) -> bool {
+        fs::symlink_metadata(&self.path).is_ok_and(|now| now.is_dir())
+    }
+}
+
+impl Repository {
+    /// Finds the repository that `folder` belongs to by its `.git` entry, there or above, but not above
+    /// `border`. A folder that merely looks like a repository is none: anybody can commit one.
+    pub fn find(folder: &Path, border: Option<&Path>) -> Result<Option<Self>, GitError> {
+        let folder = folder.canonicalize()?;
+        let border = border.and_then(|border| border.canonicalize().ok());
+        for above in folder.ancestors() {
+            if let Some((git_dir, common)) = entry(above)? {
+                let held = Held::new(above.to_owned(), git_dir, common)?;
+                return Ok(Some(Self { held: Arc::new(held), folder }));
+            }
+            if border.as_deref() == Some(above) || is_mount(above) {
+                break;
+            }
+        }
+        Ok(None)
+    }
+
+    /// Returns the same repository as seen from another folder of its checkout.
+    #[must_use]
+    pub fn seen_from(&self, folder: &Path) -> Self {
+        Self { held: Arc::clone(&self.held), folder: folder.to_owned() }
+    }
+
+    /// Returns the root of the checkout.
+    pub fn root(&self) -> &Path {
+        &self.held.root
+    }
+
+    /// Returns the way from the checkout's root to the folder: empty, or ending in `/`.
+    pub fn prefix(&self) -> String {
+        let below = self.folder.strip_prefix(&self.held.root).unwrap_or(Path::new(""));
+        below
+            .components()
+            .filter_map(|part| match part {
+                Component::Normal(name) => Some(format!("{}/", name.to_string_lossy())),
+                _ => None,
+            })
+            .collect()
+    }
+
+    /// Returns the root of a repository around this one whose commit has something at this one's place: whoever
+    /// made that commit chose what is here.
+    pub fn imposed_on(&self, border: Option<&Path>) -> Result<Option<PathBuf>, GitError> {
+        let canonical = border.and_then(|border| border.canonicalize().ok());
+        let Some(above) = self.root().parent().filter(|_| canonical.as_deref() != Some(self.root())) else {
+            return Ok(None);
+        };
+        let Some(outer) = Self::find(above, border)? else { return Ok(None) };
+        let path = self.root().strip_prefix(outer.root()).ok().and_then(Path::to_str);
+        let (Some(head), Some(path)) = (outer.head(), path) else { return Ok(None) };
+        let entry = outer.entry_at(&head, &path.replace('\\', "/"))?;
+        Ok(entry.map(|_| outer.root().to_owned()))
+    }
+
+    /// Returns the repository's own configuration.
+    pub fn settings(&self) -> &Settings {
+        &self.held.settings
+    }
+}
+
+impl Held {
+    fn new(root: PathBuf, git_dir: PathBuf, common: PathBuf) -> Result<Self, GitError> {
+        let settings = Settings::read(&common);
+        let unusable = |problem: String| GitError::Unusable { path: common.display().to_string(), problem };
+        let hash = match settings.last("extensions", "objectformat") {
+            None | Some("sha1") => Kind::Sha1,
+            Some("sha256") => Kind::Sha256,
+            Some(other) => return Err(unusable(format!("its objects have hashes of the kind {other:?}"))),
+        };
+        if let Some(other) = settings.last("extensions", "refstorage").filter(|kind| *kind != "files") {
+            return Err(unusable(format!("its branches are stored as {other:?}, which is not known here")));
+        }
+        let (git_dir, common) = (HeldFolder::open(git_dir), HeldFolder::open(common));
+        Ok(Self { root, git_dir, common, hash, settings, fetched: Mutex::default(), store: Mutex::default() })
+    }
+}
+
+/// Reads the `.git` entry of a folder: where the repository is, and where the one is that it belongs to.
+fn entry(folder: &Path) -> Result<Option<(PathBuf, PathBuf)>, GitError> {
+    let place = folder.join(".git");
+    let unusable =
+        |problem: &str| GitError::Unusable { path: place.display().to_string(), problem: problem.to_owned() };
+    let Ok(metadata) = fs::symlink_metadata(&place) else { return Ok(None) };
+    let git_dir = if metadata.is_dir() {
+        place.clone()
+    } else if metadata.is_file() {
+        let text = fs::read_to_string(&place)?;
+        let target = text.trim_end_matches(['\r', '\n']).strip_prefix("gitdir: ");
+        let target = target.ok_or_else(|| unusable("the file does not begin with `gitdir: `"))?;
+        folder.join(target).canonicalize().map_err(|error| unusable(&format!("{target}: {error}")))?
+    } else {
+        return Err(unusable("it is neither a folder nor a file; a link there is not followed"));
+    };
+    let common = match fs::read_to_string(git_dir.join("commondir")) {
+        Ok(text) => git_dir.join(text.trim_end()).canonicalize()?,
+        Err(_) => git_dir.clone(),
+    };
+    if !git_dir.join("HEAD").is_file() || !common.join("objects").is_dir() {
+        return Err(unusable("it lacks `HEAD` or `objects`"));
+    }
+    Ok(Some((git_dir, common)))
+}
+
+/// Tells whether another file system begins at the folder.
+#[cfg(unix)]
+fn is_mount(folder: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    let device = |path: &Path| fs::metadata(path).map(|metadata| metadata.dev()).ok();
+    folder.parent().is_none_or(|above| device(above) != device(folder))
+}
+
+#[cfg(not(unix))]
+fn is_mount(folder: &Path) -> bool {
+    folder.parent().is_none()
+}

@@ -1,0 +1,256 @@
+//! Objects, read and verified: each is what its hash says, from the commit down.
+
+use std::sync::{Arc, PoisonError};
+
+use gix_hash::ObjectId;
+use gix_object::{Find, Kind, TreeRefIter};
+use gix_odb::HeaderExt;
+
+use super::{GitError, Repository};
+
+/// Most links that are followed for one file.
+const MAX_LINKS: usize = 20;
+
+/// What a commit says.
+#[derive(Debug)]
+pub(super) struct Commit {
+    pub(super) tree: ObjectId,
+    pub(super) parents: Vec<ObjectId>,
+    pub(super) message: String,
+}
+
+/// What an entry of a tree is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TreeKind {
+    /// A folder.
+    Folder,
+    /// A file.
+    File,
+    /// A file that can be run.
+    Executable,
+    /// A symbolic link.
+    Link,
+    /// A commit of another repository.
+    Submodule,
+}
+
+/// An entry of a tree.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TreeEntry {
+    /// What it is.
+    pub kind: TreeKind,
+    /// Which object it names.
+    pub(super) id: ObjectId,
+}
+
+/// Finds objects and believes none that is not what its id says.
+pub(super) struct Verified(pub(super) gix_odb::HandleArc);
+
+impl Find for Verified {
+    fn try_find<'a>(
+        &self,
+        id: &gix_hash::oid,
+        buffer: &'a mut Vec<u8>,
+    ) -> gix_error::Result<Option<gix_object::Data<'a>>> {
+        let found = self.0.try_find(id, buffer)?;
+        if let Some(data) = &found {
+            data.verify_checksum(id)?;
+        }
+        Ok(found)
+    }
+}
+
+impl Repository {
+    /// Returns a file's content at a commit, its path relative to the repository's root. Links are followed
+    /// inside of the commit; `Ok(None)` where it has no such file.
+    pub fn read_at(&self, commit: &str, path: &str) -> Result<Option<Vec<u8>>, GitError> {
+        let tree = self.tree_of(commit)?;
+        let mut names: Vec<String> = path.split('/').map(str::to_owned).collect();
+        for _ in 0..MAX_LINKS {
+            match self.walk(&tree, &names)? {
+                Walked::Nothing => return Ok(None),
+                Walked::Entry(entry) => {
+                    return match entry.kind {
+                        TreeKind::File | TreeKind::Executable => self.object(&entry.id, Kind::Blob).map(Some),
+                        _ => Ok(None),
+                    };
+                }
+                Walked::Link { depth, target } => {
+                    let leads_out = || GitError::Link { path: path.to_owned(), commit: commit.to_owned() };
+                    let target = String::from_utf8(target).map_err(|_| leads_out())?;
+                    let rest = names.split_off(depth + 1);
+                    names.pop();
+                    for part in target.split('/').map(str::to_owned).chain(rest) {
+                        match part.as_str() {
+                            // An absolute target begins with an empty part.
+                            "" if target.starts_with('/') => return Err(leads_out()),
+                            "" | "." => {}
+                            ".." => drop(names.pop().ok_or_else(leads_out)?),
+                            _ => names.push(part),
+                        }
+                    }
+                }
+            }
+        }
+        Err(GitError::Link { path: path.to_owned(), commit: commit.to_owned() })
+    }
+
+    /// Returns what stands at a literal path of a commit, relative to the repository's root.
+    pub fn entry_at(&self, commit: &str, path: &str) -> Result<Option<TreeEntry>, GitError> {
+        let tree = self.tree_of(commit)?;
+        let names: Vec<String> = path.split('/').map(str::to_owned).collect();
+        Ok(match self.walk(&tree, &names)? {
+            Walked::Entry(entry) => Some(entry),
+            _ => None,
+        })
+    }
+
+    /// Returns the entries of a folder that a commit has.
+    pub fn folder(&self, entry: &TreeEntry) -> Result<Vec<(String, TreeEntry)>, GitError> {
+        self.tree(&entry.id)
+    }
+
+    /// Tells whether an entry is a file with this content.
+    pub fn is_content(&self, entry: &TreeEntry, content: &[u8]) -> bool {
+        gix_object::compute_hash(self.held.hash, Kind::Blob, content).is_ok_and(|id| id == entry.id)
+    }
+
+    /// Tells whether the clone holds the commit.
+    pub fn has_commit(&self, commit: &str) -> bool {
+        self.tree_of(commit).is_ok()
+    }
+
+    /// Lists the files of a commit below the folder, relative to it, with their sizes in bytes; sorted by path.
+    pub fn files_of(&self, commit: &str) -> Result<Vec<(String, u64)>, GitError> {
+        let prefix = self.prefix();
+        let top = match prefix.trim_end_matches('/') {
+            "" => Some(self.tree_of(commit)?),
+            below => self.entry_at(commit, below)?.map(|entry| entry.id),
+        };
+        let objects = self.store()?;
+        let mut files = Vec::new();
+        let mut folders: Vec<(String, ObjectId)> = top.map(|id| (String::new(), id)).into_iter().collect();
+        while let Some((above, id)) = folders.pop() {
+            for (name, entry) in self.tree(&id)? {
+                let path = format!("{above}{name}");
+                match entry.kind {
+                    TreeKind::Folder => folders.push((path + "/", entry.id)),
+                    TreeKind::File | TreeKind::Executable => {
+                        let size = objects.header(entry.id).map_err(|_| missing(&entry.id))?.size();
+                        files.push((path, size));
+                    }
+                    TreeKind::Link | TreeKind::Submodule => {}
+                }
+            }
+        }
+        files.sort_unstable();
+        Ok(files)
+    }
+
+    fn walk(&self, tree: &ObjectId, names: &[String]) -> Result<Walked, GitError> {
+        let mut id = *tree;
+        for (depth, name) in names.iter().enumerate() {
+            let is_last = depth + 1 == names.len();
+            let found = self.tree(&id)?.into_iter().find(|(other, _)| other == name);
+            match found.map(|(_, entry)| entry) {
+                Some(TreeEntry { kind: TreeKind::Link, id }) => {
+                    return Ok(Walked::Link { depth, target: self.object(&id, Kind::Blob)? });
+                }
+                Some(entry) if is_last => return Ok(Walked::Entry(entry)),
+                Some(TreeEntry { kind: TreeKind::Folder, id: below }) => id = below,
+                _ => return Ok(Walked::Nothing),
+            }
+        }
+        Ok(Walked::Nothing)
+    }
+
+    /// Reads a tree; names that are no UTF-8 are left out, as nothing here can ask for them.
+    fn tree(&self, id: &ObjectId) -> Result<Vec<(String, TreeEntry)>, GitError> {
+        let data = self.object(id, Kind::Tree)?;
+        let mut entries = Vec::new();
+        for entry in TreeRefIter::from_bytes(&data, self.held.hash) {
+            let entry = entry.map_err(|error| corrupt(id, &error))?;
+            let kind = match entry.mode.kind() {
+                gix_object::tree::EntryKind::Tree => TreeKind::Folder,
+                gix_object::tree::EntryKind::Blob => TreeKind::File,
+                gix_object::tree::EntryKind::BlobExecutable => TreeKind::Executable,
+                gix_object::tree::EntryKind::Link => TreeKind::Link,
+                gix_object::tree::EntryKind::Commit => TreeKind::Submodule,
+            };
+            if let Ok(name) = std::str::from_utf8(entry.filename) {
+                entries.push((name.to_owned(), TreeEntry { kind, id: entry.oid.to_owned() }));
+            }
+        }
+        Ok(entries)
+    }
+
+    pub(super) fn tree_of(&self, commit: &str) -> Result<ObjectId, GitError> {
+        let wrong = || GitError::Missing(commit.to_owned());
+        let id = ObjectId::from_hex(commit.as_bytes()).map_err(|_| wrong())?;
+        Ok(self.commit(&id)?.tree)
+    }
+
+    pub(super) fn commit(&self, id: &ObjectId) -> Result<Commit, GitError> {
+        let data = self.object(id, Kind::Commit)?;
+        let commit =
+            gix_object::CommitRef::from_bytes(&data, self.held.hash).map_err(|error| corrupt(id, &error))?;
+        Ok(Commit {
+            tree: commit.tree(),
+            parents: commit.parents().collect(),
+            message: commit.message.to_string(),
+        })
+    }
+
+    /// Reads an object of a kind, and verifies that it is the one of that id.
+    pub(super) fn object(&self, id: &ObjectId, kind: Kind) -> Result<Vec<u8>, GitError> {
+        let verified = Verified(self.store()?);
+        let mut buffer = Vec::new();
+        match verified.try_find(id, &mut buffer) {
+            Ok(Some(data)) if data.kind == kind => {}
+            Ok(Some(data)) => return Err(corrupt(id, &format!("it is a {}, not a {kind}", data.kind))),
+            Ok(None) => return Err(missing(id)),
+            Err(error) => return Err(corrupt(id, &error)),
+        }
+        Ok(buffer)
+    }
+
+    /// Opens the objects of the clone and of what was fetched.
+    pub(super) fn store(&self) -> Result<gix_odb::HandleArc, GitError> {
+        let mut store = self.held.store.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(store) = &*store {
+            return Ok(store.to_cache_arc());
+        }
+        let fetched = self.held.fetched.lock().unwrap_or_else(PoisonError::into_inner);
+        let folder = match fetched.last() {
+            Some(private) => private.objects(),
+            None => self.held.common.path()?.join("objects"),
+        };
+        let options = gix_odb::store::init::Options::default();
+        let opened = gix_odb::Store::at_opts(folder, self.held.hash, &mut None.into_iter(), options)?;
+        Ok(store.insert(Arc::new(opened)).to_cache_arc())
+    }
+
+    /// Opens the objects anew when they are next asked for.
+    pub(super) fn forget_store(&self) {
+        *self.held.store.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    }
+}
+
+/// Where a path of a tree has led to.
+enum Walked {
+    Nothing,
+    Entry(TreeEntry),
+    /// The name at `depth` is a link.
+    Link {
+        depth: usize,
+        target: Vec<u8>,
+    },
+}
+
+fn missing(id: &ObjectId) -> GitError {
+    GitError::Missing(id.to_string())
+}
+
+pub(super) fn corrupt(id: &ObjectId, problem: &impl ToString) -> GitError {
+    GitError::Corrupt { id: id.to_string(), problem: problem.to_string() }
+}

@@ -1,0 +1,144 @@
+//! The `git` program, started in one way only: on a repository that is named and never looked for, with an
+//! environment of its own, and behind walls.
+
+use std::ffi::{OsStr, OsString};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use super::GitError;
+use crate::command::sandbox::{Sockets, Walls, offered, restrict};
+
+/// What no configuration may change. Submodules are repositories of whoever made them.
+const PINNED: [&str; 9] = [
+    "safe.bareRepository=explicit",
+    "core.hooksPath=/dev/null",
+    "core.fsmonitor=false",
+    "core.untrackedCache=false",
+    "core.attributesFile=/dev/null",
+    "core.excludesFile=/dev/null",
+    "diff.ignoreSubmodules=all",
+    "submodule.recurse=false",
+    "maintenance.auto=false",
+];
+
+/// Variables that the program cannot do without; temporary files are kept elsewhere.
+const PASSED: [&str; 3] = ["PATH", "SYSTEMROOT", "PATHEXT"];
+
+/// Variables by which a machine's way to other machines is told.
+const NETWORK: [&str; 12] = [
+    "HTTP_PROXY",
+    "HTTPS_PROXY",
+    "ALL_PROXY",
+    "NO_PROXY",
+    "http_proxy",
+    "https_proxy",
+    "all_proxy",
+    "no_proxy",
+    "SSL_CERT_FILE",
+    "SSL_CERT_DIR",
+    "GIT_SSL_CAINFO",
+    "GIT_SSL_CAPATH",
+];
+
+/// One start of the program.
+pub(super) struct Call<'a> {
+    /// The repository's folder.
+    pub(super) git_dir: &'a Path,
+    /// The checkout's root.
+    pub(super) root: &'a Path,
+    /// Where the program starts.
+    pub(super) folder: &'a Path,
+    /// More variables.
+    pub(super) variables: Vec<(OsString, OsString)>,
+    /// What the program reads from its standard input.
+    pub(super) input: &'a [u8],
+    /// Where it may write.
+    pub(super) writable: Vec<PathBuf>,
+    /// Whether it may talk to other machines.
+    pub(super) network: bool,
+}
+
+impl Call<'_> {
+    /// Runs the program; answers with its standard output.
+    pub(super) fn run<S: AsRef<OsStr>>(
+        &self,
+        args: impl IntoIterator<Item = S>,
+    ) -> Result<Vec<u8>, GitError> {
+        let args: Vec<OsString> = args.into_iter().map(|arg| arg.as_ref().to_owned()).collect();
+        let output = behind_walls(self.command(&args), self.input, &self.walls())?;
+        if output.status.success() {
+            return Ok(output.stdout);
+        }
+        Err(GitError::Failed {
+            command: args.first().map_or(String::new(), |arg| arg.to_string_lossy().into_owned()),
+            message: String::from_utf8_lossy(&output.stderr).trim().to_owned(),
+        })
+    }
+
+    fn command(&self, args: &[OsString]) -> Command {
+        let mut command = Command::new("git");
+        command.env_clear();
+        let passed = PASSED.iter().chain(NETWORK.iter().filter(|_| self.network));
+        command.envs(passed.filter_map(|name| Some((name, std::env::var_os(name)?))));
+        // The machine's administrator may have set up a proxy or certificates; nobody else is asked.
+        if !self.network {
+            command.env("GIT_CONFIG_NOSYSTEM", "1");
+        }
+        let temporary = self.writable.first().map_or(self.git_dir, PathBuf::as_path);
+        command
+            .env("GIT_CONFIG_GLOBAL", "/dev/null")
+            .env("GIT_ATTR_NOSYSTEM", "1")
+            .env("GIT_NO_REPLACE_OBJECTS", "1")
+            .env("GIT_OPTIONAL_LOCKS", "0")
+            .env("GIT_TERMINAL_PROMPT", "0")
+            .env("GIT_ALLOW_PROTOCOL", "https:http:file")
+            .env("LC_ALL", "C")
+            .env("HOME", temporary)
+            .env("TMPDIR", temporary)
+            .env("GIT_DIR", self.git_dir)
+            .env("GIT_WORK_TREE", self.root)
+            .envs(self.variables.iter().map(|(name, value)| (name, value)))
+            .args(PINNED.iter().flat_map(|setting| ["-c", setting]))
+            .args(args)
+            .current_dir(self.folder)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        command
+    }
+
+    fn walls(&self) -> Walls {
+        let devices = ["/dev/null", "/dev/tty"].map(PathBuf::from);
+        Walls {
+            readable: None,
+            writable: self.writable.iter().cloned().chain(devices).collect(),
+            sockets: if self.network { Sockets::Internet } else { Sockets::None },
+            ..Walls::nothing()
+        }
+    }
+}
+
+/// Runs a command behind walls where the kernel offers them. They hold for a thread and what it starts, so a
+/// thread of its own shuts itself in; another start of this program in between is saved.
+fn behind_walls(mut command: Command, input: &[u8], walls: &Walls) -> io::Result<Output> {
+    let has_walls = offered().files;
+    std::thread::scope(|scope| {
+        let child = scope.spawn(move || {
+            if has_walls {
+                restrict(walls).map_err(io::Error::other)?;
+            }
+            command.spawn()
+        });
+        let mut child = child.join().map_err(|_| io::Error::other("the thread that starts git ended"))??;
+        let stdin = child.stdin.take();
+        // Written beside reading: both pipes may fill.
+        scope.spawn(|| {
+            if let Some(mut stdin) = stdin {
+                // git closes its input early when it fails; its status tells.
+                let _ = stdin.write_all(input);
+            }
+        });
+        child.wait_with_output()
+    })
+}

@@ -1,0 +1,78 @@
+//! Where `HEAD` stands, and what the commits there say.
+
+use std::fs;
+
+use gix_hash::ObjectId;
+
+use super::objects::Commit;
+use super::{Base, Repository};
+
+/// Most references that lead to each other.
+const MAX_STEPS: usize = 5;
+
+impl Repository {
+    /// Returns the commit checked out; `None` before the first one.
+    pub fn head(&self) -> Option<String> {
+        self.resolve_head().map(|id| id.to_string())
+    }
+
+    /// Returns the commit checked out with its branch, and whether tracked files differ from it.
+    pub fn base(&self) -> Option<Base> {
+        let commit = self.head()?;
+        let head = fs::read_to_string(self.held.git_dir.path().ok()?.join("HEAD")).ok()?;
+        let branch = head.trim_end().strip_prefix("ref: refs/heads/").map(str::to_owned);
+        Some(Base { commit, branch, dirty: self.is_dirty().unwrap_or(false) })
+    }
+
+    /// Tells whether the checkout is at a commit, or at a merge of it, as runners check out pull requests.
+    pub fn stands_on(&self, commit: &str) -> bool {
+        let id = ObjectId::from_hex(commit.as_bytes()).ok();
+        id.is_some_and(|id| self.head_and_merged().iter().any(|(other, _)| *other == id))
+    }
+
+    /// Tells whether the newest commit's message has this line; of a merge as runners make it, the commit that
+    /// is merged.
+    pub fn is_at_trailer(&self, trailer: &str) -> bool {
+        let commits = self.head_and_merged();
+        let messages = commits.iter().filter_map(|(_, commit)| commit.as_ref());
+        messages.into_iter().any(|commit| commit.message.lines().any(|line| line == trailer))
+    }
+
+    /// Returns the commit checked out and, if it is a merge, the commit that it merges.
+    fn head_and_merged(&self) -> Vec<(ObjectId, Option<Commit>)> {
+        let Some(head) = self.resolve_head() else { return Vec::new() };
+        let commit = self.commit(&head).ok();
+        let merged = commit.as_ref().and_then(|commit| commit.parents.get(1).copied());
+        let merged = merged.map(|id| (id, self.commit(&id).ok()));
+        std::iter::once((head, commit)).chain(merged).collect()
+    }
+
+    fn resolve_head(&self) -> Option<ObjectId> {
+        let mut text = fs::read_to_string(self.held.git_dir.path().ok()?.join("HEAD")).ok()?;
+        for _ in 0..MAX_STEPS {
+            let Some(name) = text.trim_end().strip_prefix("ref: ") else {
+                return ObjectId::from_hex(text.trim_end().as_bytes()).ok();
+            };
+            text = self.reference(name)?;
+        }
+        None
+    }
+
+    /// Reads what a reference says, from its own file or from the list of packed ones.
+    fn reference(&self, name: &str) -> Option<String> {
+        let is_plain =
+            name.starts_with("refs/") && !name.split('/').any(|part| matches!(part, "" | "." | ".."));
+        let common = self.held.common.path().ok()?;
+        if !is_plain {
+            return None;
+        }
+        // References of a worktree's own lie in its own folder.
+        let own = self.held.git_dir.path().ok()?.join(name);
+        if let Ok(text) = fs::read_to_string(own).or_else(|_| fs::read_to_string(common.join(name))) {
+            return Some(text);
+        }
+        let packed = fs::read_to_string(common.join("packed-refs")).ok()?;
+        let lines = packed.lines().filter_map(|line| line.split_once(' '));
+        lines.into_iter().find(|(_, packed)| *packed == name).map(|(id, _)| id.to_owned())
+    }
+}

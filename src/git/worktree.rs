@@ -1,0 +1,53 @@
+//! Worktrees: further checkouts that share the repository.
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+
+use super::program::Call;
+use super::{GitError, Repository};
+
+impl Repository {
+    /// Makes a worktree at a commit, on no branch, without files.
+    pub fn add_worktree(&self, path: &Path, commit: &str) -> Result<(), GitError> {
+        let args = ["worktree", "add", "--quiet", "--detach", "--force", "--no-checkout"].map(OsStr::new);
+        self.on_clone(path, args.into_iter().chain([path.as_os_str(), OsStr::new(commit)]))
+    }
+
+    /// Writes all files of the commit that is checked out, whatever is there.
+    pub fn fill(&self) -> Result<(), GitError> {
+        self.on_clone(self.root(), ["reset", "--quiet", "--hard"])
+    }
+
+    /// Removes a worktree, whatever was changed in it.
+    pub fn remove_worktree(&self, path: &Path) -> Result<(), GitError> {
+        // Twice, so that a lock does not keep it.
+        let args = ["worktree", "remove", "--force", "--force"].map(OsStr::new);
+        self.on_clone(path, args.into_iter().chain([path.as_os_str()]))
+    }
+
+    /// Forgets worktrees that are not there any more.
+    pub fn prune_worktrees(&self) -> Result<(), GitError> {
+        self.on_clone(self.root(), ["worktree", "prune"])
+    }
+
+    /// Runs the program on the clone itself, which has to know of its worktrees. `path` is where files change.
+    fn on_clone<S: AsRef<OsStr>>(
+        &self,
+        path: &Path,
+        args: impl IntoIterator<Item = S>,
+    ) -> Result<(), GitError> {
+        let above = path.parent().unwrap_or(path).to_owned();
+        let common = self.held.common.path()?.to_owned();
+        let writable: Vec<PathBuf> = vec![common, above, self.root().to_owned()];
+        let call = Call {
+            git_dir: self.held.git_dir.path()?,
+            root: self.root(),
+            folder: self.root(),
+            variables: Vec::new(),
+            input: &[],
+            writable,
+            network: false,
+        };
+        call.run(args).map(drop)
+    }
+}

@@ -1,0 +1,62 @@
+//! Files and folders that a run needs besides its configuration.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use super::basis::border;
+use super::gate::without_links;
+use super::{InputError, Lookup};
+use crate::config::{self, Trusted, TrustedFile};
+use crate::model::Prices;
+
+/// The built-in prices and those of the configuration.
+pub(super) fn prices(costs: &config::Costs, trusted: &Trusted<'_>) -> Result<Prices, InputError> {
+    let Some(file) = &costs.prices_file else { return Prices::new(None).map_err(InputError::Rules) };
+    let named = |error: String| InputError::Rules(format!("costs.prices_file: {file}: {error}"));
+    let found = trusted.read(&trusted.workspace.join(file))?;
+    let text = found.ok_or_else(|| named("there is no such file".to_owned()))?.text;
+    Prices::new(Some(&text)).map_err(named)
+}
+
+/// A JSON Schema, inline or in a file.
+pub(super) fn output_schema(lookup: &Lookup, trusted: &Trusted<'_>) -> Result<Option<Value>, InputError> {
+    let Some(given) = lookup.text("output-schema") else { return Ok(None) };
+    let invalid = |error: String| InputError::OutputSchema(error);
+    let text = if given.trim_start().starts_with('{') {
+        given
+    } else {
+        let file = trusted.read(Path::new(&given))?;
+        file.ok_or_else(|| invalid(format!("the file {given} does not exist")))?.text
+    };
+    let schema: Value =
+        serde_json::from_slice(text.as_bytes()).map_err(|error| invalid(error.to_string()))?;
+    jsonschema::validator_for(&schema).map_err(|error| invalid(error.to_string()))?;
+    Ok(Some(schema))
+}
+
+/// Files of the repository that tell agents about it, in the order in which they are looked for.
+const GUIDES: [&str; 2] = ["AGENTS.md", ".architect.md"];
+
+/// What the repository tells agents about itself. One that cannot be read is not worth failing for.
+pub(super) fn guide(trusted: &Trusted<'_>) -> Option<TrustedFile> {
+    GUIDES.iter().find_map(|name| trusted.read(&trusted.workspace.join(name)).ok().flatten())
+}
+
+/// The folder for the files of the run, made if need be.
+pub(super) fn out(lookup: &Lookup) -> Result<PathBuf, InputError> {
+    let runner_temp = lookup.variables().get("RUNNER_TEMP").filter(|path| !path.is_empty());
+    let path = match (lookup.path("out"), runner_temp) {
+        (Some(path), _) => path,
+        (None, Some(temp)) => Path::new(temp).join("architect-ci"),
+        (None, None) => {
+            let name = format!("architect-ci-{}", &uuid::Uuid::new_v4().simple().to_string()[..8]);
+            std::env::temp_dir().join(name)
+        }
+    };
+    let made = without_links(&path, border(lookup).as_deref()).and_then(|full| {
+        std::fs::create_dir_all(&full)?;
+        full.canonicalize()
+    });
+    made.map_err(|error| InputError::Out { path, error })
+}
