@@ -39,7 +39,7 @@ fn start(c: &mut Criterion) {
         flags: vec!["-c".to_owned()],
         environment: variables.clone(),
         sandbox,
-        git: None,
+        ..Shell::default()
     };
     let run = |shell: &Shell| {
         let job = Job {

@@ -1,11 +1,10 @@
 //! How commands, hooks and gates are started: what they see, and the walls around them.
 
-use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
 use crate::command::Shell;
-use crate::command::environment::Rules;
+use crate::command::environment::{Inherited, Rules};
 use crate::command::sandbox::{Sandbox, offered};
 use crate::config::{Commands, Network, SandboxMode};
 use crate::event::{Events, NoticeLevel};
@@ -28,7 +27,7 @@ pub(crate) fn shell(
     events: &Events,
 ) -> Result<Shell, InputError> {
     let rules = Rules { passthrough: commands.env_passthrough.clone(), keys: keys.to_vec() };
-    let mut environment: BTreeMap<String, String> = rules.inherit(variables);
+    let Inherited { variables: mut environment, withheld } = rules.inherit(variables);
     if let Some(path) = environment.get_mut("PATH") {
         *path = absolute(path);
     }
@@ -67,5 +66,5 @@ pub(crate) fn shell(
     let launcher = std::env::current_exe()
         .map_err(|error| InputError::Rules(format!("children cannot be started: {error}")))?;
     let git = GitFolder::remember(workspace).map(Arc::new);
-    Ok(Shell { launcher, program, flags: vec!["-c".to_owned()], environment, sandbox, git })
+    Ok(Shell { launcher, program, flags: vec!["-c".to_owned()], environment, withheld, sandbox, git })
 }
