@@ -1,0 +1,174 @@
+//! Masks values without breaking their form.
+//!
+//! A secret may be the same as a word of a format: `success`, `path`, `modify`. The format's schema tells which
+//! words are its own; they and the keys stay, everything else is text and is masked. Numbers hold no secrets.
+
+use std::collections::BTreeSet;
+use std::sync::LazyLock;
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
+
+use super::secrets::Masker;
+
+/// The format of a value that is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// The report of a run.
+    Report,
+    /// The report of a batch.
+    BatchReport,
+    /// A line of a transcript.
+    Transcript,
+    /// A plan.
+    Plan,
+}
+
+/// Why a value was not masked; it must not be shown then.
+#[derive(Debug, thiserror::Error)]
+pub enum MaskError {
+    /// It could not be written as JSON, or not be read again once it was masked.
+    #[error("secrets could not be masked in it ({0})")]
+    Form(#[from] serde_json::Error),
+    /// The schema of its format is damaged.
+    #[error("secrets could not be masked in it (its schema is not readable)")]
+    Schema,
+}
+
+static SCHEMAS: LazyLock<[Option<Value>; 4]> = LazyLock::new(|| {
+    [
+        include_str!("../../docs/schemas/report.json"),
+        include_str!("../../docs/schemas/batch-report.json"),
+        include_str!("../../docs/schemas/transcript.json"),
+        include_str!("../../docs/schemas/plan.json"),
+    ]
+    .map(|text| serde_json::from_slice(text.as_bytes()).ok())
+});
+
+impl Format {
+    fn schema(self) -> Result<&'static Value, MaskError> {
+        SCHEMAS[self as usize].as_ref().ok_or(MaskError::Schema)
+    }
+}
+
+/// Masks a value of a format.
+pub fn masked<T: Serialize + DeserializeOwned>(
+    value: &T,
+    format: Format,
+    masker: &Masker,
+) -> Result<T, MaskError> {
+    let value = masked_json(value, format, masker)?;
+    // By way of its text: reading reports from values as well would be code for every type twice.
+    Ok(serde_json::from_slice(&serde_json::to_vec(&value)?)?)
+}
+
+/// Masks a value of a format that is written and not needed any more.
+pub fn masked_json<T: Serialize>(value: &T, format: Format, masker: &Masker) -> Result<Value, MaskError> {
+    let root = format.schema()?;
+    let places = Places { root };
+    Ok(places.mask(serde_json::to_value(value)?, &places.all(&[root]), masker))
+}
+
+/// Masks a JSON value that has no format: keys are text like everything else.
+pub fn masked_value(value: Value, masker: &Masker) -> Value {
+    Places { root: &Value::Null }.mask(value, &[], masker)
+}
+
+/// Tells whether a value of a format holds a known secret outside of the format's own words.
+pub fn holds_secret<T: Serialize>(value: &T, format: Format, masker: &Masker) -> Result<bool, MaskError> {
+    let root = format.schema()?;
+    let places = Places { root };
+    Ok(places.any(&serde_json::to_value(value)?, &places.all(&[root]), &|text| masker.knows_of(text.as_bytes())))
+}
+
+/// The places of a schema.
+struct Places<'s> {
+    root: &'s Value,
+}
+
+impl<'s> Places<'s> {
+    /// Returns all schemas that may describe the same place: references followed, alternatives opened.
+    fn all(&self, from: &[&'s Value]) -> Vec<&'s Value> {
+        let mut found: Vec<&'s Value> = Vec::new();
+        let mut open: Vec<&'s Value> = from.to_vec();
+        let mut followed = BTreeSet::new();
+        while let Some(schema) = open.pop() {
+            if let Some(name) = schema.get("$ref").and_then(Value::as_str) {
+                let target = name.strip_prefix('#').and_then(|pointer| self.root.pointer(pointer));
+                open.extend(target.filter(|_| followed.insert(name)));
+            }
+            for key in ["oneOf", "anyOf", "allOf"] {
+                open.extend(schema.get(key).and_then(Value::as_array).into_iter().flatten());
+            }
+            found.push(schema);
+        }
+        found
+    }
+
+    /// Returns the schemas of a member, and whether its name is one of the format's.
+    fn member(&self, places: &[&'s Value], name: &str) -> (Vec<&'s Value>, bool) {
+        let named: Vec<&'s Value> =
+            places.iter().filter_map(|place| place.get("properties")?.get(name)).collect();
+        let is_known = !named.is_empty();
+        let others = places.iter().filter_map(|place| place.get("additionalProperties"));
+        let from = if is_known { named } else { others.collect() };
+        (self.all(&from), is_known)
+    }
+
+    fn items(&self, places: &[&'s Value]) -> Vec<&'s Value> {
+        let items: Vec<&'s Value> = places.iter().filter_map(|place| place.get("items")).collect();
+        self.all(&items)
+    }
+
+    fn mask(&self, value: Value, places: &[&'s Value], masker: &Masker) -> Value {
+        match value {
+            Value::String(text) if is_word(places, &text) => Value::String(text),
+            Value::String(text) => Value::String(masker.mask(&text).into_owned()),
+            Value::Array(items) => {
+                let places = self.items(places);
+                items.into_iter().map(|item| self.mask(item, &places, masker)).collect()
+            }
+            Value::Object(members) => {
+                let mut masked = Map::new();
+                for (name, member) in members {
+                    let (places, is_known) = self.member(places, &name);
+                    let mut name = if is_known { name } else { masker.mask(&name).into_owned() };
+                    // Two names may become one.
+                    while masked.contains_key(&name) {
+                        name.push('*');
+                    }
+                    masked.insert(name, self.mask(member, &places, masker));
+                }
+                Value::Object(masked)
+            }
+            other => other,
+        }
+    }
+
+    fn any(&self, value: &Value, places: &[&'s Value], is_it: &dyn Fn(&str) -> bool) -> bool {
+        match value {
+            Value::String(text) => !is_word(places, text) && is_it(text),
+            Value::Array(items) => {
+                let places = self.items(places);
+                items.iter().any(|item| self.any(item, &places, is_it))
+            }
+            Value::Object(members) => members.iter().any(|(name, member)| {
+                let (places, is_known) = self.member(places, name);
+                (!is_known && is_it(name)) || self.any(member, &places, is_it)
+            }),
+            _ => false,
+        }
+    }
+}
+
+/// Tells whether a text is a word that a schema lists.
+fn is_word(places: &[&Value], text: &str) -> bool {
+    places.iter().any(|place| {
+        place.get("const").and_then(Value::as_str) == Some(text)
+            || place
+                .get("enum")
+                .and_then(Value::as_array)
+                .is_some_and(|words| words.iter().any(|word| word.as_str() == Some(text)))
+    })
+}
