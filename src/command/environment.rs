@@ -147,8 +147,17 @@ pub fn secrets_of<'a>(name: &str, value: &'a str) -> Vec<&'a str> {
     if shown { Vec::new() } else { vec![value] }
 }
 
+/// Returns an address without its user and password.
+pub fn without_userinfo(address: &str) -> String {
+    let stripped = |found: &regex::Captures<'_>| {
+        let end = found[0].find("://").map_or(0, |at| at + 3);
+        found[0][..end].to_owned()
+    };
+    USERINFO.replace_all(address, stripped).into_owned()
+}
+
 /// Returns the passwords of addresses, and users that have none beside them, as tokens stand there.
-fn passwords(value: &str) -> impl Iterator<Item = &str> {
+pub fn passwords(value: &str) -> impl Iterator<Item = &str> {
     USERINFO.captures_iter(value).filter_map(|found| {
         let (user, password) = (found.name("user")?.as_str(), found.name("password"));
         match password {
@@ -336,6 +345,19 @@ mod tests {
         assert_eq!(said("KeyError: 'STRIPE_ACCOUNT'"), ["STRIPE_ACCOUNT"]);
         assert_eq!(said("echo ${OTHER_THING} $STRIPE_ACCOUNTS"), ["OTHER_THING"]);
         assert_eq!(said("all is well"), Vec::<&str>::new());
+    }
+
+    #[test]
+    fn addresses_lose_their_users() {
+        for (address, expected) in [
+            ("https://me:pw@host:8080/v1", "https://host:8080/v1"),
+            ("https://me:p@w@host/v1", "https://host/v1"),
+            ("https://token@host/v1", "https://host/v1"),
+            ("https://host/a@b", "https://host/a@b"),
+            ("no address", "no address"),
+        ] {
+            assert_eq!(without_userinfo(address), expected, "{address}");
+        }
     }
 
     #[test]

@@ -21,6 +21,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use crate::agent::Agent;
+use crate::command::environment::{passwords, without_userinfo};
 use crate::config::{self, Bounded, Comment, Config, GateConfig, Origin, Trusted, TrustedFile, Usd};
 use crate::event::RunMode;
 use crate::github::Environment;
@@ -169,6 +170,8 @@ impl RunRequest {
             );
         }
         secrets.extend(crate::telemetry::secrets(&variables));
+        let addresses = [&origin.config.llm.base_url, &origin.config.review.base_url];
+        secrets.extend(addresses.into_iter().flatten().flat_map(|url| passwords(url)).map(str::to_owned));
         Ok(Self {
             task,
             mode,
@@ -202,7 +205,12 @@ impl RunRequest {
 /// What it takes to ask for the same again. Where files go is said by where they are.
 fn given(lookup: &Lookup, checkout: &Path) -> BTreeMap<String, String> {
     let names = INPUTS.iter().map(|input| input.name).filter(|name| !matches!(*name, "out" | "workspace"));
-    let given = names.filter_map(|name| Some((name.to_owned(), lookup.text(name)?)));
+    let given = names.filter_map(|name| {
+        let value = lookup.text(name)?;
+        // Who goes on with the session gives the password of its model's server again.
+        let kept = if name == "base-url" { without_userinfo(&value) } else { value };
+        Some((name.to_owned(), kept))
+    });
     given.chain([("workspace".to_owned(), checkout.display().to_string())]).collect()
 }
 
@@ -391,11 +399,21 @@ fn out(lookup: &Lookup) -> Result<PathBuf, InputError> {
         (None, Some(temp)) => Path::new(temp).join("architect-ci"),
         (None, None) => {
             let name = format!("architect-ci-{}", &uuid::Uuid::new_v4().simple().to_string()[..8]);
-            std::env::temp_dir().join(name)
+            let path = std::env::temp_dir().join(name);
+            private_folder(&path).map_err(|error| InputError::Out { path: path.clone(), error })?;
+            path
         }
     };
     let made = std::fs::create_dir_all(&path).and_then(|()| path.canonicalize());
     made.map_err(|error| InputError::Out { path, error })
+}
+
+/// Makes a folder that nobody else who uses this machine may look into.
+fn private_folder(path: &Path) -> std::io::Result<()> {
+    let mut builder = std::fs::DirBuilder::new();
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(path)
 }
 
 /// All variables of this process that are valid UTF-8.

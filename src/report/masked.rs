@@ -70,9 +70,10 @@ pub fn masked_json<T: Serialize>(value: &T, format: Format, masker: &Masker) -> 
     Ok(places.mask(serde_json::to_value(value)?, &places.all(&[root]), masker))
 }
 
-/// Masks a JSON value that has no format: keys are text like everything else.
-pub fn masked_value(value: Value, masker: &Masker) -> Value {
-    Places { root: &Value::Null }.mask(value, &[], masker)
+/// Masks the values of an object's own fields; below them, names are text like everything else.
+pub fn masked_fields(fields: Map<String, Value>, masker: &Masker) -> Value {
+    let places = Places { root: &Value::Null };
+    fields.into_iter().map(|(name, value)| (name, places.mask(value, &[], masker))).collect()
 }
 
 /// Tells whether a value of a format holds a known secret outside of the format's own words.
