@@ -42,8 +42,8 @@ const SECRET_PARTS: [&str; 16] = [
 
 /// Words that make a name that of a secret.
 const SECRET_WORDS: [&str; 17] = [
-    "KEY", "KEYS", "PASS", "PWD", "PW", "AUTH", "OAUTH", "OAUTH2", "PAT", "JWT", "DSN", "CREDS", "PEM", "SAS",
-    "OTP", "TOTP", "SALT",
+    "KEY", "KEYS", "PASS", "PWD", "PW", "AUTH", "OAUTH", "OAUTH2", "PAT", "JWT", "DSN", "CREDS", "PEM",
+    "SAS", "OTP", "TOTP", "SALT",
 ];
 
 /// Words in sequence that make a name that of a secret.
@@ -51,16 +51,58 @@ const SECRET_PHRASES: [&str; 4] = ["CONNECTION_STRING", "KUBE_CONFIG", "OTLP_HEA
 
 /// Values that say nothing about anybody, whatever the variable.
 const PLAIN_WORDS: [&str; 48] = [
-    "true", "false", "yes", "no", "on", "off", "none", "null", "auto", "always", "never", "default", "enabled",
-    "disabled", "test", "testing", "dev", "development", "prod", "production", "staging", "stage", "ci", "local",
-    "debug", "release", "trace", "info", "warn", "warning", "error", "verbose", "quiet", "silent", "full",
-    "short", "linux", "ubuntu", "debian", "x86_64", "amd64", "arm64", "aarch64", "x64", "utf-8", "utf8",
-    "localhost", "main",
+    "true",
+    "false",
+    "yes",
+    "no",
+    "on",
+    "off",
+    "none",
+    "null",
+    "auto",
+    "always",
+    "never",
+    "default",
+    "enabled",
+    "disabled",
+    "test",
+    "testing",
+    "dev",
+    "development",
+    "prod",
+    "production",
+    "staging",
+    "stage",
+    "ci",
+    "local",
+    "debug",
+    "release",
+    "trace",
+    "info",
+    "warn",
+    "warning",
+    "error",
+    "verbose",
+    "quiet",
+    "silent",
+    "full",
+    "short",
+    "linux",
+    "ubuntu",
+    "debian",
+    "x86_64",
+    "amd64",
+    "arm64",
+    "aarch64",
+    "x64",
+    "utf-8",
+    "utf8",
+    "localhost",
+    "main",
 ];
 
 /// Values that a switch has, and a secret has not.
-const SWITCHES: [&str; 10] =
-    ["", "true", "false", "yes", "no", "on", "off", "none", "null", "disabled"];
+const SWITCHES: [&str; 10] = ["", "true", "false", "yes", "no", "on", "off", "none", "null", "disabled"];
 
 /// Longest value that is judged harmless by what it is.
 const MAX_PLAIN: usize = 4096;
@@ -72,8 +114,9 @@ fn pattern(text: &str) -> Regex {
 }
 
 /// An address with a user or a password in it.
-static USERINFO: LazyLock<Regex> =
-    LazyLock::new(|| pattern(r"[A-Za-z][A-Za-z0-9+.\-]*://(?P<user>[^\s/?#@:]*)(?::(?P<password>[^\s/?#]*))?@"));
+static USERINFO: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(r"[A-Za-z][A-Za-z0-9+.\-]*://(?P<user>[^\s/?#@:]*)(?::(?P<password>[^\s/?#]*))?@")
+});
 
 /// An option or a setting inside of a value that holds a secret: `-Dpassword=…`, `Authorization: …`.
 static SECRET_OPTION: LazyLock<Regex> = LazyLock::new(|| {
@@ -88,7 +131,9 @@ static RUN: LazyLock<Regex> = LazyLock::new(|| pattern(r"[A-Za-z0-9+_=\-]{20,}")
 
 /// A number, a size, a time or a version.
 static NUMBER: LazyLock<Regex> = LazyLock::new(|| {
-    pattern(r"^(?:[+-]?[0-9]{1,12}(?:\.[0-9]{1,9})?(?:[a-zA-Z]{1,2}|%)?|[vV]?[0-9]{1,9}(?:\.[0-9]{1,9}){1,4}(?:[-+.]?(?:alpha|beta|rc|dev|pre|post|lts)[.\-]?[0-9]{0,9})?)$")
+    pattern(
+        r"^(?:[+-]?[0-9]{1,12}(?:\.[0-9]{1,9})?(?:[a-zA-Z]{1,2}|%)?|[vV]?[0-9]{1,9}(?:\.[0-9]{1,9}){1,4}(?:[-+.]?(?:alpha|beta|rc|dev|pre|post|lts)[.\-]?[0-9]{0,9})?)$",
+    )
 });
 
 /// The address of a service on this machine or in the job's own network, and nothing more.
@@ -184,7 +229,9 @@ fn is_random(run: &str) -> bool {
 /// Tells whether a variable is named after a checksum or a commit, which look like keys.
 fn names_a_hash(name: &str) -> bool {
     let name = name.to_ascii_uppercase();
-    ["SHA", "HASH", "DIGEST", "COMMIT", "CHECKSUM", "FINGERPRINT", "REVISION"].iter().any(|part| name.contains(part))
+    ["SHA", "HASH", "DIGEST", "COMMIT", "CHECKSUM", "FINGERPRINT", "REVISION"]
+        .iter()
+        .any(|part| name.contains(part))
 }
 
 fn is_known(name: &str) -> bool {
@@ -255,7 +302,8 @@ impl Rules {
         if NEVER_BY_VALUE.iter().any(|prefix| upper.starts_with(prefix)) {
             return false;
         }
-        is_plain(value) || (KNOWN_NAMES.is_match(&upper) && !RUN.find_iter(value).any(|run| is_random(run.as_str())))
+        is_plain(value)
+            || (KNOWN_NAMES.is_match(&upper) && !RUN.find_iter(value).any(|run| is_random(run.as_str())))
     }
 
     /// Sorts the variables of `own` into those that children see and those that are withheld.

@@ -51,7 +51,11 @@ pub fn init_log(format: LogFormat, loudness: Loudness, masker: Arc<Masker>) {
     if loudness == Loudness::Verbose {
         ours = ours.with_target(TARGET, Level::INFO);
     }
-    let layer = fmt::layer().with_target(false).with_writer(Sink { masker, file: None, json: format == LogFormat::Json });
+    let layer = fmt::layer().with_target(false).with_writer(Sink {
+        masker,
+        file: None,
+        json: format == LogFormat::Json,
+    });
     let registry = tracing_subscriber::registry().with(ours);
     // Fails only where a log is set up already.
     let _ = match format {
@@ -87,7 +91,9 @@ struct Sink {
 
 impl Sink {
     fn masked(&self, text: &str) -> String {
-        if self.json && let Ok(line) = serde_json::from_slice(text.as_bytes()) {
+        if self.json
+            && let Ok(line) = serde_json::from_slice(text.as_bytes())
+        {
             return format!("{}\n", masked_fields(line, &self.masker));
         }
         self.masker.mask(text).into_owned()

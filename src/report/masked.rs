@@ -80,7 +80,8 @@ pub fn masked_fields(fields: Map<String, Value>, masker: &Masker) -> Value {
 pub fn holds_secret<T: Serialize>(value: &T, format: Format, masker: &Masker) -> Result<bool, MaskError> {
     let root = format.schema()?;
     let places = Places { root };
-    Ok(places.any(&serde_json::to_value(value)?, &places.all(&[root]), &|text| masker.knows_of(text.as_bytes())))
+    Ok(places
+        .any(&serde_json::to_value(value)?, &places.all(&[root]), &|text| masker.knows_of(text.as_bytes())))
 }
 
 /// The places of a schema.

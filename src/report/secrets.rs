@@ -29,9 +29,30 @@ const MIN_UNMISTAKABLE: usize = 8;
 
 /// Values that variables with secret-looking names hold in harmless set-ups, and that reports are full of.
 const ORDINARY: [&str; 24] = [
-    "true", "false", "none", "null", "disabled", "enabled", "default", "password", "secret", "changeme", "changeit",
-    "example", "postgres", "mariadb", "rabbitmq", "localhost", "success", "failed", "partial", "dry-run", "staging",
-    "production", "development", "testing",
+    "true",
+    "false",
+    "none",
+    "null",
+    "disabled",
+    "enabled",
+    "default",
+    "password",
+    "secret",
+    "changeme",
+    "changeit",
+    "example",
+    "postgres",
+    "mariadb",
+    "rabbitmq",
+    "localhost",
+    "success",
+    "failed",
+    "partial",
+    "dry-run",
+    "staging",
+    "production",
+    "development",
+    "testing",
 ];
 
 /// Strings that are secrets by their shape, whoever issued them.
@@ -98,7 +119,11 @@ impl Masker {
         Self {
             all: Spellings::new(secrets.iter().map(String::as_str)),
             unmistakable: Spellings::new(
-                secrets.iter().map(String::as_str).filter(mixed).filter(|secret| secret.len() >= MIN_UNMISTAKABLE),
+                secrets
+                    .iter()
+                    .map(String::as_str)
+                    .filter(mixed)
+                    .filter(|secret| secret.len() >= MIN_UNMISTAKABLE),
             ),
             secrets: secrets.into_iter().collect(),
         }
@@ -212,8 +237,7 @@ mod tests {
     fn spelled(secret: &str) -> Vec<(&'static str, String)> {
         let bytes = secret.as_bytes();
         let each = |form: fn(u8) -> String| bytes.iter().map(|byte| form(*byte)).collect::<String>();
-        let joined =
-            |by: &str| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().join(by);
+        let joined = |by: &str| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().join(by);
         let (left, right) = secret.split_at(secret.len() / 2);
         let json = serde_json::Value::from(secret).to_string();
         vec![
@@ -226,7 +250,10 @@ mod tests {
             ("base64 in an address", STANDARD.encode(secret).replace('+', "%2B").replace('=', "%3D")),
             ("base64 over lines", {
                 let text = STANDARD.encode(format!("{secret}{secret}"));
-                text.as_bytes().chunks(12).map(|line| String::from_utf8_lossy(line).into_owned() + "\n").collect()
+                text.as_bytes()
+                    .chunks(12)
+                    .map(|line| String::from_utf8_lossy(line).into_owned() + "\n")
+                    .collect()
             }),
             ("hex", joined("")),
             ("HEX", joined("").to_uppercase()),
@@ -235,7 +262,10 @@ mod tests {
             ("hex as C has it", joined(", 0x")),
             ("hex by twos", {
                 let text = joined("");
-                text.as_bytes().chunks(4).map(|four| String::from_utf8_lossy(four).into_owned() + " ").collect()
+                text.as_bytes()
+                    .chunks(4)
+                    .map(|four| String::from_utf8_lossy(four).into_owned() + " ")
+                    .collect()
             }),
             ("percent", each(|byte| format!("%{byte:02X}"))),
             ("percent, small", each(|byte| format!("%{byte:02x}"))),
@@ -248,9 +278,28 @@ mod tests {
             ("JSON, all escaped", each(|byte| format!("\\u{byte:04x}"))),
             ("C", each(|byte| format!("\\x{byte:02x}"))),
             ("C, octal", each(|byte| format!("\\{byte:03o}"))),
-            ("shell", secret.chars().map(|letter| if letter.is_ascii_alphanumeric() { letter.to_string() } else { format!("\\{letter}") }).collect()),
+            (
+                "shell",
+                secret
+                    .chars()
+                    .map(|letter| {
+                        if letter.is_ascii_alphanumeric() {
+                            letter.to_string()
+                        } else {
+                            format!("\\{letter}")
+                        }
+                    })
+                    .collect(),
+            ),
             ("shell, quoted", format!("'{}'", secret.replace('\'', "'\\''"))),
-            ("HTML", secret.replace('&', "&amp;").replace('<', "&lt;").replace('"', "&quot;").replace('\'', "&#39;")),
+            (
+                "HTML",
+                secret
+                    .replace('&', "&amp;")
+                    .replace('<', "&lt;")
+                    .replace('"', "&quot;")
+                    .replace('\'', "&#39;"),
+            ),
             ("HTML, decimal", each(|byte| format!("&#{byte};"))),
             ("HTML, hexadecimal", each(|byte| format!("&#x{byte:X};"))),
             ("over lines", format!("{left}\n{right}")),
@@ -279,12 +328,15 @@ mod tests {
     #[test]
     fn parts_of_json_secrets_are_secrets_and_ordinary_words_are_none() {
         let account = r#"{"type": "service_account", "private_key": "-----BEGIN X-----\nabcdefgh\n", "user": "someone"}"#;
-        let environment =
-            BTreeMap::from([("ACCOUNT_SECRET", account), ("DB_PASSWORD", "success"), ("MY_PASS", "Postgres")].map(
-                |(name, value)| (name.to_owned(), value.to_owned()),
-            ));
+        let environment = BTreeMap::from(
+            [("ACCOUNT_SECRET", account), ("DB_PASSWORD", "success"), ("MY_PASS", "Postgres")]
+                .map(|(name, value)| (name.to_owned(), value.to_owned())),
+        );
         let masker = Masker::from_environment(&environment, &[], &[]);
-        assert_eq!(masker.mask("abcdefgh and someone: success in postgres"), "*** and someone: success in postgres");
+        assert_eq!(
+            masker.mask("abcdefgh and someone: success in postgres"),
+            "*** and someone: success in postgres"
+        );
         assert!(!masker.secrets().iter().any(|secret| secret == "success"));
     }
 

@@ -151,7 +151,9 @@ static WRITINGS: [Writing; 6] = [
     },
     // Entities of HTML and XML.
     Writing {
-        form: LazyLock::new(|| pattern(r"&(?:#[xX](?<hex>[0-9A-Fa-f]{1,6})|#(?<code>[0-9]{1,7})|(?<name>[A-Za-z]{2,8}));")),
+        form: LazyLock::new(|| {
+            pattern(r"&(?:#[xX](?<hex>[0-9A-Fa-f]{1,6})|#(?<code>[0-9]{1,7})|(?<name>[A-Za-z]{2,8}));")
+        }),
         meaning: |form| {
             if let Some(code) = form.name("hex") {
                 return character(code.as_bytes(), 16);
@@ -160,7 +162,10 @@ static WRITINGS: [Writing; 6] = [
                 return character(code.as_bytes(), 10);
             }
             let name = form.name("name")?.as_bytes();
-            ENTITIES.iter().find(|(known, _)| known.as_bytes() == name).map(|(_, sign)| sign.as_bytes().to_vec())
+            ENTITIES
+                .iter()
+                .find(|(known, _)| known.as_bytes() == name)
+                .map(|(_, sign)| sign.as_bytes().to_vec())
         },
         min: 0,
     },
