@@ -174,3 +174,92 @@ fn is_word(places: &[&Value], text: &str) -> bool {
                 .is_some_and(|words| words.iter().any(|word| word.as_str() == Some(text)))
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use serde::Deserialize;
+    use serde_json::json;
+
+    use super::*;
+    use crate::event::Status;
+
+    fn report(text: &str) -> Value {
+        json!({
+            "status": text, "mode": text, "message": text, "stop_reason": "llm_done",
+            "files": [{"path": text, "op": text, "lines": {"added": 1}, "diff": text}],
+            "plan": {"actions": [{"tool_input": {text: [text, 1]}}]},
+            "structured_output": {"status": text},
+        })
+    }
+
+    #[test]
+    fn words_of_a_format_stay_and_texts_are_masked() {
+        let masker = Masker::new(["dry-run!", "modify", "status", "failed7", "message"]);
+        let masked = |text: &str| masked_json(&report(text), Format::Report, &masker).expect("JSON");
+        let found = masked("modify");
+        assert_eq!(found["files"][0]["op"], "modify");
+        assert_eq!(found["files"][0]["path"], "***");
+        assert_eq!(found["plan"]["actions"][0]["tool_input"], json!({"***": ["***", 1]}));
+        assert_eq!(found["message"], "***");
+        // A word of another place is no word here.
+        assert_eq!(found["status"], "***");
+        let found = masked("status");
+        assert_eq!(found["structured_output"], json!({"***": "***"}));
+        assert_eq!(found["stop_reason"], "llm_done");
+        let found = masked("one of message and status");
+        assert_eq!(found["message"], "one of *** and ***");
+    }
+
+    #[test]
+    fn names_that_become_one_are_kept_apart() {
+        let masker = Masker::new(["hunter22", "hunter33"]);
+        let value = json!({"structured_output": {"hunter22": 1, "hunter33": 2}});
+        let masked = masked_json(&value, Format::Report, &masker).expect("JSON");
+        assert_eq!(masked["structured_output"], json!({"***": 1, "****": 2}));
+    }
+
+    #[test]
+    fn what_cannot_be_read_once_it_is_masked_is_an_error() {
+        #[derive(Debug, Serialize, Deserialize)]
+        struct Odd {
+            /// Not where a report has it, so that its words are text.
+            end: Status,
+        }
+        let value = Odd { end: Status::Success };
+        assert!(masked(&value, Format::Report, &Masker::new(["hunter22"])).is_ok());
+        let masker = Masker::new(["succes"]);
+        assert!(matches!(masked(&value, Format::Report, &masker), Err(MaskError::Form(_))));
+    }
+
+    #[test]
+    fn a_plan_holds_secrets_in_its_texts_alone() {
+        let masker = Masker::new(["create", "hunter22"]);
+        let plan = |content: &str| json!({"files": [{"op": "create", "path": "a", "patch": content}]});
+        let holds = |content: &str| holds_secret(&plan(content), Format::Plan, &masker).expect("JSON");
+        assert!(!holds("text"));
+        assert!(holds("+hunter22"));
+        assert!(holds("+create"));
+    }
+
+    #[test]
+    fn a_line_of_a_log_keeps_its_fields() {
+        let masker = Masker::new(["message", "hunter22"]);
+        let line = json!({"message": "a message: hunter22", "call": {"message": 1}});
+        let Value::Object(line) = line else { panic!("an object") };
+        assert_eq!(masked_fields(line, &masker), json!({"message": "a ***: ***", "call": {"***": 1}}));
+    }
+
+    #[test]
+    fn all_schemas_are_readable() {
+        for format in [Format::Report, Format::BatchReport, Format::Transcript, Format::Plan] {
+            let title = format.schema().expect("a schema")["title"].as_str().unwrap_or_default();
+            let expected = match format {
+                Format::Report => "RunReport",
+                Format::BatchReport => "BatchReport",
+                Format::Transcript => "Line",
+                Format::Plan => "Plan",
+            };
+            assert_eq!(title, expected);
+        }
+    }
+}
