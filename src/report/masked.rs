@@ -233,12 +233,12 @@ mod tests {
 
     #[test]
     fn a_plan_holds_secrets_in_its_texts_alone() {
-        let masker = Masker::new(["create", "hunter22"]);
-        let plan = |content: &str| json!({"files": [{"op": "create", "path": "a", "patch": content}]});
+        let masker = Masker::new(["modify", "hunter22"]);
+        let plan = |content: &str| json!({"files": [{"op": "modify", "path": "a", "patch": content}]});
         let holds = |content: &str| holds_secret(&plan(content), Format::Plan, &masker).expect("JSON");
         assert!(!holds("text"));
         assert!(holds("+hunter22"));
-        assert!(holds("+create"));
+        assert!(holds("+modify"));
     }
 
     #[test]

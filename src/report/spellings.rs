@@ -317,7 +317,7 @@ mod tests {
             ("x=", "top%2Fse\"cret&1", ""),
             ("%41", "%74%6f%70%2f%73%65%22%63%72%65%74%26%31", "%42"),
             ("\"", r#"top\/se\"cret&1"#, "\\n"),
-            ("\"", r#"top/se\u0022cret\u00261"#, ""),
+            ("\"", r"top/se\u0022cret\u00261", ""),
             ("", r#"\"top\\\/se\\\"cret&1"#.trim_start_matches("\\\""), "\\\""),
             ("$'", r"\x74\x6f\x70/se\042cret\x261", "'"),
             ("<b>", "top/se&quot;cret&amp;1", "</b>"),
