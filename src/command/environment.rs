@@ -179,7 +179,8 @@ pub fn looks_secret(name: &str) -> bool {
 ///
 /// This is the judgement of the environment once more: what is withheld and looks like a secret.
 pub fn secrets_of<'a>(name: &str, value: &'a str) -> Vec<&'a str> {
-    if SWITCHES.contains(&value.to_ascii_lowercase().as_str()) {
+    // Where a key lies is no secret, and reports are full of paths.
+    if SWITCHES.contains(&value.to_ascii_lowercase().as_str()) || is_path(value) {
         return Vec::new();
     }
     if looks_secret(name) {
@@ -188,7 +189,7 @@ pub fn secrets_of<'a>(name: &str, value: &'a str) -> Vec<&'a str> {
     if USERINFO.is_match(value) {
         return passwords(value).collect();
     }
-    let shown = is_known(name) || names_a_hash(name) || is_path(value) || !is_key(value);
+    let shown = is_known(name) || names_a_hash(name) || !is_key(value);
     if shown { Vec::new() } else { vec![value] }
 }
 

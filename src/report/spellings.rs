@@ -171,7 +171,7 @@ static WRITINGS: [Writing; 6] = [
     },
     // Bytes in hexadecimal, apart from each other.
     Writing {
-        form: LazyLock::new(|| pattern(r"\b(?:0[xX])?((?:[0-9A-Fa-f]{2})+)(?:[ :,;\-]{1,2}|\b)")),
+        form: LazyLock::new(|| pattern(r"(?-u:\b)(?:0[xX])?((?:[0-9A-Fa-f]{2})+)(?:[ :,;\-]{1,2}|(?-u:\b))")),
         meaning: |form| form.get(1)?.as_bytes().chunks(2).map(|pair| Some(byte(pair, 16)?[0])).collect(),
         min: 0,
     },
