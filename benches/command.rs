@@ -39,7 +39,7 @@ fn start(c: &mut Criterion) {
         flags: vec!["-c".to_owned()],
         environment: variables.clone(),
         sandbox,
-        spare: Spare::default(),
+        ..Shell::default()
     };
     let run = |shell: &Shell, rights: Rights| {
         let job = Job {

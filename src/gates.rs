@@ -2,8 +2,9 @@
 
 use tokio_util::sync::CancellationToken;
 
+use crate::command::environment::mentioned;
 use crate::command::sandbox::Rights;
-use crate::command::{Ended, last_lines};
+use crate::command::{Ended, Shell, last_lines};
 use crate::config::GateConfig;
 use crate::event::{GateRecord, millis};
 use crate::isolation::{Isolation, Keep, Work};
@@ -50,6 +51,9 @@ pub async fn run(
             Ended::Cancelled => output += "\n(the run was interrupted)",
             Ended::NotStarted(error) => output += &format!("\n(could not be started: {error})"),
         }
+        if finished.ended != Ended::Exited(0) {
+            output += &missed(isolation.shell(), &gate.command, &output);
+        }
         records.push(GateRecord {
             name: gate.name.clone(),
             command: gate.command.clone(),
@@ -63,4 +67,17 @@ pub async fn run(
         });
     }
     Ok(records)
+}
+
+/// Returns a line about the variables that a gate which failed speaks of, and which were kept from it.
+fn missed(shell: &Shell, command: &str, output: &str) -> String {
+    let mut names = mentioned(&shell.withheld, command);
+    names.extend(mentioned(&shell.withheld, output));
+    names.sort_unstable();
+    names.dedup();
+    if names.is_empty() {
+        return String::new();
+    }
+    let names = names.join(", ");
+    format!("\n(not passed on to commands: {names}; `commands.env_passthrough` names what is)")
 }

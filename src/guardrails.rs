@@ -265,7 +265,7 @@ impl Guardrails {
     }
 
     fn always_protected(&self, path: &WorkspacePath) -> Option<&'static str> {
-        let folded = path.as_str().to_lowercase();
+        let folded = path.folded();
         let within = |folder: &str| {
             folded.strip_prefix(folder).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
         };
@@ -275,7 +275,10 @@ impl Guardrails {
         if within(".github/actions") {
             return Some("local actions run with the repository's rights");
         }
-        let is_config = CONFIG_FILES.contains(&folded.as_str()) || self.config_file.as_ref() == Some(path);
+        // The short name of `.architect.yml` has no dot.
+        let is_config = CONFIG_FILES.contains(&folded.as_str())
+            || (folded == "architect.yml" && path.as_str().contains('~'))
+            || self.config_file.as_ref().is_some_and(|file| file.folded() == folded);
         is_config.then_some("it configures this very tool")
     }
 }
@@ -304,10 +307,9 @@ fn shell_glob_fits(glob: &str, file: &WorkspacePath, dots: bool) -> bool {
     (0..starts).any(|start| fits(&names[start..]))
 }
 
-/// Whether a path is, or lies in, a `.git`: also where the file system folds case or drops dots and
-/// blanks at the end of a name.
+/// Tells whether a path is, or lies in, a `.git`, as any file system may read it.
 fn is_git(path: &WorkspacePath) -> bool {
-    path.names().any(|name| name.trim_end_matches(['.', ' ']).eq_ignore_ascii_case(".git"))
+    path.folded().split('/').any(|name| name == ".git")
 }
 
 #[cfg(test)]
@@ -334,6 +336,15 @@ mod tests {
             (".git/hooks/pre-commit", "out of reach"),
             ("sub/.GIT/config", "out of reach"),
             (".git./config", "out of reach"),
+            ("git~1/config", "out of reach"),
+            ("sub/GIT~1", "out of reach"),
+            (".git::$INDEX_ALLOCATION/config", "out of reach"),
+            (".git\u{200c}/config", "out of reach"),
+            (".github/workflow\u{17f}/x.yml", "always protected"),
+            ("GITHUB~1/WORKFL~1/x.yml", "always protected"),
+            (".github:x/actions /x/action.yml", "always protected"),
+            ("ARCHIT~1.YML", "configures this very tool"),
+            ("CI/agent.yml", "configures this very tool"),
             (".github/workflows/ci.yml", "always protected"),
             (".github/Workflows/ci.yml", "always protected"),
             (".github/actions/x/action.yml", "always protected"),

@@ -82,6 +82,11 @@ impl Isolation {
         Self { below, plot, shell, events, judge, state: Mutex::default() }
     }
 
+    /// What commands are started by.
+    pub fn shell(&self) -> &Shell {
+        &self.shell
+    }
+
     /// Bytes that it takes on disk, if it was made.
     pub async fn bytes(&self) -> Option<u64> {
         self.state.lock().await.as_ref().map(Isolated::bytes)

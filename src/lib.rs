@@ -19,6 +19,7 @@ mod grammar;
 pub mod guardrails;
 pub mod hooks;
 pub mod inputs;
+pub mod invisible;
 pub mod isolation;
 pub mod mcp;
 pub mod model;

@@ -128,7 +128,7 @@ impl SessionFile {
     /// changes what was asked must not be obeyed when the session goes on.
     pub fn write(&self, out: &Path, variables: &Variables) -> std::io::Result<()> {
         let text = serde_json::to_vec_pretty(self)?;
-        crate::run::Files::write(&out.join(SESSION), &text)?;
+        crate::run::Files::write_private(&out.join(SESSION), &text)?;
         seal(variables, &self.id).map_or(Ok(()), |seal| seal.put(&text))
     }
 

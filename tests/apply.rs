@@ -195,6 +195,58 @@ fn a_forged_plan_writes_no_file_that_nobody_may() {
     }
 }
 
+#[test]
+fn a_forged_plan_shows_what_it_does_and_leads_nowhere_outside() {
+    let sandbox = Sandbox::new(&FILES);
+    let mut turns = session();
+    turns.push(vec![("run_command", json!({"command": "bash .s/1"}))]);
+    let place = plan(&sandbox, &turns);
+    let original: Plan = serde_json::from_str(&fs::read_to_string(&place).unwrap()).unwrap();
+    let forge = |change: &dyn Fn(&mut Plan)| {
+        let mut forged = original.clone();
+        change(&mut forged);
+        forged.digest = forged.computed_digest();
+        fs::write(&place, serde_json::to_string(&forged).unwrap()).unwrap();
+    };
+    let before = sandbox.tree();
+    let refused = |says: &str| {
+        let run = apply(&sandbox, &place, &["--run-commands"]).expect_code(6);
+        assert!(run.stderr.contains(says), "{says}: {}", run.stderr);
+        assert_eq!(sandbox.tree(), before, "{says}");
+    };
+    forge(&|plan| plan.commands[0].input["command"] = json!("bash .s/1; bash .s/2"));
+    refused("the plan shows the command `bash .s/1`, but its input runs another one");
+    forge(&|plan| plan.commands[0].command = "ls".to_owned());
+    refused("the plan shows the command `ls`");
+    forge(&|plan| plan.files.push(plan.files[0].clone()));
+    refused("the plan has two entries for a.txt");
+    for (path, target) in [
+        ("link", "/etc/passwd"),
+        ("link", "../x"),
+        ("new/link", "../../x"),
+        ("link", "a/../../x"),
+        ("link", "other.txt/../../x"),
+        ("new/link", "../.git/config"),
+    ] {
+        let content = FileState { content: target.as_bytes().into(), mode: Mode::Link };
+        let change = FileChange::new(WorkspacePath::parse(path).unwrap(), None, Some(content));
+        let changes = ChangeSet::new(change.into_iter().collect());
+        let base = original.base.clone();
+        let planned =
+            Planned { task: "t", agent: "build", model: "m", base, actions: vec![], changes: &changes };
+        fs::write(&place, serde_json::to_string(&Plan::new(planned)).unwrap()).unwrap();
+        refused("a link that may lead outside of the workspace");
+    }
+    let content = FileState { content: b"../other.txt".as_slice().into(), mode: Mode::Link };
+    let change = FileChange::new(WorkspacePath::parse("new/link").unwrap(), None, Some(content));
+    let changes = ChangeSet::new(change.into_iter().collect());
+    let base = original.base.clone();
+    let planned = Planned { task: "t", agent: "build", model: "m", base, actions: vec![], changes: &changes };
+    fs::write(&place, serde_json::to_string(&Plan::new(planned)).unwrap()).unwrap();
+    apply(&sandbox, &place, &[]).expect_code(0);
+    assert_eq!(sandbox.read("new/link"), "o\n");
+}
+
 /// A plan whose content was forged together with its digest still has to lead where it says.
 #[test]
 fn a_damaged_patch_is_found_by_its_result() {

@@ -118,12 +118,12 @@ fn hooks_and_gates_see_no_secret() {
         ("ACTIONS_RUNTIME_URL", "value-4-of-a-secret"),
         ("GITHUB_OUTPUT", "/dev/null"),
         ("DB_PASSWORD", "value-5-of-a-secret"),
-        ("PLAIN", "visible"),
+        ("PLAIN", "staging"),
     ];
     sandbox.run(&["--model", &model, "--mode", "yolo"], &secrets).expect_code(0);
     for file in ["hook-env", "gate-env"] {
         let text = std::fs::read_to_string(sandbox.path().join(file)).expect("the command ran");
-        assert!(text.contains("PLAIN=visible") && text.contains("ARCHITECT_DRY_RUN=0"), "{text}");
+        assert!(text.contains("PLAIN=staging") && text.contains("ARCHITECT_DRY_RUN=0"), "{text}");
         assert!(!text.contains("of-a-secret") && !text.contains("GITHUB_OUTPUT"), "{text}");
     }
 }

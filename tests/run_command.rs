@@ -179,7 +179,7 @@ fn children_see_no_secret_and_what_loads_code_cannot_be_set() {
         ("GITHUB_ENV", "/five"),
         ("AWS_SECRET_ACCESS_KEY", "six"),
     ];
-    let variables = [&secret[..], &[("PLAIN", "seen"), ("GITHUB_SHA", "abc")]].concat();
+    let variables = [&secret[..], &[("PLAIN", "staging"), ("GITHUB_SHA", "abc")]].concat();
     let path = format!(".:{}::node_modules/.bin", std::env::var("PATH").unwrap());
     let variables = [&variables[..], &[("PATH", &path)]].concat();
     let run = sandbox.run(&["--model", &model, "--mode", "yolo"], &variables).expect_code(0);
@@ -189,7 +189,7 @@ fn children_see_no_secret_and_what_loads_code_cannot_be_set() {
     for (name, value) in secret {
         assert!(!results[0].contains(name) && !results[0].contains(value), "{name}: {}", results[0]);
     }
-    for line in ["PLAIN=seen", "GITHUB_SHA=abc", "DEBUG=1"] {
+    for line in ["PLAIN=staging", "GITHUB_SHA=abc", "DEBUG=1"] {
         assert!(results[0].contains(line), "{line}: {}", results[0]);
     }
     assert_eq!(

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::invisible::is_invisible;
 use crate::workspace::{LastLink, Walk, Workspace, WorkspacePath};
 
 /// Levels that the outline shows, if they fit.
@@ -70,8 +71,8 @@ fn render(folder: &Folder<'_>, depth: usize, levels: usize, text: &mut String) {
 
 /// A name on one line: what a file is called must not look like a line of the prompt.
 fn plain(name: &str) -> String {
-    let mut plain: String =
-        name.chars().take(MAX_NAME).map(|c| if c.is_control() { '?' } else { c }).collect();
+    let shown = |c: char| if c.is_control() || is_invisible(c) { '?' } else { c };
+    let mut plain: String = name.chars().take(MAX_NAME).map(shown).collect();
     if name.chars().nth(MAX_NAME).is_some() {
         plain.push('…');
     }

@@ -155,7 +155,11 @@ impl Session<'_> {
                 }
                 Err(Failure::Model(error)) => return failed(error),
                 Err(Failure::Cancelled) => return interrupted(),
-                Err(Failure::TimeUp) => return self.close(&mut talk, StopReason::Timeout).await,
+                // Whoever has not come to an end by now would not sum up in time either.
+                Err(Failure::TimeUp) => {
+                    let told = "(no summary: the model was still answering when the time was up)";
+                    return ended(Status::Partial, StopReason::Timeout, told.to_owned());
+                }
             };
             let (text, calls) = (completion.text.clone(), completion.calls.clone());
             let details = || json!({"text": text, "calls": calls, "usage": completion.usage});
@@ -299,6 +303,7 @@ impl Session<'_> {
         let deadline = match (may_call, self.limits.deadline) {
             (true, Some(deadline)) => deadline,
             (true, None) => started + NEVER,
+            (false, Some(deadline)) if deadline > started => deadline.min(started + CLOSING),
             (false, _) => started + CLOSING,
         };
         let mut completion = tokio::select! {

@@ -7,12 +7,13 @@ use std::time::Duration;
 use crate::event::{Notice, NoticeLevel};
 use crate::github::{Api, ApiError, Environment, StepFile, Sticky, outputs};
 use crate::inputs::{InputError, Telling};
+use crate::report::masked::{Format, masked};
 use crate::report::secrets::Masker;
 use crate::report::{
     BatchReport, batch_annotations, batch_comment, batch_headline, batch_html, batch_junit, batch_markdown,
     batch_summary, marker,
 };
-use crate::run::{Files, mask};
+use crate::run::Files;
 
 /// How long GitHub may take for the comment.
 const TIME: Duration = Duration::from_mins(2);
@@ -26,8 +27,8 @@ pub struct Told {
 }
 
 /// Files and the runner first, then the network.
-pub async fn tell(mut report: BatchReport, telling: &Telling, masker: &Masker) -> Result<Told, InputError> {
-    mask(&mut report, masker);
+pub async fn tell(report: BatchReport, telling: &Telling, masker: &Masker) -> Result<Told, InputError> {
+    let mut report = masked(&report, Format::BatchReport, masker)?;
     let key = telling.key.clone().unwrap_or_else(|| report.batch.clone());
     write(&report, telling, masker, &key)?;
     let mut url = None;
@@ -37,6 +38,7 @@ pub async fn tell(mut report: BatchReport, telling: &Telling, masker: &Masker) -
             let message = format!("{error}; the comment is in {}", telling.out.join("comment.md").display());
             tracing::warn!("warning: {message}");
             report.notices.push(Notice { level: NoticeLevel::Warning, message });
+            report = masked(&report, Format::BatchReport, masker)?;
             write(&report, telling, masker, &key)?;
         }
     }
@@ -55,7 +57,9 @@ fn write(report: &BatchReport, telling: &Telling, masker: &Masker, key: &str) ->
         ("junit.xml", junit),
     ] {
         let path = telling.out.join(name);
-        Files::write(&path, masker.mask_known(&text).as_bytes())
+        // JSON keeps its form; renderings may bring together what was apart.
+        let text = if name == "batch.json" { text.as_str().into() } else { masker.mask_rendered(&text) };
+        Files::write(&path, text.as_bytes())
             .map_err(|error| InputError::Write { path: path.clone(), error })?;
     }
     Ok(())
@@ -73,7 +77,7 @@ async fn comment(
     let Some((github, number)) = about.and_then(|github| Some((github, Environment::number(github)?))) else {
         return Ok(None);
     };
-    let body = masker.mask_known(&batch_comment(report, key)).into_owned();
+    let body = masker.mask_rendered(&batch_comment(report, key)).into_owned();
     let sticky = Sticky::new(Api::new(github)?, number, github.is_on_pull(), marker(key));
     match tokio::time::timeout(TIME, sticky.put(&body)).await {
         Ok(posted) => posted.map(Some),

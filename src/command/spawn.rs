@@ -1,7 +1,7 @@
 //! Runs one command line to its end: bounded output, a deadline, no way to linger.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{ExitStatus, Stdio};
@@ -32,6 +32,8 @@ pub struct Shell {
     pub flags: Vec<String>,
     /// All variables of the child.
     pub environment: BTreeMap<String, String>,
+    /// The names of variables that were kept from it.
+    pub withheld: BTreeSet<String>,
     /// What shuts it in; `None` where nothing does.
     pub sandbox: Option<Sandbox>,
     /// A supervisor that waits for an order.

@@ -155,7 +155,7 @@ pub struct Commands {
     pub dev_commands: Vec<String>,
     /// Whether dangerous commands are refused; always true in CI, else false unless set.
     pub allowed_only: Option<bool>,
-    /// Variables that children see although their names look secret.
+    /// Variables that children see besides those that are known or plainly harmless.
     pub env_passthrough: Vec<String>,
     /// The shell that runs commands, hooks and gates.
     pub shell: String,

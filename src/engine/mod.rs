@@ -21,6 +21,7 @@ use crate::command::{Class, is_test};
 use crate::event::{Block, CallRecord, Event, Events, Outcome, RunMode, ToolCall};
 use crate::guardrails::Guardrails;
 use crate::hooks::{HookEvent, Hooks, Subject, ToolSubject};
+use crate::invisible::marked;
 use crate::plan::{DryRunTracker, PlannedAction, summarize_call};
 use crate::report::secrets::Masker;
 use crate::tool::{Call, Context, Effects, Registry, Tool, ToolResult};
@@ -343,11 +344,11 @@ impl Engine {
         Done { outcome: Outcome::Refused, result: ToolResult::failed(message), effects: Effects::default() }
     }
 
-    /// A secret that lies in a file or came from a hook does not reach the model, nor does more text
-    /// than it may be shown.
+    /// A secret that lies in a file or came from a hook does not reach the model, nor does what people cannot
+    /// see there, nor more text than it may be shown.
     fn trim(&self, result: &mut ToolResult) {
         for text in [Some(&mut result.output), result.error.as_mut()].into_iter().flatten() {
-            *text = cut_middle(&self.masker.mask_known(text), self.max_result_tokens);
+            *text = cut_middle(&marked(&self.masker.mask_known(text)), self.max_result_tokens);
         }
     }
 }

@@ -10,6 +10,7 @@ use crate::exit::Exit;
 use crate::github::{ApiError, EnvironmentError};
 use crate::model::NameError;
 use crate::recipe::RecipeError;
+use crate::report::masked::MaskError;
 use crate::sessions::SessionError;
 
 /// Why there is no run.
@@ -202,6 +203,9 @@ pub enum InputError {
         /// Why.
         error: std::io::Error,
     },
+    /// Secrets cannot be masked in the report.
+    #[error("the report is not published: {0}; the transcript in the output folder tells what happened")]
+    Unmasked(#[from] MaskError),
 }
 
 impl InputError {
@@ -212,6 +216,7 @@ impl InputError {
                 Exit::Authentication
             }
             Self::Journal(_) => Exit::NotApplied,
+            Self::Unmasked(_) => Exit::Failed,
             _ => Exit::Configuration,
         }
     }

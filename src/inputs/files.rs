@@ -51,7 +51,9 @@ pub(super) fn out(lookup: &Lookup) -> Result<PathBuf, InputError> {
         (None, Some(temp)) => Path::new(temp).join("architect-ci"),
         (None, None) => {
             let name = format!("architect-ci-{}", &uuid::Uuid::new_v4().simple().to_string()[..8]);
-            std::env::temp_dir().join(name)
+            let path = std::env::temp_dir().join(name);
+            private_folder(&path).map_err(|error| InputError::Out { path: path.clone(), error })?;
+            path
         }
     };
     let made = without_links(&path, border(lookup).as_deref()).and_then(|full| {
@@ -59,4 +61,12 @@ pub(super) fn out(lookup: &Lookup) -> Result<PathBuf, InputError> {
         full.canonicalize()
     });
     made.map_err(|error| InputError::Out { path, error })
+}
+
+/// Makes a folder that nobody else who uses this machine may look into.
+fn private_folder(path: &Path) -> std::io::Result<()> {
+    let mut builder = std::fs::DirBuilder::new();
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(path)
 }

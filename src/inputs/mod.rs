@@ -24,6 +24,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use crate::agent::Agent;
+use crate::command::environment::{passwords, without_userinfo};
 use crate::config::{Bounded, Comment, Config, GateConfig, Origin, Trusted, TrustedFile, Usd};
 use crate::event::RunMode;
 use crate::git::Repository;
@@ -197,6 +198,8 @@ impl RunRequest {
             );
         }
         secrets.extend(crate::telemetry::secrets(&variables));
+        let addresses = [&origin.config.llm.base_url, &origin.config.review.base_url];
+        secrets.extend(addresses.into_iter().flatten().flat_map(|url| passwords(url)).map(str::to_owned));
         Ok(Self {
             task,
             mode,
@@ -231,7 +234,12 @@ impl RunRequest {
 /// What it takes to ask for the same again. Where files go is said by where they are.
 fn given(lookup: &Lookup, checkout: &Path) -> BTreeMap<String, String> {
     let names = INPUTS.iter().map(|input| input.name).filter(|name| !matches!(*name, "out" | "workspace"));
-    let given = names.filter_map(|name| Some((name.to_owned(), lookup.text(name)?)));
+    let given = names.filter_map(|name| {
+        let value = lookup.text(name)?;
+        // Who goes on with the session gives the password of its model's server again.
+        let kept = if name == "base-url" { without_userinfo(&value) } else { value };
+        Some((name.to_owned(), kept))
+    });
     given.chain([("workspace".to_owned(), checkout.display().to_string())]).collect()
 }
 

@@ -103,8 +103,11 @@ impl ProviderModel {
         }
         let response = self.client.exec_chat_stream(model, request, Some(&options)).await;
         let mut stream = response.map_err(|error| sort(&error))?.stream;
+        let mut length = Length::default();
         while let Some(event) = stream.next().await {
-            let ChatStreamEvent::End(end) = event.map_err(|error| sort(&error))? else { continue };
+            let event = event.map_err(|error| sort(&error))?;
+            length.add(&event)?;
+            let ChatStreamEvent::End(end) = event else { continue };
             let said_end = end.captured_stop_reason.is_some();
             let completion = completion_of_stream(end);
             // What ends without saying so, with nothing or with half a call, is no answer.
@@ -119,6 +122,42 @@ impl ProviderModel {
             message: "the stream ended before the answer did".to_owned(),
             retry_after: None,
         })
+    }
+}
+
+/// Longest answer, in bytes: many times what any model may say.
+const MAX_ANSWER: usize = 8 << 20;
+
+/// Most pieces of one answer.
+const MAX_PIECES: usize = 1 << 20;
+
+/// How much of an answer has come; a server that never ends must not fill the memory.
+#[derive(Default)]
+struct Length {
+    bytes: usize,
+    pieces: usize,
+}
+
+impl Length {
+    fn add(&mut self, event: &ChatStreamEvent) -> Result<(), ModelError> {
+        self.pieces += 1;
+        let longest = match event {
+            ChatStreamEvent::Chunk(piece)
+            | ChatStreamEvent::ReasoningChunk(piece)
+            | ChatStreamEvent::ThoughtSignatureChunk(piece) => {
+                self.bytes += piece.content.len();
+                self.bytes
+            }
+            // Some providers' pieces hold all that has come of the call.
+            ChatStreamEvent::ToolCallChunk(piece) => {
+                piece.tool_call.fn_arguments.as_str().map_or(0, str::len).max(self.bytes)
+            }
+            _ => self.bytes,
+        };
+        if longest > MAX_ANSWER || self.pieces > MAX_PIECES {
+            return Err(ModelError::Malformed(format!("it is longer than {} MiB", MAX_ANSWER >> 20)));
+        }
+        Ok(())
     }
 }
 

@@ -1,8 +1,10 @@
 //! Applies a reviewed plan exactly: what stands in it is checked first, then all files change or none.
 
+use std::collections::BTreeSet;
+
 use super::file::{Damaged, Plan};
 use super::journal::{Journal, JournalError, Step};
-use crate::workspace::{ChangeSet, DiskWorkspace, FileChange, FileError, Operation, WorkspacePath};
+use crate::workspace::{ChangeSet, DiskWorkspace, FileChange, FileError, Mode, Operation, WorkspacePath};
 
 /// A plan that fits the checkout.
 #[derive(Debug)]
@@ -63,6 +65,17 @@ pub enum ApplyError {
     /// What the plan says makes no sense.
     #[error(transparent)]
     Damaged(#[from] Damaged),
+    /// A command's call is another than what people are shown.
+    #[error("the plan shows the command `{0}`, but its input runs another one; make a new plan")]
+    Disguised(String),
+    /// A file is there twice.
+    #[error("the plan has two entries for {0}; make a new plan")]
+    Twice(WorkspacePath),
+    /// A link would lead out of the workspace.
+    #[error(
+        "the plan makes {0} a link that may lead outside of the workspace; make the link by hand if it is wanted"
+    )]
+    LinkOutside(WorkspacePath),
     /// A rule stands against a file.
     #[error("the plan changes a file that must not be: {0}")]
     Refused(String),
@@ -94,6 +107,13 @@ impl Plan {
         if let Some(wanted) = reviewed.filter(|wanted| *wanted != computed) {
             return Err(ApplyError::OtherPlan { wanted: wanted.to_owned(), found: computed });
         }
+        if let Some(command) = self.commands.iter().find(|command| !command.is_as_shown()) {
+            return Err(ApplyError::Disguised(command.command.clone()));
+        }
+        let mut paths = BTreeSet::new();
+        if let Some(file) = self.files.iter().find(|file| !paths.insert(&file.path)) {
+            return Err(ApplyError::Twice(file.path.clone()));
+        }
         let (mut changes, mut stale, mut already) = (Vec::new(), Vec::new(), 0);
         for file in &self.files {
             may_write(&file.path).map_err(ApplyError::Refused)?;
@@ -118,6 +138,12 @@ impl Plan {
                 stale.push(Stale { path: file.path.clone(), now: text });
             } else {
                 let after = file.after(now.as_ref())?;
+                if after
+                    .as_ref()
+                    .is_some_and(|after| after.mode == Mode::Link && leaves(&file.path, &after.content))
+                {
+                    return Err(ApplyError::LinkOutside(file.path.clone()));
+                }
                 changes.extend(FileChange::new(file.path.clone(), now, after));
             }
         }
@@ -133,6 +159,23 @@ impl Plan {
     fn deletes(&self, path: &WorkspacePath) -> bool {
         self.files.iter().any(|file| file.path == *path && file.op == Operation::Delete)
     }
+}
+
+/// Tells whether a link may lead outside. It may climb first and go down then: no folder above it is a link, so
+/// that its way is known; what comes after a name may be anywhere.
+fn leaves(link: &WorkspacePath, target: &[u8]) -> bool {
+    let Ok(target) = std::str::from_utf8(target) else { return true };
+    let mut names = target.split('/').filter(|name| !matches!(*name, "" | ".")).peekable();
+    let mut climbed = 0;
+    while names.next_if(|name| *name == "..").is_some() {
+        climbed += 1;
+    }
+    let folders = link.names().count().saturating_sub(1);
+    target.starts_with('/')
+        || climbed > folders
+        || names.any(|name| name == "..")
+        || WorkspacePath::parse(target.trim_start_matches("../"))
+            .is_ok_and(|path| path.folded().split('/').any(|name| name == ".git"))
 }
 
 impl Checked {

@@ -147,6 +147,17 @@ fn is_run_command(tool: &str) -> bool {
 }
 
 impl PlannedCommand {
+    /// Tells whether the call runs the line that people see.
+    pub(super) fn is_as_shown(&self) -> bool {
+        let runs = match self.tool.as_str() {
+            "run_command" => self.input.get("command"),
+            "run_powershell" => self.input.get("script"),
+            // Which line other tools run, they tell themselves before they do.
+            _ => return true,
+        };
+        runs.and_then(Value::as_str) == Some(self.command.as_str())
+    }
+
     fn of(action: &PlannedAction) -> Option<Self> {
         let command = action.effects.command.as_ref()?;
         Some(Self {

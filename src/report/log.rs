@@ -13,6 +13,7 @@ use tracing_subscriber::fmt::{self, MakeWriter};
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 
+use super::masked::masked_fields;
 use super::secrets::Masker;
 use super::sections::duration;
 use super::untrusted::{log_lines, visible};
@@ -50,7 +51,11 @@ pub fn init_log(format: LogFormat, loudness: Loudness, masker: Arc<Masker>) {
     if loudness == Loudness::Verbose {
         ours = ours.with_target(TARGET, Level::INFO);
     }
-    let layer = fmt::layer().with_target(false).with_writer(Sink { masker, file: None });
+    let layer = fmt::layer().with_target(false).with_writer(Sink {
+        masker,
+        file: None,
+        json: format == LogFormat::Json,
+    });
     let registry = tracing_subscriber::registry().with(ours);
     // Fails only where a log is set up already.
     let _ = match format {
@@ -70,7 +75,7 @@ fn message_alone(writer: &mut Writer<'_>, field: &Field, value: &dyn std::fmt::D
 pub fn file_log(path: &Path, masker: Arc<Masker>) -> io::Result<Dispatch> {
     let file = Arc::new(Mutex::new(File::create(path)?));
     let ours = Targets::new().with_target(env!("CARGO_CRATE_NAME"), Level::INFO);
-    let layer = fmt::layer().with_target(false).with_writer(Sink { masker, file: Some(file) });
+    let layer = fmt::layer().with_target(false).with_writer(Sink { masker, file: Some(file), json: false });
     let plain = layer.without_time().with_level(false).with_ansi(false).fmt_fields(debug_fn(message_alone));
     Ok(Dispatch::new(tracing_subscriber::registry().with(ours).with(plain)))
 }
@@ -80,6 +85,19 @@ pub fn file_log(path: &Path, masker: Arc<Masker>) -> io::Result<Dispatch> {
 struct Sink {
     masker: Arc<Masker>,
     file: Option<Arc<Mutex<File>>>,
+    /// Whether each event is a line of JSON, whose form must stay.
+    json: bool,
+}
+
+impl Sink {
+    fn masked(&self, text: &str) -> String {
+        if self.json
+            && let Ok(line) = serde_json::from_slice(text.as_bytes())
+        {
+            return format!("{}\n", masked_fields(line, &self.masker));
+        }
+        self.masker.mask(text).into_owned()
+    }
 }
 
 impl<'a> MakeWriter<'a> for Sink {
@@ -94,8 +112,7 @@ impl Write for Sink {
     /// The subscriber writes an event at once, so that no secret is cut in two.
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let text = String::from_utf8_lossy(bytes);
-        let masked = self.masker.mask(&text);
-        let lines = log_lines(&masked);
+        let lines = log_lines(&self.masked(&text));
         match &self.file {
             Some(file) => file.lock().unwrap_or_else(PoisonError::into_inner).write_all(lines.as_bytes())?,
             None => io::stderr().write_all(lines.as_bytes())?,

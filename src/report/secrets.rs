@@ -5,15 +5,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::sync::LazyLock;
 
-use aho_corasick::{AhoCorasick, MatchKind};
-use base64::Engine;
-use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
-use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use regex::Regex;
+use serde_json::Value;
 
-use crate::command::environment::looks_secret;
+use super::spellings::Spellings;
+use crate::command::environment::{looks_secret, secrets_of};
 
-/// Whether a variable is an input of ours whose name sounds like a secret, and which is none.
+/// Tells whether a variable is an input of ours whose name sounds like a secret, and which is none.
 fn is_setting(name: &str) -> bool {
     let name = name.replace('-', "_");
     let input = name.strip_prefix("INPUT_").or_else(|| name.strip_prefix("ARCHITECT_"));
@@ -26,8 +24,36 @@ pub const MASK: &str = "***";
 /// Shorter values are words rather than secrets, and masking them would blot out ordinary text.
 const MIN_SECRET: usize = 6;
 
-/// Values that variables with secret-looking names hold in harmless set-ups.
-const HARMLESS: [&str; 6] = ["true", "false", "none", "null", "disabled", "enabled"];
+/// A secret of letters and digits is no word of a format from this length on.
+const MIN_UNMISTAKABLE: usize = 8;
+
+/// Values that variables with secret-looking names hold in harmless set-ups, and that reports are full of.
+const ORDINARY: [&str; 24] = [
+    "true",
+    "false",
+    "none",
+    "null",
+    "disabled",
+    "enabled",
+    "default",
+    "password",
+    "secret",
+    "changeme",
+    "changeit",
+    "example",
+    "postgres",
+    "mariadb",
+    "rabbitmq",
+    "localhost",
+    "success",
+    "failed",
+    "partial",
+    "dry-run",
+    "staging",
+    "production",
+    "development",
+    "testing",
+];
 
 /// Strings that are secrets by their shape, whoever issued them.
 static SHAPES: LazyLock<Regex> = LazyLock::new(|| {
@@ -53,47 +79,62 @@ static SHAPES: LazyLock<Regex> = LazyLock::new(|| {
 /// Knows the secrets of this process.
 #[derive(Clone, Debug)]
 pub struct Masker {
-    values: Option<AhoCorasick>,
     secrets: Vec<String>,
+    /// All of them.
+    all: Spellings,
+    /// Those that no word of a format, nor anything else that we write ourselves, can be.
+    unmistakable: Spellings,
 }
 
 impl Masker {
-    /// Masks the values of all variables that look secret, of those named in `also`, and `further` ones.
+    /// Masks what the judgement of the environment calls secret, the values of the variables named in `also`,
+    /// and `further` ones.
     pub fn from_environment(
         environment: &BTreeMap<String, String>,
         also: &[&str],
         further: &[String],
     ) -> Self {
-        let secrets = environment
-            .iter()
-            .filter(|(name, _)| (looks_secret(name) && !is_setting(name)) || also.contains(&name.as_str()))
-            .map(|(_, value)| value.as_str());
-        Self::new(secrets.chain(further.iter().map(String::as_str)))
+        let of_variable = |(name, value): (&'_ String, &'_ String)| -> Vec<String> {
+            if also.contains(&name.as_str()) {
+                return vec![value.clone()];
+            }
+            if is_setting(name) {
+                return Vec::new();
+            }
+            secrets_of(name, value).into_iter().map(str::to_owned).collect()
+        };
+        let secrets: Vec<String> = environment.iter().flat_map(of_variable).collect();
+        Self::new(secrets.iter().chain(further).map(String::as_str))
     }
 
     /// Masks these values.
     pub fn new<'a>(secrets: impl IntoIterator<Item = &'a str>) -> Self {
         let is_secret =
-            |value: &&str| value.len() >= MIN_SECRET && !HARMLESS.contains(&value.to_lowercase().as_str());
-        // A secret of several lines may be quoted line by line.
-        let secrets: BTreeSet<String> = secrets
-            .into_iter()
-            .flat_map(|value| std::iter::once(value.trim()).chain(value.lines().map(str::trim)))
-            .filter(is_secret)
-            .map(str::to_owned)
-            .collect();
-        let patterns: BTreeSet<String> = secrets.iter().flat_map(|secret| spellings(secret)).collect();
-        // The builder fails on gigabytes of patterns only.
-        let values = AhoCorasick::builder().match_kind(MatchKind::LeftmostLongest).build(&patterns).ok();
-        Self { values: values.filter(|_| !patterns.is_empty()), secrets: secrets.into_iter().collect() }
+            |value: &String| value.len() >= MIN_SECRET && !ORDINARY.contains(&value.to_lowercase().as_str());
+        let secrets: BTreeSet<String> = secrets.into_iter().flat_map(parts).filter(is_secret).collect();
+        let mixed = |secret: &&str| {
+            secret.bytes().any(|byte| byte.is_ascii_digit())
+                && secret.bytes().any(|byte| byte.is_ascii_alphabetic())
+        };
+        Self {
+            all: Spellings::new(secrets.iter().map(String::as_str)),
+            unmistakable: Spellings::new(
+                secrets
+                    .iter()
+                    .map(String::as_str)
+                    .filter(mixed)
+                    .filter(|secret| secret.len() >= MIN_UNMISTAKABLE),
+            ),
+            secrets: secrets.into_iter().collect(),
+        }
     }
 
-    /// The secrets in plain text, for the runner's own masks.
+    /// Returns the secrets in plain text, for the runner's own masks.
     pub fn secrets(&self) -> &[String] {
         &self.secrets
     }
 
-    /// The text without known secrets and without anything shaped like one.
+    /// Returns the text without known secrets and without anything shaped like one.
     pub fn mask<'a>(&self, text: &'a str) -> Cow<'a, str> {
         match self.mask_known(text) {
             Cow::Borrowed(text) => SHAPES.replace_all(text, MASK),
@@ -101,127 +142,75 @@ impl Masker {
         }
     }
 
-    /// The text without known secrets, whole or split over lines.
+    /// Returns the text without known secrets, however they are spelled.
     pub fn mask_known<'a>(&self, text: &'a str) -> Cow<'a, str> {
-        let Some(values) = &self.values else { return Cow::Borrowed(text) };
-        let spans = spans(values, text);
-        if spans.is_empty() {
-            return Cow::Borrowed(text);
-        }
-        let mut masked = String::with_capacity(text.len());
-        let mut rest = 0;
-        for Range { start, end } in spans {
-            // Two spellings of one secret may overlap.
-            if end <= rest {
-                continue;
-            }
-            masked += &text[rest..start.max(rest)];
-            if start >= rest {
-                masked += MASK;
-            }
-            rest = end;
-        }
-        masked += &text[rest..];
-        Cow::Owned(masked)
+        without(text, &self.all)
     }
 
-    /// Whether a known secret is in the text, whole or split over lines.
+    /// Returns a rendering of what was masked before, without the secrets that came together only in it. A
+    /// secret that is a mere word stays, because the rendering's own words are the same.
+    pub fn mask_rendered<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        without(text, &self.unmistakable)
+    }
+
+    /// Tells whether a known secret is in the text, however it is spelled.
     pub fn knows_of(&self, text: &[u8]) -> bool {
-        self.values.as_ref().is_some_and(|values| {
-            values.is_match(text) || !spans(values, &String::from_utf8_lossy(text)).is_empty()
-        })
+        self.all.is_in(text)
     }
 }
 
-/// Where lines meet, however a line's end is written, with what often leads the next one: blanks, the sign
-/// of a diff, of a quote or a list.
-static JOINT: LazyLock<Regex> = LazyLock::new(|| {
-    #[expect(clippy::expect_used, reason = "a constant pattern, compiled in a test")]
-    Regex::new(r"[ \t]*(?:\\?\r?\n|(?:\\r)?\\n|⏎)[ \t]*(?P<sign>[+\-|>#*][ \t]*)?")
-        .expect("the pattern is valid")
-});
-
-/// A shorter secret in pieces is a coincidence.
-const MIN_SPLIT: usize = 8;
-
-/// Where secrets are, in order of their beginnings.
-fn spans(values: &AhoCorasick, text: &str) -> Vec<Range<usize>> {
-    let mut spans: Vec<Range<usize>> = values.find_iter(text).map(|found| found.range()).collect();
-    if JOINT.is_match(text) {
-        // A sign at a line's beginning may be part of the secret as well.
-        spans.extend(split_spans(values, text, true));
-        spans.extend(split_spans(values, text, false));
-        spans.sort_by_key(|span| (span.start, std::cmp::Reverse(span.end)));
+/// Cuts a secret into what may be quoted alone: its lines, and of JSON the values that hold a secret.
+fn parts(secret: &str) -> Vec<String> {
+    let mut parts: Vec<String> = vec![secret.trim().to_owned()];
+    parts.extend(secret.lines().map(|line| line.trim().to_owned()));
+    if let Ok(value @ Value::Object(_)) = serde_json::from_str(secret) {
+        inner_secrets(&value, &mut parts);
     }
-    spans
+    parts
 }
 
-/// Secrets in the text as it is without its line ends.
-fn split_spans(values: &AhoCorasick, text: &str, signs: bool) -> Vec<Range<usize>> {
-    let mut joined = String::with_capacity(text.len());
-    // Where each piece begins, in the joined text and in the text.
-    let mut pieces = Vec::new();
-    let mut rest = 0;
-    let mut push = |from: usize, to: usize, joined: &mut String| {
-        pieces.push((joined.len(), from));
-        joined.push_str(&text[from..to]);
-    };
-    for found in JOINT.captures_iter(text) {
-        let Some(joint) = found.get(0) else { continue };
-        push(rest, joint.start(), &mut joined);
-        rest = match found.name("sign") {
-            Some(sign) if !signs => sign.start(),
-            _ => joint.end(),
-        };
-    }
-    push(rest, text.len(), &mut joined);
-    let place = |at: usize| {
-        let piece = pieces.partition_point(|(begins, _)| *begins <= at) - 1;
-        (piece, pieces[piece].1 + at - pieces[piece].0)
-    };
-    let split = values.find_iter(&joined).filter_map(|found| {
-        let ((first, start), (last, end)) = (place(found.start()), place(found.end() - 1));
-        (first < last && found.len() >= MIN_SPLIT).then_some(start..end + 1)
-    });
-    split.collect()
-}
-
-/// The ways in which a secret may turn up.
-fn spellings(secret: &str) -> Vec<String> {
-    let mut spellings = vec![secret.to_owned(), utf8_percent_encode(secret, NON_ALPHANUMERIC).to_string()];
-    // Encoders leave different characters alone; the lenient form is common in URLs.
-    spellings.push(utf8_percent_encode(secret, LENIENT).to_string());
-    let json = serde_json::Value::from(secret).to_string();
-    spellings.push(json[1..json.len() - 1].to_owned());
-    // Base64 of a longer text that holds the secret: at three alignments, without the characters
-    // that also depend on what comes before and after it.
-    for (lead, dropped) in [(0, 0), (1, 2), (2, 3)] {
-        let bytes: Vec<u8> = std::iter::repeat_n(0, lead).chain(secret.bytes()).collect();
-        for encoded in [STANDARD_NO_PAD.encode(&bytes), URL_SAFE_NO_PAD.encode(&bytes)] {
-            let end = encoded.len() - usize::from(!bytes.len().is_multiple_of(3));
-            if end > dropped + 7 {
-                spellings.push(encoded[dropped..end].to_owned());
+fn inner_secrets(value: &Value, parts: &mut Vec<String>) {
+    let Value::Object(members) = value else { return };
+    for (name, member) in members {
+        match member {
+            Value::String(text) if looks_secret(name) => {
+                parts.push(text.clone());
+                parts.extend(text.lines().map(|line| line.trim().to_owned()));
             }
+            other => inner_secrets(other, parts),
         }
     }
-    spellings
 }
 
-/// What `encodeURIComponent` escapes.
-const LENIENT: &percent_encoding::AsciiSet = &NON_ALPHANUMERIC
-    .remove(b'-')
-    .remove(b'_')
-    .remove(b'.')
-    .remove(b'!')
-    .remove(b'~')
-    .remove(b'*')
-    .remove(b'\'')
-    .remove(b'(')
-    .remove(b')');
+/// Puts the mask where a secret stands.
+fn without<'a>(text: &'a str, secrets: &Spellings) -> Cow<'a, str> {
+    let spans = secrets.spans(text.as_bytes());
+    if spans.is_empty() {
+        return Cow::Borrowed(text);
+    }
+    let mut masked = String::with_capacity(text.len());
+    let mut rest = 0;
+    for Range { start, end } in spans {
+        // An encoding of characters in several bytes may be cut in between.
+        let (start, end) = (text.floor_char_boundary(start), text.ceil_char_boundary(end));
+        // Two spellings of one secret may overlap.
+        if end <= rest {
+            continue;
+        }
+        masked += &text[rest..start.max(rest)];
+        if start >= rest {
+            masked += MASK;
+        }
+        rest = end;
+    }
+    masked += &text[rest..];
+    Cow::Owned(masked)
+}
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use base64::Engine;
     use base64::engine::general_purpose::STANDARD;
 
     #[test]
@@ -242,6 +231,130 @@ mod tests {
             assert!(masked.contains(MASK) && !masked.contains("rd"), "{masked}");
         }
         assert_eq!(masker.mask("nothing here"), "nothing here");
+    }
+
+    /// What programs make of a secret, and what libraries offer.
+    fn spelled(secret: &str) -> Vec<(&'static str, String)> {
+        let bytes = secret.as_bytes();
+        let each = |form: fn(u8) -> String| bytes.iter().map(|byte| form(*byte)).collect::<String>();
+        let joined = |by: &str| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().join(by);
+        let (left, right) = secret.split_at(secret.len() / 2);
+        let json = serde_json::Value::from(secret).to_string();
+        vec![
+            ("plain", secret.to_owned()),
+            ("base64", STANDARD.encode(secret)),
+            ("base64 without padding", STANDARD.encode(secret).trim_end_matches('=').to_owned()),
+            ("base64 for addresses", base64::engine::general_purpose::URL_SAFE.encode(secret)),
+            ("base64 after one letter", STANDARD.encode(format!("x{secret}yz"))),
+            ("base64 after two letters", STANDARD.encode(format!("xy{secret}z"))),
+            ("base64 in an address", STANDARD.encode(secret).replace('+', "%2B").replace('=', "%3D")),
+            ("base64 over lines", {
+                let text = STANDARD.encode(format!("{secret}{secret}"));
+                text.as_bytes()
+                    .chunks(12)
+                    .map(|line| String::from_utf8_lossy(line).into_owned() + "\n")
+                    .collect()
+            }),
+            ("hex", joined("")),
+            ("HEX", joined("").to_uppercase()),
+            ("hex apart", joined(" ")),
+            ("hex with colons", joined(":")),
+            ("hex as C has it", joined(", 0x")),
+            ("hex by twos", {
+                let text = joined("");
+                text.as_bytes()
+                    .chunks(4)
+                    .map(|four| String::from_utf8_lossy(four).into_owned() + " ")
+                    .collect()
+            }),
+            ("percent", each(|byte| format!("%{byte:02X}"))),
+            ("percent, small", each(|byte| format!("%{byte:02x}"))),
+            (
+                "percent where needed",
+                percent_encoding::utf8_percent_encode(secret, percent_encoding::NON_ALPHANUMERIC).to_string(),
+            ),
+            ("JSON", json.clone()),
+            ("JSON in JSON", serde_json::Value::from(json).to_string()),
+            ("JSON, all escaped", each(|byte| format!("\\u{byte:04x}"))),
+            ("C", each(|byte| format!("\\x{byte:02x}"))),
+            ("C, octal", each(|byte| format!("\\{byte:03o}"))),
+            (
+                "shell",
+                secret
+                    .chars()
+                    .map(|letter| {
+                        if letter.is_ascii_alphanumeric() {
+                            letter.to_string()
+                        } else {
+                            format!("\\{letter}")
+                        }
+                    })
+                    .collect(),
+            ),
+            ("shell, quoted", format!("'{}'", secret.replace('\'', "'\\''"))),
+            (
+                "HTML",
+                secret
+                    .replace('&', "&amp;")
+                    .replace('<', "&lt;")
+                    .replace('"', "&quot;")
+                    .replace('\'', "&#39;"),
+            ),
+            ("HTML, decimal", each(|byte| format!("&#{byte};"))),
+            ("HTML, hexadecimal", each(|byte| format!("&#x{byte:X};"))),
+            ("over lines", format!("{left}\n{right}")),
+            ("over lines of Windows", format!("{left}\r\n{right}")),
+            ("over numbered lines", format!("     1\t{left}\n     2\t{right}")),
+            ("over quoted lines", format!("> {left}\n> {right}")),
+            ("over lines of a shell", format!("{left}\\\n{right}")),
+        ]
+    }
+
+    #[test]
+    fn no_spelling_gives_a_secret_away() {
+        for secret in ["pa\"ss/w+rd&42", "it's<a>%secret", "Zm9vYmFyc2VjcmV0", "aaaabbbbccccdddd0123"] {
+            let masker = Masker::new([secret]);
+            for (kind, text) in spelled(secret) {
+                let masked = masker.mask(&text).into_owned();
+                assert!(masked.contains(MASK), "{kind}: {text}");
+                // What is left is too little to tell anything from.
+                let left = masked.replace(MASK, "").chars().filter(char::is_ascii_alphanumeric).count();
+                assert!(left <= 6, "{kind}: {text} became {masked}");
+                assert!(masker.knows_of(text.as_bytes()), "{kind}: {text}");
+            }
+        }
+    }
+
+    #[test]
+    fn parts_of_json_secrets_are_secrets_and_ordinary_words_are_none() {
+        let account = r#"{"type": "service_account", "private_key": "-----BEGIN X-----\nabcdefgh\n", "user": "someone"}"#;
+        let environment = BTreeMap::from(
+            [("ACCOUNT_SECRET", account), ("DB_PASSWORD", "success"), ("MY_PASS", "Postgres")]
+                .map(|(name, value)| (name.to_owned(), value.to_owned())),
+        );
+        let masker = Masker::from_environment(&environment, &[], &[]);
+        assert_eq!(
+            masker.mask("abcdefgh and someone: success in postgres"),
+            "*** and someone: success in postgres"
+        );
+        assert!(!masker.secrets().iter().any(|secret| secret == "success"));
+    }
+
+    #[test]
+    fn renderings_keep_their_own_words() {
+        let masker = Masker::new(["details", "summary-of-mine", "hunter2hunter2"]);
+        let text = "<details>summary-of-mine hunter2hunter2</details>";
+        assert_eq!(masker.mask_rendered(text), "<details>summary-of-mine ***</details>");
+        assert_eq!(masker.mask(text), "<***>*** ***</***>");
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn masking_never_fails_and_leaves_no_plain_secret(text in "(a1b2|c3d4|\\\\|%|&#|;|x|\n|\t|ü|€|[0-9a-f]{2}| |=){0,40}") {
+            let masker = Masker::new(["a1b2c3d4"]);
+            let masked = masker.mask(&text);
+            proptest::prop_assert!(!masked.contains("a1b2c3d4"));
+        }
     }
 
     #[test]

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use tempfile::NamedTempFile;
 
+use super::masked::{Format, masked_json};
 use super::secrets::Masker;
 use crate::event::{Line, Observer};
 
@@ -23,8 +24,8 @@ impl TranscriptWriter {
         masker: Arc<Masker>,
         past: impl Iterator<Item = &'a Line>,
     ) -> io::Result<Self> {
-        // In place of whatever lies there, never through a link.
-        let mut fresh = fresh_in(path.parent().unwrap_or(path))?;
+        // In place of whatever lies there, never through a link; other users of the machine cannot read it.
+        let mut fresh = NamedTempFile::new_in(path.parent().unwrap_or(path))?;
         for line in past {
             // It was masked when it was written.
             let mut text = serde_json::to_vec(line)?;
@@ -38,24 +39,12 @@ impl TranscriptWriter {
     }
 }
 
-/// As files are made by default, and not as temporary ones are.
-#[cfg(unix)]
-fn fresh_in(folder: &Path) -> io::Result<NamedTempFile> {
-    use std::os::unix::fs::PermissionsExt;
-    let mode = std::fs::Permissions::from_mode(0o644);
-    tempfile::Builder::new().permissions(mode).tempfile_in(folder)
-}
-
-#[cfg(not(unix))]
-fn fresh_in(folder: &Path) -> io::Result<NamedTempFile> {
-    NamedTempFile::new_in(folder)
-}
-
 impl Observer for TranscriptWriter {
     fn observe(&self, line: &Line) {
-        let Ok(text) = serde_json::to_string(line) else { return };
+        // What cannot be masked is not written.
+        let Ok(masked) = masked_json(line, Format::Transcript, &self.masker) else { return };
         let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
         // A full disk must not end the run; the other reports will tell.
-        let _ = writeln!(file, "{}", self.masker.mask(&text));
+        let _ = writeln!(file, "{masked}");
     }
 }

@@ -5,18 +5,16 @@
 //! closing keywords close issues, images call home, HTML hides, direction marks deceive, and lines
 //! that start with `::` are commands to the runner.
 
-use std::fmt::Write;
 use std::sync::LazyLock;
 
 use pulldown_cmark::{CodeBlockKind, CowStr, Event, LinkType, Options, Parser, Tag, TagEnd, TextMergeStream};
 use regex::Regex;
 
-/// Characters that cannot be seen or that change how others are seen, shown as their code.
-fn is_deceptive(c: char) -> bool {
-    matches!(c,
-        '\u{0}'..='\u{8}' | '\u{b}'..='\u{1f}' | '\u{7f}'..='\u{9f}'
-        | '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
-        | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
+use crate::invisible::shown;
+
+/// Tells whether a character gives orders to a terminal instead of being shown.
+fn is_control(c: char) -> bool {
+    c.is_control() && c != '\n' && c != '\t'
 }
 
 /// How the first line of our own comment starts, and what becomes of it in what others wrote.
@@ -24,16 +22,7 @@ const LOOK_ALIKE: (&str, &str) = ("<!-- architect-ci", "<! -- architect-ci");
 
 /// Shows characters that would be invisible or deceptive as `⟨U+202E⟩`.
 pub fn visible(text: &str) -> String {
-    let mut shown = String::with_capacity(text.len());
-    for c in text.replace("\r\n", "\n").replace(LOOK_ALIKE.0, LOOK_ALIKE.1).chars() {
-        if is_deceptive(c) {
-            // Writing to a String cannot fail.
-            let _ = write!(shown, "⟨U+{:04X}⟩", u32::from(c));
-        } else {
-            shown.push(c);
-        }
-    }
-    shown
+    shown(&text.replace("\r\n", "\n").replace(LOOK_ALIKE.0, LOOK_ALIKE.1), is_control)
 }
 
 /// One line in a code span, fit for a table cell.

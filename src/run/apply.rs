@@ -74,9 +74,16 @@ impl Run<'_> {
             };
             let step = u32::try_from(index + 1).unwrap_or(u32::MAX);
             let caller = Caller { agent: &plan.agent, step, allowed: None };
-            // A plan may name a tool, but none that does something else than to run a command.
-            let is_command = self.engine.effects(&call).is_none_or(|effects| effects.command.is_some());
-            if !is_command || !self.engine.call(caller, &call).await.success {
+            // A plan may name a tool, but none that does something else than to run the command that people see.
+            let is_as_shown = self.engine.effects(&call).is_none_or(|effects| {
+                effects.command.is_some_and(|found| found.line == command.command && found.cwd == command.cwd)
+            });
+            if !is_as_shown {
+                let told =
+                    format!("the plan's command `{}` is not what its input would run", command.command);
+                self.events.notice(NoticeLevel::Error, told);
+            }
+            if !is_as_shown || !self.engine.call(caller, &call).await.success {
                 status = Status::Failed;
             }
         }

@@ -138,7 +138,7 @@ impl Began {
         request: &RunRequest,
         masker: &Masker,
         signal: Signal,
-    ) -> Finished {
+    ) -> Result<Finished, InputError> {
         let mut reported = run.report(outcome, &signal).await;
         let remembered = self.remembered.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(remembered) = remembered {
@@ -152,6 +152,6 @@ impl Began {
         if let Some(telemetry) = &self.telemetry {
             telemetry.send().await;
         }
-        finished
+        Ok(finished?)
     }
 }

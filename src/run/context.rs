@@ -10,6 +10,7 @@ use crate::agent;
 use crate::config::TrustedFile;
 use crate::git::Repository;
 use crate::github::{About, Environment, Subject};
+use crate::invisible::marked;
 use crate::report::untrusted::{fence, visible};
 use crate::workspace::Workspace;
 
@@ -32,7 +33,7 @@ pub(super) fn surroundings(workspace: &dyn Workspace, guide: Option<&TrustedFile
     }
     if let Some(guide) = guide {
         let cut = guide.text.floor_char_boundary(MAX_GUIDE);
-        let text = guide.text[..cut].trim_end();
+        let text = marked(guide.text[..cut].trim_end());
         system += &format!("\n\nFrom {}, by the people of this repository:\n{text}", guide.path);
     }
     system
@@ -50,7 +51,8 @@ pub(super) fn task(task: &str, github: Option<&Environment>, repository: Option<
         let stat = base.zip(repository).and_then(|(base, repository)| repository.diff_stat(base));
         Some(describe(kind, about, stat.as_deref()))
     });
-    context.map_or_else(|| task.to_owned(), |context| format!("{task}\n\n{context}"))
+    let task = marked(task);
+    context.map_or_else(|| task.clone(), |context| format!("{task}\n\n{context}"))
 }
 
 fn describe(kind: &str, about: &About, stat: Option<&str>) -> String {

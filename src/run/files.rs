@@ -58,14 +58,25 @@ impl Files {
     /// Writes a file in place of whatever lies there: never through a link, which a command of the agent's
     /// could have planted, nor into a folder that was swapped.
     pub(crate) fn write(path: &Path, content: &[u8]) -> io::Result<()> {
+        let file = Self::fresh(path, content)?;
+        readable(file.as_file())?;
+        file.persist(path).map(drop).map_err(|error| error.error)
+    }
+
+    /// Writes a file that other users of the machine cannot read, and otherwise as [`Self::write`] does.
+    pub(crate) fn write_private(path: &Path, content: &[u8]) -> io::Result<()> {
+        // Temporary files are this user's alone.
+        Self::fresh(path, content)?.persist(path).map(drop).map_err(|error| error.error)
+    }
+
+    fn fresh(path: &Path, content: &[u8]) -> io::Result<tempfile::NamedTempFile> {
         let folder = path.parent().unwrap_or(path);
         if folder.canonicalize()? != folder {
             return Err(io::Error::other("its folder was replaced by a link"));
         }
         let mut file = tempfile::NamedTempFile::new_in(folder)?;
         file.write_all(content)?;
-        readable(file.as_file())?;
-        file.persist(path).map(drop).map_err(|error| error.error)
+        Ok(file)
     }
 
     fn all(&self) -> [&PathBuf; 9] {

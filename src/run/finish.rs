@@ -4,9 +4,6 @@ use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-use serde::Serialize;
-use serde::de::DeserializeOwned;
-
 use super::files::Files;
 use super::interrupt::Signal;
 use super::progress::Progress;
@@ -17,6 +14,7 @@ use crate::exit::Exit;
 use crate::github::{LineRemark, StepFile, outputs};
 use crate::inputs::RunRequest;
 use crate::plan::Plan;
+use crate::report::masked::{Format, MaskError, holds_secret, masked};
 use crate::report::secrets::Masker;
 use crate::report::untrusted::{log_lines, visible};
 use crate::report::{
@@ -54,7 +52,7 @@ struct StepFiles {
     outputs: Option<StepFile>,
 }
 
-/// Writes everything.
+/// Writes everything, or nothing if secrets cannot be masked in the report.
 pub(super) async fn finish(
     request: &RunRequest,
     reported: Reported,
@@ -62,9 +60,11 @@ pub(super) async fn finish(
     masker: &Masker,
     signal: Signal,
     progress: Option<Progress>,
-) -> Finished {
-    let Reported { mut report, plan, changes, prefix, mut exit } = reported;
-    mask(&mut report, masker);
+) -> Result<Finished, MaskError> {
+    let Reported { report, plan, changes, prefix, mut exit } = reported;
+    // Masked once, as a value, so that every rendering is masked; escaping in between could otherwise hide a
+    // secret from the mask.
+    let mut report = masked(&report, Format::Report, masker)?;
     if let Err(message) = write_plan(plan.as_ref(), &changes.git_patch(&prefix), files, masker) {
         warn(&mut report, message);
     }
@@ -81,6 +81,8 @@ pub(super) async fn finish(
     let cancel = signal.token();
     let publication = Publication { request, files, masker, changes: &changes, prefix: &prefix, cancel };
     let comment_url = publication.publish(&mut report, &mut exit, known).await;
+    // What publishing added is text of others as well.
+    let mut report = masked(&report, Format::Report, masker)?;
     if report != before || comment_url.is_some() {
         write_files(&mut report, request, files, masker);
         tell_runner(&mut report, files, &step_files, comment_url.as_deref());
@@ -93,7 +95,7 @@ pub(super) async fn finish(
         }
     }
     let screen = terminal(&report, files.report.parent().unwrap_or(Path::new(".")));
-    Finished { message: log_lines(&visible(&report.message)), screen, exit, report }
+    Ok(Finished { message: log_lines(&visible(&report.message)), screen, exit, report })
 }
 
 /// Lines that gates speak of, in files that there are.
@@ -108,27 +110,6 @@ pub(super) fn comment_of(request: &RunRequest, report: &RunReport) -> String {
     comment(report, &request.config().github.comment_key, mark.as_ref())
 }
 
-/// Masks the report once, as a value, so that every rendering is masked; escaping in between could
-/// otherwise hide a secret from the mask.
-pub(crate) fn mask<T: Serialize + DeserializeOwned>(report: &mut T, masker: &Masker) {
-    let Ok(value) = serde_json::to_value(&*report) else { return };
-    // By way of its text: reading reports from values as well would be code for every type twice.
-    let text = serde_json::to_vec(&masked(value, masker)).unwrap_or_default();
-    if let Ok(masked) = serde_json::from_slice(&text) {
-        *report = masked;
-    }
-}
-
-fn masked(value: serde_json::Value, masker: &Masker) -> serde_json::Value {
-    use serde_json::Value;
-    match value {
-        Value::String(text) => Value::String(masker.mask(&text).into_owned()),
-        Value::Array(items) => items.into_iter().map(|item| masked(item, masker)).collect(),
-        Value::Object(object) => object.into_iter().map(|(key, item)| (key, masked(item, masker))).collect(),
-        other => other,
-    }
-}
-
 pub(super) fn warn(report: &mut RunReport, message: String) {
     tracing::warn!("warning: {message}");
     report.notices.push(Notice { level: NoticeLevel::Warning, message });
@@ -140,17 +121,22 @@ fn write_plan(plan: Option<&Plan>, patch: &[u8], files: &Files, masker: &Masker)
         Some(plan) => Some(serde_json::to_vec_pretty(plan).map_err(|error| error.to_string())?),
         None => None,
     };
-    if json.iter().any(|json| masker.knows_of(json)) || masker.knows_of(patch) {
+    let in_plan = match plan {
+        Some(plan) => holds_secret(plan, Format::Plan, masker)
+            .map_err(|error| format!("the plan was not written: {error}"))?,
+        None => false,
+    };
+    if in_plan || masker.knows_of(patch) {
         return Err("the changes hold a secret of this job, so neither plan nor patch was written; \
                     remove the secret from the checkout"
             .to_owned());
     }
     let failed = |path: &Path, error| format!("{} could not be written: {error}", path.display());
     if let Some(json) = json {
-        Files::write(&files.plan, &json).map_err(|error| failed(&files.plan, error))?;
+        Files::write_private(&files.plan, &json).map_err(|error| failed(&files.plan, error))?;
     }
     if plan.is_some() || !patch.is_empty() {
-        Files::write(&files.patch, patch).map_err(|error| failed(&files.patch, error))?;
+        Files::write_private(&files.patch, patch).map_err(|error| failed(&files.patch, error))?;
     }
     Ok(())
 }
@@ -169,8 +155,9 @@ fn write_files(report: &mut RunReport, request: &RunRequest, files: &Files, mask
         (&files.junit, junit),
     ];
     for (path, text) in texts {
-        // Masked as a value before; renderings may bring together what was apart.
-        if let Err(error) = Files::write(path, masker.mask_known(&text).as_bytes()) {
+        // Masked as a value before; renderings may bring together what was apart. JSON keeps its form.
+        let text = if *path == files.report { text.as_str().into() } else { masker.mask_rendered(&text) };
+        if let Err(error) = Files::write(path, text.as_bytes()) {
             warn(report, format!("{} could not be written: {error}", path.display()));
         }
     }

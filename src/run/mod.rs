@@ -54,7 +54,6 @@ use evaluate::Evaluator;
 pub use files::Files;
 pub(crate) use files::TRANSCRIPT;
 pub use finish::Finished;
-pub(crate) use finish::mask;
 use inspect::Inspector;
 pub use interrupt::{Signal, on_signals};
 use review::Reviewer;
@@ -107,7 +106,7 @@ pub async fn run(request: &RunRequest, masker: Arc<Masker>, signal: Signal) -> R
     let outcome = run.work(model, limits, inspector.as_ref()).await;
     // Before the proof that a dry run changed nothing.
     run.stop_servers().await;
-    Ok(began.finish(run, outcome, request, &masker, signal).await)
+    began.finish(run, outcome, request, &masker, signal).await
 }
 
 /// Applies a plan and writes its report.
@@ -121,7 +120,7 @@ pub async fn apply(
     let began = Began::new(request, &masker)?;
     let run = began.prepare(request, &signal, &masker).await?;
     let outcome = run.apply(plan, options).await;
-    Ok(began.finish(run, outcome, request, &masker, signal).await)
+    began.finish(run, outcome, request, &masker, signal).await
 }
 
 /// Tells whoever asked by a comment that the run did not come about.

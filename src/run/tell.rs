@@ -179,7 +179,7 @@ impl Publication<'_> {
             tracing::info!("comment: in {file} alone (the event {event} is about no pull request or issue)");
             return None;
         };
-        let body = self.masker.mask_known(&comment_of(request, report)).into_owned();
+        let body = self.masker.mask_rendered(&comment_of(request, report)).into_owned();
         match publisher.comment(&sticky, &body).await {
             Ok(url) => {
                 tracing::info!("comment: {url}");

@@ -1,9 +1,8 @@
 //! How commands, hooks and gates are started: what they see, and the walls around them.
 
-use std::collections::BTreeMap;
 use std::path::Path;
 
-use crate::command::environment::Rules;
+use crate::command::environment::{Inherited, Rules};
 use crate::command::sandbox::{Sandbox, Settings, offered};
 use crate::command::{Shell, Spare};
 use crate::config::{Commands, Network, SandboxMode};
@@ -35,7 +34,7 @@ pub(crate) fn shell(
     events: &Events,
 ) -> Result<Shell, InputError> {
     let rules = Rules { passthrough: commands.env_passthrough.clone(), keys: keys.to_vec() };
-    let mut environment: BTreeMap<String, String> = rules.inherit(variables);
+    let Inherited { variables: mut environment, withheld } = rules.inherit(variables);
     if let Some(path) = environment.get_mut("PATH") {
         *path = absolute(path);
     }
@@ -87,6 +86,7 @@ pub(crate) fn shell(
         program,
         flags: vec!["-c".to_owned()],
         environment,
+        withheld,
         sandbox: Some(sandbox),
         spare: Spare::default(),
     })

@@ -6,6 +6,7 @@ use serde::Deserialize;
 use super::read_file::{resolve, text};
 use super::write_file::store;
 use super::{Context, Effects, FileTool, ToolError, ToolInfo, ToolResult};
+use crate::invisible::unmarked;
 
 /// Replaces one block of text.
 pub(super) struct EditFile;
@@ -42,7 +43,7 @@ impl FileTool for EditFile {
         let before = cx.workspace.read(&path)?;
         let content = text(&path, &before)?;
         let stale = cx.seen.is_stale(&path, &before);
-        let edited = replace_once(content, &args.old_str, &args.new_str).map_err(|mut reason| {
+        let edited = replace(content, &args.old_str, &args.new_str).map_err(|mut reason| {
             if stale {
                 reason += "; the file has changed since it was last read, read it again";
             }
@@ -54,6 +55,16 @@ impl FileTool for EditFile {
         }
         Ok(result)
     }
+}
+
+/// Returns the text with `old` replaced, if it is there exactly once. Files are shown with codes in place of
+/// invisible characters, so that a block which is not found as it is may be quoted with those.
+fn replace(content: &str, old: &str, new: &str) -> Result<String, String> {
+    let meant = unmarked(old);
+    if meant != old && !content.contains(old) && content.contains(&meant) {
+        return replace_once(content, &meant, &unmarked(new));
+    }
+    replace_once(content, old, new)
 }
 
 /// The text with `old` replaced, if it is there exactly once.
@@ -120,7 +131,23 @@ fn near_miss(content: &str, old: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::replace_once;
+    use super::{replace, replace_once};
+
+    #[test]
+    fn a_block_may_be_quoted_as_it_was_shown() {
+        for (content, old, new, expected) in [
+            ("a\u{200b}b c", "a⟨U+200B⟩b", "a⟨U+200B⟩d", Ok("a\u{200b}d c")),
+            ("a\u{200b}b c", "a⟨U+200B⟩b", "ab", Ok("ab c")),
+            ("a⟨U+200B⟩b", "a⟨U+200B⟩b", "x⟨U+200B⟩", Ok("x⟨U+200B⟩")),
+            ("ab", "a⟨U+200B⟩b", "x", Err("old_str not found")),
+        ] {
+            assert_eq!(
+                replace(content, old, new).as_deref().map_err(String::as_str),
+                expected,
+                "{content:?}"
+            );
+        }
+    }
 
     #[test]
     fn a_block_is_replaced_where_it_is_unique() {

@@ -5,6 +5,8 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::invisible::is_invisible;
+
 /// Longest file name that common file systems take, in bytes.
 const MAX_NAME: usize = 255;
 
@@ -99,6 +101,14 @@ impl WorkspacePath {
         Some(Self(self.0.rsplit_once('/').map_or(String::new(), |(parent, _)| parent.to_owned())))
     }
 
+    /// Returns the path as other file systems may read it: they fold case, pass over characters that nobody
+    /// sees (HFS+), over dots and blanks at a name's end, and over what follows a colon (NTFS), and they know
+    /// long names by short ones as well (`GIT~1`). Two paths that are one file somewhere come out the same.
+    pub fn folded(&self) -> String {
+        let names = self.0.split(['/', '\\']).map(folded_name);
+        names.filter(|name| !name.is_empty()).collect::<Vec<_>>().join("/")
+    }
+
     /// The folders above this path as text, the innermost first, without the root.
     pub(super) fn above(&self) -> impl Iterator<Item = &str> {
         self.0.rmatch_indices('/').map(|(at, _)| &self.0[..at])
@@ -124,6 +134,27 @@ impl WorkspacePath {
         }
         self.0.strip_prefix(&folder.0)?.strip_prefix('/')
     }
+}
+
+/// Names whose short forms matter, and what those begin with.
+const SHORT_NAMES: [(&str, &str); 5] = [
+    ("git~", ".git"),
+    ("github~", ".github"),
+    ("workfl~", "workflows"),
+    ("action~", "actions"),
+    ("archit~", "architect.yml"),
+];
+
+fn folded_name(name: &str) -> String {
+    let visible: String = name.chars().filter(|c| !is_invisible(*c)).collect();
+    // By way of capitals, so that letters with two small forms (`ſ` and `s`) come out the same.
+    let folded = visible.to_uppercase().to_lowercase();
+    let stem = folded.split(':').next().unwrap_or_default().trim_end_matches(['.', ' ']);
+    let short = SHORT_NAMES.iter().find(|(start, _)| {
+        let number = stem.strip_prefix(start).map(|rest| rest.trim_end_matches(".yml"));
+        number.is_some_and(|number| !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()))
+    });
+    short.map_or(stem, |(_, long)| long).to_owned()
 }
 
 #[cfg(not(windows))]
@@ -199,6 +230,37 @@ mod tests {
             (" /", " "),
         ] {
             assert_eq!(WorkspacePath::parse(text).map(String::from), Ok(expected.to_owned()), "{text}");
+        }
+    }
+
+    #[test]
+    fn spellings_of_other_file_systems_are_one_path() {
+        for (path, expected) in [
+            ("src/Main.RS", "src/main.rs"),
+            (".git/config", ".git/config"),
+            (".GIT/config", ".git/config"),
+            ("git~1/config", ".git/config"),
+            ("GIT~2/config", ".git/config"),
+            (".git::$INDEX_ALLOCATION/config", ".git/config"),
+            (".git:x/config", ".git/config"),
+            (".git /config", ".git/config"),
+            (".git. . /config", ".git/config"),
+            (".git\\config", ".git/config"),
+            (".g\u{200c}it/config", ".git/config"),
+            ("\u{feff}.git\u{fe0f}/config", ".git/config"),
+            ("sub/.G\u{130}T", "sub/.gi\u{307}t"),
+            (".g\u{131}t", ".git"),
+            ("github~1/workfl~1/x.yml", ".github/workflows/x.yml"),
+            (".github/workflow\u{17f}/x.yml", ".github/workflows/x.yml"),
+            (".github/wor\u{212a}flows/x.yml", ".github/workflows/x.yml"),
+            ("git~/x", "git~/x"),
+            ("git~one/x", "git~one/x"),
+            ("my.git/x", "my.git/x"),
+            (".gitignore", ".gitignore"),
+            ("..\u{200b}", ""),
+        ] {
+            let folded = WorkspacePath::parse(path).map(|path| path.folded());
+            assert_eq!(folded.as_deref(), Ok(expected), "{path:?}");
         }
     }
 

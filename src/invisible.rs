@@ -1,0 +1,168 @@
+//! Characters that nobody sees: text can be hidden in them from people, while models read it.
+//!
+//! They are shown as their code, `⟨U+200B⟩`, in whatever people or models are to read. Some belong to visible
+//! ones (an emoji in its colours, letters of scripts that join) and stay.
+
+use std::fmt::Write;
+use std::sync::LazyLock;
+
+use icu_properties::props::{Alphabetic, DefaultIgnorableCodePoint, Emoji, GraphemeExtend};
+use icu_properties::{CodePointSetData, CodePointSetDataBorrowed};
+use regex::Regex;
+
+/// What Unicode says is not shown where it is not understood.
+const IGNORABLE: CodePointSetDataBorrowed<'static> = CodePointSetData::new::<DefaultIgnorableCodePoint>();
+const EMOJI: CodePointSetDataBorrowed<'static> = CodePointSetData::new::<Emoji>();
+const LETTERS: CodePointSetDataBorrowed<'static> = CodePointSetData::new::<Alphabetic>();
+
+/// Signs that go with a letter, as those that join others in the scripts of India.
+const SIGNS: CodePointSetDataBorrowed<'static> = CodePointSetData::new::<GraphemeExtend>();
+
+const NON_JOINER: char = '\u{200c}';
+const JOINER: char = '\u{200d}';
+const EMOJI_STYLE: char = '\u{fe0f}';
+
+/// Tells whether a character takes no ink, or turns others around; blanks and line ends do not count.
+pub fn is_invisible(c: char) -> bool {
+    !c.is_ascii()
+        && (IGNORABLE.contains(c)
+            || matches!(c,
+                // Blank without being a blank: Braille, Ogham, a note without a head, Khitan.
+                '\u{2800}' | '\u{1680}' | '\u{1d159}' | '\u{16fe4}'
+                // Line ends of their own, controls of direction and of annotations.
+                | '\u{2028}'..='\u{202e}' | '\u{61c}' | '\u{fff9}'..='\u{fffc}'))
+}
+
+/// Tells whether an invisible character between two others is part of what people see.
+fn belongs(before: Option<char>, c: char, after: Option<char>) -> bool {
+    let is_emoji = |c: char| !c.is_ascii() && EMOJI.contains(c);
+    let joins = |c: char| {
+        !c.is_ascii() && (LETTERS.contains(c) || SIGNS.contains(c)) && !is_latin(c) && !is_invisible(c)
+    };
+    let (Some(before), after) = (before, after) else { return false };
+    match c {
+        EMOJI_STYLE => is_emoji(before) || (before.is_ascii() && after == Some('\u{20e3}')),
+        JOINER => {
+            let after = after.is_some_and(|after| is_emoji(after) || joins(after));
+            after && (is_emoji(before) || before == EMOJI_STYLE || joins(before))
+        }
+        NON_JOINER => joins(before) && after.is_some_and(joins),
+        _ => false,
+    }
+}
+
+/// Letters that never join: a joiner between them has nothing to do.
+fn is_latin(c: char) -> bool {
+    matches!(c, '\u{c0}'..='\u{52f}' | '\u{1e00}'..='\u{1fff}')
+}
+
+/// Returns the text with invisible characters as their codes, and others that `also` names.
+pub fn shown(text: &str, also: fn(char) -> bool) -> String {
+    let mut shown = String::with_capacity(text.len());
+    let mut before = None;
+    let mut rest = text.chars().peekable();
+    while let Some(c) = rest.next() {
+        let hidden = is_invisible(c) && !belongs(before, c, rest.peek().copied());
+        if hidden || also(c) {
+            // Writing to a String cannot fail.
+            let _ = write!(shown, "⟨U+{:04X}⟩", u32::from(c));
+        } else {
+            shown.push(c);
+        }
+        before = shown.chars().next_back();
+    }
+    shown
+}
+
+/// Returns the text as a model reads it: nothing in it is hidden from people. The mark at the beginning of a
+/// file that says how it is encoded stays.
+pub fn marked(text: &str) -> String {
+    match text.strip_prefix('\u{feff}') {
+        Some(rest) => format!("\u{feff}{}", shown(rest, |_| false)),
+        None => shown(text, |_| false),
+    }
+}
+
+/// Returns the text with the codes of invisible characters as the characters again, for what a model quotes
+/// from a text that was marked.
+pub fn unmarked(text: &str) -> String {
+    static MARK: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new("⟨U\\+([0-9A-F]{4,6})⟩").ok());
+    let Some(mark) = MARK.as_ref() else { return text.to_owned() };
+    let character = |found: &regex::Captures<'_>| {
+        let c = u32::from_str_radix(&found[1], 16).ok().and_then(char::from_u32).filter(|c| is_invisible(*c));
+        c.map_or_else(|| found[0].to_owned(), String::from)
+    };
+    mark.replace_all(text, character).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn what_nobody_sees_is_shown_as_its_code() {
+        let ranges = [
+            0xad..=0xad,
+            0x34f..=0x34f,
+            0x61c..=0x61c,
+            0x115f..=0x1160,
+            0x1680..=0x1680,
+            0x17b4..=0x17b5,
+            0x180b..=0x180f,
+            0x200b..=0x200f,
+            0x2028..=0x202e,
+            0x2060..=0x206f,
+            0x2800..=0x2800,
+            0x3164..=0x3164,
+            0xfe00..=0xfe0f,
+            0xfeff..=0xfeff,
+            0xffa0..=0xffa0,
+            0xfff9..=0xfffb,
+            0x1d159..=0x1d159,
+            0x1d173..=0x1d17a,
+            0xe0000..=0xe007f,
+            0xe0100..=0xe01ef,
+        ];
+        for code in ranges.into_iter().flatten() {
+            let c = char::from_u32(code).expect("a character");
+            assert_eq!(marked(&format!("a{c}b")), format!("a⟨U+{code:04X}⟩b"));
+        }
+        // Whatever hides behind an emoji.
+        assert_eq!(marked("❤\u{fe0f}\u{fe0f}"), "❤\u{fe0f}⟨U+FE0F⟩");
+        assert_eq!(marked("🏴\u{e0067}"), "🏴⟨U+E0067⟩");
+        assert_eq!(marked("1\u{fe0f}"), "1⟨U+FE0F⟩");
+        assert_eq!(marked("a\u{200d}é\u{200c}é"), "a⟨U+200D⟩é⟨U+200C⟩é");
+    }
+
+    #[test]
+    fn what_belongs_to_visible_characters_stays() {
+        for text in [
+            "plain\r\n\ttext é ü 漢字",
+            "❤\u{fe0f} 1\u{fe0f}\u{20e3}",
+            "👩\u{200d}💻 🏳\u{fe0f}\u{200d}🌈",
+            "می\u{200c}خواهم क्\u{200d}ष",
+            "\u{feff}first line",
+            "no\u{a0}break",
+        ] {
+            assert_eq!(marked(text), text);
+        }
+    }
+
+    #[test]
+    fn codes_become_the_characters_that_they_stand_for() {
+        assert_eq!(unmarked("a⟨U+200B⟩b⟨U+E0061⟩"), "a\u{200b}b\u{e0061}");
+        for text in ["⟨U+0041⟩", "⟨U+110000⟩", "⟨U+zz⟩", "\\u{200b}", "plain"] {
+            assert_eq!(unmarked(text), text);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn marks_lead_back_and_are_stable(text in "[a-c é❤漢\u{200b}\u{200d}\u{fe0f}\u{3164}\u{e0041}\n]{0,30}") {
+            let text = text.trim_start_matches('\u{feff}');
+            prop_assert_eq!(&unmarked(&marked(text)), text);
+            prop_assert_eq!(marked(&marked(text)), marked(text));
+        }
+    }
+}

@@ -1,0 +1,265 @@
+//! Masks values without breaking their form.
+//!
+//! A secret may be the same as a word of a format: `success`, `path`, `modify`. The format's schema tells which
+//! words are its own; they and the keys stay, everything else is text and is masked. Numbers hold no secrets.
+
+use std::collections::BTreeSet;
+use std::sync::LazyLock;
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
+
+use super::secrets::Masker;
+
+/// The format of a value that is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// The report of a run.
+    Report,
+    /// The report of a batch.
+    BatchReport,
+    /// A line of a transcript.
+    Transcript,
+    /// A plan.
+    Plan,
+}
+
+/// Why a value was not masked; it must not be shown then.
+#[derive(Debug, thiserror::Error)]
+pub enum MaskError {
+    /// It could not be written as JSON, or not be read again once it was masked.
+    #[error("secrets could not be masked in it ({0})")]
+    Form(#[from] serde_json::Error),
+    /// The schema of its format is damaged.
+    #[error("secrets could not be masked in it (its schema is not readable)")]
+    Schema,
+}
+
+static SCHEMAS: LazyLock<[Option<Value>; 4]> = LazyLock::new(|| {
+    [
+        include_str!("../../docs/schemas/report.json"),
+        include_str!("../../docs/schemas/batch-report.json"),
+        include_str!("../../docs/schemas/transcript.json"),
+        include_str!("../../docs/schemas/plan.json"),
+    ]
+    .map(|text| serde_json::from_slice(text.as_bytes()).ok())
+});
+
+impl Format {
+    fn schema(self) -> Result<&'static Value, MaskError> {
+        SCHEMAS[self as usize].as_ref().ok_or(MaskError::Schema)
+    }
+}
+
+/// Masks a value of a format.
+pub fn masked<T: Serialize + DeserializeOwned>(
+    value: &T,
+    format: Format,
+    masker: &Masker,
+) -> Result<T, MaskError> {
+    let value = masked_json(value, format, masker)?;
+    // By way of its text: reading reports from values as well would be code for every type twice.
+    Ok(serde_json::from_slice(&serde_json::to_vec(&value)?)?)
+}
+
+/// Masks a value of a format that is written and not needed any more.
+pub fn masked_json<T: Serialize>(value: &T, format: Format, masker: &Masker) -> Result<Value, MaskError> {
+    let root = format.schema()?;
+    let places = Places { root };
+    Ok(places.mask(serde_json::to_value(value)?, &places.all(&[root]), masker))
+}
+
+/// Masks the values of an object's own fields; below them, names are text like everything else.
+pub fn masked_fields(fields: Map<String, Value>, masker: &Masker) -> Value {
+    let places = Places { root: &Value::Null };
+    fields.into_iter().map(|(name, value)| (name, places.mask(value, &[], masker))).collect()
+}
+
+/// Tells whether a value of a format holds a known secret outside of the format's own words.
+pub fn holds_secret<T: Serialize>(value: &T, format: Format, masker: &Masker) -> Result<bool, MaskError> {
+    let root = format.schema()?;
+    let places = Places { root };
+    Ok(places
+        .any(&serde_json::to_value(value)?, &places.all(&[root]), &|text| masker.knows_of(text.as_bytes())))
+}
+
+/// The places of a schema.
+struct Places<'s> {
+    root: &'s Value,
+}
+
+impl<'s> Places<'s> {
+    /// Returns all schemas that may describe the same place: references followed, alternatives opened.
+    fn all(&self, from: &[&'s Value]) -> Vec<&'s Value> {
+        let mut found: Vec<&'s Value> = Vec::new();
+        let mut open: Vec<&'s Value> = from.to_vec();
+        let mut followed = BTreeSet::new();
+        while let Some(schema) = open.pop() {
+            if let Some(name) = schema.get("$ref").and_then(Value::as_str) {
+                let target = name.strip_prefix('#').and_then(|pointer| self.root.pointer(pointer));
+                open.extend(target.filter(|_| followed.insert(name)));
+            }
+            for key in ["oneOf", "anyOf", "allOf"] {
+                open.extend(schema.get(key).and_then(Value::as_array).into_iter().flatten());
+            }
+            found.push(schema);
+        }
+        found
+    }
+
+    /// Returns the schemas of a member, and whether its name is one of the format's.
+    fn member(&self, places: &[&'s Value], name: &str) -> (Vec<&'s Value>, bool) {
+        let named: Vec<&'s Value> =
+            places.iter().filter_map(|place| place.get("properties")?.get(name)).collect();
+        let is_known = !named.is_empty();
+        let others = places.iter().filter_map(|place| place.get("additionalProperties"));
+        let from = if is_known { named } else { others.collect() };
+        (self.all(&from), is_known)
+    }
+
+    fn items(&self, places: &[&'s Value]) -> Vec<&'s Value> {
+        let items: Vec<&'s Value> = places.iter().filter_map(|place| place.get("items")).collect();
+        self.all(&items)
+    }
+
+    fn mask(&self, value: Value, places: &[&'s Value], masker: &Masker) -> Value {
+        match value {
+            Value::String(text) if is_word(places, &text) => Value::String(text),
+            Value::String(text) => Value::String(masker.mask(&text).into_owned()),
+            Value::Array(items) => {
+                let places = self.items(places);
+                items.into_iter().map(|item| self.mask(item, &places, masker)).collect()
+            }
+            Value::Object(members) => {
+                let mut masked = Map::new();
+                for (name, member) in members {
+                    let (places, is_known) = self.member(places, &name);
+                    let mut name = if is_known { name } else { masker.mask(&name).into_owned() };
+                    // Two names may become one.
+                    while masked.contains_key(&name) {
+                        name.push('*');
+                    }
+                    masked.insert(name, self.mask(member, &places, masker));
+                }
+                Value::Object(masked)
+            }
+            other => other,
+        }
+    }
+
+    fn any(&self, value: &Value, places: &[&'s Value], is_it: &dyn Fn(&str) -> bool) -> bool {
+        match value {
+            Value::String(text) => !is_word(places, text) && is_it(text),
+            Value::Array(items) => {
+                let places = self.items(places);
+                items.iter().any(|item| self.any(item, &places, is_it))
+            }
+            Value::Object(members) => members.iter().any(|(name, member)| {
+                let (places, is_known) = self.member(places, name);
+                (!is_known && is_it(name)) || self.any(member, &places, is_it)
+            }),
+            _ => false,
+        }
+    }
+}
+
+/// Tells whether a text is a word that a schema lists.
+fn is_word(places: &[&Value], text: &str) -> bool {
+    places.iter().any(|place| {
+        place.get("const").and_then(Value::as_str) == Some(text)
+            || place
+                .get("enum")
+                .and_then(Value::as_array)
+                .is_some_and(|words| words.iter().any(|word| word.as_str() == Some(text)))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde::Deserialize;
+    use serde_json::json;
+
+    use super::*;
+    use crate::event::Status;
+
+    fn report(text: &str) -> Value {
+        json!({
+            "status": text, "mode": text, "message": text, "stop_reason": "llm_done",
+            "files": [{"path": text, "op": text, "lines": {"added": 1}, "diff": text}],
+            "plan": {"actions": [{"tool_input": {text: [text, 1]}}]},
+            "structured_output": {"status": text},
+        })
+    }
+
+    #[test]
+    fn words_of_a_format_stay_and_texts_are_masked() {
+        let masker = Masker::new(["dry-run!", "modify", "status", "failed7", "message"]);
+        let masked = |text: &str| masked_json(&report(text), Format::Report, &masker).expect("JSON");
+        let found = masked("modify");
+        assert_eq!(found["files"][0]["op"], "modify");
+        assert_eq!(found["files"][0]["path"], "***");
+        assert_eq!(found["plan"]["actions"][0]["tool_input"], json!({"***": ["***", 1]}));
+        assert_eq!(found["message"], "***");
+        // A word of another place is no word here.
+        assert_eq!(found["status"], "***");
+        let found = masked("status");
+        assert_eq!(found["structured_output"], json!({"***": "***"}));
+        assert_eq!(found["stop_reason"], "llm_done");
+        let found = masked("one of message and status");
+        assert_eq!(found["message"], "one of *** and ***");
+    }
+
+    #[test]
+    fn names_that_become_one_are_kept_apart() {
+        let masker = Masker::new(["hunter22", "hunter33"]);
+        let value = json!({"structured_output": {"hunter22": 1, "hunter33": 2}});
+        let masked = masked_json(&value, Format::Report, &masker).expect("JSON");
+        assert_eq!(masked["structured_output"], json!({"***": 1, "****": 2}));
+    }
+
+    #[test]
+    fn what_cannot_be_read_once_it_is_masked_is_an_error() {
+        #[derive(Debug, Serialize, Deserialize)]
+        struct Odd {
+            /// Not where a report has it, so that its words are text.
+            end: Status,
+        }
+        let value = Odd { end: Status::Success };
+        assert!(masked(&value, Format::Report, &Masker::new(["hunter22"])).is_ok());
+        let masker = Masker::new(["succes"]);
+        assert!(matches!(masked(&value, Format::Report, &masker), Err(MaskError::Form(_))));
+    }
+
+    #[test]
+    fn a_plan_holds_secrets_in_its_texts_alone() {
+        let masker = Masker::new(["modify", "hunter22"]);
+        let plan = |content: &str| json!({"files": [{"op": "modify", "path": "a", "patch": content}]});
+        let holds = |content: &str| holds_secret(&plan(content), Format::Plan, &masker).expect("JSON");
+        assert!(!holds("text"));
+        assert!(holds("+hunter22"));
+        assert!(holds("+modify"));
+    }
+
+    #[test]
+    fn a_line_of_a_log_keeps_its_fields() {
+        let masker = Masker::new(["message", "hunter22"]);
+        let line = json!({"message": "a message: hunter22", "call": {"message": 1}});
+        let Value::Object(line) = line else { panic!("an object") };
+        assert_eq!(masked_fields(line, &masker), json!({"message": "a ***: ***", "call": {"***": 1}}));
+    }
+
+    #[test]
+    fn all_schemas_are_readable() {
+        for format in [Format::Report, Format::BatchReport, Format::Transcript, Format::Plan] {
+            let title = format.schema().expect("a schema")["title"].as_str().unwrap_or_default();
+            let expected = match format {
+                Format::Report => "RunReport",
+                Format::BatchReport => "BatchReport",
+                Format::Transcript => "Line",
+                Format::Plan => "Plan",
+            };
+            assert_eq!(title, expected);
+        }
+    }
+}

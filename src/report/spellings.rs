@@ -1,0 +1,337 @@
+//! Finds secrets in every spelling that programs make of them by accident.
+//!
+//! What is the same for a whole secret (base64, hexadecimal) is searched for as it is. What a program
+//! decides letter by letter (escapes, percent signs, entities, the ends of lines) is undone first: the
+//! text is read once more in each of these ways, and what is found there is led back to where it stands.
+
+use std::collections::BTreeSet;
+use std::ops::Range;
+use std::sync::LazyLock;
+
+use aho_corasick::{AhoCorasick, MatchKind};
+use base64::Engine;
+use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
+use regex::bytes::{Captures, Regex};
+
+use crate::workspace::hex;
+
+/// How many ways of writing may lie in each other: JSON in JSON, an address in HTML.
+const DEPTH: u32 = 2;
+
+/// A shorter secret in pieces is a coincidence.
+const MIN_SPLIT: usize = 8;
+
+/// Secrets, ready to be found.
+#[derive(Clone, Debug)]
+pub(super) struct Spellings {
+    /// As they are, and in base64.
+    exact: Option<AhoCorasick>,
+    /// In hexadecimal, where case says nothing.
+    hexadecimal: Option<AhoCorasick>,
+}
+
+impl Spellings {
+    pub(super) fn new<'a>(secrets: impl Iterator<Item = &'a str> + Clone) -> Self {
+        let exact: BTreeSet<String> = secrets.clone().flat_map(fixed_spellings).collect();
+        let hexadecimal: BTreeSet<String> = secrets.map(|secret| hex(secret.as_bytes())).collect();
+        let automaton = |patterns: &BTreeSet<String>, any_case: bool| {
+            let mut builder = AhoCorasick::builder();
+            builder.match_kind(MatchKind::LeftmostLongest).ascii_case_insensitive(any_case);
+            // The builder fails on gigabytes of patterns only.
+            builder.build(patterns).ok().filter(|_| !patterns.is_empty())
+        };
+        Self { exact: automaton(&exact, false), hexadecimal: automaton(&hexadecimal, true) }
+    }
+
+    /// Returns where secrets stand, in order of their beginnings; they may overlap.
+    pub(super) fn spans(&self, text: &[u8]) -> Vec<Range<usize>> {
+        let mut spans: Vec<Range<usize>> = Vec::new();
+        if self.exact.is_some() {
+            self.search(text, DEPTH, &mut |span| spans.push(span));
+            spans.sort_by_key(|span| (span.start, std::cmp::Reverse(span.end)));
+        }
+        spans
+    }
+
+    /// Tells whether there are any.
+    pub(super) fn is_in(&self, text: &[u8]) -> bool {
+        !self.spans(text).is_empty()
+    }
+
+    fn search(&self, text: &[u8], depth: u32, found: &mut dyn FnMut(Range<usize>)) {
+        for automaton in [&self.exact, &self.hexadecimal].into_iter().flatten() {
+            automaton.find_iter(text).for_each(|one| found(one.range()));
+        }
+        if depth == 0 {
+            return;
+        }
+        for writing in &WRITINGS {
+            let Some(reading) = writing.read(text) else { continue };
+            self.search(&reading.text, depth - 1, &mut |span| {
+                if let Some(origin) = reading.origin(&span, writing.min) {
+                    found(origin);
+                }
+            });
+        }
+    }
+}
+
+/// Returns the spellings that do not depend on the program which makes them.
+fn fixed_spellings(secret: &str) -> Vec<String> {
+    // Forms of the web write a blank as a plus sign.
+    let mut spellings = vec![secret.to_owned(), secret.replace(' ', "+")];
+    // Base64 of a longer text that holds the secret: at three alignments, without the characters
+    // that also depend on what comes before and after it.
+    for (lead, dropped) in [(0, 0), (1, 2), (2, 3)] {
+        let bytes: Vec<u8> = std::iter::repeat_n(0, lead).chain(secret.bytes()).collect();
+        for encoded in [STANDARD_NO_PAD.encode(&bytes), URL_SAFE_NO_PAD.encode(&bytes)] {
+            let end = encoded.len() - usize::from(!bytes.len().is_multiple_of(3));
+            if end > dropped + 6 {
+                spellings.push(encoded[dropped..end].to_owned());
+            }
+        }
+    }
+    spellings
+}
+
+/// A way in which programs write text.
+struct Writing {
+    /// What they write.
+    form: LazyLock<Regex>,
+    /// What it stands for; `None` where it is no such form after all.
+    meaning: fn(&Captures<'_>) -> Option<Vec<u8>>,
+    /// The shortest secret that is looked for.
+    min: usize,
+}
+
+/// Compiles a constant pattern.
+fn pattern(text: &str) -> Regex {
+    #[expect(clippy::expect_used, reason = "constant patterns, compiled in a test")]
+    Regex::new(text).expect("a valid pattern")
+}
+
+/// Where lines meet, however a line's end is written, with what often leads the next one: blanks, its number.
+const JOINT: &str = r"[ \t]*(?:\\?\r?\n|(?:\\r)?\\n|⏎)[ \t]*(?:[0-9]{1,6}(?:\t|→|:[ \t]|[ \t]*[|│][ \t]?))?";
+
+static WRITINGS: [Writing; 6] = [
+    Writing {
+        form: LazyLock::new(|| pattern(r"%([0-9A-Fa-f]{2})")),
+        meaning: |form| byte(form.get(1)?.as_bytes(), 16),
+        min: 0,
+    },
+    // Escapes of JSON, C, Python and shells, quotes of shells and of CSV.
+    Writing {
+        form: LazyLock::new(|| {
+            pattern(
+                r#"\\(?:[uU](?:\{(?<braces>[0-9A-Fa-f]{1,6})\}|(?<long>0[0-9A-Fa-f]{7})|(?<code>[0-9A-Fa-f]{4}))|x(?<hex>[0-9A-Fa-f]{2})|(?<octal>[0-3]?[0-7]{1,2})|(?<letter>(?s:.)))|(?<quote>'\\''|'"'"'|""|'')"#,
+            )
+        }),
+        meaning: |form| {
+            if let Some(quote) = form.name("quote") {
+                return Some(quote.as_bytes()[..1].to_vec());
+            }
+            if let Some(code) = ["braces", "long", "code"].iter().find_map(|name| form.name(name)) {
+                return character(code.as_bytes(), 16);
+            }
+            if let Some(code) = form.name("hex") {
+                return byte(code.as_bytes(), 16);
+            }
+            if let Some(code) = form.name("octal") {
+                return byte(code.as_bytes(), 8);
+            }
+            Some(match form.name("letter")?.as_bytes() {
+                b"n" => b"\n".to_vec(),
+                b"t" => b"\t".to_vec(),
+                b"r" => b"\r".to_vec(),
+                b"e" => b"\x1b".to_vec(),
+                other => other.to_vec(),
+            })
+        },
+        min: 0,
+    },
+    // Entities of HTML and XML.
+    Writing {
+        form: LazyLock::new(|| {
+            pattern(r"&(?:#[xX](?<hex>[0-9A-Fa-f]{1,6})|#(?<code>[0-9]{1,7})|(?<name>[A-Za-z]{2,8}));")
+        }),
+        meaning: |form| {
+            if let Some(code) = form.name("hex") {
+                return character(code.as_bytes(), 16);
+            }
+            if let Some(code) = form.name("code") {
+                return character(code.as_bytes(), 10);
+            }
+            let name = form.name("name")?.as_bytes();
+            ENTITIES
+                .iter()
+                .find(|(known, _)| known.as_bytes() == name)
+                .map(|(_, sign)| sign.as_bytes().to_vec())
+        },
+        min: 0,
+    },
+    // Bytes in hexadecimal, apart from each other.
+    Writing {
+        form: LazyLock::new(|| pattern(r"(?-u:\b)(?:0[xX])?((?:[0-9A-Fa-f]{2})+)(?:[ :,;\-]{1,2}|(?-u:\b))")),
+        meaning: |form| form.get(1)?.as_bytes().chunks(2).map(|pair| Some(byte(pair, 16)?[0])).collect(),
+        min: 0,
+    },
+    // Lines, led by blanks or by their numbers.
+    Writing { form: LazyLock::new(|| pattern(JOINT)), meaning: |_| Some(Vec::new()), min: MIN_SPLIT },
+    // Lines, led by the sign of a diff, of a quote or a list. The sign may be part of the secret as well.
+    Writing {
+        form: LazyLock::new(|| pattern(&format!(r"{JOINT}[+\-|>#*][ \t]*|{JOINT}"))),
+        meaning: |_| Some(Vec::new()),
+        min: MIN_SPLIT,
+    },
+];
+
+const ENTITIES: [(&str, &str); 31] = [
+    ("amp", "&"),
+    ("lt", "<"),
+    ("gt", ">"),
+    ("quot", "\""),
+    ("apos", "'"),
+    ("nbsp", " "),
+    ("sol", "/"),
+    ("bsol", "\\"),
+    ("plus", "+"),
+    ("equals", "="),
+    ("colon", ":"),
+    ("semi", ";"),
+    ("commat", "@"),
+    ("num", "#"),
+    ("excl", "!"),
+    ("dollar", "$"),
+    ("percnt", "%"),
+    ("lpar", "("),
+    ("rpar", ")"),
+    ("ast", "*"),
+    ("comma", ","),
+    ("period", "."),
+    ("quest", "?"),
+    ("lsqb", "["),
+    ("rsqb", "]"),
+    ("lcub", "{"),
+    ("rcub", "}"),
+    ("verbar", "|"),
+    ("grave", "`"),
+    ("lowbar", "_"),
+    ("hyphen", "-"),
+];
+
+fn number(digits: &[u8], radix: u32) -> Option<u32> {
+    u32::from_str_radix(std::str::from_utf8(digits).ok()?, radix).ok()
+}
+
+fn byte(digits: &[u8], radix: u32) -> Option<Vec<u8>> {
+    Some(vec![u8::try_from(number(digits, radix)?).ok()?])
+}
+
+fn character(digits: &[u8], radix: u32) -> Option<Vec<u8>> {
+    Some(char::from_u32(number(digits, radix)?)?.to_string().into_bytes())
+}
+
+/// A text in which one way of writing is undone.
+struct Reading {
+    text: Vec<u8>,
+    pieces: Vec<Piece>,
+}
+
+/// A part of a reading and where it comes from.
+struct Piece {
+    /// Where it begins in the reading.
+    at: usize,
+    /// Where it stands in the text.
+    origin: Range<usize>,
+    /// Whether it is as it stands there.
+    verbatim: bool,
+}
+
+impl Writing {
+    /// Reads a text in this way; `None` where nothing in it is written so.
+    fn read(&self, text: &[u8]) -> Option<Reading> {
+        let mut reading = Reading { text: Vec::with_capacity(text.len()), pieces: Vec::new() };
+        let mut rest = 0;
+        for form in self.form.captures_iter(text) {
+            let (Some(whole), Some(meaning)) = (form.get(0), (self.meaning)(&form)) else { continue };
+            reading.push(&text[rest..whole.start()], rest..whole.start(), true);
+            reading.push(&meaning, whole.range(), false);
+            rest = whole.end();
+        }
+        if reading.pieces.is_empty() {
+            return None;
+        }
+        reading.push(&text[rest..], rest..text.len(), true);
+        Some(reading)
+    }
+}
+
+impl Reading {
+    fn push(&mut self, text: &[u8], origin: Range<usize>, verbatim: bool) {
+        // What became nothing is left out, but marks that something was changed here.
+        if !(verbatim && text.is_empty()) {
+            self.pieces.push(Piece { at: self.text.len(), origin, verbatim });
+            self.text.extend_from_slice(text);
+        }
+    }
+
+    /// Leads a part of the reading back to where it stands in the text; `None` where it stands there as it
+    /// is, or is shorter than `min`.
+    fn origin(&self, span: &Range<usize>, min: usize) -> Option<Range<usize>> {
+        if span.len() < min {
+            return None;
+        }
+        let piece = |at: usize| {
+            // Of the pieces that begin here, the last one has text.
+            let index = self.pieces.partition_point(|piece| piece.at <= at).checked_sub(1)?;
+            Some((index, &self.pieces[index]))
+        };
+        let ((first, begins), (last, ends)) = (piece(span.start)?, piece(span.end - 1)?);
+        if first == last && begins.verbatim {
+            return None;
+        }
+        let offset = |piece: &Piece, at: usize| piece.origin.start + (at - piece.at);
+        let start = if begins.verbatim { offset(begins, span.start) } else { begins.origin.start };
+        let end = if ends.verbatim { offset(ends, span.end - 1) + 1 } else { ends.origin.end };
+        Some(start..end)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_patterns_are_valid() {
+        for writing in &WRITINGS {
+            assert!(writing.form.captures_len() >= 1);
+        }
+    }
+
+    #[test]
+    fn what_is_found_is_led_back_to_where_it_stands() {
+        let secrets = Spellings::new(["top/se\"cret&1"].into_iter());
+        for (before, spelled, after) in [
+            ("a ", "top/se\"cret&1", " b"),
+            ("x=", "top%2fse%22cret%261", "&y"),
+            ("x=", "top%2Fse\"cret&1", ""),
+            ("%41", "%74%6f%70%2f%73%65%22%63%72%65%74%26%31", "%42"),
+            ("\"", r#"top\/se\"cret&1"#, "\\n"),
+            ("\"", r"top/se\u0022cret\u00261", ""),
+            ("", r#"\"top\\\/se\\\"cret&1"#.trim_start_matches("\\\""), "\\\""),
+            ("$'", r"\x74\x6f\x70/se\042cret\x261", "'"),
+            ("<b>", "top/se&quot;cret&amp;1", "</b>"),
+            ("", "&#116;op&#x2F;se&#34;cret&#38;1", ";"),
+            ("", "top%2Fse&quot;cret%261", ""),
+            ("\"", "top/se\"\"cret&1", "\""),
+        ] {
+            let text = format!("{before}{spelled}{after}");
+            let found = secrets.spans(text.as_bytes());
+            let expected = before.len()..before.len() + spelled.len();
+            assert!(found.contains(&expected), "{text}: {found:?}, not {expected:?}");
+        }
+        for text in ["", "top", "%", "\\", "&;", "top%2Fse", "\\u{ffffff}", "%ff\\xff", "74 6f 70"] {
+            assert!(!secrets.is_in(text.as_bytes()), "{text}");
+        }
+    }
+}
