@@ -142,7 +142,7 @@ fn a_refusal_says_what_to_do_instead() {
 fn wrapped(line: &str, how: usize) -> String {
     let quoted = shlex::try_quote(line).expect("no NUL byte");
     match how {
-        0 => format!("({line})"),
+        0 => format!("( {line} )"),
         1 => format!("{{ {line}; }}"),
         2 => format!("true && {line}"),
         3 => format!("{line} || true"),
@@ -151,12 +151,12 @@ fn wrapped(line: &str, how: usize) -> String {
         6 => format!("bash -c {quoted}"),
         7 => format!("bash -euo pipefail -c {quoted}"),
         8 => format!("eval {quoted}"),
-        9 => format!("echo $({line})"),
+        9 => format!("echo $( {line} )"),
         10 => format!("if true; then {line}; fi"),
         11 => format!("for x in a b; do {line}; done"),
         12 => format!("env A=b sh -c {quoted}"),
         13 => format!("timeout 5 bash -c {quoted}"),
-        _ => format!("cat <({line})"),
+        _ => format!("cat <( {line} )"),
     }
 }
 

@@ -38,12 +38,25 @@ fn sets_variables(simple: &Simple) -> bool {
     })
 }
 
+/// Whether two parentheses of a kind have nothing but blanks between them.
+fn has_parentheses_apart(text: &str) -> bool {
+    ['(', ')'].into_iter().any(|parenthesis| {
+        text.match_indices(parenthesis).any(|(at, _)| {
+            let rest = &text[at + 1..];
+            let next = rest.trim_start_matches(|c: char| c.is_whitespace() || c == '\\');
+            next.len() < rest.len() && next.starts_with(parenthesis)
+        })
+    })
+}
+
 /// The walk through a command line.
 #[derive(Default)]
 pub(in crate::command) struct Walk {
     pub(super) analysis: Analysis,
     variables: Variables,
     nesting: usize,
+    /// Whether parentheses stand apart somewhere: the parser takes `( ( ls ) )` for arithmetic.
+    apart: bool,
 }
 
 impl Walk {
@@ -58,6 +71,7 @@ impl Walk {
         let parse = || Parser::new(text.as_bytes(), &ParserOptions::default()).parse_program();
         let program = guarded(parse);
         self.nesting += 1;
+        self.apart |= has_parentheses_apart(text);
         match program {
             Some(Ok(program)) => program.complete_commands.iter().for_each(|list| self.list(list, place)),
             Some(Err(_)) | None => self.unclear("it cannot be parsed"),
@@ -138,6 +152,9 @@ impl Walk {
             }
             CompoundCommand::Arithmetic(arithmetic) => {
                 self.text(&arithmetic.expr.value);
+                if self.apart {
+                    self.script(&arithmetic.expr.value, place);
+                }
             }
             CompoundCommand::CaseClause(clause) => {
                 self.word(&clause.value);
