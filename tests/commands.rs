@@ -129,6 +129,7 @@ fn a_refusal_says_what_to_do_instead() {
         (Walls::Standing, "npm publish", "a step of the workflow after the run"),
         (Walls::Standing, "npm i -g x", "for the project alone"),
         (Walls::Standing, "curl x", "`fetch_url`"),
+        (Walls::Standing, "ssh host", "a step of the workflow after the run"),
         (Walls::Standing, "docker run x", "`commands.dev_commands`"),
         (Walls::Standing, "echo x > /etc/x", "to the workspace or to /tmp"),
     ] {
@@ -370,6 +371,53 @@ guardrails: { sensitive_files: [".env*", "*.pem"], protected_files: [schema.sql]
     let output = lines("git status\n");
     assert_eq!(output.status.code(), Some(3));
     assert!(String::from_utf8_lossy(&output.stderr).contains("error: line 1 is no {\"command\": …}"));
+}
+
+#[test]
+fn explain_follows_what_the_machine_offers() {
+    let config = "guardrails: { sensitive_files: [\".env*\"], protected_files: [schema.sql] }\n";
+    let files = [
+        (".architect.yml", config),
+        (".env", "KEY=1\n"),
+        ("a.txt", ""),
+        ("schema.sql", ""),
+        ("src/b.txt", ""),
+    ];
+    let sandbox = support::Sandbox::new(&files);
+    let repo = sandbox.repo();
+    let explain = |line: &str| {
+        let output =
+            sandbox.command(&["explain", line]).current_dir(&repo).output().expect("the binary runs");
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    };
+    let offered = architect_ci::command::sandbox::offered().files;
+    for (line, effects) in [
+        ("cp a.txt src/c.txt", "reads: a.txt\nwrites: src/c.txt\n"),
+        ("cp -t src a.txt", "writes: a.txt, src\n"),
+        ("mv a.txt src/b.txt", "writes: a.txt, src/b.txt\n"),
+        ("rm -f a.txt", "writes: a.txt\n"),
+        ("sed -i s/a/b/ a.txt", "writes: a.txt\n"),
+        ("chmod +x a.txt", "writes: a.txt\n"),
+        ("git rm a.txt", "writes: a.txt\n"),
+        ("git restore src/b.txt", "writes: src/b.txt\n"),
+        ("python a.txt", "reads: a.txt\n"),
+    ] {
+        let said = explain(line);
+        assert!(said.ends_with(effects), "{line}: {said}");
+        let state = if offered { "dev, allowed\n" } else { "dangerous, refused\n" };
+        assert!(said.starts_with(state), "{line}: {said}");
+        assert_eq!(said.contains("\ninstead: "), !offered, "{line}: {said}");
+    }
+    for (line, part) in [
+        ("rm schema.sql", "schema.sql is a protected file"),
+        ("sed -i s/a/b/ schema.sql", "schema.sql is a protected file"),
+        ("cp .env copy.txt", ".env is a sensitive file"),
+        ("git rm -q schema.sql", "schema.sql is a protected file"),
+    ] {
+        let said = explain(line);
+        assert!(said.contains(", refused\n"), "{line}: {said}");
+        assert_eq!(said.contains(part), offered, "{line}: {said}");
+    }
 }
 
 proptest! {

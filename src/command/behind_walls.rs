@@ -67,7 +67,14 @@ pub(super) fn verdict(analysis: &Analysis, simple: &Simple, scope: Scope<'_>) ->
         (Class::Safe, None) => Verdict::safe(),
         (class, _) => {
             let name = simple.words.first().map_or("", |word| word.text().unwrap_or(&word.raw));
-            Verdict::new(class, strict::reason(name, class))
+            let known = scope.own.class(simple).or_else(|| strict::class(analysis, simple, scope));
+            Verdict::new(
+                class,
+                match known {
+                    Some(Class::Dev) => strict::reason(name, class),
+                    _ => format!("'{name}' may change files"),
+                },
+            )
         }
     }
 }

@@ -228,6 +228,31 @@ mod tests {
     }
 
     #[test]
+    fn the_configuration_decides_behind_walls_as_well() {
+        let commands = config::Commands {
+            safe_commands: vec!["aws s3 ls".to_owned()],
+            dev_commands: vec!["docker build".to_owned()],
+            ..config::Commands::default()
+        };
+        let policy = Policy::new(&commands, Path::new("/work")).expect("valid rules").behind(Walls::Standing);
+        for (line, class) in [
+            ("aws s3 ls bucket", Class::Safe),
+            ("aws s3 rm bucket", Class::Dangerous),
+            ("docker build .", Class::Dev),
+            ("docker push x", Class::Dangerous),
+            ("docker build . > /etc/x", Class::Dangerous),
+            ("aws s3 ls > list.txt", Class::Dev),
+            ("cp a /work/b", Class::Dev),
+            ("cp a /workshop/b", Class::Dangerous),
+        ] {
+            assert_eq!(policy.judge(line, &WorkspacePath::root()).verdict.class, class, "{line}");
+        }
+        // The grammar of PowerShell is followed as far as it is without walls.
+        let script = policy.for_powershell().judge("remove-item a.txt", &WorkspacePath::root());
+        assert_eq!(script.verdict.class, Class::Dangerous);
+    }
+
+    #[test]
     fn paths_count_from_the_folder_of_the_command() {
         let cwd = WorkspacePath::parse("a/b").expect("a path");
         for (line, class) in [

@@ -38,12 +38,12 @@ impl Reach {
         }
     }
 
-    fn way_out(self) -> WayOut {
+    fn way_out(self, name: &str) -> WayOut {
         match self {
             Self::Push => WayOut::Deliver,
             Self::Install => WayOut::Locally,
-            Self::Network => WayOut::Fetch,
-            Self::Publish | Self::Deploy | Self::Daemon | Self::System => WayOut::OtherStep,
+            Self::Network if is_in("curl wget", name) => WayOut::Fetch,
+            Self::Network | Self::Publish | Self::Deploy | Self::Daemon | Self::System => WayOut::OtherStep,
         }
     }
 }
@@ -171,7 +171,7 @@ pub(super) fn beyond(simple: &Simple) -> Option<Refusal> {
     let names = names(written);
     let rows = ROWS.iter().filter(|row| names.iter().any(|name| is_in(row.names, name)));
     rows.filter_map(|row| Some((row.reach, row.fits(arguments)?))).next().map(|(reach, words)| {
-        Refusal::new(format!("'{}{words}' {}", names[1], reach.reason()), reach.way_out())
+        Refusal::new(format!("'{}{words}' {}", names[1], reach.reason()), reach.way_out(names[1]))
     })
 }
 
