@@ -110,16 +110,20 @@ pub(super) fn classify(analysis: &Analysis, scope: Scope<'_>) -> Verdict {
     if let Some(reason) = &analysis.unclear {
         return Refusal::new(reason.clone(), WayOut::InParts).into();
     }
-    let (whole, judge): (Verdict, fn(&Analysis, &Simple, Scope<'_>) -> Verdict) = match scope.walls {
-        Walls::Missing => (strict::functions(analysis), strict::verdict),
-        Walls::Standing => (Verdict::safe(), behind_walls::verdict),
+    let judge = |simple: &Simple| match scope.walls {
+        Walls::Missing => strict::verdict(analysis, simple, scope),
+        Walls::Standing => behind_walls::verdict(analysis, simple, scope),
+    };
+    let functions = match scope.walls {
+        Walls::Missing => strict::functions(analysis),
+        Walls::Standing => Verdict::safe(),
     };
     let mut worst = match (&analysis.dynamic, scope.walls) {
         (None, _) => Verdict::safe(),
         (Some(reason), Walls::Missing) => Refusal::new(reason.clone(), WayOut::WrittenOut).into(),
         (Some(reason), Walls::Standing) => Verdict::new(Class::Dev, reason.clone()),
     };
-    for verdict in analysis.commands.iter().map(|simple| judge(analysis, simple, scope)).chain([whole]) {
+    for verdict in analysis.commands.iter().map(judge).chain([functions]) {
         if verdict.class > worst.class {
             worst = verdict;
         }

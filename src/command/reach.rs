@@ -169,8 +169,8 @@ pub(super) fn beyond(simple: &Simple) -> Option<Refusal> {
         return None;
     }
     let names = names(written);
-    let rows = ROWS.iter().filter(|row| names.iter().any(|name| is_in(row.names, name)));
-    rows.filter_map(|row| Some((row.reach, row.fits(arguments)?))).next().map(|(reach, words)| {
+    let mut rows = ROWS.iter().filter(|row| names.iter().any(|name| is_in(row.names, name)));
+    rows.find_map(|row| Some((row.reach, row.fits(arguments)?))).map(|(reach, words)| {
         Refusal::new(format!("'{}{words}' {}", names[1], reach.reason()), reach.way_out(names[1]))
     })
 }

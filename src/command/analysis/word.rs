@@ -112,7 +112,7 @@ fn append(
                 push(word, "0");
             }
             WordPiece::ParameterExpansion(expression) => {
-                parameter(word, expression, quoted, variables, found)
+                parameter(word, expression, quoted, variables, found);
             }
         }
     }
