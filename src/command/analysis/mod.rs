@@ -239,3 +239,14 @@ fn has_huge_number(text: &str) -> bool {
         huge
     }) || digits > MAX_DIGITS
 }
+
+/// Whether two parentheses of a kind have nothing but blanks between them.
+fn has_parentheses_apart(text: &str) -> bool {
+    ['(', ')'].into_iter().any(|parenthesis| {
+        text.match_indices(parenthesis).any(|(at, _)| {
+            let rest = &text[at + 1..];
+            let next = rest.trim_start_matches(|c: char| c.is_whitespace() || c == '\\');
+            next.len() < rest.len() && next.starts_with(parenthesis)
+        })
+    })
+}

@@ -8,7 +8,7 @@ use brush_parser::ast::{
 use brush_parser::{Parser, ParserOptions};
 
 use super::word::{Found, Variables, Word, read};
-use super::{Analysis, Place, Redirect, Simple, guarded, nesting};
+use super::{Analysis, Place, Redirect, Simple, guarded, has_parentheses_apart, nesting};
 
 /// Scripts within scripts.
 const MAX_NESTING: usize = 12;
@@ -35,17 +35,6 @@ fn sets_variables(simple: &Simple) -> bool {
     simple.name().is_some_and(|name| {
         let first = || simple.arguments().first().and_then(Word::text);
         SETTERS.contains(&name) || name == "printf" && first().is_none_or(|text| text.starts_with("-v"))
-    })
-}
-
-/// Whether two parentheses of a kind have nothing but blanks between them.
-fn has_parentheses_apart(text: &str) -> bool {
-    ['(', ')'].into_iter().any(|parenthesis| {
-        text.match_indices(parenthesis).any(|(at, _)| {
-            let rest = &text[at + 1..];
-            let next = rest.trim_start_matches(|c: char| c.is_whitespace() || c == '\\');
-            next.len() < rest.len() && next.starts_with(parenthesis)
-        })
     })
 }
 
@@ -327,14 +316,8 @@ impl Walk {
         let redirects: Vec<Redirect> =
             redirects.iter().filter_map(|redirect| self.redirect(redirect)).collect();
         if !redirects.is_empty() {
-            let (words, assignments) = (Vec::new(), Vec::new());
-            self.analysis.commands.push(Simple {
-                words,
-                assignments,
-                redirects,
-                place: place.clone(),
-                piped_from: None,
-            });
+            let (words, assignments, place) = (Vec::new(), Vec::new(), place.clone());
+            self.analysis.commands.push(Simple { words, assignments, redirects, place, piped_from: None });
         }
     }
 
