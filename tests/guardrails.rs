@@ -63,7 +63,7 @@ fn totals_are_kept_and_refused_calls_do_not_count() {
                 "3 files would be modified, 2 may be (max_files_modified)",
                 "8 lines would be changed, 6 may be (max_lines_changed)",
                 "7 lines would be changed, 6 may be (max_lines_changed)",
-                "Command classified as 'dangerous' and allowed_only=true: 'curl' is not an allowed command",
+                "Command classified as 'dangerous' and allowed_only=true: 'curl' is not an allowed command. Use the tool `fetch_url`, or have a step of the workflow fetch it before the run.",
                 "2 commands have been run (max_commands_executed)",
             ]
         );

@@ -498,7 +498,7 @@ fn scripts_of_powershell_run_where_there_is_pwsh_by_their_own_rules() {
     assert_eq!(sandbox.read("a.txt"), "two\n");
     assert!(results[2].starts_with("Error: exit code 7 after "), "{}", results[2]);
     let expected = [
-        "Error: Guardrail: Command classified as 'dangerous' and allowed_only=true: 'remove-item' is not an allowed command",
+        "Error: Guardrail: Command classified as 'dangerous' and allowed_only=true: 'remove-item' is not an allowed command. A maintainer can allow it in `commands.dev_commands` or `commands.safe_commands`.",
         "Error: Guardrail: a.key is a sensitive file (sensitive_files: a.key)",
         "Error: Guardrail: Command blocked: running a download",
         "Error: Invalid arguments: script: it is empty",

@@ -9,8 +9,8 @@ use clap::{Arg, ArgAction, ArgMatches, Command};
 use serde::{Deserialize, Serialize};
 
 use super::print;
-use crate::command::{Class, Policy, Verdict};
-use crate::config::{Trust, Trusted};
+use crate::command::{Class, Policy, Verdict, Walls, sandbox};
+use crate::config::{SandboxMode, Trust, Trusted};
 use crate::exit::Exit;
 use crate::git::Repository;
 use crate::guardrails::{Ground, Guardrails};
@@ -62,6 +62,9 @@ struct Answer<'a> {
     allowed: bool,
     #[serde(skip_serializing_if = "String::is_empty")]
     reason: String,
+    /// What to do instead.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    way_out: String,
     reads: Vec<WorkspacePath>,
     writes: Vec<WorkspacePath>,
 }
@@ -112,7 +115,9 @@ impl Rules {
             allow_workflow_edits: origin.config.workspace.allow_workflow_edits,
             allowed_only: in_ci || commands.allowed_only == Some(true),
         };
-        let policy = Policy::new(commands, disk.path())?;
+        let stand = commands.sandbox != SandboxMode::Off && sandbox::offered().files;
+        let walls = if stand { Walls::Standing } else { Walls::Missing };
+        let policy = Policy::new(commands, disk.path())?.behind(walls);
         let powershell = matches.get_flag("powershell");
         Ok(Self {
             policy: if powershell { policy.for_powershell() } else { policy },
@@ -125,7 +130,7 @@ impl Rules {
         let judgement = self.policy.judge(command, cwd);
         let effects = touched(command, cwd, self.policy.root(), &judgement, &self.workspace);
         let refusal = self.guardrails.check(&effects).err();
-        let Verdict { class, reason } = judgement.verdict;
+        let Verdict { class, reason, way_out } = judgement.verdict;
         let allowed = refusal.is_none();
         let reason = match (judgement.blocked.clone(), refusal) {
             (Some(blocked), _) => blocked,
@@ -134,7 +139,17 @@ impl Rules {
             (None, _) => reason,
         };
         let blocked = judgement.blocked.is_some();
-        Answer { command, class, blocked, allowed, reason, reads: effects.reads, writes: effects.writes }
+        let way_out = if blocked { String::new() } else { way_out };
+        Answer {
+            command,
+            class,
+            blocked,
+            allowed,
+            reason,
+            way_out,
+            reads: effects.reads,
+            writes: effects.writes,
+        }
     }
 }
 
@@ -151,9 +166,10 @@ impl Answer<'_> {
         let joined =
             |paths: &[WorkspacePath]| paths.iter().map(WorkspacePath::as_str).collect::<Vec<_>>().join(", ");
         format!(
-            "{}, {state}\n{}{}{}",
+            "{}, {state}\n{}{}{}{}",
             self.class,
             line("reason", &self.reason),
+            line("instead", &self.way_out),
             line("reads", &joined(&self.reads)),
             line("writes", &joined(&self.writes))
         )

@@ -6,7 +6,8 @@ use std::sync::LazyLock;
 use regex::RegexSet;
 
 use super::analysis::{Analysis, Simple, Word};
-use super::table::{is_shell, known_name};
+use super::table::known_name;
+use super::wrappers::is_shell;
 
 /// On the raw text.
 static RAW: LazyLock<RegexSet> = LazyLock::new(|| {
@@ -37,7 +38,8 @@ pub(super) fn blocked(text: &str, analysis: &Analysis) -> Option<String> {
     });
     parsed.or_else(|| {
         // Where the grammar made sense of the line, quoted text is just text.
-        let relevant = analysis.unclear.is_some() || !analysis.functions.is_empty();
+        let relevant =
+            analysis.unclear.is_some() || analysis.dynamic.is_some() || !analysis.functions.is_empty();
         let found = RAW.matches(text);
         found.iter().next().filter(|_| relevant).map(|index| RAW_REASONS[index].to_owned())
     })

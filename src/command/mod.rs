@@ -1,19 +1,29 @@
 //! Child processes: what they see, how they are started, bounded and ended.
 
 pub mod analysis;
+mod behind_walls;
 mod blocklist;
+mod builtins;
 mod classify;
 mod converse;
 pub mod environment;
+mod options;
 mod output;
+mod place;
 mod policy;
+mod reach;
+mod reach_table;
+mod refusal;
+mod runners;
 pub mod sandbox;
 mod spawn;
+mod strict;
 #[cfg(target_os = "linux")]
 pub mod supervisor;
 mod table;
+mod wrappers;
 
-pub use classify::{Class, Verdict};
+pub use classify::{Class, Verdict, Walls};
 pub use converse::{Talk, Talking};
 pub use output::Capture;
 pub(crate) use output::last_lines;

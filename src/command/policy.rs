@@ -6,7 +6,7 @@ use regex::{Regex, RegexSet};
 
 use super::analysis::{Analysis, Simple, Word, analyse, analyse_powershell};
 use super::blocklist::{blocked, blocked_in_powershell};
-use super::classify::{Class, Scope, Verdict, classify, is_loader};
+use super::classify::{Class, Scope, Verdict, Walls, classify, is_loader};
 use crate::config;
 use crate::workspace::WorkspacePath;
 
@@ -27,6 +27,7 @@ const DEV_CMDLETS: [&str; 2] = ["invoke-pester", "invoke-scriptanalyzer"];
 #[derive(Clone, Debug, Default)]
 pub struct Policy {
     dialect: Dialect,
+    walls: Walls,
     root: PathBuf,
     blocked: Patterns,
     own: OwnCommands,
@@ -130,15 +131,23 @@ impl Policy {
     pub fn new(commands: &config::Commands, root: &Path) -> Result<Self, String> {
         Ok(Self {
             dialect: Dialect::Shell,
+            walls: Walls::Missing,
             root: root.to_owned(),
             blocked: Patterns::read("commands.blocked_patterns", &commands.blocked_patterns)?,
             own: OwnCommands::read(commands)?,
         })
     }
 
-    /// The same rules for scripts of PowerShell.
+    /// The same rules for commands that the kernel stands around, or not.
+    #[must_use]
+    pub fn behind(self, walls: Walls) -> Self {
+        Self { walls, ..self }
+    }
+
+    /// The same rules for scripts of PowerShell, whose grammar is followed too little to be opened by walls.
     #[must_use]
     pub fn for_powershell(mut self) -> Self {
+        self.walls = Walls::Missing;
         self.dialect = Dialect::PowerShell;
         self.own.0.extend(DEV_CMDLETS.map(|name| (vec![name.to_owned()], Class::Dev)));
         self
@@ -151,7 +160,7 @@ impl Policy {
             Dialect::PowerShell => analyse_powershell(line),
         };
         let depth = i32::try_from(cwd.names().count()).unwrap_or(i32::MAX);
-        let scope = Scope { root: &self.root, depth, own: &self.own };
+        let scope = Scope { root: &self.root, depth, own: &self.own, walls: self.walls };
         let verdict = classify(&analysis, scope);
         let blocked = blocked(line, &analysis).or_else(|| match self.dialect {
             Dialect::Shell => None,
@@ -216,6 +225,31 @@ mod tests {
             };
             assert_eq!(found, expected, "{line}: {judgement:?}");
         }
+    }
+
+    #[test]
+    fn the_configuration_decides_behind_walls_as_well() {
+        let commands = config::Commands {
+            safe_commands: vec!["aws s3 ls".to_owned()],
+            dev_commands: vec!["docker build".to_owned()],
+            ..config::Commands::default()
+        };
+        let policy = Policy::new(&commands, Path::new("/work")).expect("valid rules").behind(Walls::Standing);
+        for (line, class) in [
+            ("aws s3 ls bucket", Class::Safe),
+            ("aws s3 rm bucket", Class::Dangerous),
+            ("docker build .", Class::Dev),
+            ("docker push x", Class::Dangerous),
+            ("docker build . > /etc/x", Class::Dangerous),
+            ("aws s3 ls > list.txt", Class::Dev),
+            ("cp a /work/b", Class::Dev),
+            ("cp a /workshop/b", Class::Dangerous),
+        ] {
+            assert_eq!(policy.judge(line, &WorkspacePath::root()).verdict.class, class, "{line}");
+        }
+        // The grammar of PowerShell is followed as far as it is without walls.
+        let script = policy.for_powershell().judge("remove-item a.txt", &WorkspacePath::root());
+        assert_eq!(script.verdict.class, Class::Dangerous);
     }
 
     #[test]

@@ -1,8 +1,8 @@
 //! What is known about programs: one row each. To allow another command, add a row and a case to
 //! `tests/cases/commands.yml`.
 
-use super::analysis::{Simple, Walk, Word};
 use super::classify::Class;
+use super::options::is_in;
 
 /// Which arguments of a program are files that it reads, and so must lie in the workspace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,7 +71,7 @@ impl Rule {
     }
 
     pub(super) fn is_named(&self, name: &str) -> bool {
-        self.names.split(' ').any(|known| known == name)
+        is_in(self.names, name)
     }
 }
 
@@ -85,9 +85,10 @@ const GIT_DENY: &str = "--output --ext-diff --textconv -O --open-files-in-pager 
 
 static RULES: &[Rule] = &[
     // Looking at files.
-    safe("ls cat head tail wc du df stat file realpath cmp diff tac nl od hexdump xxd md5sum sha1sum sha256sum readlink")
+    safe("file").files().deny("-C --compile -f --files-from -m --magic-file"),
+    safe("ls cat head tail wc du df stat realpath cmp diff tac nl od hexdump xxd md5sum sha1sum sha256sum readlink")
         .files()
-        .deny("-C --compile --files0-from"),
+        .deny("--files0-from"),
     safe("tree").files().deny("-o --output"),
     safe("sort").files().deny("-o --output --compress-program -T --temporary-directory --files0-from"),
     safe("uniq").one_file(),
@@ -99,14 +100,15 @@ static RULES: &[Rule] = &[
     safe("tr seq yes sleep"),
     // Looking at the machine.
     safe("which type hash pwd echo printf basename dirname uname whoami id hostname nproc arch uptime getconf locale tty"),
-    safe("date").deny("-s --set"),
+    safe("date").deny("-s --set -f --file -r --reference"),
     safe("test [ [[ true false : return exit break continue shift wait times umask ulimit getopts let"),
     safe("cd pushd popd dirs").files(),
     // Setting up the shell; what is set is checked as an assignment.
     safe("export readonly local declare typeset set unset shopt read"),
     // Version control.
     safe("git").deny("-c --config-env --exec-path --git-dir --work-tree -p --paginate").subs(&[
-        safe("status log diff show rev-parse blame ls-files ls-tree describe shortlog rev-list merge-base cat-file name-rev whatchanged diff-tree for-each-ref show-ref")
+        safe("blame").files().deny("-S --contents --ignore-revs-file"),
+        safe("status log diff show rev-parse ls-files ls-tree describe shortlog rev-list merge-base cat-file name-rev whatchanged diff-tree for-each-ref show-ref")
             .files()
             .deny(GIT_DENY),
         safe("grep").pattern_then_files().deny("-O --open-files-in-pager -f --ext-grep"),
@@ -133,8 +135,7 @@ static RULES: &[Rule] = &[
     dev("pnpm yarn").subs(&[safe("list ls why"), dev("test run ci"), dev("install i").alone().deny("-g --global --prefix --dir -C")]),
     // Rust.
     dev("cargo").deny("--config -Z -C").subs(&[
-        safe("check metadata tree"),
-        dev("build b test t clippy fmt nextest doc bench"),
+        dev("check c metadata tree build b test t clippy fmt nextest doc bench"),
     ]),
     // Go.
     dev("go").subs(&[
@@ -170,180 +171,31 @@ pub(super) const VERSIONED: &str = "python python3 node npm npx pnpm yarn deno b
 /// How a version is asked for.
 pub(super) const VERSION_OPTIONS: &str = "--version -V -version version -v";
 
-/// Programs of a project's own tool folders are known by their last name.
-const TOOL_FOLDERS: [&str; 9] = [
-    "node_modules/.bin/",
-    ".venv/bin/",
-    "venv/bin/",
-    "vendor/bin/",
-    "bin/",
-    "/usr/bin/",
-    "/bin/",
-    "/usr/local/bin/",
-    "",
-];
+/// Folders of a checkout where its tools lie: their programs are known by their last name.
+const TOOL_FOLDERS: [&str; 4] = ["node_modules/.bin/", ".venv/bin/", "venv/bin/", "vendor/bin/"];
+
+/// Folders of the system.
+const SYSTEM_FOLDERS: [&str; 3] = ["/usr/bin/", "/bin/", "/usr/local/bin/"];
+
+/// Scripts that projects bring along, known wherever they lie below the line's folder.
+const SCRIPTS: &str = "gradlew mvnw";
+
+/// Programs that projects keep in a `bin` of their own.
+const BIN: &str = "rake rspec bundle rubocop phpunit";
+
+/// Whether a program is named by a path to a file of the checkout, rather than found on the machine.
+pub(super) fn is_of_checkout(name: &str) -> bool {
+    name.contains('/') && !SYSTEM_FOLDERS.iter().any(|folder| name.starts_with(folder))
+}
 
 /// The name that a program is known by: itself, or the last part of a path to where tools lie.
 pub(super) fn known_name(name: &str) -> Option<&str> {
-    let name = name.strip_prefix("./").unwrap_or(name);
-    let (folder, last) =
-        name.rsplit_once('/').map_or(("", name), |(_, last)| name.split_at(name.len() - last.len()));
-    let is_wrapper_script = matches!(last, "gradlew" | "mvnw");
-    let known = TOOL_FOLDERS.contains(&folder)
-        && (folder != "bin/" || matches!(last, "rake" | "rspec" | "bundle" | "rubocop" | "phpunit"));
-    (known || is_wrapper_script && !folder.contains("..")).then_some(last)
-}
-
-/// Options of wrappers that take a value of their own.
-struct Wrapper {
-    names: &'static str,
-    /// Short and long options with a value in the next word.
-    values: &'static str,
-    /// Options without one.
-    plain: &'static str,
-    /// Words before the command that are no options.
-    operands: usize,
-}
-
-const WRAPPERS: [Wrapper; 7] = [
-    Wrapper {
-        names: "timeout",
-        values: "-s --signal -k --kill-after",
-        plain: "--foreground --preserve-status -v --verbose",
-        operands: 1,
-    },
-    Wrapper { names: "nice", values: "-n --adjustment", plain: "", operands: 0 },
-    Wrapper { names: "nohup setsid exec builtin time", values: "", plain: "-p -c -w", operands: 0 },
-    Wrapper { names: "stdbuf", values: "-i -o -e", plain: "", operands: 0 },
-    Wrapper { names: "ionice", values: "-c -n -p", plain: "-t", operands: 0 },
-    Wrapper {
-        names: "xargs",
-        values: "-a -d -E -I -L -n -P -s --arg-file --delimiter --max-args --max-procs --max-lines --replace",
-        plain: "-0 --null -r --no-run-if-empty -t --verbose -x --exit",
-        operands: 0,
-    },
-    Wrapper {
-        names: "sudo doas",
-        values: "-u -g -h -p -C -U",
-        plain: "-n -E -H -S -k -i -s -b",
-        operands: 0,
-    },
-];
-
-/// Shells whose `-c` takes a script.
-const SHELLS: &str = "bash sh dash zsh ksh ash";
-
-pub(super) fn is_shell(name: &str) -> bool {
-    SHELLS.split(' ').any(|shell| shell == name)
-}
-
-/// Whether a command does nothing but run another one.
-pub(super) fn is_wrapper(name: &str) -> bool {
-    matches!(name, "env" | "command" | "eval")
-        || WRAPPERS.iter().any(|wrapper| wrapper.names.split(' ').any(|known| known == name))
-}
-
-/// Finds the command that a command runs, and walks through it.
-pub(super) fn unwrap(simple: &Simple, walk: &mut Walk) {
-    let Some(name) = simple.name().and_then(known_name) else { return };
-    let name = name.to_owned();
-    let arguments = simple.arguments();
-    match name.as_str() {
-        "env" => match env_command(arguments) {
-            Some(inner) if !inner.is_empty() => walk.wrapped(inner, "env"),
-            Some(_) => {}
-            None => walk.eval(None, "env"),
-        },
-        "command"
-            if arguments.first().and_then(Word::text).is_some_and(|text| matches!(text, "-v" | "-V")) => {}
-        "command" => walk.wrapped(after_options(arguments, "", "-p"), "command"),
-        "eval" => {
-            let known: Option<Vec<&str>> = arguments.iter().map(Word::text).collect();
-            let script = known.map(|words| words.join(" "));
-            walk.eval(script.as_deref(), "eval");
-        }
-        "find" => {
-            for (at, word) in arguments.iter().enumerate() {
-                if word.text().is_some_and(|text| matches!(text, "-exec" | "-execdir" | "-ok" | "-okdir")) {
-                    let rest = &arguments[at + 1..];
-                    let end = rest
-                        .iter()
-                        .position(|word| matches!(word.text(), Some(";" | "+")))
-                        .unwrap_or(rest.len());
-                    walk.wrapped(&rest[..end], "find");
-                }
-            }
-        }
-        shell if is_shell(shell) => {
-            let script = arguments.iter().position(|word| {
-                word.text().is_some_and(|text| {
-                    text.starts_with('-') && !text.starts_with("--") && text.contains('c')
-                })
-            });
-            if let Some(script) = script.and_then(|at| arguments.get(at + 1)) {
-                walk.eval(script.text(), &format!("{shell} -c"));
-            }
-        }
-        other => {
-            let wrapper =
-                WRAPPERS.iter().find(|wrapper| wrapper.names.split(' ').any(|known| known == other));
-            if let Some(wrapper) = wrapper {
-                let inner = after_options(arguments, wrapper.values, wrapper.plain);
-                let inner = inner.get(wrapper.operands..).unwrap_or_default();
-                if !inner.is_empty() {
-                    walk.wrapped(inner, other);
-                }
-            }
-        }
-    }
-}
-
-/// What follows the options; an unknown option is taken for the command, which then is not known.
-fn after_options<'a>(arguments: &'a [Word], values: &str, plain: &str) -> &'a [Word] {
-    let mut rest = arguments;
-    while let Some(text) =
-        rest.first().and_then(Word::text).filter(|text| text.starts_with('-') && *text != "-")
-    {
-        if text == "--" {
-            return &rest[1..];
-        }
-        let has =
-            |list: &str, option: &str| list.split(' ').any(|known| !known.is_empty() && known == option);
-        let joined = text.split_once('=').is_some_and(|(option, _)| has(values, option))
-            || text
-                .get(..2)
-                .is_some_and(|option| text.len() > 2 && !text.starts_with("--") && has(values, option));
-        if has(values, text) {
-            rest = rest.get(2..).unwrap_or_default();
-        } else if has(plain, text) || joined || text[1..].chars().all(|c| c.is_ascii_digit()) {
-            rest = &rest[1..];
-        } else {
-            break;
-        }
-    }
-    rest
-}
-
-/// What `env` runs; `None` where an option makes that unclear.
-fn env_command(arguments: &[Word]) -> Option<&[Word]> {
-    let mut rest = arguments;
-    loop {
-        let Some(text) = rest.first().map(Word::text) else { return Some(rest) };
-        match text? {
-            "-i" | "--ignore-environment" | "-0" | "--null" | "--" => rest = &rest[1..],
-            "-u" | "--unset" => rest = rest.get(2..)?,
-            text if text.starts_with("--unset=") || is_assignment(text) => rest = &rest[1..],
-            text if text.starts_with('-') => return None,
-            _ => return Some(rest),
-        }
-    }
-}
-
-/// Whether a word is `NAME=value`.
-pub(super) fn is_assignment(text: &str) -> bool {
-    text.split_once('=').is_some_and(|(name, _)| {
-        !name.is_empty()
-            && !name.starts_with(|c: char| c.is_ascii_digit())
-            && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
-    })
+    let Some((_, last)) = name.rsplit_once('/') else { return Some(name) };
+    let folder = &name[..name.len() - last.len()];
+    let own = folder.strip_prefix("./").unwrap_or(folder);
+    let known = SYSTEM_FOLDERS.contains(&folder)
+        || TOOL_FOLDERS.contains(&own)
+        || own == "bin/" && is_in(BIN, last)
+        || is_in(SCRIPTS, last) && !folder.contains("..");
+    known.then_some(last)
 }

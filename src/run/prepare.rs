@@ -27,7 +27,8 @@ use crate::report::secrets::Masker;
 use crate::sessions::Resumed;
 use crate::tool::{Context, Ground};
 use crate::workspace::{
-    Below, DiskWorkspace, IsProtected, OverlayWorkspace, Plot, TrackedFiles, TrackedWorkspace, Workspace, WorkspacePath,
+    Below, DiskWorkspace, IsProtected, OverlayWorkspace, Plot, TrackedFiles, TrackedWorkspace, Workspace,
+    WorkspacePath,
 };
 
 impl<'a> Run<'a> {
@@ -110,7 +111,12 @@ impl<'a> Run<'a> {
         let rules = Arc::clone(&guardrails);
         let protected: Option<IsProtected> =
             (!dry_run).then(|| Arc::new(move |path: &WorkspacePath| rules.is_protected(path)) as _);
-        let (before, looked) = look_before(request.workspace.clone(), request.repository.clone(), request.out.clone(), protected);
+        let (before, looked) = look_before(
+            request.workspace.clone(),
+            request.repository.clone(),
+            request.out.clone(),
+            protected,
+        );
         let context = Context {
             workspace,
             allow_delete: config.workspace.allow_delete,

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
 use super::prepare::temp;
-use crate::command::{Policy, Shell};
+use crate::command::{Policy, Shell, Walls};
 use crate::event::{Events, NoticeLevel, RunMode};
 use crate::inputs::{InputError, RunRequest};
 use crate::mcp::{self, Servers};
@@ -39,6 +39,7 @@ impl Workbench<'_> {
         }
         if config.commands.enabled {
             let policy = Policy::new(&config.commands, &self.request.workspace).map_err(InputError::Rules)?;
+            let policy = policy.behind(if self.shell.is_walled() { Walls::Standing } else { Walls::Missing });
             if let Some(pwsh) = pwsh(self.shell) {
                 let tool = self.commands(policy.clone().for_powershell(), pwsh);
                 registry.replace(Arc::new(RunPowershell(Arc::new(tool))));

@@ -8,9 +8,18 @@ use crate::command::analysis::{Simple, Word};
 use crate::workspace::{LastLink, Workspace, WorkspacePath};
 
 /// Programs whose operands are files that they write or remove.
-const WRITERS: &str = "rm rmdir mv cp tee touch mkdir ln install truncate chmod chown shred patch dd sed \
+const WRITERS: &str = "rm rmdir mv tee touch mkdir truncate chmod chown chgrp shred unlink patch dd \
                        set-content sc add-content ac clear-content clc out-file tee-object remove-item ri del erase rd \
                        move-item mi move copy-item cpi copy new-item ni rename-item rni export-csv";
+
+/// Programs that write their last operand, or the folder that `-t` names, and read the others.
+const COPIERS: &str = "cp ln install";
+
+/// Programs whose first operand is no file.
+const WITH_MODE: &str = "chmod chown chgrp";
+
+/// Sub-commands of Git's that write files of the working tree.
+const GIT_WRITERS: &str = "mv rm restore checkout clean";
 
 /// Programs whose operands are text.
 const SPEAKERS: &str = "echo printf";
@@ -41,7 +50,7 @@ pub fn touched(
         line: line.to_owned(),
         cwd: cwd.clone(),
         class: judgement.verdict.class,
-        reason: judgement.verdict.reason.clone(),
+        reason: judgement.verdict.explained(),
         blocked: judgement.blocked.clone(),
         simple: judgement.simple(),
         globs: Vec::new(),
@@ -67,8 +76,8 @@ pub fn touched(
         if is_in(SPEAKERS, name) {
             continue;
         }
-        let writes = is_in(WRITERS, name);
         for word in operands(name, simple) {
+            let writes = writes(name, simple, word);
             if moves {
                 // Whichever folder it is in by then.
                 command.globs.extend(word.text().map(|text| format!("**/{}", text.trim_start_matches("./"))));
@@ -79,7 +88,7 @@ pub fn touched(
             }
             let text = word.text().unwrap_or_default();
             for path in parts(text).filter_map(|part| place.path(part)) {
-                if writes {
+                if writes && (name != "git" || place.exists(&path)) {
                     effects.writes.push(path);
                 } else if place.exists(&path) {
                     effects.reads.push(path);
@@ -111,6 +120,31 @@ pub fn touched(
 
 fn is_in(list: &str, name: &str) -> bool {
     list.split(' ').any(|item| item == name)
+}
+
+/// Whether a command writes what one of its words names.
+fn writes(name: &str, simple: &Simple, word: &Word) -> bool {
+    let has = |options: [&str; 2]| {
+        let [short, long] = options;
+        simple
+            .arguments()
+            .iter()
+            .filter_map(Word::text)
+            .any(|text| text.starts_with(short) && !text.starts_with("--") || text.starts_with(long))
+    };
+    let plain = |word: &&Word| !word.is_option();
+    let first = || simple.arguments().iter().find(plain);
+    let is = |other: Option<&Word>| other.is_some_and(|other| std::ptr::eq(other, word));
+    match name {
+        _ if is_in(COPIERS, name) => {
+            has(["-t", "--target-directory"]) || is(simple.arguments().iter().rfind(plain))
+        }
+        // Without `-e`, the first operand is the script.
+        "sed" => has(["-i", "--in-place"]) && (has(["-e", "--expression"]) || !is(first())),
+        "git" => first().and_then(Word::text).is_some_and(|sub| is_in(GIT_WRITERS, sub)),
+        _ if is_in(WITH_MODE, name) => !is(first()),
+        _ => is_in(WRITERS, name),
+    }
 }
 
 /// Words that may name files: all but options, and values of options that filter.

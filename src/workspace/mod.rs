@@ -29,7 +29,9 @@ pub use changes::{ChangeSet, FileChange, FileState, LineCounts, Mode, Operation}
 pub use disk::DiskWorkspace;
 pub use git_folder::{GitFolder, Restored};
 pub use globs::{Glob, PathGlobs};
-pub use isolate::{Before, Below, CarryError, Isolated, IsolationError, Outcome, Plot, Scratch, TrackedFiles, sweep};
+pub use isolate::{
+    Before, Below, CarryError, Isolated, IsolationError, Outcome, Plot, Scratch, TrackedFiles, sweep,
+};
 pub use overlay::OverlayWorkspace;
 pub use path::{PathError, ResolvedPath, WorkspacePath};
 pub use protected::{IsProtected, ProtectedFiles};

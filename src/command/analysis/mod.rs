@@ -47,6 +47,8 @@ pub enum Place {
     Function,
     /// Run by another command, such as `env` or `xargs`.
     Wrapped(String),
+    /// Run by a runner of the project's tools, such as `npx` or `bundle exec`.
+    Tool(String),
     /// In a script given as text, such as to `bash -c`.
     Script(String),
 }
@@ -58,7 +60,7 @@ impl std::fmt::Display for Place {
             Self::Substitution => f.write_str(" in $(…)"),
             Self::ProcessSubstitution => f.write_str(" in <(…)"),
             Self::Function => f.write_str(" in a function"),
-            Self::Wrapped(by) => write!(f, " run by {by}"),
+            Self::Wrapped(by) | Self::Tool(by) => write!(f, " run by {by}"),
             Self::Script(by) => write!(f, " in {by}"),
         }
     }
@@ -107,6 +109,8 @@ pub struct Analysis {
     pub commands: Vec<Simple>,
     /// Names of functions that the line defines.
     pub functions: Vec<String>,
+    /// Which part of what the line runs is decided at run time.
+    pub dynamic: Option<String>,
     /// Why the line, or a part of it, could not be understood.
     pub unclear: Option<String>,
 }
@@ -234,4 +238,15 @@ fn has_huge_number(text: &str) -> bool {
         digits = if byte.is_ascii_digit() { digits + 1 } else { 0 };
         huge
     }) || digits > MAX_DIGITS
+}
+
+/// Whether two parentheses of a kind have nothing but blanks between them.
+fn has_parentheses_apart(text: &str) -> bool {
+    ['(', ')'].into_iter().any(|parenthesis| {
+        text.match_indices(parenthesis).any(|(at, _)| {
+            let rest = &text[at + 1..];
+            let next = rest.trim_start_matches(|c: char| c.is_whitespace() || c == '\\');
+            next.len() < rest.len() && next.starts_with(parenthesis)
+        })
+    })
 }

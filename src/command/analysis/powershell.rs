@@ -8,7 +8,8 @@ use std::time::Duration;
 
 use tree_sitter::Node;
 
-use super::super::table::{is_shell, is_wrapper, known_name};
+use super::super::table::known_name;
+use super::super::wrappers::{is_shell, is_wrapper};
 use super::{Analysis, MAX_LENGTH, Place, Redirect, Simple, Word};
 use crate::grammar::parse;
 

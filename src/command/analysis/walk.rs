@@ -8,12 +8,35 @@ use brush_parser::ast::{
 use brush_parser::{Parser, ParserOptions};
 
 use super::word::{Found, Variables, Word, read};
-use super::{Analysis, Place, Redirect, Simple, guarded, nesting};
+use super::{Analysis, Place, Redirect, Simple, guarded, has_parentheses_apart, nesting};
 
 /// Scripts within scripts.
 const MAX_NESTING: usize = 12;
 /// Commands that one line may come to.
 const MAX_COMMANDS: usize = 500;
+
+/// Builtins that give variables values which the line does not tell.
+const SETTERS: [&str; 12] = [
+    "read",
+    "mapfile",
+    "readarray",
+    "getopts",
+    "declare",
+    "typeset",
+    "local",
+    "unset",
+    "let",
+    "eval",
+    "source",
+    ".",
+];
+
+fn sets_variables(simple: &Simple) -> bool {
+    simple.name().is_some_and(|name| {
+        let first = || simple.arguments().first().and_then(Word::text);
+        SETTERS.contains(&name) || name == "printf" && first().is_none_or(|text| text.starts_with("-v"))
+    })
+}
 
 /// The walk through a command line.
 #[derive(Default)]
@@ -21,6 +44,8 @@ pub(in crate::command) struct Walk {
     pub(super) analysis: Analysis,
     variables: Variables,
     nesting: usize,
+    /// Whether parentheses stand apart somewhere: the parser takes `( ( ls ) )` for arithmetic.
+    apart: bool,
 }
 
 impl Walk {
@@ -35,6 +60,7 @@ impl Walk {
         let parse = || Parser::new(text.as_bytes(), &ParserOptions::default()).parse_program();
         let program = guarded(parse);
         self.nesting += 1;
+        self.apart |= has_parentheses_apart(text);
         match program {
             Some(Ok(program)) => program.complete_commands.iter().for_each(|list| self.list(list, place)),
             Some(Err(_)) | None => self.unclear("it cannot be parsed"),
@@ -44,6 +70,10 @@ impl Walk {
 
     fn unclear(&mut self, reason: &str) {
         self.analysis.unclear.get_or_insert_with(|| reason.to_owned());
+    }
+
+    fn dynamic(&mut self, reason: &str) {
+        self.analysis.dynamic.get_or_insert_with(|| reason.to_owned());
     }
 
     fn list(&mut self, list: &CompoundList, place: &Place) {
@@ -98,6 +128,8 @@ impl Walk {
             CompoundCommand::ForClause(clause) => {
                 let values: Vec<Word> =
                     clause.values.iter().flatten().map(|value| self.word(value)).collect();
+                let first = values.first().cloned().unwrap_or_else(|| Word::known(""));
+                self.sets(clause.variable_name.clone(), first, place);
                 self.variables.insert(clause.variable_name.clone(), values);
                 self.list(&clause.body.list, place);
             }
@@ -109,6 +141,9 @@ impl Walk {
             }
             CompoundCommand::Arithmetic(arithmetic) => {
                 self.text(&arithmetic.expr.value);
+                if self.apart {
+                    self.script(&arithmetic.expr.value, place);
+                }
             }
             CompoundCommand::CaseClause(clause) => {
                 self.word(&clause.value);
@@ -135,6 +170,19 @@ impl Walk {
             }
             CompoundCommand::Coprocess(_) => self.unclear("it starts a coprocess"),
         }
+    }
+
+    /// A variable that the grammar sets, rather than a command.
+    fn sets(&mut self, name: String, value: Word, place: &Place) {
+        let (words, redirects) = (Vec::new(), Vec::new());
+        let assignments = vec![(name, value)];
+        self.analysis.commands.push(Simple {
+            words,
+            assignments,
+            redirects,
+            place: place.clone(),
+            piped_from: None,
+        });
     }
 
     fn test(&mut self, test: &ExtendedTestExpr) {
@@ -181,12 +229,25 @@ impl Walk {
                 self.variables.insert(name.clone(), vec![value.clone()]);
             }
         }
+        if sets_variables(&simple) {
+            // Whatever they held is no longer certain.
+            self.variables.clear();
+        }
         self.analysis.commands[index] = simple.clone();
-        crate::command::table::unwrap(&simple, self);
+        crate::command::wrappers::unwrap(&simple, self);
     }
 
     /// A command that another one runs.
     pub(in crate::command) fn wrapped(&mut self, words: &[Word], by: &str) {
+        self.inner(words, Place::Wrapped(by.to_owned()));
+    }
+
+    /// A tool of the project that a runner starts.
+    pub(in crate::command) fn tool(&mut self, words: &[Word], by: &str) {
+        self.inner(words, Place::Tool(by.to_owned()));
+    }
+
+    fn inner(&mut self, words: &[Word], place: Place) {
         if self.nesting >= MAX_NESTING || self.analysis.commands.len() >= MAX_COMMANDS {
             return self.unclear("commands are nested too deeply");
         }
@@ -194,12 +255,12 @@ impl Walk {
             words: words.to_vec(),
             assignments: Vec::new(),
             redirects: Vec::new(),
-            place: Place::Wrapped(by.to_owned()),
+            place,
             piped_from: None,
         };
         self.analysis.commands.push(simple.clone());
         self.nesting += 1;
-        crate::command::table::unwrap(&simple, self);
+        crate::command::wrappers::unwrap(&simple, self);
         self.nesting -= 1;
     }
 
@@ -207,7 +268,7 @@ impl Walk {
     pub(in crate::command) fn eval(&mut self, script: Option<&str>, by: &str) {
         match script {
             Some(text) => self.script(text, &Place::Script(by.to_owned())),
-            None => self.unclear(&format!("the script for {by} is put together at run time")),
+            None => self.dynamic(&format!("the script for {by} is put together at run time")),
         }
     }
 
@@ -255,14 +316,8 @@ impl Walk {
         let redirects: Vec<Redirect> =
             redirects.iter().filter_map(|redirect| self.redirect(redirect)).collect();
         if !redirects.is_empty() {
-            let (words, assignments) = (Vec::new(), Vec::new());
-            self.analysis.commands.push(Simple {
-                words,
-                assignments,
-                redirects,
-                place: place.clone(),
-                piped_from: None,
-            });
+            let (words, assignments, place) = (Vec::new(), Vec::new(), place.clone());
+            self.analysis.commands.push(Simple { words, assignments, redirects, place, piped_from: None });
         }
     }
 
@@ -313,6 +368,16 @@ impl Walk {
         let word = read(raw, &self.variables, &mut found);
         if let Some(reason) = found.unclear {
             self.unclear(&reason);
+        }
+        // Arithmetic runs what stands in an index, wherever the text came from.
+        let indexed = |text: &str| {
+            text.split_once('[').is_some_and(|(_, rest)| rest.contains("$(") || rest.contains('`'))
+        };
+        if word.text().is_some_and(indexed) {
+            self.dynamic(&format!("{raw} may be evaluated as an index"));
+        }
+        if let Some(reason) = found.dynamic {
+            self.dynamic(&reason);
         }
         for script in found.scripts {
             self.script(&script, &Place::Substitution);

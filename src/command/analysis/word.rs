@@ -25,7 +25,7 @@ impl Word {
     }
 
     /// A word that is known.
-    pub(super) fn known(text: &str) -> Self {
+    pub(in crate::command) fn known(text: &str) -> Self {
         Self { raw: text.to_owned(), text: Some(text.to_owned()), glob: false }
     }
 
@@ -55,6 +55,8 @@ pub(super) struct Found {
     pub(super) scripts: Vec<String>,
     /// Texts that are words themselves, such as defaults of parameters.
     pub(super) words: Vec<String>,
+    /// What in it is evaluated or set while it is expanded.
+    pub(super) dynamic: Option<String>,
     /// Why a word was not understood.
     pub(super) unclear: Option<String>,
 }
@@ -109,7 +111,9 @@ fn append(
                 // A number, whichever it is.
                 push(word, "0");
             }
-            WordPiece::ParameterExpansion(expression) => parameter(word, expression, variables, found),
+            WordPiece::ParameterExpansion(expression) => {
+                parameter(word, expression, quoted, variables, found);
+            }
         }
     }
 }
@@ -120,13 +124,19 @@ fn push(word: &mut Word, text: &str) {
     }
 }
 
-fn parameter(word: &mut Word, expression: &ParameterExpr, variables: &Variables, found: &mut Found) {
+fn parameter(
+    word: &mut Word,
+    expression: &ParameterExpr,
+    quoted: bool,
+    variables: &Variables,
+    found: &mut Found,
+) {
     match expression {
         ParameterExpr::Parameter { parameter: Parameter::Named(name), indirect: false } => {
             match name.as_str() {
                 "HOME" => push(word, "~"),
                 "PWD" => push(word, "."),
-                name => match variables.get(name).and_then(|values| harmless(values)) {
+                name => match variables.get(name).and_then(|values| harmless(values, quoted)) {
                     Some(value) => {
                         word.glob |= value.glob;
                         push(word, value.text().unwrap_or_default());
@@ -138,6 +148,11 @@ fn parameter(word: &mut Word, expression: &ParameterExpr, variables: &Variables,
         ParameterExpr::Parameter { .. } | ParameterExpr::ParameterLength { .. } => word.text = None,
         other => {
             word.text = None;
+            let runs =
+                matches!(other, ParameterExpr::AssignDefaultValues { .. } | ParameterExpr::Transform { .. });
+            if runs {
+                found.dynamic = Some(format!("{} is set or evaluated while it is expanded", word.raw));
+            }
             // Whatever the form, every text in it may hold a substitution.
             found.words.extend(texts(other));
         }
@@ -145,9 +160,11 @@ fn parameter(word: &mut Word, expression: &ParameterExpr, variables: &Variables,
 }
 
 /// One value that stands for all: none of them is an option or leads outside.
-fn harmless(values: &[Word]) -> Option<&Word> {
+///
+/// Without quotes, blanks would make several words of it.
+fn harmless(values: &[Word], quoted: bool) -> Option<&Word> {
     let plain = |word: &Word| {
-        let text = word.text().unwrap_or("/");
+        let text = word.text().filter(|text| quoted || !text.contains(char::is_whitespace)).unwrap_or("/");
         !text.starts_with(['-', '/', '~']) && !text.split('/').any(|name| name == "..")
     };
     values.first().filter(|_| values.iter().all(plain))
