@@ -7,7 +7,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use architect_ci::command::sandbox::{Rights, Sandbox, Settings, View};
-use architect_ci::command::{Job, Policy, Shell, Spare};
+use architect_ci::command::{Job, Policy, Shell};
 use architect_ci::config::Commands;
 use architect_ci::workspace::WorkspacePath;
 use criterion::{Criterion, criterion_group, criterion_main};

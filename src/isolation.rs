@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use tokio::sync::Mutex;
 use tokio_util::sync::CancellationToken;
 
-use crate::command::sandbox::Rights;
+use crate::command::sandbox::{Rights, View};
 use crate::command::{Finished, Job, Shell};
 use crate::detail::detail;
 use crate::event::{Events, NoticeLevel};
@@ -57,6 +57,8 @@ pub enum Keep {
     Changes,
     /// What ignore files exclude, so that the next build has less to do.
     Outputs,
+    /// Nothing: nobody waits for it, so it must not change what others work on.
+    Nothing,
 }
 
 /// A command that is over, and what became of its changes.
@@ -114,6 +116,28 @@ impl Isolation {
         .await?;
         let Work { command, cwd, variables, stdin, merge, timeout, cancel, rights, keep } = work;
         let root = isolated.path().to_owned();
+        let changes_nothing = (rights == Rights::Look || keep == Keep::Nothing) && shell.is_walled();
+        let reader = changes_nothing.then(|| isolated.reader()).flatten();
+        if let Some(overlay) = reader {
+            // Others may be in it meanwhile.
+            *state = Some(isolated);
+            drop(state);
+            let view = View::Reader(&overlay);
+            let job = Job {
+                command,
+                cwd: &root.join(cwd.as_str()),
+                root: &root,
+                view,
+                exchange: None,
+                rights,
+                variables,
+                stdin,
+                merge,
+                timeout,
+                cancel,
+            };
+            return Ok(Ran::unchanged(shell.run(job).await));
+        }
         let finished = shell
             .run(Job {
                 command,
@@ -129,11 +153,6 @@ impl Isolation {
                 cancel,
             })
             .await;
-        // Who only looks cannot have changed anything, as far as somebody sees to that.
-        if rights == Rights::Look && shell.is_walled() {
-            *state = Some(isolated);
-            return Ok(Ran::unchanged(finished));
-        }
         let (below, judge) = (self.below.clone(), Arc::clone(&self.judge));
         let (ran, isolated) =
             blocking(move || keep_changes(isolated, before, finished, &below, &judge, keep)).await;
@@ -202,6 +221,7 @@ fn keep_changes(
     let kept = match keep {
         Keep::Changes => keep_all(&mut isolated, &found, below, judge, &mut ran),
         Keep::Outputs => keep_outputs(&mut isolated, &found, below, judge),
+        Keep::Nothing => Ok(()),
     };
     if let Err(reasons) = kept {
         ran.refused = reasons;

@@ -290,9 +290,9 @@ fn commands_run_when_asked_and_gates_run_for_real() {
     assert!(with.report()["files"].to_string().contains("ran.txt"));
     // A command that is no longer allowed does not run.
     let stricter = Sandbox::new(&files);
-    stricter.write(".architect.yml", "{}\n");
+    stricter.write(".architect.yml", "guardrails: { blocked_commands: ['^bash'] }\n");
     let run = apply(&stricter, &place, &["--run-commands"]).expect_code(1);
-    assert!(run.report()["guardrails"][0]["reason"].as_str().unwrap().contains("classified as 'dangerous'"));
+    assert!(run.report()["guardrails"][0]["reason"].as_str().unwrap().contains("blocked_commands"));
     assert!(!stricter.repo().join("ran.txt").exists());
 }
 

@@ -142,6 +142,7 @@ fn slow(sandbox: &Sandbox, count: usize) -> std::path::PathBuf {
     });
     // JSON is YAML; a placeholder of the defaults is one of each task.
     sandbox.write("batch.yml", file.to_string());
+    sandbox.write(".architect.yml", sandbox.opened());
     sandbox.commit("tasks");
     log
 }
@@ -281,6 +282,7 @@ fn moody(sandbox: &Sandbox, times: u32) -> String {
         sandbox.path().display()
     );
     sandbox.write("moody.sh", script);
+    sandbox.write(".architect.yml", sandbox.opened());
     "exec::sh moody.sh".to_owned()
 }
 
@@ -302,7 +304,7 @@ fn money_and_time_are_of_all_tasks_together() {
     let sandbox = Sandbox::new(&[]);
     let model = moody(&sandbox, 1);
     let name = model.trim_start_matches("exec::");
-    sandbox.write(".architect.yml", "costs: {prices_file: prices.yml}\n");
+    sandbox.write(".architect.yml", format!("{}costs: {{prices_file: prices.yml}}\n", sandbox.opened()));
     sandbox.write("prices.yml", format!("'{name}': {{input: 1, output: 1}}\n"));
     let tasks: Vec<Value> =
         (0..8).map(|n| json!({"id": format!("t{n}"), "task": "x", "model": model})).collect();
@@ -341,8 +343,8 @@ for line in sys.stdin:
 
 #[test]
 fn what_a_killed_attempt_has_cost_is_spent() {
-    let sandbox =
-        Sandbox::new(&[("dear.py", DEAR), (".architect.yml", "costs: {prices_file: prices.yml}\n")]);
+    let sandbox = Sandbox::new(&[("dear.py", DEAR)]);
+    sandbox.write(".architect.yml", format!("{}costs: {{prices_file: prices.yml}}\n", sandbox.opened()));
     let go = sandbox.path().join("go");
     let model = format!("python3 dear.py {}", go.display());
     // A price is found by what follows the last slash.

@@ -63,7 +63,7 @@ fn totals_are_kept_and_refused_calls_do_not_count() {
                 "3 files would be modified, 2 may be (max_files_modified)",
                 "8 lines would be changed, 6 may be (max_lines_changed)",
                 "7 lines would be changed, 6 may be (max_lines_changed)",
-                "Command classified as 'dangerous' and allowed_only=true: 'curl' is not an allowed command. Use the tool `fetch_url`, or have a step of the workflow fetch it before the run.",
+                "Command classified as 'dangerous' and allowed_only=true: 'curl' reaches another machine. Use the tool `fetch_url`, or have a step of the workflow fetch it before the run.",
                 "2 commands have been run (max_commands_executed)",
             ]
         );
@@ -137,7 +137,7 @@ fn what_a_file_gains_is_looked_at_whichever_tool_writes_it() {
             assert_eq!(sandbox.tree().len(), 2);
         } else {
             assert!(results[6].starts_with("Error: Guardrail: made.js: do not use eval"), "{}", results[6]);
-            assert!(results[6].contains("what it had changed was put back"), "{}", results[6]);
+            assert!(results[6].contains("nothing of what the command changed was kept"), "{}", results[6]);
             assert!(!sandbox.repo().join("made.js").exists());
             assert_eq!(sandbox.read("old.js"), "let c = 'evaluate(1)'\n");
         }

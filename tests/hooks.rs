@@ -26,11 +26,11 @@ const EVENTS: [&str; 8] = [
 fn noting() -> String {
     let hook = |event: &str| {
         format!(
-            "  {event}:\n    - {{ name: notes, command: 'cat >> \"$TMPDIR/told\"; echo >> \"$TMPDIR/told\"; env | grep ^ARCHITECT_ | sort > \"$TMPDIR/env-{event}\"' }}\n"
+            "  {event}:\n    - {{ name: notes, command: 'cat >> ../told; echo >> ../told; env | grep ^ARCHITECT_ | sort > ../env-{event}' }}\n"
         )
     };
     format!(
-        "hooks:\n{}  post_edit:\n    - {{ name: edited, command: 'echo edited {{file}} >> \"$TMPDIR/edits\"' }}\n",
+        "commands: {{ writable_paths: ['..'] }}\nhooks:\n{}  post_edit:\n    - {{ name: edited, command: 'echo edited {{file}} >> ../edits' }}\n",
         EVENTS.map(hook).concat()
     )
 }
@@ -157,7 +157,7 @@ fn hooks_that_misbehave_harm_nothing() {
     let misbehaving = [
         ("flood", "yes 'a flood of words' | head -c 1000000000"),
         ("hang", "trap '' TERM; sleep 300"),
-        ("fork", "for i in 1 2 3; do (setsid sleep 300 & echo $! >> \"$TMPDIR/pids\") & done; wait"),
+        ("fork", "for i in 1 2 3; do (setsid sleep 300 & echo $! >> ../pids) & done; wait"),
         ("signal", "kill -SEGV $$"),
         ("json", "echo '{\"updatedInput\": {\"path\":'"),
         ("wrong", "echo '{\"updatedInput\": {\"file\": 1}, \"additionalContext\": 7}'"),

@@ -80,7 +80,7 @@ fn while_the_model_thinks() {
 
 #[test]
 fn while_a_hook_will_not_end() {
-    let config = "hooks:\n  pre_tool_use:\n    - { name: stubborn, command: \"trap '' TERM INT; touch ../hook-started; sleep 300\", timeout: 300 }\n";
+    let config = "commands: { writable_paths: ['..'] }\nhooks:\n  pre_tool_use:\n    - { name: stubborn, command: \"trap '' TERM INT; touch ../hook-started; sleep 300\", timeout: 300 }\n";
     let sandbox = Sandbox::new(&[("a.txt", "one\n"), (".architect.yml", config)]);
     let model = sandbox.script(&[vec![("read_file", json!({"path": "a.txt"}))]], "done");
     let (run, took) = interrupt(

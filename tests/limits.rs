@@ -28,7 +28,7 @@ fn told(sandbox: &Sandbox) -> Vec<Value> {
 #[test]
 fn a_long_conversation_is_summarised_and_goes_on() {
     let config = "context: { max_context_tokens: 8000, summarize_after_steps: 4, keep_recent_steps: 2 }\n\
-         hooks:\n  context_compress: [{ name: notes, command: 'cat >> \"$TMPDIR/told\"; echo >> \"$TMPDIR/told\"; echo keep the tests in mind' }]\n";
+         commands: { writable_paths: ['..'] }\nhooks:\n  context_compress: [{ name: notes, command: 'cat >> ../told; echo >> ../told; echo keep the tests in mind' }]\n";
     let text = "some line of text that is read\n".repeat(190);
     let sandbox = Sandbox::new(&[(".architect.yml", config), ("a.txt", &text), ("b.txt", "one\n")]);
     let read = |n: usize| Answer::Calls(vec![("read_file", json!({"path": "a.txt", "start_line": n}))]);
@@ -98,7 +98,7 @@ fn a_conversation_that_the_provider_finds_too_long_is_summarised_once() {
 fn a_budget_warns_and_then_ends_the_run() {
     // Each answer of the server counts 1000 tokens in (600 of them cached) and 50 out: $0.0013 by these prices.
     let config = "costs: { warn_at_usd: 0.002, prices_file: prices.yml }\n\
-         hooks:\n  budget_warning: [{ name: notes, command: 'cat >> \"$TMPDIR/told\"; echo >> \"$TMPDIR/told\"' }]\n";
+         commands: { writable_paths: ['..'] }\nhooks:\n  budget_warning: [{ name: notes, command: 'cat >> ../told; echo >> ../told' }]\n";
     let prices = "gpt-5: { input: 1, cached: 0.5, output: 12 }\n";
     let sandbox = Sandbox::new(&[(".architect.yml", config), ("prices.yml", prices), ("a.txt", "one\n")]);
     let read = |n: usize| Answer::Calls(vec![("read_file", json!({"path": "a.txt", "end_line": n}))]);

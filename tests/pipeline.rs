@@ -78,7 +78,7 @@ fn new_arguments_from_a_hook_pass_the_guardrails_again() {
 
 #[test]
 fn a_guardrail_comes_before_the_hooks() {
-    let config = "guardrails:\n  protected_files: [locked.txt]\nhooks:\n  pre_tool_use:\n    - { name: sees-all, command: 'touch ../hook-ran' }\n";
+    let config = "commands: { writable_paths: ['..'] }\nguardrails:\n  protected_files: [locked.txt]\nhooks:\n  pre_tool_use:\n    - { name: sees-all, command: 'touch ../hook-ran' }\n";
     let sandbox = Sandbox::new(&[(".architect.yml", config)]);
     let model = sandbox.script(
         &[vec![write("locked.txt", "x"), write(".git/hooks/pre-commit", "x"), write(".architect.yml", "x")]],
@@ -108,7 +108,7 @@ fn hooks_after_a_call_reach_the_model_and_do_not_run_in_a_dry_run() {
 
 #[test]
 fn hooks_and_gates_see_no_secret() {
-    let config = "hooks:\n  pre_tool_use:\n    - { name: env, command: 'env > ../hook-env' }\nguardrails:\n  quality_gates:\n    - { name: env, command: 'env > ../gate-env' }\n";
+    let config = "commands: { writable_paths: ['..'] }\nhooks:\n  pre_tool_use:\n    - { name: env, command: 'env > ../hook-env' }\nguardrails:\n  quality_gates:\n    - { name: env, command: 'env > ../gate-env' }\n";
     let sandbox = Sandbox::new(&[(".architect.yml", config), ("a.txt", "x\n")]);
     let model = sandbox.script(&[vec![("read_file", json!({"path": "a.txt"}))]], "done");
     let secrets = [

@@ -1,17 +1,20 @@
 //! `architect-ci doctor`: what this machine offers, and what is missing for a run.
 
+use std::path::PathBuf;
 use std::process::Command as Process;
 use std::time::Instant;
 
 use clap::{Arg, ArgAction, ArgMatches, Command};
 
 use super::{print, run};
-use crate::command::sandbox::{Offered, offered};
-use crate::event::{Status, StopReason};
+use crate::command::sandbox::{Namespaces, Offered, Sandbox, offered};
+use crate::config::Commands;
+use crate::event::{Events, Status, StopReason};
 use crate::exit::Exit;
 use crate::github::Environment;
 use crate::inputs::{InputError, Lookup, RunRequest, variables};
 use crate::model::{Message, ModelError, Request};
+use crate::run::{ShellGround, shell};
 
 pub(super) const NAME: &str = "doctor";
 
@@ -39,10 +42,10 @@ pub(super) fn execute(matches: &ArgMatches) -> Exit {
         // What is missing here need not be missed by a run.
         (None, Exit::Success)
     };
-    let checks =
-        [sandbox(), signals_and_network(), program("git"), program("bash"), program("patch"), github()];
-    let text: String = checks
+    let checks = [signals_and_network(), program("git"), program("bash"), program("patch"), github()];
+    let text: String = containment()
         .into_iter()
+        .chain(checks)
         .chain(pwsh())
         .chain(docker())
         .chain(model)
@@ -111,15 +114,61 @@ struct Check {
     says: String,
 }
 
+/// Tries how commands would be shut in, by running one that does nothing.
+fn containment() -> Vec<Check> {
+    let own = variables();
+    let here =
+        std::env::current_dir().and_then(|here| here.canonicalize()).unwrap_or_else(|_| PathBuf::from("/"));
+    let temp = std::env::temp_dir();
+    let (commands, events) = (Commands::default(), Events::new(Vec::new()));
+    let ground = ShellGround { workspace: &here, temp: &temp };
+    let Ok(shell) = shell(&commands, &own, &[], ground, &events) else { return Vec::new() };
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let namespaces = runtime.ok().and_then(|runtime| runtime.block_on(shell.namespaces(&here)));
+    let mut checks = vec![sandbox(), view(namespaces)];
+    if !shell.withheld.is_empty() {
+        let names: Vec<&str> = shell.withheld.iter().map(String::as_str).collect();
+        let says = format!(
+            "not passed on to commands: {}; `commands.env_passthrough` names what is",
+            names.join(", ")
+        );
+        checks.push(Check { name: "variables", good: true, says });
+    }
+    let settings = shell.sandbox.as_ref().map_or(&[][..], Sandbox::withheld);
+    if !settings.is_empty() {
+        let names: Vec<String> = settings.iter().map(|path| path.display().to_string()).collect();
+        let says = format!("not seen by commands, because they hold a credential: {}", names.join(", "));
+        checks.push(Check { name: "settings", good: true, says });
+    }
+    checks
+}
+
 fn sandbox() -> Check {
     let Offered { files, .. } = offered();
     let says = if files {
-        "active: commands, hooks and gates write only to the workspace, the temporary folder and build caches (Landlock)"
+        "active: the kernel keeps commands, hooks and gates to the rights that their class has (Landlock)"
     } else {
-        "not available: walls are made of Landlock, which this system does not have; commands, hooks and gates run without walls, \
-         and `commands.sandbox: required` refuses to run"
+        "no Landlock here: commands that are not known to be harmless are refused, and `commands.sandbox: required` \
+         refuses to run"
     };
     Check { name: "sandbox", good: files, says: says.to_owned() }
+}
+
+/// What commands see of this machine.
+fn view(namespaces: Option<Namespaces>) -> Check {
+    let by = match namespaces {
+        Some(Namespaces::Root) => "by root's own rights",
+        Some(Namespaces::User) => "by user namespaces",
+        Some(Namespaces::Sudo) => "by sudo, whose rights are given up before anything else runs",
+        None => {
+            let says = "the machine's: no namespaces can be had, so commands run on a copy that takes the checkout's place \
+                        meanwhile; modes, owners and times of files elsewhere, files that anybody may read in /tmp, \
+                        and sockets with a path are not kept from them";
+            return Check { name: "files", good: false, says: says.to_owned() };
+        }
+    };
+    let says = format!("commands have a file system of their own ({by}), with an overlay above the checkout");
+    Check { name: "files", good: true, says }
 }
 
 fn signals_and_network() -> Check {

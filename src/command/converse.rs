@@ -62,7 +62,9 @@ impl Shell {
         let mut walls = None;
         if let Some(sandbox) = &self.sandbox {
             let view = View::Plain { writable: talk.writes };
-            walls = Some(sandbox.walls(talk.cwd, view, Rights::Work, namespaces)?);
+            let words = std::iter::once(talk.program.to_owned()).chain(talk.arguments.iter().cloned());
+            let opened = sandbox.opening(&words.collect::<Vec<_>>());
+            walls = Some(sandbox.walls_opening(talk.cwd, view, Rights::Work, namespaces, &opened)?);
             sandbox.adapt(&mut environment, namespaces.is_some())?;
         }
         let order = Order {

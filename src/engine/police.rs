@@ -31,7 +31,8 @@ impl Engine {
         if !refused.is_empty() {
             let earlier = result.error.take().map_or(String::new(), |error| format!("{error}\n"));
             result.error = Some(format!("{earlier}Guardrail: {}", refused.join("; ")));
-            result.success = false;
+            // What is not kept is not planned either.
+            (result.success, result.exit_code) = (false, None);
         }
     }
 

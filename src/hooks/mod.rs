@@ -204,7 +204,7 @@ impl Order {
             timeout: hook.timeout,
             cancel: setting.cancel.clone(),
             rights: Rights::Work,
-            keep: Keep::Changes,
+            keep: if hook.waits { Keep::Changes } else { Keep::Nothing },
         };
         let mut changed: Vec<String> = Vec::new();
         let (finished, refused) = match setting.isolation.run(work).await {

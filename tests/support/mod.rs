@@ -49,6 +49,11 @@ impl Sandbox {
         self.dir.path()
     }
 
+    /// A configuration that lets children write outside of the checkout, where a test looks for what they did.
+    pub fn opened(&self) -> String {
+        format!("commands: {{ writable_paths: ['{}'] }}\n", self.path().display())
+    }
+
     pub fn repo(&self) -> PathBuf {
         self.dir.path().join("repo")
     }

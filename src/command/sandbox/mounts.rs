@@ -165,7 +165,13 @@ fn read_only(at: &Path) -> io::Result<()> {
 fn overlay_at(overlay: &Overlay, at: &Path, writable: bool) -> io::Result<()> {
     mount_point(at, &overlay.lower)?;
     let (lower, upper, work) = (overlay.lower.display(), overlay.upper.display(), overlay.work.display());
-    let options = CString::new(format!("lowerdir={lower},upperdir={upper},workdir={work},userxattr"))?;
+    let options = if writable {
+        format!("lowerdir={lower},upperdir={upper},workdir={work},userxattr")
+    } else {
+        // As one more folder below: an upper folder must not be mounted twice at a time.
+        format!("lowerdir={upper}:{lower},userxattr")
+    };
+    let options = CString::new(options)?;
     mount("overlay", at, "overlay", MountFlags::NOSUID | MountFlags::NODEV, options.as_c_str())?;
     if writable { Ok(()) } else { read_only(at) }
 }

@@ -284,6 +284,22 @@ fn toolchain_of(programs: PathBuf, home: Option<&Path>) -> PathBuf {
     }
 }
 
+/// The folders of files, and the folders, that words name by absolute paths.
+pub(super) fn named_by(words: &[String], home: Option<&Path>) -> Vec<PathBuf> {
+    let holds_more = |folder: &Path| {
+        folder.parent().is_none()
+            || home.is_some_and(|home| home.starts_with(folder))
+            || folder == Path::new("/tmp")
+    };
+    let named = words.iter().flat_map(|word| word.split(['=', ':', ' '])).map(Path::new);
+    let named = named.filter(|path| path.is_absolute() && is_plain(path)).filter_map(|path| {
+        let folder = if path.is_file() { path.parent()? } else { path };
+        let place = if holds_more(folder) { path } else { folder };
+        (place.exists() && !holds_more(place)).then(|| place.to_owned())
+    });
+    outermost(named)
+}
+
 /// Whether a file of settings seems to hold a credential, or cannot be read.
 fn holds_credential(path: &Path) -> bool {
     let Ok(text) = fs::read_to_string(path) else { return true };

@@ -32,6 +32,10 @@ const OWN_PROC: [&str; 11] = [
     "/proc/thread-self",
 ];
 
+/// What nobody changes who works in the checkout itself.
+const KEPT: [&str; 5] =
+    [".git", ".github/workflows", ".github/actions", ".github/architect.yml", ".architect.yml"];
+
 /// Folders for files that nobody keeps.
 const TEMPORARY: [&str; 2] = ["/tmp", "/var/tmp"];
 
@@ -90,6 +94,8 @@ struct Repository {
 pub enum View<'a> {
     /// The workspace below an overlay.
     Overlay(&'a Overlay),
+    /// The same, read-only, whoever else is in it.
+    Reader(&'a Overlay),
     /// What lies there.
     Plain {
         /// Whether it is written to.
@@ -215,6 +221,13 @@ impl Sandbox {
         Ok(())
     }
 
+    /// Opens folders of programs that trusted settings name by absolute paths: what lies beside a script belongs to
+    /// it.
+    #[must_use]
+    pub fn opening(&self, words: &[String]) -> Vec<PathBuf> {
+        super::places::named_by(words, self.0.places.home.as_deref())
+    }
+
     /// The walls of a child that sees `view` in the place of `root`.
     pub fn walls(
         &self,
@@ -223,12 +236,24 @@ impl Sandbox {
         rights: Rights,
         namespaces: Option<Namespaces>,
     ) -> io::Result<Walls> {
+        self.walls_opening(root, view, rights, namespaces, &[])
+    }
+
+    /// The same with more places to read.
+    pub fn walls_opening(
+        &self,
+        root: &Path,
+        view: View<'_>,
+        rights: Rights,
+        namespaces: Option<Namespaces>,
+        more: &[PathBuf],
+    ) -> io::Result<Walls> {
         let sockets = if rights == Rights::Look { Sockets::None } else { self.0.sockets };
         let new_root = match namespaces {
             Some(namespaces) => Some(NewRoot {
                 at: self.private()?.join("root"),
                 namespaces,
-                mounts: self.mounts(root, view, rights)?,
+                mounts: self.mounts(root, view, rights, more)?,
                 user: (namespaces == Namespaces::Sudo).then(own_user),
             }),
             None => None,
@@ -249,7 +274,8 @@ impl Sandbox {
             }
         } else {
             writable.push(self.private()?.join("tmp"));
-            let opened = self.opened(root, rights);
+            let mut opened = self.opened(root, rights);
+            opened.extend(more.iter().cloned());
             readable = Some(without(&opened, &self.0.places.hidden, &mut listable));
         }
         let restricted = self.stands(namespaces.is_some());
@@ -272,12 +298,21 @@ impl Sandbox {
     }
 
     /// The parts of a new root.
-    fn mounts(&self, root: &Path, view: View<'_>, rights: Rights) -> io::Result<Vec<Mount>> {
+    fn mounts(
+        &self,
+        root: &Path,
+        view: View<'_>,
+        rights: Rights,
+        more: &[PathBuf],
+    ) -> io::Result<Vec<Mount>> {
         let Inner { places, repository, writable, .. } = &*self.0;
         let own = match view {
             View::Overlay(overlay) => {
                 let (overlay, at) = (overlay.clone(), root.to_owned());
                 Mount::Overlay { overlay, at, writable: rights == Rights::Work }
+            }
+            View::Reader(overlay) => {
+                Mount::Overlay { overlay: overlay.clone(), at: root.to_owned(), writable: false }
             }
             View::Plain { writable } => bind(root, writable && rights == Rights::Work),
         };
@@ -287,7 +322,7 @@ impl Sandbox {
         let works = rights == Rights::Work;
         let private = self.private()?;
         let mut mounts = vec![Mount::Folder { at: "/run".into() }, bind(Path::new("/sys"), false)];
-        for place in &places.readable {
+        for place in places.readable.iter().chain(more.iter().filter(|place| !place.starts_with(root))) {
             shown(place, &mut mounts);
         }
         for at in TEMPORARY.map(PathBuf::from) {
@@ -312,6 +347,11 @@ impl Sandbox {
             }
         }
         mounts.push(own);
+        if let View::Plain { writable: true } = view {
+            // Who works in the checkout itself, and not on a state of it.
+            let kept = KEPT.iter().map(|name| root.join(name)).filter(|path| path.exists());
+            mounts.extend(kept.map(|path| bind(&path, false)));
+        }
         let outside = writable.iter().filter(|path| !path.starts_with(root) && path.exists());
         mounts.extend(outside.map(|path| bind(path, works)));
         mounts.extend(places.hidden.iter().map(|at| Mount::Hide { at: at.clone() }));

@@ -241,6 +241,14 @@ impl Isolated {
         }
     }
 
+    /// What somebody sees who changes nothing, while others may be in the state; `None` where that cannot be.
+    pub fn reader(&self) -> Option<Overlay> {
+        match &self.kind {
+            Kind::Mounted(overlay) => Some(overlay.clone()),
+            Kind::Copied(_) => None,
+        }
+    }
+
     /// What changes places with the checkout while a command runs.
     pub fn exchange(&self) -> Option<&Exchange> {
         match &self.kind {
