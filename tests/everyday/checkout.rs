@@ -50,7 +50,8 @@ impl Checkout {
     pub fn of_project(project: &Path, prepare: &[String]) -> Self {
         let checkout = Self::empty();
         copy_folder(project, &checkout.repo());
-        fs::write(checkout.repo().join(".architect.yml"), "dry_run: { commands: isolated }\n").expect("a file");
+        fs::write(checkout.repo().join(".architect.yml"), "dry_run: { commands: isolated }\n")
+            .expect("a file");
         for line in prepare {
             let output = checkout.bash(line);
             assert!(output.status.success(), "`{line}`: {}", String::from_utf8_lossy(&output.stderr));
@@ -70,7 +71,16 @@ impl Checkout {
     pub fn commit(&self) {
         self.git(&["init", "--quiet", "--initial-branch=main"]);
         self.git(&["add", "--all"]);
-        self.git(&["-c", "user.name=t", "-c", "user.email=t@localhost", "commit", "--quiet", "--message", "before"]);
+        self.git(&[
+            "-c",
+            "user.name=t",
+            "-c",
+            "user.email=t@localhost",
+            "commit",
+            "--quiet",
+            "--message",
+            "before",
+        ]);
     }
 
     fn git(&self, arguments: &[&str]) -> Vec<u8> {
@@ -120,7 +130,9 @@ impl Checkout {
 
 impl Effects {
     pub fn between(before: &Tree, after: &Tree) -> Self {
-        let only = |one: &Tree, other: &Tree| one.keys().filter(|name| !other.contains_key(*name)).cloned().collect();
+        let only = |one: &Tree, other: &Tree| {
+            one.keys().filter(|name| !other.contains_key(*name)).cloned().collect()
+        };
         Self {
             created: only(after, before),
             removed: only(before, after),

@@ -13,7 +13,7 @@ use std::thread;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::checkout::{Checkout, Effects, Tree};
+use super::checkout::{Checkout, Effects};
 use super::play::{self, Answer, Mode};
 
 /// As many of all lines may be refused.
@@ -81,7 +81,11 @@ impl Row {
     }
 
     fn effects(&self) -> Effects {
-        Effects { created: self.created.clone(), changed: self.changed.clone(), removed: self.removed.clone() }
+        Effects {
+            created: self.created.clone(),
+            changed: self.changed.clone(),
+            removed: self.removed.clone(),
+        }
     }
 
     /// Returns whether nothing is left of it that another row could see.
@@ -113,14 +117,19 @@ impl Job<'_> {
         let (before, repository) = (checkout.tree(), checkout.repository());
         let lines: Vec<String> = self.rows.iter().flat_map(Row::lines).collect();
         let mut complaints = Vec::new();
-        let mut complain = |row: &Row, what: String| complaints.push(format!("{}: {what}", row.lines().join(" ⏎ ")));
+        let mut complain =
+            |row: &Row, what: String| complaints.push(format!("{}: {what}", row.lines().join(" ⏎ ")));
         let answers = match self.mode {
             Mode::Bare => play::bare(&checkout, &lines),
             mode => {
-                let calls: Vec<_> = lines.iter().map(|line| ("run_command", json!({ "command": line }))).collect();
+                let calls: Vec<_> =
+                    lines.iter().map(|line| ("run_command", json!({ "command": line }))).collect();
                 let session = play::session(&checkout, mode, &calls);
                 if session.code != Some(0) {
-                    complain(&self.rows[0], format!("the run ended with {:?}\n{}", session.code, session.log));
+                    complain(
+                        &self.rows[0],
+                        format!("the run ended with {:?}\n{}", session.code, session.log),
+                    );
                 }
                 if checkout.repository() != repository {
                     complain(&self.rows[0], "Git's own folder changed".to_owned());
@@ -141,7 +150,9 @@ impl Job<'_> {
             .iter()
             .zip(&answers)
             .filter(|(_, answer)| answer.refused)
-            .map(|(line, answer)| format!("{}: {line}\n      {}", self.table, answer.text.replace('\n', " ⏎ ")))
+            .map(|(line, answer)| {
+                format!("{}: {line}\n      {}", self.table, answer.text.replace('\n', " ⏎ "))
+            })
             .collect();
         let mut answers = answers.into_iter();
         for row in &self.rows {
@@ -154,7 +165,7 @@ impl Job<'_> {
             }
         }
         if let ([row], true) = (&self.rows[..], refused.is_empty()) {
-            for what in row.left(&checkout, &before, self.mode) {
+            for what in row.left(&checkout, self.template, self.mode) {
                 complain(row, what);
             }
         } else {
@@ -166,7 +177,9 @@ impl Job<'_> {
         let mut tally = tally.lock().expect("no worker panicked");
         *tally.played.entry(self.table.to_owned()).or_default() += lines.len();
         tally.refused.extend(refused);
-        tally.wrong.extend(complaints.into_iter().map(|what| format!("{} {:?}: {what}", self.table, self.mode)));
+        tally
+            .wrong
+            .extend(complaints.into_iter().map(|what| format!("{} {:?}: {what}", self.table, self.mode)));
     }
 }
 
@@ -190,9 +203,9 @@ impl Row {
     }
 
     /// Returns what is wrong with the files that it left.
-    fn left(&self, checkout: &Checkout, before: &Tree, mode: Mode) -> Vec<String> {
+    fn left(&self, checkout: &Checkout, template: &Checkout, mode: Mode) -> Vec<String> {
         let mut wrong = Vec::new();
-        let effects = Effects::between(before, &checkout.tree());
+        let effects = Effects::between(&template.tree(), &checkout.tree());
         if effects != self.effects() {
             wrong.push(format!("{effects:?}, not {:?}", self.effects()));
         }
@@ -204,7 +217,8 @@ impl Row {
         }
         for name in &self.ignored {
             let there = checkout.repo().join(name).symlink_metadata().is_ok();
-            if there == (mode == Mode::DryRun) {
+            let expected = mode != Mode::DryRun || template.repo().join(name).symlink_metadata().is_ok();
+            if there != expected {
                 wrong.push(format!("{name} is {}", if there { "there" } else { "not there" }));
             }
         }
@@ -240,7 +254,9 @@ fn prepare(tally: &mut Tally) -> Vec<(String, Checkout, Vec<Row>)> {
         let (rows, skipped): (Vec<_>, Vec<_>) =
             table.rows.into_iter().partition(|row| row.needs.iter().all(|line| works(line)));
         if !skipped.is_empty() {
-            let lines = skipped.iter().map(|row| format!("{} (no {})", row.lines().join(" ⏎ "), row.needs.join(", ")));
+            let lines = skipped
+                .iter()
+                .map(|row| format!("{} (no {})", row.lines().join(" ⏎ "), row.needs.join(", ")));
             tally.skipped.insert(name.clone(), lines.collect());
         }
         let project = folder.join("projects").join(table.project.as_ref().unwrap_or(&name));
@@ -282,7 +298,9 @@ fn everyday_lines_go_through_with_their_effects() {
     for (table, skipped) in &tally.skipped {
         println!("{table}: {} skipped\n    {}", skipped.len(), skipped.join("\n    "));
     }
-    let list = |what: &mut dyn Iterator<Item = &String>| what.map(|line| format!("\n    {line}")).collect::<String>();
+    let list = |what: &mut dyn Iterator<Item = &String>| {
+        what.map(|line| format!("\n    {line}")).collect::<String>()
+    };
     assert!(
         tally.wrong.is_empty() && tally.refused.len() <= REFUSALS,
         "of {lines} lines {} are refused:{}\nand {} are wrong:{}",

@@ -59,7 +59,8 @@ pub fn session(checkout: &Checkout, mode: Mode, calls: &[(&str, Value)]) -> Sess
         .output()
         .expect("the binary runs");
     let log = String::from_utf8_lossy(&output.stderr).into_owned() + &String::from_utf8_lossy(&output.stdout);
-    let written = fs::read_to_string(out.join("transcript.jsonl")).unwrap_or_else(|error| panic!("{error}: {log}"));
+    let written =
+        fs::read_to_string(out.join("transcript.jsonl")).unwrap_or_else(|error| panic!("{error}: {log}"));
     let events = written.lines().map(|line| serde_json::from_str::<Value>(line).expect("an event"));
     let answers = events.filter(|event| event["type"] == "call").map(|call| Answer {
         refused: call["outcome"] == "refused",
