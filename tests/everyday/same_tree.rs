@@ -76,7 +76,7 @@ fn word(path: &str) -> String {
 }
 
 fn is_ignored(path: &str) -> bool {
-    path.ends_with(".log") || path.starts_with("build/")
+    matches!(path, "debug.log" | "build/out.o")
 }
 
 fn path() -> impl Strategy<Value = &'static str> {
