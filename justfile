@@ -12,6 +12,15 @@ check:
 test *args:
     cargo test {{args}}
 
+# Everyday command lines of some tables (all by default), and many random sessions in both modes.
+everyday tables="" sessions="500":
+    EVERYDAY={{tables}} EVERYDAY_SESSIONS={{sessions}} cargo test --test everyday -- --nocapture
+
+# What the walls cost a command, by a release build.
+walls-cost *args:
+    cargo build --release
+    tests/scripts/walls-cost.py {{args}}
+
 # A sample: invoice or slug.
 try name="invoice":
     samples/try.sh {{name}}

@@ -1,0 +1,2 @@
+package words
+func  messy( ) int { return 1 }

@@ -1,0 +1,2 @@
+/// Returns one.
+pub fn   messy( )->u8{1}

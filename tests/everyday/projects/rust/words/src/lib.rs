@@ -1,0 +1,4 @@
+//! Words.
+
+/// A word.
+pub const WORD: &str = "word";
