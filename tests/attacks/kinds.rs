@@ -1,0 +1,26 @@
+//! Which effects are kept out where not every wall can stand.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::Deserialize;
+
+use crate::effect::Effect;
+
+/// The kind of machine that the attacks are played on, a name of `kinds.yml`.
+const KIND: &str = "ATTACKS_KIND";
+
+/// A kind of machine.
+#[derive(Deserialize)]
+pub struct Kind {
+    /// What does happen there, as long as nothing else stands in the way.
+    #[serde(default)]
+    pub open: BTreeSet<Effect>,
+}
+
+/// Returns this machine's kind; where none is named, every wall stands.
+pub fn this() -> Kind {
+    let Ok(name) = std::env::var(KIND) else { return Kind { open: BTreeSet::new() } };
+    let mut kinds: BTreeMap<String, Kind> =
+        serde_yaml::from_str(include_str!("kinds.yml")).expect("a table of kinds");
+    kinds.remove(&name).unwrap_or_else(|| panic!("{KIND}: {name} is no kind of kinds.yml"))
+}
