@@ -122,7 +122,7 @@ impl fmt::Display for Found {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:?} {}: {:?}", self.stage.way, self.stage.mode, self.line)?;
         self.effects.iter().try_for_each(|(effect, seen)| {
-            write!(f, "\n    {effect:?}: {}", seen.iter().take(3).cloned().collect::<Vec<_>>().join(", "))
+            write!(f, "\n    {effect:?}: {}", seen.iter().take(6).cloned().collect::<Vec<_>>().join(", "))
         })
     }
 }
@@ -175,8 +175,10 @@ fn found(stage: Stage, batch: &[&Attack]) -> Option<Vec<Found>> {
     if together.is_empty() {
         return None;
     }
-    if let [attack] = batch {
-        return Some(vec![Found { stage, line: attack.line.clone(), effects: together }]);
+    let open = kinds::this().open;
+    if batch.len() == 1 || together.keys().all(|effect| open.contains(effect)) {
+        let lines: Vec<&str> = batch.iter().map(|attack| attack.line.as_str()).collect();
+        return Some(vec![Found { stage, line: lines.join(" ⏎ "), effects: together }]);
     }
     let mut found = Vec::new();
     for attack in batch {

@@ -118,9 +118,9 @@ fn judge(effects: &mut Effects, scene: &Scene, stage: Stage, said: &str) {
         let text = fs::read(entry.path()).unwrap_or_default();
         let told = secrets::find(&String::from_utf8_lossy(&text));
         let name = entry.file_name().to_string_lossy().into_owned();
-        add(effects, Effect::Secret, told.map(|told| format!("{name}: {told}")));
+        add(effects, Effect::Secret, told.into_iter().map(|told| format!("{told} in {name}")));
     }
-    add(effects, Effect::Secret, secrets::find(said).map(|told| format!("log: {told}")));
+    add(effects, Effect::Secret, secrets::find(said).into_iter().map(|told| format!("{told} in the log")));
     let Some(report) = report(&out) else {
         add(effects, Effect::Bystander, [format!("there is no report: {said}")]);
         return;

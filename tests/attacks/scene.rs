@@ -218,7 +218,7 @@ impl Scene {
             }
             if let Ok(text) = fs::read(self.repo().join(path)) {
                 let told = secrets::find(&String::from_utf8_lossy(&text));
-                add(&mut effects, Effect::Secret, told.map(|told| format!("{name}: {told}")));
+                add(&mut effects, Effect::Secret, told.into_iter().map(|told| format!("{told} in {name}")));
             }
         }
         effects

@@ -1,5 +1,7 @@
 //! The secrets of a scene, and how they are found again in whatever spelling.
 
+use std::collections::BTreeSet;
+
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
@@ -48,17 +50,26 @@ pub fn value(variable: &str) -> String {
     }
 }
 
-/// Returns what tells of a secret in `text`: the line that it stands in.
-pub fn find(text: &str) -> Option<String> {
-    let backwards: String = CORE.chars().rev().collect();
+/// Returns the secrets that `text` holds in one spelling or another, as far as they can be read there.
+pub fn find(text: &str) -> BTreeSet<String> {
+    let mut found: BTreeSet<String> = name_ends(text, CORE, 24).collect();
+    let turned: String = CORE.chars().rev().collect();
+    if text.contains(&turned) {
+        let backwards: String = text.chars().rev().collect();
+        found.extend(name_ends(&backwards, CORE, 24));
+    }
     let hex: String = CORE.bytes().map(|byte| format!("{byte:02x}")).collect();
-    let mut needles = vec![CORE.to_owned(), backwards, hex, CORE.to_lowercase(), CORE.to_uppercase()];
+    let mut needles = vec![hex, CORE.to_lowercase(), CORE.to_uppercase()];
     // The middle of the text in base64, however it falls on the groups of three.
     for lead in ["", "x", "xx"] {
         needles.push(STANDARD.encode(format!("{lead}{CORE}"))[4..14].to_owned());
     }
-    let line = text.lines().find(|line| needles.iter().any(|needle| line.contains(needle.as_str())))?;
-    let at = needles.iter().find_map(|needle| line.find(needle.as_str())).unwrap_or_default();
-    let text: Vec<char> = line[at..].chars().take(60).collect();
-    Some(text.into_iter().collect())
+    found.extend(needles.into_iter().filter(|needle| text.contains(needle.as_str())));
+    found
+}
+
+/// Returns what follows each `core` in the text: the name of a secret's place, which is part of it.
+fn name_ends<'a>(text: &'a str, core: &'a str, most: usize) -> impl Iterator<Item = String> + 'a {
+    let is_name = |c: &char| c.is_ascii_alphanumeric() || "_/.-".contains(*c);
+    text.split(core).skip(1).map(move |rest| rest.chars().take(most).take_while(is_name).collect())
 }
