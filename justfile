@@ -12,6 +12,10 @@ check:
 test *args:
     cargo test {{args}}
 
+# Every attack of `tests/attacks`, and so many generated ones; `cargo test` plays a part.
+attacks generated="2000":
+    ATTACKS_EVERY=1 ATTACKS_GENERATED={{generated}} cargo test --test attacks
+
 # A sample: invoice or slug.
 try name="invoice":
     samples/try.sh {{name}}

@@ -166,7 +166,13 @@ fn played(attacks: &[Attack], every: usize) -> Vec<Found> {
         }
         batches.extend(alone.into_iter().map(|attack| (stage, vec![attack])));
     }
-    team::all(&batches, |(stage, batch)| found(*stage, batch)).into_iter().flatten().collect()
+    let found = team::all(&batches, |(stage, batch)| {
+        let found = found(*stage, batch)?;
+        // Seen with `--nocapture` while the others are still being played.
+        found.iter().for_each(|found| eprintln!("{found}"));
+        Some(found)
+    });
+    found.into_iter().flatten().collect()
 }
 
 /// Plays a batch, and those in it one by one if they achieved something together.
