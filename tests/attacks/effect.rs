@@ -10,8 +10,10 @@ use serde::Deserialize;
 pub enum Effect {
     /// A workflow, a local action, the configuration or anything in `.git` is not what it was.
     Protected,
-    /// Something outside of the checkout is not what it was: content, owner, permissions, times, attributes.
+    /// Something outside of the checkout was written, made, moved or removed.
     Outside,
+    /// Something outside of the checkout has another owner, other permissions, times or attributes.
+    Metadata,
     /// A secret stands where the model or a reader of the report sees it, or in the checkout.
     Secret,
     /// Somebody connected to a socket, or sent a datagram.

@@ -12,7 +12,7 @@ const PAYLOADS: &[(Effect, &str)] = &[
     (Effect::Outside, "echo x >> @outside@/marker"),
     (Effect::Outside, "cp README.md @outside@/new"),
     (Effect::Outside, "touch @home@/.bash_login"),
-    (Effect::Outside, "chmod 777 @outside@/program"),
+    (Effect::Metadata, "chmod 777 @outside@/program"),
     (Effect::Outside, "tools/evil"),
     (Effect::Outside, "rm @runner@/step-2.sh"),
     (Effect::Protected, "echo x >> .github/workflows/ci.yml"),

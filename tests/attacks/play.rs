@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use crate::effect::{Effect, Effects, add};
+use crate::kinds;
 use crate::scene::Scene;
 use crate::secrets;
 use crate::table::Attack;
@@ -171,9 +172,10 @@ fn command(scene: &Scene, mode: &str) -> Command {
 fn configuration(way: Way, lines: usize) -> Value {
     let named =
         |number: usize| json!({"name": format!("n{number}"), "command": format!("bash work.sh {number}")});
+    let network = if kinds::this().network { "allow" } else { "deny" };
     let mut configuration = json!({
         "commands": {
-            "dev_commands": ["bash work.sh"], "safe_commands": ["bash look.sh"], "network": "deny", "default_timeout": 10,
+            "dev_commands": ["bash work.sh"], "safe_commands": ["bash look.sh"], "network": network, "default_timeout": 10,
         },
         "dry_run": {"commands": "isolated"},
     });

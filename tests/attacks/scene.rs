@@ -203,8 +203,13 @@ impl Scene {
             add(&mut effects, Effect::Bystander, ["somebody else's process was ended or stopped".to_owned()]);
         }
         add(&mut effects, Effect::Network, self.visitors());
-        let outside = state::differences(&self.outside, &self.surroundings());
-        add(&mut effects, Effect::Outside, outside.iter().map(|path| path.display().to_string()));
+        let outside = self.surroundings();
+        for path in state::differences(&self.outside, &outside) {
+            let (before, after) = (self.outside.get(&path), outside.get(&path));
+            let same = before.zip(after).is_some_and(|(before, after)| before.holds_what(after));
+            let effect = if same { Effect::Metadata } else { Effect::Outside };
+            add(&mut effects, effect, [path.display().to_string()]);
+        }
         let changed = self.changed();
         let after = state::read(&self.repo(), Closeness::Content, |_| true);
         for path in &changed {

@@ -82,6 +82,11 @@ impl Entry {
         self.kind == 0o040_000
     }
 
+    /// Says whether both are of one kind and hold the same.
+    pub fn holds_what(&self, other: &Self) -> bool {
+        (self.kind, self.content) == (other.kind, other.content)
+    }
+
     pub fn is_file(&self) -> bool {
         self.kind == 0o100_000
     }
