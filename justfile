@@ -21,6 +21,10 @@ walls-cost *args:
     cargo build --release
     tests/scripts/walls-cost.py {{args}}
 
+# Every attack of `tests/attacks`, and so many generated ones; `cargo test` plays a part.
+attacks generated="2000":
+    ATTACKS_EVERY=1 ATTACKS_GENERATED={{generated}} cargo test --test attacks
+
 # A sample: invoice or slug.
 try name="invoice":
     samples/try.sh {{name}}

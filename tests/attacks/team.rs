@@ -1,0 +1,42 @@
+//! Work that two do at once, and the policy that the scenes have.
+
+use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{LazyLock, Mutex};
+
+use architect_ci::command::{Class, Policy};
+use architect_ci::config::Commands;
+use architect_ci::workspace::WorkspacePath;
+
+/// How many scenes there are at once.
+const WORKERS: usize = 2;
+
+/// Does `work` for all items, two at a time, and returns what it gave for those that gave something, in their order.
+pub fn all<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> Option<R> + Sync) -> Vec<R> {
+    let next = AtomicUsize::new(0);
+    let done = Mutex::new(Vec::new());
+    std::thread::scope(|scope| {
+        for _ in 0..WORKERS {
+            scope.spawn(|| {
+                loop {
+                    let index = next.fetch_add(1, Ordering::Relaxed);
+                    let Some(item) = items.get(index) else { return };
+                    if let Some(result) = work(item) {
+                        done.lock().expect("no worker panicked").push((index, result));
+                    }
+                }
+            });
+        }
+    });
+    let mut done = done.into_inner().expect("no worker panicked");
+    done.sort_by_key(|(index, _)| *index);
+    done.into_iter().map(|(_, result)| result).collect()
+}
+
+/// Says whether the policy takes this line for one that only looks.
+pub fn is_safe(line: &str) -> bool {
+    static POLICY: LazyLock<Policy> = LazyLock::new(|| {
+        Policy::new(&Commands::default(), Path::new("/work/repo")).expect("the default rules")
+    });
+    POLICY.judge(line, &WorkspacePath::root()).verdict.class == Class::Safe
+}
