@@ -63,6 +63,11 @@ impl OverlayWorkspace {
         }
         let mut above = path.parent().filter(|_| state.is_some());
         while let Some(folder) = above.take().filter(|folder| !folder.is_root()) {
+            // A folder of the disk is none that came into being: its other files stay in sight.
+            let on_disk = self.disk.stat(&ResolvedPath(folder.clone()))?;
+            if matches!(on_disk, Some(Stat { kind: Kind::Directory, .. })) {
+                break;
+            }
             above = folder.parent();
             planned.folders.insert(folder);
         }

@@ -29,21 +29,22 @@ pub(super) fn put(
     let full = upper.join(path.as_str());
     let resolved = ResolvedPath(path.clone());
     let found = fs::symlink_metadata(&full).ok();
-    if state == below {
-        // As the checkout holds it: nothing has to be here.
+    let folders: Vec<PathBuf> =
+        full.ancestors().skip(1).take_while(|above| *above != upper).map(Path::to_owned).collect();
+    let is_hidden = folders.iter().any(|folder| is_opaque(folder));
+    if state == below && !is_hidden {
+        // As the checkout holds it, and shows it: nothing has to be here.
         return match found {
             Some(metadata) if !metadata.is_dir() => fs::remove_file(&full).map_err(io),
             _ => Ok(()),
         };
     }
-    let folders: Vec<PathBuf> =
-        full.ancestors().skip(1).take_while(|above| *above != upper).map(Path::to_owned).collect();
     let obstacle =
         folders.iter().find(|above| fs::symlink_metadata(above).is_ok_and(|metadata| !metadata.is_dir()));
     let Some(state) = state else {
         return match found {
             // The folder that held it is gone. In one that hides what was there a mark would be a file.
-            None if obstacle.is_some() || folders.iter().any(|folder| is_opaque(folder)) => Ok(()),
+            None if obstacle.is_some() || is_hidden => Ok(()),
             // A folder took its place.
             Some(metadata) if metadata.is_dir() || is_whiteout(&metadata) => Ok(()),
             found => {
@@ -137,6 +138,11 @@ impl Reader<'_> {
                 }
                 self.folder(&path, is_new || opaque || replaces)?;
             } else if metadata.is_file() || metadata.is_symlink() {
+                // Where the checkout has a folder, all that was in it is gone.
+                let lower = fs::symlink_metadata(self.lower.join(path.as_str()));
+                if lower.is_ok_and(|metadata| metadata.is_dir()) {
+                    self.gone(&path);
+                }
                 self.touched.files.insert(path);
             }
             // Pipes and sockets end with those who use them.
