@@ -41,7 +41,7 @@ pub const SURROUNDINGS: &[(&str, &str)] = &[
 ];
 
 /// Does everything that a hostile program would try, and shows what it could see.
-const EVIL: &str = r#"#!/bin/bash
+const EVIL: &str = r"#!/bin/bash
 {
   echo evil >> '@outside@/marker'
   echo evil > '@outside@/new'
@@ -55,7 +55,7 @@ const EVIL: &str = r#"#!/bin/bash
   (: > /dev/tcp/127.0.0.1/@tcp@)
 } 2>/dev/null
 true
-"#;
+";
 
 const WORKFLOW: &str =
     "on: push\njobs:\n  test:\n    runs-on: ubuntu-24.04\n    steps:\n      - run: make test\n";

@@ -32,7 +32,7 @@ const TOGETHER: usize = 12;
 
 #[test]
 fn attacks_of_the_tables_work_in_a_bare_shell() {
-    let attacks = sample(table::attacks(), number("ATTACKS_EVERY", 24));
+    let attacks = sample(table::attacks(), number("ATTACKS_EVERY", 36));
     let plain: Vec<Attack> = attacks.into_iter().filter(|attack| attack.plain).collect();
     let idle = idle(&plain);
     assert!(idle.is_empty(), "{} of {} do nothing:\n{}", idle.len(), plain.len(), idle.join("\n"));
@@ -101,7 +101,7 @@ fn changes_are_laid_to_whoever_must_not_make_them() {
 
 #[test]
 fn no_attack_of_the_tables_has_an_effect() {
-    let found = played(&table::attacks(), number("ATTACKS_EVERY", 24));
+    let found = played(&table::attacks(), number("ATTACKS_EVERY", 36));
     accept(&found);
 }
 
@@ -141,7 +141,7 @@ fn accept(found: &[Found]) {
     }
     let told: Vec<String> = wrong.iter().map(ToString::to_string).collect();
     assert!(wrong.is_empty(), "{} lines have an effect:\n{}\n{count:#?}", wrong.len(), told.join("\n"));
-    if number("ATTACKS_EVERY", 24) == 1 {
+    if number("ATTACKS_EVERY", 36) == 1 {
         let shut: Vec<&Effect> = open.difference(&seen).collect();
         assert!(shut.is_empty(), "{shut:?} is kept out here, and kinds.yml says otherwise");
     }
@@ -169,7 +169,9 @@ fn played(attacks: &[Attack], every: usize) -> Vec<Found> {
     let found = team::all(&batches, |(stage, batch)| {
         let found = found(*stage, batch)?;
         // Seen with `--nocapture` while the others are still being played.
-        found.iter().for_each(|found| eprintln!("{found}"));
+        for found in &found {
+            eprintln!("{found}");
+        }
         Some(found)
     });
     found.into_iter().flatten().collect()

@@ -178,11 +178,12 @@ fn configuration(way: Way, lines: usize) -> Value {
             "dev_commands": ["bash work.sh"], "safe_commands": ["bash look.sh"], "network": network, "default_timeout": 10,
         },
         "dry_run": {"commands": "isolated"},
+        "guardrails": {"sensitive_files": [".env"], "max_gate_rounds": 1},
     });
     match way {
         Way::Gate => {
             let gates: Vec<Value> = (0..lines).map(named).collect();
-            configuration["guardrails"] = json!({"quality_gates": gates, "max_gate_rounds": 1});
+            configuration["guardrails"]["quality_gates"] = json!(gates);
         }
         Way::Hook => {
             let hooks: Vec<Value> = (0..lines).map(named).collect();

@@ -63,9 +63,9 @@ fn entry(path: &Path, metadata: &fs::Metadata, closeness: Closeness) -> Entry {
         fs::read_link(path).ok().map(|target| target.as_os_str().as_bytes().to_vec()).hash(&mut digest);
     } else if metadata.is_file() {
         if metadata.len() <= LARGE {
-            fs::read(path).ok().hash(&mut digest)
+            fs::read(path).ok().hash(&mut digest);
         } else {
-            metadata.len().hash(&mut digest)
+            metadata.len().hash(&mut digest);
         }
     }
     Entry {
