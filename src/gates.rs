@@ -41,6 +41,7 @@ pub async fn run(
             cancel: cancel.clone(),
             rights: Rights::Work,
             keep: Keep::Outputs,
+            moves: Vec::new(),
         };
         let finished = isolation.run(work).await?.finished;
         let mut output = last_lines(&finished.output(), OUTPUT_LINES);

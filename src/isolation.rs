@@ -48,6 +48,8 @@ pub struct Work<'a> {
     pub rights: Rights,
     /// What of its changes is kept.
     pub keep: Keep,
+    /// Folders that it renames in one step.
+    pub moves: Vec<WorkspacePath>,
 }
 
 /// What of a command's changes is kept.
@@ -106,15 +108,18 @@ impl Isolation {
             Some(isolated) => isolated,
             None => self.make().await?,
         };
+        let Work { command, cwd, variables, stdin, merge, timeout, cancel, rights, keep, moves } = work;
         let below = self.below.clone();
         let (isolated, before) = blocking(move || {
             let mut isolated = isolated;
             isolated.update(&below)?;
+            if let Err(error) = isolated.make_movable(&moves) {
+                detail!("folders cannot be renamed in one step: {error}");
+            }
             let before = isolated.before();
             Ok::<_, IsolationError>((isolated, before))
         })
         .await?;
-        let Work { command, cwd, variables, stdin, merge, timeout, cancel, rights, keep } = work;
         let root = isolated.path().to_owned();
         let changes_nothing = (rights == Rights::Look || keep == Keep::Nothing) && shell.is_walled();
         let reader = changes_nothing.then(|| isolated.reader()).flatten();
@@ -155,7 +160,7 @@ impl Isolation {
             .await;
         let (below, judge) = (self.below.clone(), Arc::clone(&self.judge));
         let (ran, isolated) =
-            blocking(move || keep_changes(isolated, before, finished, &below, &judge, keep)).await;
+            blocking(move || keep_changes(isolated, before, finished, &below, &judge, (rights, keep))).await;
         // One that could not be brought back to what is below must not be met by the next: it starts afresh.
         *state = isolated;
         Ok(ran)
@@ -170,6 +175,7 @@ impl Isolation {
                 let took = started.elapsed().as_secs_f64() * 1000.0;
                 self.events
                     .notice(NoticeLevel::Info, format!("commands run on an overlay, made in {took:.1} ms"));
+                self.tell_of_git(&isolated);
                 return Ok(isolated);
             }
         }
@@ -189,7 +195,16 @@ impl Isolation {
         let (megabytes, took) = (bytes / 1_000_000, copied.took.as_secs_f64());
         let told = format!("commands run on a copy of the checkout, {place} ({megabytes} MB, {took:.1} s)");
         self.events.notice(NoticeLevel::Info, told);
+        self.tell_of_git(&copied);
         Ok(copied)
+    }
+
+    fn tell_of_git(&self, isolated: &Isolated) {
+        if isolated.git_is_hidden {
+            let told = "the repository holds sensitive files that were committed and cannot be shown without them, \
+                        so commands see no repository";
+            self.events.notice(NoticeLevel::Warning, told);
+        }
     }
 }
 
@@ -207,7 +222,7 @@ fn keep_changes(
     finished: Finished,
     below: &Below,
     judge: &Judge,
-    keep: Keep,
+    (rights, keep): (Rights, Keep),
 ) -> (Ran, Option<Isolated>) {
     let mut ran = Ran::unchanged(finished);
     let mut found = match isolated.found(before, below) {
@@ -218,7 +233,9 @@ fn keep_changes(
         }
     };
     ran.dropped = dropped(&mut found, &isolated, judge);
+    let overstepped = (rights == Rights::Look).then(|| overstepped(&found)).flatten();
     let kept = match keep {
+        _ if overstepped.is_some() => Err(overstepped.into_iter().collect()),
         Keep::Changes => keep_all(&mut isolated, &found, below, judge, &mut ran),
         Keep::Outputs => keep_outputs(&mut isolated, &found, below, judge),
         Keep::Nothing => Ok(()),
@@ -250,6 +267,13 @@ fn dropped(found: &mut Outcome, isolated: &Isolated, judge: &Judge) -> Vec<Strin
         dropped.push(format!("{} with names that are no text", found.unnamed));
     }
     dropped
+}
+
+/// Somebody who was to look alone, and whom nobody kept from more.
+fn overstepped(found: &Outcome) -> Option<String> {
+    let changes = found.changes.iter().map(|change| &change.path);
+    let first = changes.chain(&found.large).chain(&found.outputs).next()?;
+    Some(format!("it was taken for a command that only looks, but it changed {first}"))
 }
 
 fn keep_all(

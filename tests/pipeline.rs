@@ -93,7 +93,7 @@ fn a_guardrail_comes_before_the_hooks() {
 }
 
 #[test]
-fn hooks_after_a_call_reach_the_model_and_do_not_run_in_a_dry_run() {
+fn hooks_after_a_call_reach_the_model_in_a_dry_run_as_well() {
     let config = "hooks:\n  post_tool_use:\n    - name: lint\n      command: 'echo \"$ARCHITECT_EDITED_FILE ok=$ARCHITECT_TOOL_RESULT_SUCCESS\"; test ! -f {file} || grep -q good {file}'\n      matcher: write_file\n";
     let sandbox = Sandbox::new(&[(".architect.yml", config)]);
     let turns = [vec![write("a b.txt", "good\n")], vec![write("c.txt", "bad\n")]];
@@ -103,7 +103,10 @@ fn hooks_after_a_call_reach_the_model_and_do_not_run_in_a_dry_run() {
     assert_eq!(results[0], "Created a b.txt (+1 −0)\na b.txt ok=true\n");
     assert_eq!(results[1], "Created c.txt (+1 −0)\n[Hook lint: FAILED (exit 1)]\nc.txt ok=true\n");
     let run = sandbox.run(&["--model", &model, "--mode", "dry-run"], &[]).expect_code(0);
-    assert_eq!(run.report()["hooks"], json!([]));
+    let decisions =
+        run.report()["hooks"].as_array().unwrap().iter().map(|hook| hook["decision"].clone()).collect();
+    assert_eq!(Value::Array(decisions), json!(["allow", "failed"]));
+    assert!(run.results()[1].contains("[Hook lint: FAILED (exit 1)]"), "{}", run.results()[1]);
 }
 
 #[test]
@@ -164,38 +167,62 @@ fn gates_decide_and_in_a_dry_run_they_run_on_a_copy() {
 }
 
 #[test]
-fn a_dry_run_that_a_hook_spoils_is_an_error_that_names_it() {
-    for (command, difference) in [
-        ("echo more >> a.txt", "changed a.txt"),
-        ("rm a.txt", "removed a.txt"),
-        ("touch ignored/new", "added ignored/new"),
-        ("echo x > .git/HEAD", "changed .git/HEAD"),
-        ("sed -i s/one/two/ a.txt", "changed a.txt"),
+fn a_checkout_that_changes_during_a_dry_run_is_an_error_that_names_the_file() {
+    type Spoil = fn(&std::path::Path) -> std::io::Result<()>;
+    let cases: [(Spoil, &str); 5] = [
+        (|repo| std::fs::write(repo.join("a.txt"), "one\nmore\n"), "changed a.txt"),
+        (|repo| std::fs::remove_file(repo.join("a.txt")), "removed a.txt"),
+        (|repo| std::fs::write(repo.join("ignored/new"), ""), "added ignored/new"),
+        (|repo| std::fs::write(repo.join(".git/HEAD"), "x"), "changed .git/HEAD"),
+        (|repo| std::fs::write(repo.join("a.txt"), "two\n"), "changed a.txt"),
+    ];
+    // The hook waits for somebody else, whom no walls keep from the checkout.
+    let config = "commands: { writable_paths: ['..'] }\nhooks:\n  pre_tool_use:\n    - { name: waits, command: 'touch ../waiting; until test -e ../spoiled; do sleep 0.01; done', timeout: 60 }\n";
+    for (spoil, difference) in cases {
+        let sandbox =
+            Sandbox::new(&[(".architect.yml", config), ("a.txt", "one\n"), (".gitignore", "ignored/\n")]);
+        sandbox.write("ignored/old", "x");
+        let model = sandbox.script(&[vec![("read_file", json!({"path": ".gitignore"}))]], "done");
+        let run = std::thread::scope(|scope| {
+            scope.spawn(|| {
+                let started = std::time::Instant::now();
+                while !sandbox.path().join("waiting").exists() && started.elapsed().as_secs() < 60 {
+                    std::thread::yield_now();
+                }
+                spoil(&sandbox.repo()).expect("the file is changed");
+                std::fs::write(sandbox.path().join("spoiled"), "").expect("a file");
+            });
+            sandbox.run(&["--model", &model], &[]).expect_code(1)
+        });
+        assert_eq!(run.report()["stop_reason"], "checkout_changed", "{difference}");
+        let says = format!("the checkout changed during a dry run: {difference}; hooks that ran: waits");
+        assert!(run.stderr.contains(&says), "{difference}: {}", run.stderr);
+        assert!(run.file("comment.md").contains("The checkout changed during this dry run"));
+    }
+}
+
+#[test]
+fn what_hooks_of_a_dry_run_change_joins_the_plan_and_the_checkout_stays() {
+    for (command, planned) in [
+        ("echo more >> a.txt", vec!["a.txt"]),
+        ("rm a.txt; touch ignored/new", vec!["a.txt"]),
+        ("echo x > .git/HEAD; echo x > .git/hooks/post-checkout", vec![]),
+        ("touch a.txt; git status", vec![]),
     ] {
-        let config = format!("hooks:\n  pre_tool_use:\n    - {{ name: spoiler, command: '{command}' }}\n");
+        let config = format!("hooks:\n  pre_tool_use:\n    - {{ name: acts, command: '{command}' }}\n");
         let sandbox =
             Sandbox::new(&[(".architect.yml", &config), ("a.txt", "one\n"), (".gitignore", "ignored/\n")]);
         sandbox.write("ignored/old", "x");
+        let before = sandbox.tree();
         let model = sandbox.script(&[vec![("read_file", json!({"path": ".gitignore"}))]], "done");
-        let run = sandbox.run(&["--model", &model], &[]).expect_code(1);
-        assert_eq!(run.report()["stop_reason"], "checkout_changed", "{command}");
-        let says = format!("the checkout changed during a dry run: {difference}; hooks that ran: spoiler");
-        assert!(run.stderr.contains(&says), "{command}: {}", run.stderr);
-        assert!(run.file("comment.md").contains("The checkout changed during this dry run"));
+        let run = sandbox.run(&["--model", &model], &[]).expect_code(0);
+        let files = run.json("plan.json")["files"].clone();
+        let names: Vec<&str> =
+            files.as_array().unwrap().iter().map(|file| file["path"].as_str().unwrap()).collect();
+        assert_eq!(names, planned, "{command}");
+        assert_eq!(sandbox.tree(), before, "{command}");
+        assert!(!sandbox.repo().join(".git/hooks/post-checkout").exists());
     }
-    // What would run code later is put back at once, and said.
-    let config =
-        "hooks:\n  pre_tool_use:\n    - { name: plants, command: 'echo x > .git/hooks/post-checkout' }\n";
-    let sandbox = Sandbox::new(&[(".architect.yml", config), ("a.txt", "one\n")]);
-    let model = sandbox.script(&[vec![("read_file", json!({"path": "a.txt"}))]], "done");
-    let run = sandbox.run(&["--model", &model], &[]).expect_code(0);
-    assert!(run.stderr.contains("which could run code later; it was put back"), "{}", run.stderr);
-    assert!(!sandbox.repo().join(".git/hooks/post-checkout").exists());
-    // Touching a tracked file, or asking Git about it, changes nothing.
-    let config = "hooks:\n  pre_tool_use:\n    - { name: harmless, command: 'touch a.txt; git status' }\n";
-    let sandbox = Sandbox::new(&[(".architect.yml", config), ("a.txt", "one\n")]);
-    let model = sandbox.script(&[vec![("read_file", json!({"path": "a.txt"}))]], "done");
-    sandbox.run(&["--model", &model], &[]).expect_code(0);
 }
 
 #[test]

@@ -314,19 +314,18 @@ fn output_is_cut_in_the_middle_by_lines() {
 }
 
 #[test]
-fn gits_configuration_and_hooks_are_put_back() {
-    let script = "git config core.fsmonitor ./evil.sh\nprintf '#!/bin/sh\\n' > .git/hooks/pre-commit\nchmod +x .git/hooks/pre-commit\nrm -f .git/hooks/*.sample\n";
+fn gits_configuration_and_hooks_stay_what_they_are() {
+    let script = "git config core.fsmonitor ./evil.sh\nprintf '#!/bin/sh\\n' > .git/hooks/pre-commit\nchmod +x .git/hooks/pre-commit\nrm -f .git/hooks/*.sample\n\
+                  git init -q nested; git commit -q --allow-empty -m x; echo done\n";
     let (run, sandbox, result) = probe(script);
-    assert!(result.contains(".git/config must not change; it was put back]"), "{result}");
+    assert!(result.contains("done"), "{result}");
     assert!(!sandbox.repo().join(".git/hooks/pre-commit").exists());
     assert!(sandbox.repo().join(".git/hooks/pre-push.sample").exists());
     assert!(!sandbox.read(".git/config").contains("fsmonitor"));
-    let notices = run.report()["notices"].to_string();
-    assert!(
-        notices.contains("`bash probe.sh` changed ")
-            && notices.contains("hooks/pre-commit, which could run code later; it was put back"),
-        "{notices}"
-    );
+    assert!(!sandbox.repo().join("nested").join(".git").exists());
+    assert_eq!(sandbox.git(&["log", "--format=%s"]).trim(), "before");
+    assert!(result.contains("[not kept: nested/.git: a repository of its own]"), "{result}");
+    assert!(run.report()["files"].as_array().unwrap().is_empty());
 }
 
 #[test]
@@ -337,9 +336,9 @@ fn a_credential_of_the_checkout_is_masked_and_warned_of() {
         "http.https://github.com/.extraheader",
         "AUTHORIZATION: basic eC1hY2Nlc3MtdG9rZW46b2YtdGhlLWhlYWRlcg==",
     ]);
-    let run = yolo(&sandbox, vec![command("grep -rn extraheader ."), command("cat .git/config")]);
+    let run = yolo(&sandbox, vec![command("grep -rn AUTHORIZATION ."), command("cat .git/config")]);
     let results = run.results();
-    assert!(results[0].contains("AUTHORIZATION: basic ***"), "{}", results[0]);
+    assert!(results[0].starts_with("Error: exit code 1"), "commands do not see it: {}", results[0]);
     assert!(!run.file("transcript.jsonl").contains("eC1hY2Nlc3M"));
     assert!(results[1].contains("belongs to Git's own folder"), "{}", results[1]);
     assert!(run.stderr.contains("check it out with `persist-credentials: false`"), "{}", run.stderr);
@@ -347,17 +346,17 @@ fn a_credential_of_the_checkout_is_masked_and_warned_of() {
 
 #[test]
 fn reports_are_not_written_through_links_that_a_command_planted() {
-    // The output folder lies below the temporary one, where commands may write.
-    let script = "ln -s ../victim \"$TMPDIR/out/report.json\" && echo planted\n";
-    let sandbox = Sandbox::new(&[(".architect.yml", CONFIG), ("probe.sh", script)]);
+    // The output folder lies where the configuration lets commands write.
+    let config = "commands: { dev_commands: [bash probe.sh], writable_paths: ['..'] }\n";
+    let script = "ln -s ../victim ../out/report.json && echo planted\n";
+    let sandbox = Sandbox::new(&[(".architect.yml", config), ("probe.sh", script)]);
     fs::write(sandbox.path().join("victim"), "mine").unwrap();
     let run = yolo(&sandbox, vec![command("bash probe.sh")]);
     assert!(run.results()[0].contains("planted"), "{}", run.results()[0]);
     assert_eq!(fs::read_to_string(sandbox.path().join("victim")).unwrap(), "mine");
     assert_eq!(run.report()["status"], "success");
     // The folder itself.
-    let script =
-        "mv \"$TMPDIR/out\" \"$TMPDIR/away\"; mkdir \"$TMPDIR/other\"; ln -s other \"$TMPDIR/out\"\n";
+    let script = "mv ../out ../away; mkdir ../other; ln -s other ../out\n";
     sandbox.write("probe.sh", script);
     let model = sandbox.script(&[vec![command("bash probe.sh")]], "done");
     let run = sandbox.run(&["--model", &model, "--mode", "yolo"], &[]);
@@ -366,60 +365,74 @@ fn reports_are_not_written_through_links_that_a_command_planted() {
 }
 
 #[test]
-fn protected_files_are_put_back_and_the_rest_stays() {
-    let config =
-        format!("{CONFIG}guardrails: {{ protected_files: [\"*.lock\"], sensitive_files: [.env] }}\n");
-    let script = "echo x > a.lock; echo y > b.txt; mkdir -p .github/workflows; echo z > .github/workflows/ci.yml\necho '{}' > .architect.yml; rm .env\n";
+fn what_touches_a_protected_file_keeps_nothing() {
+    let config = format!("{CONFIG}guardrails: {{ protected_files: [\"*.lock\"] }}\n");
+    let script = "echo x > a.lock; echo y > b.txt; mkdir -p .github/workflows; echo z > .github/workflows/ci.yml\necho '{}' > .architect.yml\n\
+                  printf '.github\\n*.lock\\n' > .gitignore; cp .gitignore .git/info/exclude; git update-index --assume-unchanged a.lock; rm -r .git\n";
     let sandbox = Sandbox::new(&[
         (".architect.yml", &config),
         ("probe.sh", script),
         ("a.lock", "1\n"),
-        (".env", "KEY\n"),
+        ("b.txt", "1\n"),
     ]);
     let run = yolo(&sandbox, vec![command("bash probe.sh"), command("rm b.txt")]);
     let result = run.results().remove(0);
     for part in [
-        "Error: Guardrail: .architect.yml is always protected: it configures this very tool; what it had changed was put back",
+        ".architect.yml is always protected: it configures this very tool; nothing of what the command changed was kept",
         "a.lock is a protected file",
         ".github/workflows/ci.yml is always protected",
-        ".env is a sensitive file",
     ] {
         assert!(result.contains(part), "{part}: {result}");
     }
-    assert_eq!(
-        (sandbox.read("a.lock").as_str(), sandbox.read(".env").as_str(), sandbox.read("b.txt").as_str()),
-        ("1\n", "KEY\n", "y\n")
-    );
+    assert_eq!(sandbox.read("a.lock"), "1\n");
     assert_eq!(sandbox.read(".architect.yml"), config);
-    assert!(!sandbox.repo().join(".github/workflows/ci.yml").exists());
-    assert_eq!(run.report()["guardrails"].as_array().unwrap().len(), 5);
+    assert!(!sandbox.repo().join(".github").exists() && !sandbox.repo().join("b.txt").exists());
+    assert_eq!(run.report()["guardrails"].as_array().unwrap().len(), 3);
     let files = run.report()["files"].as_array().unwrap().clone();
     assert_eq!(files.iter().map(|file| file["path"].as_str().unwrap()).collect::<Vec<_>>(), ["b.txt"]);
 }
 
 #[test]
-fn ignored_files_that_a_rule_is_about_are_watched_and_huge_ones_cost_no_memory() {
-    let config = format!("{CONFIG}guardrails: {{ sensitive_files: [.env] }}\n");
+fn sensitive_files_are_not_there_for_commands() {
+    let config = format!("{CONFIG}guardrails: {{ sensitive_files: [\".env*\", keys] }}\n");
     let script =
-        "echo stolen > .env; echo built > built.log; truncate -s 3G huge.bin; printf x > $'caf\\xe9'\n";
-    let sandbox =
-        Sandbox::new(&[(".architect.yml", &config), ("probe.sh", script), (".gitignore", ".env\n*.log\n")]);
-    sandbox.write(".env", "KEY=1\n");
-    let run = yolo(&sandbox, vec![command("bash probe.sh")]);
+        "ls -A; cat .env keys/a.pem; git status --short; echo mine > .env.local; echo stolen > .env\n";
+    let sandbox = Sandbox::new(&[
+        (".architect.yml", &config),
+        ("probe.sh", script),
+        (".env", "KEY=of-the-checkout\n"),
+        ("keys/a.pem", "of-the-checkout\n"),
+        (".gitignore", ".env.local\n"),
+    ]);
+    let run = yolo(&sandbox, vec![command("bash probe.sh"), command("rm probe.sh")]);
     let result = run.results().remove(0);
+    assert!(!result.contains("of-the-checkout") && result.contains("No such file"), "{result}");
     assert!(
-        result.contains(
-            "Guardrail: .env is a sensitive file (sensitive_files: .env); what it had changed was put back"
-        ),
+        result.contains(".env is a sensitive file (sensitive_files: .env*); nothing of what"),
         "{result}"
     );
-    assert!(
-        result.contains("[changed, but too large, or unknown before, to be reported: huge.bin]"),
-        "{result}"
-    );
-    assert!(result.contains("[changed, with names that are no text: 1 files]"), "{result}");
-    assert_eq!(sandbox.read(".env"), "KEY=1\n");
+    assert!(result.contains("[not kept: .env.local: a sensitive file]"), "{result}");
+    assert_eq!(sandbox.read(".env"), "KEY=of-the-checkout\n");
+    assert!(!sandbox.repo().join(".env.local").exists() && !sandbox.repo().join("probe.sh").exists());
+}
+
+#[test]
+fn what_ignore_files_exclude_is_kept_and_huge_files_cost_no_memory() {
+    let script = "echo built > built.log; truncate -s 3G huge.bin; printf x > $'caf\\xe9'; mkdir -p target/deep; echo o > target/deep/o; chmod 4755 built.log\n";
+    let sandbox =
+        Sandbox::new(&[(".architect.yml", CONFIG), ("probe.sh", script), (".gitignore", "target/\n*.log\n")]);
+    let run = yolo(&sandbox, vec![command("bash probe.sh"), command("cat target/deep/o; rm -r target")]);
+    let results = run.results();
+    assert!(results[0].contains("[changed, but too large to be shown: huge.bin]"), "{}", results[0]);
+    assert!(results[0].contains("[not kept: 1 with names that are no text]"), "{}", results[0]);
     assert_eq!(sandbox.read("built.log"), "built\n");
+    let mode = std::os::unix::fs::PermissionsExt::mode(
+        &fs::metadata(sandbox.repo().join("built.log")).unwrap().permissions(),
+    );
+    assert_eq!(mode & 0o7777, 0o755, "nobody runs it as somebody else");
+    assert_eq!(fs::metadata(sandbox.repo().join("huge.bin")).unwrap().len(), 3 << 30);
+    assert!(results[1].contains("\no"), "{}", results[1]);
+    assert!(!sandbox.repo().join("target").exists());
     assert!(run.report()["files"].as_array().unwrap().is_empty());
 }
 

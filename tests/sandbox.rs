@@ -65,24 +65,48 @@ rm -rf "$HOME/victim" 2>/dev/null; if [ -e "$HOME/victim" ]; then echo "kept vic
 "#;
 
 #[test]
-fn writing_stays_in_the_workspace_temp_and_caches() {
+fn what_is_written_outside_of_the_workspace_goes_away() {
     let home = Outside::new();
     std::fs::write(home.path("victim"), "x").unwrap();
-    let (run, _sandbox) = probe(TRY_WRITES, "  sandbox: required", &home);
+    std::fs::write(home.path(".cache/old"), "x").unwrap();
+    let script = format!(
+        "{TRY_WRITES}\nls \"$HOME/victim\" 2>&1; chmod 777 /etc/passwd 2>/dev/null && echo changed modes; rm -f \"$HOME/.cache/old\""
+    );
+    let (run, sandbox) = probe(&script, "  sandbox: required", &home);
     let run = run.expect_code(0);
-    let expected = "wrote workspace\nwrote temp\nwrote cache\nrefused mine\nrefused home\nrefused etc\nwrote null\nrefused link\nkept victim";
-    assert_eq!(outputs(&run), [expected; 3]);
-    assert!(!home.path(".bashrc").exists() && !home.path(".profile").exists());
+    for output in outputs(&run) {
+        for part in
+            ["wrote workspace", "wrote temp", "wrote cache", "refused etc", "wrote null", "No such file"]
+        {
+            assert!(output.contains(part), "{part}: {output}");
+        }
+        assert!(!output.contains("changed modes"), "{output}");
+    }
+    for file in [".bashrc", ".profile", ".cache/x", "mine/x"] {
+        assert!(!home.path(file).exists(), "{file}");
+    }
+    assert!(home.path("victim").exists() && home.path(".cache/old").exists());
+    assert!(!sandbox.path().join("probe-temp").exists());
 }
 
 #[test]
 fn further_places_can_be_named_and_walls_taken_down() {
     let home = Outside::new();
     let (run, _sandbox) = probe(TRY_WRITES, "  writable_paths: ['~/mine']", &home);
-    assert!(outputs(&run.expect_code(0))[0].contains("wrote mine\nrefused home"));
+    assert!(outputs(&run.expect_code(0))[0].contains("wrote mine"));
+    assert!(home.path("mine/x").exists() && !home.path(".bashrc").exists());
+    std::fs::write(home.path("mine/seen"), "of mine").unwrap();
+    let script = "cat \"$HOME/mine/seen\" 2>/dev/null || echo not there";
+    for (commands, expected) in
+        [("  readable_paths: ['~/mine']", "of mine"), ("  network: allow", "not there")]
+    {
+        let (run, _sandbox) = probe(script, commands, &home);
+        assert_eq!(outputs(&run.expect_code(0)), [expected; 3]);
+    }
     let script = "echo x > \"$HOME/.bashrc\" && echo wrote home";
     let (run, _sandbox) = probe(script, "  sandbox: off", &home);
     assert_eq!(outputs(&run.expect_code(0)), ["wrote home"; 3]);
+    assert!(home.path(".bashrc").exists());
 }
 
 #[test]
@@ -99,13 +123,13 @@ while [ "$pid" -gt 1 ]; do
   tr '\0' ' ' < "/proc/$pid/cmdline" | grep -q architect-ci && kill -9 "$pid" 2>/dev/null && echo "killed it"
   pid=$(cut -d ' ' -f 4 "/proc/$pid/stat")
 done
-echo "runner met: $seen"
+echo "runner met: ${seen:-no}"
 mknod disk b 7 0 2>/dev/null && echo "made a disk"
 grep NoNewPrivs /proc/self/status
 sleep 30 & kill $! && echo "own children can be ended"
 "#;
     let (run, _sandbox) = probe(script, "  sandbox: required", &Outside::new());
-    let expected = "runner met: yes\nNoNewPrivs:\t1\nown children can be ended";
+    let expected = "runner met: no\nNoNewPrivs:\t1\nown children can be ended";
     assert_eq!(outputs(&run.expect_code(0)), [expected; 3]);
 }
 
@@ -153,8 +177,13 @@ fn doctor_tells_what_is_active() {
     let sandbox = Sandbox::new(&[]);
     let output = sandbox.command(&["doctor"]).output().expect("the binary runs");
     let text = String::from_utf8_lossy(&output.stdout);
-    for part in ["✓ sandbox    active", "✓ walls", "✓ git        git version", "✓ github     not on GitHub"]
-    {
+    for part in [
+        "✓ sandbox    active",
+        "✓ files      commands have a file system of their own",
+        "✓ walls",
+        "✓ git        git version",
+        "✓ github     not on GitHub",
+    ] {
         assert!(text.contains(part), "{text}");
     }
 }

@@ -16,6 +16,7 @@ mod program;
 mod refs;
 mod remote;
 mod settings;
+mod withhold;
 mod worktree;
 
 use schemars::JsonSchema;

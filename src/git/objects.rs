@@ -214,6 +214,13 @@ impl Repository {
         Ok(buffer)
     }
 
+    /// Tells whether the clone holds an object.
+    pub(super) fn has_object(&self, id: &str) -> bool {
+        let Ok(id) = ObjectId::from_hex(id.as_bytes()) else { return false };
+        self.store()
+            .is_ok_and(|store| store.try_find(&id, &mut Vec::new()).is_ok_and(|found| found.is_some()))
+    }
+
     /// Opens the objects of the clone and of what was fetched.
     pub(super) fn store(&self) -> Result<gix_odb::HandleArc, GitError> {
         let mut store = self.held.store.lock().unwrap_or_else(PoisonError::into_inner);

@@ -204,6 +204,7 @@ impl Order {
             timeout: hook.timeout,
             cancel: setting.cancel.clone(),
             rights: Rights::Work,
+            moves: Vec::new(),
             keep: if hook.waits { Keep::Changes } else { Keep::Nothing },
         };
         let mut changed: Vec<String> = Vec::new();

@@ -79,6 +79,11 @@ impl FileSummary {
         }
     }
 
+    /// A file that is too large to be compared.
+    pub fn of_large(path: WorkspacePath, op: Operation) -> Self {
+        Self { path, op, lines: LineCounts::default(), diff: "(too large to be shown)\n".to_owned() }
+    }
+
     /// All files of a change set.
     pub fn of(changes: &ChangeSet) -> Vec<Self> {
         changes.iter().map(Self::new).collect()

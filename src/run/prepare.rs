@@ -60,6 +60,7 @@ impl<'a> Run<'a> {
             temp,
             sensitive: guardrails.sensitive(),
             tracked: tracked_files(request.repository.clone()),
+            repository: request.repository.clone(),
         };
         let isolated = |below: Below, workspace: Arc<dyn Workspace>| {
             let rules = Arc::clone(&guardrails);

@@ -30,7 +30,7 @@ impl Run<'_> {
             ended.status = Status::Failed;
             ChangeSet::default()
         });
-        let Self { request, events, collector, engine, before, disk, shell, budget, .. } = self;
+        let Self { request, events, collector, engine, before, disk, shell, budget, tracked, .. } = self;
         let cost = budget.cost().filter(|_| request.mode != RunMode::Apply);
         drop(disk);
         let before = before.await.unwrap_or_default();
@@ -84,6 +84,10 @@ impl Run<'_> {
             plan.hooks.clone_from(&collected.hooks);
             plan.usage = collected.usage;
         }
+        let mut files = FileSummary::of(&changes);
+        let large = tracked.map(|tracked| tracked.large()).unwrap_or_default();
+        files.extend(large.into_iter().map(|(path, op)| FileSummary::of_large(path, op)));
+        files.sort_by(|one, other| one.path.cmp(&other.path));
         let report = RunReport {
             schema_version: crate::report::SCHEMA_VERSION,
             id: String::new(),
@@ -102,7 +106,7 @@ impl Run<'_> {
             cost_usd: cost,
             subagents: collected.subagents,
             base: before.base,
-            files: FileSummary::of(&changes),
+            files,
             calls: collected.calls,
             plan: plan.as_ref().map(|plan| PlanReport {
                 digest: plan.digest.clone(),

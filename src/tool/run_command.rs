@@ -141,11 +141,21 @@ impl CommandCall {
             cancel: tool.cancel.clone(),
             rights: if self.class(cwd) == Class::Safe { Rights::Look } else { Rights::Work },
             keep: Keep::Changes,
+            moves: self.moves(cwd),
         };
         match isolation.run_by(&tool.shell, work).await {
             Ok(ran) => self.tell(ran),
             Err(error) => ToolResult::failed(error.to_string()),
         }
+    }
+
+    /// Operands of `git mv`: such as are folders it renames in one step.
+    fn moves(&self, cwd: &WorkspacePath) -> Vec<WorkspacePath> {
+        let simple = self.tool.policy.judge(&self.args.command, cwd).simple();
+        let operands =
+            simple.iter().filter_map(|line| line.strip_prefix("git mv ")).flat_map(str::split_whitespace);
+        let paths = operands.filter_map(|operand| WorkspacePath::parse(&format!("{cwd}/{operand}")).ok());
+        paths.filter(|path| !path.is_root()).collect()
     }
 
     fn class(&self, cwd: &WorkspacePath) -> Class {

@@ -5,7 +5,7 @@ use std::io::Read;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::changes::{ChangeSet, FileChange, FileState};
+use super::changes::{ChangeSet, FileChange, FileState, Operation};
 use super::disk::DiskWorkspace;
 use super::overlay::OverlayWorkspace;
 use super::path::{ResolvedPath, WorkspacePath};
@@ -15,12 +15,14 @@ use super::{FileError, LastLink, Stat, Walk, Workspace};
 pub struct TrackedWorkspace {
     disk: Arc<DiskWorkspace>,
     before: Mutex<BTreeMap<ResolvedPath, Option<FileState>>>,
+    /// Files that are too large to be held, and whether they were there before.
+    large: Mutex<BTreeMap<WorkspacePath, bool>>,
 }
 
 impl TrackedWorkspace {
     /// Tracks changes to `disk` from now on.
     pub fn new(disk: Arc<DiskWorkspace>) -> Self {
-        Self { disk, before: Mutex::default() }
+        Self { disk, before: Mutex::default(), large: Mutex::default() }
     }
 
     /// Where the checkout lies.
@@ -37,6 +39,28 @@ impl TrackedWorkspace {
     pub fn changed(&self) -> Vec<WorkspacePath> {
         let before = self.before.lock().unwrap_or_else(PoisonError::into_inner);
         before.keys().map(|path| path.0.clone()).collect()
+    }
+
+    /// Notes a file that is about to be changed and too large to be held.
+    pub fn note_large(&self, path: &WorkspacePath) {
+        let was_there = std::fs::symlink_metadata(self.path().join(path.as_str())).is_ok();
+        let mut large = self.large.lock().unwrap_or_else(PoisonError::into_inner);
+        large.entry(path.clone()).or_insert(was_there);
+    }
+
+    /// Files that were changed and are too large to be shown, and what happened to them.
+    pub fn large(&self) -> Vec<(WorkspacePath, Operation)> {
+        let large = self.large.lock().unwrap_or_else(PoisonError::into_inner);
+        let operation = |path: &WorkspacePath, was_there: bool| {
+            let is_there = std::fs::symlink_metadata(self.path().join(path.as_str())).is_ok();
+            match (was_there, is_there) {
+                (false, true) => Some(Operation::Add),
+                (true, true) => Some(Operation::Modify),
+                (true, false) => Some(Operation::Delete),
+                (false, false) => None,
+            }
+        };
+        large.iter().filter_map(|(path, was)| Some((path.clone(), operation(path, *was)?))).collect()
     }
 
     /// Takes over what a command has changed.

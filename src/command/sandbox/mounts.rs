@@ -17,7 +17,7 @@ use rustix::mount::{
 use rustix::process::{getegid, geteuid, pivot_root};
 use rustix::thread::UnshareFlags;
 
-use super::{Mount, Namespaces, NewRoot, Overlay};
+use super::{Mount, Namespaces, NewRoot, Overlay, User};
 
 /// What of `/proc` root could change the machine by, capabilities or not.
 const PROC_READ_ONLY: [&str; 5] = ["sys", "sysrq-trigger", "irq", "bus", "fs"];
@@ -61,6 +61,11 @@ pub fn enter(root: &NewRoot) -> io::Result<()> {
     for step in &root.mounts {
         make(&root.at, step)
             .map_err(|error| named(&error, &format!("{} in a new root", step.at().display())))?;
+        if let (Some(user), Mount::Overlay { overlay, .. } | Mount::Cache { overlay, .. }) =
+            (&root.user, step)
+        {
+            hand_over(overlay, user);
+        }
     }
     std::env::set_current_dir(&root.at)?;
     // The old root comes to lie above the new one, and goes.
@@ -174,6 +179,21 @@ fn overlay_at(overlay: &Overlay, at: &Path, writable: bool) -> io::Result<()> {
     let options = CString::new(options)?;
     mount("overlay", at, "overlay", MountFlags::NOSUID | MountFlags::NODEV, options.as_c_str())?;
     if writable { Ok(()) } else { read_only(at) }
+}
+
+/// Gives the folder that the kernel made for itself to the one who removes it later.
+fn hand_over(overlay: &Overlay, user: &User) {
+    let folder = overlay.work.join("work");
+    let owner = rustix::fs::Uid::from_raw(user.id);
+    let group = rustix::fs::Gid::from_raw(user.group);
+    // What cannot be given away stays behind in the folder for temporary files.
+    let _ = rustix::fs::chownat(
+        rustix::fs::CWD,
+        &folder,
+        Some(owner),
+        Some(group),
+        rustix::fs::AtFlags::SYMLINK_NOFOLLOW,
+    );
 }
 
 /// Puts something empty in front of a file or folder, if it is there.

@@ -14,8 +14,10 @@ use super::{Mount, Namespaces, NewRoot, Overlay, Rights, Sockets, User, Walls};
 use crate::workspace::Scratch;
 
 /// Devices that programs write to as a matter of course.
-const DEVICES: [&str; 7] =
-    ["/dev/null", "/dev/zero", "/dev/full", "/dev/tty", "/dev/ptmx", "/dev/pts", "/dev/shm"];
+const DEVICES: [&str; 6] = ["/dev/null", "/dev/zero", "/dev/full", "/dev/tty", "/dev/ptmx", "/dev/pts"];
+
+/// Memory that processes share by name.
+const SHARED_MEMORY: &str = "/dev/shm";
 
 /// What of `/proc` says nothing of other processes.
 const OWN_PROC: [&str; 11] = [
@@ -161,7 +163,9 @@ impl Sandbox {
     pub fn forget_caches(&self) -> usize {
         let ran_on_machine = self.0.namespaces.get().is_some_and(Option::is_none);
         if self.0.wanted && ran_on_machine {
-            super::caches::remove_newer(&self.0.places.caches, self.0.made)
+            let mut folders = self.0.places.caches.clone();
+            folders.push(PathBuf::from(SHARED_MEMORY));
+            super::caches::remove_newer(&folders, self.0.made)
         } else {
             0
         }
@@ -261,6 +265,7 @@ impl Sandbox {
         let works = rights == Rights::Work;
         let mut writable: Vec<PathBuf> = DEVICES.iter().map(PathBuf::from).collect();
         if works {
+            writable.push(PathBuf::from(SHARED_MEMORY));
             let is_written = matches!(view, View::Overlay(_) | View::Plain { writable: true });
             writable.extend(is_written.then(|| root.to_owned()));
             writable.extend(self.0.places.caches.iter().chain(&self.0.writable).cloned());
@@ -355,9 +360,42 @@ impl Sandbox {
         let outside = writable.iter().filter(|path| !path.starts_with(root) && path.exists());
         mounts.extend(outside.map(|path| bind(path, works)));
         mounts.extend(places.hidden.iter().map(|at| Mount::Hide { at: at.clone() }));
+        self.prepare(private, &mounts)?;
         // What holds others comes before them.
         mounts.sort_by_key(|mount| mount.at().components().count());
         Ok([Mount::Processes, Mount::Devices].into_iter().chain(mounts).collect())
+    }
+}
+
+impl Sandbox {
+    /// Makes places to mount at in the private folders: those that root makes could not be removed by others.
+    fn prepare(&self, private: &Path, mounts: &[Mount]) -> io::Result<()> {
+        let home = self.0.places.home.clone().map(|home| (home, private.join("home")));
+        let temporary = TEMPORARY.map(|folder| (PathBuf::from(folder), private.join("tmp")));
+        for (seen, folder) in home.into_iter().chain(temporary) {
+            for mount in mounts {
+                let (from, at) = match mount {
+                    Mount::Bind { from, at, .. } => (from, at),
+                    Mount::Overlay { overlay, at, .. } | Mount::Cache { overlay, at } => (&overlay.lower, at),
+                    _ => continue,
+                };
+                let Some(below) = at.strip_prefix(&seen).ok().filter(|below| below.file_name().is_some())
+                else {
+                    continue;
+                };
+                let place = folder.join(below);
+                if fs::symlink_metadata(&place).is_ok() {
+                    continue;
+                }
+                if from.is_dir() {
+                    fs::create_dir_all(&place)?;
+                } else {
+                    fs::create_dir_all(place.parent().unwrap_or(&folder))?;
+                    fs::File::create(&place)?;
+                }
+            }
+        }
+        Ok(())
     }
 }
 

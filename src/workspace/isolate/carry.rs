@@ -32,12 +32,23 @@ impl Isolated {
         match below {
             Below::Planned(planned) => planned.absorb(&found.changes).map_err(CarryError::Plan),
             Below::Real(tracked) => {
+                found.large.iter().for_each(|path| tracked.note_large(path));
+                self.make_way(found, tracked.disk()).map_err(CarryError::Outputs)?;
                 write_all(tracked.disk(), &found.changes)?;
                 tracked.absorb(&found.changes);
                 self.keep_times(tracked.disk(), found);
                 self.carry_outputs(found, tracked.disk()).map_err(CarryError::Outputs)
             }
         }
+    }
+
+    /// Removes what a build left behind and a command removed, where a file takes the place of its folder.
+    fn make_way(&self, found: &Outcome, disk: &DiskWorkspace) -> Result<(), FileError> {
+        let files = || found.changes.iter().filter(|change| change.after.is_some());
+        for path in found.outputs.iter().filter(|path| files().any(|file| path.is_within(&file.path))) {
+            self.carry_output(path, disk)?;
+        }
+        Ok(())
     }
 
     /// Keeps what builds left behind, and nothing else.

@@ -28,6 +28,7 @@ use super::snapshot::Stamp;
 use super::tracked::TrackedWorkspace;
 use super::{FileError, MAX_FILE, PathGlobs, Workspace, watch};
 use crate::command::sandbox::{Exchange, Overlay, View};
+use crate::git::{GitError, Repository};
 
 pub use carry::CarryError;
 pub(super) use copy::{copy, link};
@@ -50,6 +51,14 @@ impl Below {
         }
     }
 
+    /// Files that the run has changed, or plans to.
+    fn changed(&self) -> Result<BTreeSet<WorkspacePath>, FileError> {
+        Ok(match self {
+            Self::Planned(planned) => planned.changes()?.iter().map(|change| change.path.clone()).collect(),
+            Self::Real(tracked) => tracked.changed().into_iter().collect(),
+        })
+    }
+
     /// A small text file, as it was before anything of this ran.
     fn text(&self, path: &WorkspacePath) -> Option<String> {
         let state = self.state(path).ok()??;
@@ -69,6 +78,8 @@ pub struct Isolated {
     tracked: TrackedFiles,
     /// Paths where it may differ from what is below.
     applied: BTreeSet<WorkspacePath>,
+    /// Whether commands see no repository: its history holds what they must not see, and could not be had without.
+    pub git_is_hidden: bool,
     /// How long it took to make.
     pub took: Duration,
 }
@@ -148,6 +159,20 @@ pub struct Plot {
     pub sensitive: Arc<PathGlobs>,
     /// Files that Git tracks.
     pub tracked: TrackedFiles,
+    /// The repository.
+    pub repository: Option<Repository>,
+}
+
+impl Plot {
+    /// Writes what commands see of Git's own folder where sensitive files were committed; whether of objects, too.
+    fn withhold(&self, to: &Path) -> Result<bool, GitError> {
+        let Some(repository) = self.repository.as_ref().filter(|_| !self.sensitive.is_empty()) else {
+            return Ok(false);
+        };
+        let is_withheld =
+            |name: &str| WorkspacePath::parse(name).is_ok_and(|path| self.sensitive.find(&path).is_some());
+        repository.withhold(&is_withheld, to)
+    }
 }
 
 /// Files that Git tracks, listed when first asked for: a rule of an ignore file says nothing about them.
@@ -174,8 +199,17 @@ impl Isolated {
         let disk = DiskWorkspace::open(&overlay.upper).ok()?;
         let hidden = sensitive_files(plot);
         hidden.iter().try_for_each(|path| upper::hide(&overlay.upper, path)).ok()?;
-        let git = Path::new(".git");
-        credentials::withhold(&plot.root.join(git), &overlay.upper.join(git)).ok()?;
+        let (git, above) = (plot.root.join(".git"), overlay.upper.join(".git"));
+        credentials::withhold(&git, &above).ok()?;
+        let git_is_hidden = match plot.withhold(&above) {
+            Ok(true) => upper::hide_below(&above.join("objects")).is_err(),
+            Ok(false) => false,
+            Err(_) => true,
+        };
+        if git_is_hidden {
+            scratch::remove(&above);
+            upper::hide(&overlay.upper, &WorkspacePath::root().child(".git")).ok()?;
+        }
         Some(Self {
             scratch,
             disk,
@@ -183,6 +217,7 @@ impl Isolated {
             root: plot.root.clone(),
             sensitive: Arc::clone(&plot.sensitive),
             hidden,
+            git_is_hidden,
             tracked: Arc::clone(&plot.tracked),
             applied: BTreeSet::new(),
             took: started.elapsed(),
@@ -206,6 +241,21 @@ impl Isolated {
             .map_err(|(path, error)| failed(&path, error))?;
         let git = to.join(".git");
         credentials::withhold(&git, &git).map_err(|error| failed(&git, error))?;
+        let above = scratch.path().join("git");
+        let git_is_hidden = match plot.withhold(&above) {
+            Ok(true) => {
+                scratch::remove(&git.join("objects"));
+                fs::rename(above.join("objects"), git.join("objects")).is_err()
+            }
+            Ok(false) => false,
+            Err(_) => true,
+        };
+        if above.join("index").exists() {
+            fs::rename(above.join("index"), git.join("index")).map_err(|error| failed(&git, error))?;
+        }
+        if git_is_hidden {
+            scratch::remove(&git);
+        }
         let disk = DiskWorkspace::open(&to).map_err(|error| failed(&to, error))?;
         let exchange = Exchange::between(&plot.root, &to);
         if let Some(exchange) = &exchange {
@@ -219,6 +269,7 @@ impl Isolated {
             root: plot.root.clone(),
             sensitive: Arc::clone(&plot.sensitive),
             hidden,
+            git_is_hidden,
             tracked: Arc::clone(&plot.tracked),
             applied: BTreeSet::new(),
             took: started.elapsed(),
@@ -239,6 +290,18 @@ impl Isolated {
             Kind::Mounted(overlay) => View::Overlay(overlay),
             Kind::Copied(_) => View::Plain { writable: true },
         }
+    }
+
+    /// Makes folders ones that can be renamed in one step, as `git mv` does: an overlay refuses that for folders that
+    /// lie below.
+    pub fn make_movable(&mut self, folders: &[WorkspacePath]) -> io::Result<()> {
+        #[cfg(unix)]
+        if let Kind::Mounted(overlay) = &self.kind {
+            for folder in folders {
+                upper::unfold(&overlay.upper, &overlay.lower, folder, &self.hidden)?;
+            }
+        }
+        Ok(())
     }
 
     /// What somebody sees who changes nothing, while others may be in the state; `None` where that cannot be.
@@ -347,6 +410,7 @@ impl Isolated {
         let Touched { files, folders, gone_folders, repositories, unnamed } = touched;
         let repositories = repositories.into_iter().collect();
         let mut found = Outcome { unnamed, folders, gone_folders, repositories, ..Outcome::default() };
+        let changed = below.changed()?;
         let mut rules: Option<(WorkspacePath, IgnoreRules)> = None;
         for path in files {
             let folder = path.parent().unwrap_or_else(WorkspacePath::root);
@@ -357,11 +421,13 @@ impl Isolated {
                     other.insert((folder, collected))
                 }
             };
-            if known.excludes(&path, false) && !self.tracked.contains(&path) {
+            let belongs = || self.tracked.contains(&path) || changed.contains(&path);
+            if known.excludes(&path, false) && !belongs() {
                 found.outputs.push(path);
                 continue;
             }
             if self.is_large(&path) {
+                self.applied.insert(path.clone());
                 found.large.push(path);
                 continue;
             }

@@ -83,6 +83,32 @@ pub(super) fn hide(upper: &Path, path: &WorkspacePath) -> io::Result<()> {
     Ok(())
 }
 
+/// Hides what the lower folder holds below a folder.
+pub(super) fn hide_below(folder: &Path) -> io::Result<()> {
+    Ok(rustix::fs::lsetxattr(folder, OPAQUE[0], b"y", rustix::fs::XattrFlags::empty())?)
+}
+
+/// Copies a folder of the lower folder that the upper one does not hold, and hides the former.
+pub(super) fn unfold(
+    upper: &Path,
+    lower: &Path,
+    folder: &WorkspacePath,
+    hidden: &BTreeSet<WorkspacePath>,
+) -> io::Result<()> {
+    let (from, to) = (lower.join(folder.as_str()), upper.join(folder.as_str()));
+    let is_folder = fs::symlink_metadata(&from).is_ok_and(|metadata| metadata.is_dir());
+    // What is in the upper folder already would have to be joined with the rest.
+    if !is_folder || fs::symlink_metadata(&to).is_ok() {
+        return Ok(());
+    }
+    let is_hidden = |path: &WorkspacePath| {
+        let full = path.names().fold(folder.clone(), |above, name| above.child(name));
+        hidden.contains(&full)
+    };
+    super::copy::copy(&from, &to, &is_hidden).map_err(|(_, error)| error)?;
+    hide_below(&to)
+}
+
 /// Everything that may differ from what is below.
 pub(super) fn touched(
     upper: &Path,
