@@ -42,7 +42,10 @@ pub struct Shell {
 
 /// A supervisor that is started before there is anything to run: a command then need not wait for it.
 #[derive(Clone, Debug, Default)]
-pub struct Spare(Arc<Mutex<Option<(Option<Namespaces>, tokio::process::Child)>>>);
+pub struct Spare(Arc<Mutex<Option<Waiting>>>);
+
+/// A supervisor, and how its child gets a file system of its own.
+type Waiting = (Option<Namespaces>, tokio::process::Child);
 
 impl Spare {
     fn take(&self, namespaces: Option<Namespaces>) -> Option<tokio::process::Child> {

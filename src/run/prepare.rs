@@ -12,6 +12,7 @@ use super::context;
 use super::tools::Workbench;
 use super::walls::{self, shell};
 use crate::agent::Dispatch;
+use crate::command::Shell;
 use crate::config::{PlannedCommands, Usd};
 use crate::engine::Engine;
 use crate::event::{Event, Events, NoticeLevel, RunMode};
@@ -62,27 +63,8 @@ impl<'a> Run<'a> {
             tracked: tracked_files(request.repository.clone()),
             repository: request.repository.clone(),
         };
-        let isolated = |below: Below, workspace: Arc<dyn Workspace>| {
-            let rules = Arc::clone(&guardrails);
-            let judge: Judge =
-                Arc::new(move |changes, unread| rules.judge(workspace.as_ref(), changes, unread));
-            Arc::new(Isolation::new(below, plot.clone(), shell.clone(), events.clone(), judge))
-        };
-        let mut tracked = None;
-        let (workspace, isolation, ground): (Arc<dyn Workspace>, _, Ground) = if dry_run {
-            let planned = Arc::new(OverlayWorkspace::new(Arc::clone(&disk)));
-            let made = isolated(Below::Planned(Arc::clone(&planned)), Arc::clone(&planned) as _);
-            let ground = match config.dry_run.commands {
-                PlannedCommands::Isolated => Ground::Planned(Arc::clone(&made)),
-                PlannedCommands::Record => Ground::Nowhere,
-            };
-            (planned, made, ground)
-        } else {
-            let real = Arc::new(TrackedWorkspace::new(Arc::clone(&disk)));
-            tracked = Some(Arc::clone(&real));
-            let made = isolated(Below::Real(Arc::clone(&real)), Arc::clone(&real) as _);
-            (real, Arc::clone(&made), Ground::Checkout(made))
-        };
+        let site = Site::new(request, &disk, plot, &shell, &guardrails, &events);
+        let Site { workspace, tracked, isolation, ground } = site;
         let budget = Arc::new(budget(request, &events));
         let dispatch = Arc::new(Dispatch::new(Arc::clone(&budget)));
         let workbench = Workbench {
@@ -154,6 +136,45 @@ impl<'a> Run<'a> {
             surroundings,
             before,
         })
+    }
+}
+
+/// Where a run works.
+struct Site {
+    workspace: Arc<dyn Workspace>,
+    tracked: Option<Arc<TrackedWorkspace>>,
+    isolation: Arc<Isolation>,
+    ground: Ground,
+}
+
+impl Site {
+    fn new(
+        request: &RunRequest,
+        disk: &Arc<DiskWorkspace>,
+        plot: Plot,
+        shell: &Shell,
+        guardrails: &Arc<Guardrails>,
+        events: &Events,
+    ) -> Self {
+        let isolated = |below: Below, workspace: Arc<dyn Workspace>| {
+            let rules = Arc::clone(guardrails);
+            let judge: Judge =
+                Arc::new(move |changes, unread| rules.judge(workspace.as_ref(), changes, unread));
+            Arc::new(Isolation::new(below, plot, shell.clone(), events.clone(), judge))
+        };
+        if request.mode != RunMode::DryRun {
+            let real = Arc::new(TrackedWorkspace::new(Arc::clone(disk)));
+            let isolation = isolated(Below::Real(Arc::clone(&real)), Arc::clone(&real) as _);
+            let ground = Ground::Checkout(Arc::clone(&isolation));
+            return Self { workspace: Arc::clone(&real) as _, tracked: Some(real), isolation, ground };
+        }
+        let planned = Arc::new(OverlayWorkspace::new(Arc::clone(disk)));
+        let isolation = isolated(Below::Planned(Arc::clone(&planned)), Arc::clone(&planned) as _);
+        let ground = match request.config().dry_run.commands {
+            PlannedCommands::Isolated => Ground::Planned(Arc::clone(&isolation)),
+            PlannedCommands::Record => Ground::Nowhere,
+        };
+        Self { workspace: planned, tracked: None, isolation, ground }
     }
 }
 

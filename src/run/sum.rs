@@ -6,12 +6,14 @@ use serde_json::json;
 
 use super::finish::Reported;
 use super::{Outcome, Run, Signal};
+use crate::command::Shell;
+use crate::command::sandbox::Sandbox;
 use crate::event::{End, Event, Events, NoticeLevel, RunMode, Status, StopReason};
 use crate::exit::Exit;
 use crate::hooks::{HookEvent, Subject};
 use crate::plan::{Plan, Planned};
 use crate::report::{Collector, FileSummary, PlanReport, RunReport};
-use crate::workspace::{ChangeSet, Difference, Restored};
+use crate::workspace::{ChangeSet, Difference, Restored, TrackedWorkspace};
 
 impl Run<'_> {
     /// Gates, the proof that a dry run changed nothing, and the sum of it all.
@@ -57,13 +59,7 @@ impl Run<'_> {
             events.notice(NoticeLevel::Error, error.to_string());
         }
         changed_checkout(&events, &differences, &collector);
-        if let Some(sandbox) = &shell.sandbox {
-            let left = sandbox.forget_caches();
-            if left > 0 {
-                let told = format!("{left} files that commands wrote to caches could not be removed");
-                events.notice(NoticeLevel::Warning, told);
-            }
-        }
+        forget_caches(&events, &shell);
         // Once more, after the last process is gone.
         let restored = before.protected.map_or_else(Vec::new, |protected| protected.restore("the run"));
         if restored.iter().any(|restored| !restored.back) && ended.status != Status::Failed {
@@ -84,10 +80,6 @@ impl Run<'_> {
             plan.hooks.clone_from(&collected.hooks);
             plan.usage = collected.usage;
         }
-        let mut files = FileSummary::of(&changes);
-        let large = tracked.map(|tracked| tracked.large()).unwrap_or_default();
-        files.extend(large.into_iter().map(|(path, op)| FileSummary::of_large(path, op)));
-        files.sort_by(|one, other| one.path.cmp(&other.path));
         let report = RunReport {
             schema_version: crate::report::SCHEMA_VERSION,
             id: String::new(),
@@ -106,7 +98,7 @@ impl Run<'_> {
             cost_usd: cost,
             subagents: collected.subagents,
             base: before.base,
-            files,
+            files: files(&changes, tracked.as_deref()),
             calls: collected.calls,
             plan: plan.as_ref().map(|plan| PlanReport {
                 digest: plan.digest.clone(),
@@ -136,6 +128,23 @@ fn changed_checkout(events: &Events, differences: &[Difference], collector: &Col
         if hooks.is_empty() { String::new() } else { format!("; hooks that ran: {}", hooks.join(", ")) };
     let files = differences.iter().take(10).map(ToString::to_string).collect::<Vec<_>>().join(", ");
     events.notice(NoticeLevel::Error, format!("the checkout changed during a dry run: {files}{who}"));
+}
+
+/// All files that were changed, those as well that are too large to be compared.
+fn files(changes: &ChangeSet, tracked: Option<&TrackedWorkspace>) -> Vec<FileSummary> {
+    let mut files = FileSummary::of(changes);
+    let large = tracked.map(TrackedWorkspace::large).unwrap_or_default();
+    files.extend(large.into_iter().map(|(path, op)| FileSummary::of_large(path, op)));
+    files.sort_by(|one, other| one.path.cmp(&other.path));
+    files
+}
+
+fn forget_caches(events: &Events, shell: &Shell) {
+    let left = shell.sandbox.as_ref().map_or(0, Sandbox::forget_caches);
+    if left > 0 {
+        let told = format!("{left} files that commands wrote to caches could not be removed");
+        events.notice(NoticeLevel::Warning, told);
+    }
 }
 
 /// Says which protected files were changed by somebody who was not asked.

@@ -192,7 +192,9 @@ impl CommandCall {
         if !dropped.is_empty() {
             result.add(&format!("[not kept: {}]", shown(dropped.into_iter())));
         }
-        warnings.iter().for_each(|warning| result.add(warning));
+        for warning in &warnings {
+            result.add(warning);
+        }
         result
     }
 }

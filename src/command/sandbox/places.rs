@@ -26,6 +26,9 @@ const SYSTEM: [&str; 17] = [
     "/var/cache/fontconfig",
 ];
 
+/// Those of them that a package manager alone changes.
+const OWNED: [&str; 7] = ["/bin", "/sbin", "/lib", "/usr", "/etc", "/nix", "/snap"];
+
 /// What of them holds keys and passwords.
 const HIDDEN: [&str; 14] = [
     "/etc/shadow",
@@ -183,8 +186,10 @@ const RUNNER_FILES: [&str; 5] = [".credentials", ".credentials_rsaparams", ".run
 /// The places of one machine, all absolute; none is below another of its kind.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Places {
-    /// Seen by everybody: system and toolchains.
+    /// Seen by everybody: the system, and what the configuration names.
     pub(super) readable: Vec<PathBuf>,
+    /// Seen by everybody; what builds add to them is thrown away.
+    pub(super) toolchains: Vec<PathBuf>,
     /// Settings without credentials.
     pub(super) settings: Vec<PathBuf>,
     /// Settings that hold a credential, and are not seen.
@@ -225,7 +230,9 @@ impl Places {
         let cargo_tools: Vec<PathBuf> = cargo_places(&["bin", "env"]);
         let cargo_caches: Vec<PathBuf> = cargo_places(&["registry", "git"]);
         let opened = programs.chain(named).chain(java).filter(is_open);
-        let readable = SYSTEM.iter().map(PathBuf::from).chain(below(&TOOLCHAINS)).chain(cargo_tools);
+        let toolchains = below(&TOOLCHAINS).into_iter().chain(cargo_tools).chain(opened);
+        let readable = SYSTEM.iter().map(PathBuf::from).chain(more.iter().cloned());
+        let of_system = |path: &PathBuf| OWNED.iter().any(|folder| path.starts_with(folder));
         let caches = CACHE_VARIABLES.iter().filter_map(|name| folder(name)).filter(is_open);
         let caches = below(&CACHES).into_iter().chain(cargo_caches).chain(caches);
         let settings = below(&SETTINGS).into_iter().chain(cargo_places(&["config.toml", "config"]) as Vec<_>);
@@ -236,9 +243,8 @@ impl Places {
         let hidden =
             hidden.chain(runner.into_iter().flat_map(|root| RUNNER_FILES.map(|name| root.join(name))));
         Self {
-            readable: outermost(
-                readable.chain(opened).chain(more.iter().cloned()).filter(|path| path.exists()),
-            ),
+            readable: outermost(readable.filter(|path| path.exists())),
+            toolchains: outermost(toolchains.filter(|path| path.exists() && !of_system(path))),
             settings,
             withheld,
             caches: outermost(caches.filter(|path| path.is_dir())),
@@ -300,26 +306,32 @@ pub(super) fn named_by(words: &[String], home: Option<&Path>) -> Vec<PathBuf> {
     outermost(named)
 }
 
+/// Names of settings that hold a credential.
+const CREDENTIALS: [&str; 9] =
+    ["_auth", "password", "passwd", "token", "secret", "extraheader", "apikey", "api_key", "credential"];
+
+/// Length from which a word of letters and digits is taken for a key.
+const KEY_LENGTH: usize = 20;
+
 /// Whether a file of settings seems to hold a credential, or cannot be read.
 fn holds_credential(path: &Path) -> bool {
     let Ok(text) = fs::read_to_string(path) else { return true };
-    text.lines().any(|line| {
-        let line = line.to_ascii_lowercase();
-        let line = line.trim();
-        let named = [
-            "_auth",
-            "password",
-            "passwd",
-            "token",
-            "secret",
-            "extraheader",
-            "apikey",
-            "api_key",
-            "credential",
-        ];
-        let is_comment = line.starts_with(['#', ';']);
-        !is_comment && (named.iter().any(|name| line.contains(name)) || has_user_info(line))
+    let lines = text.lines().map(str::trim);
+    lines.filter(|line| !line.is_empty() && !line.starts_with(['#', ';'])).any(|line| {
+        let lower = line.to_ascii_lowercase();
+        // `key = value`, `[section]`, `- item`, `<tag>`, `tool version`: what else there is nobody knows.
+        let is_setting = line.contains(['=', ':', '[', '<', ' ']) || line.starts_with('-');
+        !is_setting
+            || CREDENTIALS.iter().any(|name| lower.contains(name))
+            || has_user_info(&lower)
+            || line.split(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_').any(is_like_a_key)
     })
+}
+
+fn is_like_a_key(word: &str) -> bool {
+    word.len() >= KEY_LENGTH
+        && word.contains(|letter: char| letter.is_ascii_digit())
+        && word.contains(|letter: char| letter.is_ascii_alphabetic())
 }
 
 /// Whether a line holds an address with a user and a password: `https://user:password@host`.
@@ -355,7 +367,7 @@ mod tests {
         variables.insert("PATH".to_owned(), path);
         let places = Places::find(&variables, &[]);
         let below: Vec<&Path> =
-            places.readable.iter().filter_map(|path| path.strip_prefix(&home).ok()).collect();
+            places.toolchains.iter().filter_map(|path| path.strip_prefix(&home).ok()).collect();
         assert_eq!(below, [".cargo/bin", ".local/bin", ".rustup", "tools/node"].map(Path::new));
         assert_eq!(
             places.caches,
@@ -377,6 +389,9 @@ mod tests {
             ("proxy = https://host/path@2\n", false),
             ("# password = x\n", false),
             ("  password: x\n", true),
+            ("nodejs 20.1.0\n", false),
+            ("value = ghp16C7e42F292c6912E7710\n", true),
+            ("what-nobody-knows\n", true),
             ("[http \"https://github.com/\"]\n extraheader = AUTHORIZATION: basic eA==\n", true),
         ] {
             fs::write(&file, text).expect("a file");

@@ -275,7 +275,7 @@ impl Sandbox {
             writable.extend(TEMPORARY.map(PathBuf::from));
             if works {
                 writable.extend(self.0.places.home.clone());
-                writable.extend(self.0.repository.folders.iter().cloned());
+                writable.extend(self.0.repository.folders.iter().chain(&self.0.places.toolchains).cloned());
             }
         } else {
             writable.push(self.private()?.join("tmp"));
@@ -295,7 +295,14 @@ impl Sandbox {
             Rights::Work => opened.push(PathBuf::from("/proc")),
             Rights::Look => opened.extend(OWN_PROC.map(PathBuf::from)),
         }
-        let lists = [&places.readable, &places.settings, &places.caches, writable, &repository.folders];
+        let lists = [
+            &places.readable,
+            &places.toolchains,
+            &places.settings,
+            &places.caches,
+            writable,
+            &repository.folders,
+        ];
         opened.extend(lists.into_iter().flatten().cloned());
         opened.extend(repository.root.clone());
         opened.extend(resolver());
@@ -341,7 +348,9 @@ impl Sandbox {
         }
         mounts.extend(places.settings.iter().map(|file| bind(file, false)));
         mounts.extend(repository.root.iter().map(|folder| bind(folder, false)));
-        for (kind, folders) in [("cache", &places.caches), ("git", &repository.folders)] {
+        let thrown_away =
+            [("tool", &places.toolchains), ("cache", &places.caches), ("git", &repository.folders)];
+        for (kind, folders) in thrown_away {
             for (index, folder) in folders.iter().enumerate().filter(|(_, folder)| !folder.starts_with(root))
             {
                 mounts.push(if works {
@@ -470,7 +479,7 @@ fn linked(git: &Path) -> Option<PathBuf> {
 #[cfg(unix)]
 fn own_user() -> User {
     use rustix::process::{getgid, getgroups, getuid};
-    let groups = getgroups().unwrap_or_default().into_iter().map(|group| group.as_raw()).collect();
+    let groups = getgroups().unwrap_or_default().into_iter().map(rustix::process::Gid::as_raw).collect();
     User { id: getuid().as_raw(), group: getgid().as_raw(), groups }
 }
 

@@ -127,6 +127,7 @@ pub struct Outcome {
 
 impl Outcome {
     /// What a build left behind, and nothing else.
+    #[must_use]
     pub fn outputs_alone(&self) -> Self {
         Self { outputs: self.outputs.clone(), ..Self::default() }
     }
@@ -379,7 +380,8 @@ impl Isolated {
         match &self.kind {
             Kind::Copied(_) => {
                 let path = ResolvedPath(path.clone());
-                if self.disk.state(&path)?.as_ref() == state {
+                // What is too large to be compared is another one.
+                if self.disk.state(&path).is_ok_and(|now| now.as_ref() == state) {
                     Ok(())
                 } else {
                     self.disk.restore(&path, state)
@@ -409,7 +411,7 @@ impl Isolated {
         };
         let Touched { files, folders, gone_folders, repositories, unnamed } = touched;
         let repositories = repositories.into_iter().collect();
-        let mut found = Outcome { unnamed, folders, gone_folders, repositories, ..Outcome::default() };
+        let mut found = Outcome { repositories, unnamed, folders, gone_folders, ..Outcome::default() };
         let changed = below.changed()?;
         let mut rules: Option<(WorkspacePath, IgnoreRules)> = None;
         for path in files {

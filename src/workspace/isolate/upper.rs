@@ -189,9 +189,7 @@ impl Reader<'_> {
     fn gone(&mut self, path: &WorkspacePath) {
         let lower = self.lower.join(path.as_str());
         let is_folder = fs::symlink_metadata(&lower).is_ok_and(|metadata| metadata.is_dir());
-        if !is_folder {
-            self.file_gone(path.clone());
-        } else {
+        if is_folder {
             let walk = ignore::WalkBuilder::new(&lower).standard_filters(false).build();
             for entry in walk.flatten() {
                 let relative = entry.path().strip_prefix(self.lower).ok().and_then(Path::to_str);
@@ -205,6 +203,8 @@ impl Reader<'_> {
                     self.file_gone(found);
                 }
             }
+        } else {
+            self.file_gone(path.clone());
         }
         // Files that are planned only lie in no lower folder.
         if let Below::Planned(planned) = self.below {
