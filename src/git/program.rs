@@ -113,6 +113,7 @@ impl Call<'_> {
         Walls {
             readable: None,
             writable: self.writable.iter().cloned().chain(devices).collect(),
+            metadata: true,
             sockets: if self.network { Sockets::Internet } else { Sockets::None },
             ..Walls::nothing()
         }

@@ -30,7 +30,7 @@ pub fn restrict(walls: &Walls) -> Result<(), String> {
         Ok(_) => {}
         Err(error) => return Err(error.to_string()),
     }
-    syscalls::refuse(walls.sockets, walls.root.is_some())
+    syscalls::refuse(walls)
 }
 
 fn landlock(walls: &Walls) -> Result<RulesetStatus, landlock::RulesetError> {

@@ -184,6 +184,8 @@ pub struct NewRoot {
     pub mounts: Vec<Mount>,
     /// Who the child is afterwards, if somebody else.
     pub user: Option<User>,
+    /// Whether other walls keep the child from every write: then none of this has to be read-only by itself.
+    pub light: bool,
 }
 
 /// What one child may do.
@@ -201,6 +203,8 @@ pub struct Walls {
     pub writable: Vec<PathBuf>,
     /// Which sockets it may open.
     pub sockets: Sockets,
+    /// Whether it may change modes, owners, times and attributes of files.
+    pub metadata: bool,
 }
 
 impl Walls {
@@ -213,6 +217,7 @@ impl Walls {
             listable: Vec::new(),
             writable: Vec::new(),
             sockets: Sockets::None,
+            metadata: false,
         }
     }
 }

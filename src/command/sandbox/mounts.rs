@@ -59,8 +59,7 @@ pub fn enter(root: &NewRoot) -> io::Result<()> {
     let options = CString::new("mode=755,size=16m")?;
     mount("tmpfs", &root.at, "tmpfs", MountFlags::NOSUID, options.as_c_str())?;
     for step in &root.mounts {
-        make(&root.at, step)
-            .map_err(|error| named(&error, &format!("{} in a new root", step.at().display())))?;
+        make(root, step).map_err(|error| named(&error, &format!("{} in a new root", step.at().display())))?;
         if let (Some(user), Mount::Overlay { overlay, .. } | Mount::Cache { overlay, .. }) =
             (&root.user, step)
         {
@@ -96,20 +95,24 @@ fn below(root: &Path, at: &Path) -> PathBuf {
     root.join(at.strip_prefix("/").unwrap_or(at))
 }
 
-fn make(root: &Path, step: &Mount) -> io::Result<()> {
+fn make(NewRoot { at: root, light, .. }: &NewRoot, step: &Mount) -> io::Result<()> {
+    let light = *light;
     match step {
         Mount::Folder { at } => fs::create_dir_all(below(root, at)),
         Mount::Link { at, to } => link(to, &below(root, at)),
-        Mount::Bind { from, at, writable } => bind(from, &below(root, at), *writable),
-        Mount::Overlay { overlay, at, writable } => overlay_at(overlay, &below(root, at), *writable),
+        Mount::Bind { from, at, writable } => bind(from, &below(root, at), *writable || light),
+        Mount::Overlay { overlay, at, writable } => {
+            overlay_at(overlay, &below(root, at), *writable)?;
+            if *writable || light { Ok(()) } else { read_only(&below(root, at)) }
+        }
         Mount::Cache { overlay, at } => {
             let target = below(root, at);
             // A cache that cannot be written to is better than none.
             overlay_at(overlay, &target, true).or_else(|_| bind(&overlay.lower, &target, false))
         }
         Mount::Hide { at } => hide(root, &below(root, at)),
-        Mount::Processes => processes(root),
-        Mount::Devices => devices(root),
+        Mount::Processes => processes(root, light),
+        Mount::Devices => devices(root, light),
     }
 }
 
@@ -177,8 +180,7 @@ fn overlay_at(overlay: &Overlay, at: &Path, writable: bool) -> io::Result<()> {
         format!("lowerdir={upper}:{lower},userxattr")
     };
     let options = CString::new(options)?;
-    mount("overlay", at, "overlay", MountFlags::NOSUID | MountFlags::NODEV, options.as_c_str())?;
-    if writable { Ok(()) } else { read_only(at) }
+    Ok(mount("overlay", at, "overlay", MountFlags::NOSUID | MountFlags::NODEV, options.as_c_str())?)
 }
 
 /// Gives the folder that the kernel made for itself to the one who removes it later.
@@ -216,7 +218,7 @@ fn hide(root: &Path, at: &Path) -> io::Result<()> {
 }
 
 /// Mounts `/proc` with the child's own processes alone.
-fn processes(root: &Path) -> io::Result<()> {
+fn processes(root: &Path, light: bool) -> io::Result<()> {
     let at = root.join("proc");
     fs::create_dir_all(&at)?;
     let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
@@ -225,7 +227,7 @@ fn processes(root: &Path) -> io::Result<()> {
         // from being read.
         mount_bind_recursive("/proc", &at)?;
     }
-    for name in PROC_READ_ONLY {
+    for name in PROC_READ_ONLY.iter().filter(|_| !light) {
         let part = at.join(name);
         if fs::symlink_metadata(&part).is_ok() {
             mount_bind_recursive(&part, &part)?;
@@ -236,7 +238,7 @@ fn processes(root: &Path) -> io::Result<()> {
 }
 
 /// Makes a `/dev` with the few devices that programs use.
-fn devices(root: &Path) -> io::Result<()> {
+fn devices(root: &Path, light: bool) -> io::Result<()> {
     let dev = root.join("dev");
     fs::create_dir_all(dev.join("pts"))?;
     fs::create_dir_all(dev.join("shm"))?;
@@ -249,6 +251,9 @@ fn devices(root: &Path) -> io::Result<()> {
     }
     for (name, to) in DEVICE_LINKS {
         symlink(to, dev.join(name))?;
+    }
+    if light {
+        return Ok(());
     }
     let flags = MountFlags::NOSUID | MountFlags::NOEXEC;
     // Programs that want a terminal of their own do without where there is none.

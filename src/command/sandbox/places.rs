@@ -248,10 +248,21 @@ impl Places {
             settings,
             withheld,
             caches: outermost(caches.filter(|path| path.is_dir())),
-            hidden: hidden.filter(|path| path.exists()).collect(),
+            // What this user cannot read need not be hidden.
+            hidden: hidden.filter(|path| is_readable(path)).collect(),
             home,
         }
     }
+}
+
+#[cfg(unix)]
+fn is_readable(path: &Path) -> bool {
+    rustix::fs::access(path, rustix::fs::Access::READ_OK).is_ok()
+}
+
+#[cfg(not(unix))]
+fn is_readable(path: &Path) -> bool {
+    path.exists()
 }
 
 /// Paths of which none is below another.

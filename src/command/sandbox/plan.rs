@@ -259,6 +259,7 @@ impl Sandbox {
                 namespaces,
                 mounts: self.mounts(root, view, rights, more)?,
                 user: (namespaces == Namespaces::Sudo).then(own_user),
+                light: rights == Rights::Look && self.0.wanted && self.0.landlock,
             }),
             None => None,
         };
@@ -284,7 +285,7 @@ impl Sandbox {
             readable = Some(without(&opened, &self.0.places.hidden, &mut listable));
         }
         let restricted = self.stands(namespaces.is_some());
-        Ok(Walls { root: new_root, restricted, readable, listable, writable, sockets })
+        Ok(Walls { root: new_root, restricted, readable, listable, writable, sockets, metadata: works })
     }
 
     /// Where a child may read that sees the machine's own file system.
@@ -333,7 +334,8 @@ impl Sandbox {
         }
         let works = rights == Rights::Work;
         let private = self.private()?;
-        let mut mounts = vec![Mount::Folder { at: "/run".into() }, bind(Path::new("/sys"), false)];
+        let mut mounts = vec![Mount::Folder { at: "/run".into() }];
+        mounts.extend(works.then(|| bind(Path::new("/sys"), false)));
         for place in places.readable.iter().chain(more.iter().filter(|place| !place.starts_with(root))) {
             shown(place, &mut mounts);
         }

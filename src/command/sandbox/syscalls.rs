@@ -7,7 +7,7 @@ use seccompiler::{
     SeccompRule, TargetArch, apply_filter,
 };
 
-use super::Sockets;
+use super::{Sockets, Walls};
 
 /// Calls of the kernel's administration, and those by which other calls are made unseen.
 const REFUSED: [libc::c_long; 28] = [
@@ -74,12 +74,48 @@ const X32: i64 = 0x4000_0000;
 
 type Rules = BTreeMap<i64, Vec<SeccompRule>>;
 
-/// Installs the filter in this process, for good; it needs `no_new_privs`. `set_id` says whether files may be given
-/// the rights of their owner.
-pub(super) fn refuse(sockets: Sockets, set_id: bool) -> Result<(), String> {
+/// Calls that change what is known of a file, and not its content.
+const METADATA: [libc::c_long; 12] = [
+    libc::SYS_fchmod,
+    libc::SYS_fchmodat,
+    FCHMODAT2,
+    libc::SYS_fchown,
+    libc::SYS_fchownat,
+    libc::SYS_utimensat,
+    libc::SYS_setxattr,
+    libc::SYS_lsetxattr,
+    libc::SYS_fsetxattr,
+    libc::SYS_removexattr,
+    libc::SYS_lremovexattr,
+    libc::SYS_fremovexattr,
+];
+
+/// Those that newer machines do without.
+#[cfg(target_arch = "x86_64")]
+const OLD_METADATA: [libc::c_long; 6] = [
+    libc::SYS_chmod,
+    libc::SYS_chown,
+    libc::SYS_lchown,
+    libc::SYS_utime,
+    libc::SYS_utimes,
+    libc::SYS_futimesat,
+];
+
+/// `setxattrat` and `removexattrat`, younger than the table of numbers; the same on every machine.
+const NEW_METADATA: [libc::c_long; 2] = [463, 466];
+
+/// Installs the filter in this process, for good; it needs `no_new_privs`. In a file system of its own a child may give
+/// files the rights of their owner: nobody else meets them.
+pub(super) fn refuse(walls: &Walls) -> Result<(), String> {
     // Libraries take this answer alone as a reason to use `clone`, whose arguments can be looked at.
     install([(libc::SYS_clone3, Vec::new())].into(), libc::ENOSYS)?;
-    install(rules(sockets, set_id).map_err(|error| error.to_string())?, libc::EPERM)
+    let mut rules = rules(walls.sockets, walls.root.is_some()).map_err(|error| error.to_string())?;
+    if !walls.metadata {
+        rules.extend(METADATA.iter().chain(&NEW_METADATA).map(|call| (*call, Vec::new())));
+        #[cfg(target_arch = "x86_64")]
+        rules.extend(OLD_METADATA.map(|call| (call, Vec::new())));
+    }
+    install(rules, libc::EPERM)
 }
 
 fn install(mut rules: Rules, error: i32) -> Result<(), String> {
