@@ -9,7 +9,7 @@ use std::time::Duration;
 use architect_ci::command::sandbox::{Rights, Sandbox, Settings, View};
 use architect_ci::command::{Job, Policy, Shell};
 use architect_ci::config::Commands;
-use architect_ci::workspace::WorkspacePath;
+use architect_ci::workspace::{PathGlobs, WorkspacePath};
 use criterion::{Criterion, criterion_group, criterion_main};
 use tokio_util::sync::CancellationToken;
 
@@ -47,7 +47,6 @@ fn start(c: &mut Criterion) {
             cwd: Path::new("/tmp"),
             root: Path::new("/tmp"),
             view: View::Plain { writable: true },
-            exchange: None,
             rights,
             variables: Vec::new(),
             stdin: None,
@@ -70,6 +69,7 @@ fn start(c: &mut Criterion) {
         writable: &[],
         network: true,
         workspace: Path::new("/tmp"),
+        sensitive: &PathGlobs::default(),
         temp: &std::env::temp_dir(),
         wanted: true,
         landlock: true,

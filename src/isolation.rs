@@ -133,7 +133,6 @@ impl Isolation {
                 cwd: &root.join(cwd.as_str()),
                 root: &root,
                 view,
-                exchange: None,
                 rights,
                 variables,
                 stdin,
@@ -149,7 +148,6 @@ impl Isolation {
                 cwd: &root.join(cwd.as_str()),
                 root: &root,
                 view: isolated.view(),
-                exchange: isolated.exchange(),
                 rights,
                 variables,
                 stdin,
@@ -187,11 +185,7 @@ impl Isolation {
             Ok::<_, IsolationError>((copied, bytes))
         })
         .await?;
-        let place = if copied.exchange().is_some() {
-            "which takes its place meanwhile"
-        } else {
-            "at another path, so that what names the checkout's own is not true there"
-        };
+        let place = "at another path, so that what names the checkout's own is not true there";
         let (megabytes, took) = (bytes / 1_000_000, copied.took.as_secs_f64());
         let told = format!("commands run on a copy of the checkout, {place} ({megabytes} MB, {took:.1} s)");
         self.events.notice(NoticeLevel::Info, told);
@@ -288,7 +282,8 @@ fn keep_all(
     if let (Below::Planned(_), Some(path)) = (below, found.large.first()) {
         return Err(vec![format!("{path} is too large to be planned")]);
     }
-    isolated.carry(found, below).map_err(|error| vec![error.to_string()])?;
+    let left = isolated.carry(found, below).map_err(|error| vec![error.to_string()])?;
+    ran.dropped.extend(left);
     ran.changes.clone_from(&found.changes);
     ran.large.clone_from(&found.large);
     Ok(())
@@ -303,7 +298,10 @@ fn keep_outputs(
     let Below::Real(tracked) = below else { return Ok(()) };
     judge(&[], &found.outputs)?;
     let outputs = found.outputs_alone();
-    isolated.carry_outputs(&outputs, tracked.disk()).map_err(|error| vec![error.to_string()])
+    for left in isolated.carry_outputs(&outputs, tracked.disk()) {
+        detail!("not kept: {left}");
+    }
+    Ok(())
 }
 
 /// Runs blocking work off the async threads; a panic goes on here.

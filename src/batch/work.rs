@@ -27,6 +27,7 @@ use crate::inputs::{BatchRequest, InputError, Tasks};
 use crate::report::{BATCH_SCHEMA_VERSION, BatchReport, ShardReport, TaskEnd, TaskReport, sum};
 use crate::run::{ShellGround, Signal, shell};
 use crate::seal::digest;
+use crate::workspace::PathGlobs;
 
 /// How long a command may take whose lines are values.
 const LINES_TIMEOUT: Duration = Duration::from_mins(5);
@@ -78,7 +79,7 @@ async fn printed(
     let keys: Vec<String> = request.config.llm.api_key_env.iter().cloned().collect();
     let events = Events::new(Vec::new());
     let temp = std::env::temp_dir();
-    let ground = ShellGround { workspace: &request.checkout, temp: &temp };
+    let ground = ShellGround { workspace: &request.checkout, sensitive: &PathGlobs::default(), temp: &temp };
     let shell = shell(&request.config.commands, &request.telling.variables, &keys, ground, &events)?;
     for command in commands {
         let job = Job {
@@ -86,7 +87,6 @@ async fn printed(
             cwd: &request.checkout,
             root: &request.checkout,
             view: View::Plain { writable: false },
-            exchange: None,
             rights: Rights::Work,
             variables: Vec::new(),
             stdin: None,

@@ -15,6 +15,7 @@ use crate::github::Environment;
 use crate::inputs::{InputError, Lookup, RunRequest, variables};
 use crate::model::{Message, ModelError, Request};
 use crate::run::{ShellGround, shell};
+use crate::workspace::PathGlobs;
 
 pub(super) const NAME: &str = "doctor";
 
@@ -121,7 +122,7 @@ fn containment() -> Vec<Check> {
         std::env::current_dir().and_then(|here| here.canonicalize()).unwrap_or_else(|_| PathBuf::from("/"));
     let temp = std::env::temp_dir();
     let (commands, events) = (Commands::default(), Events::new(Vec::new()));
-    let ground = ShellGround { workspace: &here, temp: &temp };
+    let ground = ShellGround { workspace: &here, sensitive: &PathGlobs::default(), temp: &temp };
     let Ok(shell) = shell(&commands, &own, &[], ground, &events) else { return Vec::new() };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let namespaces = runtime.ok().and_then(|runtime| runtime.block_on(shell.namespaces(&here)));
@@ -161,8 +162,7 @@ fn view(namespaces: Option<Namespaces>) -> Check {
         Some(Namespaces::User) => "by user namespaces",
         Some(Namespaces::Sudo) => "by sudo, whose rights are given up before anything else runs",
         None => {
-            let says = "the machine's: no namespaces can be had, so commands run on a copy that takes the checkout's place \
-                        meanwhile; modes, owners and times of files elsewhere, files that anybody may read in /tmp, \
+            let says = "the machine's: no namespaces can be had, so commands run on a copy of the checkout at another path; modes, owners and times of files elsewhere, files that anybody may read in /tmp, \
                         and sockets with a path are not kept from them";
             return Check { name: "files", good: false, says: says.to_owned() };
         }

@@ -72,7 +72,6 @@ impl Shell {
             arguments: talk.arguments.to_vec(),
             environment,
             cwd: talk.cwd.to_owned(),
-            exchange: None,
             walls,
             input: Input::Relayed,
             merge: false,

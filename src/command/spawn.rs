@@ -12,7 +12,7 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
 use tokio_util::sync::CancellationToken;
 
 use super::output::Capture;
-use super::sandbox::{Exchange, Namespaces, Rights, Sandbox, View};
+use super::sandbox::{Namespaces, Rights, Sandbox, View};
 use crate::detail::detail;
 
 /// How long it may take to find out whether a child can have a file system of its own.
@@ -69,8 +69,6 @@ pub struct Job<'a> {
     pub root: &'a Path,
     /// What it sees there.
     pub view: View<'a>,
-    /// What takes the workspace's place meanwhile.
-    pub exchange: Option<&'a Exchange>,
     /// What it is let do.
     pub rights: Rights,
     /// Variables on top of the shell's.
@@ -195,7 +193,6 @@ impl Shell {
                 cwd: root,
                 root,
                 view: View::Overlay(&tried),
-                exchange: None,
                 rights: Rights::Work,
                 variables: Vec::new(),
                 stdin: None,
@@ -276,7 +273,6 @@ impl Running {
             environment,
             walls,
             cwd: job.cwd.to_owned(),
-            exchange: job.exchange.cloned(),
             input: job.stdin.as_ref().map_or(Input::Nothing, |input| Input::Bytes(input.len())),
             merge: job.merge,
         };

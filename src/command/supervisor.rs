@@ -21,7 +21,7 @@ use rustix::process::{
 use serde::{Deserialize, Serialize};
 use tempfile::NamedTempFile;
 
-use super::sandbox::{self, Exchange, Namespaces, SANDBOX, User, Walls};
+use super::sandbox::{self, Namespaces, SANDBOX, User, Walls};
 
 /// The sub-command.
 pub const SUPERVISE: &str = "__supervise";
@@ -42,8 +42,6 @@ pub(super) struct Order {
     pub(super) environment: BTreeMap<String, String>,
     /// Where it runs: there may be no such folder before its file system is made.
     pub(super) cwd: PathBuf,
-    /// What takes the checkout's place meanwhile.
-    pub(super) exchange: Option<Exchange>,
     /// What shuts it in.
     pub(super) walls: Option<Walls>,
     /// What follows this line.
@@ -102,22 +100,6 @@ struct Running {
     signal: Option<NamedTempFile>,
 }
 
-/// The checkout and what stands in its place, exchanged back at the end.
-struct Exchanged(Exchange);
-
-impl Drop for Exchanged {
-    fn drop(&mut self) {
-        if let Err(error) = self.0.perform() {
-            let Exchange { checkout, copy, .. } = &self.0;
-            eprintln!(
-                "{} could not be put back into its place ({error}); it lies in {}",
-                checkout.display(),
-                copy.display()
-            );
-        }
-    }
-}
-
 /// Runs what standard input asks for and ends as it ended. `shut_in` says how its child is shut in, or that it is not:
 /// one that is can be started before there is anything to run.
 pub fn supervise(shut_in: Option<ShutIn>) -> u8 {
@@ -169,8 +151,6 @@ fn run(started: Option<Started>) -> io::Result<u8> {
         // Nobody wanted anything.
         return Ok(0);
     };
-    let exchanged = order.exchange.clone().map(|exchange| exchange.perform().map(|()| Exchanged(exchange)));
-    let exchanged = exchanged.transpose()?;
     let Running { main, mut stdin, signal } = match (&started, &order.walls) {
         (Some(_), Some(_)) | (None, None) => begin(&order, started)?,
         _ => return Err(io::Error::other("the order does not fit the child")),
@@ -213,7 +193,6 @@ fn run(started: Option<Started>) -> io::Result<u8> {
             Err(_) => break,
         }
     }
-    drop(exchanged);
     let by_signal = signal.as_ref().and_then(ended_by);
     Ok(status.map_or(CANNOT_RUN, |status| end_as(status, by_signal)))
 }

@@ -12,7 +12,8 @@ use super::context;
 use super::tools::Workbench;
 use super::walls::{self, shell};
 use crate::agent::Dispatch;
-use crate::command::Shell;
+use crate::command::sandbox::Sandbox;
+use crate::command::{Shell, Spare};
 use crate::config::{PlannedCommands, Usd};
 use crate::engine::Engine;
 use crate::event::{Event, Events, NoticeLevel, RunMode};
@@ -54,7 +55,8 @@ impl<'a> Run<'a> {
         let (variables, keys) = (&request.variables, &request.secret_variables);
         let guardrails = Arc::new(guardrails);
         let temp = temp(request);
-        let ground = walls::Ground { workspace: &request.workspace, temp: &temp };
+        let ground =
+            walls::Ground { workspace: &request.workspace, sensitive: &guardrails.sensitive(), temp: &temp };
         let shell = shell(&config.commands, variables, keys, ground, &events)?;
         let plot = Plot {
             root: disk.path().to_owned(),
@@ -160,7 +162,10 @@ impl Site {
             let rules = Arc::clone(guardrails);
             let judge: Judge =
                 Arc::new(move |changes, unread| rules.judge(workspace.as_ref(), changes, unread));
-            Arc::new(Isolation::new(below, plot, shell.clone(), events.clone(), judge))
+            // Gates and hooks have a home folder of their own.
+            let sandbox = shell.sandbox.as_ref().map(Sandbox::fresh);
+            let trusted = Shell { sandbox, spare: Spare::default(), ..shell.clone() };
+            Arc::new(Isolation::new(below, plot, trusted, events.clone(), judge))
         };
         if request.mode != RunMode::DryRun {
             let real = Arc::new(TrackedWorkspace::new(Arc::clone(disk)));

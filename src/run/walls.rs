@@ -8,6 +8,7 @@ use crate::command::{Shell, Spare};
 use crate::config::{Commands, Network, SandboxMode};
 use crate::event::{Events, NoticeLevel};
 use crate::inputs::{InputError, Variables};
+use crate::workspace::PathGlobs;
 
 /// The folders of a `PATH` that do not depend on where a command runs: what `.` holds is the agent's.
 fn absolute(path: &str) -> String {
@@ -21,6 +22,8 @@ fn absolute(path: &str) -> String {
 pub(crate) struct Ground<'a> {
     /// The checkout.
     pub(crate) workspace: &'a Path,
+    /// Files that nobody sees.
+    pub(crate) sensitive: &'a PathGlobs,
     /// Where throw-away folders go.
     pub(crate) temp: &'a Path,
 }
@@ -30,7 +33,7 @@ pub(crate) fn shell(
     commands: &Commands,
     variables: &Variables,
     keys: &[String],
-    Ground { workspace, temp }: Ground<'_>,
+    Ground { workspace, sensitive, temp }: Ground<'_>,
     events: &Events,
 ) -> Result<Shell, InputError> {
     let rules = Rules { passthrough: commands.env_passthrough.clone(), keys: keys.to_vec() };
@@ -75,6 +78,7 @@ pub(crate) fn shell(
         writable: &commands.writable_paths,
         network,
         workspace,
+        sensitive,
         temp,
         wanted,
         landlock: offered.files,

@@ -30,7 +30,8 @@ pub use disk::DiskWorkspace;
 pub use git_folder::{GitFolder, Restored};
 pub use globs::{Glob, PathGlobs};
 pub use isolate::{
-    Before, Below, CarryError, Isolated, IsolationError, Outcome, Plot, Scratch, TrackedFiles, sweep,
+    Before, Below, CarryError, Isolated, IsolationError, Outcome, Plot, Scratch, TrackedFiles,
+    holds_credentials, sweep, withhold,
 };
 pub use overlay::OverlayWorkspace;
 pub use path::{PathError, ResolvedPath, WorkspacePath};

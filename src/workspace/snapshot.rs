@@ -31,13 +31,6 @@ pub struct Stamp {
     pub(super) times: [i64; 4],
 }
 
-impl Stamp {
-    /// Whether a copy that kept its times seems to be of this file.
-    pub(super) fn is_like(&self, other: &Self) -> bool {
-        self.size == other.size && self.mode == other.mode && self.times[..2] == other.times[..2]
-    }
-}
-
 /// One file that is not as it was.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case", tag = "kind", content = "path")]

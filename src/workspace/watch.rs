@@ -21,6 +21,8 @@ use super::{FileError, MAX_FILE};
 pub struct Mirror {
     checkout: Arc<TrackedWorkspace>,
     copy: DiskWorkspace,
+    /// How everything was at the start.
+    start: BTreeMap<PathBuf, Stamp>,
     _scratch: Scratch,
 }
 
@@ -41,7 +43,8 @@ impl Mirror {
         let scratch = Scratch::new(temp)?;
         let to = scratch.path().join("mirror");
         copy(checkout.path(), &to, &|_| false).map_err(|(_, error)| error)?;
-        Ok(Self { checkout, copy: DiskWorkspace::open(&to)?, _scratch: scratch })
+        let start = stamps(checkout.path());
+        Ok(Self { checkout, copy: DiskWorkspace::open(&to)?, start, _scratch: scratch })
     }
 
     /// Looks at the checkout before a call.
@@ -92,18 +95,8 @@ impl Mirror {
         for path in self.checkout.changed() {
             self.follow(&path)?;
         }
-        let (copy, checkout) = (stamps(self.copy.path()), stamps(self.checkout.path()));
-        let other = |path: &PathBuf| {
-            let (before, now) = (copy.get(path), checkout.get(path));
-            before.zip(now).is_none_or(|(before, now)| !before.is_like(now))
-        };
-        let all: BTreeSet<&PathBuf> = copy.keys().chain(checkout.keys()).collect();
         let mut observed = Observed::default();
-        for path in all.into_iter().filter(|path| other(path)) {
-            let Some(Ok(path)) = path.to_str().map(WorkspacePath::parse) else {
-                observed.unnamed += 1;
-                continue;
-            };
+        for path in touched(self.checkout.path(), &self.start).files {
             let folder = path.parent().unwrap_or_else(WorkspacePath::root);
             let text = |path: &WorkspacePath| {
                 let state = self.copy.state_of(path).ok()??;

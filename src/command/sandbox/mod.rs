@@ -9,7 +9,6 @@
 //! supervisor stays outside, where the child can neither signal nor trace it.
 
 mod caches;
-mod exchange;
 mod places;
 mod plan;
 
@@ -24,7 +23,6 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-pub use exchange::Exchange;
 #[cfg(target_os = "linux")]
 pub use kernel::{become_user, offered, restrict};
 #[cfg(target_os = "linux")]

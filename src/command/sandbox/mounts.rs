@@ -49,7 +49,7 @@ pub(in crate::command) fn leave_users(namespaces: Namespaces) -> io::Result<()> 
 /// Leaves the machine's process ids: the next child of this thread is the first in its own world. From then on the
 /// thread cannot start others.
 pub(in crate::command) fn leave_processes() -> io::Result<()> {
-    unshare(UnshareFlags::NEWPID)
+    unshare(UnshareFlags::NEWPID | UnshareFlags::NEWIPC)
 }
 
 /// Makes the file system and moves this process, which must have one thread only, into it.
@@ -65,6 +65,9 @@ pub fn enter(root: &NewRoot) -> io::Result<()> {
         {
             hand_over(overlay, user);
         }
+    }
+    if !root.light {
+        read_only_below(root)?;
     }
     std::env::set_current_dir(&root.at)?;
     // The old root comes to lie above the new one, and goes.
@@ -100,15 +103,15 @@ fn make(NewRoot { at: root, light, .. }: &NewRoot, step: &Mount) -> io::Result<(
     match step {
         Mount::Folder { at } => fs::create_dir_all(below(root, at)),
         Mount::Link { at, to } => link(to, &below(root, at)),
-        Mount::Bind { from, at, writable } => bind(from, &below(root, at), *writable || light),
+        Mount::Bind { from, at, writable } => bind(root, from, &below(root, at), *writable || light),
         Mount::Overlay { overlay, at, writable } => {
-            overlay_at(overlay, &below(root, at), *writable)?;
+            overlay_at(root, overlay, &below(root, at), *writable)?;
             if *writable || light { Ok(()) } else { read_only(&below(root, at)) }
         }
         Mount::Cache { overlay, at } => {
             let target = below(root, at);
             // A cache that cannot be written to is better than none.
-            overlay_at(overlay, &target, true).or_else(|_| bind(&overlay.lower, &target, false))
+            overlay_at(root, overlay, &target, true).or_else(|_| bind(root, &overlay.lower, &target, false))
         }
         Mount::Hide { at } => hide(root, &below(root, at)),
         Mount::Processes => processes(root, light),
@@ -127,8 +130,16 @@ fn link(to: &Path, at: &Path) -> io::Result<()> {
     }
 }
 
-/// Makes a place where something of the kind of `like` can be mounted.
-fn mount_point(at: &Path, like: &Path) -> io::Result<()> {
+/// Makes a place where something of the kind of `like` can be mounted. No link on the way may lead elsewhere: some of it
+/// lies in folders that commands write to.
+fn mount_point(root: &Path, at: &Path, like: &Path) -> io::Result<()> {
+    let mut way = root.to_owned();
+    for name in at.strip_prefix(root).unwrap_or(at).components() {
+        way.push(name);
+        if fs::symlink_metadata(&way).is_ok_and(|metadata| metadata.is_symlink()) {
+            return Err(io::Error::other(format!("{} is a link", way.display())));
+        }
+    }
     if fs::metadata(like)?.is_dir() {
         return fs::create_dir_all(at);
     }
@@ -141,14 +152,47 @@ fn mount_point(at: &Path, like: &Path) -> io::Result<()> {
     Ok(())
 }
 
-fn bind(from: &Path, at: &Path, writable: bool) -> io::Result<()> {
+fn bind(root: &Path, from: &Path, at: &Path, writable: bool) -> io::Result<()> {
     // What is not there (any more) is not missed.
     if fs::symlink_metadata(from).is_err() {
         return Ok(());
     }
-    mount_point(at, from)?;
+    mount_point(root, at, from)?;
     mount_bind_recursive(from, at)?;
     if writable { Ok(()) } else { read_only(at) }
+}
+
+/// What is mounted below a folder that is read-only is so as well.
+fn read_only_below(root: &NewRoot) -> io::Result<()> {
+    let table = fs::read_to_string("/proc/self/mountinfo")?;
+    // "<id> <parent> <device> <root> <mount point> …", blanks and their like as `\\040`
+    let points = table.lines().filter_map(|line| line.split(' ').nth(4)).map(unescaped);
+    for point in points {
+        let Some(seen) = point.strip_prefix(&root.at).ok().map(|below| Path::new("/").join(below)) else {
+            continue;
+        };
+        let governs = |step: &&Mount| seen.starts_with(step.at());
+        let step = root.mounts.iter().filter(governs).max_by_key(|step| step.at().components().count());
+        if let Some(Mount::Bind { at, writable: false, .. }) = step
+            && *at != seen
+        {
+            read_only(&point)?;
+        }
+    }
+    Ok(())
+}
+
+/// A path as the table of mounts has it, with three octal digits behind a backslash for some letters.
+fn unescaped(text: &str) -> PathBuf {
+    let mut plain = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let Some((first, after)) = rest.split_first() {
+        let code = after.get(..3).filter(|_| *first == b'\\').and_then(|code| std::str::from_utf8(code).ok());
+        let byte = code.and_then(|code| u8::from_str_radix(code, 8).ok());
+        plain.push(byte.unwrap_or(*first));
+        rest = if byte.is_some() { &after[3..] } else { after };
+    }
+    PathBuf::from(<std::ffi::OsString as std::os::unix::ffi::OsStringExt>::from_vec(plain))
 }
 
 /// Nothing below is written to any more, whoever owns it; not even modes, owners and times.
@@ -170,8 +214,8 @@ fn read_only(at: &Path) -> io::Result<()> {
     Ok(mount_remount(at, flags, "")?)
 }
 
-fn overlay_at(overlay: &Overlay, at: &Path, writable: bool) -> io::Result<()> {
-    mount_point(at, &overlay.lower)?;
+fn overlay_at(root: &Path, overlay: &Overlay, at: &Path, writable: bool) -> io::Result<()> {
+    mount_point(root, at, &overlay.lower)?;
     let (lower, upper, work) = (overlay.lower.display(), overlay.upper.display(), overlay.work.display());
     let options = if writable {
         format!("lowerdir={lower},upperdir={upper},workdir={work},userxattr")
@@ -247,6 +291,10 @@ fn devices(root: &Path, light: bool) -> io::Result<()> {
         if fs::symlink_metadata(&from).is_ok() {
             File::create(dev.join(name))?;
             mount_bind_recursive(&from, dev.join(name))?;
+            if !light {
+                // It can be written to all the same, but not be taken from others.
+                read_only(&dev.join(name))?;
+            }
         }
     }
     for (name, to) in DEVICE_LINKS {

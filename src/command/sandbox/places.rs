@@ -164,10 +164,9 @@ const TOOLCHAIN_VARIABLES: [&str; 24] = [
 ];
 
 /// Variables that name a cache's folder.
-const CACHE_VARIABLES: [&str; 13] = [
+const CACHE_VARIABLES: [&str; 12] = [
     "GOCACHE",
     "GOMODCACHE",
-    "GOPATH",
     "PIP_CACHE_DIR",
     "npm_config_cache",
     "XDG_CACHE_HOME",
@@ -233,7 +232,8 @@ impl Places {
         let toolchains = below(&TOOLCHAINS).into_iter().chain(cargo_tools).chain(opened);
         let readable = SYSTEM.iter().map(PathBuf::from).chain(more.iter().cloned());
         let of_system = |path: &PathBuf| OWNED.iter().any(|folder| path.starts_with(folder));
-        let caches = CACHE_VARIABLES.iter().filter_map(|name| folder(name)).filter(is_open);
+        let downloads = folder("GOPATH").map(|path| path.join("pkg"));
+        let caches = CACHE_VARIABLES.iter().filter_map(|name| folder(name)).chain(downloads).filter(is_open);
         let caches = below(&CACHES).into_iter().chain(cargo_caches).chain(caches);
         let settings = below(&SETTINGS).into_iter().chain(cargo_places(&["config.toml", "config"]) as Vec<_>);
         let (settings, withheld) =

@@ -11,7 +11,7 @@ use tokio::sync::OnceCell;
 
 use super::places::Places;
 use super::{Mount, Namespaces, NewRoot, Overlay, Rights, Sockets, User, Walls};
-use crate::workspace::Scratch;
+use crate::workspace::{PathGlobs, Scratch, WorkspacePath, holds_credentials, withhold};
 
 /// Devices that programs write to as a matter of course.
 const DEVICES: [&str; 6] = ["/dev/null", "/dev/zero", "/dev/full", "/dev/tty", "/dev/ptmx", "/dev/pts"];
@@ -33,6 +33,9 @@ const OWN_PROC: [&str; 11] = [
     "/proc/sys",
     "/proc/thread-self",
 ];
+
+/// The kind of throw-away folders that lie above Git's own.
+const GIT: &str = "git";
 
 /// What nobody changes who works in the checkout itself.
 const KEPT: [&str; 5] =
@@ -56,6 +59,8 @@ pub struct Settings<'a> {
     pub network: bool,
     /// The checkout.
     pub workspace: &'a Path,
+    /// Files that nobody sees, there and around it in the same repository.
+    pub sensitive: &'a PathGlobs,
     /// Where throw-away folders go.
     pub temp: &'a Path,
     /// Whether walls are wanted, or the throw-away state alone.
@@ -72,6 +77,7 @@ pub struct Sandbox(Arc<Inner>);
 struct Inner {
     places: Places,
     writable: Vec<PathBuf>,
+    workspace: PathBuf,
     repository: Repository,
     sockets: Sockets,
     temp: PathBuf,
@@ -79,11 +85,11 @@ struct Inner {
     landlock: bool,
     made: SystemTime,
     private: OnceLock<Option<Scratch>>,
-    namespaces: OnceCell<Option<Namespaces>>,
+    namespaces: Arc<OnceCell<Option<Namespaces>>>,
 }
 
 /// What of the checkout's repository lies outside of the workspace.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Repository {
     /// The folder that the workspace is a part of.
     root: Option<PathBuf>,
@@ -122,17 +128,42 @@ impl Sandbox {
         // Not for children, but to keep them away from it.
         known.extend(own.get("RUNNER_TEMP").map(|path| ("RUNNER_TEMP".to_owned(), path.clone())));
         let readable: Vec<PathBuf> = settings.readable.iter().map(place).collect();
+        let mut places = Places::find(&known, &readable);
+        let repository = Repository::around(workspace, home.as_deref());
+        places.hidden.extend(repository.sensitive(workspace, settings.sensitive));
         Self(Arc::new(Inner {
-            places: Places::find(&known, &readable),
+            places,
             writable: settings.writable.iter().map(place).collect(),
-            repository: Repository::around(workspace, home.as_deref()),
+            workspace: workspace.to_owned(),
+            repository,
             sockets: if settings.network { Sockets::Internet } else { Sockets::Local },
             temp: settings.temp.to_owned(),
             wanted: settings.wanted,
             made: SystemTime::now(),
             landlock: settings.landlock,
             private: OnceLock::new(),
-            namespaces: OnceCell::new(),
+            namespaces: Arc::default(),
+        }))
+    }
+
+    /// The same for others, who share no folder with those of this: what commands leave in their home folder must not
+    /// decide what gates and hooks run.
+    #[must_use]
+    pub fn fresh(&self) -> Self {
+        let Inner { places, writable, workspace, repository, sockets, temp, wanted, landlock, made, .. } =
+            &*self.0;
+        Self(Arc::new(Inner {
+            places: places.clone(),
+            writable: writable.clone(),
+            workspace: workspace.clone(),
+            repository: repository.clone(),
+            sockets: *sockets,
+            temp: temp.clone(),
+            wanted: *wanted,
+            landlock: *landlock,
+            made: *made,
+            private: OnceLock::new(),
+            namespaces: Arc::clone(&self.0.namespaces),
         }))
     }
 
@@ -165,6 +196,9 @@ impl Sandbox {
         if self.0.wanted && ran_on_machine {
             let mut folders = self.0.places.caches.clone();
             folders.push(PathBuf::from(SHARED_MEMORY));
+            // What holds the checkout, or lies in it, is no mere cache.
+            let workspace = &self.0.workspace;
+            folders.retain(|folder| !workspace.starts_with(folder) && !folder.starts_with(workspace));
             super::caches::remove_newer(&folders, self.0.made)
         } else {
             0
@@ -190,8 +224,13 @@ impl Sandbox {
         let folder = self.private()?.join(format!("{kind}-{index}"));
         let overlay =
             Overlay { lower: lower.to_owned(), upper: folder.join("upper"), work: folder.join("work") };
-        fs::create_dir_all(&overlay.upper)?;
         fs::create_dir_all(&overlay.work)?;
+        if fs::symlink_metadata(&overlay.upper).is_err() {
+            fs::create_dir(&overlay.upper)?;
+            if kind == GIT {
+                withhold(lower, &overlay.upper)?;
+            }
+        }
         Ok(overlay)
     }
 
@@ -221,6 +260,8 @@ impl Sandbox {
         {
             environment.insert(name.to_owned(), value.to_owned());
         }
+        // An overlay above a folder of a repository is a file system of its own.
+        environment.insert("GIT_DISCOVERY_ACROSS_FILESYSTEM".to_owned(), "1".to_owned());
         environment.insert("GIT_OPTIONAL_LOCKS".to_owned(), "0".to_owned());
         Ok(())
     }
@@ -296,15 +337,9 @@ impl Sandbox {
             Rights::Work => opened.push(PathBuf::from("/proc")),
             Rights::Look => opened.extend(OWN_PROC.map(PathBuf::from)),
         }
-        let lists = [
-            &places.readable,
-            &places.toolchains,
-            &places.settings,
-            &places.caches,
-            writable,
-            &repository.folders,
-        ];
+        let lists = [&places.readable, &places.toolchains, &places.settings, &places.caches, writable];
         opened.extend(lists.into_iter().flatten().cloned());
+        opened.extend(repository.harmless().cloned());
         opened.extend(repository.root.clone());
         opened.extend(resolver());
         opened
@@ -351,12 +386,15 @@ impl Sandbox {
         mounts.extend(places.settings.iter().map(|file| bind(file, false)));
         mounts.extend(repository.root.iter().map(|folder| bind(folder, false)));
         let thrown_away =
-            [("tool", &places.toolchains), ("cache", &places.caches), ("git", &repository.folders)];
+            [("tool", &places.toolchains), ("cache", &places.caches), (GIT, &repository.folders)];
         for (kind, folders) in thrown_away {
             for (index, folder) in folders.iter().enumerate().filter(|(_, folder)| !folder.starts_with(root))
             {
                 mounts.push(if works {
                     Mount::Cache { overlay: self.overlay(kind, index, folder)?, at: folder.clone() }
+                } else if kind == GIT {
+                    let overlay = self.overlay(kind, index, folder)?;
+                    Mount::Overlay { overlay, at: folder.clone(), writable: false }
                 } else {
                     bind(folder, false)
                 });
@@ -395,6 +433,7 @@ impl Sandbox {
                     continue;
                 };
                 let place = folder.join(below);
+                clear_links(&folder, below)?;
                 if fs::symlink_metadata(&place).is_ok() {
                     continue;
                 }
@@ -408,6 +447,24 @@ impl Sandbox {
         }
         Ok(())
     }
+}
+
+/// Removes links (and files) that a command left where a folder is needed: whoever makes one below must not be led
+/// elsewhere.
+fn clear_links(folder: &Path, below: &Path) -> io::Result<()> {
+    let mut way = folder.to_owned();
+    let last = below.components().count().saturating_sub(1);
+    for (index, name) in below.components().enumerate() {
+        way.push(name);
+        match fs::symlink_metadata(&way) {
+            Ok(metadata) if metadata.is_symlink() || !metadata.is_dir() && index < last => {
+                fs::remove_file(&way)?;
+            }
+            Ok(_) => {}
+            Err(_) => return Ok(()),
+        }
+    }
+    Ok(())
 }
 
 fn bind(path: &Path, writable: bool) -> Mount {
@@ -469,6 +526,28 @@ impl Repository {
         let root = Some(root.to_owned())
             .filter(|root| root != workspace && !home.is_some_and(|home| home.starts_with(root)));
         Self { root, folders }
+    }
+}
+
+impl Repository {
+    /// Sensitive files of the repository that lie beside the workspace.
+    fn sensitive(&self, workspace: &Path, sensitive: &PathGlobs) -> Vec<PathBuf> {
+        let Some(root) = self.root.as_ref().filter(|_| !sensitive.is_empty()) else { return Vec::new() };
+        let walk = ignore::WalkBuilder::new(root).standard_filters(false).build().flatten();
+        let files = walk.filter(|entry| entry.file_type().is_some_and(|kind| kind.is_file()));
+        let is_sensitive = |path: &Path| {
+            let relative = path.strip_prefix(root).ok().and_then(Path::to_str).map(WorkspacePath::parse);
+            relative.is_some_and(|path| path.is_ok_and(|path| sensitive.find(&path).is_some()))
+        };
+        files
+            .map(ignore::DirEntry::into_path)
+            .filter(|path| !path.starts_with(workspace) && is_sensitive(path))
+            .collect()
+    }
+
+    /// Git's own folders that hold no credential.
+    fn harmless(&self) -> impl Iterator<Item = &PathBuf> {
+        self.folders.iter().filter(|folder| !holds_credentials(folder))
     }
 }
 

@@ -104,12 +104,11 @@ const OLD_METADATA: [libc::c_long; 6] = [
 /// `setxattrat` and `removexattrat`, younger than the table of numbers; the same on every machine.
 const NEW_METADATA: [libc::c_long; 2] = [463, 466];
 
-/// Installs the filter in this process, for good; it needs `no_new_privs`. In a file system of its own a child may give
-/// files the rights of their owner: nobody else meets them.
+/// Installs the filter in this process, for good; it needs `no_new_privs`.
 pub(super) fn refuse(walls: &Walls) -> Result<(), String> {
     // Libraries take this answer alone as a reason to use `clone`, whose arguments can be looked at.
     install([(libc::SYS_clone3, Vec::new())].into(), libc::ENOSYS)?;
-    let mut rules = rules(walls.sockets, walls.root.is_some()).map_err(|error| error.to_string())?;
+    let mut rules = rules(walls.sockets).map_err(|error| error.to_string())?;
     if !walls.metadata {
         rules.extend(METADATA.iter().chain(&NEW_METADATA).map(|call| (*call, Vec::new())));
         #[cfg(target_arch = "x86_64")]
@@ -132,19 +131,17 @@ fn install(mut rules: Rules, error: i32) -> Result<(), String> {
     apply_filter(&program).map_err(|error| error.to_string())
 }
 
-fn rules(sockets: Sockets, set_id: bool) -> Result<Rules, BackendError> {
+fn rules(sockets: Sockets) -> Result<Rules, BackendError> {
     let mut rules: Rules = REFUSED.iter().map(|call| (*call, Vec::new())).collect();
     for call in [libc::SYS_clone, libc::SYS_unshare] {
         rules.insert(call, any_bit(0, &NAMESPACES)?);
     }
-    if !set_id {
-        rules.insert(libc::SYS_fchmod, any_bit(1, &SET_ID)?);
-        rules.insert(libc::SYS_fchmodat, any_bit(2, &SET_ID)?);
-        rules.insert(libc::SYS_mknodat, any_bit(2, &SET_ID)?);
-        rules.insert(FCHMODAT2, any_bit(2, &SET_ID)?);
-        #[cfg(target_arch = "x86_64")]
-        rules.extend([(libc::SYS_chmod, any_bit(1, &SET_ID)?), (libc::SYS_mknod, any_bit(1, &SET_ID)?)]);
-    }
+    rules.insert(libc::SYS_fchmod, any_bit(1, &SET_ID)?);
+    rules.insert(libc::SYS_fchmodat, any_bit(2, &SET_ID)?);
+    rules.insert(libc::SYS_mknodat, any_bit(2, &SET_ID)?);
+    rules.insert(FCHMODAT2, any_bit(2, &SET_ID)?);
+    #[cfg(target_arch = "x86_64")]
+    rules.extend([(libc::SYS_chmod, any_bit(1, &SET_ID)?), (libc::SYS_mknod, any_bit(1, &SET_ID)?)]);
     match sockets {
         // No condition: every call.
         Sockets::None => {

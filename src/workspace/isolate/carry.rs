@@ -28,16 +28,19 @@ pub enum CarryError {
 
 impl Isolated {
     /// Keeps what a command changed: in the checkout, or in the plan.
-    pub fn carry(&mut self, found: &Outcome, below: &Below) -> Result<(), CarryError> {
+    /// Gives words for what a build left behind and could not be moved.
+    pub fn carry(&mut self, found: &Outcome, below: &Below) -> Result<Vec<String>, CarryError> {
         match below {
-            Below::Planned(planned) => planned.absorb(&found.changes).map_err(CarryError::Plan),
+            Below::Planned(planned) => {
+                planned.absorb(&found.changes).map(|()| Vec::new()).map_err(CarryError::Plan)
+            }
             Below::Real(tracked) => {
                 found.large.iter().for_each(|path| tracked.note_large(path));
                 self.make_way(found, tracked.disk()).map_err(CarryError::Outputs)?;
                 write_all(tracked.disk(), &found.changes)?;
                 tracked.absorb(&found.changes);
                 self.keep_times(tracked.disk(), found);
-                self.carry_outputs(found, tracked.disk()).map_err(CarryError::Outputs)
+                Ok(self.carry_outputs(found, tracked.disk()))
             }
         }
     }
@@ -52,17 +55,17 @@ impl Isolated {
     }
 
     /// Keeps what builds left behind, and nothing else.
-    pub fn carry_outputs(&mut self, found: &Outcome, disk: &DiskWorkspace) -> Result<(), FileError> {
+    pub fn carry_outputs(&mut self, found: &Outcome, disk: &DiskWorkspace) -> Vec<String> {
+        let mut left = Vec::new();
         for path in found.outputs.iter().chain(&found.large) {
-            self.carry_output(path, disk)?;
+            left.extend(self.carry_output(path, disk).err().map(|error| error.to_string()));
         }
         for folder in &found.folders {
-            let made = disk.make_folder(folder);
-            made.map_err(|error| FileError::Io { path: folder.clone(), error })?;
+            left.extend(disk.make_folder(folder).err().map(|error| format!("{folder}: {error}")));
         }
         let gone: Vec<WorkspacePath> = found.gone_folders.iter().cloned().collect();
         disk.remove_empty(&gone);
-        Ok(())
+        left
     }
 
     fn carry_output(&self, path: &WorkspacePath, disk: &DiskWorkspace) -> Result<(), FileError> {
@@ -75,9 +78,13 @@ impl Isolated {
             Kind::Mounted(_) => {
                 #[cfg(unix)]
                 super::upper::unmark(&from);
+                // Another name of the same file would go on to change it.
+                if links(&metadata) > 1 {
+                    return disk.copy_in_as_is(&from, path, &metadata);
+                }
                 disk.move_in_as_is(&from, path, &metadata)
             }
-            Kind::Copied(_) => disk.copy_in_as_is(&from, path, &metadata),
+            Kind::Copied => disk.copy_in_as_is(&from, path, &metadata),
         }
     }
 
@@ -105,7 +112,7 @@ impl Isolated {
             }
             // The next update takes back what is not planned.
             (Kind::Mounted(_), _) => Ok(()),
-            (Kind::Copied(_), _) => self.restore_copy(found, below),
+            (Kind::Copied, _) => self.restore_copy(found, below),
         }
     }
 
@@ -162,7 +169,12 @@ impl DiskWorkspace {
         let (place, name) = (from.parent().unwrap_or(from), from.file_name().unwrap_or_default());
         let place = cap_std::fs::Dir::open_ambient_dir(place, cap_std::ambient_authority()).map_err(io)?;
         match place.rename(name, &folder, path.file_name().unwrap_or_default()) {
-            Err(error) if error.kind() == io::ErrorKind::CrossesDevices => {
+            Err(error)
+                if matches!(
+                    error.kind(),
+                    io::ErrorKind::CrossesDevices | io::ErrorKind::PermissionDenied
+                ) =>
+            {
                 self.copy_in_as_is(from, path, metadata)
             }
             moved => moved.map_err(io),
@@ -199,6 +211,16 @@ impl DiskWorkspace {
         }
         moved.map_err(io)
     }
+}
+
+#[cfg(unix)]
+fn links(metadata: &fs::Metadata) -> u64 {
+    std::os::unix::fs::MetadataExt::nlink(metadata)
+}
+
+#[cfg(not(unix))]
+fn links(_: &fs::Metadata) -> u64 {
+    1
 }
 
 #[cfg(unix)]

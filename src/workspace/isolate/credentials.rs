@@ -3,7 +3,10 @@
 
 use std::fs;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+
+/// Files of settings.
+const NAMES: [&str; 2] = ["config", "config.worktree"];
 
 /// Settings that hold or lead to a credential, by the end of their names.
 const HOLDERS: [&str; 7] = ["extraheader", "cookiefile", "sslkey", "sslcert", "password", "token", "askpass"];
@@ -11,17 +14,34 @@ const HOLDERS: [&str; 7] = ["extraheader", "cookiefile", "sslkey", "sslcert", "p
 /// Sections that lead to other files or programs with credentials.
 const SECTIONS: [&str; 3] = ["include", "includeif", "credential"];
 
-/// Writes `config` of Git's own folder `git` to `to` without credentials, where it holds any.
-pub(super) fn withhold(git: &Path, to: &Path) -> io::Result<()> {
-    for name in ["config", "config.worktree"] {
-        let Ok(text) = fs::read_to_string(git.join(name)) else { continue };
-        let without = without_credentials(&text);
-        if without != text {
-            fs::create_dir_all(to)?;
-            fs::write(to.join(name), without)?;
-        }
+/// Writes the settings of Git's own folder `git`, and of those of submodules in it, to `to` without credentials, where
+/// they hold any.
+pub fn withhold(git: &Path, to: &Path) -> io::Result<()> {
+    for (path, without) in settings(git) {
+        let target = to.join(path);
+        fs::create_dir_all(target.parent().unwrap_or(to))?;
+        fs::write(target, without)?;
     }
     Ok(())
+}
+
+/// Whether settings in Git's own folder hold a credential.
+pub fn holds_credentials(git: &Path) -> bool {
+    !settings(git).is_empty()
+}
+
+/// Settings that hold a credential, relative to the folder, and what they are without.
+fn settings(git: &Path) -> Vec<(PathBuf, String)> {
+    let modules = ignore::WalkBuilder::new(git.join("modules")).standard_filters(false).build().flatten();
+    let worktrees = ignore::WalkBuilder::new(git.join("worktrees")).standard_filters(false).build().flatten();
+    let deep = modules.chain(worktrees).map(ignore::DirEntry::into_path);
+    let all = deep.chain(NAMES.map(|name| git.join(name)));
+    let settings = all.filter(|path| NAMES.iter().any(|name| path.ends_with(name))).filter_map(|path| {
+        let text = fs::read_to_string(&path).ok()?;
+        let without = without_credentials(&text);
+        (without != text).then_some((path.strip_prefix(git).ok()?.to_owned(), without))
+    });
+    settings.collect()
 }
 
 fn without_credentials(text: &str) -> String {

@@ -2,8 +2,7 @@
 //! is written to it reaches the checkout only if somebody carries it there.
 //!
 //! Where the kernel lets us, it is an overlay mounted above the checkout, in its very place, for the eyes of
-//! the command alone: made in no time, and every absolute path stays true. Elsewhere it is a copy, which takes the
-//! checkout's place while a command runs, or at least lies beside it.
+//! the command alone: made in no time, and every absolute path stays true. Elsewhere it is a copy at another path.
 
 mod carry;
 mod copy;
@@ -27,11 +26,12 @@ use super::path::{ResolvedPath, WorkspacePath};
 use super::snapshot::Stamp;
 use super::tracked::TrackedWorkspace;
 use super::{FileError, MAX_FILE, PathGlobs, Workspace, watch};
-use crate::command::sandbox::{Exchange, Overlay, View};
+use crate::command::sandbox::{Overlay, View};
 use crate::git::{GitError, Repository};
 
 pub use carry::CarryError;
 pub(super) use copy::{copy, link};
+pub use credentials::{holds_credentials, withhold};
 pub use scratch::{Scratch, sweep};
 
 /// What lies below the state: what it is compared with.
@@ -87,8 +87,8 @@ pub struct Isolated {
 enum Kind {
     /// `disk` is the upper folder.
     Mounted(Overlay),
-    /// `disk` is the copy, which changes places with the checkout where that can be.
-    Copied(Option<Exchange>),
+    /// `disk` is the copy.
+    Copied,
 }
 
 /// What there was before a command, where that has to be known.
@@ -167,7 +167,9 @@ pub struct Plot {
 impl Plot {
     /// Writes what commands see of Git's own folder where sensitive files were committed; whether of objects, too.
     fn withhold(&self, to: &Path) -> Result<bool, GitError> {
-        let Some(repository) = self.repository.as_ref().filter(|_| !self.sensitive.is_empty()) else {
+        // Of a worktree or a folder of a repository, Git's own folder lies elsewhere.
+        let is_here = self.root.join(".git").is_dir() && !self.sensitive.is_empty();
+        let Some(repository) = self.repository.as_ref().filter(|_| is_here) else {
             return Ok(false);
         };
         let is_withheld =
@@ -201,7 +203,9 @@ impl Isolated {
         let hidden = sensitive_files(plot);
         hidden.iter().try_for_each(|path| upper::hide(&overlay.upper, path)).ok()?;
         let (git, above) = (plot.root.join(".git"), overlay.upper.join(".git"));
-        credentials::withhold(&git, &above).ok()?;
+        if git.is_dir() {
+            credentials::withhold(&git, &above).ok()?;
+        }
         let git_is_hidden = match plot.withhold(&above) {
             Ok(true) => upper::hide_below(&above.join("objects")).is_err(),
             Ok(false) => false,
@@ -241,7 +245,9 @@ impl Isolated {
         copy::copy(&plot.root, &to, &|path| hidden.contains(path))
             .map_err(|(path, error)| failed(&path, error))?;
         let git = to.join(".git");
-        credentials::withhold(&git, &git).map_err(|error| failed(&git, error))?;
+        if git.is_dir() {
+            credentials::withhold(&git, &git).map_err(|error| failed(&git, error))?;
+        }
         let above = scratch.path().join("git");
         let git_is_hidden = match plot.withhold(&above) {
             Ok(true) => {
@@ -258,15 +264,10 @@ impl Isolated {
             scratch::remove(&git);
         }
         let disk = DiskWorkspace::open(&to).map_err(|error| failed(&to, error))?;
-        let exchange = Exchange::between(&plot.root, &to);
-        if let Some(exchange) = &exchange {
-            // Before anything is exchanged: whoever removes the copy must not remove the checkout.
-            scratch.guard(exchange).map_err(|error| failed(&plot.root, error))?;
-        }
         Ok(Self {
             scratch,
             disk,
-            kind: Kind::Copied(exchange),
+            kind: Kind::Copied,
             root: plot.root.clone(),
             sensitive: Arc::clone(&plot.sensitive),
             hidden,
@@ -280,8 +281,8 @@ impl Isolated {
     /// Where commands run.
     pub fn path(&self) -> &Path {
         match &self.kind {
-            Kind::Mounted(_) | Kind::Copied(Some(_)) => &self.root,
-            Kind::Copied(None) => self.disk.path(),
+            Kind::Mounted(_) => &self.root,
+            Kind::Copied => self.disk.path(),
         }
     }
 
@@ -289,7 +290,7 @@ impl Isolated {
     pub fn view(&self) -> View<'_> {
         match &self.kind {
             Kind::Mounted(overlay) => View::Overlay(overlay),
-            Kind::Copied(_) => View::Plain { writable: true },
+            Kind::Copied => View::Plain { writable: true },
         }
     }
 
@@ -309,15 +310,7 @@ impl Isolated {
     pub fn reader(&self) -> Option<Overlay> {
         match &self.kind {
             Kind::Mounted(overlay) => Some(overlay.clone()),
-            Kind::Copied(_) => None,
-        }
-    }
-
-    /// What changes places with the checkout while a command runs.
-    pub fn exchange(&self) -> Option<&Exchange> {
-        match &self.kind {
-            Kind::Copied(exchange) => exchange.as_ref(),
-            Kind::Mounted(_) => None,
+            Kind::Copied => None,
         }
     }
 
@@ -378,7 +371,7 @@ impl Isolated {
         below: Option<&FileState>,
     ) -> Result<(), FileError> {
         match &self.kind {
-            Kind::Copied(_) => {
+            Kind::Copied => {
                 let path = ResolvedPath(path.clone());
                 // What is too large to be compared is another one.
                 if self.disk.state(&path).is_ok_and(|now| now.as_ref() == state) {
@@ -396,14 +389,14 @@ impl Isolated {
 
     /// Looks before a command.
     pub fn before(&self) -> Before {
-        Before(matches!(self.kind, Kind::Copied(_)).then(|| watch::stamps(self.disk.path())))
+        Before(matches!(self.kind, Kind::Copied).then(|| watch::stamps(self.disk.path())))
     }
 
     /// What a command has changed against what is below. Which files belong to the project is told by the ignore
     /// files of before, and by what Git tracks.
     pub fn found(&mut self, before: Before, below: &Below) -> Result<Outcome, FileError> {
         let touched = match &self.kind {
-            Kind::Copied(_) => watch::touched(self.disk.path(), &before.0.unwrap_or_default()),
+            Kind::Copied => watch::touched(self.disk.path(), &before.0.unwrap_or_default()),
             #[cfg(unix)]
             Kind::Mounted(overlay) => upper::touched(&overlay.upper, &overlay.lower, below, &self.hidden)?,
             #[cfg(not(unix))]

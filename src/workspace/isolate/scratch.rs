@@ -6,11 +6,6 @@ use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
 
-use crate::command::sandbox::Exchange;
-
-/// Names what may have taken the place of something in the folder.
-const GUARD: &str = "exchange.json";
-
 const PREFIX: &str = "architect-ci-isolated-";
 
 /// Held while the owner lives; the kernel lets go of it whatever happens to the owner.
@@ -41,11 +36,6 @@ impl Scratch {
         &self.path
     }
 
-    /// Notes that a copy in it may change places with a checkout.
-    pub(super) fn guard(&self, exchange: &Exchange) -> io::Result<()> {
-        fs::write(self.path.join(GUARD), serde_json::to_vec(exchange)?)
-    }
-
     /// Bytes that it takes on disk.
     pub fn bytes(&self) -> u64 {
         let entries = ignore::WalkBuilder::new(&self.path).standard_filters(false).build();
@@ -56,15 +46,9 @@ impl Scratch {
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        let dir = self.dir.take();
-        if put_back(&self.path).is_err() {
-            // The checkout lies in it.
-            drop(dir.map(TempDir::keep));
-            return;
-        }
         remove(&self.path);
         // Gone already, or left to the next run.
-        drop(dir);
+        drop(self.dir.take());
     }
 }
 
@@ -77,18 +61,9 @@ pub fn sweep(temp: &Path) {
         }
         let lock = File::open(entry.path().join(LOCK));
         // One that has no lock yet is being made.
-        if lock.is_ok_and(|lock| lock.try_lock().is_ok()) && put_back(&entry.path()).is_ok() {
+        if lock.is_ok_and(|lock| lock.try_lock().is_ok()) {
             remove(&entry.path());
         }
-    }
-}
-
-/// Puts a checkout back into its place that a killed run has left in its folder.
-fn put_back(folder: &Path) -> io::Result<()> {
-    match fs::read(folder.join(GUARD)) {
-        Ok(text) => serde_json::from_slice::<Exchange>(&text)?.make_good(),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        Err(error) => Err(error),
     }
 }
 
@@ -123,24 +98,6 @@ fn open_up(_: &Path) {}
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[cfg(target_os = "linux")]
-    #[test]
-    fn a_checkout_that_a_dead_run_left_in_its_folder_is_put_back() {
-        let temp = tempfile::tempdir().expect("a folder");
-        let (checkout, dead) = (temp.path().join("checkout"), temp.path().join(format!("{PREFIX}dead")));
-        for folder in [&checkout, &dead.join("copy")] {
-            fs::create_dir_all(folder).expect("a folder");
-        }
-        fs::write(checkout.join("mine"), "").expect("a file");
-        File::create(dead.join(LOCK)).expect("a file");
-        let exchange = Exchange::between(&checkout, &dead.join("copy")).expect("one file system");
-        fs::write(dead.join(GUARD), serde_json::to_vec(&exchange).expect("text")).expect("a file");
-        exchange.perform().expect("exchanged");
-        assert!(!checkout.join("mine").exists());
-        sweep(temp.path());
-        assert!(checkout.join("mine").exists() && !dead.exists());
-    }
 
     #[test]
     fn what_a_dead_run_left_is_swept_and_what_lives_stays() {

@@ -14,6 +14,9 @@ use super::super::path::{ResolvedPath, WorkspacePath};
 use super::super::{FileError, Workspace};
 use super::{Below, Touched};
 
+/// Levels of folders below which nothing is looked for: nobody works that deep.
+const MAX_DEPTH: usize = 200;
+
 /// Marks of a folder whose lower content is hidden, as an overlay without and with privileges sets it.
 const OPAQUE: [&str; 2] = ["user.overlay.opaque", "trusted.overlay.opaque"];
 
@@ -143,7 +146,16 @@ impl Reader<'_> {
     /// `is_new` where nothing of the lower folder is seen.
     fn folder(&mut self, folder: &WorkspacePath, is_new: bool) -> Result<(), FileError> {
         let mut holds_files = false;
-        for entry in fs::read_dir(self.upper.join(folder.as_str())).into_iter().flatten().flatten() {
+        let io = |error| FileError::Io { path: folder.clone(), error };
+        if folder.names().count() > MAX_DEPTH {
+            return Err(io(io::Error::other(format!("folders are more than {MAX_DEPTH} levels deep"))));
+        }
+        let entries = match fs::read_dir(self.upper.join(folder.as_str())) {
+            // The upper folder need not hold it.
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(io(error)),
+            entries => entries,
+        };
+        for entry in entries.into_iter().flatten().flatten() {
             let Ok(metadata) = entry.metadata() else { continue };
             holds_files = true;
             let Ok(name) = entry.file_name().into_string() else {
@@ -253,10 +265,10 @@ fn clear_folder(upper: &Path, folder: &WorkspacePath, hidden: &BTreeSet<Workspac
             if holds && !is_opaque(&entry.path()) {
                 empty &= clear_folder(upper, path, hidden)?;
             } else {
-                super::scratch::remove(&entry.path());
+                remove(&entry.path())?;
             }
         } else if is_folder {
-            super::scratch::remove(&entry.path());
+            remove(&entry.path())?;
         } else {
             fs::remove_file(entry.path())?;
         }
@@ -266,6 +278,15 @@ fn clear_folder(upper: &Path, folder: &WorkspacePath, hidden: &BTreeSet<Workspac
         fs::remove_dir(upper.join(folder.as_str()))?;
     }
     Ok(empty)
+}
+
+/// Removes a folder; what is left of it must not be met by the next command.
+fn remove(folder: &Path) -> io::Result<()> {
+    super::scratch::remove(folder);
+    match fs::symlink_metadata(folder) {
+        Ok(_) => Err(io::Error::other(format!("{} cannot be removed", folder.display()))),
+        Err(_) => Ok(()),
+    }
 }
 
 /// Takes away what the kernel notes at files that came through an overlay.
