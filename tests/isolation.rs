@@ -328,7 +328,7 @@ fn a_killed_run_leaves_nothing_after_the_next_one() {
     }
     runner.kill().expect("SIGKILL");
     runner.wait().expect("the end");
-    assert_eq!(scratch().len(), 2, "of the state, and private folders of commands");
+    assert!(!scratch().is_empty(), "nobody was there to remove them");
     let model = sandbox.script(&[vec![command("echo two > a.txt")]], "done");
     sandbox.run(&["--model", &model], &[]).expect_code(0);
     assert!(scratch().is_empty(), "{:?}", scratch());

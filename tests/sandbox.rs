@@ -187,3 +187,86 @@ fn doctor_tells_what_is_active() {
         assert!(text.contains(part), "{text}");
     }
 }
+
+/// Runs scripts one after the other as the agent's commands, with a home folder.
+fn commands(scripts: &[&str], files: &[(&str, &str)], home: &Outside, path: Option<&str>) -> (Run, Sandbox) {
+    let sandbox = Sandbox::new(files);
+    let mut turns = Vec::new();
+    for (index, script) in scripts.iter().enumerate() {
+        sandbox.write(&format!(".s/{index}"), script);
+        turns.push(vec![("run_command", json!({"command": format!("bash .s/{index}")}))]);
+    }
+    sandbox.commit("scripts");
+    let model = sandbox.script(&turns, "done");
+    let mut variables = vec![("HOME", home.0.path().to_str().unwrap())];
+    variables.extend(path.map(|path| ("PATH", path)));
+    let run = sandbox.run(&["--model", &model, "--mode", "yolo"], &variables);
+    (run, sandbox)
+}
+
+#[test]
+fn links_that_commands_leave_in_their_home_folder_lead_nobody_elsewhere() {
+    let home = Outside::new();
+    for folder in [".cargo/registry", ".m2/repository", ".config/git"] {
+        std::fs::create_dir_all(home.path(folder)).unwrap();
+    }
+    std::fs::write(home.path(".config/git/config"), "[user]\nname = me\n").unwrap();
+    let plant = "mv ~/.cargo ~/y; mv ~/.m2 ~/x; rm -rf ~/.config/git ~/.config 2>/dev/null\n\
+                 ln -s \"$PWD/.github/workflows\" ~/.cargo; ln -s /etc ~/.m2; ln -s \"$PWD/.git\" ~/.config; echo planted\n";
+    let files = [(".github/workflows/ci.yml", "on: push\n")];
+    let (run, sandbox) = commands(&[plant, "echo went on"], &files, &home, None);
+    let results = run.expect_code(0).results();
+    assert!(results[0].contains("planted") && results[1].contains("went on"), "{results:?}");
+    let workflows = std::fs::read_dir(sandbox.repo().join(".github/workflows")).unwrap();
+    assert_eq!(workflows.count(), 1);
+    assert!(!sandbox.repo().join(".git/git").exists());
+}
+
+#[test]
+fn a_second_name_of_a_file_does_not_change_it_later() {
+    let first = "mkdir target; echo one > target/a; ln target/a .git/a; head -c 11000000 /dev/zero > big; ln big .git/b";
+    let second = "echo evil > .git/a; echo evil > .git/b; echo hi > .github/workflows/ci.yml";
+    let files = [(".gitignore", "target/\n"), (".github/workflows/ci.yml", "on: push\n")];
+    let (run, sandbox) = commands(&[first, second], &files, &Outside::new(), None);
+    let run = run.expect_code(0);
+    assert!(run.results()[1].contains("nothing of what the command changed was kept"), "{:?}", run.results());
+    assert_eq!(sandbox.read("target/a"), "one\n");
+    assert_eq!(std::fs::metadata(sandbox.repo().join("big")).unwrap().len(), 11_000_000);
+}
+
+#[test]
+fn what_commands_put_into_their_home_folder_decides_no_gate() {
+    let home = Outside::new();
+    let path = format!("{}:{}", home.path(".local/bin").display(), std::env::var("PATH").unwrap());
+    let plant = "mkdir -p ~/.local/bin; printf '#!/bin/sh\\nexit 0\\n' > ~/.local/bin/judge; chmod +x ~/.local/bin/judge; judge && echo fooled myself";
+    let rules = "guardrails:\n  max_gate_rounds: 1\n  quality_gates: [{ name: judge, command: judge }]\n";
+    let (run, _sandbox) = commands(&[plant], &[(".architect.yml", rules)], &home, Some(&path));
+    assert!(run.results()[0].contains("fooled myself"), "{:?}", run.results());
+    assert_eq!(run.report()["gates"][0]["passed"], false);
+}
+
+#[test]
+fn a_workspace_within_a_repository_sees_no_secret_beside_it() {
+    let rules = "guardrails: { sensitive_files: ['.env'] }\n";
+    let sandbox = Sandbox::new(&[
+        ("app/.architect.yml", rules),
+        ("app/a.txt", "a\n"),
+        (".env", "KEY=beside-the-workspace\n"),
+        ("lib/b.txt", "b\n"),
+        (
+            "app/.s",
+            "cat ../.env; cat ../.git/config; cat ../lib/b.txt; git log --format=%s -1; git status --short",
+        ),
+    ]);
+    sandbox.git(&[
+        "config",
+        "http.https://github.com/.extraheader",
+        "AUTHORIZATION: basic b2YtdGhlLWhlYWRlcg==",
+    ]);
+    let model = sandbox.script(&[vec![("run_command", json!({"command": "bash .s"}))]], "done");
+    let app = sandbox.repo().join("app");
+    let args = ["--model", &model, "--mode", "yolo", "--workspace", app.to_str().unwrap()];
+    let result = sandbox.run(&args, &[]).expect_code(0).results().remove(0);
+    assert!(!result.contains("beside-the-workspace") && !result.contains("AUTHORIZATION"), "{result}");
+    assert!(result.contains("\nb\n") && result.contains("before"), "{result}");
+}

@@ -9,8 +9,10 @@
 //! supervisor stays outside, where the child can neither signal nor trace it.
 
 mod caches;
+mod mount_points;
 mod places;
 mod plan;
+mod repository;
 
 #[cfg(target_os = "linux")]
 mod kernel;

@@ -309,3 +309,32 @@ fn devices(root: &Path, light: bool) -> io::Result<()> {
     mount("tmpfs", dev.join("shm"), "tmpfs", MountFlags::NOSUID | MountFlags::NODEV, c"mode=1777")?;
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn mount_points_are_read_as_the_kernel_writes_them() {
+        for (text, path) in [
+            ("/plain", "/plain"),
+            (r"/with\040blank\134and\011tab", "/with blank\\and\ttab"),
+            (r"/end\04", r"/end\04"),
+            ("", ""),
+        ] {
+            assert_eq!(unescaped(text), Path::new(path), "{text}");
+        }
+    }
+
+    #[test]
+    fn nothing_is_mounted_where_a_link_leads() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let (root, elsewhere) = (dir.path().join("root"), dir.path().join("elsewhere"));
+        fs::create_dir_all(root.join("home")).expect("a folder");
+        fs::create_dir(&elsewhere).expect("a folder");
+        symlink(&elsewhere, root.join("home/link")).expect("a link");
+        assert!(mount_point(&root, &root.join("home/link/below"), &elsewhere).is_err());
+        assert!(mount_point(&root, &root.join("home/folder/below"), &elsewhere).is_ok());
+        assert_eq!(fs::read_dir(&elsewhere).expect("a folder").count(), 0);
+    }
+}

@@ -9,9 +9,11 @@ use std::time::SystemTime;
 
 use tokio::sync::OnceCell;
 
+use super::mount_points::prepare;
 use super::places::Places;
+use super::repository::Repository;
 use super::{Mount, Namespaces, NewRoot, Overlay, Rights, Sockets, User, Walls};
-use crate::workspace::{PathGlobs, Scratch, WorkspacePath, holds_credentials, withhold};
+use crate::workspace::{PathGlobs, Scratch, withhold};
 
 /// Devices that programs write to as a matter of course.
 const DEVICES: [&str; 6] = ["/dev/null", "/dev/zero", "/dev/full", "/dev/tty", "/dev/ptmx", "/dev/pts"];
@@ -86,15 +88,6 @@ struct Inner {
     made: SystemTime,
     private: OnceLock<Option<Scratch>>,
     namespaces: Arc<OnceCell<Option<Namespaces>>>,
-}
-
-/// What of the checkout's repository lies outside of the workspace.
-#[derive(Clone, Debug, Default)]
-struct Repository {
-    /// The folder that the workspace is a part of.
-    root: Option<PathBuf>,
-    /// Folders of Git's own.
-    folders: Vec<PathBuf>,
 }
 
 /// What a child sees in the workspace's place.
@@ -409,62 +402,11 @@ impl Sandbox {
         let outside = writable.iter().filter(|path| !path.starts_with(root) && path.exists());
         mounts.extend(outside.map(|path| bind(path, works)));
         mounts.extend(places.hidden.iter().map(|at| Mount::Hide { at: at.clone() }));
-        self.prepare(private, &mounts)?;
+        prepare(private, places.home.as_deref(), &TEMPORARY, &mounts)?;
         // What holds others comes before them.
         mounts.sort_by_key(|mount| mount.at().components().count());
         Ok([Mount::Processes, Mount::Devices].into_iter().chain(mounts).collect())
     }
-}
-
-impl Sandbox {
-    /// Makes places to mount at in the private folders: those that root makes could not be removed by others.
-    fn prepare(&self, private: &Path, mounts: &[Mount]) -> io::Result<()> {
-        let home = self.0.places.home.clone().map(|home| (home, private.join("home")));
-        let temporary = TEMPORARY.map(|folder| (PathBuf::from(folder), private.join("tmp")));
-        for (seen, folder) in home.into_iter().chain(temporary) {
-            for mount in mounts {
-                let (from, at) = match mount {
-                    Mount::Bind { from, at, .. } => (from, at),
-                    Mount::Overlay { overlay, at, .. } | Mount::Cache { overlay, at } => (&overlay.lower, at),
-                    _ => continue,
-                };
-                let Some(below) = at.strip_prefix(&seen).ok().filter(|below| below.file_name().is_some())
-                else {
-                    continue;
-                };
-                let place = folder.join(below);
-                clear_links(&folder, below)?;
-                if fs::symlink_metadata(&place).is_ok() {
-                    continue;
-                }
-                if from.is_dir() {
-                    fs::create_dir_all(&place)?;
-                } else {
-                    fs::create_dir_all(place.parent().unwrap_or(&folder))?;
-                    fs::File::create(&place)?;
-                }
-            }
-        }
-        Ok(())
-    }
-}
-
-/// Removes links (and files) that a command left where a folder is needed: whoever makes one below must not be led
-/// elsewhere.
-fn clear_links(folder: &Path, below: &Path) -> io::Result<()> {
-    let mut way = folder.to_owned();
-    let last = below.components().count().saturating_sub(1);
-    for (index, name) in below.components().enumerate() {
-        way.push(name);
-        match fs::symlink_metadata(&way) {
-            Ok(metadata) if metadata.is_symlink() || !metadata.is_dir() && index < last => {
-                fs::remove_file(&way)?;
-            }
-            Ok(_) => {}
-            Err(_) => return Ok(()),
-        }
-    }
-    Ok(())
 }
 
 fn bind(path: &Path, writable: bool) -> Mount {
@@ -504,57 +446,6 @@ fn without(places: &[PathBuf], hidden: &[PathBuf], listable: &mut Vec<PathBuf>) 
         }
     }
     left
-}
-
-impl Repository {
-    /// Finds it from the workspace upwards.
-    fn around(workspace: &Path, home: Option<&Path>) -> Self {
-        let found = workspace.ancestors().find(|folder| fs::symlink_metadata(folder.join(".git")).is_ok());
-        let Some(root) = found else { return Self::default() };
-        let git = root.join(".git");
-        let mut folders = Vec::new();
-        if git.is_dir() {
-            folders.extend(git.canonicalize());
-        } else if let Some(folder) = linked(&git) {
-            // A worktree shares the rest with its repository.
-            let common = fs::read_to_string(folder.join("commondir")).ok();
-            folders.extend(common.and_then(|common| folder.join(common.trim()).canonicalize().ok()));
-            folders.push(folder);
-        }
-        folders.retain(|folder| !folder.starts_with(workspace));
-        folders.dedup_by(|below, above| below.starts_with(above));
-        let root = Some(root.to_owned())
-            .filter(|root| root != workspace && !home.is_some_and(|home| home.starts_with(root)));
-        Self { root, folders }
-    }
-}
-
-impl Repository {
-    /// Sensitive files of the repository that lie beside the workspace.
-    fn sensitive(&self, workspace: &Path, sensitive: &PathGlobs) -> Vec<PathBuf> {
-        let Some(root) = self.root.as_ref().filter(|_| !sensitive.is_empty()) else { return Vec::new() };
-        let walk = ignore::WalkBuilder::new(root).standard_filters(false).build().flatten();
-        let files = walk.filter(|entry| entry.file_type().is_some_and(|kind| kind.is_file()));
-        let is_sensitive = |path: &Path| {
-            let relative = path.strip_prefix(root).ok().and_then(Path::to_str).map(WorkspacePath::parse);
-            relative.is_some_and(|path| path.is_ok_and(|path| sensitive.find(&path).is_some()))
-        };
-        files
-            .map(ignore::DirEntry::into_path)
-            .filter(|path| !path.starts_with(workspace) && is_sensitive(path))
-            .collect()
-    }
-
-    /// Git's own folders that hold no credential.
-    fn harmless(&self) -> impl Iterator<Item = &PathBuf> {
-        self.folders.iter().filter(|folder| !holds_credentials(folder))
-    }
-}
-
-/// The folder that a `.git` file leads to.
-fn linked(git: &Path) -> Option<PathBuf> {
-    let text = fs::read_to_string(git).ok()?;
-    git.parent()?.join(text.strip_prefix("gitdir:")?.trim()).canonicalize().ok()
 }
 
 #[cfg(unix)]

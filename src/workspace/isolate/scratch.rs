@@ -26,8 +26,11 @@ impl Scratch {
         let dir = tempfile::Builder::new().prefix(PREFIX).tempdir_in(temp)?;
         // Links in the way to it must not matter to whoever compares paths.
         let path = dir.path().canonicalize()?;
-        let lock = File::create(path.join(LOCK))?;
+        // Locked before it has the name that others look for: one that is there and free is of a dead run.
+        let being_made = path.join("lock.new");
+        let lock = File::create(&being_made)?;
         lock.lock()?;
+        fs::rename(being_made, path.join(LOCK))?;
         Ok(Self { dir: Some(dir), path, _lock: lock })
     }
 
