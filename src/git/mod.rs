@@ -3,7 +3,7 @@
 //! The repository is found once, before anything of the checkout runs, and held as a [`Repository`]: nothing
 //! looks for it again. What can be read is read here, each object verified by its hash from the commit down, so
 //! that neither replaced nor rewritten objects have a say. For the rest the `git` program runs on a private
-//! repository of ours ([`private`]) that borrows nothing from the checkout but its objects and its index: no
+//! repository of ours (`private`) that borrows nothing from the checkout but its objects and its index: no
 //! configuration, hooks, filters or attributes of the checkout's are ever obeyed.
 
 mod attributes;
