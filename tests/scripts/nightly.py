@@ -56,7 +56,7 @@ for file in files:
         recorded = models / f"{file}-{rule}.jsonl"
         recorded.parent.mkdir(parents=True, exist_ok=True)
         recorded.write_text("\n".join(lines) + "\n")
-(work / "files").write_text("\n".join(files) + "\n")
+(source / "files.txt").write_text("\n".join(files) + "\n")
 (source / "nightly.yml").write_text(
     f"""
 name: nightly
@@ -67,7 +67,7 @@ tasks:
     task: "Check {{file}} at its {{rule}}"
     model: "replay::{models}/{{file}}-{{rule}}.jsonl"
     for_each:
-      file: {{ lines: "cat {work}/files" }}
+      file: {{ lines: "cat files.txt" }}
       rule: {{ values: [head, tail] }}
     gates: [{{ name: compiles, command: "python3 -m py_compile {{file}}" }}]
 """

@@ -310,7 +310,14 @@ pub(super) fn named_by(words: &[String], home: Option<&Path>) -> Vec<PathBuf> {
     };
     let named = words.iter().flat_map(|word| word.split(['=', ':', ' '])).map(Path::new);
     let named = named.filter(|path| path.is_absolute() && is_plain(path)).filter_map(|path| {
-        let folder = if path.is_file() { path.parent()? } else { path };
+        // What a program loads lies beside it, in `../lib`, or among the packages that it is one of.
+        let packages = path.ancestors().filter(|above| above.ends_with("node_modules")).last();
+        let folder = match packages {
+            Some(packages) => packages.to_owned(),
+            None if path.is_file() => toolchain_of(path.parent()?.to_owned(), home),
+            None => path.to_owned(),
+        };
+        let folder = folder.as_path();
         let place = if holds_more(folder) { path } else { folder };
         (place.exists() && !holds_more(place)).then(|| place.to_owned())
     });
@@ -388,6 +395,26 @@ mod tests {
         assert_eq!(places.settings, [home.join(".gitconfig")]);
         assert_eq!(places.withheld, [home.join(".npmrc")]);
         assert!(places.hidden.contains(&home.join("_temp")));
+    }
+
+    #[test]
+    fn programs_bring_along_what_they_load() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let root = dir.path();
+        for file in
+            ["node_modules/a/dist/index.js", "node_modules/b/index.js", "venv/bin/serve", "tools/one.py"]
+        {
+            fs::create_dir_all(root.join(file).parent().expect("a folder")).expect("a folder");
+            fs::write(root.join(file), "").expect("a file");
+        }
+        let named = |word: &str| named_by(&[word.to_owned()], Some(&root.join("home")));
+        let at = |path: &str| root.join(path).display().to_string();
+        assert_eq!(named(&at("node_modules/a/dist/index.js")), [root.join("node_modules")]);
+        assert_eq!(named(&at("venv/bin/serve")), [root.join("venv")]);
+        assert_eq!(named(&format!("--config={}", at("tools/one.py"))), [root.join("tools")]);
+        for nothing in ["/", "relative/path", "/no/such/file", &root.display().to_string()] {
+            assert!(named(nothing).is_empty(), "{nothing}");
+        }
     }
 
     #[test]
