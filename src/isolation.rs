@@ -116,7 +116,7 @@ impl Isolation {
             if let Err(error) = isolated.make_movable(&moves) {
                 detail!("folders cannot be renamed in one step: {error}");
             }
-            let before = isolated.before();
+            let before = isolated.before()?;
             Ok::<_, IsolationError>((isolated, before))
         })
         .await?;

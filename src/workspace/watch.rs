@@ -43,7 +43,7 @@ impl Mirror {
         let scratch = Scratch::new(temp)?;
         let to = scratch.path().join("mirror");
         copy(checkout.path(), &to, &|_| false).map_err(|(_, error)| error)?;
-        let start = stamps(checkout.path());
+        let start = stamps(checkout.path()).map_err(io::Error::other)?;
         Ok(Self { checkout, copy: DiskWorkspace::open(&to)?, start, _scratch: scratch })
     }
 
@@ -52,7 +52,7 @@ impl Mirror {
         for path in self.checkout.changed() {
             self.follow(&path)?;
         }
-        Ok(stamps(self.checkout.path()))
+        stamps(self.checkout.path())
     }
 
     fn follow(&self, path: &WorkspacePath) -> Result<Option<FileState>, FileError> {
@@ -65,7 +65,7 @@ impl Mirror {
 
     /// Looks again, after the call.
     pub fn after(&self, before: &BTreeMap<PathBuf, Stamp>) -> Result<Observed, FileError> {
-        let touched = touched(self.checkout.path(), before);
+        let touched = touched(self.checkout.path(), before)?;
         let mut observed = Observed { unnamed: touched.unnamed, ..Observed::default() };
         for repository in &touched.repositories {
             // One that was there before is somebody's.
@@ -96,7 +96,7 @@ impl Mirror {
             self.follow(&path)?;
         }
         let mut observed = Observed::default();
-        for path in touched(self.checkout.path(), &self.start).files {
+        for path in touched(self.checkout.path(), &self.start)?.files {
             let folder = path.parent().unwrap_or_else(WorkspacePath::root);
             let text = |path: &WorkspacePath| {
                 let state = self.copy.state_of(path).ok()??;
@@ -113,8 +113,8 @@ impl Mirror {
 }
 
 /// Files that are not as they were; `before` has just been taken.
-pub(super) fn touched(root: &Path, before: &BTreeMap<PathBuf, Stamp>) -> Touched {
-    let now = stamps(root);
+pub(super) fn touched(root: &Path, before: &BTreeMap<PathBuf, Stamp>) -> Result<Touched, FileError> {
+    let now = stamps(root)?;
     let gone = before.keys().filter(|path| !now.contains_key(*path));
     let other = now.iter().filter(|(path, stamp)| before.get(*path) != Some(*stamp)).map(|(path, _)| path);
     let mut touched = Touched::default();
@@ -127,7 +127,7 @@ pub(super) fn touched(root: &Path, before: &BTreeMap<PathBuf, Stamp>) -> Touched
             _ => touched.unnamed += 1,
         }
     }
-    touched
+    Ok(touched)
 }
 
 /// The Git folder that a path lies in.
@@ -143,8 +143,9 @@ fn repository_above(path: &WorkspacePath) -> Option<WorkspacePath> {
 }
 
 /// Every file but those of Git's own folder.
-pub(super) fn stamps(root: &Path) -> BTreeMap<PathBuf, Stamp> {
+pub(super) fn stamps(root: &Path) -> Result<BTreeMap<PathBuf, Stamp>, FileError> {
     let found = Mutex::new(BTreeMap::new());
+    let failure: Mutex<Option<ignore::Error>> = Mutex::new(None);
     let mut builder = WalkBuilder::new(root);
     builder
         .standard_filters(false)
@@ -152,7 +153,13 @@ pub(super) fn stamps(root: &Path) -> BTreeMap<PathBuf, Stamp> {
         .filter_entry(|entry| entry.depth() != 1 || entry.file_name() != ".git");
     builder.build_parallel().run(|| {
         Box::new(|entry| {
-            let Ok(entry) = entry else { return WalkState::Continue };
+            let entry = match entry {
+                Ok(entry) => entry,
+                Err(error) => {
+                    failure.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+                    return WalkState::Quit;
+                }
+            };
             let metadata = entry.metadata().ok().filter(|metadata| !metadata.is_dir());
             if let (Some(metadata), Ok(relative)) = (metadata, entry.path().strip_prefix(root)) {
                 let mut found = found.lock().unwrap_or_else(PoisonError::into_inner);
@@ -161,5 +168,9 @@ pub(super) fn stamps(root: &Path) -> BTreeMap<PathBuf, Stamp> {
             WalkState::Continue
         })
     });
-    found.into_inner().unwrap_or_else(PoisonError::into_inner)
+    match failure.into_inner().unwrap_or_else(PoisonError::into_inner) {
+        // What cannot be looked at is neither there nor gone.
+        Some(error) => Err(FileError::Io { path: WorkspacePath::root(), error: io::Error::other(error) }),
+        None => Ok(found.into_inner().unwrap_or_else(PoisonError::into_inner)),
+    }
 }

@@ -333,7 +333,10 @@ impl Sandbox {
         let lists = [&places.readable, &places.toolchains, &places.settings, &places.caches, writable];
         opened.extend(lists.into_iter().flatten().cloned());
         opened.extend(repository.harmless().cloned());
-        opened.extend(repository.root.clone());
+        // A copy lies elsewhere, where nothing leads to what is beside the workspace.
+        if root == self.0.workspace {
+            opened.extend(repository.root.clone());
+        }
         opened.extend(resolver());
         opened
     }

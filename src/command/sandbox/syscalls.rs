@@ -136,6 +136,9 @@ fn rules(sockets: Sockets) -> Result<Rules, BackendError> {
     for call in [libc::SYS_clone, libc::SYS_unshare] {
         rules.insert(call, any_bit(0, &NAMESPACES)?);
     }
+    rules.insert(libc::SYS_openat, made_with(2, &SET_ID)?);
+    #[cfg(target_arch = "x86_64")]
+    rules.extend([(libc::SYS_open, made_with(1, &SET_ID)?), (libc::SYS_creat, any_bit(1, &SET_ID)?)]);
     rules.insert(libc::SYS_fchmod, any_bit(1, &SET_ID)?);
     rules.insert(libc::SYS_fchmodat, any_bit(2, &SET_ID)?);
     rules.insert(libc::SYS_mknodat, any_bit(2, &SET_ID)?);
@@ -169,6 +172,16 @@ fn condition(argument: u8, operator: SeccompCmpOp, value: i32) -> Result<Seccomp
 fn none_of(families: &[i32]) -> Result<SeccompRule, BackendError> {
     let others = families.iter().map(|family| condition(0, SeccompCmpOp::Ne, *family));
     SeccompRule::new(others.collect::<Result<_, _>>()?)
+}
+
+/// A file is made, and the mode that follows the flags has one of these bits.
+fn made_with(flags: u8, bits: &[i32]) -> Result<Vec<SeccompRule>, BackendError> {
+    let rule = |bit: &i32| {
+        let makes = SeccompCmpOp::MaskedEq(libc::O_CREAT.cast_unsigned().into());
+        let mask = SeccompCmpOp::MaskedEq(bit.cast_unsigned().into());
+        SeccompRule::new(vec![condition(flags, makes, libc::O_CREAT)?, condition(flags + 1, mask, *bit)?])
+    };
+    bits.iter().map(rule).collect()
 }
 
 /// An argument has one of these bits.

@@ -70,7 +70,14 @@ impl Isolated {
 
     fn carry_output(&self, path: &WorkspacePath, disk: &DiskWorkspace) -> Result<(), FileError> {
         let from = self.disk.path().join(path.as_str());
-        let metadata = fs::symlink_metadata(&from).ok();
+        let metadata = match fs::symlink_metadata(&from) {
+            Ok(metadata) => Some(metadata),
+            Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
+                None
+            }
+            // What cannot be seen is not gone.
+            Err(error) => return Err(FileError::Io { path: path.clone(), error }),
+        };
         let Some(metadata) = metadata.filter(|metadata| metadata.is_file() || metadata.is_symlink()) else {
             return disk.put(path, None);
         };

@@ -388,15 +388,16 @@ impl Isolated {
     }
 
     /// Looks before a command.
-    pub fn before(&self) -> Before {
-        Before(matches!(self.kind, Kind::Copied).then(|| watch::stamps(self.disk.path())))
+    pub fn before(&self) -> Result<Before, FileError> {
+        let is_copied = matches!(self.kind, Kind::Copied);
+        Ok(Before(is_copied.then(|| watch::stamps(self.disk.path())).transpose()?))
     }
 
     /// What a command has changed against what is below. Which files belong to the project is told by the ignore
     /// files of before, and by what Git tracks.
     pub fn found(&mut self, before: Before, below: &Below) -> Result<Outcome, FileError> {
         let touched = match &self.kind {
-            Kind::Copied => watch::touched(self.disk.path(), &before.0.unwrap_or_default()),
+            Kind::Copied => watch::touched(self.disk.path(), &before.0.unwrap_or_default())?,
             #[cfg(unix)]
             Kind::Mounted(overlay) => upper::touched(&overlay.upper, &overlay.lower, below, &self.hidden)?,
             #[cfg(not(unix))]
