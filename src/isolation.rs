@@ -234,11 +234,12 @@ fn keep_changes(
         Keep::Outputs => keep_outputs(&mut isolated, &found, below, judge),
         Keep::Nothing => Ok(()),
     };
+    let carried = keep == Keep::Changes && kept.is_ok() && matches!(below, Below::Real(_));
     if let Err(reasons) = kept {
         ran.refused = reasons;
         (ran.changes, ran.large) = (Vec::new(), Vec::new());
     }
-    let settled = isolated.settle(&found, below);
+    let settled = isolated.settle(&found, below, carried);
     if let Err(error) = &settled {
         detail!("the throw-away state starts afresh: {error}");
     }

@@ -107,8 +107,9 @@ impl Isolated {
         }
     }
 
-    /// Makes the state again what is below, after a command whose changes were kept or are not wanted.
-    pub fn settle(&mut self, found: &Outcome, below: &Below) -> Result<(), FileError> {
+    /// Makes the state again what is below, after a command whose changes were kept or are not wanted. What was
+    /// `carried` is the same on both sides already.
+    pub fn settle(&mut self, found: &Outcome, below: &Below, carried: bool) -> Result<(), FileError> {
         match (&self.kind, below) {
             #[cfg(unix)]
             (Kind::Mounted(overlay), Below::Real(_)) => {
@@ -119,6 +120,7 @@ impl Isolated {
             }
             // The next update takes back what is not planned.
             (Kind::Mounted(_), _) => Ok(()),
+            (Kind::Copied, _) if carried => self.withhold_again(found),
             (Kind::Copied, _) => self.restore_copy(found, below),
         }
     }
@@ -152,6 +154,11 @@ impl Isolated {
                 self.disk.restore(&resolved, state.as_ref())?;
             }
         }
+        self.withhold_again(found)
+    }
+
+    /// Takes out of the copy what nobody is to meet there.
+    fn withhold_again(&self, found: &Outcome) -> Result<(), FileError> {
         for hidden in &self.hidden {
             self.disk.put(hidden, None)?;
         }
