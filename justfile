@@ -14,7 +14,7 @@ test *args:
 
 # Everyday command lines of some tables (all by default), and many random sessions in both modes.
 everyday tables="" sessions="500":
-    EVERYDAY={{tables}} EVERYDAY_SESSIONS={{sessions}} cargo test --test everyday -- --nocapture
+    EVERYDAY={{tables}} EVERYDAY_SESSIONS={{sessions}} cargo test --test it everyday:: -- --nocapture
 
 # What the walls cost a command, by a release build.
 walls-cost *args:
@@ -23,7 +23,7 @@ walls-cost *args:
 
 # Every attack of `tests/attacks`, and so many generated ones; `cargo test` plays a part.
 attacks generated="2000":
-    ATTACKS_EVERY=1 ATTACKS_GENERATED={{generated}} cargo test --test attacks
+    ATTACKS_EVERY=1 ATTACKS_GENERATED={{generated}} cargo test --test it attacks::
 
 # A sample: invoice or slug.
 try name="invoice":

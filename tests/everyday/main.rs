@@ -1,9 +1,0 @@
-//! Honest work goes through: what people type all day, in real projects of several ecosystems, played by the
-//! binary as a CI run would, with the effects it has to have, in both modes.
-#![cfg(target_os = "linux")]
-#![allow(missing_docs, unreachable_pub, clippy::expect_used, clippy::unwrap_used)]
-
-mod checkout;
-mod lines;
-mod play;
-mod same_tree;

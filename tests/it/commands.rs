@@ -1,0 +1,428 @@
+//! The analyser of command lines, by table and by force.
+
+use std::path::Path;
+use std::sync::LazyLock;
+use std::time::{Duration, Instant};
+
+use crate::support::cases;
+use architect_ci::command::{Class, Judgement, Policy, Verdict, Walls};
+use architect_ci::config::Commands;
+use architect_ci::workspace::WorkspacePath;
+use proptest::prelude::*;
+
+static WITHOUT_WALLS: LazyLock<Policy> =
+    LazyLock::new(|| Policy::new(&Commands::default(), Path::new("/work/repo")).expect("the default rules"));
+static BEHIND_WALLS: LazyLock<Policy> = LazyLock::new(|| WITHOUT_WALLS.clone().behind(Walls::Standing));
+
+fn judged(line: &str) -> Judgement {
+    WITHOUT_WALLS.judge(line, &WorkspacePath::root())
+}
+
+fn judged_behind_walls(line: &str) -> Judgement {
+    BEHIND_WALLS.judge(line, &WorkspacePath::root())
+}
+
+#[test]
+fn command_lines_are_what_the_table_says() {
+    let (mut rows, mut everyday, mut wrong) = (0, 0, Vec::new());
+    for theme in cases("commands.yml") {
+        let name = theme["theme"].as_str().expect("a theme");
+        for (key, class) in [("safe", Class::Safe), ("dev", Class::Dev)] {
+            for line in theme[key].as_array().into_iter().flatten() {
+                let line = line.as_str().unwrap_or_else(|| panic!("{name}: {line} is no text"));
+                let Judgement { verdict, blocked: block, .. } = judged(line);
+                let behind = judged_behind_walls(line).verdict;
+                if verdict.class != class || behind.class != class || block.is_some() {
+                    wrong.push(format!(
+                        "{name}: {line:?} is {} ({}), behind walls {} ({}), blocked: {block:?}",
+                        verdict.class, verdict.reason, behind.class, behind.reason
+                    ));
+                }
+                rows += 1;
+                everyday += 1;
+            }
+        }
+        for (line, says) in theme["dangerous"].as_object().into_iter().flatten() {
+            let verdict = judged(line).verdict;
+            let says = says.as_str().unwrap();
+            if verdict.class != Class::Dangerous || !verdict.reason.contains(says) || !has_way_out(&verdict) {
+                wrong.push(format!(
+                    "{name}: {line:?} is {} ({}), expected: {says}",
+                    verdict.class, verdict.reason
+                ));
+            }
+            rows += 1;
+        }
+        for (line, says) in theme["blocked"].as_object().into_iter().flatten() {
+            let Judgement { verdict, blocked: block, .. } = judged(line);
+            let class = verdict.class;
+            assert_eq!(judged_behind_walls(line).blocked, block, "walls open no {line:?}");
+            if !block.as_ref().is_some_and(|reason| reason.contains(says.as_str().unwrap()))
+                || class != Class::Dangerous
+            {
+                wrong.push(format!("{name}: {line:?} is {class}, blocked: {block:?}, expected: {says}"));
+            }
+            rows += 1;
+        }
+    }
+    assert!(wrong.is_empty(), "{} of {rows}:\n{}", wrong.len(), wrong.join("\n"));
+    assert!(rows >= 300 && everyday >= 80, "{rows} rows, {everyday} of them everyday commands");
+}
+
+/// Whether a refusal ends with one short sentence that says what to do.
+fn has_way_out(verdict: &Verdict) -> bool {
+    let says = &verdict.way_out;
+    says.ends_with('.') && says.len() < 130 && verdict.explained().ends_with(says.as_str())
+}
+
+#[test]
+fn behind_walls_only_what_needs_more_is_dangerous() {
+    let (mut allowed, mut refused, mut wrong) = (0, 0, Vec::new());
+    for theme in cases("commands-behind-walls.yml") {
+        let name = theme["theme"].as_str().expect("a theme");
+        for (key, class) in [("safe", Class::Safe), ("dev", Class::Dev)] {
+            for line in theme[key].as_array().into_iter().flatten() {
+                let line = line.as_str().unwrap_or_else(|| panic!("{name}: {line} is no text"));
+                let Judgement { verdict, blocked, .. } = judged_behind_walls(line);
+                if verdict.class != class || blocked.is_some() || !verdict.way_out.is_empty() {
+                    wrong.push(format!(
+                        "{name}: {line:?} is {} ({}), {blocked:?}",
+                        verdict.class, verdict.reason
+                    ));
+                }
+                allowed += 1;
+            }
+        }
+        for (line, says) in theme["dangerous"].as_object().into_iter().flatten() {
+            let verdict = judged_behind_walls(line).verdict;
+            let says = says.as_str().unwrap();
+            if verdict.class != Class::Dangerous || !verdict.reason.contains(says) || !has_way_out(&verdict) {
+                wrong.push(format!("{name}: {line:?} is {verdict:?}, expected: {says}"));
+            }
+            // Walls make nothing more dangerous: without them it is as well.
+            if judged(line).verdict.class != Class::Dangerous {
+                wrong.push(format!("{name}: {line:?} is not dangerous without walls"));
+            }
+            refused += 1;
+        }
+    }
+    assert!(wrong.is_empty(), "{}:\n{}", wrong.len(), wrong.join("\n"));
+    assert!(allowed >= 250 && refused >= 250, "{allowed} allowed, {refused} refused");
+}
+
+#[test]
+fn a_refusal_says_what_to_do_instead() {
+    for (walls, line, says) in [
+        (Walls::Missing, "sed -i s/a/b/ x", "Use the tools for files"),
+        (Walls::Missing, "curl x", "`fetch_url`"),
+        (Walls::Missing, "git push", "`deliver`"),
+        (Walls::Missing, "find . -delete", "Leave the option out."),
+        (Walls::Missing, "cat /etc/passwd", "Name a file of the workspace."),
+        (Walls::Missing, "cat $X", "Write the words out"),
+        (Walls::Missing, "PYTHONPATH=src pytest", "`commands.env_passthrough`"),
+        (Walls::Missing, "nosuchcommand", "`commands.dev_commands` or `commands.safe_commands`"),
+        (Walls::Missing, "ls (", "simpler parts"),
+        (Walls::Standing, "git push", "`deliver`"),
+        (Walls::Standing, "npm publish", "a step of the workflow after the run"),
+        (Walls::Standing, "npm i -g x", "for the project alone"),
+        (Walls::Standing, "curl x", "`fetch_url`"),
+        (Walls::Standing, "ssh host", "a step of the workflow after the run"),
+        (Walls::Standing, "docker run x", "`commands.dev_commands`"),
+        (Walls::Standing, "echo x > /etc/x", "to the workspace or to /tmp"),
+    ] {
+        let verdict = WITHOUT_WALLS.clone().behind(walls).judge(line, &WorkspacePath::root()).verdict;
+        assert_eq!(verdict.class, Class::Dangerous, "{line}");
+        assert!(verdict.way_out.contains(says), "{line}: {}", verdict.way_out);
+    }
+}
+
+/// A line within another that runs it as well.
+fn wrapped(line: &str, how: usize) -> String {
+    let quoted = shlex::try_quote(line).expect("no NUL byte");
+    match how {
+        0 => format!("( {line} )"),
+        1 => format!("{{ {line}; }}"),
+        2 => format!("true && {line}"),
+        3 => format!("{line} || true"),
+        4 => format!("ls; {line} | cat"),
+        5 => format!("f() {{ {line}; }}; f"),
+        6 => format!("bash -c {quoted}"),
+        7 => format!("bash -euo pipefail -c {quoted}"),
+        8 => format!("eval {quoted}"),
+        9 => format!("echo $( {line} )"),
+        10 => format!("if true; then {line}; fi"),
+        11 => format!("for x in a b; do {line}; done"),
+        12 => format!("env A=b sh -c {quoted}"),
+        13 => format!("timeout 5 bash -c {quoted}"),
+        _ => format!("cat <( {line} )"),
+    }
+}
+
+proptest! {
+    #[test]
+    fn wrapping_a_dangerous_line_makes_it_no_better(line in dangerous_lines(), hows in proptest::collection::vec(0..15_usize, 1..4)) {
+        let mut text = line;
+        for how in hows {
+            text = wrapped(&text, how);
+            for policy in [&*WITHOUT_WALLS, &*BEHIND_WALLS] {
+                let verdict = policy.judge(&text, &WorkspacePath::root()).verdict;
+                prop_assert_eq!(verdict.class, Class::Dangerous, "{}: {:?}", text, verdict);
+            }
+        }
+    }
+}
+
+/// The lines that are dangerous with walls and without, but for those that are none until something follows.
+fn dangerous_lines() -> impl Strategy<Value = String> {
+    let themes = cases("commands-behind-walls.yml");
+    let lines =
+        themes.iter().filter_map(|theme| theme["dangerous"].as_object()).flat_map(|lines| lines.keys());
+    let whole = |line: &&String| !line.ends_with('(') && !line.ends_with('&');
+    proptest::sample::select(lines.filter(whole).cloned().collect::<Vec<String>>())
+}
+
+#[test]
+fn scripts_of_powershell_are_what_the_table_says() {
+    let policy = Policy::new(&Commands::default(), Path::new("/work/repo")).expect("the default rules");
+    let policy = policy.for_powershell();
+    let (mut rows, mut wrong) = (0, Vec::new());
+    for theme in cases("powershell.yml") {
+        for expected in ["safe", "dev", "dangerous", "blocked"] {
+            for script in theme[expected].as_array().into_iter().flatten() {
+                let script = script.as_str().unwrap_or_else(|| panic!("{script} is no text"));
+                let Judgement { verdict, blocked, .. } = policy.judge(script, &WorkspacePath::root());
+                let found = if blocked.is_some() { "blocked".to_owned() } else { verdict.class.to_string() };
+                if found != expected {
+                    wrong.push(format!("{script:?} is {found} ({}), expected: {expected}", verdict.reason));
+                }
+                rows += 1;
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{} of {rows}:\n{}", wrong.len(), wrong.join("\n"));
+    assert!(rows >= 90, "{rows}");
+}
+
+/// Judges a line; what it comes to does not matter here, only that it comes to something soon.
+fn judge(line: &str) -> Duration {
+    let took = |judged: fn(&str) -> Judgement| {
+        let started = Instant::now();
+        let _ = judged(line);
+        started.elapsed()
+    };
+    took(judged).max(took(judged_behind_walls))
+}
+
+#[test]
+fn long_and_deep_lines_take_no_time() {
+    for (name, line) in [
+        ("long", "a ".repeat(50_000)),
+        ("long word", "a".repeat(100_000)),
+        ("long pipe", "ls | ".repeat(5_000) + "ls"),
+        ("open parentheses", "(".repeat(60)),
+        ("open arithmetic", "((a ".repeat(30)),
+        ("subshells", "(".repeat(90) + "ls" + &")".repeat(90)),
+        ("many subshells", "(".repeat(5_000) + "ls" + &")".repeat(5_000)),
+        ("substitutions", "$(".repeat(50) + "ls" + &")".repeat(50)),
+        ("quoted substitutions", "\"$(".repeat(40) + "ls" + &")\"".repeat(40)),
+        ("backticks", "`".repeat(1_001)),
+        ("braces", "{ ".repeat(500)),
+        ("ifs", "if ".repeat(500)),
+        ("cases", "case x in x) ".repeat(100) + "ls" + &";; esac".repeat(100)),
+        ("loops", "for i in a; do ".repeat(300) + "ls" + &"; done".repeat(300)),
+        ("scripts", "bash -c '".repeat(30)),
+        ("wrappers", "env ".repeat(3_000) + "ls"),
+        ("parameters", "${a:-".repeat(80) + "x" + &"}".repeat(80)),
+        ("here-documents", "cat <<A\n".repeat(200)),
+        ("a here-document without a name", "x <<< $(cat <<< &(y << &(z x)".to_owned()),
+        (
+            "indices in indices",
+            "x${x[(]/n y ${x[8l>|z ${x[(hs[<s{}b<\n&b<{8(]/n\nl>|z ${x[(hs[<s{}b<\n&b<{}b<{]}".to_owned(),
+        ),
+        ("what the parser panics on", "cat\"\\\"\"<x $>(cat <l x)upl ^^^~^^^ x)".to_owned()),
+        ("a huge number", "cd ~-888888888888888888888".to_owned()),
+        ("a huge descriptor", "ls 28888888888888888888888888888> x".to_owned()),
+        ("a here-document with an empty name", "x $(cat <<'' y)".to_owned()),
+    ] {
+        let took = judge(&line);
+        assert!(took < Duration::from_millis(400), "{name}: {took:?}");
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 3_000, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn no_bytes_make_it_panic_or_hang(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
+        let took = judge(&String::from_utf8_lossy(&bytes));
+        prop_assert!(took < Duration::from_millis(400), "{:?}", took);
+    }
+
+    #[test]
+    fn no_shell_makes_it_panic_or_hang(line in r#"(ls|cat|rm -rf|env|xargs|bash -c|eval|\$\(|\)|\(|\(\(|\)\)|`|"|'|\||&&|;|<|>|>>|<<A|\n|A|\{|\}|if|then|fi|for x in|do|done|case|esac|in|;;|\$x|\$\{x:-|~|/|\.\.|\*|\\|=|a=|!|\[\[|\]\]| |&){0,40}"#) {
+        let took = judge(&line);
+        prop_assert!(took < Duration::from_millis(400), "{:?}", took);
+    }
+}
+
+#[test]
+fn explain_tells_people_and_programs() {
+    use std::io::Write;
+    use std::process::Stdio;
+    let config = r#"
+commands: { sandbox: off, dev_commands: [terraform plan], blocked_patterns: ["terraform +destroy"] }
+guardrails: { sensitive_files: [".env*", "*.pem"], protected_files: [schema.sql], blocked_commands: ["^npm run deploy"] }
+"#;
+    let sandbox = crate::support::Sandbox::new(&[
+        (".architect.yml", config),
+        (".env", "KEY=1\n"),
+        ("a.txt", ""),
+        ("src/b.txt", ""),
+        ("deep/key.pem", "KEY"),
+    ]);
+    let repo = sandbox.repo();
+    let run = |args: &[&str]| sandbox.command(args).current_dir(&repo).output().expect("the binary runs");
+    let text = |output: &std::process::Output| String::from_utf8_lossy(&output.stdout).into_owned();
+    for (line, says) in [
+        ("ls -la", "safe, allowed\n"),
+        ("cat a.txt src/b.txt", "safe, allowed\nreads: a.txt, src/b.txt\n"),
+        ("ls > out.txt", "dev, allowed\nreason: it writes to a file\nwrites: out.txt\n"),
+        ("terraform plan", "dev, allowed\nreason: 'terraform' runs the project's own code\n"),
+        (
+            "echo $(curl x)",
+            "dangerous, refused\nreason: 'curl' is not an allowed command in $(…)\ninstead: Use the tool `fetch_url`, or have a step of the workflow fetch it before the run.\n",
+        ),
+        ("rm -rf /", "dangerous, blocked\nreason: 'rm -r /' removes everything\n"),
+        ("sh -c 'terraform destroy'", "dangerous, blocked\nreason: it matches \"terraform +destroy\"\n"),
+        (
+            "npm run deploy",
+            "dev, refused\nreason: Command blocked: it matches \"^npm run deploy\" (blocked_commands)\n",
+        ),
+        (
+            "cat .env",
+            "safe, refused\nreason: .env is a sensitive file (sensitive_files: .env*)\nreads: .env\n",
+        ),
+        (
+            "sort -g .env",
+            "safe, refused\nreason: .env is a sensitive file (sensitive_files: .env*)\nreads: .env\n",
+        ),
+        (
+            "grep KEY --ignore-case .env",
+            "safe, refused\nreason: .env is a sensitive file (sensitive_files: .env*)\nreads: .env\n",
+        ),
+        (
+            "cd deep && cat ./key.pem",
+            "safe, refused\nreason: key.pem fits the sensitive file deep/key.pem\nreads: deep\n",
+        ),
+        (
+            "cd deep; grep -r KEY",
+            "safe, refused\nreason: . holds the sensitive file .env; search with the tools grep or search_code, which pass over it\nreads: deep\n",
+        ),
+        ("cd src && cat b.txt", "safe, allowed\nreads: src\n"),
+        ("cat < .e*", "safe, refused\nreason: .e* fits the sensitive file .env\nreads: .e*\n"),
+        ("cat $PWD/.e*", "safe, refused\nreason: .e* fits the sensitive file .env\n"),
+        ("grep -c x *", "safe, allowed\n"),
+        (
+            "grep -rn TODO .",
+            "safe, refused\nreason: . holds the sensitive file .env; search with the tools grep or search_code, which pass over it\nreads: .\n",
+        ),
+        ("grep -rn TODO src", "safe, allowed\nreads: src\n"),
+        (
+            "git show HEAD:.env",
+            "safe, refused\nreason: .env is a sensitive file (sensitive_files: .env*)\nreads: .env\n",
+        ),
+        (
+            "cat .git/config",
+            "safe, refused\nreason: .git/config belongs to Git's own folder, which is out of reach\nreads: .git/config\n",
+        ),
+        ("find . -not -path './.git/*'", "safe, allowed\nreads: .\n"),
+        (
+            "sort a.txt > schema.sql",
+            "dev, refused\nreason: schema.sql is a protected file (protected_files: schema.sql)\nreads: a.txt\nwrites: schema.sql\n",
+        ),
+    ] {
+        assert_eq!(text(&run(&["explain", line])), says, "{line}");
+    }
+    assert_eq!(run(&["explain"]).status.code(), Some(3));
+    let output = run(&["explain", "ls", "--workspace", "nowhere"]);
+    assert_eq!(output.status.code(), Some(3));
+    assert!(String::from_utf8_lossy(&output.stderr).starts_with("error: nowhere: "));
+    let lines = |input: &str| {
+        let mut child = sandbox
+            .command(&["explain", "--jsonl", "--workspace", repo.to_str().unwrap()])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("the binary runs");
+        child.stdin.take().expect("stdin").write_all(input.as_bytes()).expect("written");
+        child.wait_with_output().expect("the end")
+    };
+    let output =
+        lines("{\"command\": \"git status\"}\n\n{\"command\": \"sort < b.txt > c\", \"cwd\": \"src\"}\n");
+    assert_eq!(
+        text(&output),
+        "{\"command\":\"git status\",\"class\":\"safe\",\"blocked\":false,\"allowed\":true,\"reads\":[],\"writes\":[]}\n\
+         {\"command\":\"sort < b.txt > c\",\"class\":\"dev\",\"blocked\":false,\"allowed\":true,\"reason\":\"it writes to a file\",\"reads\":[\"src/b.txt\"],\"writes\":[\"src/c\"]}\n"
+    );
+    let output = lines("git status\n");
+    assert_eq!(output.status.code(), Some(3));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("error: line 1 is no {\"command\": …}"));
+}
+
+#[test]
+fn explain_follows_what_the_machine_offers() {
+    let config = "guardrails: { sensitive_files: [\".env*\"], protected_files: [schema.sql] }\n";
+    let files = [
+        (".architect.yml", config),
+        (".env", "KEY=1\n"),
+        ("a.txt", ""),
+        ("schema.sql", ""),
+        ("src/b.txt", ""),
+    ];
+    let sandbox = crate::support::Sandbox::new(&files);
+    let repo = sandbox.repo();
+    let explain = |line: &str| {
+        let output =
+            sandbox.command(&["explain", line]).current_dir(&repo).output().expect("the binary runs");
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    };
+    let offered = architect_ci::command::sandbox::offered().files;
+    for (line, effects) in [
+        ("cp a.txt src/c.txt", "reads: a.txt\nwrites: src/c.txt\n"),
+        ("cp -t src a.txt", "writes: a.txt, src\n"),
+        ("mv a.txt src/b.txt", "writes: a.txt, src/b.txt\n"),
+        ("rm -f a.txt", "writes: a.txt\n"),
+        ("sed -i s/a/b/ a.txt", "writes: a.txt\n"),
+        ("chmod +x a.txt", "writes: a.txt\n"),
+        ("git rm a.txt", "writes: a.txt\n"),
+        ("git restore src/b.txt", "writes: src/b.txt\n"),
+        ("python a.txt", "reads: a.txt\n"),
+    ] {
+        let said = explain(line);
+        assert!(said.ends_with(effects), "{line}: {said}");
+        let state = if offered { "dev, allowed\n" } else { "dangerous, refused\n" };
+        assert!(said.starts_with(state), "{line}: {said}");
+        assert_eq!(said.contains("\ninstead: "), !offered, "{line}: {said}");
+    }
+    for (line, part) in [
+        ("rm schema.sql", "schema.sql is a protected file"),
+        ("sed -i s/a/b/ schema.sql", "schema.sql is a protected file"),
+        ("cp .env copy.txt", ".env is a sensitive file"),
+        ("git rm -q schema.sql", "schema.sql is a protected file"),
+    ] {
+        let said = explain(line);
+        assert!(said.contains(", refused\n"), "{line}: {said}");
+        assert_eq!(said.contains(part), offered, "{line}: {said}");
+    }
+}
+
+proptest! {
+    #[test]
+    fn no_script_of_powershell_is_too_much(script in "(\\PC|[$(){}@'\"`|;&\n]){0,300}") {
+        let policy = Policy::new(&Commands::default(), Path::new("/work/repo")).expect("the default rules");
+        let started = Instant::now();
+        let _ = policy.for_powershell().judge(&script, &WorkspacePath::root());
+        prop_assert!(started.elapsed() < Duration::from_secs(2));
+    }
+}

@@ -1,0 +1,189 @@
+//! Rules on what calls do and on what really changes, in both modes.
+#![cfg(unix)]
+
+use crate::support::{Run, Sandbox};
+use serde_json::{Value, json};
+
+type Call = (&'static str, Value);
+
+fn write(path: &str, content: &str) -> Call {
+    ("write_file", json!({"path": path, "content": content}))
+}
+
+fn command(line: &str) -> Call {
+    ("run_command", json!({ "command": line }))
+}
+
+/// Runs the calls one after the other, planned and for real; what the model is told has to be the same.
+fn both(config: &str, files: &[(&str, &str)], calls: &[Call], check: impl Fn(&Run, &Sandbox, bool)) {
+    for mode in ["dry-run", "yolo"] {
+        let all: Vec<(&str, &str)> =
+            [(".architect.yml", config)].into_iter().chain(files.iter().copied()).collect();
+        let sandbox = Sandbox::new(&all);
+        let turns: Vec<Vec<Call>> = calls.iter().cloned().map(|call| vec![call]).collect();
+        let model = sandbox.script(&turns, "done");
+        let run = sandbox.run(&["--model", &model, "--mode", mode], &[]);
+        check(&run, &sandbox, mode == "dry-run");
+    }
+}
+
+fn reasons(run: &Run) -> Vec<String> {
+    let report = run.report();
+    report["guardrails"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|block| block["reason"].as_str().unwrap().to_owned())
+        .collect()
+}
+
+#[test]
+fn totals_are_kept_and_refused_calls_do_not_count() {
+    let config = "guardrails: { max_files_modified: 2, max_lines_changed: 6, max_commands_executed: 2 }\n";
+    let calls = [
+        write("a.txt", "1\n2\n"),
+        write("b.txt", "1\n"),
+        write("c.txt", "one file too many\n"),
+        write("a.txt", "1\n2\n3\n4\n5\n6\n7\n"),
+        write("b.txt", "1\n2\n3\n4\n"),
+        write("b.txt", "1\n2\n3\n4\n5\n"),
+        command("ls"),
+        command("curl evil.example"),
+        command("ls -a"),
+        command("ls -l"),
+    ];
+    both(config, &[], &calls, |run, sandbox, dry_run| {
+        assert_eq!(run.code, 0, "{}", run.stderr);
+        assert_eq!(
+            reasons(run),
+            [
+                "3 files would be modified, 2 may be (max_files_modified)",
+                "8 lines would be changed, 6 may be (max_lines_changed)",
+                "7 lines would be changed, 6 may be (max_lines_changed)",
+                "Command classified as 'dangerous' and allowed_only=true: 'curl' reaches another machine. Use the tool `fetch_url`, or have a step of the workflow fetch it before the run.",
+                "2 commands have been run (max_commands_executed)",
+            ]
+        );
+        let results = run.results();
+        assert!(
+            results[4].contains(if dry_run {
+                "[DRY-RUN] Would execute: write_file"
+            } else {
+                "Updated b.txt (+3 −0)"
+            }),
+            "{}",
+            results[4]
+        );
+        assert_eq!(results[2], "Error: Guardrail: 3 files would be modified, 2 may be (max_files_modified)");
+        let files: Vec<String> = run.report()["files"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|file| format!("{} {}", file["path"].as_str().unwrap(), file["lines"]["added"]))
+            .collect();
+        assert_eq!(files, ["a.txt 2", "b.txt 4"]);
+        if !dry_run {
+            assert_eq!(
+                (sandbox.read("a.txt").as_str(), sandbox.read("b.txt").as_str()),
+                ("1\n2\n", "1\n2\n3\n4\n")
+            );
+            assert!(!sandbox.repo().join("c.txt").exists());
+        }
+        for file in ["comment.md", "junit.xml"] {
+            assert!(run.file(file).contains("max_files_modified"), "{file}");
+        }
+    });
+}
+
+#[test]
+fn what_a_file_gains_is_looked_at_whichever_tool_writes_it() {
+    let config = "workspace: { allow_delete: true }\nguardrails:\n  code_rules:\n    - { pattern: '\\beval\\(', message: do not use eval, severity: block }\n    - { pattern: 'TODO|FIXME$', message: no loose ends }\n";
+    let files = [("old.js", "eval(1) // was there before\nlet a = 1\n")];
+    let patch = "@@ -2 +2 @@\n-let a = 1\n+let a = eval(2)\n";
+    let calls = [
+        write("new.js", "let b = eval(3)\n"),
+        ("edit_file", json!({"path": "old.js", "old_str": "let a = 1", "new_str": "let a = eval(1)"})),
+        ("apply_patch", json!({"path": "old.js", "patch": patch})),
+        ("edit_file", json!({"path": "old.js", "old_str": "let a = 1", "new_str": "let a = 2 // TODO"})),
+        ("edit_file", json!({"path": "old.js", "old_str": "eval(1) // was there before\n", "new_str": ""})),
+        write("old.js", "let c = 'evaluate(1)'\n"),
+        command("echo 'eval(9)' > made.js"),
+    ];
+    both(config, &files, &calls, |run, sandbox, dry_run| {
+        assert_eq!(run.code, 0, "{}", run.stderr);
+        let results = run.results();
+        for (result, path) in results[..3].iter().zip(["new.js", "old.js", "old.js"]) {
+            assert_eq!(
+                *result,
+                format!("Error: Guardrail: {path}: do not use eval (code_rules: \\beval\\()")
+            );
+        }
+        assert!(
+            results[3].contains("[Guardrail warning: old.js: no loose ends (code_rules: TODO|FIXME$)]"),
+            "{}",
+            results[3]
+        );
+        // What goes, and what only looks like it, is no reason.
+        assert!(
+            !results[4].starts_with("Error") && !results[5].starts_with("Error"),
+            "{} {}",
+            results[4],
+            results[5]
+        );
+        if dry_run {
+            assert_eq!(sandbox.tree().len(), 2);
+        } else {
+            assert!(results[6].starts_with("Error: Guardrail: made.js: do not use eval"), "{}", results[6]);
+            assert!(results[6].contains("nothing of what the command changed was kept"), "{}", results[6]);
+            assert!(!sandbox.repo().join("made.js").exists());
+            assert_eq!(sandbox.read("old.js"), "let c = 'evaluate(1)'\n");
+        }
+    });
+}
+
+#[test]
+fn an_agent_that_has_not_tested_is_told_once() {
+    let config = "guardrails: { require_test_after_edit: true }\n";
+    for (calls, asked) in [
+        (vec![write("a.txt", "x\n")], true),
+        (vec![write("a.txt", "x\n"), command("pytest -q || true")], false),
+        (vec![command("pytest -q || true"), write("a.txt", "x\n")], true),
+        (vec![write("a.txt", "x\n"), command("git status")], true),
+        (vec![("read_file", json!({"path": ".architect.yml"}))], false),
+        (vec![write(".git/x", "refused")], false),
+    ] {
+        let sandbox = Sandbox::new(&[(".architect.yml", config)]);
+        let turns: Vec<Vec<Call>> = calls.iter().cloned().map(|call| vec![call]).collect();
+        let model = sandbox.script(&turns, "done");
+        // What is said when asked; left over where nobody asks.
+        let path = model.trim_start_matches("replay::");
+        let more = json!({"type": "reply", "agent": "build", "step": 9, "text": "there are no tests"});
+        std::fs::write(path, format!("{}{more}\n", std::fs::read_to_string(path).unwrap())).unwrap();
+        let run = sandbox.run(&["--model", &model], &[]).expect_code(0);
+        let expected = if asked { "there are no tests\n" } else { "done\n" };
+        assert_eq!(run.stdout, expected, "{calls:?}");
+    }
+}
+
+#[test]
+fn rules_that_cannot_be_read_are_errors_that_name_them() {
+    for (config, says) in [
+        (
+            "guardrails: { blocked_commands: ['('] }\n",
+            "guardrails.blocked_commands: the pattern \"(\" is no regular expression",
+        ),
+        (
+            "guardrails: { code_rules: [{ pattern: '[', message: x }] }\n",
+            "guardrails.code_rules: the pattern \"[\"",
+        ),
+        ("guardrails: { code_rules: [{ pattern: x, message: x, severity: fatal }] }\n", "severity"),
+        ("guardrails: { max_files_modified: 0 }\n", "it must be from 1 to"),
+        ("commands: { default_timeout: 601 }\n", "it must be from 1 to 600"),
+        ("hooks: { pre_tool_used: [] }\n", "pre_tool_used"),
+    ] {
+        let sandbox = Sandbox::new(&[(".architect.yml", config)]);
+        let model = sandbox.script(&[], "done");
+        let run = sandbox.run(&["--model", &model], &[]).expect_code(3);
+        assert!(run.stderr.contains(says), "{config}: {}", run.stderr);
+    }
+}

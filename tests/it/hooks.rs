@@ -1,0 +1,198 @@
+//! Hooks at their places in the run, and hooks that misbehave.
+#![cfg(unix)]
+
+use std::fs;
+use std::time::{Duration, Instant};
+
+use crate::support::model::{Answer, ModelServer};
+use crate::support::{Run, Sandbox};
+use serde_json::{Value, json};
+
+const EVENTS: [&str; 8] = [
+    "session_start",
+    "pre_llm_call",
+    "post_llm_call",
+    "pre_tool_use",
+    "post_tool_use",
+    "agent_complete",
+    "session_end",
+    "on_error",
+];
+
+/// A hook for every event that notes what it is told.
+fn noting() -> String {
+    let hook = |event: &str| {
+        format!(
+            "  {event}:\n    - {{ name: notes, command: 'cat >> ../told; echo >> ../told; env | grep ^ARCHITECT_ | sort > ../env-{event}' }}\n"
+        )
+    };
+    format!(
+        "commands: {{ writable_paths: ['..'] }}\nhooks:\n{}  post_edit:\n    - {{ name: edited, command: 'echo edited {{file}} >> ../edits' }}\n",
+        EVENTS.map(hook).concat()
+    )
+}
+
+fn told(sandbox: &Sandbox) -> Vec<Value> {
+    let text = fs::read_to_string(sandbox.path().join("told")).unwrap_or_default();
+    text.lines()
+        .filter(|line| !line.is_empty())
+        .map(|line| serde_json::from_str(line).expect("JSON"))
+        .collect()
+}
+
+fn records(run: &Run) -> Vec<String> {
+    let report = run.report();
+    let hooks = report["hooks"].as_array().unwrap().iter();
+    hooks
+        .map(|hook| {
+            let text = |key: &str| hook[key].as_str().unwrap().to_owned();
+            format!("{} {} {} {}", text("event"), text("name"), text("decision"), hook["exit_code"])
+        })
+        .collect()
+}
+
+#[test]
+fn each_event_comes_at_its_place() {
+    let sandbox = Sandbox::new(&[(".architect.yml", &noting()), ("a.txt", "one\n")]);
+    let edit = ("edit_file", json!({"path": "a.txt", "old_str": "one", "new_str": "two"}));
+    let read = ("read_file", json!({"path": "a.txt"}));
+    let server =
+        ModelServer::start(vec![Answer::Calls(vec![edit]), Answer::Calls(vec![read]), Answer::Text("done")]);
+    let args = ["--model", "openai::gpt-5", "--base-url", &server.url, "--mode", "yolo"];
+    sandbox.run(&args, &[]).expect_code(0);
+    let lines: Vec<String> = told(&sandbox)
+        .iter()
+        .map(|told| {
+            let tool = told["tool_name"].as_str().map_or(String::new(), |tool| format!(" {tool}"));
+            format!("{} step {}{tool}", told["event"].as_str().unwrap(), told["step"])
+        })
+        .collect();
+    insta::assert_snapshot!(lines.join("\n"));
+    assert_eq!(fs::read_to_string(sandbox.path().join("edits")).unwrap(), "edited a.txt\n");
+    let environment = |event: &str| fs::read_to_string(sandbox.path().join(format!("env-{event}"))).unwrap();
+    assert!(environment("post_tool_use").contains("ARCHITECT_FILE_PATH=a.txt\n"));
+    assert!(environment("post_tool_use").contains("ARCHITECT_TOOL_RESULT_SUCCESS=true\n"));
+    assert!(environment("session_end").contains("ARCHITECT_EVENT=session_end\n"));
+    let end = told(&sandbox).pop().unwrap();
+    assert_eq!(
+        (&end["status"], &end["stop_reason"], &end["message"]),
+        (&json!("success"), &json!("llm_done"), &json!("done"))
+    );
+    // The eighth: an error.
+    let failing = Sandbox::new(&[(".architect.yml", &noting())]);
+    let server = ModelServer::start(vec![Answer::Status(401, Vec::new(), "{}")]);
+    let args = ["--model", "openai::gpt-5", "--base-url", &server.url];
+    failing.run(&args, &[]).expect_code(4);
+    let events: Vec<_> =
+        told(&failing).iter().map(|told| told["event"].as_str().unwrap().to_owned()).collect();
+    assert_eq!(events, ["session_start", "pre_llm_call", "on_error", "session_end"]);
+}
+
+#[test]
+fn words_of_hooks_reach_the_model_in_their_place() {
+    let config = r#"
+hooks:
+  session_start: [{ name: greets, command: 'echo from the start' }]
+  pre_llm_call: [{ name: reminds, command: 'echo "{\"additionalContext\": \"before step $ARCHITECT_STEP\"}"' }]
+  post_llm_call: [{ name: fails, command: 'echo odd; exit 7' }]
+"#;
+    let sandbox = Sandbox::new(&[(".architect.yml", config), ("a.txt", "one\n")]);
+    let read = ("read_file", json!({"path": "a.txt"}));
+    let server = ModelServer::start(vec![Answer::Calls(vec![read]), Answer::Text("done")]);
+    let args = ["--model", "openai::gpt-5", "--base-url", &server.url, "--task", "Look"];
+    sandbox.run(&args, &[]).expect_code(0);
+    let bodies = server.bodies();
+    let messages = |index: usize| -> Vec<(String, String)> {
+        let messages = bodies[index]["messages"].as_array().unwrap().iter().skip(1);
+        messages
+            .map(|message| {
+                (
+                    message["role"].as_str().unwrap().to_owned(),
+                    message["content"].as_str().unwrap_or_default().to_owned(),
+                )
+            })
+            .collect()
+    };
+    assert_eq!(messages(0), [("user".into(), "Look\n\nfrom the start\n\nbefore step 1".into())]);
+    let second = messages(1);
+    assert_eq!(second[0], messages(0)[0], "what was sent stays as it was");
+    assert_eq!(second[2], ("tool".into(), "one\n".into()));
+    assert_eq!(second[3], ("user".into(), "[Hook fails: FAILED (exit 7)]\nodd\n\nbefore step 2".into()));
+}
+
+#[test]
+fn a_hook_can_stop_the_run_before_the_model_is_asked() {
+    let config = "hooks:\n  pre_llm_call: [{ name: budget, command: 'test $ARCHITECT_STEP -lt 2 || { echo enough >&2; exit 2; }' }]\n  session_start: [{ name: cannot, command: 'exit 2' }]\n";
+    let sandbox = Sandbox::new(&[(".architect.yml", config), ("a.txt", "one\n")]);
+    let model = sandbox.script(&[vec![("read_file", json!({"path": "a.txt"}))]], "never said");
+    let run = sandbox.run(&["--model", &model], &[]).expect_code(2);
+    assert_eq!(run.report()["stop_reason"], "hook_blocked");
+    assert!(run.stdout.contains("A hook stopped the run: enough (budget)"), "{}", run.stdout);
+    assert_eq!(
+        records(&run),
+        ["session_start cannot failed 2", "pre_llm_call budget allow 0", "pre_llm_call budget block 2"]
+    );
+}
+
+#[test]
+fn hooks_that_nobody_waits_for_are_collected_at_the_end() {
+    let config = "hooks:\n  pre_tool_use:\n    - { name: slow, command: 'sleep 2; echo late; exit 2', async: true }\n    - { name: quick, command: 'true' }\n";
+    let sandbox = Sandbox::new(&[(".architect.yml", config), ("a.txt", "one\n")]);
+    let read = ("read_file", json!({"path": "a.txt"}));
+    let model = sandbox.script(&[vec![read.clone()], vec![read.clone()], vec![read]], "done");
+    let started = Instant::now();
+    let run = sandbox.run(&["--model", &model], &[]).expect_code(0);
+    assert!(started.elapsed() < Duration::from_secs(6), "side by side: {:?}", started.elapsed());
+    let records = records(&run);
+    assert_eq!(records[..3], ["pre_tool_use quick allow 0"; 3].map(str::to_owned), "and they cannot block");
+    assert_eq!(records[3..], ["pre_tool_use slow failed 2"; 3].map(str::to_owned));
+    assert!(run.calls().iter().all(|call| call.ends_with("true")));
+}
+
+#[test]
+fn hooks_that_misbehave_harm_nothing() {
+    let misbehaving = [
+        ("flood", "yes 'a flood of words' | head -c 1000000000"),
+        ("hang", "trap '' TERM; sleep 300"),
+        ("fork", "for i in 1 2 3; do (setsid sleep 300 & echo $! >> ../pids) & done; wait"),
+        ("signal", "kill -SEGV $$"),
+        ("json", "echo '{\"updatedInput\": {\"path\":'"),
+        ("wrong", "echo '{\"updatedInput\": {\"file\": 1}, \"additionalContext\": 7}'"),
+        ("closed", "exec 0<&- 1>&- 2>&-"),
+        ("missing", "/no/such/program"),
+    ];
+    for (name, command) in misbehaving {
+        let timeout = if name == "flood" { 60 } else { 2 };
+        let hook = format!("{{ name: {name}, command: {}, timeout: {timeout} }}", json!(command));
+        let config = format!("hooks:\n  pre_tool_use:\n    - {hook}\n");
+        let sandbox = Sandbox::new(&[(".architect.yml", &config), ("a.txt", "one\n")]);
+        let model = sandbox.script(&[vec![("read_file", json!({"path": "a.txt"}))]], "done");
+        let started = Instant::now();
+        let run = sandbox.run(&["--model", &model], &[]).expect_code(0);
+        let most = Duration::from_secs(timeout + 30);
+        assert!(started.elapsed() < most, "{name}: {:?}", started.elapsed());
+        let record = records(&run).remove(0);
+        let result = run.results().remove(0);
+        let expected = match name {
+            "flood" => "pre_tool_use flood allow 0",
+            "hang" => "pre_tool_use hang failed -1",
+            "fork" => "pre_tool_use fork allow 0",
+            "signal" => "pre_tool_use signal failed",
+            "wrong" => "pre_tool_use wrong modify 0",
+            "missing" => "pre_tool_use missing failed 127",
+            _ => "allow 0",
+        };
+        assert!(record.contains(expected), "{name}: {record}");
+        match name {
+            // The new arguments are none: the call says so, the run goes on.
+            "wrong" => assert!(result.contains("Invalid arguments: file: unknown field"), "{result}"),
+            _ => assert!(result.starts_with("one\n"), "{name}: {result}"),
+        }
+        assert!(result.len() < 20_000, "{name}: {}", result.len());
+        let pids = fs::read_to_string(sandbox.path().join("pids")).unwrap_or_default();
+        for pid in pids.lines() {
+            let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+            assert!(stat.is_empty() || stat.contains(") Z "), "{name}: {stat}");
+        }
+    }
+}

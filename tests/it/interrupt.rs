@@ -1,0 +1,93 @@
+//! SIGINT and SIGTERM: children end, the partial report is written, all within five seconds.
+#![cfg(unix)]
+
+use std::io::{BufRead, BufReader};
+use std::process::Stdio;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use crate::support::model::{Answer, ModelServer};
+use crate::support::{Run, Sandbox};
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::json;
+
+/// Starts a run, waits until it is `ready` (told the log so far), sends the signal, waits for the end.
+fn interrupt(
+    sandbox: &Sandbox,
+    args: &[&str],
+    ready: impl Fn(&str) -> bool,
+    signal: Signal,
+) -> (Run, Duration) {
+    let (repo, out) = (sandbox.repo(), sandbox.out());
+    let fixed = ["run", "--workspace", repo.to_str().unwrap(), "--out", out.to_str().unwrap(), "--task", "x"];
+    let mut child = sandbox
+        .command(&[&fixed[..], args].concat())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the binary runs");
+    let log = Arc::new(Mutex::new(String::new()));
+    let reader = std::thread::spawn({
+        let (log, stderr) = (Arc::clone(&log), child.stderr.take().expect("stderr"));
+        move || {
+            for line in BufReader::new(stderr).lines().map_while(Result::ok) {
+                *log.lock().unwrap() += &format!("{line}\n");
+            }
+        }
+    });
+    let started = Instant::now();
+    while !ready(&log.lock().unwrap()) {
+        assert!(started.elapsed() < Duration::from_secs(20), "{}", log.lock().unwrap());
+        std::thread::yield_now();
+    }
+    let pid = Pid::from_raw(i32::try_from(child.id()).expect("a pid")).expect("a pid");
+    let sent = Instant::now();
+    kill_process(pid, signal).expect("the signal is sent");
+    let output = child.wait_with_output().expect("the end");
+    let took = sent.elapsed();
+    reader.join().expect("the log");
+    let mut run = Run::new(&output, out);
+    run.stderr.clone_from(&log.lock().unwrap());
+    (run, took)
+}
+
+#[test]
+fn while_the_model_thinks() {
+    for (signal, code) in [(Signal::INT, 130), (Signal::TERM, 143)] {
+        let sandbox = Sandbox::new(&[("a.txt", "one\n")]);
+        let edit = json!({"path": "a.txt", "old_str": "one", "new_str": "two"});
+        let server = ModelServer::start(vec![
+            Answer::Calls(vec![("edit_file", edit)]),
+            Answer::Silence(Duration::from_mins(1)),
+        ]);
+        let args = ["--model", "openai::gpt-5", "--base-url", &server.url];
+        let (run, took) = interrupt(&sandbox, &args, |log| log.contains("edit_file"), signal);
+        let run = run.expect_code(code);
+        assert!(took < Duration::from_secs(5), "{took:?}");
+        let report = run.report();
+        assert_eq!(
+            (report["status"].as_str(), report["stop_reason"].as_str()),
+            (Some("partial"), Some("user_interrupt"))
+        );
+        assert_eq!(report["files"][0]["path"], "a.txt", "what was planned so far is in the report");
+        assert!(run.file("comment.md").contains("the run was interrupted"));
+        assert!(run.file("plan.patch").contains("+two"));
+    }
+}
+
+#[test]
+fn while_a_hook_will_not_end() {
+    let config = "commands: { writable_paths: ['..'] }\nhooks:\n  pre_tool_use:\n    - { name: stubborn, command: \"trap '' TERM INT; touch ../hook-started; sleep 300\", timeout: 300 }\n";
+    let sandbox = Sandbox::new(&[("a.txt", "one\n"), (".architect.yml", config)]);
+    let model = sandbox.script(&[vec![("read_file", json!({"path": "a.txt"}))]], "done");
+    let (run, took) = interrupt(
+        &sandbox,
+        &["--model", &model],
+        |_| sandbox.path().join("hook-started").exists(),
+        Signal::INT,
+    );
+    assert!(took < Duration::from_secs(5), "{took:?}");
+    assert_eq!(run.expect_code(130).report()["stop_reason"], "user_interrupt");
+    let processes = std::process::Command::new("pgrep").args(["-f", "sleep 300"]).output().expect("pgrep");
+    assert!(processes.stdout.is_empty(), "the hook's child lives on");
+}

@@ -1,0 +1,45 @@
+//! The integration tests, in one program: a module for each feature, and what they share in [`support`].
+#![allow(missing_docs, unreachable_pub, clippy::missing_panics_doc, clippy::expect_used, clippy::unwrap_used)]
+
+mod action;
+mod apply;
+mod attacks;
+mod batch;
+mod commands;
+mod confirm;
+mod deliver;
+mod docs;
+mod endless;
+mod events;
+mod everyday;
+mod github;
+mod guardrails;
+mod hooks;
+mod injection;
+mod inputs;
+mod interrupt;
+mod isolation;
+mod limits;
+mod masks;
+mod mcp;
+mod model;
+mod outline;
+mod overlay;
+mod patch;
+mod paths;
+mod pipeline;
+mod pull_request;
+mod recipes;
+mod reports;
+mod rounds;
+mod run_command;
+mod samples;
+mod sandbox;
+mod session;
+mod sessions;
+mod subagents;
+mod support;
+mod telemetry;
+mod tools;
+mod trust;
+mod web;

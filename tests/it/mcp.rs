@@ -1,0 +1,330 @@
+//! MCP servers, good and bad, as real processes and over HTTP: their tools go through the pipeline, and no
+//! fault of theirs costs the run.
+
+use std::io::{BufRead, BufReader};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use crate::support::{Run, Sandbox};
+use serde_json::{Value, json};
+
+const SERVER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/support/mcp_server.py");
+const TOKEN: (&str, &str) = ("MY_MCP_ACCESS", "the-mcp-token-value");
+
+fn config(mode: &str, more: &str) -> String {
+    format!(
+        "mcp:\n  servers:\n    - {{ name: test, command: python3, args: [{SERVER}, {mode}], timeout: 3{more} }}\n"
+    )
+}
+
+fn sandbox(config: &str) -> Sandbox {
+    Sandbox::new(&[
+        (".architect.yml", config),
+        ("a.txt", "one\n"),
+        (".env", "KEY=x\n"),
+        ("locked.txt", "x\n"),
+    ])
+}
+
+fn notices(run: &Run) -> Vec<String> {
+    let report = run.report();
+    let notices = report["notices"].as_array().unwrap().iter();
+    notices.map(|notice| notice["message"].as_str().unwrap().to_owned()).collect()
+}
+
+/// Calls, one a turn, and what came back.
+fn call(
+    sandbox: &Sandbox,
+    args: &[&str],
+    variables: &[(&str, &str)],
+    calls: &[(&str, Value)],
+) -> (Run, Vec<String>) {
+    let turns: Vec<Vec<(&str, Value)>> = calls.iter().map(|call| vec![call.clone()]).collect();
+    let model = sandbox.script(&turns, "done");
+    let mut all = vec!["--model", &model];
+    all.extend(args);
+    let run = sandbox.run(&all, variables).expect_code(0);
+    let results = run.results();
+    assert_eq!(results.len(), calls.len());
+    (run, results)
+}
+
+/// No server of this sandbox is left.
+fn assert_gone(sandbox: &Sandbox) {
+    let folder = sandbox.path().to_str().unwrap().to_owned();
+    let alive = || {
+        std::fs::read_dir("/proc").unwrap().flatten().any(|entry| {
+            let cwd = std::fs::read_link(entry.path().join("cwd")).unwrap_or_default();
+            let line = std::fs::read_to_string(entry.path().join("cmdline")).unwrap_or_default();
+            cwd.starts_with(&folder) && line.contains("mcp_server.py")
+        })
+    };
+    let until = Instant::now() + Duration::from_secs(10);
+    while alive() {
+        assert!(Instant::now() < until, "a server was left behind");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+#[test]
+fn tools_of_a_server_answer_and_their_arguments_are_checked() {
+    let sandbox = sandbox(&config("stdio", ", token_env: MY_MCP_ACCESS, env: { GREETING: hello }"));
+    let (run, results) = call(
+        &sandbox,
+        &["--mode", "yolo"],
+        &[TOKEN, ("OTHER_TOKEN", "of-somebody-else"), ("GITHUB_OUTPUT", "/dev/null")],
+        &[
+            ("mcp_test_echo", json!({"text": "hello the-mcp-token-value"})),
+            ("mcp_test_echo", json!({"txt": "hello"})),
+            ("mcp_test_echo", json!({"text": 3})),
+            ("mcp_test_environment", json!({})),
+            ("mcp_test_picture", json!({})),
+            ("mcp_test_odd_name_with__signs", json!({})),
+            ("mcp_test_schemaless", json!({})),
+        ],
+    );
+    assert_eq!(results[0], "hello ***");
+    assert!(
+        results[1].starts_with("Error: Invalid arguments: ") && results[1].contains("txt"),
+        "{}",
+        results[1]
+    );
+    assert_eq!(results[2], "Error: Invalid arguments: /text: 3 is not of type \"string\"");
+    let names: Vec<&str> = results[3].lines().collect();
+    assert!(names.contains(&"MY_MCP_ACCESS") && names.contains(&"GREETING"), "{names:?}");
+    assert!(!names.contains(&"OTHER_TOKEN") && !names.contains(&"GITHUB_OUTPUT"), "{names:?}");
+    assert_eq!(results[4], "[image, image/png, about 3000 bytes, not shown]\n[a: file:///a]");
+    assert_eq!(results[5], "odd name/with: signs");
+    assert!(results[6].starts_with("Error: Tool not found: mcp_test_schemaless"), "{}", results[6]);
+    let notices = notices(&run).join("\n");
+    assert!(notices.contains("the tool \"schemaless\" is left out: its schema is none"), "{notices}");
+    assert!(
+        notices.contains("the tool \"wordy\" is left out: its schema is longer than 16384 bytes"),
+        "{notices}"
+    );
+    assert!(!run.file("transcript.jsonl").contains("the-mcp-token-value"));
+    assert_gone(&sandbox);
+}
+
+#[test]
+fn no_fault_of_a_server_costs_the_run() {
+    let sandbox = sandbox(&config("stdio", ""));
+    let started = Instant::now();
+    let names = ["huge", "liar", "misshapen", "refuse", "fail", "flood", "hang"];
+    let turns: Vec<(String, Value)> =
+        names.iter().map(|name| (format!("mcp_test_{name}"), json!({}))).collect();
+    let calls: Vec<(&str, Value)> =
+        turns.iter().map(|(name, value)| (name.as_str(), value.clone())).collect();
+    let (_, results) = call(&sandbox, &["--mode", "yolo"], &[], &calls);
+    assert!(results[0].len() < 10_000 && results[0].contains("omitted"), "{}", results[0].len());
+    assert!(
+        results[1].starts_with("Error: the result does not satisfy the schema that the server has given:"),
+        "{}",
+        results[1]
+    );
+    assert!(results[2].starts_with("Error: the MCP server test"), "{}", results[2]);
+    assert_eq!(results[3], "Error: the MCP server test: refused by the protocol");
+    assert_eq!(results[4], "Error: it did not work");
+    assert_eq!(results[5], "after the flood");
+    assert_eq!(results[6], "Error: the MCP server test did not answer within 3 s");
+    assert!(started.elapsed() < Duration::from_secs(25), "{:?}", started.elapsed());
+    assert_gone(&sandbox);
+}
+
+#[test]
+fn a_server_that_dies_answers_no_more_and_the_run_goes_on() {
+    let sandbox = sandbox(&config("stdio", ""));
+    let edit = json!({"path": "a.txt", "old_str": "one", "new_str": "two"});
+    let calls = [("mcp_test_die", json!({})), ("mcp_test_echo", json!({"text": "x"})), ("edit_file", edit)];
+    let (_, results) = call(&sandbox, &["--mode", "yolo"], &[], &calls);
+    for result in &results[..2] {
+        assert_eq!(result, "Error: the MCP server test is gone; its tools do not work any more");
+    }
+    assert_eq!(sandbox.read("a.txt"), "two\n");
+    assert_gone(&sandbox);
+}
+
+#[test]
+fn a_server_that_does_not_start_is_left_out_with_the_reason() {
+    let cases = [
+        (config("crash", ""), "no configuration found"),
+        (config("mute", "").replace("timeout: 3", "timeout: 1"), "it does not answer within 1 s"),
+        (config("garbage", ""), "MCP server test is left out"),
+        (config("stdio", ", token_env: NOT_SET"), "the variable NOT_SET (`token_env`) is not set"),
+        ("mcp: { servers: [{ name: test, command: no-such-program }] }".to_owned(), "no-such-program"),
+        (
+            "mcp: { servers: [{ name: test, url: 'http://127.0.0.1:9/mcp' }] }".to_owned(),
+            "MCP server test is left out",
+        ),
+    ];
+    for (config, reason) in cases {
+        let sandbox = sandbox(&config);
+        let (run, results) =
+            call(&sandbox, &["--mode", "yolo"], &[], &[("read_file", json!({"path": "a.txt"}))]);
+        assert_eq!(results, ["one\n"]);
+        let notices = notices(&run).join("\n");
+        assert!(
+            notices.contains("MCP server test is left out") && notices.contains(reason),
+            "{config}: {notices}"
+        );
+        assert_gone(&sandbox);
+    }
+}
+
+#[test]
+fn what_a_server_changes_is_seen_and_judged_like_a_commands_changes() {
+    let rules = "guardrails: { protected_files: [locked.txt], sensitive_files: [.env] }\n";
+    let sandbox = sandbox(&(config("stdio", "") + rules));
+    let root = sandbox.repo();
+    let at = |path: &str| root.join(path).to_str().unwrap().to_owned();
+    let (run, results) = call(
+        &sandbox,
+        &["--mode", "yolo"],
+        &[],
+        &[
+            ("mcp_test_write", json!({"path": at("new.txt"), "text": "by a server\n"})),
+            ("mcp_test_write", json!({"path": at("locked.txt")})),
+            ("mcp_test_write", json!({"path": "locked.txt"})),
+            ("mcp_test_write", json!({"path": format!("file://{}", at(".github/workflows/ci.yml"))})),
+            ("mcp_test_read", json!({"path": at(".env")})),
+            ("mcp_test_read", json!({"path": at("locked.txt")})),
+            ("mcp_test_write", json!({"path": at(".git/hooks/post-commit")})),
+        ],
+    );
+    assert_eq!(results[0], "written\n[changed: new.txt]");
+    for result in &results[1..3] {
+        assert_eq!(result, "Error: Guardrail: locked.txt is a protected file (protected_files: locked.txt)");
+    }
+    assert!(results[3].contains("Guardrail: .github/workflows/ci.yml is always protected"), "{}", results[3]);
+    assert!(results[4].contains("Guardrail: .env is a sensitive file"), "{}", results[4]);
+    assert_eq!(results[5], "x\n");
+    assert!(results[6].contains("Guardrail: ") || results[6].contains("ACCESS DENIED"), "{}", results[6]);
+    assert!(!root.join(".git/hooks/post-commit").exists());
+    let changed: Vec<Value> = run.report()["files"].as_array().unwrap().clone();
+    assert_eq!(changed.len(), 1, "{changed:?}");
+    assert_gone(&sandbox);
+}
+
+#[test]
+fn a_dry_run_records_what_is_not_marked_as_reading() {
+    let sandbox = sandbox(&config("stdio", ""));
+    let (run, results) = call(
+        &sandbox,
+        &["--mode", "dry-run"],
+        &[],
+        &[("mcp_test_echo", json!({"text": "read"})), ("mcp_test_write", json!({"path": "new.txt"}))],
+    );
+    assert_eq!(results[0], "read");
+    assert!(
+        results[1].starts_with("[DRY-RUN] Would execute: mcp_test_write(")
+            && results[1].ends_with("does not call them; plan on."),
+        "{}",
+        results[1]
+    );
+    assert!(!sandbox.repo().join("new.txt").exists());
+    let plan = run.json("plan.json");
+    assert_eq!(plan["actions"][0]["description"], "mcp_test_write → test/write");
+    let comment = run.file("comment.md");
+    assert!(comment.contains("1 action — 1 MCP call that applying does not repeat"), "{comment}");
+    assert_gone(&sandbox);
+}
+
+#[test]
+fn agents_that_only_read_get_tools_that_only_read_and_lists_narrow_a_server() {
+    let sandbox = sandbox(&config("stdio", ", allowed_tools: [echo, write]"));
+    let script = |agent: &str| {
+        let calls = json!([
+            {"id": "1", "name": "mcp_test_echo", "arguments": {"text": "x"}},
+            {"id": "2", "name": "mcp_test_write", "arguments": {"path": "b.txt"}},
+            {"id": "3", "name": "mcp_test_environment", "arguments": {}},
+        ]);
+        let reply = json!({"type": "reply", "agent": agent, "step": 1, "calls": calls});
+        let last = json!({"type": "reply", "agent": agent, "step": 2, "text": "done"});
+        std::fs::write(sandbox.path().join("script.jsonl"), format!("{reply}\n{last}\n")).unwrap();
+        format!("replay::{}", sandbox.path().join("script.jsonl").display())
+    };
+    let model = script("plan");
+    let run = sandbox.run(&["--mode", "yolo", "--agent", "plan", "--model", &model], &[]).expect_code(0);
+    let results = run.results();
+    assert_eq!(results[0], "x");
+    assert_eq!(results[1], "Error: Tool not found: mcp_test_write is not available to the agent plan");
+    assert!(results[2].starts_with("Error: Tool not found: mcp_test_environment"), "{}", results[2]);
+    let model = script("build");
+    let run = sandbox.run(&["--mode", "yolo", "--agent", "build", "--model", &model], &[]).expect_code(0);
+    assert_eq!(run.results()[1], "written\n[changed: b.txt]");
+}
+
+#[test]
+fn a_server_with_too_many_tools_is_cut() {
+    let sandbox = sandbox(&config("many", ""));
+    let (run, results) = call(
+        &sandbox,
+        &["--mode", "yolo"],
+        &[],
+        &[("mcp_test_tool63", json!({})), ("mcp_test_tool64", json!({}))],
+    );
+    assert_eq!(results[0], "tool63");
+    assert!(results[1].starts_with("Error: Tool not found"), "{}", results[1]);
+    assert!(notices(&run).iter().any(|notice| notice.contains("has more than 64 tools")));
+}
+
+#[test]
+fn a_configuration_that_names_no_server_is_refused() {
+    let cases = [
+        ("[{ name: 'a b', command: x }]", "mcp.servers[0]: the name \"a b\" must be"),
+        ("[{ name: a }]", "mcp.servers[0]: it needs `command` or `url`"),
+        ("[{ name: a, command: x, url: 'http://x' }]", "it needs `command` or `url`, one of the two"),
+        ("[{ name: a, url: 'ftp://x' }]", "it must begin with https:// or http://"),
+        ("[{ name: a, url: 'https://x', args: [y] }]", "`args` and `env` belong to `command`"),
+        ("[{ name: a, command: x }, { name: a, command: y }]", "mcp.servers[1]: the name \"a\" is taken"),
+    ];
+    for (servers, reason) in cases {
+        let sandbox = sandbox(&format!("mcp: {{ servers: {servers} }}\n"));
+        let model = sandbox.script(&[], "done");
+        let run = sandbox.run(&["--mode", "yolo", "--model", &model], &[]).expect_code(3);
+        assert!(run.stderr.contains(reason), "{servers}: {}", run.stderr);
+    }
+}
+
+struct Served(Child);
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[test]
+fn servers_are_reached_over_http_with_their_token() {
+    let mut child =
+        Command::new("python3").args([SERVER, "http"]).stdout(Stdio::piped()).spawn().expect("python3");
+    let mut port = String::new();
+    BufReader::new(child.stdout.take().unwrap()).read_line(&mut port).unwrap();
+    let _served = Served(child);
+    let url = format!("http://127.0.0.1:{}/mcp", port.trim());
+    let config = format!(
+        "mcp: {{ servers: [{{ name: web, url: '{url}', token_env: MY_MCP_ACCESS, timeout: 3 }}] }}\n"
+    );
+    let sandbox = sandbox(&config);
+    let calls = [
+        ("mcp_web_echo", json!({"text": "over http"})),
+        ("mcp_web_hang", json!({})),
+        ("mcp_web_fail", json!({})),
+    ];
+    let (_, results) = call(&sandbox, &["--mode", "yolo"], &[TOKEN], &calls);
+    assert_eq!(results[0], "over http");
+    assert_eq!(results[1], "Error: the MCP server web did not answer within 3 s");
+    assert_eq!(results[2], "Error: it did not work");
+    let (run, _) = call(
+        &sandbox,
+        &["--mode", "yolo"],
+        &[("MY_MCP_ACCESS", "another-token-value")],
+        &[("read_file", json!({"path": "a.txt"}))],
+    );
+    assert!(
+        notices(&run).iter().any(|notice| notice.contains("MCP server web is left out")),
+        "{:?}",
+        notices(&run)
+    );
+}

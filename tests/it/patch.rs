@@ -1,0 +1,106 @@
+//! Patches against Git: 500 generated diffs give what `git apply` gives, whatever the file looks like.
+
+use crate::support::Sandbox;
+use architect_ci::patch::{Patch, apply};
+use architect_ci::workspace::WorkspacePath;
+use proptest::prelude::*;
+use proptest::strategy::ValueTree;
+use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
+
+/// A text of few different lines, so that context repeats, and an edited one.
+fn edited() -> impl Strategy<Value = (String, String)> {
+    let line = prop_oneof![
+        "[a-d]{1,2}",
+        Just(String::new()),
+        Just("    indented".to_owned()),
+        Just("-- dashes".to_owned()),
+        Just("++ pluses".to_owned())
+    ];
+    let lines = proptest::collection::vec(line.clone(), 1..40);
+    let edits = proptest::collection::vec(
+        (any::<prop::sample::Index>(), prop::option::of(line), any::<bool>()),
+        1..6,
+    );
+    (lines, edits, any::<bool>(), any::<bool>()).prop_map(|(old, edits, newline, crlf)| {
+        let mut new = old.clone();
+        for (at, line, replaces) in edits {
+            let at = at.index(new.len() + 1);
+            if replaces && at < new.len() {
+                new.remove(at);
+            }
+            if let Some(line) = line {
+                new.insert(at.min(new.len()), line);
+            }
+        }
+        let end = if crlf { "\r\n" } else { "\n" };
+        let text = |lines: &[String]| {
+            let joined = lines.join(end);
+            if newline && !joined.is_empty() { joined + end } else { joined }
+        };
+        (text(&old), text(&new))
+    })
+}
+
+#[test]
+fn five_hundred_diffs_of_git_apply_as_git_applies_them() {
+    let sandbox = Sandbox::new(&[]);
+    let repo = sandbox.repo();
+    let rng = TestRng::deterministic_rng(RngAlgorithm::ChaCha);
+    let mut runner = TestRunner::new_with_rng(Config::default(), rng);
+    let path = WorkspacePath::parse("file.txt").expect("a path");
+    let (mut compared, mut applied) = (0, 0);
+    while compared < 500 {
+        let (old, new) = edited().new_tree(&mut runner).expect("a value").current();
+        if old == new {
+            continue;
+        }
+        // Git makes the diff; then the file moves on a little, so that offsets are needed.
+        let moved = if compared % 3 == 0 { format!("first\nsecond\n{old}") } else { old.clone() };
+        std::fs::write(repo.join("old.txt"), &old).unwrap();
+        std::fs::write(repo.join("new.txt"), &new).unwrap();
+        let diff = std::process::Command::new("git")
+            .args(["-c", "core.autocrlf=false", "diff", "--no-index", "--no-color", "old.txt", "new.txt"])
+            .current_dir(&repo)
+            .output()
+            .expect("git");
+        let diff = String::from_utf8(diff.stdout)
+            .expect("text")
+            .replace("old.txt", "file.txt")
+            .replace("new.txt", "file.txt");
+        std::fs::write(repo.join("file.txt"), &moved).unwrap();
+        std::fs::write(repo.join("diff"), &diff).unwrap();
+        let git_apply = std::process::Command::new("git")
+            .args(["-c", "core.autocrlf=false", "apply", "--whitespace=nowarn", "diff"])
+            .current_dir(&repo)
+            .output()
+            .expect("git");
+        let by_git =
+            git_apply.status.success().then(|| std::fs::read_to_string(repo.join("file.txt")).unwrap());
+        let patch = Patch::parse(&diff, &path).unwrap_or_else(|error| panic!("{error}\n{diff}"));
+        let ours = apply(&moved, &patch);
+        match by_git {
+            Some(expected) => {
+                assert_eq!(ours, Ok(expected), "{moved:?}\n{diff}");
+                applied += 1;
+            }
+            // Git refuses a hunk at the very start or end of a file that has moved on. A model's numbers
+            // are not worth that, so we do not; but then the change has to be where the text has gone.
+            None => {
+                assert!(ours.is_err() || ours == Ok(format!("first\nsecond\n{new}")), "{moved:?}\n{diff}");
+            }
+        }
+        compared += 1;
+    }
+    assert!(applied > 400, "{applied}");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 1_000, failure_persistence: None, ..ProptestConfig::default() })]
+    #[test]
+    fn no_text_makes_the_parser_or_the_applier_panic(text in "(@@|@@ -1,2 \\+1,2 @@|@@ -99999999999999999999 \\+1 @@|---|\\+\\+\\+| |-|\\+|a|\\\\|/dev/null|\"|```|\n|\r|\u{e9}){0,40}", content in "[ab\r\n]{0,20}") {
+        let path = WorkspacePath::parse("a").expect("a path");
+        if let Ok(patch) = Patch::parse(&text, &path) {
+            let _ = apply(&content, &patch);
+        }
+    }
+}

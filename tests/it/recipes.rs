@@ -1,0 +1,188 @@
+//! Recipes and programs as models: no model, the same pipeline.
+
+use crate::support::{Sandbox, tree};
+use serde_json::{Value, json};
+
+const RECIPE: &str = r#"
+description: Clocks know their time zone
+steps:
+  - files: ["**/*.py"]
+    exclude: ["legacy/**"]
+    containing: 'utcnow\(\)'
+    do:
+      - replace: { pattern: 'datetime\.utcnow\(\)', with: 'datetime.now(UTC)' }
+      - tool: edit_file
+        with: { path: "{file}", old_str: "import datetime", new_str: "import UTC, datetime" }
+        optional: true
+  - do:
+      - tool: write_file
+        with: { path: CHANGES.md, content: "Clocks know their zone; {file} and {{file}} are no names here.\n" }
+"#;
+
+fn files() -> Vec<(&'static str, &'static str)> {
+    vec![
+        ("a.py", "from datetime import datetime\nx = datetime.utcnow()\ny = datetime.utcnow()\n"),
+        ("b c/$(touch x).py", "from datetime import datetime\nz = datetime.utcnow()\n"),
+        ("d.py", "import datetime as dt, datetime\nimport datetime\nx = datetime.utcnow()\n"),
+        ("legacy/a.py", "x = datetime.utcnow()\n"),
+        ("other.py", "x = 1\n"),
+        ("secret/.env.py", "x = datetime.utcnow()\n"),
+        (".github/architect.yml", "guardrails:\n  sensitive_files: ['secret/**']\n"),
+        ("recipe.yml", RECIPE),
+    ]
+}
+
+#[test]
+fn a_recipe_changes_every_file_that_matches_in_both_modes_alike() {
+    let [planned, done] = ["dry-run", "yolo"].map(|mode| {
+        let sandbox = Sandbox::new(&files());
+        let before = sandbox.tree();
+        let run = sandbox
+            .command(&["run", "--mode", mode, "--model", "recipe::recipe.yml"])
+            .args([
+                "--workspace".as_ref(),
+                sandbox.repo().as_os_str(),
+                "--out".as_ref(),
+                sandbox.out().as_os_str(),
+            ])
+            .output()
+            .expect("the binary runs");
+        let run = crate::support::Run::new(&run, sandbox.out()).expect_code(0);
+        if mode == "dry-run" {
+            assert_eq!(sandbox.tree(), before);
+            crate::support::git(
+                &sandbox.repo(),
+                &["apply", sandbox.out().join("plan.patch").to_str().unwrap()],
+            );
+        }
+        let report = run.report();
+        assert_eq!(report["task"], "Clocks know their time zone");
+        assert_eq!(report["model"], "recipe::recipe.yml");
+        assert!(
+            report["message"].as_str().unwrap().starts_with("Followed to its end: 3 files, 7 calls."),
+            "{report}"
+        );
+        assert!(
+            report["message"].as_str().unwrap().contains("edit_file on d.py: Error: old_str is not unique")
+        );
+        (tree(&sandbox.repo()), run.file("plan.patch"))
+    });
+    assert_eq!(planned, done);
+    let text = |name: &str| String::from_utf8(done.0[name].clone()).unwrap();
+    assert_eq!(
+        text("a.py"),
+        "from datetime import UTC, datetime\nx = datetime.now(UTC)\ny = datetime.now(UTC)\n"
+    );
+    assert_eq!(text("b c/$(touch x).py"), "from datetime import UTC, datetime\nz = datetime.now(UTC)\n");
+    assert_eq!(text("legacy/a.py"), "x = datetime.utcnow()\n");
+    assert_eq!(text("secret/.env.py"), "x = datetime.utcnow()\n");
+    assert_eq!(text("CHANGES.md"), "Clocks know their zone; {file} and {file} are no names here.\n");
+}
+
+#[test]
+fn commands_get_names_that_no_shell_takes_apart() {
+    let recipe = "steps:\n- files: ['*.sh', '**/*.sh']\n  do: [{tool: run_command, with: {command: 'wc -l {file}'}}]\n";
+    let name = "it's; touch pwned $(touch pwned) `touch pwned`.sh";
+    let sandbox = Sandbox::new(&[(name, "a\nb\n"), ("-rf.sh", "a\n"), ("recipe.yml", recipe)]);
+    let run = sandbox.run(&["--mode", "yolo", "--model", "recipe::recipe.yml"], &[]);
+    // A name that looks like an option is one to wc; nothing else comes of it.
+    assert_eq!(run.code, 1, "{}", run.stderr);
+    assert!(!sandbox.repo().join("pwned").exists());
+    assert_eq!(run.calls(), ["run_command executed false", "run_command executed true"]);
+    assert!(run.results()[1].contains(&format!("2 {name}")), "{:?}", run.results());
+    assert!(run.stderr.contains("recipe: steps[0].do[0]: run_command on -rf.sh"), "{}", run.stderr);
+}
+
+#[test]
+fn guardrails_and_gates_hold_for_recipes() {
+    let recipe = "steps:\n- do: [{tool: write_file, with: {path: .github/workflows/x.yml, content: x}}]\n";
+    let sandbox = Sandbox::new(&[("recipe.yml", recipe)]);
+    let run = sandbox.run(&["--mode", "yolo", "--model", "recipe::recipe.yml"], &[]).expect_code(1);
+    assert_eq!(run.report()["guardrails"].as_array().unwrap().len(), 1);
+    assert_eq!(run.report()["stop_reason"], "recipe_failed");
+
+    let recipe = "steps:\n- do: [{tool: write_file, with: {path: a.txt, content: wrong}}]\n";
+    let gates = "guardrails:\n  quality_gates: [{name: right, command: grep right a.txt}]\n";
+    let sandbox = Sandbox::new(&[("recipe.yml", recipe), (".architect.yml", gates)]);
+    let run = sandbox.run(&["--model", "recipe::recipe.yml"], &[]).expect_code(1);
+    let report = run.report();
+    assert_eq!((&report["stop_reason"], &report["gates"][0]["round"]), (&json!("gates_failed"), &json!(1)));
+}
+
+#[test]
+fn a_recipe_of_five_hundred_files_takes_a_step_for_each_action() {
+    let sandbox = Sandbox::new(&[(
+        "recipe.yml",
+        "steps:\n- files: ['*.txt']\n  do: [{replace: {pattern: a, with: b}}]\n",
+    )]);
+    for n in 0..500 {
+        let rest: String = (0..200).map(|line| format!("{line}\n")).collect();
+        sandbox.write(&format!("{n}.txt"), format!("a\n{rest}a\n"));
+    }
+    let run = sandbox.run(&["--model", "recipe::recipe.yml"], &[]).expect_code(0);
+    assert_eq!(run.report()["steps"].as_array().unwrap().len(), 2);
+    assert_eq!(run.report()["files"].as_array().unwrap().len(), 500);
+}
+
+/// A model in Python: writes a file, then says what it was told.
+const PROGRAM: &str = r#"
+import json, os, sys
+for line in sys.stdin:
+    asked = json.loads(line)
+    print("asked by", asked["agent"], file=sys.stderr)
+    last = asked["messages"][-1]
+    if last["role"] == "user":
+        reply = {"calls": [{"name": "write_file", "arguments": {"path": "a.txt", "content": "hello\n"}}],
+                 "usage": {"input": 10, "output": 2}}
+    else:
+        key = os.environ.get("MY_KEY", "no key")
+        assert not [name for name in os.environ if name.startswith("GITHUB_TOKEN")]
+        reply = {"text": f"{last['name']} {last['success']} {len(asked['tools']) > 10} {len(key)}"}
+    print(json.dumps(reply), flush=True)
+"#;
+
+#[test]
+fn a_program_answers_in_json_lines() {
+    let sandbox = Sandbox::new(&[("model.py", PROGRAM)]);
+    let run = sandbox
+        .run(
+            &["--mode", "yolo", "--model", "exec::python3 model.py", "--api-key-env", "MY_KEY"],
+            &[("MY_KEY", "k-1234567890"), ("GITHUB_TOKEN", "ghs_abcdefghijklmnopqrstuvwxyz0123456789")],
+        )
+        .expect_code(0);
+    assert_eq!(run.stdout.trim(), "write_file True True 12");
+    assert_eq!(sandbox.read("a.txt"), "hello\n");
+    assert_eq!(run.report()["usage"]["input"], 10);
+}
+
+#[test]
+fn programs_that_misbehave_end_the_run_with_a_reason() {
+    let config = "llm: {retries: 1, timeout: 1}\n";
+    for (program, told) in [
+        ("exit 3", "it ended before it had answered"),
+        ("echo oh no >&2; exit 1", "it said: oh no"),
+        ("while read -r x; do echo nonsense; done", "the model's answer could not be read"),
+        ("while read -r x; do echo '{\"error\": \"out of ideas\"}'; done", "out of ideas"),
+        ("while read -r x; do echo '{\"txet\": \"\"}'; done", "unknown field `txet`"),
+        ("exec sleep 60", "no answer within 1 s"),
+        ("cat /dev/zero", "its answer is longer than"),
+        ("printf '\\377\\n'; cat >/dev/null", "not UTF-8"),
+        ("definitely-not-a-program", "not found"),
+    ] {
+        let sandbox = Sandbox::new(&[(".architect.yml", config)]);
+        let run = sandbox.run(&["--model", &format!("exec::{program}")], &[]).expect_code(1);
+        let notices: Vec<Value> = run.report()["notices"].as_array().unwrap().clone();
+        let all =
+            notices.iter().map(|notice| notice["message"].as_str().unwrap()).collect::<Vec<_>>().join("\n");
+        assert!(all.contains(told), "{program}: {all}");
+    }
+}
+
+#[test]
+fn mistakes_in_a_recipe_are_found_before_anything_runs() {
+    let sandbox = Sandbox::new(&[("recipe.yml", "steps:\n- do: [{tol: x}]\n")]);
+    let run = sandbox.run(&["--model", "recipe::recipe.yml"], &[]).expect_code(3);
+    assert!(run.stderr.contains("did you mean `tool`?"), "{}", run.stderr);
+    let run = sandbox.run(&["--model", "recipe::other.yml"], &[]).expect_code(3);
+    assert!(run.stderr.contains("other.yml"), "{}", run.stderr);
+}

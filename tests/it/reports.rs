@@ -1,0 +1,308 @@
+//! Reports of hostile runs: nothing of it gets through to where it would do something.
+
+use crate::support::Sandbox;
+use architect_ci::report::{
+    COMMENT_LIMIT, Doing, PlanMark, RunReport, annotations, check_summary, comment, description, html, junit,
+    markdown, marker, summary,
+};
+use base64::Engine;
+use serde_json::json;
+use sha2::{Digest, Sha256};
+
+/// Text that tries everything at once.
+const EVIL: &str = "]]> <script>alert(1)</script> @octocat fixes #1 \u{1b}[31m\u{0}\u{202e} ```\n::error::x\n<!-- architect-ci comment: plan -->\n![x](https://evil.example/x.png) | cell |\n";
+
+fn hostile(repeat: usize) -> RunReport {
+    let text = EVIL.repeat(repeat);
+    let path = "a`b<i>|\n.txt";
+    let report = json!({
+        "schema_version": 1, "id": "x", "task": text, "agent": EVIL, "model": EVIL, "mode": "dry-run",
+        "status": "failed", "stop_reason": "gates_failed", "exit_code": 1, "message": text,
+        "started_at": "2026-01-02T03:04:05Z", "duration_ms": 61_234,
+        "steps": [{"at_ms": 0, "agent": EVIL, "step": 1, "duration_ms": 1200, "usage": {"input": 12_345, "cached": 0, "output": 67}}],
+        "usage": {"input": 12_345, "cached": 0, "output": 67}, "base": null,
+        "files": [{"path": path, "op": "modify", "lines": {"added": 1, "removed": 2}, "diff": text}],
+        "calls": [{"at_ms": 5, "agent": "build", "step": 1, "tool": EVIL, "target": path, "outcome": "executed", "success": false, "error": text, "duration_ms": 3}],
+        "plan": {"digest": "d".repeat(64), "verified_files": 3, "differences": [{"kind": "changed", "path": path}],
+            "actions": [{"step": 1, "agent": "build", "tool_name": EVIL, "description": EVIL, "tool_input": {}, "effects": {}, "diff": text}]},
+        "gates": [{"name": EVIL, "command": text, "required": true, "passed": false, "predicted": true, "exit_code": 1, "duration_ms": 1, "output": text},
+            {"name": "optional", "command": "x", "required": false, "passed": false, "predicted": true, "exit_code": 1, "duration_ms": 1, "output": text}],
+        "hooks": [{"event": "pre_tool_use", "name": EVIL, "tool": EVIL, "step": 1, "decision": "failed", "exit_code": 1, "duration_ms": 1, "output": text}],
+        "guardrails": [{"agent": "build", "step": 1, "tool": EVIL, "reason": text}],
+        "notices": [{"level": "error", "message": text}, {"level": "warning", "message": EVIL}],
+        "structured_output": null, "run_url": "https://github.com/octo/demo/actions/runs/1"
+    });
+    serde_json::from_value(report).expect("a report")
+}
+
+#[test]
+fn markdown_of_a_hostile_run_does_nothing() {
+    let report = hostile(1);
+    for (name, text) in [
+        ("comment", comment(&report, "plan", None)),
+        ("report", markdown(&report)),
+        ("summary", summary(&report)),
+    ] {
+        let options = pulldown_cmark::Options::ENABLE_TABLES;
+        let mut in_code = false;
+        for event in pulldown_cmark::TextMergeStream::new(pulldown_cmark::Parser::new_ext(&text, options)) {
+            use pulldown_cmark::{Event, Tag, TagEnd};
+            match event {
+                Event::Start(Tag::CodeBlock(_)) => in_code = true,
+                Event::End(TagEnd::CodeBlock) => in_code = false,
+                Event::Html(html) | Event::InlineHtml(html) => {
+                    let ours = [
+                        "<details>",
+                        "</details>",
+                        "<summary>",
+                        "</summary>",
+                        "<code>",
+                        "</code>",
+                        "<sub>",
+                        "</sub>",
+                    ];
+                    let rest = ours.iter().fold(html.to_string(), |html, tag| html.replace(tag, ""));
+                    let is_marker = rest.trim() == marker("plan") && name == "comment";
+                    assert!(is_marker || !rest.contains('<'), "{name}: {html}");
+                }
+                Event::Start(Tag::Image { dest_url, .. }) => panic!("{name}: an image {dest_url}"),
+                Event::Text(text) if !in_code => {
+                    assert!(!text.contains("@octocat") && !text.contains("#1"), "{name}: {text}");
+                }
+                _ => {}
+            }
+        }
+        assert_eq!(text.matches(&marker("plan")).count(), usize::from(name == "comment"), "{name}");
+        assert!(!text.contains(['\u{1b}', '\u{0}', '\u{202e}']), "{name}");
+    }
+}
+
+#[test]
+fn the_comment_keeps_its_limit_and_what_matters_most() {
+    for repeat in [10, 100, 3_000] {
+        let mut report = hostile(repeat);
+        report.files = (0..50)
+            .map(|n| {
+                let mut file = report.files[0].clone();
+                file.path =
+                    architect_ci::workspace::WorkspacePath::parse(&format!("src/file{n}.rs")).unwrap();
+                file
+            })
+            .collect();
+        let text = comment(&report, "plan", None);
+        assert!(text.encode_utf16().count() <= COMMENT_LIMIT, "{repeat}: {}", text.len());
+        for part in [
+            marker("plan").as_str(),
+            "### ❌",
+            "Quality gates",
+            "src/file49.rs",
+            "Guardrails stopped 1 call",
+            &"d".repeat(64),
+        ] {
+            assert!(text.contains(part), "{repeat}: {part} is missing");
+        }
+        assert!(summary(&report).len() < 1024 * 1024);
+    }
+}
+
+#[test]
+fn junit_is_well_formed_whatever_the_run_held() {
+    let xml = junit(&hostile(3)).expect("XML");
+    let document = roxmltree::Document::parse(&xml).expect("well-formed");
+    let suites: Vec<_> = document.descendants().filter(|node| node.has_tag_name("testsuite")).collect();
+    let names: Vec<_> = suites.iter().filter_map(|suite| suite.attribute("name")).collect();
+    assert_eq!(names, ["quality gates", "hooks", "guardrails", "plan", "agent"]);
+    let count = |tag: &str| document.descendants().filter(|node| node.has_tag_name(tag)).count();
+    assert_eq!((count("failure"), count("error"), count("skipped")), (2, 3, 2));
+    assert_eq!(suites[0].attribute("failures"), Some("1"));
+    assert!(suites[0].attribute("timestamp").is_some_and(|time| time.starts_with("2026-01-02T03:04:05")));
+}
+
+#[test]
+fn annotations_are_one_command_each_and_not_more_than_are_shown() {
+    let mut report = hostile(1);
+    report.notices = vec![report.notices[0].clone(); 30];
+    let commands = annotations(&report, &[]);
+    assert_eq!(commands.iter().filter(|command| command.starts_with("::error ")).count(), 10);
+    assert!(commands.iter().all(|command| !command.contains(['\n', '\r'])), "{commands:?}");
+    assert!(commands[0].contains("Dry run changed the checkout"), "{}", commands[0]);
+    assert!(commands[9].ends_with("::23 more errors; see the step summary or report.md"), "{}", commands[9]);
+}
+
+#[test]
+fn the_page_runs_nothing_and_fetches_nothing() {
+    let page = html(&hostile(1));
+    for part in ["<script>alert", "<img", "<i>", "onerror", "javascript:"] {
+        assert!(!page.contains(part), "{part}");
+    }
+    // The one script is the one that the page's policy names.
+    let (_, script) = page.split_once("<script>").expect("our own script");
+    let (script, rest) = script.split_once("</script>").expect("its end");
+    assert!(!rest.contains("<script"));
+    let hash = base64::engine::general_purpose::STANDARD.encode(Sha256::digest(script));
+    let policy = format!("default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{hash}'");
+    let policy = policy.replace('\'', "&#39;");
+    assert!(page.replace('\'', "&#39;").contains(&policy), "{policy}");
+}
+
+#[test]
+fn secrets_are_masked_in_every_file_and_stream() {
+    let secret = "s3cr3t/value+42";
+    let base64 = "czNjcjN0L3ZhbHVlKzQy";
+    let token = format!("ghp_{}", "Ab1".repeat(12));
+    let config = format!(
+        "hooks:\n  pre_tool_use:\n    - {{ name: leaks, command: 'echo {secret}' }}\nguardrails:\n  quality_gates:\n    - {{ name: leaks, command: 'echo {base64}; exit 1' }}\n"
+    );
+    let sandbox = Sandbox::new(&[(".architect.yml", &config), ("leak.txt", &format!("key = {secret}\n"))]);
+    let calls = vec![("read_file", json!({"path": "leak.txt"})), ("read_file", json!({ "path": secret }))];
+    let model = sandbox.script(&[calls], &format!("I found {secret}, s3cr3t%2Fvalue%2B42 and {token}."));
+    let (output, summary) = (sandbox.path().join("output"), sandbox.path().join("summary"));
+    let task = format!("Use {secret} and {token}");
+    let variables = [
+        ("MY_TOKEN", secret),
+        ("GITHUB_OUTPUT", output.to_str().unwrap()),
+        ("GITHUB_STEP_SUMMARY", summary.to_str().unwrap()),
+    ];
+    let run = sandbox.run(&["--model", &model, "--task", &task, "-v"], &variables).expect_code(1);
+    let mut texts =
+        vec![("stdout".to_owned(), run.stdout.clone()), ("stderr".to_owned(), run.stderr.clone())];
+    let written = std::fs::read_dir(&run.out).unwrap().flatten().map(|entry| entry.path());
+    for file in written.chain([output, summary]) {
+        texts.push((file.display().to_string(), std::fs::read_to_string(&file).unwrap()));
+    }
+    assert!(texts.len() >= 10, "{:?}", texts.iter().map(|(name, _)| name).collect::<Vec<_>>());
+    for (name, text) in texts {
+        for leak in [secret, base64, "s3cr3t%2Fvalue", "s3cr3t\\/value", &token] {
+            assert!(!text.contains(leak), "{name} holds {leak}: {text}");
+        }
+    }
+    assert_eq!(run.results()[0], "key = ***\n***\n", "the model does not see it either");
+}
+
+#[test]
+fn a_plan_that_would_hold_a_secret_is_not_written() {
+    let sandbox = Sandbox::new(&[("leak.txt", "key = s3cr3t-value-42\nx\n")]);
+    let edit = ("edit_file", json!({"path": "leak.txt", "old_str": "x", "new_str": "y"}));
+    let model = sandbox.script(&[vec![edit]], "done");
+    let run = sandbox.run(&["--model", &model], &[("MY_TOKEN", "s3cr3t-value-42")]).expect_code(0);
+    assert!(!run.out.join("plan.json").exists() && !run.out.join("plan.patch").exists());
+    assert!(run.stderr.contains("the changes hold a secret of this job"), "{}", run.stderr);
+    assert!(!run.file("report.html").contains("s3cr3t"));
+}
+
+/// A run of a dry run's kind, as ordinary as can be.
+fn ordinary() -> serde_json::Value {
+    json!({
+        "schema_version": 1, "id": "x", "task": "Round to whole cents\nand test it", "agent": "build",
+        "model": "anthropic::claude-sonnet-4-6", "mode": "dry-run", "status": "success", "stop_reason": "llm_done",
+        "exit_code": 0, "message": "Rounded in `net()`.\n\n- one test covers it", "started_at": "2026-01-02T03:04:05Z",
+        "duration_ms": 61_234, "usage": {"input": 12_345, "cached": 9_000, "output": 678}, "cost_usd": 0.0123,
+        "steps": [{"at_ms": 0, "agent": "build", "step": 1, "duration_ms": 1200, "usage": {"input": 12_345, "cached": 9_000, "output": 678}}],
+        "base": {"commit": "0123456789abcdef0123456789abcdef01234567", "branch": "main", "dirty": false},
+        "files": [{"path": "src/net.rs", "op": "modify", "lines": {"added": 1, "removed": 1},
+            "diff": "@@ -1,1 +1,1 @@\n-    net\n+    net.round()\n"}],
+        "calls": [{"at_ms": 5, "agent": "build", "step": 1, "tool": "run_command", "target": "cargo test", "class": "dev",
+            "outcome": "executed", "success": true, "exit_code": 0, "error": null, "duration_ms": 900}],
+        "plan": {"digest": "ab".repeat(32), "verified_files": 12, "differences": [],
+            "actions": [{"step": 1, "agent": "build", "tool_name": "edit_file", "description": "edit_file → src/net.rs (+1 −1)", "tool_input": {}, "effects": {}, "diff": ""}]},
+        "gates": [{"name": "tests", "command": "cargo test", "required": true, "passed": true, "predicted": true, "exit_code": 0, "duration_ms": 900, "output": "ok"}],
+        "hooks": [{"event": "post_tool_use", "name": "format", "tool": "edit_file", "step": 1, "decision": "allow", "exit_code": 0, "duration_ms": 12, "output": ""}],
+        "guardrails": [], "notices": [], "structured_output": null, "run_url": "https://github.com/octo/demo/actions/runs/4711"
+    })
+}
+
+/// A report that differs from the ordinary one in these fields.
+fn differing(fields: &serde_json::Value) -> RunReport {
+    let mut report = ordinary();
+    report.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
+    serde_json::from_value(report).expect("a report")
+}
+
+#[test]
+fn the_comment_of_every_status_reads_well() {
+    let gate = |passed: bool| {
+        json!([{"name": "tests", "command": "cargo test", "required": true, "passed": passed, "predicted": false, "exit_code": i32::from(!passed) * 101,
+            "duration_ms": 900, "output": "src/net.rs:7:5: assertion failed"}])
+    };
+    let mark = PlanMark { digest: "ab".repeat(32), run: 4711, head: "c".repeat(40) };
+    let mut all = String::new();
+    for (name, fields) in [
+        ("a plan", json!({})),
+        (
+            "a plan of nothing",
+            json!({"files": [], "plan": {"digest": "cd".repeat(32), "verified_files": 12, "differences": [], "actions": []}}),
+        ),
+        (
+            "changes, delivered",
+            json!({"mode": "yolo", "plan": null, "gates": gate(true), "delivery": {"branch": "architect-ci/changes", "commit": "89abcdef0123456789",
+            "pull_request": {"number": 12, "url": "https://github.com/octo/demo/pull/12"}, "merged": ["README.md"]}}),
+        ),
+        (
+            "partial, a limit",
+            json!({"status": "partial", "stop_reason": "budget_exceeded", "exit_code": 2, "message": ""}),
+        ),
+        (
+            "failed gates",
+            json!({"mode": "yolo", "plan": null, "status": "partial", "stop_reason": "gates_failed", "exit_code": 1, "gates": gate(false),
+            "guardrails": [{"agent": "build", "step": 2, "tool": "write_file", "path": ".env", "reason": ".env is a sensitive file"}]}),
+        ),
+        (
+            "a failed model",
+            json!({"status": "failed", "stop_reason": "llm_error", "exit_code": 4, "message": "", "files": [], "plan": null, "gates": [], "hooks": [], "calls": [],
+            "notices": [{"level": "error", "message": "the key was refused (401); check ANTHROPIC_API_KEY"}]}),
+        ),
+        (
+            "a changed checkout",
+            json!({"status": "failed", "stop_reason": "checkout_changed", "exit_code": 1,
+            "plan": {"digest": "ab".repeat(32), "verified_files": 12, "differences": [{"kind": "changed", "path": "Cargo.lock"}], "actions": []}}),
+        ),
+        (
+            "an applied plan",
+            json!({"mode": "apply", "plan": null, "stop_reason": "applied", "message": "Applied the plan abababababab: 1 file.", "steps": [], "hooks": [], "calls": []}),
+        ),
+        (
+            "a refused plan",
+            json!({"mode": "apply", "plan": null, "status": "failed", "stop_reason": "not_applied", "exit_code": 6, "message": "", "files": [], "steps": [], "hooks": [], "calls": [], "gates": [],
+            "notices": [{"level": "error", "message": "the plan is stale, make a new one: src/net.rs (changed since)"}]}),
+        ),
+        (
+            "an interrupted run",
+            json!({"status": "partial", "stop_reason": "user_interrupt", "exit_code": 130, "message": ""}),
+        ),
+    ] {
+        let report = differing(&fields);
+        all += &format!(
+            "%%% {name}\n{}\n",
+            comment(&report, "architect-ci", Some(&mark).filter(|_| name == "a plan"))
+        );
+    }
+    let mut doing = Doing::default();
+    all += &format!("%%% at the start\n{}\n", doing.comment("architect-ci", "Round it", 2_000, None));
+    let call = json!({"at_ms": 1, "type": "call", "agent": "build", "step": 3, "id": "1", "tool": "edit_file", "outcome": "planned", "success": false, "result": "no",
+        "effects": {"writes": ["src/net.rs"]}});
+    let reply = json!({"at_ms": 1, "type": "reply", "agent": "build", "step": 3});
+    for line in [reply, call] {
+        assert!(doing.observe(&serde_json::from_value(line).expect("a line")));
+    }
+    all += &format!(
+        "%%% at work\n{}\n",
+        doing.comment(
+            "architect-ci",
+            "Round it",
+            65_000,
+            Some("https://github.com/octo/demo/actions/runs/1")
+        )
+    );
+    all += &format!(
+        "%%% the description of a pull request\n{}\n",
+        description(&differing(&json!({"mode": "yolo", "plan": null})), Some(9))
+    );
+    insta::assert_snapshot!(all);
+}
+
+#[test]
+fn the_summary_of_a_check_keeps_its_limit() {
+    let big = hostile(400);
+    let text = check_summary(&big);
+    assert!(text.len() <= 65_000 && text.len() > 1_000, "{}", text.len());
+}

@@ -1,0 +1,269 @@
+//! The walls around commands, hooks and gates, on this kernel, for real.
+#![cfg(target_os = "linux")]
+
+use std::net::TcpListener;
+use std::path::PathBuf;
+
+use crate::support::{Run, Sandbox};
+use serde_json::json;
+
+/// A home folder that lies outside of all that may be written.
+struct Outside(tempfile::TempDir);
+
+impl Outside {
+    fn new() -> Self {
+        let home = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a folder");
+        std::fs::create_dir_all(home.path().join(".cache")).unwrap();
+        std::fs::create_dir_all(home.path().join("mine")).unwrap();
+        Self(home)
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+}
+
+/// Runs a script as a hook, as a gate and as a command of the agent's, all with the same walls.
+fn probe(script: &str, commands: &str, home: &Outside) -> (Run, Sandbox) {
+    let config = format!(
+        "commands:\n  dev_commands: [bash probe.sh]\n{commands}\nhooks:\n  pre_tool_use:\n    - {{ name: probe, command: bash probe.sh, matcher: read_file }}\nguardrails:\n  quality_gates:\n    - {{ name: probe, command: bash probe.sh }}\n"
+    );
+    let sandbox = Sandbox::new(&[(".architect.yml", &config), ("probe.sh", script), ("a.txt", "x\n")]);
+    let read = ("read_file", json!({"path": "a.txt"}));
+    let command = ("run_command", json!({"command": "bash probe.sh"}));
+    let model = sandbox.script(&[vec![read], vec![command]], "done");
+    let home = home.0.path().to_str().unwrap();
+    let run = sandbox
+        .run(&["--model", &model, "--mode", "yolo"], &[("HOME", home), ("TOKEN_OF_RUNNER", "of-the-runner")]);
+    (run, sandbox)
+}
+
+/// What the script printed as hook, gate and command.
+fn outputs(run: &Run) -> [String; 3] {
+    let report = run.report();
+    let told = |list: &str| report[list][0]["output"].as_str().expect("an output").to_owned();
+    // Without the line about exit code and time, and that about changes.
+    let result = run.results().remove(1);
+    let lines = result.lines().skip(1).filter(|line| !line.starts_with("[changed"));
+    [told("hooks"), told("gates"), lines.collect::<Vec<_>>().join("\n")]
+}
+
+const TRY_WRITES: &str = r#"
+try() { if (echo x > "$1") 2>/dev/null; then echo "wrote $2"; else echo "refused $2"; fi; }
+try inside.txt workspace
+try "$TMPDIR/probe-temp" temp
+try "$HOME/.cache/x" cache
+try "$HOME/mine/x" mine
+try "$HOME/.bashrc" home
+try /etc/architect-probe etc
+try /dev/null null
+ln -s "$HOME" out 2>/dev/null; try out/.profile link
+rm -rf "$HOME/victim" 2>/dev/null; if [ -e "$HOME/victim" ]; then echo "kept victim"; fi
+"#;
+
+#[test]
+fn what_is_written_outside_of_the_workspace_goes_away() {
+    let home = Outside::new();
+    std::fs::write(home.path("victim"), "x").unwrap();
+    std::fs::write(home.path(".cache/old"), "x").unwrap();
+    let script = format!(
+        "{TRY_WRITES}\nls \"$HOME/victim\" 2>&1; chmod 777 /etc/passwd 2>/dev/null && echo changed modes; rm -f \"$HOME/.cache/old\""
+    );
+    let (run, sandbox) = probe(&script, "  sandbox: required", &home);
+    let run = run.expect_code(0);
+    for output in outputs(&run) {
+        for part in
+            ["wrote workspace", "wrote temp", "wrote cache", "refused etc", "wrote null", "No such file"]
+        {
+            assert!(output.contains(part), "{part}: {output}");
+        }
+        assert!(!output.contains("changed modes"), "{output}");
+    }
+    for file in [".bashrc", ".profile", ".cache/x", "mine/x"] {
+        assert!(!home.path(file).exists(), "{file}");
+    }
+    assert!(home.path("victim").exists() && home.path(".cache/old").exists());
+    assert!(!sandbox.path().join("probe-temp").exists());
+}
+
+#[test]
+fn further_places_can_be_named_and_walls_taken_down() {
+    let home = Outside::new();
+    let (run, _sandbox) = probe(TRY_WRITES, "  writable_paths: ['~/mine']", &home);
+    assert!(outputs(&run.expect_code(0))[0].contains("wrote mine"));
+    assert!(home.path("mine/x").exists() && !home.path(".bashrc").exists());
+    std::fs::write(home.path("mine/seen"), "of mine").unwrap();
+    let script = "cat \"$HOME/mine/seen\" 2>/dev/null || echo not there";
+    for (commands, expected) in
+        [("  readable_paths: ['~/mine']", "of mine"), ("  network: allow", "not there")]
+    {
+        let (run, _sandbox) = probe(script, commands, &home);
+        assert_eq!(outputs(&run.expect_code(0)), [expected; 3]);
+    }
+    let script = "echo x > \"$HOME/.bashrc\" && echo wrote home";
+    let (run, _sandbox) = probe(script, "  sandbox: off", &home);
+    assert_eq!(outputs(&run.expect_code(0)), ["wrote home"; 3]);
+    assert!(home.path(".bashrc").exists());
+}
+
+#[test]
+fn the_runner_cannot_be_read_or_signalled_and_privileges_cannot_be_gained() {
+    // Every process above, whichever of them is the runner.
+    let script = r#"
+pid=$PPID
+while [ "$pid" -gt 1 ]; do
+  grep -q of-the-runner "/proc/$pid/environ" 2>/dev/null && echo "read the environment"
+  tr '\0' ' ' < "/proc/$pid/cmdline" | grep -q 'architect-ci run ' && seen=yes && {
+    head -c 1 "/proc/$pid/mem" 2>/dev/null && echo "read the memory"
+    readlink "/proc/$pid/fd/1" "/proc/$pid/exe" "/proc/$pid/cwd" 2>/dev/null && echo "saw its files"
+  }
+  tr '\0' ' ' < "/proc/$pid/cmdline" | grep -q architect-ci && kill -9 "$pid" 2>/dev/null && echo "killed it"
+  pid=$(cut -d ' ' -f 4 "/proc/$pid/stat")
+done
+echo "runner met: ${seen:-no}"
+mknod disk b 7 0 2>/dev/null && echo "made a disk"
+grep NoNewPrivs /proc/self/status
+sleep 30 & kill $! && echo "own children can be ended"
+"#;
+    let (run, _sandbox) = probe(script, "  sandbox: required", &Outside::new());
+    let expected = "runner met: no\nNoNewPrivs:\t1\nown children can be ended";
+    assert_eq!(outputs(&run.expect_code(0)), [expected; 3]);
+}
+
+#[test]
+fn sockets_without_a_path_cannot_be_reached() {
+    use std::os::linux::net::SocketAddrExt;
+    use std::os::unix::net::{SocketAddr, UnixListener};
+    let name = format!("architect-ci-test-{}", std::process::id());
+    let address = SocketAddr::from_abstract_name(&name).expect("a name");
+    let _listener = UnixListener::bind_addr(&address).expect("a socket");
+    let connect = format!("python3 -c \"import socket; socket.socket(socket.AF_UNIX).connect('\\0{name}')\"");
+    let script = format!("{connect} 2>/dev/null && echo connected || echo refused");
+    for (sandbox, expected) in [("off", "connected"), ("required", "refused")] {
+        let (run, _sandbox) = probe(&script, &format!("  sandbox: {sandbox}"), &Outside::new());
+        assert_eq!(outputs(&run.expect_code(0)), [expected; 3]);
+    }
+}
+
+#[test]
+fn the_network_can_be_denied() {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let port = listener.local_addr().unwrap().port();
+    let script = format!("(exec 3<>/dev/tcp/127.0.0.1/{port}) 2>/dev/null && echo connected || echo refused");
+    for (network, expected) in [("allow", "connected"), ("deny", "refused")] {
+        let (run, _sandbox) = probe(&script, &format!("  network: {network}"), &Outside::new());
+        assert_eq!(outputs(&run.expect_code(0)), [expected; 3]);
+    }
+    let (run, _sandbox) = probe(&script, "  network: deny\n  sandbox: off", &Outside::new());
+    assert!(run.expect_code(3).stderr.contains("`commands.network: deny` needs a sandbox"));
+}
+
+#[test]
+fn a_shell_that_is_not_there_and_walls_that_make_no_sense_are_errors() {
+    let (run, _sandbox) = probe("true", "  shell: /no/such/shell", &Outside::new());
+    let run = run.expect_code(1);
+    assert!(run.report()["gates"][0]["output"].as_str().unwrap().contains("/no/such/shell"));
+    assert!(run.results()[1].starts_with("Error: "), "{:?}", run.results());
+    let sandbox = Sandbox::new(&[]);
+    let output = sandbox.command(&["__sandbox", "{}", "true"]).output().expect("the binary runs");
+    assert_eq!(output.status.code(), Some(126));
+}
+
+#[test]
+fn doctor_tells_what_is_active() {
+    let sandbox = Sandbox::new(&[]);
+    let output = sandbox.command(&["doctor"]).output().expect("the binary runs");
+    let text = String::from_utf8_lossy(&output.stdout);
+    for part in [
+        "✓ sandbox    active",
+        "✓ files      commands have a file system of their own",
+        "✓ walls",
+        "✓ git        git version",
+        "✓ github     not on GitHub",
+    ] {
+        assert!(text.contains(part), "{text}");
+    }
+}
+
+/// Runs scripts one after the other as the agent's commands, with a home folder.
+fn commands(scripts: &[&str], files: &[(&str, &str)], home: &Outside, path: Option<&str>) -> (Run, Sandbox) {
+    let sandbox = Sandbox::new(files);
+    let mut turns = Vec::new();
+    for (index, script) in scripts.iter().enumerate() {
+        sandbox.write(&format!(".s/{index}"), script);
+        turns.push(vec![("run_command", json!({"command": format!("bash .s/{index}")}))]);
+    }
+    sandbox.commit("scripts");
+    let model = sandbox.script(&turns, "done");
+    let mut variables = vec![("HOME", home.0.path().to_str().unwrap())];
+    variables.extend(path.map(|path| ("PATH", path)));
+    let run = sandbox.run(&["--model", &model, "--mode", "yolo"], &variables);
+    (run, sandbox)
+}
+
+#[test]
+fn links_that_commands_leave_in_their_home_folder_lead_nobody_elsewhere() {
+    let home = Outside::new();
+    for folder in [".cargo/registry", ".m2/repository", ".config/git"] {
+        std::fs::create_dir_all(home.path(folder)).unwrap();
+    }
+    std::fs::write(home.path(".config/git/config"), "[user]\nname = me\n").unwrap();
+    let plant = "mv ~/.cargo ~/y; mv ~/.m2 ~/x; rm -rf ~/.config/git ~/.config 2>/dev/null\n\
+                 ln -s \"$PWD/.github/workflows\" ~/.cargo; ln -s /etc ~/.m2; ln -s \"$PWD/.git\" ~/.config; echo planted\n";
+    let files = [(".github/workflows/ci.yml", "on: push\n")];
+    let (run, sandbox) = commands(&[plant, "echo went on"], &files, &home, None);
+    let results = run.expect_code(0).results();
+    assert!(results[0].contains("planted") && results[1].contains("went on"), "{results:?}");
+    let workflows = std::fs::read_dir(sandbox.repo().join(".github/workflows")).unwrap();
+    assert_eq!(workflows.count(), 1);
+    assert!(!sandbox.repo().join(".git/git").exists());
+}
+
+#[test]
+fn a_second_name_of_a_file_does_not_change_it_later() {
+    let first = "mkdir target; echo one > target/a; ln target/a .git/a; head -c 11000000 /dev/zero > big; ln big .git/b";
+    let second = "echo evil > .git/a; echo evil > .git/b; echo hi > .github/workflows/ci.yml";
+    let files = [(".gitignore", "target/\n"), (".github/workflows/ci.yml", "on: push\n")];
+    let (run, sandbox) = commands(&[first, second], &files, &Outside::new(), None);
+    let run = run.expect_code(0);
+    assert!(run.results()[1].contains("nothing of what the command changed was kept"), "{:?}", run.results());
+    assert_eq!(sandbox.read("target/a"), "one\n");
+    assert_eq!(std::fs::metadata(sandbox.repo().join("big")).unwrap().len(), 11_000_000);
+}
+
+#[test]
+fn what_commands_put_into_their_home_folder_decides_no_gate() {
+    let home = Outside::new();
+    let path = format!("{}:{}", home.path(".local/bin").display(), std::env::var("PATH").unwrap());
+    let plant = "mkdir -p ~/.local/bin; printf '#!/bin/sh\\nexit 0\\n' > ~/.local/bin/judge; chmod +x ~/.local/bin/judge; judge && echo fooled myself";
+    let rules = "guardrails:\n  max_gate_rounds: 1\n  quality_gates: [{ name: judge, command: judge }]\n";
+    let (run, _sandbox) = commands(&[plant], &[(".architect.yml", rules)], &home, Some(&path));
+    assert!(run.results()[0].contains("fooled myself"), "{:?}", run.results());
+    assert_eq!(run.report()["gates"][0]["passed"], false);
+}
+
+#[test]
+fn a_workspace_within_a_repository_sees_no_secret_beside_it() {
+    let rules = "guardrails: { sensitive_files: ['.env'] }\n";
+    let sandbox = Sandbox::new(&[
+        ("app/.architect.yml", rules),
+        ("app/a.txt", "a\n"),
+        (".env", "KEY=beside-the-workspace\n"),
+        ("lib/b.txt", "b\n"),
+        (
+            "app/.s",
+            "cat ../.env; cat ../.git/config; cat ../lib/b.txt; git log --format=%s -1; git status --short",
+        ),
+    ]);
+    sandbox.git(&[
+        "config",
+        "http.https://github.com/.extraheader",
+        "AUTHORIZATION: basic b2YtdGhlLWhlYWRlcg==",
+    ]);
+    let model = sandbox.script(&[vec![("run_command", json!({"command": "bash .s"}))]], "done");
+    let app = sandbox.repo().join("app");
+    let args = ["--model", &model, "--mode", "yolo", "--workspace", app.to_str().unwrap()];
+    let result = sandbox.run(&args, &[]).expect_code(0).results().remove(0);
+    assert!(!result.contains("beside-the-workspace") && !result.contains("AUTHORIZATION"), "{result}");
+    assert!(result.contains("\nb\n") && result.contains("before"), "{result}");
+}

@@ -1,0 +1,191 @@
+//! Runs that were cut off go on with their conversation; sessions are listed, shown and cleared away.
+#![cfg(unix)]
+
+use std::fs;
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+use crate::support::{Run, Sandbox};
+use serde_json::Value;
+
+/// Writes three files, one a turn; before the third it waits for a file to appear.
+const MODEL: &str = r#"
+import json, os, sys, time
+for line in sys.stdin:
+    asked = json.loads(line)
+    done = [m for m in asked["messages"] if m["role"] == "tool" and m["success"]]
+    if len(done) == 2:
+        while not os.path.exists(sys.argv[1]):
+            time.sleep(0.01)
+    if len(done) < 3:
+        path = ["a.txt", "b.txt", "a.txt"][len(done)]
+        call = {"name": "write_file", "arguments": {"path": path, "content": f"{path} {len(done)}\n"}}
+        reply = {"calls": [call]}
+    else:
+        roles = " ".join(m["role"][0] for m in asked["messages"])
+        reply = {"text": f"Said: {roles}"}
+    reply["usage"] = {"input": 100, "output": 10}
+    print(json.dumps(reply), flush=True)
+"#;
+
+fn program(sandbox: &Sandbox, args: &[&str]) -> Run {
+    let output = sandbox.command(args).output().expect("the binary runs");
+    Run::new(&output, sandbox.out())
+}
+
+/// Starts a run and kills it where it waits.
+fn interrupted(mode: &str) -> Sandbox {
+    let sandbox = Sandbox::new(&[("model.py", MODEL), ("a.txt", "before\n")]);
+    let go = sandbox.path().join("go");
+    let model = format!("exec::python3 model.py {}", go.display());
+    let (repo, out) = (sandbox.repo(), sandbox.out());
+    let args = ["run", "--mode", mode, "--task", "Write three files", "--model", &model];
+    let mut child = sandbox
+        .command(
+            &[&args[..], &["--workspace", repo.to_str().unwrap(), "--out", out.to_str().unwrap()]].concat(),
+        )
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("the binary runs");
+    let started = Instant::now();
+    let transcript = || fs::read_to_string(sandbox.out().join("transcript.jsonl")).unwrap_or_default();
+    while transcript().matches("\"type\":\"call\"").count() < 2 || !out.join("session.json").exists() {
+        assert!(started.elapsed() < Duration::from_mins(1), "it does not get on: {}", transcript());
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let listed =
+        program(&sandbox, &["sessions", "list", "--in", sandbox.path().to_str().unwrap()]).expect_code(0);
+    assert!(
+        listed.stdout.contains("running") && listed.stdout.contains("Write three files"),
+        "{}",
+        listed.stdout
+    );
+    let refused = program(&sandbox, &["sessions", "resume", out.to_str().unwrap()]).expect_code(3);
+    assert!(refused.stderr.contains("is being worked on"), "{}", refused.stderr);
+    child.kill().expect("a kill");
+    child.wait().expect("an end");
+    fs::write(go, "").unwrap();
+    sandbox
+}
+
+#[test]
+fn a_run_that_was_killed_goes_on_where_it_was() {
+    for mode in ["yolo", "dry-run"] {
+        let sandbox = interrupted(mode);
+        let folder = sandbox.path().to_str().unwrap().to_owned();
+        let listed = program(&sandbox, &["sessions", "list", "--in", &folder]).expect_code(0);
+        assert!(listed.stdout.contains("unfinished"), "{}", listed.stdout);
+        let id = &listed.stdout[..8];
+        let shown = program(&sandbox, &["sessions", "show", id, "--in", &folder]).expect_code(0);
+        assert!(shown.stdout.contains("  1  write_file a.txt\n  2  write_file b.txt\n"), "{}", shown.stdout);
+        let run = program(&sandbox, &["sessions", "resume", id, "--in", &folder]).expect_code(0);
+        // The task, two turns with their results, that it goes on, and the third.
+        assert_eq!(run.stdout.trim(), "Said: u a t a t u a t", "{mode}: {}", run.stderr);
+        let report = run.report();
+        assert!(report["id"].as_str().unwrap().starts_with(id));
+        let steps: Vec<u64> =
+            report["steps"].as_array().unwrap().iter().map(|step| step["step"].as_u64().unwrap()).collect();
+        assert_eq!(steps, [1, 2, 3, 4]);
+        assert_eq!(report["usage"]["input"], 400);
+        assert_eq!(report["calls"].as_array().unwrap().len(), 3);
+        let files: Vec<(&str, &str)> = report["files"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|file| (file["path"].as_str().unwrap(), file["diff"].as_str().unwrap()))
+            .collect();
+        assert_eq!(files.len(), 2, "{mode}: {files:?}");
+        assert_eq!(files[0], ("a.txt", "@@ -1 +1 @@\n-before\n+a.txt 2\n"));
+        if mode == "dry-run" {
+            assert_eq!(sandbox.read("a.txt"), "before\n");
+            assert_eq!(report["plan"]["actions"].as_array().unwrap().len(), 3);
+        } else {
+            sandbox.git(&["checkout", "--quiet", "."]);
+            fs::remove_file(sandbox.repo().join("b.txt")).unwrap();
+        }
+        sandbox.git(&["apply", "--check", run.out.join("plan.patch").to_str().unwrap()]);
+        // The transcript is one, and plays the whole session.
+        let transcript = run.file("transcript.jsonl");
+        assert_eq!(
+            (
+                transcript.matches("\"type\":\"session\"").count(),
+                transcript.matches("\"type\":\"end\"").count()
+            ),
+            (1, 1)
+        );
+        let times: Vec<u64> = transcript
+            .lines()
+            .map(|line| serde_json::from_str::<Value>(line).unwrap()["at_ms"].as_u64().unwrap())
+            .collect();
+        assert!(times.is_sorted(), "{times:?}");
+        let again = sandbox.path().join("again");
+        let (repo, model) =
+            (sandbox.repo(), format!("replay::{}", run.out.join("transcript.jsonl").display()));
+        let args = [
+            "run",
+            "--task",
+            "x",
+            "--model",
+            &model,
+            "--workspace",
+            repo.to_str().unwrap(),
+            "--out",
+            again.to_str().unwrap(),
+        ];
+        program(&sandbox, &args).expect_code(0);
+        assert_eq!(
+            fs::read(again.join("plan.patch")).unwrap(),
+            fs::read(run.out.join("plan.patch")).unwrap()
+        );
+        let over = program(&sandbox, &["sessions", "resume", id, "--in", &folder]).expect_code(3);
+        assert!(over.stderr.contains("has ended with success"), "{}", over.stderr);
+    }
+}
+
+#[test]
+fn a_session_at_its_limit_goes_on_with_another() {
+    let sandbox = Sandbox::new(&[("model.py", MODEL)]);
+    fs::write(sandbox.path().join("go"), "").unwrap();
+    let model = format!("exec::python3 model.py {}", sandbox.path().join("go").display());
+    let run = sandbox.run(&["--mode", "yolo", "--model", &model, "--max-steps", "2"], &[]).expect_code(2);
+    assert_eq!(run.report()["stop_reason"], "max_steps");
+    let out = sandbox.out();
+    let run =
+        program(&sandbox, &["sessions", "resume", out.to_str().unwrap(), "--max-steps", "5"]).expect_code(0);
+    assert_eq!(run.report()["status"], "success");
+    assert_eq!(sandbox.read("a.txt"), "a.txt 2\n");
+    // What somebody else has written is not obeyed.
+    let sandbox = interrupted("dry-run");
+    let file = sandbox.out().join("session.json");
+    let text = fs::read_to_string(&file).unwrap();
+    for other in [text.replace("dry-run", "yolo"), text.replace(&text[12..20], "00000000")] {
+        assert_ne!(other, text);
+        fs::write(&file, other).unwrap();
+        let refused =
+            program(&sandbox, &["sessions", "resume", sandbox.out().to_str().unwrap()]).expect_code(3);
+        assert!(refused.stderr.contains("is not as this user's run has left it"), "{}", refused.stderr);
+    }
+    // Another commit is another checkout.
+    let sandbox = interrupted("yolo");
+    sandbox.commit("something else");
+    let moved = program(&sandbox, &["sessions", "resume", sandbox.out().to_str().unwrap()]).expect_code(3);
+    assert!(moved.stderr.contains("check that commit out to go on"), "{}", moved.stderr);
+}
+
+#[test]
+fn sessions_are_found_named_and_cleared_away() {
+    let sandbox = Sandbox::new(&[]);
+    let model = sandbox.script(&[], "Done.");
+    sandbox.run(&["--model", &model], &[]).expect_code(0);
+    let folder = sandbox.path().to_str().unwrap().to_owned();
+    let at = |args: &[&str]| program(&sandbox, &[&["sessions"], args, &["--in", &folder]].concat());
+    let listed = at(&["list"]).expect_code(0).stdout;
+    assert!(listed.contains("success") && listed.contains("Do it"), "{listed}");
+    assert!(at(&["show", &listed[..8]]).expect_code(0).stdout.starts_with("## ✅ plan: no changes"));
+    assert!(at(&["show", "nope"]).expect_code(3).stderr.contains("there is no session nope"));
+    assert_eq!(at(&["clean"]).expect_code(0).stdout, "0 removed, 0 kB\n");
+    assert!(at(&["clean", "--older-than", "0"]).expect_code(0).stdout.starts_with("1 removed, "));
+    assert!(!sandbox.out().exists());
+    assert!(at(&["list"]).expect_code(0).stdout.starts_with("There are no sessions here"));
+}
