@@ -11,13 +11,13 @@ use super::file::{Entry, RetryOn};
 use super::journal::{Journal, clear};
 use super::manifest::{Manifest, Task};
 use super::purse::Share;
+use super::request::{BatchRequest, Place};
 use super::worktree::Worktrees;
-use crate::event::{Event, Line, StopReason};
-use crate::exit::Exit;
-use crate::inputs::{BatchRequest, InputError, Place};
-use crate::report::secrets::Masker;
+use crate::event::{Event, Exit, Line, StopReason};
+use crate::inputs::InputError;
 use crate::report::{TaskEnd, TaskReport, file_log};
 use crate::run::{Finished, Signal, TRANSCRIPT, run};
+use crate::sanitize::Masker;
 use crate::sessions::read_lines;
 
 /// The folder of all tasks' files, below the batch's.

@@ -4,16 +4,17 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use super::request::Telling;
+use crate::base::fs::write_atomic;
 use crate::event::{Notice, NoticeLevel};
-use crate::github::{Api, ApiError, Environment, StepFile, Sticky, outputs};
-use crate::inputs::{InputError, Telling};
+use crate::github::{Api, ApiError, Environment, StepFile, Sticky, hidden_lines, marker, outputs};
+use crate::inputs::InputError;
 use crate::report::masked::{Format, masked};
-use crate::report::secrets::Masker;
 use crate::report::{
     BatchReport, batch_annotations, batch_comment, batch_headline, batch_html, batch_junit, batch_markdown,
-    batch_summary, marker,
+    batch_summary,
 };
-use crate::run::Files;
+use crate::sanitize::Masker;
 
 /// How long GitHub may take for the comment.
 const TIME: Duration = Duration::from_mins(2);
@@ -52,14 +53,14 @@ fn write(report: &BatchReport, telling: &Telling, masker: &Masker, key: &str) ->
         ("batch.json", report.json()),
         ("batch.md", batch_markdown(report)),
         ("batch.html", batch_html(report)),
-        ("comment.md", batch_comment(report, key)),
+        ("comment.md", batch_comment(report, &hidden_lines(key, None))),
         ("summary.md", batch_summary(report)),
         ("junit.xml", junit),
     ] {
         let path = telling.out.join(name);
         // JSON keeps its form; renderings may bring together what was apart.
         let text = if name == "batch.json" { text.as_str().into() } else { masker.mask_rendered(&text) };
-        Files::write(&path, text.as_bytes())
+        write_atomic(&path, text.as_bytes())
             .map_err(|error| InputError::Write { path: path.clone(), error })?;
     }
     Ok(())
@@ -77,7 +78,7 @@ async fn comment(
     let Some((github, number)) = about.and_then(|github| Some((github, Environment::number(github)?))) else {
         return Ok(None);
     };
-    let body = masker.mask_rendered(&batch_comment(report, key)).into_owned();
+    let body = masker.mask_rendered(&batch_comment(report, &hidden_lines(key, None))).into_owned();
     let sticky = Sticky::new(Api::new(github)?, number, github.is_on_pull(), marker(key));
     match tokio::time::timeout(TIME, sticky.put(&body)).await {
         Ok(posted) => posted.map(Some),

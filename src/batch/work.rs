@@ -13,20 +13,20 @@ use super::file::BatchFile;
 use super::journal::{Earlier, Journal, JournalError, clear};
 use super::manifest::{Manifest, Task};
 use super::purse::{Purse, Share};
+use super::request::{BatchRequest, Tasks};
 use super::shard::shards;
 use super::show::{Look, Show};
 use super::task::{Common, Done, TASKS, spent_in, title};
 use super::worktree::Worktrees;
+use crate::base::integrity::digest;
 use crate::command::sandbox::{Rights, View};
 use crate::command::{Ended, Job};
 use crate::config::Usd;
-use crate::event::{Events, Notice, NoticeLevel, Status, millis};
-use crate::exit::Exit;
+use crate::event::{Events, Exit, Notice, NoticeLevel, Status, millis};
 use crate::git::Repository;
-use crate::inputs::{BatchRequest, InputError, Tasks};
+use crate::inputs::InputError;
 use crate::report::{BATCH_SCHEMA_VERSION, BatchReport, ShardReport, TaskEnd, TaskReport, sum};
 use crate::run::{ShellGround, Signal, shell};
-use crate::seal::digest;
 use crate::workspace::PathGlobs;
 
 /// How long a command may take whose lines are values.

@@ -5,13 +5,14 @@ use std::sync::Arc;
 use clap::{Arg, ArgMatches, Command};
 
 use super::run::{Voice, complain, flags, input_args, input_args_of, runtime, step_output};
-use crate::batch::{BatchOptions, Look, MAX_SHARDS, batch, list, matrix, tell};
+use crate::base::fs::write_atomic;
+use crate::batch::{BatchOptions, BatchRequest, Look, MAX_SHARDS, Telling, batch, list, matrix, tell};
 use crate::command::sandbox::hide_process;
-use crate::exit::Exit;
-use crate::inputs::{BATCH_INPUTS, BatchRequest, InputError, Lookup, Telling, variables};
-use crate::report::secrets::Masker;
+use crate::event::Exit;
+use crate::inputs::{BATCH_INPUTS, InputError, Lookup, variables};
 use crate::report::{BatchReport, batch_headline};
-use crate::run::{Files, on_signals};
+use crate::run::on_signals;
+use crate::sanitize::Masker;
 
 pub(super) const NAME: &str = "batch";
 
@@ -64,7 +65,7 @@ async fn plan(request: &BatchRequest, lookup: &Lookup, most: u32) -> Result<Exit
     let signal = on_signals().map_err(|error| InputError::Rules(format!("signals: {error}")))?;
     let manifest = list(request, &signal).await?;
     let path = request.telling.out.join("manifest.json");
-    Files::write(&path, manifest.json().as_bytes())
+    write_atomic(&path, manifest.json().as_bytes())
         .map_err(|error| InputError::Write { path: path.clone(), error })?;
     let matrix = matrix(&manifest, most).to_string();
     let count = manifest.tasks.len();

@@ -6,11 +6,11 @@ use clap::{Arg, ArgMatches, Command};
 
 use super::print;
 use super::run::{Voice, flags, input_args, input_args_of, runtime};
-use crate::batch::{Manifest, merge, tell};
-use crate::exit::Exit;
-use crate::inputs::{BATCH_INPUTS, InputError, Lookup, Posting, Telling, variables};
+use crate::batch::{Manifest, Telling, merge, tell};
+use crate::event::Exit;
+use crate::inputs::{BATCH_INPUTS, InputError, Lookup, Posting, variables};
 use crate::report::RunReport;
-use crate::report::untrusted::log_lines;
+use crate::sanitize::untrusted::log_lines;
 
 pub(super) const NAME: &str = "report";
 

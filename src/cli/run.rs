@@ -9,14 +9,14 @@ use clap::{Arg, ArgAction, ArgMatches, Command};
 
 use super::print;
 use crate::command::sandbox::hide_process;
-use crate::exit::Exit;
+use crate::event::Exit;
 use crate::github::{StepFile, outputs};
 use crate::inputs::{Asked, BATCH_INPUTS, INPUTS, Input, InputError, Lookup, RunRequest, variables};
 use crate::plan::Plan;
-use crate::report::secrets::Masker;
-use crate::report::untrusted::{command_data, log_lines, markdown, visible};
 use crate::report::{LogFormat, Loudness, init_log};
 use crate::run::{ApplyOptions, apply, not_started, on_signals, run};
+use crate::sanitize::Masker;
+use crate::sanitize::untrusted::{command_data, log_lines, markdown, visible};
 
 pub(super) const NAME: &str = "run";
 

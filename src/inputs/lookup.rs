@@ -5,10 +5,8 @@ use std::io::IsTerminal;
 use std::path::PathBuf;
 
 use super::error::InputError;
+use crate::base::env::Variables;
 use crate::config::Bounded;
-
-/// Environment variables by name.
-pub type Variables = BTreeMap<String, String>;
 
 /// Flags and variables, asked for one input at a time.
 #[derive(Clone, Debug)]

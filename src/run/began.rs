@@ -12,15 +12,15 @@ use super::finish::{self, Finished};
 use super::interrupt::Signal;
 use super::progress::Progress;
 use super::{Outcome, Run};
-use crate::detail::detail;
+use crate::base::verbose_log::detail;
 use crate::event::{
     Event, Events, NoticeLevel, Observer, RunMode, SCHEMA_VERSION, Session as SessionEvent, millis,
 };
 use crate::inputs::{InputError, RunRequest};
-use crate::report::secrets::Masker;
 use crate::report::{Collector, LogObserver, TranscriptWriter};
+use crate::sanitize::Masker;
 use crate::sessions::{Resumed, SessionFile};
-use crate::telemetry::Telemetry;
+use crate::telemetry::{Telemetry, TelemetryOptions};
 
 /// What every run begins and ends with.
 pub(super) struct Began {
@@ -52,7 +52,14 @@ impl Began {
         let progress = Progress::start(request, masker);
         let observers: [Arc<dyn Observer>; 3] =
             [Arc::new(transcript), Arc::clone(&collector) as _, Arc::new(LogObserver)];
-        let telemetry = Telemetry::start(request, masker)?;
+        let trace = TelemetryOptions {
+            config: &request.config().telemetry,
+            variables: &request.variables,
+            agent: &request.agent.name,
+            model: &request.model_name,
+            earlier,
+        };
+        let telemetry = Telemetry::start(trace, masker).map_err(InputError::Rules)?;
         let observers = observers
             .into_iter()
             .chain(progress.as_ref().map(Progress::observer))

@@ -9,17 +9,17 @@ use super::interrupt::Signal;
 use super::progress::Progress;
 use super::publish::{TIME, TIME_INTERRUPTED, plan_mark};
 use super::tell::Publication;
-use crate::event::{Notice, NoticeLevel, Status};
-use crate::exit::Exit;
-use crate::github::{LineRemark, StepFile, outputs};
+use crate::base::fs::{write_atomic, write_private};
+use crate::event::{Exit, Notice, NoticeLevel, Status};
+use crate::github::{StepFile, hidden_lines, outputs};
 use crate::inputs::RunRequest;
 use crate::plan::Plan;
 use crate::report::masked::{Format, MaskError, holds_secret, masked};
-use crate::report::secrets::Masker;
-use crate::report::untrusted::{log_lines, visible};
 use crate::report::{
-    RunReport, annotations, comment, html, junit, line_remarks, markdown, summary, terminal,
+    Diagnostic, RunReport, annotations, comment, diagnostics, html, junit, markdown, summary, terminal,
 };
+use crate::sanitize::Masker;
+use crate::sanitize::untrusted::{log_lines, visible};
 use crate::workspace::ChangeSet;
 
 /// A run that is over and reported.
@@ -99,15 +99,15 @@ pub(super) async fn finish(
 }
 
 /// Lines that gates speak of, in files that there are.
-pub(super) fn remarks(request: &RunRequest, report: &RunReport, prefix: &str) -> Vec<LineRemark> {
+pub(super) fn remarks(request: &RunRequest, report: &RunReport, prefix: &str) -> Vec<Diagnostic> {
     let exists = |path: &str| request.workspace.join(path).is_file();
-    line_remarks(report, &request.workspace, prefix, &exists)
+    diagnostics(report, &request.workspace, prefix, &exists)
 }
 
 pub(super) fn comment_of(request: &RunRequest, report: &RunReport) -> String {
     let pending = || request.applies.clone().filter(|_| report.status != Status::Success);
     let mark = plan_mark(request.github.as_ref(), report).or_else(pending);
-    comment(report, &request.config().github.comment_key, mark.as_ref())
+    comment(report, &hidden_lines(&request.config().github.comment_key, mark.as_ref()), mark.is_some())
 }
 
 pub(super) fn warn(report: &mut RunReport, message: String) {
@@ -133,10 +133,10 @@ fn write_plan(plan: Option<&Plan>, patch: &[u8], files: &Files, masker: &Masker)
     }
     let failed = |path: &Path, error| format!("{} could not be written: {error}", path.display());
     if let Some(json) = json {
-        Files::write_private(&files.plan, &json).map_err(|error| failed(&files.plan, error))?;
+        write_private(&files.plan, &json).map_err(|error| failed(&files.plan, error))?;
     }
     if plan.is_some() || !patch.is_empty() {
-        Files::write_private(&files.patch, patch).map_err(|error| failed(&files.patch, error))?;
+        write_private(&files.patch, patch).map_err(|error| failed(&files.patch, error))?;
     }
     Ok(())
 }
@@ -157,7 +157,7 @@ fn write_files(report: &mut RunReport, request: &RunRequest, files: &Files, mask
     for (path, text) in texts {
         // Masked as a value before; renderings may bring together what was apart. JSON keeps its form.
         let text = if *path == files.report { text.as_str().into() } else { masker.mask_rendered(&text) };
-        if let Err(error) = Files::write(path, text.as_bytes()) {
+        if let Err(error) = write_atomic(path, text.as_bytes()) {
             warn(report, format!("{} could not be written: {error}", path.display()));
         }
     }

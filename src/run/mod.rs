@@ -43,7 +43,7 @@ use crate::model::{Backoff, Budget, ChatModel, ExecModel, ProviderModel, ReplayM
 use crate::plan::Plan;
 use crate::recipe::RecipePlayer;
 use crate::report::Collector;
-use crate::report::secrets::Masker;
+use crate::sanitize::Masker;
 use crate::tool::Tool;
 use crate::workspace::{DiskWorkspace, FileChange, TrackedWorkspace, Workspace};
 

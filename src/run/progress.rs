@@ -8,13 +8,13 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use super::publish::sticky;
+use crate::base::verbose_log::detail;
 use crate::config::Comment;
-use crate::detail::detail;
 use crate::event::{Line, Observer, RunMode, millis};
-use crate::github::{Api, Sticky};
+use crate::github::{Api, Sticky, hidden_lines};
 use crate::inputs::RunRequest;
 use crate::report::Doing;
-use crate::report::secrets::Masker;
+use crate::sanitize::Masker;
 
 /// A run that is over by then shows its end alone.
 const FIRST: Duration = Duration::from_secs(2);
@@ -76,9 +76,10 @@ impl Progress {
                 // A client costs milliseconds, so that short runs do without.
                 let sticky = sticky(&github, &Api::new(&github).ok()?, &frame.key)?;
                 while !over.is_cancelled() {
+                    let hidden = hidden_lines(&frame.key, None);
                     let doing = board.doing.lock().unwrap_or_else(PoisonError::into_inner).clone();
                     let elapsed = millis(began.elapsed());
-                    let body = doing.comment(&frame.key, &frame.task, elapsed, frame.run_url.as_deref());
+                    let body = doing.comment(&hidden, &frame.task, elapsed, frame.run_url.as_deref());
                     if let Err(error) = sticky.put(&frame.masker.mask(&body)).await {
                         // The end of the run tells of it.
                         detail!("progress: {error}");

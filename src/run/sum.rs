@@ -8,9 +8,9 @@ use super::finish::Reported;
 use super::{Outcome, Run, Signal};
 use crate::command::Shell;
 use crate::command::sandbox::Sandbox;
-use crate::event::{End, Event, Events, NoticeLevel, RunMode, Status, StopReason};
-use crate::exit::Exit;
+use crate::event::{End, Event, Events, Exit, NoticeLevel, RunMode, Status, StopReason};
 use crate::hooks::{HookEvent, Subject};
+use crate::model::ModelError;
 use crate::plan::{Plan, Planned};
 use crate::report::{Collector, FileSummary, PlanReport, RunReport};
 use crate::workspace::{ChangeSet, Difference, Restored, TrackedWorkspace};
@@ -47,9 +47,11 @@ impl Run<'_> {
                 changes: &changes,
             })
         });
-        let verified = before
-            .snapshot
-            .map(|snapshot| (snapshot.len(), snapshot.differences(request.repository.as_ref())));
+        let unchanged = |touched: &[String]| match &request.repository {
+            Some(repository) => repository.same_as_index(touched),
+            None => Vec::new(),
+        };
+        let verified = before.snapshot.map(|snapshot| (snapshot.len(), snapshot.differences(unchanged)));
         let (verified_files, differences) = verified.unwrap_or_default();
         if !differences.is_empty() && ended.status != Status::Failed {
             ended.status = Status::Failed;
@@ -67,7 +69,12 @@ impl Run<'_> {
             ended.reason = StopReason::CheckoutChanged;
         }
         put_back(&events, restored);
-        let exit = Exit::of(ended.status, ended.reason, ended.error.as_ref(), signal.is_terminate());
+        let exit = Exit::of(
+            ended.status,
+            ended.reason,
+            ended.error.as_ref().and_then(ModelError::exit),
+            signal.is_terminate(),
+        );
         events.emit(Event::End(End {
             status: ended.status,
             stop_reason: ended.reason,

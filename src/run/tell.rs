@@ -7,12 +7,11 @@ use tokio_util::sync::CancellationToken;
 use super::files::Files;
 use super::finish::{comment_of, remarks, warn};
 use super::publish::{Publisher, Trouble, sticky, wants_comment};
-use crate::event::{Notice, NoticeLevel, RunMode, Status, StopReason};
-use crate::exit::Exit;
+use crate::event::{Exit, Notice, NoticeLevel, RunMode, Status, StopReason};
 use crate::github::{Api, Sticky, Suggested};
 use crate::inputs::{Deliver, RunRequest};
 use crate::report::RunReport;
-use crate::report::secrets::Masker;
+use crate::sanitize::Masker;
 use crate::workspace::ChangeSet;
 
 /// What is told where, and by what means.

@@ -3,13 +3,13 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::basis::{Basis, rooted};
-use super::{InputError, Lookup, RunRequest, Variables, out, usd};
-use crate::batch::{BatchFile, Entry, Manifest, Shard, Task};
-use crate::config::{Bounded, Comment, Config, ConfigError, Report, parse_as};
+use super::{BatchFile, Entry, Manifest, Shard, Task};
+use crate::base::env::Variables;
+use crate::config::{Bounded, Comment, Config, ConfigError, Report, Usd, parse_as};
 use crate::event::RunMode;
 use crate::git::Repository;
 use crate::github::Environment;
+use crate::inputs::{Basis, InputError, Lookup, RunRequest, credentials, out, parse_comment, rooted, usd};
 
 /// Events by which people who may not write to the repository speak; they start no batch.
 const SPOKEN: [&str; 5] =
@@ -83,14 +83,14 @@ impl Telling {
     }
 
     fn of(basis: &Basis<'_>, lookup: &Lookup) -> Result<Self, InputError> {
-        let given = lookup.text("comment").map(|text| super::parse_comment(&text)).transpose()?;
+        let given = lookup.text("comment").map(|text| parse_comment(&text)).transpose()?;
         Ok(Self {
             out: out(lookup)?,
             github: basis.github.clone(),
             variables: lookup.variables().clone(),
             comment: given.unwrap_or(basis.origin.config.github.comment) != Comment::Never,
             key: lookup.text("comment-key"),
-            secrets: basis.repository.as_ref().map(super::credentials::of_checkout).unwrap_or_default(),
+            secrets: basis.repository.as_ref().map(credentials::of_checkout).unwrap_or_default(),
         })
     }
 }
@@ -143,7 +143,7 @@ impl BatchRequest {
             config: basis.origin.config.clone(),
             telling: Telling::of(&basis, lookup)?,
             jobs: jobs.map_or(JOBS, Bounded::count),
-            budget_usd: lookup.text("budget-usd").map(usd).transpose()?.map(crate::config::Usd::get),
+            budget_usd: lookup.text("budget-usd").map(usd).transpose()?.map(Usd::get),
             timeout: lookup.number::<1, 604_800>("timeout")?.map(Bounded::seconds),
             shard: shard.map_err(InputError::Unusable)?,
             resume: lookup.flag("resume")?,
