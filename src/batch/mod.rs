@@ -13,7 +13,6 @@ mod request;
 mod shard;
 mod show;
 mod task;
-mod tell;
 mod work;
 mod worktree;
 
@@ -22,8 +21,7 @@ pub use file::{BatchFile, Entry, Retry, RetryOn, Source};
 pub use journal::JournalError;
 pub use manifest::{Manifest, ManifestError, Task};
 pub use merge::{MergeError, Merged, merge};
-pub use request::{BatchRequest, Place, Tasks, Telling};
+pub use request::{BatchRequest, Place, Tasks};
 pub use shard::{MAX_SHARDS, Shard, matrix, shards};
 pub use show::Look;
-pub use tell::{Told, tell};
 pub use work::{BatchOptions, batch, manifest as list};

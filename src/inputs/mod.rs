@@ -12,7 +12,6 @@ mod gate;
 mod list;
 mod lookup;
 mod model;
-mod posting;
 mod programs;
 mod task;
 
@@ -46,7 +45,6 @@ pub use list::{BATCH_INPUTS, INPUTS, Input};
 pub use lookup::Lookup;
 pub use model::{ModelChoice, ReviewerModel};
 use model::{choose, reviewer};
-pub use posting::Posting;
 use programs::Programs;
 
 /// The modes that need nobody.

@@ -22,6 +22,7 @@ const ORDER: &str = "
     report
     github
     inputs
+    publish
     run
     batch
     cli

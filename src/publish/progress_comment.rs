@@ -7,7 +7,7 @@ use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-use super::publish::sticky;
+use super::publisher::sticky;
 use crate::base::verbose_log::detail;
 use crate::config::Comment;
 use crate::event::{Line, Observer, RunMode, millis};
@@ -38,7 +38,7 @@ impl Observer for Board {
 }
 
 /// Shows what a run is doing.
-pub(super) struct Progress {
+pub(crate) struct ProgressComment {
     board: Arc<Board>,
     over: CancellationToken,
     task: JoinHandle<Option<Arc<Sticky>>>,
@@ -52,9 +52,9 @@ struct Frame {
     masker: Arc<Masker>,
 }
 
-impl Progress {
+impl ProgressComment {
     /// Begins, where somebody would see it.
-    pub(super) fn start(request: &RunRequest, masker: &Arc<Masker>) -> Option<Self> {
+    pub(crate) fn start(request: &RunRequest, masker: &Arc<Masker>) -> Option<Self> {
         let config = &request.config().github;
         let github = request.github.clone()?;
         let wanted = config.progress && config.comment == Comment::Always && request.mode != RunMode::Apply;
@@ -100,13 +100,13 @@ impl Progress {
     }
 
     /// Who is told of events.
-    pub(super) fn observer(&self) -> Arc<dyn Observer> {
+    pub(crate) fn observer(&self) -> Arc<dyn Observer> {
         Arc::clone(&self.board) as _
     }
 
     /// Ends it. What is on its way arrives first, so that it cannot overtake the end; the comment that was
     /// found or made is known then.
-    pub(super) async fn stop(self, patience: Duration) -> Option<Arc<Sticky>> {
+    pub(crate) async fn stop(self, patience: Duration) -> Option<Arc<Sticky>> {
         self.over.cancel();
         let stop = self.task.abort_handle();
         if let Ok(ended) = tokio::time::timeout(patience, self.task).await {
