@@ -8,9 +8,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use ignore::WalkBuilder;
 use regex::{Regex, RegexBuilder};
 
-use crate::command::{Class, Patterns};
+use crate::command::Patterns;
 use crate::config::{self, Bounded, Severity};
-use crate::tool::{CommandEffect, Effects};
+use crate::event::{Class, CommandEffect, Effects};
 use crate::workspace::{ChangeSet, FileChange, Glob, LineCounts, PathGlobs, Workspace, WorkspacePath};
 
 /// Where a configuration may lie; never writable, whether the file exists or not.

@@ -8,9 +8,9 @@ use std::time::{Duration, Instant};
 use tokio::sync::Mutex;
 use tokio_util::sync::CancellationToken;
 
+use crate::base::verbose_log::detail;
 use crate::command::sandbox::{Rights, View};
 use crate::command::{Finished, Job, Shell};
-use crate::detail::detail;
 use crate::event::{Events, NoticeLevel};
 use crate::workspace::{Below, FileChange, Isolated, IsolationError, Outcome, Plot, WorkspacePath};
 

@@ -11,9 +11,9 @@ use std::time::{Duration, SystemTime};
 
 use serde::{Deserialize, Serialize};
 
+use crate::base::env::Variables;
+use crate::base::integrity::Seal;
 use crate::event::{Event, Line, RunMode, Status};
-use crate::inputs::Variables;
-use crate::seal::Seal;
 
 const SESSION: &str = "session.json";
 /// How deep sessions may lie below a folder: a batch's are two levels down.
@@ -128,7 +128,7 @@ impl SessionFile {
     /// changes what was asked must not be obeyed when the session goes on.
     pub fn write(&self, out: &Path, variables: &Variables) -> std::io::Result<()> {
         let text = serde_json::to_vec_pretty(self)?;
-        crate::run::Files::write_private(&out.join(SESSION), &text)?;
+        crate::base::fs::write_private(&out.join(SESSION), &text)?;
         seal(variables, &self.id).map_or(Ok(()), |seal| seal.put(&text))
     }
 

@@ -10,8 +10,8 @@ mod subagent;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::base::did_you_mean::nearest;
 use crate::config::AgentConfig;
-use crate::nearest::nearest;
 
 pub use history::History;
 pub use outline::outline;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::invisible::is_invisible;
+use crate::sanitize::invisible::is_invisible;
 use crate::workspace::{LastLink, Walk, Workspace, WorkspacePath};
 
 /// Levels that the outline shows, if they fit.

@@ -17,9 +17,9 @@ use super::Agent;
 use super::history::History;
 use super::session::{Limits, Opinion, Review, Session, Since};
 use crate::engine::Engine;
-use crate::event::{Event, SubagentRecord, millis};
+use crate::event::{Effects, Event, SubagentRecord, millis};
 use crate::model::{Budget, ChatModel};
-use crate::tool::{Call, Context, Effects, Tool, ToolError, ToolResult, schema};
+use crate::tool::{Call, Context, Tool, ToolError, ToolResult, schema};
 
 /// Model calls of one sub-agent.
 const MAX_STEPS: u32 = 15;

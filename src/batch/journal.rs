@@ -10,9 +10,10 @@ use std::time::{Duration, Instant};
 use serde::{Deserialize, Serialize};
 
 use super::manifest::Manifest;
-use crate::inputs::Variables;
+use crate::base::env::Variables;
+use crate::base::integrity::{Seal, digest};
+use crate::inputs::InputError;
 use crate::report::{ShardReport, TaskReport};
-use crate::seal::{Seal, digest};
 
 /// The list of tasks.
 pub(super) const MANIFEST: &str = "manifest.json";
@@ -60,6 +61,12 @@ pub enum JournalError {
         /// Why.
         error: std::io::Error,
     },
+}
+
+impl From<JournalError> for InputError {
+    fn from(error: JournalError) -> Self {
+        Self::Batch(Box::new(error))
+    }
 }
 
 /// What an earlier start has left.

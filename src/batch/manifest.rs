@@ -7,8 +7,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::file::Entry;
+use crate::base::integrity::digest;
 use crate::config::Usd;
-use crate::seal::digest;
+use crate::inputs::InputError;
 
 /// The version of the format.
 const SCHEMA_VERSION: u32 = 1;
@@ -70,6 +71,12 @@ pub enum ManifestError {
         /// Why.
         problem: String,
     },
+}
+
+impl From<ManifestError> for InputError {
+    fn from(error: ManifestError) -> Self {
+        Self::Batch(Box::new(error))
+    }
 }
 
 impl Manifest {

@@ -12,8 +12,8 @@ use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 
 use super::manifest::Task;
 use super::task::{LOG, title};
-use crate::report::untrusted::{command_data, log_lines, visible};
 use crate::report::{TaskReport, task_line};
+use crate::sanitize::untrusted::{command_data, log_lines, visible};
 
 /// Most of a task's log that a group shows, in bytes.
 const MAX_LOG: usize = 30_000;

@@ -11,13 +11,14 @@ use super::file::{Entry, RetryOn};
 use super::journal::{Journal, clear};
 use super::manifest::{Manifest, Task};
 use super::purse::Share;
+use super::request::{BatchRequest, Place};
 use super::worktree::Worktrees;
-use crate::event::{Event, Line, StopReason};
-use crate::exit::Exit;
-use crate::inputs::{BatchRequest, InputError, Place};
-use crate::report::secrets::Masker;
+use crate::event::{Event, Exit, Line, StopReason};
+use crate::inputs::InputError;
+use crate::publish::{RunResult, TRANSCRIPT};
 use crate::report::{TaskEnd, TaskReport, file_log};
-use crate::run::{Finished, Signal, TRANSCRIPT, run};
+use crate::run::{Signal, run};
+use crate::sanitize::Masker;
 use crate::sessions::read_lines;
 
 /// The folder of all tasks' files, below the batch's.
@@ -107,8 +108,8 @@ impl Common {
         }
     }
 
-    async fn try_once(&self, task: &Task, share: Share) -> Result<Finished, InputError> {
-        let out = self.request.telling.out.join(TASKS).join(&task.id);
+    async fn try_once(&self, task: &Task, share: Share) -> Result<RunResult, InputError> {
+        let out = self.request.destination.out.join(TASKS).join(&task.id);
         clear(&out)?;
         std::fs::create_dir_all(&out).map_err(|error| InputError::Out { path: out.clone(), error })?;
         // Git takes its time with large checkouts; other tasks go on meanwhile.

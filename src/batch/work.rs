@@ -13,20 +13,20 @@ use super::file::BatchFile;
 use super::journal::{Earlier, Journal, JournalError, clear};
 use super::manifest::{Manifest, Task};
 use super::purse::{Purse, Share};
+use super::request::{BatchRequest, Tasks};
 use super::shard::shards;
 use super::show::{Look, Show};
 use super::task::{Common, Done, TASKS, spent_in, title};
 use super::worktree::Worktrees;
+use crate::base::integrity::digest;
 use crate::command::sandbox::{Rights, View};
 use crate::command::{Ended, Job};
 use crate::config::Usd;
-use crate::event::{Events, Notice, NoticeLevel, Status, millis};
-use crate::exit::Exit;
+use crate::event::{Events, Exit, Notice, NoticeLevel, Status, millis};
 use crate::git::Repository;
-use crate::inputs::{BatchRequest, InputError, Tasks};
+use crate::inputs::InputError;
 use crate::report::{BATCH_SCHEMA_VERSION, BatchReport, ShardReport, TaskEnd, TaskReport, sum};
 use crate::run::{ShellGround, Signal, shell};
-use crate::seal::digest;
 use crate::workspace::PathGlobs;
 
 /// How long a command may take whose lines are values.
@@ -80,7 +80,7 @@ async fn printed(
     let events = Events::new(Vec::new());
     let temp = std::env::temp_dir();
     let ground = ShellGround { workspace: &request.checkout, sensitive: &PathGlobs::default(), temp: &temp };
-    let shell = shell(&request.config.commands, &request.telling.variables, &keys, ground, &events)?;
+    let shell = shell(&request.config.commands, &request.destination.variables, &keys, ground, &events)?;
     for command in commands {
         let job = Job {
             command,
@@ -108,8 +108,8 @@ async fn printed(
 pub async fn batch(request: &Arc<BatchRequest>, options: BatchOptions) -> Result<BatchReport, InputError> {
     let BatchOptions { look, signal } = options;
     let started = Instant::now();
-    let mut journal = Journal::open(&request.telling.out)?;
-    let variables = &request.telling.variables;
+    let mut journal = Journal::open(&request.destination.out)?;
+    let variables = &request.destination.variables;
     let frozen = if request.resume { journal.manifest(variables)? } else { None };
     let manifest = match frozen {
         Some(frozen) => {
@@ -118,7 +118,7 @@ pub async fn batch(request: &Arc<BatchRequest>, options: BatchOptions) -> Result
                 Tasks::Manifest(given) => given.digest() == frozen.digest(),
             };
             if !fits {
-                return Err(JournalError::Other(request.telling.out.clone()).into());
+                return Err(JournalError::Other(request.destination.out.clone()).into());
             }
             frozen
         }
@@ -137,10 +137,10 @@ pub async fn batch(request: &Arc<BatchRequest>, options: BatchOptions) -> Result
     let now = OffsetDateTime::now_utc().format(&Rfc3339).unwrap_or_default();
     let started_at = earlier.started_at.clone().unwrap_or(now);
     if anew {
-        clear(&request.telling.out.join(TASKS))?;
+        clear(&request.destination.out.join(TASKS))?;
     }
     journal.begin(&manifest, shard, &started_at, anew.then_some(variables))?;
-    let worktrees = Worktrees::new(clone, &request.telling.out);
+    let worktrees = Worktrees::new(clone, &request.destination.out);
     // Of an earlier start that was killed.
     worktrees.clear();
     let mut notices: Vec<Notice> = request.warnings.iter().map(|warning| told(warning)).collect();
@@ -159,7 +159,7 @@ pub async fn batch(request: &Arc<BatchRequest>, options: BatchOptions) -> Result
         None => manifest.tasks.clone(),
     };
     let (digest, name, commit) = (manifest.digest(), manifest.name.clone(), manifest.commit.clone());
-    let run_url = request.telling.github.as_ref().and_then(|github| github.run_url.clone());
+    let run_url = request.destination.github.as_ref().and_then(|github| github.run_url.clone());
     let common = Arc::new(Common {
         deadline: timeout.map(|timeout| started + timeout),
         journal: Mutex::new(journal),
@@ -227,7 +227,7 @@ impl Stop {
 impl Desk<'_> {
     /// Works on all tasks; gives a report of each, in order, and whether the time was up.
     async fn all(&self, tasks: &[Task], earlier: Earlier) -> (Vec<TaskReport>, bool) {
-        let tasks_out = self.common.request.telling.out.join(TASKS);
+        let tasks_out = self.common.request.destination.out.join(TASKS);
         let cut_off: f64 = earlier.cut_off().map(|id| spent_in(&tasks_out.join(id))).sum();
         let Earlier { ended: mut reports, mut tried, .. } = earlier;
         let known =

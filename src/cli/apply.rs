@@ -5,7 +5,7 @@ use std::path::Path;
 use clap::{Arg, ArgAction, ArgMatches, Command};
 
 use super::run::{Application, Job, input_args, launch};
-use crate::exit::Exit;
+use crate::event::Exit;
 use crate::inputs::{InputError, RunRequest};
 use crate::plan::{Plan, SCHEMA_VERSION};
 

@@ -5,13 +5,15 @@ use std::sync::Arc;
 use clap::{Arg, ArgMatches, Command};
 
 use super::run::{Voice, complain, flags, input_args, input_args_of, runtime, step_output};
-use crate::batch::{BatchOptions, Look, MAX_SHARDS, batch, list, matrix, tell};
+use crate::base::fs::write_atomic;
+use crate::batch::{BatchOptions, BatchRequest, Look, MAX_SHARDS, batch, list, matrix};
 use crate::command::sandbox::hide_process;
-use crate::exit::Exit;
-use crate::inputs::{BATCH_INPUTS, BatchRequest, InputError, Lookup, Telling, variables};
-use crate::report::secrets::Masker;
+use crate::event::Exit;
+use crate::inputs::{BATCH_INPUTS, InputError, Lookup, variables};
+use crate::publish::{BatchDestination, publish_batch};
 use crate::report::{BatchReport, batch_headline};
-use crate::run::{Files, on_signals};
+use crate::run::on_signals;
+use crate::sanitize::Masker;
 
 pub(super) const NAME: &str = "batch";
 
@@ -39,7 +41,7 @@ pub(super) fn execute(matches: &ArgMatches) -> Exit {
 fn work(lookup: &Lookup) -> Result<Exit, InputError> {
     let voice = Voice::read(lookup)?;
     let request = Arc::new(BatchRequest::resolve(lookup)?);
-    let masker = masker(&request.telling, request.config.llm.api_key_env.as_deref());
+    let masker = masker(&request.destination, request.config.llm.api_key_env.as_deref());
     voice.begin(&masker);
     let runtime = runtime()?;
     if lookup.flag("matrix")? {
@@ -51,7 +53,7 @@ fn work(lookup: &Lookup) -> Result<Exit, InputError> {
     let (report, path) = runtime.block_on(async {
         let signal = on_signals().map_err(|error| InputError::Rules(format!("signals: {error}")))?;
         let report = batch(&request, BatchOptions { look, signal }).await?;
-        let told = tell(report, &request.telling, &masker).await?;
+        let told = publish_batch(report, &request.destination, &masker).await?;
         Ok::<_, InputError>((told.report, told.path))
     })?;
     runtime.shutdown_background();
@@ -63,8 +65,8 @@ fn work(lookup: &Lookup) -> Result<Exit, InputError> {
 async fn plan(request: &BatchRequest, lookup: &Lookup, most: u32) -> Result<Exit, InputError> {
     let signal = on_signals().map_err(|error| InputError::Rules(format!("signals: {error}")))?;
     let manifest = list(request, &signal).await?;
-    let path = request.telling.out.join("manifest.json");
-    Files::write(&path, manifest.json().as_bytes())
+    let path = request.destination.out.join("manifest.json");
+    write_atomic(&path, manifest.json().as_bytes())
         .map_err(|error| InputError::Write { path: path.clone(), error })?;
     let matrix = matrix(&manifest, most).to_string();
     let count = manifest.tasks.len();
@@ -74,7 +76,7 @@ async fn plan(request: &BatchRequest, lookup: &Lookup, most: u32) -> Result<Exit
             ("matrix", matrix.clone()),
             ("tasks", count.to_string()),
             ("manifest-path", path.display().to_string()),
-            ("out-path", request.telling.out.display().to_string()),
+            ("out-path", request.destination.out.display().to_string()),
         ],
     );
     tracing::info!("{count} tasks; the list is in {}", path.display());
@@ -82,9 +84,9 @@ async fn plan(request: &BatchRequest, lookup: &Lookup, most: u32) -> Result<Exit
     Ok(Exit::Success)
 }
 
-pub(super) fn masker(telling: &Telling, key: Option<&str>) -> Arc<Masker> {
+pub(super) fn masker(destination: &BatchDestination, key: Option<&str>) -> Arc<Masker> {
     let keys: Vec<&str> = key.into_iter().collect();
-    Arc::new(Masker::from_environment(&telling.variables, &keys, &telling.secrets))
+    Arc::new(Masker::from_environment(&destination.variables, &keys, &destination.secrets))
 }
 
 /// Says how it ended.

@@ -9,8 +9,7 @@ use clap::{Arg, ArgAction, ArgMatches, Command};
 use super::{print, run};
 use crate::command::sandbox::{Namespaces, Offered, Sandbox, offered};
 use crate::config::Commands;
-use crate::event::{Events, Status, StopReason};
-use crate::exit::Exit;
+use crate::event::{Events, Exit, Status, StopReason};
 use crate::github::Environment;
 use crate::inputs::{InputError, Lookup, RunRequest, variables};
 use crate::model::{Message, ModelError, Request};
@@ -68,7 +67,7 @@ fn model(matches: &ArgMatches) -> (Check, Exit) {
         Ok(told) => (says(true, told), Exit::Success),
         Err(Trouble::Input(error)) => (says(false, error.to_string()), error.exit()),
         Err(Trouble::Model(error)) => {
-            let exit = Exit::of(Status::Failed, StopReason::LlmError, Some(&error), false);
+            let exit = Exit::of(Status::Failed, StopReason::LlmError, error.exit(), false);
             (says(false, error.to_string()), exit)
         }
     }

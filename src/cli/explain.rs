@@ -9,13 +9,14 @@ use clap::{Arg, ArgAction, ArgMatches, Command};
 use serde::{Deserialize, Serialize};
 
 use super::print;
-use crate::command::{Class, Policy, Verdict, Walls, sandbox};
-use crate::config::{SandboxMode, Trust, Trusted};
-use crate::exit::Exit;
+use crate::command::{Policy, Verdict, Walls, sandbox};
+use crate::config::SandboxMode;
+use crate::event::{Class, Exit};
 use crate::git::Repository;
 use crate::guardrails::{Ground, Guardrails};
 use crate::inputs::{Lookup, variables};
 use crate::tool::touched;
+use crate::trust::{Trust, Trusted};
 use crate::workspace::{DiskWorkspace, TrackedWorkspace, WorkspacePath};
 
 pub(super) const NAME: &str = "explain";

@@ -17,7 +17,7 @@ use std::process::ExitCode;
 use clap::Command;
 
 use crate::command::sandbox::SANDBOX;
-use crate::exit::Exit;
+use crate::event::Exit;
 
 /// Reads the command line and does what it says.
 pub fn main() -> ExitCode {

@@ -6,11 +6,12 @@ use clap::{Arg, ArgMatches, Command};
 
 use super::print;
 use super::run::{Voice, flags, input_args, input_args_of, runtime};
-use crate::batch::{Manifest, merge, tell};
-use crate::exit::Exit;
-use crate::inputs::{BATCH_INPUTS, InputError, Lookup, Posting, Telling, variables};
+use crate::batch::{Manifest, merge};
+use crate::event::Exit;
+use crate::inputs::{BATCH_INPUTS, InputError, Lookup, variables};
+use crate::publish::{BatchDestination, Repost, publish_batch};
 use crate::report::RunReport;
-use crate::report::untrusted::log_lines;
+use crate::sanitize::untrusted::log_lines;
 
 pub(super) const NAME: &str = "report";
 
@@ -96,13 +97,13 @@ fn join(lookup: &Lookup, mut paths: Vec<PathBuf>) -> Result<Exit, InputError> {
         return Err(InputError::Unusable("there is nothing to merge; name folders of artifacts".to_owned()));
     }
     let voice = Voice::read(lookup)?;
-    let telling = Telling::resolve(lookup)?;
-    let masker = super::batch::masker(&telling, None);
+    let destination = BatchDestination::resolve(lookup)?;
+    let masker = super::batch::masker(&destination, None);
     voice.begin(&masker);
     let manifest = lookup.path("manifest").map(|path| Manifest::read(&path)).transpose()?;
     let merged = merge(&paths, manifest.as_ref()).map_err(|error| InputError::Unusable(error.to_string()))?;
     tracing::info!("{} reports", merged.from);
-    let told = runtime()?.block_on(tell(merged.report, &telling, &masker))?;
+    let told = runtime()?.block_on(publish_batch(merged.report, &destination, &masker))?;
     super::batch::conclude(&voice, &told.report, &told.path.display().to_string());
     Ok(super::batch::exit_of(&told.report))
 }
@@ -124,7 +125,7 @@ fn post(lookup: &Lookup, path: Option<String>) -> Result<String, InputError> {
     let path =
         PathBuf::from(path.or_else(|| lookup.text("report")).unwrap_or_else(|| "report.json".to_owned()));
     let report = read(&path)?;
-    Posting::resolve(lookup)?.post(report)
+    Repost::resolve(lookup)?.post(report)
 }
 
 fn read(path: &Path) -> Result<RunReport, InputError> {

@@ -2,21 +2,20 @@
 
 use std::collections::BTreeMap;
 use std::io::Write;
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use clap::{Arg, ArgAction, ArgMatches, Command};
 
 use super::print;
 use crate::command::sandbox::hide_process;
-use crate::exit::Exit;
-use crate::github::{StepFile, outputs};
+use crate::event::Exit;
 use crate::inputs::{Asked, BATCH_INPUTS, INPUTS, Input, InputError, Lookup, RunRequest, variables};
 use crate::plan::Plan;
-use crate::report::secrets::Masker;
-use crate::report::untrusted::{command_data, log_lines, markdown, visible};
+use crate::publish::StepOutputs;
 use crate::report::{LogFormat, Loudness, init_log};
 use crate::run::{ApplyOptions, apply, not_started, on_signals, run};
+use crate::sanitize::Masker;
+use crate::sanitize::untrusted::{command_data, log_lines, markdown, visible};
 
 pub(super) const NAME: &str = "run";
 
@@ -233,8 +232,8 @@ fn execute_with(
 fn rest(lookup: &Lookup, idle: &Idle) -> Exit {
     let masker = Masker::from_environment(lookup.variables(), &[], &[]);
     let told = masker.mask(&visible(&idle.told)).into_owned();
-    step_output(lookup, &[("status", idle.status.to_owned()), ("exit-code", idle.exit.code().to_string())]);
-    put(lookup, "GITHUB_STEP_SUMMARY", &format!("{}\n", markdown(&told)));
+    let fields = [("status", idle.status.to_owned()), ("exit-code", idle.exit.code().to_string())];
+    write_step(lookup, Some(&markdown(&told)), &fields);
     if lookup.in_actions() {
         let _ = writeln!(std::io::stderr(), "::notice title=architect-ci::{}", command_data(&told));
     }
@@ -242,15 +241,14 @@ fn rest(lookup: &Lookup, idle: &Idle) -> Exit {
     idle.exit
 }
 
-/// Outputs of a step that is no run.
+/// Writes the outputs of a step that is no run.
 pub(super) fn step_output(lookup: &Lookup, fields: &[(&str, String)]) {
-    put(lookup, "GITHUB_OUTPUT", &outputs(fields));
+    write_step(lookup, None, fields);
 }
 
-fn put(lookup: &Lookup, variable: &str, text: &str) {
-    let Some(path) = lookup.variables().get(variable).filter(|path| !path.is_empty()) else { return };
-    if let Err(error) = StepFile::open(PathBuf::from(path)).put(text) {
-        let _ = writeln!(std::io::stderr(), "warning: {variable} could not be written: {error}");
+fn write_step(lookup: &Lookup, summary: Option<&str>, fields: &[(&str, String)]) {
+    for failed in StepOutputs::open(lookup.variables()).write(summary, fields) {
+        let _ = writeln!(std::io::stderr(), "warning: {failed}");
     }
 }
 

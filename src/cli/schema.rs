@@ -6,7 +6,7 @@
 use clap::{Arg, ArgMatches, Command, builder::PossibleValuesParser};
 
 use super::print;
-use crate::exit::Exit;
+use crate::event::Exit;
 
 pub(super) const NAME: &str = "schema";
 

@@ -8,10 +8,11 @@ use clap::{Arg, ArgMatches, Command};
 
 use super::print;
 use super::run::{Job, complain, flags, input_args, launch};
-use crate::exit::Exit;
+use crate::base::env::Variables;
+use crate::event::Exit;
 use crate::git::Repository;
-use crate::inputs::{InputError, Lookup, RunRequest, Variables, variables};
-use crate::report::untrusted::{log_lines, visible};
+use crate::inputs::{InputError, Lookup, RunRequest, variables};
+use crate::sanitize::untrusted::{log_lines, visible};
 use crate::sessions::{Found, SessionError, State, find, pick, usual};
 
 pub(super) const NAME: &str = "sessions";

@@ -8,7 +8,7 @@ use tokio_util::sync::CancellationToken;
 use super::print;
 use crate::agent::Dispatch;
 use crate::config;
-use crate::exit::Exit;
+use crate::event::Exit;
 use crate::tool::{Registry, RunCommand, RunPowershell};
 use crate::web::{FetchUrl, Web, WebSearch};
 

@@ -9,28 +9,7 @@ use super::analysis::{Analysis, Simple};
 use super::policy::OwnCommands;
 use super::refusal::{Refusal, WayOut};
 use super::{behind_walls, strict};
-
-/// The class of a command.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum Class {
-    /// It looks at things.
-    Safe,
-    /// It builds, tests, formats: it runs the project's own code.
-    Dev,
-    /// Anything else.
-    Dangerous,
-}
-
-impl std::fmt::Display for Class {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(match self {
-            Self::Safe => "safe",
-            Self::Dev => "dev",
-            Self::Dangerous => "dangerous",
-        })
-    }
-}
+pub use crate::event::Class;
 
 /// A class and what decided it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

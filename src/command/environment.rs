@@ -2,11 +2,13 @@
 //! plainly are by value, and those that the configuration names. Everything else is withheld.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
 use std::sync::LazyLock;
 
-use globset::{Glob, GlobSet, GlobSetBuilder};
 use regex::Regex;
+
+use crate::sanitize::secret_names::{
+    KNOWN_NAMES, RUN, SWITCHES, USERINFO, is_listed, is_path, is_random, looks_secret, pattern,
+};
 
 /// Files by which a step talks to the runner. A child that wrote to them could set variables, paths
 /// and outputs of later steps, so no child ever sees them.
@@ -16,38 +18,6 @@ const COMMAND_FILES: [&str; 5] =
 /// Variables that are never judged by their value: inputs, runner services, our own settings, and what
 /// makes a shell or Git run or obey something else.
 const NEVER_BY_VALUE: [&str; 6] = ["INPUT_", "ACTIONS_", "ARCHITECT_", "GITHUB_", "GIT_CONFIG_", "BASH_"];
-
-/// Names of harmless variables, one group a line; `*` stands for any end.
-const KNOWN: &str = include_str!("environment.txt");
-
-/// Parts of a name that make it that of a secret, wherever they stand in it.
-const SECRET_PARTS: [&str; 16] = [
-    "TOKEN",
-    "SECRET",
-    "PASSWORD",
-    "PASSWD",
-    "PASSPHRASE",
-    "CREDENTIAL",
-    "APIKEY",
-    "SSHKEY",
-    "PRIVATEKEY",
-    "ACCESSKEY",
-    "KEYSTORE",
-    "KEYFILE",
-    "WEBHOOK",
-    "BEARER",
-    "COOKIE",
-    "ASKPASS",
-];
-
-/// Words that make a name that of a secret.
-const SECRET_WORDS: [&str; 17] = [
-    "KEY", "KEYS", "PASS", "PWD", "PW", "AUTH", "OAUTH", "OAUTH2", "PAT", "JWT", "DSN", "CREDS", "PEM",
-    "SAS", "OTP", "TOTP", "SALT",
-];
-
-/// Words in sequence that make a name that of a secret.
-const SECRET_PHRASES: [&str; 4] = ["CONNECTION_STRING", "KUBE_CONFIG", "OTLP_HEADERS", "KUBECONFIG_DATA"];
 
 /// Values that say nothing about anybody, whatever the variable.
 const PLAIN_WORDS: [&str; 48] = [
@@ -101,22 +71,8 @@ const PLAIN_WORDS: [&str; 48] = [
     "main",
 ];
 
-/// Values that a switch has, and a secret has not.
-const SWITCHES: [&str; 10] = ["", "true", "false", "yes", "no", "on", "off", "none", "null", "disabled"];
-
 /// Longest value that is judged harmless by what it is.
 const MAX_PLAIN: usize = 4096;
-
-/// Compiles a constant pattern.
-fn pattern(text: &str) -> Regex {
-    #[expect(clippy::expect_used, reason = "constant patterns, compiled in a test")]
-    Regex::new(text).expect("a valid pattern")
-}
-
-/// An address with a user or a password in it.
-static USERINFO: LazyLock<Regex> = LazyLock::new(|| {
-    pattern(r"[A-Za-z][A-Za-z0-9+.\-]*://(?P<user>[^\s/?#@:]*)(?::(?P<password>[^\s/?#]*))?@")
-});
 
 /// An option or a setting inside of a value that holds a secret: `-Dpassword=…`, `Authorization: …`.
 static SECRET_OPTION: LazyLock<Regex> = LazyLock::new(|| {
@@ -125,9 +81,6 @@ static SECRET_OPTION: LazyLock<Regex> = LazyLock::new(|| {
         \bpwd|authorization|\bbearer|\bsig|signature|_auth)["']?\s*[=:\s]\s*["']?[^\s"';]"#,
     )
 });
-
-/// A run of letters and digits as generated keys have it.
-static RUN: LazyLock<Regex> = LazyLock::new(|| pattern(r"[A-Za-z0-9+_=\-]{20,}"));
 
 /// A number, a size, a time or a version.
 static NUMBER: LazyLock<Regex> = LazyLock::new(|| {
@@ -142,108 +95,6 @@ static LOCAL_ADDRESS: LazyLock<Regex> = LazyLock::new(|| {
         r"^(?:[a-z][a-z0-9+.\-]{1,20}://)?(?:localhost|127\.0\.0\.1|0\.0\.0\.0|\[::1?\])(?::[0-9]{1,5})?(?:/[a-z0-9_\-]{0,24})?$",
     )
 });
-
-static KNOWN_NAMES: LazyLock<GlobSet> = LazyLock::new(|| {
-    let mut names = GlobSetBuilder::new();
-    for name in KNOWN.lines().filter(|line| !line.starts_with('#')).flat_map(str::split_whitespace) {
-        if let (true, Ok(glob)) = (name.contains('*'), Glob::new(name)) {
-            names.add(glob);
-        }
-    }
-    names.build().unwrap_or_default()
-});
-
-/// Tells whether a name is listed letter by letter, in whatever case.
-fn is_listed(name: &str) -> bool {
-    static LISTED: LazyLock<BTreeSet<&str>> = LazyLock::new(|| {
-        KNOWN.lines().filter(|line| !line.starts_with('#')).flat_map(str::split_whitespace).collect()
-    });
-    LISTED.contains(name)
-}
-
-/// Tells whether a variable of this name holds a secret, going by the name.
-pub fn looks_secret(name: &str) -> bool {
-    let name = name.to_ascii_uppercase().replace(|letter: char| !letter.is_ascii_alphanumeric(), "_");
-    if is_listed(&name) {
-        return false;
-    }
-    let numbered = |word: &str| word.trim_end_matches(|letter: char| letter.is_ascii_digit()).to_owned();
-    SECRET_PARTS.iter().any(|part| name.contains(part))
-        || SECRET_PHRASES.iter().any(|phrase| name.contains(phrase))
-        || name
-            .split('_')
-            .any(|word| SECRET_WORDS.contains(&word) || SECRET_WORDS.contains(&numbered(word).as_str()))
-}
-
-/// Returns what of a variable's value must not be shown; nothing for a harmless one.
-///
-/// This is the judgement of the environment once more: what is withheld and looks like a secret.
-pub fn secrets_of<'a>(name: &str, value: &'a str) -> Vec<&'a str> {
-    // Where a key lies is no secret, and reports are full of paths.
-    if SWITCHES.contains(&value.to_ascii_lowercase().as_str()) || is_path(value) {
-        return Vec::new();
-    }
-    if looks_secret(name) {
-        return std::iter::once(value).chain(passwords(value)).collect();
-    }
-    if USERINFO.is_match(value) {
-        return passwords(value).collect();
-    }
-    let shown = is_known(name) || names_a_hash(name) || !is_key(value);
-    if shown { Vec::new() } else { vec![value] }
-}
-
-/// Returns an address without its user and password.
-pub fn without_userinfo(address: &str) -> String {
-    let stripped = |found: &regex::Captures<'_>| {
-        let end = found[0].find("://").map_or(0, |at| at + 3);
-        found[0][..end].to_owned()
-    };
-    USERINFO.replace_all(address, stripped).into_owned()
-}
-
-/// Returns the passwords of addresses, and users that have none beside them, as tokens stand there.
-pub fn passwords(value: &str) -> impl Iterator<Item = &str> {
-    USERINFO.captures_iter(value).filter_map(|found| {
-        let (user, password) = (found.name("user")?.as_str(), found.name("password"));
-        match password {
-            Some(password) => Some(password.as_str()),
-            // `git@host` and the like: a short word is a name.
-            None => Some(user).filter(|user| is_key(user)),
-        }
-    })
-}
-
-/// Tells whether a value is one key, as they are generated.
-fn is_key(value: &str) -> bool {
-    !value.contains(char::is_whitespace) && RUN.find(value).is_some_and(|run| is_random(run.as_str()))
-}
-
-/// Tells whether letters and digits are mixed as they are in keys, and hardly ever in names.
-fn is_random(run: &str) -> bool {
-    let has = |kind: fn(&u8) -> bool| run.bytes().any(|byte| kind(&byte));
-    let digits = run.bytes().filter(u8::is_ascii_digit).count();
-    let hex = run.len() >= 32 && digits >= 4 && run.bytes().all(|byte| byte.is_ascii_hexdigit());
-    hex || (digits >= 2 && has(u8::is_ascii_lowercase) && has(u8::is_ascii_uppercase))
-}
-
-/// Tells whether a variable is named after a checksum or a commit, which look like keys.
-fn names_a_hash(name: &str) -> bool {
-    let name = name.to_ascii_uppercase();
-    ["SHA", "HASH", "DIGEST", "COMMIT", "CHECKSUM", "FINGERPRINT", "REVISION"]
-        .iter()
-        .any(|part| name.contains(part))
-}
-
-fn is_known(name: &str) -> bool {
-    let name = name.to_ascii_uppercase();
-    is_listed(&name) || KNOWN_NAMES.is_match(&name)
-}
-
-/// Tells whether a value is a path, or a list of paths, that there is.
-fn is_path(value: &str) -> bool {
-    std::env::split_paths(value).all(|path| path.is_absolute() && Path::new(&path).exists())
-}
 
 /// Tells whether a value is plainly no secret: a number, a version, a word of a small set, a path that
 /// there is, the address of a local service.
@@ -337,7 +188,6 @@ mod tests {
     struct Cases {
         seen: Vec<String>,
         withheld: Vec<String>,
-        masked: BTreeMap<String, Vec<String>>,
     }
 
     fn cases() -> Cases {
@@ -360,14 +210,6 @@ mod tests {
             .chain(withheld.iter().filter(|case| rules.allows(split(case).0, split(case).1)))
             .collect();
         assert_eq!(wrong, Vec::<&String>::new());
-    }
-
-    #[test]
-    fn what_is_masked_of_a_value() {
-        for (case, expected) in cases().masked {
-            let (name, value) = split(&case);
-            assert_eq!(secrets_of(name, value), expected, "{case}");
-        }
     }
 
     #[test]
@@ -394,27 +236,5 @@ mod tests {
         assert_eq!(said("KeyError: 'STRIPE_ACCOUNT'"), ["STRIPE_ACCOUNT"]);
         assert_eq!(said("echo ${OTHER_THING} $STRIPE_ACCOUNTS"), ["OTHER_THING"]);
         assert_eq!(said("all is well"), Vec::<&str>::new());
-    }
-
-    #[test]
-    fn addresses_lose_their_users() {
-        for (address, expected) in [
-            ("https://me:pw@host:8080/v1", "https://host:8080/v1"),
-            ("https://me:p@w@host/v1", "https://host/v1"),
-            ("https://token@host/v1", "https://host/v1"),
-            ("https://host/a@b", "https://host/a@b"),
-            ("no address", "no address"),
-        ] {
-            assert_eq!(without_userinfo(address), expected, "{address}");
-        }
-    }
-
-    #[test]
-    fn every_known_name_is_a_pattern_in_upper_case() {
-        for name in KNOWN.lines().filter(|line| !line.starts_with('#')).flat_map(str::split_whitespace) {
-            assert_eq!(name, name.to_ascii_uppercase());
-            assert!(Glob::new(name).is_ok(), "{name}");
-        }
-        assert!(!KNOWN_NAMES.is_empty());
     }
 }

@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::output::Capture;
 use super::sandbox::{Namespaces, Rights, Sandbox, View};
-use crate::detail::detail;
+use crate::base::verbose_log::detail;
 
 /// How long it may take to find out whether a child can have a file system of its own.
 const PROBE: Duration = Duration::from_secs(10);

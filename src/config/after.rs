@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::limits::Bounded;
+use crate::base::bounded::Bounded;
 use crate::event::Severity;
 
 /// The review of what a run has changed, by an agent that only reads.

@@ -2,7 +2,7 @@
 
 use serde_yaml::{Error as YamlError, RenderOptions, UserMessageFormatter};
 
-use crate::nearest::nearest;
+use crate::base::did_you_mean::nearest;
 
 /// Why there is no configuration. All of them end the run with exit code 3.
 #[derive(Debug, thiserror::Error)]

@@ -5,7 +5,7 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::github::Verb;
+use super::verb::Verb;
 
 /// What GitHub is told, and what it may ask for.
 #[expect(clippy::struct_excessive_bools, reason = "each is a key of the configuration by itself")]

@@ -1,22 +1,21 @@
-//! The configuration file: its types (from which its JSON Schema is made), loading, and trust.
+//! The configuration file: its types (from which its JSON Schema is made), and loading.
 
 mod after;
 mod error;
 mod github;
-mod limits;
-mod place;
 mod rules;
 mod sections;
 mod source;
+mod verb;
 
+pub use crate::base::bounded::{Bounded, Usd};
 pub use after::{Report, Review, Telemetry};
 pub use error::ConfigError;
 pub use github::{Comment, DEFAULT_KEY, Deliver, DeliverTo, GitHub};
-pub use limits::{Bounded, Usd};
-pub(crate) use place::plain;
 pub use rules::{CodeRule, GateConfig, Guardrails, HookConfig, Hooks, Severity};
 pub use sections::{
     AgentConfig, Commands, Config, ContextLimits, Costs, DryRun, Evaluation, Isolation, Llm, McpServer,
     Network, PlannedCommands, ReasoningEffort, SandboxMode, Web, Workspace,
 };
-pub use source::{Origin, Remote, Trust, Trusted, TrustedFile, parse, parse_as};
+pub use source::{parse, parse_as};
+pub use verb::Verb;

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::limits::Bounded;
+use crate::base::bounded::Bounded;
 
 /// Rules that no model output can turn off.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]

@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use super::after::{Report, Review, Telemetry};
 use super::github::{Deliver, GitHub};
-use super::limits::{Bounded, Usd};
 use super::rules::{Guardrails, Hooks};
+use crate::base::bounded::{Bounded, Usd};
 use crate::workspace::WorkspacePath;
 
 /// The whole file.

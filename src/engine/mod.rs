@@ -17,14 +17,16 @@ use serde_json::{Map, Value};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
-use crate::command::{Class, is_test};
-use crate::event::{Block, CallRecord, Event, Events, Outcome, RunMode, ToolCall};
+use crate::command::is_test;
+use crate::event::{
+    Block, CallRecord, Class, Effects, Event, Events, Outcome, PlannedAction, RunMode, ToolCall,
+};
 use crate::guardrails::Guardrails;
 use crate::hooks::{HookEvent, Hooks, Subject, ToolSubject};
-use crate::invisible::marked;
-use crate::plan::{DryRunTracker, PlannedAction, summarize_call};
-use crate::report::secrets::Masker;
-use crate::tool::{Call, Context, Effects, Registry, Tool, ToolResult};
+use crate::plan::{DryRunTracker, summarize_call};
+use crate::sanitize::Masker;
+use crate::sanitize::invisible::marked;
+use crate::tool::{Call, Context, Registry, Tool, ToolResult};
 use crate::workspace::FileChange;
 
 use confirm::{Answer, Policy};

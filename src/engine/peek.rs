@@ -1,8 +1,8 @@
 //! Files that the model sees without a call: the same rules, masks and limits hold.
 
 use super::{Engine, cut_middle};
-use crate::invisible::marked;
-use crate::tool::Effects;
+use crate::event::Effects;
+use crate::sanitize::invisible::marked;
 use crate::workspace::{LastLink, WorkspacePath};
 
 impl Engine {

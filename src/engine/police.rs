@@ -2,7 +2,8 @@
 
 use super::record::Target;
 use super::{Caller, Engine, append};
-use crate::tool::{Effects, ToolResult};
+use crate::event::Effects;
+use crate::tool::ToolResult;
 use crate::workspace::{FileChange, FileError};
 
 impl Engine {

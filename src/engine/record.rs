@@ -4,8 +4,8 @@
 use std::time::Instant;
 
 use super::{Caller, Done};
-use crate::event::{CallRecord, ToolCall, millis};
-use crate::tool::{Effects, ToolResult};
+use crate::event::{CallRecord, Effects, ToolCall, millis};
+use crate::tool::ToolResult;
 use crate::workspace::{LineCounts, WorkspacePath};
 
 /// A call that is over.

@@ -1,8 +1,11 @@
 //! What happens in a run, as data. Transcript, log and report all render these events, and a replay
 //! reads them back.
 
+mod effects;
 mod ending;
+mod exit;
 mod observe;
+mod plan_action;
 
 use std::fmt;
 
@@ -10,11 +13,13 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::tool::Effects;
 use crate::workspace::{LineCounts, WorkspacePath};
 
+pub use effects::{Class, CommandEffect, Effects, Remote};
 pub use ending::{RunMode, Status, StopReason};
+pub use exit::Exit;
 pub use observe::{Events, Observer, millis};
+pub use plan_action::{Base, PlannedAction};
 
 /// The version of the transcript format.
 pub const SCHEMA_VERSION: u32 = 1;

@@ -19,24 +19,10 @@ mod settings;
 mod withhold;
 mod worktree;
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
 pub use commit::Author;
 pub use find::Repository;
 pub use objects::{TreeEntry, TreeKind};
 pub use remote::{Place, Push};
-
-/// The commit that a plan stands on.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Base {
-    /// The full commit id.
-    pub commit: String,
-    /// The branch, or `None` when detached.
-    pub branch: Option<String>,
-    /// Whether tracked files differed from the commit before the run.
-    pub dirty: bool,
-}
 
 /// Why Git gave no answer.
 #[derive(Debug, thiserror::Error)]

@@ -4,8 +4,9 @@ use std::fs;
 
 use gix_hash::ObjectId;
 
+use super::Repository;
 use super::objects::Commit;
-use super::{Base, Repository};
+use crate::event::Base;
 
 /// Most references that lead to each other.
 const MAX_STEPS: usize = 5;

@@ -18,8 +18,8 @@ use time::format_description::well_known::Rfc3339;
 use super::answer::{Again, Answer, Broken, Failure, limited, next_page};
 use super::environment::{Environment, Subject};
 use super::error::{ApiError, chain};
-use crate::detail::detail;
-use crate::model::http_client_builder;
+use crate::base::http::http_client_builder;
+use crate::base::verbose_log::detail;
 
 /// Where GraphQL is, below its base.
 const GRAPHQL: &str = "/graphql";

@@ -6,7 +6,7 @@ use serde::Deserialize;
 
 use super::api::{Api, PAGE, Purpose};
 use super::error::ApiError;
-use crate::detail::detail;
+use crate::base::verbose_log::detail;
 use crate::plan::Plan;
 
 /// Artifacts that hold plans are called so, or begin so.

@@ -1,50 +1,11 @@
 //! What an event asks for: a run on the task of the workflow, what a comment says, or nothing.
 
-use std::fmt;
-
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
 use super::environment::{Environment, Person};
-use crate::report::untrusted::markdown;
+use crate::config::Verb;
+use crate::sanitize::untrusted::markdown;
 
 /// How a comment begins that is meant for us.
 const CALL: &str = "/architect";
-
-/// What a comment may ask for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum Verb {
-    /// Do it.
-    Run,
-    /// Plan it.
-    Plan,
-    /// Apply the plan of the sticky comment.
-    Apply,
-    /// Say what there is.
-    Help,
-}
-
-impl Verb {
-    /// All of them.
-    pub const ALL: [Self; 4] = [Self::Run, Self::Plan, Self::Apply, Self::Help];
-
-    /// The word for it.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Run => "run",
-            Self::Plan => "plan",
-            Self::Apply => "apply",
-            Self::Help => "help",
-        }
-    }
-}
-
-impl fmt::Display for Verb {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.word())
-    }
-}
 
 /// A comment's order.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 
 use super::api::{Api, Method, Purpose};
 use super::error::ApiError;
+use crate::report::Diagnostic;
 
 /// Annotations of one request.
 const BATCH: usize = 50;
@@ -41,21 +42,6 @@ impl Conclusion {
     }
 }
 
-/// A remark on a line.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct LineRemark {
-    /// The file, relative to the repository.
-    pub path: String,
-    /// The line, from 1.
-    pub line: u32,
-    /// Whether it is an error, or a warning.
-    pub error: bool,
-    /// Who says so.
-    pub title: String,
-    /// What.
-    pub message: String,
-}
-
 /// Everything that a check shows; the texts are harmless already.
 #[derive(Clone, Debug)]
 pub struct Check {
@@ -74,7 +60,7 @@ pub struct Check {
     /// Where more is to be seen.
     pub details_url: Option<String>,
     /// What concerns lines.
-    pub remarks: Vec<LineRemark>,
+    pub remarks: Vec<Diagnostic>,
 }
 
 impl Check {
@@ -114,7 +100,7 @@ impl Check {
     }
 }
 
-fn annotation(remark: &LineRemark) -> Value {
+fn annotation(remark: &Diagnostic) -> Value {
     json!({
         "path": remark.path,
         "start_line": remark.line,

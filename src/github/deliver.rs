@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::api::{Api, Method, Purpose};
 use super::commit::{Blob, Commit, Entry, point};
 use super::error::ApiError;
-use crate::detail::detail;
+use crate::base::verbose_log::detail;
 use crate::workspace::{ChangeSet, FileChange, FileState, Mode};
 
 /// How often a branch that moves while we commit is looked at again.

@@ -7,7 +7,7 @@ mod artifact;
 mod ask;
 mod branch;
 mod check_run;
-mod comment;
+mod comment_marker;
 mod commit;
 mod contents;
 mod deliver;
@@ -18,16 +18,17 @@ mod payload;
 mod pull;
 mod push;
 mod review;
+mod sticky_comment;
 mod suggestion;
 
 use percent_encoding::{AsciiSet, CONTROLS, NON_ALPHANUMERIC};
 
 pub use api::Api;
 pub use artifact::{ARTIFACT, Left, plan_of_run};
-pub use ask::{Decision, Order, Rules, Verb, help};
+pub use ask::{Decision, Order, Rules, help};
 pub use branch::branch_name;
-pub use check_run::{Check, Conclusion, LineRemark};
-pub use comment::{Reaction, Sticky, may_write, react, reply};
+pub use check_run::{Check, Conclusion};
+pub use comment_marker::{PlanMark, hidden_lines, in_marker, marker};
 pub use contents::file_at;
 pub use deliver::{DeliverError, Delivered, Delivery, PullText, Target, trailer};
 pub use environment::{About, CommentFacts, Environment, EnvironmentError, Head, OtherRun, Person, Subject};
@@ -36,6 +37,7 @@ pub use output::{StepFile, outputs};
 pub use pull::{Pull, complete};
 pub use push::by_push;
 pub use review::{Review, Suggested};
+pub use sticky_comment::{Reaction, Sticky, may_write, react, reply};
 
 /// What a value of a query cannot be written with.
 const IN_QUERY: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~');

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::api::{Api, Login, Method, Purpose, is_same_login};
 use super::error::ApiError;
 use super::suggestion::{MARKER, Suggestion, commentable, suggestions};
-use crate::detail::detail;
+use crate::base::verbose_log::detail;
 use crate::workspace::{ChangeSet, FileChange, FileState};
 
 /// Suggestions that stand on a pull request at once.

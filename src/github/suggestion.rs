@@ -6,8 +6,9 @@
 use diffy::{DiffOptions, Line};
 use sha2::{Digest, Sha256};
 
-use crate::report::untrusted::visible;
-use crate::workspace::{FileChange, Mode, hex};
+use crate::base::text::hex;
+use crate::sanitize::untrusted::visible;
+use crate::workspace::{FileChange, Mode};
 
 /// How the hidden first line of a suggestion begins.
 pub(super) const MARKER: &str = "<!-- architect-ci suggestion: ";

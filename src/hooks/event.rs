@@ -6,7 +6,8 @@ use serde_json::{Map, Value, json};
 
 use super::Setting;
 use crate::config::{self, HookConfig};
-use crate::tool::{Effects, ToolResult};
+use crate::event::Effects;
+use crate::tool::ToolResult;
 use crate::workspace::WorkspacePath;
 
 /// Where in the run a hook runs.

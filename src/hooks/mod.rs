@@ -21,8 +21,7 @@ use crate::command::sandbox::Rights;
 use crate::config::{self, HookConfig};
 use crate::event::{Event, Events, HookDecision, HookRecord, millis};
 use crate::isolation::{Isolation, Keep, Work};
-use crate::workspace::Glob;
-use crate::workspace::WorkspacePath;
+use crate::workspace::{Glob, WorkspacePath};
 
 pub use event::{HookEvent, Subject, ToolSubject};
 use protocol::{Answer, interpret};

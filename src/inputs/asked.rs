@@ -2,13 +2,13 @@
 
 use super::basis::Basis;
 use super::{Deliver, InputError, Lookup, RunRequest};
-use crate::exit::Exit;
+use crate::config::Verb;
+use crate::event::Exit;
 use crate::github::{
-    ARTIFACT, Api, ApiError, Decision, Environment, Left, Order, Pull, Reaction, Rules, Sticky, Subject,
-    Verb, complete, help, may_write, plan_of_run, react, reply, trailer,
+    ARTIFACT, Api, ApiError, Decision, Environment, Left, Order, PlanMark, Pull, Reaction, Rules, Sticky,
+    Subject, complete, help, in_marker, marker, may_write, plan_of_run, react, reply, trailer,
 };
 use crate::plan::Plan;
-use crate::report::{PlanMark, in_marker, marker};
 
 /// What is to be done.
 #[derive(Debug)]
@@ -110,7 +110,7 @@ fn described(lookup: &Lookup, github: &Environment) -> Lookup {
 
 impl Basis<'_> {
     /// Whether whoever caused the event may start a batch; the error says why not.
-    pub(super) fn may_start_batch(&self, github: &Environment) -> Result<(), InputError> {
+    pub(crate) fn may_start_batch(&self, github: &Environment) -> Result<(), InputError> {
         let no = |reason: String| Err(InputError::Unusable(format!("no batch is started: {reason}")));
         match Decision::on(github, &self.rules()) {
             Decision::Start { order: None, asker: None } => Ok(()),

@@ -8,25 +8,25 @@ use tokio::runtime::Runtime;
 
 use super::gate::without_links;
 use super::{InputError, Lookup};
-use crate::config::{self, Origin, Trust, Trusted};
 use crate::git::{Place, Repository};
 use crate::github::{Api, ApiError, Environment, Subject, file_at};
+use crate::trust::{Origin, Trust, Trusted};
 
 /// The beginnings of a request.
-pub(super) struct Basis<'a> {
-    pub(super) lookup: &'a Lookup,
+pub(crate) struct Basis<'a> {
+    pub(crate) lookup: &'a Lookup,
     /// The checkout; the workspace may be a folder of it.
-    pub(super) checkout: PathBuf,
+    pub(crate) checkout: PathBuf,
     /// Its repository.
-    pub(super) repository: Option<Repository>,
-    pub(super) github: Option<Environment>,
-    pub(super) desk: Desk,
-    pub(super) trust: Trust,
-    pub(super) origin: Origin,
+    pub(crate) repository: Option<Repository>,
+    pub(crate) github: Option<Environment>,
+    pub(crate) desk: Desk,
+    pub(crate) trust: Trust,
+    pub(crate) origin: Origin,
 }
 
 impl<'a> Basis<'a> {
-    pub(super) fn read(lookup: &'a Lookup) -> Result<Self, InputError> {
+    pub(crate) fn read(lookup: &'a Lookup) -> Result<Self, InputError> {
         let checkout = checkout(lookup)?;
         let variables = lookup.variables();
         let border = border(lookup);
@@ -53,19 +53,19 @@ impl<'a> Basis<'a> {
     }
 
     /// The key of the comment.
-    pub(super) fn comment_key(&self) -> String {
+    pub(crate) fn comment_key(&self) -> String {
         self.lookup.text("comment-key").unwrap_or_else(|| self.origin.config.github.comment_key.clone())
     }
 
     /// Reads what steers the run, from the state of the repository that is trusted.
-    pub(super) fn with_trusted<R>(&self, read: impl FnOnce(&Trusted<'_>) -> R) -> R {
+    pub(crate) fn with_trusted<R>(&self, read: impl FnOnce(&Trusted<'_>) -> R) -> R {
         let remote = self.github.as_ref().map(|github| {
             move |commit: &str, path: &str| {
                 let file = |api| async move { file_at(&api, commit, path).await };
                 self.desk.ask(github, file).map_err(|error| error.to_string())
             }
         });
-        let remote = remote.as_ref().map(|remote| remote as config::Remote<'_>);
+        let remote = remote.as_ref().map(|remote| remote as crate::trust::Remote<'_>);
         let url = self
             .github
             .as_ref()
@@ -97,12 +97,12 @@ fn checkout(lookup: &Lookup) -> Result<PathBuf, InputError> {
 }
 
 /// Returns the folder that holds all repositories of the job.
-pub(super) fn border(lookup: &Lookup) -> Option<PathBuf> {
+pub(crate) fn border(lookup: &Lookup) -> Option<PathBuf> {
     lookup.variables().get("GITHUB_WORKSPACE").filter(|value| !value.is_empty()).map(PathBuf::from)
 }
 
 /// Returns a folder below another one, which a configuration names.
-pub(super) fn rooted(base: &Path, root: &str) -> Result<PathBuf, InputError> {
+pub(crate) fn rooted(base: &Path, root: &str) -> Result<PathBuf, InputError> {
     let full = existing_folder(base.join(root), Some(base))?;
     if full.starts_with(base) {
         return Ok(full);
@@ -136,24 +136,24 @@ fn trust(lookup: &Lookup, github: Option<&Environment>) -> Result<Trust, InputEr
 
 /// Where GitHub is asked before anything else runs. Most runs never come here.
 #[derive(Default)]
-pub(super) struct Desk {
+pub(crate) struct Desk {
     client: OnceLock<(Runtime, Api)>,
     warnings: RefCell<Vec<String>>,
 }
 
 impl Desk {
     /// Remembers what people should know.
-    pub(super) fn warn(&self, message: String) {
+    pub(crate) fn warn(&self, message: String) {
         self.warnings.borrow_mut().push(message);
     }
 
     /// What people should know.
-    pub(super) fn warnings(&self) -> Vec<String> {
+    pub(crate) fn warnings(&self) -> Vec<String> {
         self.warnings.borrow().clone()
     }
 
     /// Asks, and waits for the answer.
-    pub(super) fn ask<T, F>(
+    pub(crate) fn ask<T, F>(
         &self,
         github: &Environment,
         question: impl FnOnce(Api) -> F,

@@ -7,7 +7,7 @@ use base64::engine::general_purpose::STANDARD;
 use crate::git::Repository;
 
 /// Returns what the repository's configuration, and the files that it includes, hold of secrets.
-pub(super) fn of_checkout(repository: &Repository) -> Vec<String> {
+pub(crate) fn of_checkout(repository: &Repository) -> Vec<String> {
     let settings = repository.settings();
     let mut found = Vec::new();
     // `extraheader = AUTHORIZATION: basic BASE64`, as actions/checkout writes it.

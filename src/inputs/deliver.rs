@@ -5,7 +5,7 @@ use super::asked::DESCRIBED;
 use crate::config::{Config, DEFAULT_KEY, DeliverTo};
 use crate::event::RunMode;
 use crate::github::{Environment, Subject, branch_name};
-use crate::report::untrusted::plain;
+use crate::sanitize::untrusted::plain;
 
 /// Where changes go, complete.
 #[derive(Clone, Debug, PartialEq, Eq)]

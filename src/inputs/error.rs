@@ -3,10 +3,8 @@
 use std::path::PathBuf;
 
 use crate::agent::UnknownAgent;
-use crate::batch::{JournalError, ManifestError};
 use crate::config::ConfigError;
-use crate::event::RunMode;
-use crate::exit::Exit;
+use crate::event::{Exit, RunMode};
 use crate::github::{ApiError, EnvironmentError};
 use crate::model::NameError;
 use crate::recipe::RecipeError;
@@ -74,12 +72,9 @@ pub enum InputError {
     /// What was asked for does not go together, or not here.
     #[error("{0}")]
     Unusable(String),
-    /// The list of tasks is wrong.
+    /// The list of tasks of a batch is wrong, what an earlier start of it has left does not fit, or another is at work.
     #[error(transparent)]
-    Manifest(#[from] ManifestError),
-    /// What an earlier start of the batch has left does not fit, or another is at work.
-    #[error(transparent)]
-    Batch(#[from] JournalError),
+    Batch(Box<dyn std::error::Error + Send + Sync>),
     /// There is no such session, or it cannot go on.
     #[error(transparent)]
     Session(#[from] SessionError),

@@ -7,8 +7,9 @@ use serde_json::Value;
 use super::basis::border;
 use super::gate::without_links;
 use super::{InputError, Lookup};
-use crate::config::{self, Trusted, TrustedFile};
+use crate::config;
 use crate::model::Prices;
+use crate::trust::{Trusted, TrustedFile};
 
 /// The built-in prices and those of the configuration.
 pub(super) fn prices(costs: &config::Costs, trusted: &Trusted<'_>) -> Result<Prices, InputError> {
@@ -20,7 +21,7 @@ pub(super) fn prices(costs: &config::Costs, trusted: &Trusted<'_>) -> Result<Pri
 }
 
 /// A JSON Schema, inline or in a file.
-pub(super) fn output_schema(lookup: &Lookup, trusted: &Trusted<'_>) -> Result<Option<Value>, InputError> {
+pub(crate) fn output_schema(lookup: &Lookup, trusted: &Trusted<'_>) -> Result<Option<Value>, InputError> {
     let Some(given) = lookup.text("output-schema") else { return Ok(None) };
     let invalid = |error: String| InputError::OutputSchema(error);
     let text = if given.trim_start().starts_with('{') {
@@ -44,7 +45,7 @@ pub(super) fn guide(trusted: &Trusted<'_>) -> Option<TrustedFile> {
 }
 
 /// The folder for the files of the run, made if need be.
-pub(super) fn out(lookup: &Lookup) -> Result<PathBuf, InputError> {
+pub(crate) fn out(lookup: &Lookup) -> Result<PathBuf, InputError> {
     let runner_temp = lookup.variables().get("RUNNER_TEMP").filter(|path| !path.is_empty());
     let path = match (lookup.path("out"), runner_temp) {
         (Some(path), _) => path,

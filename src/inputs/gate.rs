@@ -4,7 +4,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::config::plain;
+use crate::trust::plain;
 
 /// Makes a path absolute, and refuses one that goes through a link of the repository. Links above the repository
 /// (or `border`, where all repositories of a job are) are the machine's, and followed.

@@ -5,10 +5,8 @@ use std::io::IsTerminal;
 use std::path::PathBuf;
 
 use super::error::InputError;
+use crate::base::env::{Variables, is_in_actions};
 use crate::config::Bounded;
-
-/// Environment variables by name.
-pub type Variables = BTreeMap<String, String>;
 
 /// Flags and variables, asked for one input at a time.
 #[derive(Clone, Debug)]
@@ -50,7 +48,7 @@ impl Lookup {
 
     /// Whether GitHub's runner listens.
     pub fn in_actions(&self) -> bool {
-        self.variables.get("GITHUB_ACTIONS").is_some_and(|value| value == "true")
+        is_in_actions(&self.variables)
     }
 
     /// The process's variables.

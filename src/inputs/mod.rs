@@ -4,8 +4,7 @@
 
 mod asked;
 mod basis;
-mod batch;
-mod credentials;
+pub(crate) mod credentials;
 mod deliver;
 mod error;
 mod files;
@@ -13,7 +12,6 @@ mod gate;
 mod list;
 mod lookup;
 mod model;
-mod posting;
 mod programs;
 mod task;
 
@@ -24,29 +22,29 @@ use std::time::Duration;
 use serde_json::Value;
 
 use crate::agent::Agent;
-use crate::command::environment::{passwords, without_userinfo};
-use crate::config::{Bounded, Comment, Config, GateConfig, Origin, Trusted, TrustedFile, Usd};
+use crate::base::did_you_mean::nearest;
+use crate::base::env::Variables;
+use crate::config::{Bounded, Comment, Config, GateConfig, Usd};
 use crate::event::RunMode;
 use crate::git::Repository;
-use crate::github::Environment;
+use crate::github::{Environment, PlanMark};
 use crate::mcp::Server;
 use crate::model::{ModelName, Prices};
-use crate::nearest::nearest;
 use crate::plan::Plan;
-use crate::report::PlanMark;
+use crate::sanitize::secret_names::{passwords, without_userinfo};
 use crate::sessions::Resumed;
+use crate::trust::{Origin, Trusted, TrustedFile};
 
 pub use asked::Asked;
-use basis::{Basis, rooted};
-pub use batch::{BatchRequest, Place, Tasks, Telling};
+pub(crate) use basis::{Basis, rooted};
 pub use deliver::Deliver;
 pub use error::InputError;
-use files::{guide, out, output_schema, prices};
+pub(crate) use files::out;
+use files::{guide, output_schema, prices};
 pub use list::{BATCH_INPUTS, INPUTS, Input};
-pub use lookup::{Lookup, Variables};
+pub use lookup::Lookup;
 pub use model::{ModelChoice, ReviewerModel};
 use model::{choose, reviewer};
-pub use posting::Posting;
 use programs::Programs;
 
 /// The modes that need nobody.
@@ -368,13 +366,13 @@ fn mode(lookup: &Lookup, header: Option<&str>, in_ci: bool) -> Result<RunMode, I
     Ok(mode)
 }
 
-fn usd(given: String) -> Result<Usd, InputError> {
+pub(crate) fn usd(given: String) -> Result<Usd, InputError> {
     let amount = given.trim().trim_start_matches('$').parse().map_err(|_| String::new()).and_then(Usd::new);
     let (name, expected) = ("budget-usd".to_owned(), "a number of USD above 0".to_owned());
     amount.map_err(|_| InputError::Value { name, given, expected })
 }
 
-fn parse_comment(text: &str) -> Result<Comment, InputError> {
+pub(crate) fn parse_comment(text: &str) -> Result<Comment, InputError> {
     match text {
         "always" => Ok(Comment::Always),
         "on-change" => Ok(Comment::OnChange),

@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use super::{InputError, Lookup};
-use crate::config::{self, Bounded, Config, ConfigError, Evaluation, Trusted};
+use crate::config::{self, Bounded, Config, ConfigError, Evaluation};
 use crate::model::{ModelName, Provider};
 use crate::recipe::Recipe;
+use crate::trust::Trusted;
 
 /// A model and what it takes to speak to it.
 #[derive(Clone, Debug)]

@@ -5,9 +5,10 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::config::{self, HookConfig, Trust};
+use crate::config::{self, HookConfig};
 use crate::git::{GitError, Repository, TreeEntry, TreeKind};
 use crate::mcp::Server;
+use crate::trust::Trust;
 
 /// Most bytes of a program's file.
 const MAX_FILE: u64 = 64 * 1024 * 1024;
@@ -94,8 +95,9 @@ impl Programs<'_> {
         let named = names.iter().map(|name| self.workspace.join(name)).filter(|folder| folder.is_dir());
         let mut folders: BTreeSet<PathBuf> = named.collect();
         folders.extend([self.workspace.to_owned(), root.to_owned()]);
-        let full =
-            folders.iter().flat_map(|folder| names.iter().map(|name| config::plain(&folder.join(name))));
+        let full = folders
+            .iter()
+            .flat_map(|folder| names.iter().map(|name| crate::trust::plain(&folder.join(name))));
         let paths: BTreeSet<String> =
             full.filter_map(|full| full.strip_prefix(root).ok().and_then(below)).collect();
         let comparison = Comparison { commit, repository: self.repository, root, has_secret };

@@ -4,7 +4,8 @@ use serde::Deserialize;
 
 use super::error::InputError;
 use super::lookup::Lookup;
-use crate::config::{ConfigError, Trusted, parse_as};
+use crate::config::{ConfigError, parse_as};
+use crate::trust::Trusted;
 
 /// A task and what its file says about how to do it.
 #[derive(Debug, Default, PartialEq)]

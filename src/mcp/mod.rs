@@ -17,9 +17,9 @@ use rmcp::service::{PeerRequestOptions, RunningService, ServiceError};
 use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
 
+use crate::base::env::Variables;
 use crate::command::{Shell, Talking, last_lines};
 use crate::event::{Events, NoticeLevel};
-use crate::inputs::Variables;
 use crate::workspace::{Mirror, Observed, TrackedWorkspace};
 
 use reach::{Hello, Reached};

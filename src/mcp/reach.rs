@@ -10,10 +10,10 @@ use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig
 use rmcp::{ClientHandler, RoleClient};
 
 use super::{Ground, brief, said};
+use crate::base::env::Variables;
+use crate::base::http::http_client;
 use crate::command::{Talk, Talking};
 use crate::config::McpServer;
-use crate::inputs::Variables;
-use crate::model::http_client;
 
 /// Most characters of a server's name: it becomes part of its tools' names.
 const MAX_NAME: usize = 24;

@@ -8,7 +8,8 @@ use jsonschema::Validator;
 use serde_json::{Map, Value};
 
 use super::{Line, content};
-use crate::tool::{Call, Context, Effects, Remote, Tool, ToolError, ToolResult, schema};
+use crate::event::{Effects, Remote};
+use crate::tool::{Call, Context, Tool, ToolError, ToolResult, schema};
 use crate::workspace::{LastLink, WorkspacePath};
 
 /// Most characters of a tool's name: what providers accept.

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use crate::event::Exit;
+
 /// Why there is no answer.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ModelError {
@@ -58,6 +60,15 @@ pub enum ModelError {
 }
 
 impl ModelError {
+    /// Returns the exit of a run that this error ends, where it has one of its own.
+    pub fn exit(&self) -> Option<Exit> {
+        match self {
+            Self::Unauthorized { .. } => Some(Exit::Authentication),
+            Self::UnknownModel(_) => Some(Exit::Configuration),
+            _ => None,
+        }
+    }
+
     /// How long to wait before another try: `None` where another try is pointless, `Some(None)`
     /// where any time will do.
     pub(super) fn retry_after(&self) -> Option<Option<Duration>> {

@@ -18,7 +18,7 @@ pub use error::ModelError;
 pub use exec::{ExecModel, Start};
 pub use name::{ModelName, NameError, Provider};
 pub use price::{Budget, Price, Prices};
-pub use providers::{ProviderModel, Settings, http_client, http_client_builder};
+pub use providers::{ProviderModel, Settings};
 pub use replay::{ReplayError, ReplayModel};
 pub use retry::{Backoff, retry};
 

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use genai::adapter::AdapterKind;
 
-use crate::nearest::nearest;
+use crate::base::did_you_mean::nearest;
 
 /// A model as people name it.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,6 +1,5 @@
 //! Every provider that genai speaks to, behind [`ChatModel`].
 
-use std::sync::Once;
 use std::time::{Duration, SystemTime};
 
 use futures::future::BoxFuture;
@@ -15,6 +14,7 @@ use genai::{Client, ModelIden, ServiceTarget};
 
 use super::error::{from_status, message_of};
 use super::{ChatModel, Completion, Message, ModelError, Opaque, Provider, Request, ToolSchema};
+use crate::base::http::http_client;
 use crate::config::Llm;
 use crate::event::{ToolCall, Usage};
 
@@ -39,24 +39,6 @@ pub struct ProviderModel {
     stream: bool,
     /// Whether the provider is told what to keep for the next request.
     marks_cache: bool,
-}
-
-/// The HTTP client of the whole process, for models and GitHub alike.
-pub fn http_client(silence: Duration) -> Result<reqwest::Client, reqwest::Error> {
-    http_client_builder().read_timeout(silence).build()
-}
-
-/// What every client of the process has in common.
-pub fn http_client_builder() -> reqwest::ClientBuilder {
-    static PROVIDER: Once = Once::new();
-    PROVIDER.call_once(|| {
-        // Fails only where one is installed already, which does as well.
-        let _ = rustls::crypto::ring::default_provider().install_default();
-    });
-    reqwest::Client::builder()
-        .user_agent(concat!("architect-ci/", env!("CARGO_PKG_VERSION")))
-        .connect_timeout(Duration::from_secs(15))
-        .tcp_nodelay(true)
 }
 
 impl ProviderModel {

@@ -7,11 +7,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-use super::tracker::PlannedAction;
-use crate::command::Class;
-use crate::event::{Block, GateRecord, HookRecord, Usage};
-use crate::git::Base;
-use crate::workspace::{ChangeSet, FileChange, FileState, LineCounts, Mode, Operation, WorkspacePath, hex};
+use crate::base::text::hex;
+use crate::event::PlannedAction;
+use crate::event::{Base, Block, Class, GateRecord, HookRecord, Usage};
+use crate::workspace::{ChangeSet, FileChange, FileState, LineCounts, Mode, Operation, WorkspacePath};
 
 /// The version of the format.
 pub const SCHEMA_VERSION: u32 = 1;

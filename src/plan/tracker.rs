@@ -2,33 +2,12 @@
 
 use std::fmt::Write;
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::tool::Effects;
+use crate::event::PlannedAction;
 
 /// Longest argument shown in full, in characters.
 const MAX_ARGUMENT: usize = 60;
-
-/// One call that would write.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct PlannedAction {
-    /// The agent's step.
-    pub step: u32,
-    /// The agent.
-    pub agent: String,
-    /// The tool.
-    pub tool_name: String,
-    /// One line for people: `edit_file → src/main.py (+2 −1)`.
-    pub description: String,
-    /// The arguments.
-    pub tool_input: Value,
-    /// What it would touch.
-    pub effects: Effects,
-    /// What it would change, as hunks.
-    pub diff: String,
-}
 
 /// The actions of a dry run, in order.
 #[derive(Debug, Default)]

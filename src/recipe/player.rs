@@ -11,9 +11,9 @@ use serde_json::{Value, json};
 
 use super::file::{Action, Recipe, Replace};
 use super::select::select;
+use crate::base::template::{fill, path_part};
 use crate::event::ToolCall;
 use crate::model::{ChatModel, Completion, Message, ModelError, Request};
-use crate::placeholder::{fill, path_part};
 use crate::tool::Context;
 use crate::workspace::{LastLink, WorkspacePath};
 

@@ -1,9 +1,8 @@
 //! Annotations: what must not be overlooked, as commands to the Actions runner.
 
-use super::untrusted::{command_data, visible};
-use super::{BatchReport, RunReport, TaskEnd, task_line};
+use super::{BatchReport, Diagnostic, RunReport, TaskEnd, task_line};
 use crate::event::NoticeLevel;
-use crate::github::LineRemark;
+use crate::sanitize::untrusted::{command_data, visible};
 
 /// The runner shows ten of a kind and step and drops the rest without a word.
 const MAX_OF_A_KIND: usize = 10;
@@ -36,7 +35,7 @@ pub fn batch_annotations(report: &BatchReport) -> Vec<String> {
 }
 
 /// The commands, one a line; the most important first. `remarks` are what concerns files.
-pub fn annotations(report: &RunReport, remarks: &[LineRemark]) -> Vec<String> {
+pub fn annotations(report: &RunReport, remarks: &[Diagnostic]) -> Vec<String> {
     let mut errors = Vec::new();
     let mut warnings = Vec::new();
     if let Some(plan) = report.plan.as_ref().filter(|plan| !plan.differences.is_empty()) {

@@ -2,8 +2,8 @@
 
 use super::fit::Section;
 use super::sections::plural;
-use super::untrusted::{code, fence};
 use super::{PlanReport, RunReport};
+use crate::sanitize::untrusted::{code, fence};
 
 /// What makes the plan real, for copying.
 fn how_to_apply(report: &RunReport, by_comment: bool) -> String {

@@ -1,10 +1,9 @@
 //! The comment while a run is at work.
 
 use super::closing::run_link;
-use super::comment::marker;
 use super::sections::{cut, duration, plural};
-use super::untrusted::code;
 use crate::event::{Event, Line};
+use crate::sanitize::untrusted::code;
 
 /// What a run is doing, while it does it.
 #[derive(Clone, Debug, Default)]
@@ -49,15 +48,14 @@ impl Doing {
         true
     }
 
-    /// The comment as it is now.
-    pub fn comment(&self, key: &str, task: &str, elapsed_ms: u64, run_url: Option<&str>) -> String {
+    /// Returns the comment as it is now; it begins with the `hidden` lines, by which it is found again.
+    pub fn comment(&self, hidden: &str, task: &str, elapsed_ms: u64, run_url: Option<&str>) -> String {
         let first = task.trim().lines().next().unwrap_or_default();
         let list: String = self.recent.iter().map(|line| format!("- {line}\n")).collect();
         let list = if list.is_empty() { "- waiting for the model\n".to_owned() } else { list };
         let link = run_url.and_then(run_link).map_or(String::new(), |link| format!("\n<sub>{link}</sub>\n"));
         format!(
-            "{}\n### ⏳ Working: {}, {}, {}\n\n> **Task:** {}\n\n{list}{link}",
-            marker(key),
+            "{hidden}### ⏳ Working: {}, {}, {}\n\n> **Task:** {}\n\n{list}{link}",
             plural(self.answers, "answer", "answers"),
             plural(self.calls, "call", "calls"),
             duration(elapsed_ms),

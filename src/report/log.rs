@@ -14,11 +14,11 @@ use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 
 use super::masked::masked_fields;
-use super::secrets::Masker;
 use super::sections::duration;
-use super::untrusted::{log_lines, visible};
-use crate::detail::{TARGET, detail};
+use crate::base::verbose_log::{TARGET, detail};
 use crate::event::{CallRecord, Event, HookDecision, Line, NoticeLevel, Observer, Outcome};
+use crate::sanitize::Masker;
+use crate::sanitize::untrusted::{log_lines, visible};
 use crate::workspace::LineCounts;
 
 /// How the log looks.

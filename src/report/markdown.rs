@@ -6,9 +6,9 @@ use super::RunReport;
 use super::closing;
 use super::fit::{Section, fit};
 use super::sections::{self, duration};
-use super::untrusted::{code, fence};
 use super::usage;
 use crate::event::Outcome;
+use crate::sanitize::untrusted::{code, fence};
 
 /// Renders the whole report.
 pub fn markdown(report: &RunReport) -> String {

@@ -10,7 +10,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-use super::secrets::Masker;
+use crate::sanitize::Masker;
 
 /// The format of a value that is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,34 +5,28 @@ mod batch;
 mod closing;
 mod collect;
 mod comment;
+mod diagnostics;
 mod doing;
 mod fit;
 mod html;
 mod junit;
-mod locations;
 mod log;
 mod markdown;
 pub mod masked;
-pub mod secrets;
 mod sections;
-mod spellings;
 mod summary;
 mod terminal;
 mod transcript;
-pub mod untrusted;
 mod usage;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::command::Class;
 use crate::event::{
-    Block, GateRecord, HookRecord, Notice, Outcome, ReviewRecord, RunMode, Status, StopReason,
-    SubagentRecord, Usage,
+    Base, Block, Class, GateRecord, HookRecord, Notice, Outcome, PlannedAction, ReviewRecord, RunMode,
+    Status, StopReason, SubagentRecord, Usage,
 };
-use crate::git::Base;
-use crate::plan::PlannedAction;
 use crate::workspace::{ChangeSet, Difference, FileChange, LineCounts, Operation, WorkspacePath};
 
 pub use annotations::{annotations, batch_annotations};
@@ -41,11 +35,11 @@ pub use batch::{
     batch_headline, batch_html, batch_junit, batch_markdown, batch_summary, sum, task_line,
 };
 pub use collect::Collector;
-pub use comment::{COMMENT_LIMIT, PlanMark, check_summary, comment, description, in_marker, marker};
+pub use comment::{COMMENT_LIMIT, check_summary, comment, description};
+pub use diagnostics::{Diagnostic, diagnostics};
 pub use doing::Doing;
 pub use html::html;
 pub use junit::junit;
-pub use locations::line_remarks;
 pub use log::{LogFormat, LogObserver, Loudness, file_log, init_log};
 pub use markdown::markdown;
 pub use sections::{duration, headline};

@@ -3,11 +3,11 @@
 use std::fmt::Write;
 
 use super::fit::Section;
-use super::untrusted::{code, fence, markdown};
 use super::{CallSummary, FileSummary, PlanReport, RunReport};
 use crate::event::{
     GateRecord, HookDecision, NoticeLevel, Outcome, RunMode, Severity, Status, StopReason, SubagentRecord,
 };
+use crate::sanitize::untrusted::{code, fence, markdown};
 use crate::workspace::{Difference, Operation};
 
 /// Milliseconds as people say them.
@@ -181,7 +181,7 @@ fn file(file: &FileSummary) -> Section {
 
 /// A name inside of HTML, where Markdown's code spans do not work.
 fn html_code(text: &str) -> String {
-    let text = super::untrusted::visible(text).replace('\n', " ");
+    let text = crate::sanitize::untrusted::visible(text).replace('\n', " ");
     let escaped: String = text
         .chars()
         .map(|c| match c {

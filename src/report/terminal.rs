@@ -5,7 +5,7 @@ use std::path::Path;
 
 use super::RunReport;
 use super::sections::{duration, headline};
-use super::untrusted::visible;
+use crate::sanitize::untrusted::visible;
 
 /// Renders what was planned or done; `folder` is where the report files are.
 pub fn terminal(report: &RunReport, folder: &Path) -> String {

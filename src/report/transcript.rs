@@ -8,8 +8,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use tempfile::NamedTempFile;
 
 use super::masked::{Format, masked_json};
-use super::secrets::Masker;
 use crate::event::{Line, Observer};
+use crate::sanitize::Masker;
 
 /// An open transcript.
 pub struct TranscriptWriter {

@@ -5,8 +5,8 @@ use std::fmt::Write;
 use super::RunReport;
 use super::fit::Section;
 use super::sections::{cost, tokens};
-use super::untrusted::code;
 use crate::event::Usage;
+use crate::sanitize::untrusted::code;
 
 /// What one agent has used.
 #[derive(Clone, Debug, PartialEq)]

@@ -2,7 +2,7 @@
 
 use super::{Outcome, Run};
 use crate::agent::Ended;
-use crate::detail::detail;
+use crate::base::verbose_log::detail;
 use crate::engine::Caller;
 use crate::event::{NoticeLevel, Status, StopReason, ToolCall};
 use crate::plan::{Applied, ApplyError, JournalError, Plan};

@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
-use crate::git::{Base, Repository};
+use crate::event::Base;
+use crate::git::Repository;
 use crate::workspace::{IsProtected, ProtectedFiles, Snapshot};
 
 /// Where the checkout stood before the run.

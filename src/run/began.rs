@@ -7,32 +7,43 @@ use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 use tokio::task::JoinHandle;
 
-use super::files::Files;
-use super::finish::{self, Finished};
 use super::interrupt::Signal;
-use super::progress::Progress;
 use super::{Outcome, Run};
-use crate::detail::detail;
+use crate::base::verbose_log::detail;
 use crate::event::{
     Event, Events, NoticeLevel, Observer, RunMode, SCHEMA_VERSION, Session as SessionEvent, millis,
 };
 use crate::inputs::{InputError, RunRequest};
-use crate::report::secrets::Masker;
+use crate::publish::{OutputFiles, ProgressComment, RunResult, publish_run};
 use crate::report::{Collector, LogObserver, TranscriptWriter};
+use crate::sanitize::Masker;
 use crate::sessions::{Resumed, SessionFile};
-use crate::telemetry::Telemetry;
+use crate::telemetry::{Telemetry, TelemetryOptions};
 
-/// What every run begins and ends with.
-pub(super) struct Began {
+/// Which run it is, and since when.
+pub(super) struct RunInfo {
+    pub(super) id: String,
+    /// When the session began, as RFC 3339 has it.
+    pub(super) started_at: String,
     pub(super) started: Instant,
     /// What the session had taken before.
     earlier: Duration,
-    started_at: String,
-    id: String,
-    files: Files,
+}
+
+impl RunInfo {
+    /// Returns how long the session has taken so far.
+    pub(super) fn elapsed_ms(&self) -> u64 {
+        millis(self.earlier + self.started.elapsed())
+    }
+}
+
+/// What every run begins and ends with.
+pub(super) struct Began {
+    pub(super) info: RunInfo,
+    files: OutputFiles,
     collector: Arc<Collector>,
     events: Events,
-    progress: Option<Progress>,
+    progress: Option<ProgressComment>,
     telemetry: Option<Arc<Telemetry>>,
     /// Is writing down what it would take to go on with this.
     remembered: Mutex<Option<JoinHandle<()>>>,
@@ -42,29 +53,39 @@ impl Began {
     pub(super) fn new(request: &RunRequest, masker: &Arc<Masker>) -> Result<Self, InputError> {
         let started = Instant::now();
         let resumed = request.resumed.as_ref();
-        let files = Files::new(&request.out, &request.config().report, resumed.is_some())?;
+        let files = OutputFiles::new(&request.out, &request.config().report, resumed.is_some())?;
         let past = || resumed.into_iter().flat_map(Resumed::past);
         let transcript = TranscriptWriter::create(&files.transcript, Arc::clone(masker), past())
             .map_err(|error| InputError::Write { path: files.transcript.clone(), error })?;
         let collector = Arc::new(Collector::default());
         past().for_each(|line| collector.observe(line));
         let earlier = Duration::from_millis(resumed.map_or(0, Resumed::last));
-        let progress = Progress::start(request, masker);
-        let observers: [Arc<dyn Observer>; 3] =
-            [Arc::new(transcript), Arc::clone(&collector) as _, Arc::new(LogObserver)];
-        let telemetry = Telemetry::start(request, masker)?;
-        let observers = observers
-            .into_iter()
-            .chain(progress.as_ref().map(Progress::observer))
-            .chain(telemetry.clone().map(|telemetry| telemetry as _));
-        Ok(Self {
-            started,
+        let info = RunInfo {
+            id: resumed.map_or_else(|| uuid::Uuid::new_v4().to_string(), |resumed| resumed.file.id.clone()),
             started_at: match resumed {
                 Some(resumed) => resumed.file.started_at.clone(),
                 None => OffsetDateTime::now_utc().format(&Rfc3339).unwrap_or_default(),
             },
-            id: resumed.map_or_else(|| uuid::Uuid::new_v4().to_string(), |resumed| resumed.file.id.clone()),
+            started,
             earlier,
+        };
+        let progress = ProgressComment::start(request, masker);
+        let observers: [Arc<dyn Observer>; 3] =
+            [Arc::new(transcript), Arc::clone(&collector) as _, Arc::new(LogObserver)];
+        let trace = TelemetryOptions {
+            config: &request.config().telemetry,
+            variables: &request.variables,
+            agent: &request.agent.name,
+            model: &request.model_name,
+            earlier,
+        };
+        let telemetry = Telemetry::start(trace, masker).map_err(InputError::Rules)?;
+        let observers = observers
+            .into_iter()
+            .chain(progress.as_ref().map(ProgressComment::observer))
+            .chain(telemetry.clone().map(|telemetry| telemetry as _));
+        Ok(Self {
+            info,
             files,
             collector,
             events: Events::new(observers.collect()).after(earlier),
@@ -81,12 +102,12 @@ impl Began {
         masker: &Arc<Masker>,
     ) -> Result<Run<'a>, InputError> {
         let (events, collector) = (self.events.clone(), Arc::clone(&self.collector));
-        let run =
-            Run::prepare(request, &self.id, signal.token(), events, collector, Arc::clone(masker)).await?;
+        let run = Run::prepare(request, &self.info.id, signal.token(), events, collector, Arc::clone(masker))
+            .await?;
         if request.resumed.is_none() {
             self.events.emit(Event::Session(SessionEvent {
                 schema_version: SCHEMA_VERSION,
-                id: self.id.clone(),
+                id: self.info.id.clone(),
                 task: request.task.clone(),
                 agent: request.agent.name.clone(),
                 model: request.model_name.clone(),
@@ -109,8 +130,8 @@ impl Began {
     fn remember(&self, request: &RunRequest, masker: &Masker) {
         let masked = |text: &String| masker.mask(text).into_owned();
         let file = SessionFile {
-            id: self.id.clone(),
-            started_at: self.started_at.clone(),
+            id: self.info.id.clone(),
+            started_at: self.info.started_at.clone(),
             workspace: request.workspace.clone(),
             started_in: std::env::current_dir().unwrap_or_default(),
             commit: None,
@@ -137,21 +158,19 @@ impl Began {
         outcome: Outcome,
         request: &RunRequest,
         masker: &Masker,
-        signal: Signal,
-    ) -> Result<Finished, InputError> {
-        let mut reported = run.report(outcome, &signal).await;
+        signal: &Signal,
+    ) -> Result<RunResult, InputError> {
+        let artifacts = run.report(outcome, &self.info, signal).await;
         let remembered = self.remembered.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(remembered) = remembered {
             // Done long since, but for runs that are over at once.
             let _ = remembered.await;
         }
-        reported.report.id = self.id;
-        reported.report.started_at = self.started_at;
-        reported.report.duration_ms = millis(self.earlier + self.started.elapsed());
-        let finished = finish::finish(request, reported, &self.files, masker, signal, self.progress).await;
+        let published =
+            publish_run(request, artifacts, &self.files, masker, signal.token(), self.progress).await;
         if let Some(telemetry) = &self.telemetry {
             telemetry.send().await;
         }
-        Ok(finished?)
+        Ok(published?)
     }
 }

@@ -7,11 +7,11 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use crate::agent;
-use crate::config::TrustedFile;
 use crate::git::Repository;
 use crate::github::{About, Environment, Subject};
-use crate::invisible::marked;
-use crate::report::untrusted::{fence, visible};
+use crate::sanitize::invisible::marked;
+use crate::sanitize::untrusted::{fence, visible};
+use crate::trust::TrustedFile;
 use crate::workspace::Workspace;
 
 /// Most characters of a title.

@@ -3,21 +3,16 @@
 mod apply;
 mod before;
 mod began;
+mod build_report;
 mod context;
 mod evaluate;
-mod files;
-mod finish;
 mod inspect;
 mod interrupt;
 mod prepare;
-mod progress;
-mod publish;
 mod resume;
 mod review;
 mod rounds;
 mod structured;
-mod sum;
-mod tell;
 mod tools;
 mod walls;
 
@@ -41,9 +36,10 @@ use crate::isolation::Isolation;
 use crate::mcp::Servers;
 use crate::model::{Backoff, Budget, ChatModel, ExecModel, ProviderModel, ReplayModel, Settings, Start};
 use crate::plan::Plan;
+use crate::publish::RunResult;
 use crate::recipe::RecipePlayer;
 use crate::report::Collector;
-use crate::report::secrets::Masker;
+use crate::sanitize::Masker;
 use crate::tool::Tool;
 use crate::workspace::{DiskWorkspace, FileChange, TrackedWorkspace, Workspace};
 
@@ -51,9 +47,6 @@ pub use apply::ApplyOptions;
 use before::Before;
 use began::Began;
 use evaluate::Evaluator;
-pub use files::Files;
-pub(crate) use files::TRANSCRIPT;
-pub use finish::Finished;
 use inspect::Inspector;
 pub use interrupt::{Signal, on_signals};
 use review::Reviewer;
@@ -88,7 +81,7 @@ struct Run<'a> {
 }
 
 /// Runs a request to its end and writes its report.
-pub async fn run(request: &RunRequest, masker: Arc<Masker>, signal: Signal) -> Result<Finished, InputError> {
+pub async fn run(request: &RunRequest, masker: Arc<Masker>, signal: Signal) -> Result<RunResult, InputError> {
     let began = Began::new(request, &masker)?;
     // The client loads root certificates meanwhile.
     let model = tokio::task::spawn_blocking({
@@ -101,12 +94,12 @@ pub async fn run(request: &RunRequest, masker: Arc<Masker>, signal: Signal) -> R
         .await
         .unwrap_or_else(|error| Err(InputError::Rules(format!("the model could not be set up: {error}"))))?;
     let model = run.model(model)?;
-    let limits = run.limits(began.started);
+    let limits = run.limits(began.info.started);
     let inspector = run.inspector(&model, &limits)?;
     let outcome = run.work(model, limits, inspector.as_ref()).await;
     // Before the proof that a dry run changed nothing.
     run.stop_servers().await;
-    began.finish(run, outcome, request, &masker, signal).await
+    began.finish(run, outcome, request, &masker, &signal).await
 }
 
 /// Applies a plan and writes its report.
@@ -116,11 +109,11 @@ pub async fn apply(
     options: ApplyOptions<'_>,
     masker: Arc<Masker>,
     signal: Signal,
-) -> Result<Finished, InputError> {
+) -> Result<RunResult, InputError> {
     let began = Began::new(request, &masker)?;
     let run = began.prepare(request, &signal, &masker).await?;
     let outcome = run.apply(plan, options).await;
-    began.finish(run, outcome, request, &masker, signal).await
+    began.finish(run, outcome, request, &masker, &signal).await
 }
 
 /// Tells whoever asked by a comment that the run did not come about.

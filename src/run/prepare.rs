@@ -25,7 +25,7 @@ use crate::isolation::{Isolation, Judge};
 use crate::model::Budget;
 use crate::plan::recover;
 use crate::report::Collector;
-use crate::report::secrets::Masker;
+use crate::sanitize::Masker;
 use crate::sessions::Resumed;
 use crate::tool::{Context, Ground};
 use crate::workspace::{

@@ -2,12 +2,13 @@
 
 use std::path::Path;
 
+use crate::base::env::Variables;
 use crate::command::environment::{Inherited, Rules};
 use crate::command::sandbox::{Sandbox, Settings, offered};
 use crate::command::{Shell, Spare};
 use crate::config::{Commands, Network, SandboxMode};
 use crate::event::{Events, NoticeLevel};
-use crate::inputs::{InputError, Variables};
+use crate::inputs::InputError;
 use crate::workspace::PathGlobs;
 
 /// The folders of a `PATH` that do not depend on where a command runs: what `.` holds is the agent's.

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use tree_sitter::Node;
 
-use crate::grammar::parse;
+use crate::base::tree_sitter::parse;
 pub use language::Language;
 use language::{Kinds, Role};
 

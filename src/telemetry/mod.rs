@@ -13,11 +13,11 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use reqwest::header::CONTENT_TYPE;
 use serde_json::{Value, json};
 
+use crate::base::env::Variables;
+use crate::base::http::http_client;
+use crate::config;
 use crate::event::{Event, Line, Observer, Status};
-use crate::inputs::{InputError, RunRequest};
-use crate::model::http_client;
-use crate::report::secrets::Masker;
-use crate::sessions::Resumed;
+use crate::sanitize::Masker;
 
 use receiver::Receiver;
 pub(crate) use receiver::secrets;
@@ -30,6 +30,21 @@ const MAX_SPANS: usize = 20_000;
 const MAX_BATCH: usize = 1_000;
 /// Most bytes of an attribute.
 const MAX_TEXT: usize = 8_000;
+
+/// What a trace is made for.
+#[derive(Clone, Copy, Debug)]
+pub struct TelemetryOptions<'a> {
+    /// Whether, where to and how much.
+    pub config: &'a config::Telemetry,
+    /// The variables of the process: keys of the receiver, and the trace that this one is part of.
+    pub variables: &'a Variables,
+    /// The agent that leads the run.
+    pub agent: &'a str,
+    /// The model, as people name it.
+    pub model: &'a str,
+    /// What earlier parts of the run have taken.
+    pub earlier: Duration,
+}
 
 /// The spans of a run.
 pub struct Telemetry {
@@ -67,14 +82,13 @@ impl State {
 }
 
 impl Telemetry {
-    /// Begins, where it is wanted.
-    pub fn start(request: &RunRequest, masker: &Arc<Masker>) -> Result<Option<Arc<Self>>, InputError> {
-        let config = &request.config().telemetry;
+    /// Begins a trace, where one is wanted. The error says what is wrong with the receiver's address or headers.
+    pub fn start(options: TelemetryOptions<'_>, masker: &Arc<Masker>) -> Result<Option<Arc<Self>>, String> {
+        let TelemetryOptions { config, variables, agent, model, earlier } = options;
         if !config.enabled {
             return Ok(None);
         }
-        let variables = &request.variables;
-        let receiver = Receiver::new(config.endpoint.as_deref(), variables).map_err(InputError::Rules)?;
+        let receiver = Receiver::new(config.endpoint.as_deref(), variables)?;
         let given = variables.get("TRACEPARENT").and_then(|text| parent(text));
         let (trace, parent) = given.map_or_else(|| (id(32), None), |(trace, span)| (trace, Some(span)));
         Ok(Some(Arc::new(Self {
@@ -85,10 +99,9 @@ impl Telemetry {
             trace,
             parent,
             // A run that goes on counts its time from its first beginning.
-            started: SystemTime::now()
-                - Duration::from_millis(request.resumed.as_ref().map_or(0, Resumed::last)),
-            lead: request.agent.name.clone(),
-            model: request.model_name.clone(),
+            started: SystemTime::now() - earlier,
+            lead: agent.to_owned(),
+            model: model.to_owned(),
             state: Mutex::default(),
         })))
     }

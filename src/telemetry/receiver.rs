@@ -2,7 +2,7 @@
 
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 
-use crate::inputs::Variables;
+use crate::base::env::Variables;
 
 /// The variable that holds headers for the receiver, such as a key.
 const HEADERS: &str = "OTEL_EXPORTER_OTLP_HEADERS";

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::inputs::Variables;
+use crate::base::env::Variables;
 
 /// A span, but for its times and attributes.
 pub(super) struct Span<'a> {

@@ -6,7 +6,7 @@ use serde::Deserialize;
 use super::read_file::{resolve, text};
 use super::write_file::store;
 use super::{Context, Effects, FileTool, ToolError, ToolInfo, ToolResult};
-use crate::invisible::unmarked;
+use crate::sanitize::invisible::unmarked;
 
 /// Replaces one block of text.
 pub(super) struct EditFile;

@@ -104,7 +104,7 @@ impl Registry {
 
     /// The name closest to one that is not there.
     pub fn closest(&self, name: &str) -> Option<&str> {
-        crate::nearest::nearest(name, self.tools.keys().map(String::as_str))
+        crate::base::did_you_mean::nearest(name, self.tools.keys().map(String::as_str))
     }
 }
 

@@ -14,8 +14,9 @@ use tokio_util::sync::CancellationToken;
 use super::touched::touched;
 use super::{Call, Context, Effects, Tool, ToolError, ToolResult, schema};
 use crate::command::sandbox::Rights;
-use crate::command::{Class, Ended, Policy, Shell};
+use crate::command::{Ended, Policy, Shell};
 use crate::config::Bounded;
+use crate::event::Class;
 use crate::isolation::{Isolation, Keep, Ran, Work};
 use crate::workspace::{FileError, Kind, LastLink, Observed, WorkspacePath};
 

@@ -10,7 +10,8 @@ use serde_json::Value;
 
 use super::page::{self, Wanted};
 use super::{Trust, Web, is_html};
-use crate::tool::{Call, Context, Effects, Tool, ToolError, ToolResult, schema};
+use crate::event::Effects;
+use crate::tool::{Call, Context, Tool, ToolError, ToolResult, schema};
 
 /// Most characters of a page that is text as it is.
 const MAX_CHARS: usize = 40_000;

@@ -18,8 +18,8 @@ use reqwest::header::{CONTENT_TYPE, LOCATION};
 use reqwest::redirect::Policy;
 use tokio_util::sync::CancellationToken;
 
+use crate::base::http::http_client_builder;
 use crate::config;
-use crate::model::http_client_builder;
 use address::{Filtered, Rule, is_public};
 
 pub use fetch_url::FetchUrl;

@@ -11,7 +11,8 @@ use serde_json::Value;
 
 use super::page::{self, Found, Wanted};
 use super::{Trust, Web};
-use crate::tool::{Call, Context, Effects, Tool, ToolError, ToolResult, schema};
+use crate::event::Effects;
+use crate::tool::{Call, Context, Tool, ToolError, ToolResult, schema};
 
 /// Most characters of a query.
 const MAX_QUERY: usize = 400;

@@ -10,6 +10,7 @@ use sha2::{Digest, Sha256};
 
 use super::git_patch;
 use super::path::WorkspacePath;
+use crate::base::text::hex;
 
 /// The file modes that Git knows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -58,16 +59,6 @@ impl FileState {
         hash.update(&self.content);
         hex(&hash.finalize())
     }
-}
-
-/// Lower-case hexadecimal.
-pub(crate) fn hex(bytes: &[u8]) -> String {
-    use fmt::Write;
-    bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
-        // Writing to a String cannot fail.
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
 }
 
 /// What happens to a file.

@@ -24,7 +24,6 @@ mod watch;
 use std::io::Read;
 use std::sync::Arc;
 
-pub(crate) use changes::hex;
 pub use changes::{ChangeSet, FileChange, FileState, LineCounts, Mode, Operation};
 pub use disk::DiskWorkspace;
 pub use git_folder::{GitFolder, Restored};

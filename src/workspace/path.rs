@@ -5,7 +5,7 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::invisible::is_invisible;
+use crate::sanitize::invisible::is_invisible;
 
 /// Longest file name that common file systems take, in bytes.
 const MAX_NAME: usize = 255;

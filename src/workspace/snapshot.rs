@@ -9,8 +9,6 @@ use ignore::{WalkBuilder, WalkState};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::git::Repository;
-
 /// Where every file of a checkout stood at one moment: tracked, untracked and ignored ones.
 ///
 /// Of `.git` it holds what could run or redirect something later: `config`, `HEAD` and `hooks`.
@@ -99,9 +97,9 @@ impl Snapshot {
         self.files.is_empty()
     }
 
-    /// What differs now. A tracked file that was only touched, its content still what Git's index
-    /// holds, counts as unchanged.
-    pub fn differences(&self, repository: Option<&Repository>) -> Vec<Difference> {
+    /// Returns what differs now. `unchanged` tells which of the files that were touched still hold what they held:
+    /// Git's index knows that of tracked ones.
+    pub fn differences(&self, unchanged: impl FnOnce(&[String]) -> Vec<String>) -> Vec<Difference> {
         let now = Self::take(&self.root, &self.except);
         let name = |path: &Path| path.to_string_lossy().into_owned();
         let mut differences = Vec::new();
@@ -119,7 +117,7 @@ impl Snapshot {
         let added = now.files.keys().filter(|path| !self.files.contains_key(*path));
         differences.extend(added.map(|path| Difference::Added(name(path))));
         if !touched.is_empty() {
-            let same = repository.map(|repository| repository.same_as_index(&touched)).unwrap_or_default();
+            let same = unchanged(&touched);
             differences
                 .extend(touched.into_iter().filter(|path| !same.contains(path)).map(Difference::Changed));
         }

@@ -5,8 +5,9 @@ use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
 use crate::support::cases;
-use architect_ci::command::{Class, Judgement, Policy, Verdict, Walls};
+use architect_ci::command::{Judgement, Policy, Verdict, Walls};
 use architect_ci::config::Commands;
+use architect_ci::event::Class;
 use architect_ci::workspace::WorkspacePath;
 use proptest::prelude::*;
 

@@ -4,11 +4,13 @@
 use std::collections::BTreeMap;
 
 use crate::support::{Sandbox, cases, outputs};
+use architect_ci::github::hidden_lines;
 use architect_ci::report::{
     BatchReport, RunReport, annotations, batch_annotations, batch_comment, batch_html, batch_junit,
-    batch_markdown, batch_summary, check_summary, comment, description, html, junit, line_remarks, markdown,
-    summary, terminal, untrusted,
+    batch_markdown, batch_summary, check_summary, comment, description, diagnostics, html, junit, markdown,
+    summary, terminal,
 };
+use architect_ci::sanitize::untrusted;
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd, TextMergeStream};
 use regex::Regex;
 use serde_json::{Value, json};
@@ -132,7 +134,7 @@ fn what_others_wrote_does_nothing() {
             serde_json::from_value(value).unwrap_or_else(|error| panic!("{name}: {error}"));
         let marked = "<!-- architect-ci ";
         for (sink, shown, own) in [
-            ("comment", comment(&report, "k", None), 1),
+            ("comment", comment(&report, &hidden_lines("k", None), false), 1),
             ("description", description(&report, None), 0),
             ("check run", check_summary(&report), 0),
             ("report.md", markdown(&report), 0),
@@ -147,7 +149,7 @@ fn what_others_wrote_does_nothing() {
         harmless_page(&page, name);
         let xml = junit(&report).unwrap();
         roxmltree::Document::parse(&xml).unwrap_or_else(|error| panic!("{name}: {error}\n{xml}"));
-        let remarks = line_remarks(&report, std::path::Path::new("/x"), "", &|_| true);
+        let remarks = diagnostics(&report, std::path::Path::new("/x"), "", &|_| true);
         for command in annotations(&report, &remarks) {
             assert_eq!(command.lines().count(), 1, "{name}: {command}");
             assert_eq!(unseen(&command), Vec::<char>::new(), "{name}: {command}");
@@ -191,7 +193,7 @@ fn what_others_wrote_in_a_batch_does_nothing() {
         let report: BatchReport =
             serde_json::from_value(value).unwrap_or_else(|error| panic!("{name}: {error}"));
         for (sink, shown) in [
-            ("comment", batch_comment(&report, "k")),
+            ("comment", batch_comment(&report, &hidden_lines("k", None))),
             ("summary", batch_summary(&report)),
             ("batch.md", batch_markdown(&report)),
         ] {

@@ -19,6 +19,7 @@ mod injection;
 mod inputs;
 mod interrupt;
 mod isolation;
+mod layering;
 mod limits;
 mod masks;
 mod mcp;

@@ -1,9 +1,10 @@
 //! Reports of hostile runs: nothing of it gets through to where it would do something.
 
 use crate::support::Sandbox;
+use architect_ci::github::{PlanMark, hidden_lines, marker};
 use architect_ci::report::{
-    COMMENT_LIMIT, Doing, PlanMark, RunReport, annotations, check_summary, comment, description, html, junit,
-    markdown, marker, summary,
+    COMMENT_LIMIT, Doing, RunReport, annotations, check_summary, comment, description, html, junit, markdown,
+    summary,
 };
 use base64::Engine;
 use serde_json::json;
@@ -39,7 +40,7 @@ fn hostile(repeat: usize) -> RunReport {
 fn markdown_of_a_hostile_run_does_nothing() {
     let report = hostile(1);
     for (name, text) in [
-        ("comment", comment(&report, "plan", None)),
+        ("comment", comment(&report, &hidden_lines("plan", None), false)),
         ("report", markdown(&report)),
         ("summary", summary(&report)),
     ] {
@@ -89,7 +90,7 @@ fn the_comment_keeps_its_limit_and_what_matters_most() {
                 file
             })
             .collect();
-        let text = comment(&report, "plan", None);
+        let text = comment(&report, &hidden_lines("plan", None), false);
         assert!(text.encode_utf16().count() <= COMMENT_LIMIT, "{repeat}: {}", text.len());
         for part in [
             marker("plan").as_str(),
@@ -271,13 +272,17 @@ fn the_comment_of_every_status_reads_well() {
         ),
     ] {
         let report = differing(&fields);
+        let mark = Some(&mark).filter(|_| name == "a plan");
         all += &format!(
             "%%% {name}\n{}\n",
-            comment(&report, "architect-ci", Some(&mark).filter(|_| name == "a plan"))
+            comment(&report, &hidden_lines("architect-ci", mark), mark.is_some())
         );
     }
     let mut doing = Doing::default();
-    all += &format!("%%% at the start\n{}\n", doing.comment("architect-ci", "Round it", 2_000, None));
+    all += &format!(
+        "%%% at the start\n{}\n",
+        doing.comment(&hidden_lines("architect-ci", None), "Round it", 2_000, None)
+    );
     let call = json!({"at_ms": 1, "type": "call", "agent": "build", "step": 3, "id": "1", "tool": "edit_file", "outcome": "planned", "success": false, "result": "no",
         "effects": {"writes": ["src/net.rs"]}});
     let reply = json!({"at_ms": 1, "type": "reply", "agent": "build", "step": 3});
@@ -287,7 +292,7 @@ fn the_comment_of_every_status_reads_well() {
     all += &format!(
         "%%% at work\n{}\n",
         doing.comment(
-            "architect-ci",
+            &hidden_lines("architect-ci", None),
             "Round it",
             65_000,
             Some("https://github.com/octo/demo/actions/runs/1")

@@ -11,7 +11,7 @@ use tree_sitter::Node;
 use super::super::table::known_name;
 use super::super::wrappers::{is_shell, is_wrapper};
 use super::{Analysis, MAX_LENGTH, Place, Redirect, Simple, Word};
-use crate::grammar::parse;
+use crate::base::tree_sitter::parse;
 
 /// How long the parser may take.
 const MAX_TIME: Duration = Duration::from_millis(500);

@@ -7,7 +7,7 @@ use super::{BatchReport, TaskEnd, TaskReport, batch_headline};
 use crate::report::closing::is_link;
 use crate::report::html::STYLE;
 use crate::report::sections::{cost, duration, tokens};
-use crate::report::untrusted::visible;
+use crate::sanitize::untrusted::visible;
 
 /// Renders the page.
 pub fn batch_html(report: &BatchReport) -> String {

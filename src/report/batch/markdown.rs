@@ -5,10 +5,10 @@ use std::fmt::Write;
 use super::{BatchReport, TaskEnd, TaskReport};
 use crate::event::{NoticeLevel, RunMode, Status};
 use crate::report::closing::is_link;
-use crate::report::comment::{COMMENT_LIMIT, marker};
+use crate::report::comment::COMMENT_LIMIT;
 use crate::report::fit::{Section, fit};
 use crate::report::sections::{cost, duration, plural, tokens};
-use crate::report::untrusted::{code, markdown, plain, visible};
+use crate::sanitize::untrusted::{code, markdown, plain, visible};
 
 /// The summary's limit: see the summary of a run.
 const SUMMARY_LIMIT: usize = 300_000;
@@ -205,9 +205,9 @@ fn render(report: &BatchReport, head: &str, rows: usize, links: bool, limit: usi
     fit(vec![Section::fixed(head), notices(report), table(report, rows, links), shared(report)], limit)
 }
 
-/// The comment, within [`COMMENT_LIMIT`].
-pub fn batch_comment(report: &BatchReport, key: &str) -> String {
-    render(report, &format!("{}\n### ", marker(key)), MAX_ROWS, false, COMMENT_LIMIT)
+/// Renders the comment within [`COMMENT_LIMIT`]. It begins with the `hidden` lines, by which it is found again.
+pub fn batch_comment(report: &BatchReport, hidden: &str) -> String {
+    render(report, &format!("{hidden}### "), MAX_ROWS, false, COMMENT_LIMIT)
 }
 
 /// The step summary.

@@ -10,8 +10,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{DeliveryReport, RunReport};
-use crate::event::{Notice, NoticeLevel, RunMode, Status, StopReason, Usage};
-use crate::exit::Exit;
+use crate::event::{Exit, Notice, NoticeLevel, RunMode, Status, StopReason, Usage};
 use crate::workspace::{LineCounts, Operation, WorkspacePath};
 
 pub use html::batch_html;

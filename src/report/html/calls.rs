@@ -5,8 +5,8 @@ use maud::{Markup, html};
 use super::{diff_lines, section};
 use crate::event::Outcome;
 use crate::report::sections::{cut, duration};
-use crate::report::untrusted::visible;
 use crate::report::{CallSummary, RunReport};
+use crate::sanitize::untrusted::visible;
 
 /// Bars of the timeline; of more, the longest are shown.
 const MAX_BARS: usize = 80;

@@ -11,10 +11,10 @@ use sha2::{Digest, Sha256};
 
 use super::closing::is_link;
 use super::sections::{cost, duration, headline, plural, tokens};
-use super::untrusted::{self, visible};
 use super::usage::by_agent;
 use super::{FileSummary, RunReport};
 use crate::event::{HookDecision, NoticeLevel};
+use crate::sanitize::untrusted::{self, visible};
 
 pub(super) const STYLE: &str = include_str!("report.css");
 

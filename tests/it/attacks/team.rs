@@ -4,8 +4,9 @@ use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{LazyLock, Mutex};
 
-use architect_ci::command::{Class, Policy};
+use architect_ci::command::Policy;
 use architect_ci::config::Commands;
+use architect_ci::event::Class;
 use architect_ci::workspace::WorkspacePath;
 
 /// How many scenes there are at once.

@@ -8,8 +8,8 @@ use std::sync::LazyLock;
 use regex::Regex;
 use serde_json::Value;
 
+use super::secret_names::{looks_secret, secrets_of};
 use super::spellings::Spellings;
-use crate::command::environment::{looks_secret, secrets_of};
 
 /// Tells whether a variable is an input of ours whose name sounds like a secret, and which is none.
 fn is_setting(name: &str) -> bool {

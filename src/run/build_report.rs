@@ -1,23 +1,24 @@
-//! The sum of a run: changes, plan, and the proof that a dry run changed nothing.
+//! Builds the report of a run: changes, plan, and the proof that a dry run changed nothing.
 
 use std::sync::PoisonError;
 
 use serde_json::json;
 
-use super::finish::Reported;
+use super::began::RunInfo;
 use super::{Outcome, Run, Signal};
 use crate::command::Shell;
 use crate::command::sandbox::Sandbox;
-use crate::event::{End, Event, Events, NoticeLevel, RunMode, Status, StopReason};
-use crate::exit::Exit;
+use crate::event::{End, Event, Events, Exit, NoticeLevel, RunMode, Status, StopReason};
 use crate::hooks::{HookEvent, Subject};
+use crate::model::ModelError;
 use crate::plan::{Plan, Planned};
+use crate::publish::RunArtifacts;
 use crate::report::{Collector, FileSummary, PlanReport, RunReport};
 use crate::workspace::{ChangeSet, Difference, Restored, TrackedWorkspace};
 
 impl Run<'_> {
-    /// Gates, the proof that a dry run changed nothing, and the sum of it all.
-    pub(super) async fn report(self, outcome: Outcome, signal: &Signal) -> Reported {
+    /// Ends the run: proves that a dry run changed nothing, and builds the report and the plan.
+    pub(super) async fn report(self, outcome: Outcome, info: &RunInfo, signal: &Signal) -> RunArtifacts {
         let Outcome { mut ended, structured } = outcome;
         let details = json!({"status": ended.status, "stop_reason": ended.reason, "message": ended.message});
         let agent = &self.request.agent.name;
@@ -47,9 +48,11 @@ impl Run<'_> {
                 changes: &changes,
             })
         });
-        let verified = before
-            .snapshot
-            .map(|snapshot| (snapshot.len(), snapshot.differences(request.repository.as_ref())));
+        let unchanged = |touched: &[String]| match &request.repository {
+            Some(repository) => repository.same_as_index(touched),
+            None => Vec::new(),
+        };
+        let verified = before.snapshot.map(|snapshot| (snapshot.len(), snapshot.differences(unchanged)));
         let (verified_files, differences) = verified.unwrap_or_default();
         if !differences.is_empty() && ended.status != Status::Failed {
             ended.status = Status::Failed;
@@ -67,7 +70,12 @@ impl Run<'_> {
             ended.reason = StopReason::CheckoutChanged;
         }
         put_back(&events, restored);
-        let exit = Exit::of(ended.status, ended.reason, ended.error.as_ref(), signal.is_terminate());
+        let exit = Exit::of(
+            ended.status,
+            ended.reason,
+            ended.error.as_ref().and_then(ModelError::exit),
+            signal.is_terminate(),
+        );
         events.emit(Event::End(End {
             status: ended.status,
             stop_reason: ended.reason,
@@ -82,7 +90,7 @@ impl Run<'_> {
         }
         let report = RunReport {
             schema_version: crate::report::SCHEMA_VERSION,
-            id: String::new(),
+            id: info.id.clone(),
             task: request.task.clone(),
             agent: request.agent.name.clone(),
             model: request.model_name.clone(),
@@ -91,8 +99,8 @@ impl Run<'_> {
             stop_reason: ended.reason,
             exit_code: exit.code(),
             message: if ended.error.is_some() { String::new() } else { ended.message },
-            started_at: String::new(),
-            duration_ms: 0,
+            started_at: info.started_at.clone(),
+            duration_ms: info.elapsed_ms(),
             steps: collected.steps,
             usage: collected.usage,
             cost_usd: cost,
@@ -115,7 +123,7 @@ impl Run<'_> {
             structured_output: structured,
             run_url: request.github.as_ref().and_then(|github| github.run_url.clone()),
         };
-        Reported { report, plan, changes, prefix: before.prefix, exit }
+        RunArtifacts { report, plan, changes, prefix: before.prefix, exit }
     }
 }
 

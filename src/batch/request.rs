@@ -3,13 +3,12 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::basis::{Basis, rooted};
-use super::{InputError, Lookup, RunRequest, Variables, out, usd};
-use crate::batch::{BatchFile, Entry, Manifest, Shard, Task};
-use crate::config::{Bounded, Comment, Config, ConfigError, Report, parse_as};
+use super::{BatchFile, Entry, Manifest, Shard, Task};
+use crate::config::{Bounded, Config, ConfigError, Report, Usd, parse_as};
 use crate::event::RunMode;
 use crate::git::Repository;
-use crate::github::Environment;
+use crate::inputs::{Basis, InputError, Lookup, RunRequest, rooted, usd};
+use crate::publish::BatchDestination;
 
 /// Events by which people who may not write to the repository speak; they start no batch.
 const SPOKEN: [&str; 5] =
@@ -43,7 +42,7 @@ pub struct BatchRequest {
     /// The configuration.
     pub config: Config,
     /// Where its report goes.
-    pub telling: Telling,
+    pub destination: BatchDestination,
     /// Tasks at a time.
     pub jobs: usize,
     /// Most money for all tasks, where an input says so.
@@ -57,42 +56,6 @@ pub struct BatchRequest {
     /// What people should know.
     pub warnings: Vec<String>,
     lookup: Lookup,
-}
-
-/// Where the report of a batch goes.
-#[derive(Debug)]
-pub struct Telling {
-    /// The folder of all files.
-    pub out: PathBuf,
-    /// GitHub, if the batch is for it.
-    pub github: Option<Environment>,
-    /// All variables of the process.
-    pub variables: Variables,
-    /// Whether a comment is wanted, where there is something to comment on.
-    pub comment: bool,
-    /// The comment's key; else the batch's name.
-    pub key: Option<String>,
-    /// Credentials that the checkout keeps.
-    pub secrets: Vec<String>,
-}
-
-impl Telling {
-    /// Reads where a report goes that was made from others.
-    pub fn resolve(lookup: &Lookup) -> Result<Self, InputError> {
-        Self::of(&Basis::read(lookup)?, lookup)
-    }
-
-    fn of(basis: &Basis<'_>, lookup: &Lookup) -> Result<Self, InputError> {
-        let given = lookup.text("comment").map(|text| super::parse_comment(&text)).transpose()?;
-        Ok(Self {
-            out: out(lookup)?,
-            github: basis.github.clone(),
-            variables: lookup.variables().clone(),
-            comment: given.unwrap_or(basis.origin.config.github.comment) != Comment::Never,
-            key: lookup.text("comment-key"),
-            secrets: basis.repository.as_ref().map(super::credentials::of_checkout).unwrap_or_default(),
-        })
-    }
 }
 
 /// Tasks at a time where nothing is said.
@@ -141,9 +104,9 @@ impl BatchRequest {
             checkout: basis.checkout.clone(),
             repository: basis.repository.clone(),
             config: basis.origin.config.clone(),
-            telling: Telling::of(&basis, lookup)?,
+            destination: BatchDestination::of(&basis, lookup)?,
             jobs: jobs.map_or(JOBS, Bounded::count),
-            budget_usd: lookup.text("budget-usd").map(usd).transpose()?.map(crate::config::Usd::get),
+            budget_usd: lookup.text("budget-usd").map(usd).transpose()?.map(Usd::get),
             timeout: lookup.number::<1, 604_800>("timeout")?.map(Bounded::seconds),
             shard: shard.map_err(InputError::Unusable)?,
             resume: lookup.flag("resume")?,

@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
 
-use crate::inputs::Variables;
+use super::env::Variables;
+use super::text::hex;
 
 /// A seal by its name, such as `sessions/ID`.
 pub(crate) struct Seal(Option<PathBuf>);
@@ -44,5 +45,5 @@ impl Seal {
 
 /// SHA-256 in hexadecimal digits.
 pub(crate) fn digest(text: &[u8]) -> String {
-    Sha256::digest(text).iter().map(|byte| format!("{byte:02x}")).collect()
+    hex(&Sha256::digest(text))
 }

@@ -1,20 +1,19 @@
-//! Where a report goes that another job has made.
+//! Posts a report that another job has made.
 
-use super::basis::Basis;
-use super::{InputError, Lookup};
 use crate::event::{Notice, NoticeLevel};
-use crate::github::{ApiError, Environment, Pull, Sticky};
-use crate::report::secrets::Masker;
-use crate::report::{RunReport, comment, marker};
+use crate::github::{ApiError, Environment, Pull, Sticky, hidden_lines, marker};
+use crate::inputs::{Basis, InputError, Lookup};
+use crate::report::{RunReport, comment};
+use crate::sanitize::Masker;
 
-/// A report's way to its pull request.
-pub struct Posting<'a> {
+/// The way of a report to its pull request or issue.
+pub struct Repost<'a> {
     basis: Basis<'a>,
     github: Environment,
     number: u64,
 }
 
-impl<'a> Posting<'a> {
+impl<'a> Repost<'a> {
     /// Finds the pull request or issue: by the event, and of the run of another workflow by asking GitHub.
     pub fn resolve(lookup: &'a Lookup) -> Result<Self, InputError> {
         let basis = Basis::read(lookup)?;
@@ -49,7 +48,7 @@ impl<'a> Posting<'a> {
             report.notices.insert(0, Notice { level: NoticeLevel::Warning, message });
         }
         let masker = Masker::from_environment(self.basis.lookup.variables(), &[], &[]);
-        let body = masker.mask(&comment(&report, &key, None)).into_owned();
+        let body = masker.mask(&comment(&report, &hidden_lines(&key, None), false)).into_owned();
         let on_pull = self.github.is_on_pull();
         let put = |api| async move { Sticky::new(api, self.number, on_pull, marker(&key)).put(&body).await };
         self.basis.desk.ask(&self.github, put).map_err(InputError::GitHub)

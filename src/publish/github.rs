@@ -4,21 +4,21 @@ use std::sync::Arc;
 
 use tokio_util::sync::CancellationToken;
 
-use super::files::Files;
-use super::finish::{comment_of, remarks, warn};
-use super::publish::{Publisher, Trouble, sticky, wants_comment};
-use crate::event::{Notice, NoticeLevel, RunMode, Status, StopReason};
-use crate::exit::Exit;
+use super::output_files::OutputFiles;
+
+use super::publisher::{Publisher, Trouble, sticky, wants_comment};
+use super::run::{comment_of, diagnostics_of, warn};
+use crate::event::{Exit, Notice, NoticeLevel, RunMode, Status, StopReason};
 use crate::github::{Api, Sticky, Suggested};
 use crate::inputs::{Deliver, RunRequest};
 use crate::report::RunReport;
-use crate::report::secrets::Masker;
+use crate::sanitize::Masker;
 use crate::workspace::ChangeSet;
 
 /// What is told where, and by what means.
 pub(super) struct Publication<'a> {
     pub(super) request: &'a RunRequest,
-    pub(super) files: &'a Files,
+    pub(super) files: &'a OutputFiles,
     pub(super) masker: &'a Masker,
     pub(super) changes: &'a ChangeSet,
     pub(super) prefix: &'a str,
@@ -80,7 +80,7 @@ impl Publication<'_> {
             }
         }
         if config.check_run && !self.cancel.is_cancelled() {
-            match publisher.check(report, remarks(request, report, self.prefix)).await {
+            match publisher.check(report, diagnostics_of(request, report, self.prefix)).await {
                 Ok(url) => {
                     tracing::info!("check run: {}", url.as_deref().unwrap_or("no commit to write it to"));
                 }

@@ -2,8 +2,7 @@
 
 use std::process::ExitCode;
 
-use crate::event::{Status, StopReason};
-use crate::model::ModelError;
+use super::{Status, StopReason};
 
 /// How the process ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,17 +43,17 @@ impl Exit {
         }
     }
 
-    /// The exit of a run that ended like this; `terminated` tells SIGTERM from SIGINT.
-    pub fn of(status: Status, reason: StopReason, error: Option<&ModelError>, terminated: bool) -> Self {
-        match (status, reason, error) {
+    /// Returns the exit of a run that ended like this. `cause` is the exit that belongs to the error that ended it, if
+    /// it has one of its own; `terminated` tells SIGTERM from SIGINT.
+    pub fn of(status: Status, reason: StopReason, cause: Option<Self>, terminated: bool) -> Self {
+        match (status, reason, cause) {
             (_, StopReason::UserInterrupt, _) if terminated => Self::Terminated,
             (_, StopReason::UserInterrupt, _) => Self::Interrupted,
             (_, StopReason::Timeout, _) => Self::Timeout,
             (_, StopReason::NotApplied, _) => Self::NotApplied,
             // Whatever else was reached: a required gate that is red turns the job red.
             (_, StopReason::GatesFailed, _) => Self::Failed,
-            (Status::Failed, _, Some(ModelError::Unauthorized { .. })) => Self::Authentication,
-            (Status::Failed, _, Some(ModelError::UnknownModel(_))) => Self::Configuration,
+            (Status::Failed, _, Some(cause)) => cause,
             (Status::Failed, ..) => Self::Failed,
             (Status::Partial, ..) => Self::Partial,
             (Status::Success, ..) => Self::Success,

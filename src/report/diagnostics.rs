@@ -6,9 +6,8 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::RunReport;
-use super::untrusted::visible;
 use crate::event::Severity;
-use crate::github::LineRemark;
+use crate::sanitize::untrusted::visible;
 use crate::workspace::WorkspacePath;
 
 /// Remarks of one gate; more is noise.
@@ -40,18 +39,33 @@ static HEADLINE: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r"^(?:error|warning)(?:\[[A-Z]\d+\])?: (.+)$").expect("the pattern is valid")
 });
 
+/// Something that is said about a line of a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Diagnostic {
+    /// The file, relative to the repository.
+    pub path: String,
+    /// The line, from 1.
+    pub line: u32,
+    /// Whether it is an error, or a warning.
+    pub error: bool,
+    /// Who says so.
+    pub title: String,
+    /// What.
+    pub message: String,
+}
+
 /// What guardrails, a review and failed gates say about files of the checkout. `exists` knows its files;
 /// `prefix` leads from the repository to the workspace.
-pub fn line_remarks(
+pub fn diagnostics(
     report: &RunReport,
     workspace: &Path,
     prefix: &str,
     exists: &dyn Fn(&str) -> bool,
-) -> Vec<LineRemark> {
+) -> Vec<Diagnostic> {
     let mut remarks = Vec::new();
     for block in &report.guardrails {
         // The file may be one that was never made: the remark is about its name.
-        remarks.extend(block.path.as_ref().map(|path| LineRemark {
+        remarks.extend(block.path.as_ref().map(|path| Diagnostic {
             path: format!("{prefix}{path}"),
             line: 1,
             error: false,
@@ -62,7 +76,7 @@ pub fn line_remarks(
     let found = report.review.iter().flat_map(|review| &review.findings);
     remarks.extend(found.filter_map(|finding| {
         let path = finding.file.as_ref().filter(|path| exists(path.as_str()))?;
-        Some(LineRemark {
+        Some(Diagnostic {
             path: format!("{prefix}{path}"),
             line: finding.line,
             error: finding.severity == Severity::Error,
@@ -73,7 +87,7 @@ pub fn line_remarks(
     for gate in report.gates.iter().filter(|gate| !gate.passed) {
         let of_gate = places(&gate.output).into_iter().filter_map(|place| {
             let path = inside(&place.path, workspace)?;
-            exists(&path).then(|| LineRemark {
+            exists(&path).then(|| Diagnostic {
                 path: format!("{prefix}{path}"),
                 line: place.line,
                 error: gate.required,

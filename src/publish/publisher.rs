@@ -5,19 +5,19 @@ use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 
+use crate::base::verbose_log::detail;
 use crate::config::{self, Comment};
-use crate::detail::detail;
 use crate::event::{Status, StopReason};
 use crate::git::Repository;
 use crate::github::{
-    Api, ApiError, Check, Conclusion, DeliverError, Delivered, Delivery, Environment, Head, LineRemark,
-    PullText, Reaction, Review, Sticky, Subject, Suggested, Target, by_push, react,
+    Api, ApiError, Check, Conclusion, DeliverError, Delivered, Delivery, Environment, Head, PlanMark,
+    PullText, Reaction, Review, Sticky, Subject, Suggested, Target, by_push, in_marker, marker, react,
 };
 use crate::inputs::{Deliver, RunRequest};
-use crate::report::untrusted::{code, plain};
 use crate::report::{
-    DeliveryReport, PlanMark, PullReport, RunReport, check_summary, description, headline, in_marker, marker,
+    DeliveryReport, Diagnostic, PullReport, RunReport, check_summary, description, headline,
 };
+use crate::sanitize::untrusted::{code, plain};
 use crate::workspace::ChangeSet;
 
 /// How long each part may take, and how long once the run is interrupted: the runner kills soon.
@@ -104,7 +104,7 @@ impl Publisher<'_> {
     pub(super) async fn check(
         &self,
         report: &RunReport,
-        remarks: Vec<LineRemark>,
+        remarks: Vec<Diagnostic>,
     ) -> Result<Option<String>, Trouble> {
         let head = match &self.github.subject {
             Subject::PullRequest { head: Some(head), .. } => Some(head.sha.clone()),

@@ -13,7 +13,7 @@ use base64::Engine;
 use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
 use regex::bytes::{Captures, Regex};
 
-use crate::workspace::hex;
+use crate::base::text::hex;
 
 /// How many ways of writing may lie in each other: JSON in JSON, an address in HTML.
 const DEPTH: u32 = 2;

@@ -10,7 +10,7 @@ use std::sync::LazyLock;
 use pulldown_cmark::{CodeBlockKind, CowStr, Event, LinkType, Options, Parser, Tag, TagEnd, TextMergeStream};
 use regex::Regex;
 
-use crate::invisible::shown;
+use crate::sanitize::invisible::shown;
 
 /// Tells whether a character gives orders to a terminal instead of being shown.
 fn is_control(c: char) -> bool {

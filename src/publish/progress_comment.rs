@@ -7,14 +7,14 @@ use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-use super::publish::sticky;
+use super::publisher::sticky;
+use crate::base::verbose_log::detail;
 use crate::config::Comment;
-use crate::detail::detail;
 use crate::event::{Line, Observer, RunMode, millis};
-use crate::github::{Api, Sticky};
+use crate::github::{Api, Sticky, hidden_lines};
 use crate::inputs::RunRequest;
 use crate::report::Doing;
-use crate::report::secrets::Masker;
+use crate::sanitize::Masker;
 
 /// A run that is over by then shows its end alone.
 const FIRST: Duration = Duration::from_secs(2);
@@ -38,7 +38,7 @@ impl Observer for Board {
 }
 
 /// Shows what a run is doing.
-pub(super) struct Progress {
+pub(crate) struct ProgressComment {
     board: Arc<Board>,
     over: CancellationToken,
     task: JoinHandle<Option<Arc<Sticky>>>,
@@ -52,9 +52,9 @@ struct Frame {
     masker: Arc<Masker>,
 }
 
-impl Progress {
+impl ProgressComment {
     /// Begins, where somebody would see it.
-    pub(super) fn start(request: &RunRequest, masker: &Arc<Masker>) -> Option<Self> {
+    pub(crate) fn start(request: &RunRequest, masker: &Arc<Masker>) -> Option<Self> {
         let config = &request.config().github;
         let github = request.github.clone()?;
         let wanted = config.progress && config.comment == Comment::Always && request.mode != RunMode::Apply;
@@ -76,9 +76,10 @@ impl Progress {
                 // A client costs milliseconds, so that short runs do without.
                 let sticky = sticky(&github, &Api::new(&github).ok()?, &frame.key)?;
                 while !over.is_cancelled() {
+                    let hidden = hidden_lines(&frame.key, None);
                     let doing = board.doing.lock().unwrap_or_else(PoisonError::into_inner).clone();
                     let elapsed = millis(began.elapsed());
-                    let body = doing.comment(&frame.key, &frame.task, elapsed, frame.run_url.as_deref());
+                    let body = doing.comment(&hidden, &frame.task, elapsed, frame.run_url.as_deref());
                     if let Err(error) = sticky.put(&frame.masker.mask(&body)).await {
                         // The end of the run tells of it.
                         detail!("progress: {error}");
@@ -99,13 +100,13 @@ impl Progress {
     }
 
     /// Who is told of events.
-    pub(super) fn observer(&self) -> Arc<dyn Observer> {
+    pub(crate) fn observer(&self) -> Arc<dyn Observer> {
         Arc::clone(&self.board) as _
     }
 
     /// Ends it. What is on its way arrives first, so that it cannot overtake the end; the comment that was
     /// found or made is known then.
-    pub(super) async fn stop(self, patience: Duration) -> Option<Arc<Sticky>> {
+    pub(crate) async fn stop(self, patience: Duration) -> Option<Arc<Sticky>> {
         self.over.cancel();
         let stop = self.task.abort_handle();
         if let Ok(ended) = tokio::time::timeout(patience, self.task).await {

@@ -1,6 +1,6 @@
 //! The sticky comment: one per key, found by its marker *and* its author, updated in place.
 
-use crate::detail::detail;
+use crate::base::verbose_log::detail;
 use std::sync::Mutex;
 
 use serde::Deserialize;

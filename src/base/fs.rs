@@ -1,0 +1,41 @@
+//! Writes files as a whole or not at all.
+
+use std::fs;
+use std::io::{self, Write as _};
+use std::path::Path;
+
+/// Writes a file in place of whatever lies there: never through a link, which a command of the agent's
+/// could have planted, nor into a folder that was swapped.
+pub(crate) fn write_atomic(path: &Path, content: &[u8]) -> io::Result<()> {
+    let file = fresh(path, content)?;
+    readable(file.as_file())?;
+    file.persist(path).map(drop).map_err(|error| error.error)
+}
+
+/// Writes a file that other users of the machine cannot read, and otherwise as [`write_atomic`] does.
+pub(crate) fn write_private(path: &Path, content: &[u8]) -> io::Result<()> {
+    // Temporary files are this user's alone.
+    fresh(path, content)?.persist(path).map(drop).map_err(|error| error.error)
+}
+
+fn fresh(path: &Path, content: &[u8]) -> io::Result<tempfile::NamedTempFile> {
+    let folder = path.parent().unwrap_or(path);
+    if folder.canonicalize()? != folder {
+        return Err(io::Error::other("its folder was replaced by a link"));
+    }
+    let mut file = tempfile::NamedTempFile::new_in(folder)?;
+    file.write_all(content)?;
+    Ok(file)
+}
+
+/// As files are made by default, and not as temporary ones are.
+#[cfg(unix)]
+fn readable(file: &fs::File) -> io::Result<()> {
+    use std::os::unix::fs::PermissionsExt;
+    file.set_permissions(fs::Permissions::from_mode(0o644))
+}
+
+#[cfg(not(unix))]
+fn readable(_: &fs::File) -> io::Result<()> {
+    Ok(())
+}

@@ -1,0 +1,37 @@
+//! What a plan is made of: the calls that would write, and the commit that they stand on.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::Effects;
+
+/// One call that would write.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct PlannedAction {
+    /// The agent's step.
+    pub step: u32,
+    /// The agent.
+    pub agent: String,
+    /// The tool.
+    pub tool_name: String,
+    /// One line for people: `edit_file → src/main.py (+2 −1)`.
+    pub description: String,
+    /// The arguments.
+    pub tool_input: Value,
+    /// What it would touch.
+    pub effects: Effects,
+    /// What it would change, as hunks.
+    pub diff: String,
+}
+
+/// The commit that a plan stands on.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Base {
+    /// The full commit id.
+    pub commit: String,
+    /// The branch, or `None` when detached.
+    pub branch: Option<String>,
+    /// Whether tracked files differed from the commit before the run.
+    pub dirty: bool,
+}

@@ -1,0 +1,159 @@
+//! Publishes a batch that has ended.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use super::step_outputs::{StepOutputs, annotate};
+use crate::base::env::Variables;
+use crate::base::fs::write_atomic;
+use crate::config::Comment;
+use crate::event::{Notice, NoticeLevel};
+use crate::github::{Api, ApiError, Environment, Sticky, hidden_lines, marker};
+use crate::inputs::{Basis, InputError, Lookup, credentials, out, parse_comment};
+use crate::report::masked::{Format, masked};
+use crate::report::{
+    BatchReport, batch_annotations, batch_comment, batch_headline, batch_html, batch_junit, batch_markdown,
+    batch_summary,
+};
+use crate::sanitize::Masker;
+
+/// How long GitHub may take for the comment.
+const TIME: Duration = Duration::from_mins(2);
+
+/// Where the report of a batch goes.
+#[derive(Debug)]
+pub struct BatchDestination {
+    /// The folder of all files.
+    pub out: PathBuf,
+    /// GitHub, if the batch is for it.
+    pub github: Option<Environment>,
+    /// All variables of the process.
+    pub variables: Variables,
+    /// Whether a comment is wanted, where there is something to comment on.
+    pub comment: bool,
+    /// The comment's key; else the batch's name.
+    pub key: Option<String>,
+    /// Credentials that the checkout keeps.
+    pub secrets: Vec<String>,
+}
+
+impl BatchDestination {
+    /// Returns where the report goes that is made from others.
+    pub fn resolve(lookup: &Lookup) -> Result<Self, InputError> {
+        Self::of(&Basis::read(lookup)?, lookup)
+    }
+
+    pub(crate) fn of(basis: &Basis<'_>, lookup: &Lookup) -> Result<Self, InputError> {
+        let given = lookup.text("comment").map(|text| parse_comment(&text)).transpose()?;
+        Ok(Self {
+            out: out(lookup)?,
+            github: basis.github.clone(),
+            variables: lookup.variables().clone(),
+            comment: given.unwrap_or(basis.origin.config.github.comment) != Comment::Never,
+            key: lookup.text("comment-key"),
+            secrets: basis.repository.as_ref().map(credentials::of_checkout).unwrap_or_default(),
+        })
+    }
+}
+
+/// A batch that was published.
+pub struct PublishedBatch {
+    /// The report as it was written.
+    pub report: BatchReport,
+    /// Where it lies.
+    pub path: PathBuf,
+}
+
+/// Publishes a batch: the files first, then the network, and the runner last, which is told of both.
+pub async fn publish_batch(
+    report: BatchReport,
+    destination: &BatchDestination,
+    masker: &Masker,
+) -> Result<PublishedBatch, InputError> {
+    let mut report = masked(&report, Format::BatchReport, masker)?;
+    let key = destination.key.clone().unwrap_or_else(|| report.batch.clone());
+    write(&report, destination, masker, &key)?;
+    let mut url = None;
+    match comment(&report, destination, masker, &key).await {
+        Ok(posted) => url = posted,
+        Err(error) => {
+            let message =
+                format!("{error}; the comment is in {}", destination.out.join("comment.md").display());
+            tracing::warn!("warning: {message}");
+            report.notices.push(Notice { level: NoticeLevel::Warning, message });
+            report = masked(&report, Format::BatchReport, masker)?;
+            write(&report, destination, masker, &key)?;
+        }
+    }
+    tell_runner(&report, destination, masker, url.as_deref());
+    Ok(PublishedBatch { path: destination.out.join("batch.json"), report })
+}
+
+fn write(
+    report: &BatchReport,
+    destination: &BatchDestination,
+    masker: &Masker,
+    key: &str,
+) -> Result<(), InputError> {
+    let junit = batch_junit(report).map_err(InputError::Unusable)?;
+    for (name, text) in [
+        ("batch.json", report.json()),
+        ("batch.md", batch_markdown(report)),
+        ("batch.html", batch_html(report)),
+        ("comment.md", batch_comment(report, &hidden_lines(key, None))),
+        ("summary.md", batch_summary(report)),
+        ("junit.xml", junit),
+    ] {
+        let path = destination.out.join(name);
+        // JSON keeps its form; renderings may bring together what was apart.
+        let text = if name == "batch.json" { text.as_str().into() } else { masker.mask_rendered(&text) };
+        write_atomic(&path, text.as_bytes())
+            .map_err(|error| InputError::Write { path: path.clone(), error })?;
+    }
+    Ok(())
+}
+
+async fn comment(
+    report: &BatchReport,
+    destination: &BatchDestination,
+    masker: &Masker,
+    key: &str,
+) -> Result<Option<String>, ApiError> {
+    // A part of a batch has no comment of its own: who merges the parts tells of all.
+    let whole = destination.comment && report.shard.is_none();
+    let about = destination.github.as_ref().filter(|github| whole && github.token.is_some());
+    let Some((github, number)) = about.and_then(|github| Some((github, Environment::number(github)?))) else {
+        return Ok(None);
+    };
+    let body = masker.mask_rendered(&batch_comment(report, &hidden_lines(key, None))).into_owned();
+    let sticky = Sticky::new(Api::new(github)?, number, github.is_on_pull(), marker(key));
+    match tokio::time::timeout(TIME, sticky.put(&body)).await {
+        Ok(posted) => posted.map(Some),
+        Err(_) => Err(ApiError::Unusable("GitHub did not answer in time".to_owned())),
+    }
+}
+
+fn tell_runner(
+    report: &BatchReport,
+    destination: &BatchDestination,
+    masker: &Masker,
+    comment_url: Option<&str>,
+) {
+    let shown = |name: &str| destination.out.join(name).display().to_string();
+    let fields = [
+        ("status", report.status.to_string()),
+        ("exit-code", report.exit_code.to_string()),
+        ("junit-path", shown("junit.xml")),
+        ("report-path", shown("batch.json")),
+        ("out-path", destination.out.display().to_string()),
+        ("comment-url", comment_url.unwrap_or_default().to_owned()),
+        ("cost-usd", report.cost_usd.map(|cost| format!("{cost:.6}")).unwrap_or_default()),
+        ("tokens", (report.usage.input + report.usage.output).to_string()),
+        ("summary", batch_headline(report)),
+    ];
+    annotate(&destination.variables, || batch_annotations(report));
+    let summary = masker.mask_rendered(&batch_summary(report)).into_owned();
+    for failed in StepOutputs::open(&destination.variables).write(Some(&summary), &fields) {
+        tracing::warn!("warning: {failed}");
+    }
+}

@@ -1,0 +1,21 @@
+//! What is over is told: files first, then the runner's own channels, then the network. What fails on the way becomes
+//! a notice of the report, and the files are written once more.
+//!
+//! Nothing else of the project talks to GitHub once a run has ended.
+
+mod batch;
+mod github;
+mod output_files;
+mod progress_comment;
+mod publisher;
+mod repost;
+mod run;
+mod step_outputs;
+
+pub use batch::{BatchDestination, PublishedBatch, publish_batch};
+pub(crate) use output_files::{OutputFiles, TRANSCRIPT};
+pub(crate) use progress_comment::ProgressComment;
+pub use repost::Repost;
+pub use run::RunResult;
+pub(crate) use run::{RunArtifacts, publish_run};
+pub(crate) use step_outputs::StepOutputs;

@@ -1,0 +1,146 @@
+//! The files that a run leaves: where they lie, and what is written to them.
+
+use std::fs;
+use std::io;
+use std::path::{Component, Path, PathBuf};
+
+use super::run::warn;
+use crate::base::fs::{write_atomic, write_private};
+use crate::config;
+use crate::inputs::InputError;
+use crate::plan::Plan;
+use crate::report::masked::{Format, holds_secret};
+use crate::report::{RunReport, html, junit, markdown, summary};
+use crate::sanitize::Masker;
+
+/// The transcript, where the configuration says nothing else.
+pub(crate) const TRANSCRIPT: &str = "transcript.jsonl";
+
+/// Where the files of a run lie.
+#[derive(Clone, Debug)]
+pub(crate) struct OutputFiles {
+    pub(crate) report: PathBuf,
+    pub(crate) markdown: PathBuf,
+    pub(crate) html: PathBuf,
+    pub(crate) comment: PathBuf,
+    pub(crate) summary: PathBuf,
+    pub(crate) junit: PathBuf,
+    pub(crate) plan: PathBuf,
+    pub(crate) patch: PathBuf,
+    pub(crate) transcript: PathBuf,
+}
+
+impl OutputFiles {
+    /// The places, with their folders made, and without files of an earlier run; a run that goes on replaces its
+    /// transcript itself.
+    pub(crate) fn new(out: &Path, config: &config::Report, goes_on: bool) -> Result<Self, InputError> {
+        let wrong = |error, path: &Path| InputError::Write { path: path.to_owned(), error };
+        let out = &out.canonicalize().map_err(|error| wrong(error, out))?;
+        let place = |configured: &Option<String>, name: &str| {
+            let path = out.join(configured.as_deref().unwrap_or(name));
+            make_folder(out, &path).map_err(|error| wrong(error, &path))?;
+            Ok::<_, InputError>(path)
+        };
+        let files = Self {
+            report: place(&config.json, "report.json")?,
+            markdown: place(&config.markdown, "report.md")?,
+            html: place(&config.html, "report.html")?,
+            comment: out.join("comment.md"),
+            summary: out.join("summary.md"),
+            junit: place(&config.junit, "junit.xml")?,
+            plan: place(&config.plan, "plan.json")?,
+            patch: place(&config.patch, "plan.patch")?,
+            transcript: place(&config.transcript, TRANSCRIPT)?,
+        };
+        for path in files.all().into_iter().filter(|path| !goes_on || **path != files.transcript) {
+            match fs::remove_file(path) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(wrong(error, path)),
+                _ => {}
+            }
+        }
+        Ok(files)
+    }
+
+    /// Plan and patch are written as they are, or not at all: masked ones could not be applied.
+    pub(super) fn write_plan(
+        &self,
+        plan: Option<&Plan>,
+        patch: &[u8],
+        masker: &Masker,
+    ) -> Result<(), String> {
+        let json = match plan {
+            Some(plan) => Some(serde_json::to_vec_pretty(plan).map_err(|error| error.to_string())?),
+            None => None,
+        };
+        let in_plan = match plan {
+            Some(plan) => holds_secret(plan, Format::Plan, masker)
+                .map_err(|error| format!("the plan was not written: {error}"))?,
+            None => false,
+        };
+        if in_plan || masker.knows_of(patch) {
+            return Err("the changes hold a secret of this job, so neither plan nor patch was written; \
+                        remove the secret from the checkout"
+                .to_owned());
+        }
+        let failed = |path: &Path, error| format!("{} could not be written: {error}", path.display());
+        if let Some(json) = json {
+            write_private(&self.plan, &json).map_err(|error| failed(&self.plan, error))?;
+        }
+        if plan.is_some() || !patch.is_empty() {
+            write_private(&self.patch, patch).map_err(|error| failed(&self.patch, error))?;
+        }
+        Ok(())
+    }
+
+    /// Writes every rendering of a report; what cannot be written becomes a notice of it. `comment` renders the comment.
+    pub(super) fn write_report(
+        &self,
+        report: &mut RunReport,
+        masker: &Masker,
+        comment: impl FnOnce(&RunReport) -> String,
+    ) {
+        let junit = junit(report).unwrap_or_else(|error| {
+            warn(report, error);
+            String::new()
+        });
+        let texts = [
+            (&self.report, report.json()),
+            (&self.markdown, markdown(report)),
+            (&self.html, html(report)),
+            (&self.comment, comment(report)),
+            (&self.summary, summary(report)),
+            (&self.junit, junit),
+        ];
+        for (path, text) in texts {
+            // Masked as a value before; renderings may bring together what was apart. JSON keeps its form.
+            let text = if *path == self.report { text.as_str().into() } else { masker.mask_rendered(&text) };
+            if let Err(error) = write_atomic(path, text.as_bytes()) {
+                warn(report, format!("{} could not be written: {error}", path.display()));
+            }
+        }
+    }
+
+    fn all(&self) -> [&PathBuf; 9] {
+        let Self { report, markdown, html, comment, summary, junit, plan, patch, transcript } = self;
+        [report, markdown, html, comment, summary, junit, plan, patch, transcript]
+    }
+}
+
+/// Makes the folder of a file below `out`; none on the way may be a link, which the checkout could hold.
+fn make_folder(out: &Path, path: &Path) -> io::Result<()> {
+    let below = path.strip_prefix(out).ok().filter(|below| {
+        below.file_name().is_some() && below.components().all(|part| matches!(part, Component::Normal(_)))
+    });
+    let below = below.ok_or_else(|| io::Error::other("it does not lie below the output folder"))?;
+    let mut folder = out.to_owned();
+    for name in below.parent().into_iter().flat_map(Path::components) {
+        folder.push(name);
+        match fs::symlink_metadata(&folder) {
+            Ok(metadata) if metadata.is_dir() => {}
+            Ok(_) => return Err(io::Error::other(format!("{} is a link or a file", folder.display()))),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => fs::create_dir(&folder)?,
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,148 @@
+//! Publishes a run that has ended.
+
+use std::path::Path;
+
+use tokio_util::sync::CancellationToken;
+
+use super::github::Publication;
+use super::output_files::OutputFiles;
+use super::progress_comment::ProgressComment;
+use super::publisher::{TIME, TIME_INTERRUPTED, plan_mark};
+use super::step_outputs::{StepOutputs, annotate};
+use crate::event::{Exit, Notice, NoticeLevel, Status};
+use crate::github::hidden_lines;
+use crate::inputs::RunRequest;
+use crate::plan::Plan;
+use crate::report::masked::{Format, MaskError, masked};
+use crate::report::{Diagnostic, RunReport, annotations, comment, diagnostics, summary, terminal};
+use crate::sanitize::Masker;
+use crate::sanitize::untrusted::{log_lines, visible};
+use crate::workspace::ChangeSet;
+
+/// A run that is over and reported.
+#[derive(Debug)]
+pub struct RunResult {
+    /// The report as it was written.
+    pub report: RunReport,
+    /// How the process ends.
+    pub exit: Exit,
+    /// What stdout gets: the final message, made harmless.
+    pub message: String,
+    /// What a person at a terminal wants to see last.
+    pub screen: String,
+}
+
+/// What a run leaves behind.
+pub(crate) struct RunArtifacts {
+    /// The report, whole.
+    pub(crate) report: RunReport,
+    /// The plan, where this was a dry run.
+    pub(crate) plan: Option<Plan>,
+    /// What changed, or in a dry run would.
+    pub(crate) changes: ChangeSet,
+    /// The way from the repository to the workspace: empty, or ending in `/`.
+    pub(crate) prefix: String,
+    /// How the process ends.
+    pub(crate) exit: Exit,
+}
+
+/// Publishes a run: writes everything, or nothing if secrets cannot be masked in the report.
+pub(crate) async fn publish_run(
+    request: &RunRequest,
+    artifacts: RunArtifacts,
+    files: &OutputFiles,
+    masker: &Masker,
+    cancel: CancellationToken,
+    progress: Option<ProgressComment>,
+) -> Result<RunResult, MaskError> {
+    let RunArtifacts { report, plan, changes, prefix, mut exit } = artifacts;
+    // Masked once, as a value, so that every rendering is masked; escaping in between could otherwise hide a
+    // secret from the mask.
+    let mut report = masked(&report, Format::Report, masker)?;
+    if let Err(message) = files.write_plan(plan.as_ref(), &changes.git_patch(&prefix), masker) {
+        warn(&mut report, message);
+    }
+    let step = StepOutputs::open(&request.variables);
+    let write = |report: &mut RunReport, comment_url: Option<&str>| {
+        files.write_report(report, masker, |report| comment_of(request, report));
+        let summary = masker.mask_rendered(&summary(report)).into_owned();
+        for failed in step.write(Some(&summary), &fields(report, files, comment_url)) {
+            warn(report, failed);
+        }
+    };
+    // Before the network: whatever happens there, nothing is lost.
+    write(&mut report, None);
+    let known = match progress {
+        Some(progress) => {
+            progress.stop(if cancel.is_cancelled() { TIME_INTERRUPTED / 4 } else { TIME }).await
+        }
+        None => None,
+    };
+    let before = report.clone();
+    let publication = Publication { request, files, masker, changes: &changes, prefix: &prefix, cancel };
+    let comment_url = publication.publish(&mut report, &mut exit, known).await;
+    // What publishing added is text of others as well.
+    let mut report = masked(&report, Format::Report, masker)?;
+    if report != before || comment_url.is_some() {
+        write(&mut report, comment_url.as_deref());
+    }
+    if request.alone {
+        annotate(&request.variables, || annotations(&report, &diagnostics_of(request, &report, &prefix)));
+    }
+    let screen = terminal(&report, files.report.parent().unwrap_or(Path::new(".")));
+    Ok(RunResult { message: log_lines(&visible(&report.message)), screen, exit, report })
+}
+
+/// Lines that gates speak of, in files that there are.
+pub(super) fn diagnostics_of(request: &RunRequest, report: &RunReport, prefix: &str) -> Vec<Diagnostic> {
+    let exists = |path: &str| request.workspace.join(path).is_file();
+    diagnostics(report, &request.workspace, prefix, &exists)
+}
+
+pub(super) fn comment_of(request: &RunRequest, report: &RunReport) -> String {
+    let pending = || request.applies.clone().filter(|_| report.status != Status::Success);
+    let mark = plan_mark(request.github.as_ref(), report).or_else(pending);
+    comment(report, &hidden_lines(&request.config().github.comment_key, mark.as_ref()), mark.is_some())
+}
+
+pub(super) fn warn(report: &mut RunReport, message: String) {
+    tracing::warn!("warning: {message}");
+    report.notices.push(Notice { level: NoticeLevel::Warning, message });
+}
+
+/// Returns the outputs of the step.
+fn fields(
+    report: &RunReport,
+    files: &OutputFiles,
+    comment_url: Option<&str>,
+) -> [(&'static str, String); 17] {
+    let shown = |path: &Path| if path.exists() { path.display().to_string() } else { String::new() };
+    let changed: Vec<&str> = report.files.iter().map(|file| file.path.as_str()).collect();
+    let usage = report.usage;
+    let delivery = report.delivery.as_ref();
+    [
+        ("status", report.status.to_string()),
+        ("exit-code", report.exit_code.to_string()),
+        ("changed-files", changed.join("\n")),
+        ("plan-path", shown(&files.plan)),
+        ("plan-digest", report.plan.as_ref().map(|plan| plan.digest.clone()).unwrap_or_default()),
+        ("patch-path", shown(&files.patch)),
+        ("junit-path", shown(&files.junit)),
+        ("report-path", shown(&files.report)),
+        // The comment always lies there; the configuration may have others elsewhere.
+        ("out-path", files.comment.parent().map(shown).unwrap_or_default()),
+        ("comment-url", comment_url.unwrap_or_default().to_owned()),
+        ("branch", delivery.map(|delivery| delivery.branch.clone()).unwrap_or_default()),
+        ("commit", delivery.and_then(|delivery| delivery.commit.clone()).unwrap_or_default()),
+        (
+            "pull-request-url",
+            delivery
+                .and_then(|delivery| Some(delivery.pull_request.as_ref()?.url.clone()))
+                .unwrap_or_default(),
+        ),
+        ("cost-usd", report.cost_usd.map(|cost| format!("{cost:.6}")).unwrap_or_default()),
+        ("tokens", (usage.input + usage.output).to_string()),
+        ("summary", report.message.clone()),
+        ("structured-output", report.structured_output.as_ref().map(ToString::to_string).unwrap_or_default()),
+    ]
+}

@@ -1,0 +1,169 @@
+//! Which state of the repository may steer a run: reads the configuration and whatever else steers it from there,
+//! where the pull request's author cannot reach it.
+
+mod location;
+
+use std::fs;
+use std::io;
+use std::path::Path;
+
+use crate::config::{Config, ConfigError, parse};
+use crate::git::{GitError, Place, Repository};
+
+pub(crate) use location::plain;
+use location::{Location, locate};
+
+/// Where a configuration is looked for, in this order, below the workspace.
+const PLACES: [&str; 2] = [".github/architect.yml", ".architect.yml"];
+
+/// Which state of the repository may configure the run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Trust {
+    /// The checkout as it is: nobody without write access has had a hand in it.
+    Checkout,
+    /// The base commit alone: the checkout holds a pull request's changes.
+    Base(String),
+}
+
+/// A file that steers the run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TrustedFile {
+    /// What it says.
+    pub text: String,
+    /// Relative to the workspace where it lies inside.
+    pub path: String,
+    /// The commit it was read from, if not from disk.
+    pub commit: Option<String>,
+}
+
+impl TrustedFile {
+    /// Its name for messages.
+    pub fn shown(&self) -> String {
+        match &self.commit {
+            Some(commit) => format!("{} (at {})", self.path, &commit[..commit.len().min(12)]),
+            None => self.path.clone(),
+        }
+    }
+}
+
+/// A configuration and where it was found.
+#[derive(Clone, Debug, Default)]
+pub struct Origin {
+    /// The configuration; defaults where there is none.
+    pub config: Config,
+    /// The file, relative to the workspace where it lies inside.
+    pub file: Option<String>,
+    /// The commit it was read from, if not from disk.
+    pub commit: Option<String>,
+}
+
+/// Gives a file of the repository at a commit that the clone does not hold; `None` where it has none.
+pub type Remote<'a> = &'a dyn Fn(&str, &str) -> Result<Option<String>, String>;
+
+/// Reads what steers a run, from the state of the repository that is trusted.
+pub struct Trusted<'a> {
+    /// The checkout, or the folder of it that is worked on.
+    pub workspace: &'a Path,
+    /// The repository, where there is one.
+    pub repository: Option<&'a Repository>,
+    /// Which state counts.
+    pub trust: Trust,
+    /// Where a commit is fetched from that the clone lacks.
+    pub places: Vec<Place<'a>>,
+    /// Where a commit is looked for that is neither in the clone nor can be fetched by Git.
+    pub remote: Option<Remote<'a>>,
+}
+
+impl Trusted<'_> {
+    /// Finds and reads the configuration.
+    pub fn config(&self, explicit: Option<&Path>) -> Result<Origin, ConfigError> {
+        if let Some(path) = explicit {
+            let missing = || ConfigError::Missing(path.display().to_string());
+            return origin(self.read(path)?.ok_or_else(missing)?);
+        }
+        for place in PLACES {
+            if let Some(found) = self.read_one(&self.workspace.join(place))? {
+                return origin(found);
+            }
+        }
+        Ok(Origin::default())
+    }
+
+    /// Reads a file: one of the repository from the trusted state, another from disk. A relative path is meant
+    /// from the workspace or else from where the program was started. `None` where it is not there.
+    pub fn read(&self, path: &Path) -> Result<Option<TrustedFile>, ConfigError> {
+        if let Some(found) = self.read_one(&self.workspace.join(path))? {
+            return Ok(Some(found));
+        }
+        match std::env::current_dir() {
+            Ok(folder) if path.is_relative() => self.read_one(&folder.join(path)),
+            _ => Ok(None),
+        }
+    }
+
+    fn read_one(&self, full: &Path) -> Result<Option<TrustedFile>, ConfigError> {
+        let root = self.repository.map_or(self.workspace, Repository::root);
+        match (locate(root, full), &self.trust) {
+            (Location::Inside(path), Trust::Base(commit)) => {
+                let text = self.at_commit(commit, &path).map_err(|error| {
+                    let commit = commit.clone();
+                    ConfigError::BaseUnavailable { commit, error }
+                })?;
+                let (path, commit) = (self.shown(&path), Some(commit.clone()));
+                Ok(text.map(|text| TrustedFile { text, path, commit }))
+            }
+            (Location::Inside(path), Trust::Checkout) => from_disk(&root.join(&path), self.shown(&path)),
+            (Location::Linked(path), Trust::Base(_)) => Err(ConfigError::Unreadable {
+                path: path.display().to_string(),
+                error: "it leads into the repository by a link; name it by its place in the repository"
+                    .to_owned(),
+            }),
+            (Location::Outside(path) | Location::Linked(path), _) => {
+                from_disk(&path, path.display().to_string())
+            }
+        }
+    }
+
+    /// Returns a path of the repository as people see it from the workspace.
+    fn shown(&self, path: &str) -> String {
+        let prefix = self.repository.map(Repository::prefix).unwrap_or_default();
+        path.strip_prefix(&prefix).unwrap_or(path).to_owned()
+    }
+
+    /// Reads from the clone, else by fetching the commit, else from wherever else it is to be had.
+    fn at_commit(&self, commit: &str, path: &str) -> Result<Option<String>, String> {
+        let read = |repository: &Repository| {
+            let bytes = repository.read_at(commit, path)?;
+            Ok::<_, GitError>(bytes.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()))
+        };
+        let mut problem = "there is no clone of the repository".to_owned();
+        if let Some(repository) = self.repository {
+            match read(repository) {
+                Err(GitError::Missing(_) | GitError::Corrupt { .. }) => {}
+                answer => return answer.map_err(|error| error.to_string()),
+            }
+            for place in &self.places {
+                match repository.fetch(*place, commit).and_then(|()| read(repository)) {
+                    Ok(answer) => return Ok(answer),
+                    Err(error) => problem = error.to_string(),
+                }
+            }
+        }
+        match self.remote {
+            Some(remote) => remote(commit, path),
+            None => Err(problem),
+        }
+    }
+}
+
+fn from_disk(file: &Path, path: String) -> Result<Option<TrustedFile>, ConfigError> {
+    match fs::read_to_string(file) {
+        Ok(text) => Ok(Some(TrustedFile { text, path, commit: None })),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(ConfigError::Unreadable { path, error: error.to_string() }),
+    }
+}
+
+fn origin(file: TrustedFile) -> Result<Origin, ConfigError> {
+    Ok(Origin { config: parse(&file.text, &file.shown())?, file: Some(file.path), commit: file.commit })
+}
