@@ -1,35 +1,36 @@
-//! The one comment on the pull request, and what else is said there at the end of a run.
+//! The sticky comment, and the other texts that are published at the end of a run: the description of the
+//! pull request and the summary of the check run.
 
 use super::RunReport;
 use super::fit::{Section, fit};
 use super::{closing, sections};
 
-/// Most characters that GitHub takes.
+/// GitHub's limit for a comment, in characters.
 pub const COMMENT_LIMIT: usize = 65_536;
 
-/// Most bytes of a check run's summary.
+/// Maximum size of a check run's summary, in bytes; GitHub accepts 65,535.
 const CHECK_LIMIT: usize = 65_000;
 
-/// The first line of the comment, by which it is found again. The key comes from trusted
+/// Returns the first line of the comment, by which it is found again. The key comes from trusted
 /// configuration, but must not end the HTML comment that it stands in.
 pub fn marker(key: &str) -> String {
     format!("<!-- architect-ci comment: {} -->", in_marker(key))
 }
 
-/// A key as part of a hidden line.
+/// Reduces a key to characters that may stand in a hidden line.
 pub fn in_marker(key: &str) -> String {
     let key: String = key.chars().filter(|c| c.is_ascii_alphanumeric() || "._/ -".contains(*c)).collect();
     key.replace("--", "-")
 }
 
-/// The second line of a comment that shows a plan: what it takes to apply it from there.
+/// The hidden second line of a comment that shows a plan: what is needed to apply the plan from there.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlanMark {
-    /// The plan's digest.
+    /// The digest of the plan, 64 hexadecimal digits.
     pub digest: String,
-    /// The run that has left the plan as an artifact.
+    /// The id of the workflow run that uploaded the plan as an artifact.
     pub run: u64,
-    /// The head of the pull request that it was made on.
+    /// The head commit of the pull request for which the plan was made.
     pub head: String,
 }
 
@@ -40,7 +41,8 @@ impl PlanMark {
         format!("{}{} {} {} -->\n", Self::START, self.digest, self.run, self.head)
     }
 
-    /// Reads it out of our own comment. What others wrote cannot look like it.
+    /// Parses the mark out of our own comment, or returns `None` if that has none. Text that others wrote
+    /// cannot imitate it, because neutralizing breaks up its beginning.
     pub fn find(comment: &str) -> Option<Self> {
         let line = comment.lines().nth(1)?.strip_prefix(Self::START)?.strip_suffix(" -->")?;
         let mut parts = line.split(' ');
@@ -61,8 +63,8 @@ pub fn comment(report: &RunReport, key: &str, plan: Option<&PlanMark>) -> String
     fit(all, COMMENT_LIMIT)
 }
 
-/// The description of a pull request that the run opens: what was done, and not how each line changed,
-/// which the pull request shows itself.
+/// Renders the description of a pull request that the run opens: what was done, but no diffs, which the
+/// pull request shows itself. `closes` is the number of an issue that merging it closes.
 pub fn description(report: &RunReport, closes: Option<u64>) -> String {
     let mut all = vec![sections::task(report), sections::message(report)];
     all.extend(sections::gates(report));
@@ -75,12 +77,12 @@ pub fn description(report: &RunReport, closes: Option<u64>) -> String {
     fit(all, COMMENT_LIMIT)
 }
 
-/// The summary of a check run.
+/// Renders the summary of a check run.
 pub fn check_summary(report: &RunReport) -> String {
     let mut all = vec![Section::fixed(sections::facts(report))];
     all.extend(body(report));
     all.push(closing::footer(report, false));
-    // Here bytes count.
+    // GitHub limits this text in bytes.
     let mut limit = CHECK_LIMIT;
     loop {
         let text = fit(all.clone(), limit);

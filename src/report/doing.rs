@@ -1,4 +1,4 @@
-//! The comment while a run is at work.
+//! The sticky comment of a run that is still at work.
 
 use super::closing::run_link;
 use super::comment::marker;
@@ -6,20 +6,20 @@ use super::sections::{cut, duration, plural};
 use super::untrusted::code;
 use crate::event::{Event, Line};
 
-/// What a run is doing, while it does it.
+/// The progress of a run, as its comment shows it.
 #[derive(Clone, Debug, Default)]
 pub struct Doing {
-    /// What has happened of late, one a line, harmless.
+    /// The latest events, one line each, already neutralized.
     recent: Vec<String>,
     answers: usize,
     calls: usize,
 }
 
 impl Doing {
-    /// Lines that are shown.
+    /// Maximum number of lines shown.
     const RECENT: usize = 6;
 
-    /// Takes an event; answers whether there is something new to show.
+    /// Takes an event into account. Returns whether the comment has changed.
     pub fn observe(&mut self, line: &Line) -> bool {
         let told = match &line.event {
             Event::Reply(_) => {
@@ -49,7 +49,7 @@ impl Doing {
         true
     }
 
-    /// The comment as it is now.
+    /// Renders the comment in its current state.
     pub fn comment(&self, key: &str, task: &str, elapsed_ms: u64, run_url: Option<&str>) -> String {
         let first = task.trim().lines().next().unwrap_or_default();
         let list: String = self.recent.iter().map(|line| format!("- {line}\n")).collect();
