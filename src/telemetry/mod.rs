@@ -1,7 +1,9 @@
-//! Traces for OpenTelemetry: a run and what happened in it as spans, by the semantic conventions for generative
-//! AI. They are made of the events that every report is made of, and sent once, at the end, as OTLP over HTTP.
+//! Traces for OpenTelemetry: a run and what happened in it as spans, by the semantic conventions for
+//! generative AI. They are made from the same events as every report, and sent once, at the end, as OTLP
+//! over HTTP.
 //!
-//! Names, counts, times and outcomes are sent; what models and tools said only where the configuration wants it.
+//! Names, counts, times and outcomes are sent; what models and tools wrote is sent only if the
+//! configuration asks for it.
 
 mod receiver;
 mod span;
@@ -23,22 +25,22 @@ use receiver::Receiver;
 pub(crate) use receiver::secrets;
 use span::{Attributes, Span, resource};
 
-/// How long the receiver may take.
+/// Timeout for sending all spans.
 const TIME: Duration = Duration::from_secs(10);
-/// Most spans of one run, and of one request.
+/// Maximum number of spans of one run, and of one request.
 const MAX_SPANS: usize = 20_000;
 const MAX_BATCH: usize = 1_000;
-/// Most bytes of an attribute.
+/// Maximum length of an attribute, in bytes.
 const MAX_TEXT: usize = 8_000;
 
-/// The spans of a run.
+/// An observer that turns the events of a run into spans.
 pub struct Telemetry {
     receiver: Receiver,
     masker: Arc<Masker>,
     content: bool,
     resource: Value,
     trace: String,
-    /// The span of whoever started us.
+    /// The id of the span that started this run, from `TRACEPARENT`.
     parent: Option<String>,
     started: SystemTime,
     lead: String,
@@ -50,14 +52,15 @@ pub struct Telemetry {
 struct State {
     spans: Vec<Value>,
     dropped: usize,
-    /// The span of each agent, and from when to when it has been seen, in milliseconds.
+    /// For each agent, the id of its span, and the first and last times at which it was seen, in
+    /// milliseconds.
     agents: HashMap<String, (String, u64, u64)>,
     ended: Option<(Status, String)>,
     conversation: String,
 }
 
 impl State {
-    /// The span of an agent, which has been seen in this time.
+    /// Returns the id of an agent's span, and extends the span to this period.
     fn span_of(&mut self, agent: &str, from: u64, to: u64) -> String {
         let known = self.agents.entry(agent.to_owned()).or_insert_with(|| (id(16), from, to));
         known.1 = known.1.min(from);
@@ -67,7 +70,8 @@ impl State {
 }
 
 impl Telemetry {
-    /// Begins, where it is wanted.
+    /// Creates the observer, or returns `None` if telemetry is not enabled. An invalid or missing endpoint
+    /// is an error.
     pub fn start(request: &RunRequest, masker: &Arc<Masker>) -> Result<Option<Arc<Self>>, InputError> {
         let config = &request.config().telemetry;
         if !config.enabled {
@@ -84,7 +88,7 @@ impl Telemetry {
             resource: resource(variables, &config.service_name),
             trace,
             parent,
-            // A run that goes on counts its time from its first beginning.
+            // A resumed run counts its time from its first start.
             started: SystemTime::now()
                 - Duration::from_millis(request.resumed.as_ref().map_or(0, Resumed::last)),
             lead: request.agent.name.clone(),
@@ -93,7 +97,7 @@ impl Telemetry {
         })))
     }
 
-    /// Sends everything; a receiver that does not take it is worth a warning.
+    /// Sends all spans; a failure is logged as a warning.
     pub async fn send(&self) {
         let (spans, dropped) = self.close();
         if dropped > 0 {
@@ -121,7 +125,7 @@ impl Telemetry {
                 .headers(self.receiver.headers.clone())
                 .header(CONTENT_TYPE, "application/json")
                 .body(body.to_string());
-            // An address may hold a key.
+            // The URL may hold a key, so it is left out.
             let answer = request.send().await.map_err(|error| error.without_url().to_string())?;
             if !answer.status().is_success() {
                 return Err(format!("HTTP {}", answer.status().as_u16()));
@@ -130,7 +134,8 @@ impl Telemetry {
         Ok(())
     }
 
-    /// The spans of agents come last: they hold all others.
+    /// Takes all spans, and adds those of the agents, which end last because they contain all others.
+    /// Returns them with the number of spans that were left out.
     fn close(&self) -> (Vec<Value>, usize) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let now = crate::event::millis(self.started.elapsed().unwrap_or_default());
@@ -196,7 +201,7 @@ impl Telemetry {
         value
     }
 
-    /// Names are models' and servers' to choose.
+    /// Masks and shortens a text: models and servers choose many of the names.
     fn clean(&self, text: &str) -> String {
         let masked = self.masker.mask(text);
         let cut = masked.floor_char_boundary(MAX_TEXT);
@@ -296,7 +301,7 @@ impl Observer for Telemetry {
     }
 }
 
-/// A provider as the conventions call it.
+/// Translates the name of a provider to that of the semantic conventions.
 fn provider_name(provider: &str) -> &str {
     match provider {
         "bedrock" | "bedrock_api" => "aws.bedrock",
@@ -308,12 +313,12 @@ fn provider_name(provider: &str) -> &str {
     }
 }
 
-/// A word as the formats write it.
+/// Returns the word that the transcript uses for a variant.
 fn reason(word: &impl serde::Serialize) -> String {
     serde_json::to_value(word).ok().and_then(|word| word.as_str().map(str::to_owned)).unwrap_or_default()
 }
 
-/// Trace and span of a `traceparent`.
+/// Parses a `traceparent` into the ids of trace and span, or returns `None` if it is invalid.
 fn parent(text: &str) -> Option<(String, String)> {
     let mut parts = text.trim().split('-');
     let (version, trace, span) = (parts.next()?, parts.next()?, parts.next()?);
@@ -324,10 +329,10 @@ fn parent(text: &str) -> Option<(String, String)> {
         .then(|| (trace.to_lowercase(), span.to_lowercase()))
 }
 
-/// A random id of so many hexadecimal digits.
+/// Generates a random id of `digits` hexadecimal digits, at most 32.
 fn id(digits: usize) -> String {
     let random = uuid::Uuid::new_v4().simple().to_string();
-    // A version's digit is no random one; the end has none.
+    // The version digit of a UUID is not random; its end does not hold it.
     random[random.len() - digits..].to_owned()
 }
 
