@@ -1,4 +1,4 @@
-//! The program: everything is in the library.
+//! The program `architect-ci`, which only starts the library.
 
 use std::process::ExitCode;
 

@@ -1,7 +1,7 @@
-//! Runs that have left their files: found again, shown, gone on with, cleared away.
+//! Saved runs: finds, resumes and removes them.
 //!
-//! A session is the output folder of a run. What it was asked lies in `session.json`, what happened in
-//! `transcript.jsonl`, how it ended in `report.json`.
+//! A session is the output folder of a run: `session.json` says what was asked for, `transcript.jsonl` what
+//! happened, and `report.json` how it ended.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -16,46 +16,46 @@ use crate::base::integrity::Seal;
 use crate::event::{Event, Line, RunMode, Status};
 
 const SESSION: &str = "session.json";
-/// How deep sessions may lie below a folder: a batch's are two levels down.
+/// Maximum depth of sessions below a folder: those of a batch are two levels down.
 const MAX_DEPTH: usize = 4;
 
-/// What a run was asked.
+/// What a run was asked to do: the content of `session.json`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SessionFile {
-    /// Its id.
+    /// The id of the run.
     pub id: String,
-    /// When it began: RFC 3339, UTC.
+    /// When the run began: RFC 3339, UTC.
     pub started_at: String,
-    /// Where it works.
+    /// The folder that the run works on.
     pub workspace: PathBuf,
-    /// The folder in which it was started.
+    /// The folder in which the run was started.
     pub started_in: PathBuf,
     /// The commit that was checked out.
     pub commit: Option<String>,
-    /// The task.
+    /// The task as the agent was given it.
     pub task: String,
-    /// The mode.
+    /// The mode, which says how writes are treated.
     pub mode: RunMode,
     /// The inputs that were given, by name.
     pub inputs: BTreeMap<String, String>,
-    /// The transcript.
+    /// The path of the transcript.
     pub transcript: PathBuf,
-    /// The report.
+    /// The path of the report.
     pub report: PathBuf,
 }
 
-/// What of a report tells how its run ended.
+/// The part of a report that says how its run ended.
 #[derive(Deserialize)]
 struct Outcome {
     status: Status,
 }
 
-/// How a session stands.
+/// The state of a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
-    /// Somebody is at work on it.
+    /// Another process is running it.
     Running,
-    /// It was cut off.
+    /// It was interrupted before it could write its report.
     Unfinished,
     /// It has ended.
     Ended(Status),
@@ -71,61 +71,61 @@ impl std::fmt::Display for State {
     }
 }
 
-/// A session that was found.
+/// A session in its folder.
 #[derive(Clone, Debug)]
 pub struct Found {
-    /// Its folder.
+    /// The folder of the session.
     pub folder: PathBuf,
-    /// What it was asked.
+    /// What the run was asked to do.
     pub file: SessionFile,
-    /// How it stands.
+    /// The state of the session when it was found.
     pub state: State,
 }
 
-/// Why there is no such session.
+/// Errors that can occur when looking up or resuming a session.
 #[derive(Debug, thiserror::Error)]
 pub enum SessionError {
-    /// Nothing of that name.
+    /// No session has this id or folder.
     #[error(
         "there is no session {0}; `architect-ci sessions list` shows those that there are, or name its folder"
     )]
     Unknown(String),
-    /// Several.
+    /// Several sessions have ids that begin like this.
     #[error("more than one session begins with {0}; give more of its id, or its folder")]
     Ambiguous(String),
-    /// It is being worked on.
+    /// Another process is running the session.
     #[error("the session {0} is being worked on")]
     Running(String),
-    /// It has ended well.
+    /// The session has succeeded, so there is nothing left to do.
     #[error("the session {0} has ended with success; there is nothing to go on with")]
     Over(String),
-    /// The checkout is another.
+    /// Another commit is checked out than the session began with.
     #[error("the checkout is at {now} and the session began at {then}; check that commit out to go on")]
     Moved {
-        /// The commit now.
+        /// The commit that is checked out.
         now: String,
-        /// The commit then.
+        /// The commit that the session began with.
         then: String,
     },
-    /// Somebody else has written what it was asked.
+    /// The session file is not as our run left it: its seal is missing or does not match.
     #[error(
         "the session {0} is not as this user's run has left it (its seal below ~/.local/state/architect-ci is another or \
          missing), so it does not go on; start the task anew"
     )]
     Unsealed(String),
-    /// Its files cannot be read.
+    /// A file of the session cannot be read.
     #[error("{path} cannot be read: {problem}")]
     Unreadable {
-        /// The file.
+        /// The path of the file.
         path: PathBuf,
-        /// Why.
+        /// The failure, in words.
         problem: String,
     },
 }
 
 impl SessionFile {
-    /// Writes it beside the other files of its run, and a seal where no command of an agent can write: whoever
-    /// changes what was asked must not be obeyed when the session goes on.
+    /// Writes the session file next to the other files of its run, and a seal where no command of an agent
+    /// can write: whoever changes what was asked for must not be obeyed when the session is resumed.
     pub fn write(&self, out: &Path, variables: &Variables) -> std::io::Result<()> {
         let text = serde_json::to_vec_pretty(self)?;
         crate::base::fs::write_private(&out.join(SESSION), &text)?;
@@ -150,7 +150,7 @@ impl SessionFile {
         report.map_or(State::Unfinished, |report| State::Ended(report.status))
     }
 
-    /// What has happened in it.
+    /// Returns the events of the session's transcript.
     pub fn lines(&self) -> Result<Vec<Line>, SessionError> {
         read_lines(&self.transcript).map_err(|error| SessionError::Unreadable {
             path: self.transcript.clone(),
@@ -159,7 +159,8 @@ impl SessionFile {
     }
 }
 
-/// The lines of a transcript; one that was cut by its end counts for nothing.
+/// Reads the lines of a transcript. Lines that cannot be parsed are left out, such as a last one that was
+/// cut short.
 pub(crate) fn read_lines(path: &Path) -> std::io::Result<Vec<Line>> {
     let mut lines = Vec::new();
     for line in BufReader::new(File::open(path)?).split(b'\n') {
@@ -168,7 +169,7 @@ pub(crate) fn read_lines(path: &Path) -> std::io::Result<Vec<Line>> {
     Ok(lines)
 }
 
-/// Sessions below these folders, the latest first.
+/// Finds the sessions in and below these folders, the latest first.
 pub fn find(folders: &[PathBuf]) -> Vec<Found> {
     let mut found = Vec::new();
     for folder in folders {
@@ -189,7 +190,7 @@ fn look(folder: &Path, depth: usize, found: &mut Vec<Found>) {
         return;
     }
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
-        // Links lead in circles; and what is hidden is not ours.
+        // Links may lead in circles, and hidden folders are not ours.
         let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
         if is_folder && !entry.file_name().to_string_lossy().starts_with('.') {
             look(&entry.path(), depth - 1, found);
@@ -197,7 +198,7 @@ fn look(folder: &Path, depth: usize, found: &mut Vec<Found>) {
     }
 }
 
-/// Where runs leave their files that are not told otherwise.
+/// Returns the folders in which runs leave their files by default.
 pub fn usual(runner_temp: Option<&str>) -> Vec<PathBuf> {
     let mut folders: Vec<PathBuf> =
         runner_temp.map(|temp| Path::new(temp).join("architect-ci")).into_iter().collect();
@@ -209,7 +210,7 @@ pub fn usual(runner_temp: Option<&str>) -> Vec<PathBuf> {
     folders
 }
 
-/// The session of an id, of the beginning of one, or in a folder.
+/// Finds a session by its folder, its id, or the beginning of its id (at least four characters).
 pub fn pick(name: &str, folders: &[PathBuf]) -> Result<Found, SessionError> {
     let folder = Path::new(name);
     if folder.join(SESSION).is_file() {
@@ -224,10 +225,11 @@ pub fn pick(name: &str, folders: &[PathBuf]) -> Result<Found, SessionError> {
 }
 
 impl Found {
-    /// What it takes to go on with it.
+    /// Checks that the session can be resumed and its integrity seal is intact, and returns what is needed
+    /// to resume it.
     pub fn resume(&self, variables: &Variables) -> Result<Resumed, SessionError> {
         let text = fs::read(self.folder.join(SESSION)).unwrap_or_default();
-        // What is compared is what is obeyed.
+        // The text that the seal covers has to be the one that is obeyed.
         let file: Option<SessionFile> = serde_json::from_slice(&text).ok();
         let sealed = seal(variables, &self.file.id).is_some_and(|seal| seal.holds(&text));
         if !sealed || file.as_ref() != Some(&self.file) {
@@ -241,7 +243,7 @@ impl Found {
         Ok(Resumed { file: self.file.clone(), lines: self.file.lines()? })
     }
 
-    /// Removes its folder and its seal; gives how many bytes that were.
+    /// Removes the folder of the session and its seal. Returns the number of bytes freed.
     pub fn remove(&self, variables: &Variables) -> std::io::Result<u64> {
         if let Some(seal) = seal(variables, &self.file.id) {
             seal.remove();
@@ -251,7 +253,7 @@ impl Found {
         Ok(size)
     }
 
-    /// How long ago anything was written to it.
+    /// Returns the time since the transcript or the report was last written.
     pub fn age(&self) -> Duration {
         let touched = [&self.file.transcript, &self.file.report]
             .into_iter()
@@ -261,7 +263,7 @@ impl Found {
     }
 }
 
-/// The seal of a session; an id that is none could lead anywhere.
+/// Returns the seal of a session, or `None` if `id` is not a UUID: another text could lead to any path.
 fn seal(variables: &Variables, id: &str) -> Option<Seal> {
     let id = uuid::Uuid::parse_str(id).ok()?;
     Some(Seal::new(variables, &format!("sessions/{id}")))
@@ -277,22 +279,22 @@ fn size(folder: &Path) -> u64 {
     entries.map(of).sum()
 }
 
-/// A session that goes on.
+/// A session to be resumed.
 #[derive(Clone, Debug)]
 pub struct Resumed {
-    /// What it was asked.
+    /// What the run was asked to do.
     pub file: SessionFile,
-    /// What has happened in it, but for its end.
+    /// All events of its transcript.
     pub lines: Vec<Line>,
 }
 
 impl Resumed {
-    /// What belongs to the session's future as well: its end does not.
+    /// Returns the events that the resumed run keeps: all but its end.
     pub fn past(&self) -> impl Iterator<Item = &Line> {
         self.lines.iter().filter(|line| !matches!(line.event, Event::End(_)))
     }
 
-    /// When the last thing happened, in milliseconds since its start.
+    /// Returns the time of the last event, in milliseconds since the start of the run.
     pub fn last(&self) -> u64 {
         self.lines.iter().map(|line| line.at_ms).max().unwrap_or(0)
     }

@@ -1,6 +1,6 @@
-//! "Did you mean …?"
+//! Suggestions for misspelled names: "did you mean …?"
 
-/// The candidate most like `name`, if one is like it at all.
+/// Returns the candidate most similar to `name`, or `None` if none is similar enough for a typo.
 pub(crate) fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     candidates
         .into_iter()

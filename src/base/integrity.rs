@@ -1,5 +1,5 @@
-//! Seals: what a later start obeys is compared with a hash that no command of an agent could have written. Output
-//! folders may lie where commands write; the user's state folder does not.
+//! Integrity seals: whatever a later start obeys is compared with a hash that no command of an agent could
+//! have written. Output folders may lie where commands can write; the user's state folder does not.
 
 use std::fs;
 use std::io;
@@ -10,11 +10,12 @@ use sha2::{Digest, Sha256};
 use super::env::Variables;
 use super::text::hex;
 
-/// A seal by its name, such as `sessions/ID`.
+/// The path of an integrity seal; `None` if the user has no state folder.
 pub(crate) struct Seal(Option<PathBuf>);
 
 impl Seal {
-    /// The seal of that name; `name` is ours and leads nowhere else.
+    /// Returns the seal named `name`, such as `sessions/ID`. The name must be ours, because it becomes part
+    /// of a path.
     pub(crate) fn new(variables: &Variables, name: &str) -> Self {
         let variable = |name: &str| variables.get(name).filter(|value| Path::new(value).is_absolute());
         let home = || variable("HOME").map(|home| Path::new(home).join(".local/state"));
@@ -22,20 +23,20 @@ impl Seal {
         Self(state.map(|state| state.join("architect-ci").join(name)))
     }
 
-    /// Seals a text. Without a home there is no seal, and nothing to go on with.
+    /// Seals a text. Without a state folder this does nothing, and [`Self::holds`] is false ever after.
     pub(crate) fn put(&self, text: &[u8]) -> io::Result<()> {
         let Some(path) = &self.0 else { return Ok(()) };
         fs::create_dir_all(path.parent().unwrap_or(path))?;
         fs::write(path, digest(text))
     }
 
-    /// Whether a text is the one that was sealed.
+    /// Returns whether a text is the one that was sealed.
     pub(crate) fn holds(&self, text: &[u8]) -> bool {
         let sealed = self.0.as_ref().and_then(|path| fs::read_to_string(path).ok());
         sealed.is_some_and(|sealed| sealed == digest(text))
     }
 
-    /// Removes it.
+    /// Removes the seal, if it exists.
     pub(crate) fn remove(&self) {
         if let Some(path) = &self.0 {
             let _ = fs::remove_file(path);
@@ -43,7 +44,7 @@ impl Seal {
     }
 }
 
-/// SHA-256 in hexadecimal digits.
+/// Returns the SHA-256 hash of `text` in hexadecimal digits.
 pub(crate) fn digest(text: &[u8]) -> String {
     hex(&Sha256::digest(text))
 }

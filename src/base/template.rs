@@ -1,11 +1,11 @@
-//! Texts with `{name}` in them. `{{name}}` stands for the text `{name}`; whatever else is in braces is left as it
-//! is, since most of it is code.
+//! Placeholders: texts with `{name}` in them. `{{name}}` stands for the text `{name}`; other braces are
+//! left as they are, because most of them are code.
 
 use std::sync::LazyLock;
 
 use regex::{Captures, Regex};
 
-/// Doubled braces first, so that they are never taken for a name.
+/// Returns the pattern of placeholders. Doubled braces come first, so that they are never taken for a name.
 fn pattern() -> &'static Regex {
     static PATTERN: LazyLock<Regex> = LazyLock::new(|| {
         #[expect(clippy::expect_used, reason = "a constant pattern, compiled in a test")]
@@ -14,7 +14,8 @@ fn pattern() -> &'static Regex {
     &PATTERN
 }
 
-/// The text with every name replaced for which there is a value; the others stay.
+/// Replaces every placeholder that has a value, and turns doubled braces into single ones; other
+/// placeholders are kept.
 pub(crate) fn fill(text: &str, value: impl Fn(&str) -> Option<String>) -> String {
     pattern()
         .replace_all(text, |found: &Captures<'_>| match (found.get(1), found.get(2)) {
@@ -24,17 +25,17 @@ pub(crate) fn fill(text: &str, value: impl Fn(&str) -> Option<String>) -> String
         .into_owned()
 }
 
-/// The names in a text, in order.
+/// Returns the names of the placeholders in a text, in order, with repetitions.
 pub(crate) fn names(text: &str) -> impl Iterator<Item = &str> {
     pattern().captures_iter(text).filter_map(|found| Some(found.get(2)?.as_str()))
 }
 
-/// Whether a text may name a value.
+/// Returns whether a text is a valid name for a placeholder.
 pub(crate) fn is_name(text: &str) -> bool {
     names(&format!("{{{text}}}")).eq([text])
 }
 
-/// The folder, name or stem of a path.
+/// Returns a part of a path: `dir` (`.` if there is none), `name`, or `stem`; `None` for any other part.
 pub(crate) fn path_part<'a>(path: &'a str, part: &str) -> Option<&'a str> {
     let (dir, name) = path.rsplit_once('/').unwrap_or((".", path));
     match part {

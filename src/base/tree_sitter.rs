@@ -1,12 +1,12 @@
-//! Texts by grammars that others keep (tree-sitter), within a time: broken text can keep a grammar busy.
+//! Parsing with tree-sitter grammars, within a time limit: broken text can keep a grammar busy for long.
 
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
 use tree_sitter::{Language, ParseOptions, ParseState, Parser, Tree};
 
-/// Parses a text; errors in it are nodes of the tree. `None` where it takes longer, or where the grammar was
-/// made for another version of the library, which a test would show.
+/// Parses a text; syntax errors become nodes of the tree. Returns `None` if it takes longer than `limit`,
+/// or if the grammar was made for another version of tree-sitter, which a test would reveal.
 pub(crate) fn parse(text: &str, grammar: &Language, limit: Duration) -> Option<Tree> {
     let mut parser = Parser::new();
     parser.set_language(grammar).ok()?;

@@ -1,7 +1,7 @@
-//! YAML is read into a tree that knows where each value stands, and types are read from the tree.
+//! YAML, parsed into a tree whose nodes know their locations; types are deserialized from the tree.
 //!
-//! A type read from the parser itself is compiled together with it, ten times as large as from a tree; that
-//! was a megabyte of the program for files of a few lines.
+//! Deserializing a type from the parser itself takes ten times the code that a tree takes, for each type;
+//! that was a megabyte of the program for files of a few lines.
 
 use std::fmt;
 use std::slice;
@@ -14,14 +14,14 @@ use serde::de::{
 };
 use serde_yaml::{Error, Location, Spanned};
 
-/// How deep lists and maps may lie in each other; each level takes of the stack.
+/// Maximum nesting of lists and maps; each level takes space on the stack.
 const MAX_DEPTH: usize = 32;
 
-/// Reads a type; errors know their place and show it.
+/// Deserializes a type from YAML. Errors name the location and quote it.
 pub(crate) fn from_str<T: DeserializeOwned>(text: &str) -> Result<T, Error> {
     let options = serde_yaml::options! {
         budget: serde_yaml::budget! { max_depth: MAX_DEPTH },
-        // `no` is a word, as in YAML 1.2; it is a country, too.
+        // `no` is a word, as in YAML 1.2; it is the code of a country as well.
         strict_booleans: true,
     };
     serde_yaml::with_deserializer_from_str_with_options(text, options, |yaml| {
@@ -30,10 +30,10 @@ pub(crate) fn from_str<T: DeserializeOwned>(text: &str) -> Result<T, Error> {
     })
 }
 
-/// A value and its place.
+/// A value and its location.
 type Node = Spanned<Value>;
 
-/// What YAML can say.
+/// A value of YAML.
 enum Value {
     Null,
     Bool(bool),
@@ -42,7 +42,7 @@ enum Value {
     Float(f64),
     Text(String),
     List(Vec<Node>),
-    /// In the order of the file.
+    /// Entries in the order of the file.
     Map(Vec<(Node, Node)>),
 }
 
@@ -106,7 +106,7 @@ impl<'de> Visitor<'de> for Builder {
     }
 }
 
-/// A node to be read from, and the text that it stands in.
+/// A node to deserialize from, and the text that it is a part of.
 #[derive(Clone, Copy)]
 struct Cursor<'t> {
     node: &'t Node,
@@ -114,7 +114,8 @@ struct Cursor<'t> {
 }
 
 impl<'t> Cursor<'t> {
-    /// A scalar as it is written: where text is wanted, `1.10` is no number and `on` no switch.
+    /// Returns a scalar as it is written: where a text is expected, `1.10` is not a number and `on` is not
+    /// a switch.
     fn written(self) -> Option<&'t str> {
         match &self.node.value {
             Value::Text(text) => Some(text),
@@ -136,12 +137,12 @@ impl<'t> Cursor<'t> {
         Map { rest: map.iter(), value: None, text: self.text }
     }
 
-    /// Reads from here; an error that knows no place of its own is here.
+    /// Deserializes this node, giving errors without a location its own.
     fn read<S: DeserializeSeed<'t>>(self, seed: S) -> Result<S::Value, Error> {
         seed.deserialize(self).map_err(|error| self.located(error))
     }
 
-    /// Gives an error that has none yet its place.
+    /// Adds the location of this node to an error that has none yet.
     fn located(self, mut error: Error) -> Error {
         if let Error::Message { location, .. }
         | Error::SerdeInvalidType { location, .. }
@@ -158,7 +159,7 @@ impl<'t> Cursor<'t> {
     }
 }
 
-/// What is left of a list.
+/// The remaining items of a list.
 struct List<'t> {
     rest: slice::Iter<'t, Node>,
     text: &'t str,
@@ -173,7 +174,7 @@ impl<'t> SeqAccess<'t> for List<'t> {
     }
 }
 
-/// What is left of a map.
+/// The remaining entries of a map.
 struct Map<'t> {
     rest: slice::Iter<'t, (Node, Node)>,
     /// The value of the key that was read last.
@@ -261,7 +262,7 @@ impl<'de> Deserializer<'de> for Cursor<'de> {
         .map_err(|error| self.located(error))
     }
 
-    // A key with nothing behind it, or with comments alone, is an empty section.
+    // A key without a value, or followed by comments only, is an empty section.
 
     fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
         match &self.node.value {
@@ -392,7 +393,7 @@ mod tests {
     proptest::proptest! {
         #[test]
         fn no_text_breaks_it(text in r"([a-z]{1,3}: |- |\n| |[\[\]{},&*!'#|>~]|[0-9]|é|\t|<<: ){0,30}") {
-            // A value, or an error with its place: no panic.
+            // A value, or an error with a location: no panic.
             let _ = from_str::<Form>(&text);
             let _ = from_str::<serde_json::Value>(&text);
         }

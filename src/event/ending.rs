@@ -1,17 +1,17 @@
-//! How a run goes about its work, and how it can end.
+//! The mode of a run, the status that it ends with, and the reason why it ended.
 
 use std::fmt;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The mode of a run.
+/// The mode of a run, which says how writes are treated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum RunMode {
-    /// Writes are planned, nothing in the checkout changes.
+    /// Writes are planned; nothing in the checkout changes.
     DryRun,
-    /// Writes are done without asking.
+    /// Writes are made without asking.
     Yolo,
     /// Every call is asked about; needs a terminal.
     ConfirmAll,
@@ -37,11 +37,11 @@ impl fmt::Display for RunMode {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Status {
-    /// All done.
+    /// The task is done.
     Success,
-    /// Some done; a limit was reached or a gate is open.
+    /// A part of the task is done; a limit was reached, or a gate failed.
     Partial,
-    /// Not done.
+    /// The task is not done.
     Failed,
 }
 
@@ -61,21 +61,21 @@ impl fmt::Display for Status {
 pub enum StopReason {
     /// The model said that it is done.
     LlmDone,
-    /// The agent's steps were used up.
+    /// The agent used up its turns.
     MaxSteps,
-    /// The time was used up.
+    /// The time limit was reached.
     Timeout,
-    /// The money was used up.
+    /// The budget was used up.
     BudgetExceeded,
-    /// The conversation no longer fits.
+    /// The conversation no longer fits the model's context.
     ContextFull,
-    /// The same call was made over and over.
+    /// The agent made the same call over and over.
     Loop,
-    /// The model could not be reached or understood.
+    /// The model could not be reached, or its answer was unusable.
     LlmError,
     /// A step of the recipe failed.
     RecipeFailed,
-    /// SIGINT or SIGTERM.
+    /// SIGINT or SIGTERM arrived.
     UserInterrupt,
     /// The final answer does not satisfy the output schema.
     InvalidOutput,
@@ -83,17 +83,17 @@ pub enum StopReason {
     GatesFailed,
     /// The self-check found that the task is not done.
     NotConvinced,
-    /// The review found what must not stay.
+    /// The code review left unresolved findings.
     FindingsLeft,
-    /// A dry run found the checkout changed.
+    /// The checkout changed during a dry run.
     CheckoutChanged,
-    /// A hook stood against asking the model.
+    /// A hook blocked a request to the model.
     HookBlocked,
     /// The plan was applied.
     Applied,
     /// The plan does not fit the checkout, or is not the one that was reviewed.
     NotApplied,
-    /// The changes could not be delivered, or what is required could not be posted.
+    /// The changes could not be delivered, or something that is required could not be published.
     NotPublished,
 }
 

@@ -1,34 +1,34 @@
-//! The exit codes, in one table.
+//! The exit codes of the process, in one table.
 
 use std::process::ExitCode;
 
 use super::{Status, StopReason};
 
-/// How the process ends.
+/// The exit of the process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Exit {
-    /// All done.
+    /// The task is done.
     Success,
-    /// The agent or a required gate failed.
+    /// The agent, or a required gate, failed.
     Failed,
-    /// A limit was reached.
+    /// A limit was reached, so that a part of the task is done.
     Partial,
-    /// The configuration or an input is wrong.
+    /// The configuration or an input is invalid.
     Configuration,
-    /// A key or a permission is missing or wrong.
+    /// A key or a permission is missing or invalid.
     Authentication,
-    /// The time was up.
+    /// The time limit was reached.
     Timeout,
-    /// A plan does not fit; nothing was written.
+    /// A plan does not fit the checkout; nothing was written.
     NotApplied,
-    /// SIGINT.
+    /// SIGINT arrived.
     Interrupted,
-    /// SIGTERM.
+    /// SIGTERM arrived.
     Terminated,
 }
 
 impl Exit {
-    /// The number.
+    /// Returns the exit code.
     pub fn code(self) -> u8 {
         match self {
             Self::Success => 0,
@@ -51,7 +51,7 @@ impl Exit {
             (_, StopReason::UserInterrupt, _) => Self::Interrupted,
             (_, StopReason::Timeout, _) => Self::Timeout,
             (_, StopReason::NotApplied, _) => Self::NotApplied,
-            // Whatever else was reached: a required gate that is red turns the job red.
+            // Whatever else was reached, a required gate that failed fails the job.
             (_, StopReason::GatesFailed, _) => Self::Failed,
             (Status::Failed, _, Some(cause)) => cause,
             (Status::Failed, ..) => Self::Failed,

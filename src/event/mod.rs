@@ -1,5 +1,5 @@
-//! What happens in a run, as data. Transcript, log and report all render these events, and a replay
-//! reads them back.
+//! Events of a run, as data. Transcript, log and report all render these events, and a replay reads them
+//! back.
 
 mod effects;
 mod ending;
@@ -24,7 +24,7 @@ pub use plan_action::{Base, PlannedAction};
 /// The version of the transcript format.
 pub const SCHEMA_VERSION: u32 = 1;
 
-/// Tokens of one call or of many.
+/// Tokens of one model call, or of many.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Usage {
@@ -32,7 +32,7 @@ pub struct Usage {
     pub input: u64,
     /// Tokens sent that the provider had cached.
     pub cached: u64,
-    /// Tokens sent that the provider has put into its cache, where it charges for that.
+    /// Tokens sent that the provider wrote to its cache, if it charges for that.
     #[serde(skip_serializing_if = "is_zero")]
     pub written: u64,
     /// Tokens received.
@@ -56,48 +56,48 @@ impl std::ops::AddAssign for Usage {
 /// A tool call as the model made it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ToolCall {
-    /// The model's name for this call.
+    /// The model's id for this call.
     pub id: String,
-    /// The tool.
+    /// The name of the tool.
     pub name: String,
-    /// The arguments: an object, or text where the model sent broken JSON.
+    /// The arguments: an object, or text if the model sent invalid JSON.
     pub arguments: Value,
 }
 
 /// The start of a run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Session {
-    /// [`SCHEMA_VERSION`] of the writer.
+    /// The version of the transcript format, 1.
     pub schema_version: u32,
-    /// A random id.
+    /// The random id of the run.
     pub id: String,
-    /// The task.
+    /// The task as the agent was given it.
     pub task: String,
-    /// The agent.
+    /// The name of the agent.
     pub agent: String,
-    /// `provider::name`.
+    /// The model, as `provider::name`.
     pub model: String,
-    /// The mode.
+    /// The mode, which says how writes are treated.
     pub mode: RunMode,
 }
 
 /// An answer of the model.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Reply {
-    /// Which agent asked.
+    /// The name of the agent that asked.
     pub agent: String,
-    /// The step of that agent, from 1.
+    /// The turn of that agent, from 1.
     pub step: u32,
-    /// What it said.
+    /// The text of the answer.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub text: String,
-    /// What it wants done.
+    /// The tool calls that the answer asks for.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub calls: Vec<ToolCall>,
     /// Tokens used.
     #[serde(default)]
     pub usage: Usage,
-    /// What it has cost, in USD; absent where the model's price is not known.
+    /// What it cost, in USD; absent if the model's price is not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost_usd: Option<f64>,
     /// How long the answer took, in milliseconds.
@@ -113,37 +113,37 @@ pub enum Outcome {
     Executed,
     /// It would run; a dry run recorded it.
     Planned,
-    /// A guardrail, a hook, a person or the arguments themselves stood against it.
+    /// It was refused by a guardrail, a hook or a person, or its arguments were invalid.
     Refused,
 }
 
 /// A tool call and its result.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CallRecord {
-    /// Which agent called.
+    /// The name of the agent that called.
     pub agent: String,
-    /// The step of that agent.
+    /// The turn of that agent, from 1.
     pub step: u32,
-    /// The model's name for this call.
+    /// The model's id for this call.
     pub id: String,
-    /// The tool.
+    /// The name of the tool.
     pub tool: String,
-    /// What became of it.
+    /// Whether it was executed, planned or refused.
     pub outcome: Outcome,
     /// Whether the tool did what was asked.
     pub success: bool,
-    /// The exit code of the command that it ran, if it ran one to its end.
+    /// The exit code of the command, if it ran one to its end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exit_code: Option<i32>,
-    /// What the model was told.
+    /// The result that the model was given.
     pub result: String,
-    /// What it touched.
+    /// What it read, wrote and ran.
     #[serde(default)]
     pub effects: Effects,
     /// Lines added and removed.
     #[serde(default)]
     pub lines: LineCounts,
-    /// What it changed in files, for people; long ones are cut.
+    /// What it changed in files, for people; long diffs are cut.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub diff: String,
     /// How long it took, in milliseconds.
@@ -151,53 +151,53 @@ pub struct CallRecord {
     pub duration_ms: u64,
 }
 
-/// A guardrail that stopped a call.
+/// A call that a guardrail stopped.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Block {
-    /// Which agent called.
+    /// The name of the agent that called.
     pub agent: String,
-    /// The step of that agent.
+    /// The turn of that agent, from 1.
     pub step: u32,
-    /// The tool.
+    /// The name of the tool.
     pub tool: String,
-    /// The command, where it was about one.
+    /// The command, if it was about one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub command: Option<String>,
-    /// The file, where it was about one alone.
+    /// The file, if it was about a single one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
-    /// What stood against it.
+    /// Why the guardrail stopped it.
     pub reason: String,
 }
 
-/// What a hook decided.
+/// The decision of a hook.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum HookDecision {
-    /// Go on.
+    /// The call goes on.
     Allow,
-    /// Go on with other arguments.
+    /// The call goes on with other arguments.
     Modify,
-    /// Stop.
+    /// The call is stopped.
     Block,
     /// The hook itself failed; the call went on.
     Failed,
 }
 
-/// One run of a hook.
+/// A run of a hook.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct HookRecord {
-    /// The event.
+    /// The name of the hook event.
     pub event: String,
-    /// The hook's name.
+    /// The name of the hook.
     pub name: String,
-    /// The tool it was about.
+    /// The name of the tool that it was about.
     pub tool: String,
-    /// The step.
+    /// The turn of the agent, from 1.
     pub step: u32,
-    /// What it decided.
+    /// The decision of the hook.
     pub decision: HookDecision,
-    /// Its exit code; -1 where there is none.
+    /// Its exit code; -1 if there is none.
     pub exit_code: i32,
     /// How long it took, in milliseconds.
     pub duration_ms: u64,
@@ -205,10 +205,10 @@ pub struct HookRecord {
     pub output: String,
 }
 
-/// One run of a quality gate.
+/// A run of a quality gate.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct GateRecord {
-    /// The gate's name.
+    /// The name of the gate.
     pub name: String,
     /// The command line.
     pub command: String,
@@ -216,12 +216,12 @@ pub struct GateRecord {
     pub required: bool,
     /// Whether it passed.
     pub passed: bool,
-    /// Whether it ran on a copy with the planned edits.
+    /// Whether it ran on the planned state of a dry run.
     pub predicted: bool,
-    /// Which time the gates ran, from 1.
+    /// The number of this run of the gates, from 1.
     #[serde(default = "first_round")]
     pub round: u32,
-    /// Its exit code; -1 where there is none.
+    /// Its exit code; -1 if there is none.
     pub exit_code: i32,
     /// How long it took, in milliseconds.
     pub duration_ms: u64,
@@ -233,16 +233,16 @@ fn first_round() -> u32 {
     1
 }
 
-/// Something that people should know.
+/// A message that people should see.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Notice {
-    /// How bad it is.
+    /// How severe it is.
     pub level: NoticeLevel,
     /// What happened, and what to do.
     pub message: String,
 }
 
-/// How bad something is.
+/// The severity of a notice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum NoticeLevel {
@@ -259,19 +259,19 @@ pub enum NoticeLevel {
 pub struct SubagentRecord {
     /// Its name: its kind and a number.
     pub name: String,
-    /// What it was asked.
+    /// The task that it was given.
     pub task: String,
-    /// How far it came.
+    /// How it ended.
     pub status: Status,
     /// Why it ended.
     pub stop_reason: StopReason,
-    /// All that it said; its caller was told the beginning.
+    /// Its whole final message; its caller was given the beginning.
     pub message: String,
     /// How long it took, in milliseconds.
     pub duration_ms: u64,
 }
 
-/// How bad a finding is.
+/// The severity of a finding.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
@@ -294,43 +294,43 @@ impl fmt::Display for Severity {
     }
 }
 
-/// Something that a review found.
+/// A finding of a code review.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Finding {
-    /// The file; absent where the reviewer named none that there is.
+    /// The file; absent if the reviewer named none that exists.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file: Option<WorkspacePath>,
     /// The line, from 1.
     pub line: u32,
-    /// How bad it is.
+    /// How severe it is.
     pub severity: Severity,
     /// What is wrong.
     pub message: String,
 }
 
-/// A review of what a run has changed.
+/// A code review of what a run has changed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ReviewRecord {
-    /// Which review of the run it is, from 1.
+    /// The number of this code review within the run, from 1.
     pub pass: u32,
-    /// Who reviewed.
+    /// The model that reviewed.
     pub model: String,
-    /// What was found, the worst first.
+    /// The findings, the worst first.
     pub findings: Vec<Finding>,
 }
 
 /// The end of a run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct End {
-    /// How it ended.
+    /// How the run ended.
     pub status: Status,
-    /// Why it ended.
+    /// Why the run ended.
     pub stop_reason: StopReason,
-    /// The agent's last words.
+    /// The agent's final message.
     pub message: String,
 }
 
-/// One event.
+/// An event.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum Event {
@@ -340,29 +340,29 @@ pub enum Event {
     Reply(Reply),
     /// A tool call and its result.
     Call(Box<CallRecord>),
-    /// A guardrail that stopped a call.
+    /// A call that a guardrail stopped.
     Guardrail(Block),
-    /// One run of a hook.
+    /// A run of a hook.
     Hook(HookRecord),
-    /// One run of a quality gate.
+    /// A run of a quality gate.
     Gate(GateRecord),
     /// A sub-agent that has reported.
     Subagent(SubagentRecord),
-    /// A review of what the run has changed.
+    /// A code review of what the run has changed.
     Review(ReviewRecord),
-    /// Something that people should know.
+    /// A message that people should see.
     Notice(Notice),
     /// The end of a run.
     End(End),
 }
 
-/// One line of a transcript.
+/// A line of a transcript.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Line {
-    /// Milliseconds since the start of the run.
+    /// When the event happened, in milliseconds since the start of the run.
     #[serde(default)]
     pub at_ms: u64,
-    /// The event.
+    /// The event itself.
     #[serde(flatten)]
     pub event: Event,
 }

@@ -1,4 +1,4 @@
-//! From whoever does something to whoever wants to know.
+//! Event bus: fans each event of a run out to its observers.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -6,24 +6,24 @@ use std::time::{Duration, Instant};
 
 use super::{Event, Line, Notice, NoticeLevel};
 
-/// Whoever wants to know what happens.
+/// A receiver of events, such as the log or the report.
 pub trait Observer: Send + Sync {
-    /// Takes one event.
+    /// Receives one event. May be called from several threads at once.
     fn observe(&self, line: &Line);
 }
 
-/// Hands every event to all observers, in order.
+/// The sending side of the event bus. Clones share the observers, which receive every event in order.
 #[derive(Clone)]
 pub struct Events {
     started: Instant,
-    /// What an earlier part of the run has taken.
+    /// The time that earlier parts of a resumed run have taken.
     earlier: Duration,
     muted: Arc<AtomicBool>,
     observers: Arc<Vec<Arc<dyn Observer>>>,
 }
 
 impl Events {
-    /// Events of a run that starts now.
+    /// Creates a bus for a run that starts now.
     pub fn new(observers: Vec<Arc<dyn Observer>>) -> Self {
         Self {
             started: Instant::now(),
@@ -33,18 +33,18 @@ impl Events {
         }
     }
 
-    /// The same for a run that goes on: its time counts from where it was.
+    /// Counts time from where an earlier part of the run ended.
     #[must_use]
     pub fn after(self, earlier: Duration) -> Self {
         Self { earlier, ..self }
     }
 
-    /// Whether observers are told: not of what they know.
+    /// Suppresses events, or stops doing so: a resumed run replays calls that observers have already seen.
     pub fn mute(&self, muted: bool) {
         self.muted.store(muted, Ordering::Relaxed);
     }
 
-    /// Tells all observers.
+    /// Sends an event to all observers, with the time since the start of the run.
     pub fn emit(&self, event: Event) {
         if self.muted.load(Ordering::Relaxed) {
             return;
@@ -55,13 +55,13 @@ impl Events {
         }
     }
 
-    /// Tells all observers something that people should know.
+    /// Sends all observers a notice: a message that people should see.
     pub fn notice(&self, level: NoticeLevel, message: impl Into<String>) {
         self.emit(Event::Notice(Notice { level, message: message.into() }));
     }
 }
 
-/// A duration in whole milliseconds.
+/// Converts a duration to whole milliseconds.
 pub fn millis(duration: Duration) -> u64 {
     u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }

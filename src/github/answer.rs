@@ -1,4 +1,4 @@
-//! An answer of GitHub's, and what a failed one means for the next try.
+//! Responses from GitHub, and what a failed one means for the next attempt.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -11,10 +11,10 @@ use serde_json::Value;
 use super::api::{Method, Purpose};
 use super::error::{ApiError, chain};
 
-/// What GitHub wants at least after a secondary limit that does not say how long it lasts.
+/// The minimum wait that GitHub documents for a secondary rate limit without a `retry-after`.
 const SECONDARY_WAIT: Duration = Duration::from_mins(1);
 
-/// An answer, fine or not.
+/// A response, successful or not.
 pub(super) struct Answer {
     pub(super) status: StatusCode,
     pub(super) headers: HeaderMap,
@@ -26,14 +26,16 @@ impl Answer {
         self.status.is_success() || self.status.is_redirection()
     }
 
-    /// Where the repository lies now, if it was renamed; octocrab sends the token to GitHub's host alone.
+    /// Returns the URL that the request has to be sent to instead, as after a renaming of the repository.
+    /// Following it is safe: octocrab sends the token to GitHub's host only.
     pub(super) fn moved(&self) -> Option<String> {
         let moved = matches!(self.status.as_u16(), 301 | 307 | 308);
         self.headers.get("location").filter(|_| moved)?.to_str().ok().map(str::to_owned)
     }
 
+    /// Parses the body; an error says that the request may have been carried out.
     pub(super) fn read<T: DeserializeOwned>(&self, to: Purpose) -> Result<T, ApiError> {
-        // No content is a value, too.
+        // An empty body is a value, too.
         let body = if self.body.is_empty() { "null" } else { &self.body };
         serde_json::from_slice(body.as_bytes()).map_err(|error| ApiError::Unclear {
             doing: to.doing,
@@ -41,7 +43,7 @@ impl Answer {
         })
     }
 
-    /// What GitHub says, with the details that it gives.
+    /// Returns GitHub's error message on one line, together with the details that it gives.
     pub(super) fn message(&self) -> String {
         #[derive(Deserialize)]
         struct Body {
@@ -50,7 +52,7 @@ impl Answer {
             errors: Value,
         }
         let Ok(Body { message, errors }) = serde_json::from_slice(self.body.as_bytes()) else {
-            // A proxy's page says less than the status.
+            // The page of a proxy says less than the status does.
             return self.status.canonical_reason().unwrap_or("no reason given").to_owned();
         };
         let detail = |error: &Value| {
@@ -63,9 +65,9 @@ impl Answer {
     }
 }
 
-/// A request without an answer.
+/// A request that got no response.
 pub(super) struct Broken {
-    /// Whether it certainly did not arrive.
+    /// Whether the request certainly did not arrive.
     pub(super) unsent: bool,
     pub(super) message: String,
 }
@@ -81,26 +83,27 @@ impl Broken {
         Self { unsent, message: chain(error) }
     }
 
+    /// Decides whether to retry: a request that may have arrived is sent again only if it may be repeated.
     pub(super) fn judge(self, method: Method, to: Purpose) -> Failure {
         let again = if method == Method::Post && !self.unsent { Again::Never } else { Again::Soon };
         Failure { error: ApiError::Unclear { doing: to.doing, message: self.message }, again }
     }
 }
 
-/// What went wrong, and whether another try may help.
+/// An error, and whether another attempt may help.
 pub(super) struct Failure {
     pub(super) error: ApiError,
     pub(super) again: Again,
 }
 
-/// Whether the same request is sent again.
+/// Whether to send the same request again, and when.
 pub(super) enum Again {
     Never,
     Soon,
     After(Duration),
 }
 
-/// How long GitHub wants us to wait, if a limit is what stands against a request.
+/// Returns how long GitHub wants us to wait, if a rate limit is the reason why a request failed.
 pub(super) fn limited(answer: &Answer, message: &str) -> Option<Duration> {
     if !matches!(answer.status.as_u16(), 403 | 429 | 503) {
         return None;
@@ -112,14 +115,14 @@ pub(super) fn limited(answer: &Answer, message: &str) -> Option<Duration> {
     if number("x-ratelimit-remaining") == Some(0) {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
         let seconds = number("x-ratelimit-reset").map_or(60, |reset| reset.saturating_sub(now));
-        // GitHub's clock and ours are not the same.
+        // GitHub's clock and ours may differ.
         return Some(Duration::from_secs(seconds + 1));
     }
     let secondary = answer.status.as_u16() == 429 || message.to_lowercase().contains("rate limit");
     secondary.then_some(SECONDARY_WAIT)
 }
 
-/// The address of the next page, as the `Link` header gives it.
+/// Returns the URL of the next page from the `Link` header.
 pub(super) fn next_page(headers: &HeaderMap) -> Option<String> {
     let links = headers.get("link")?.to_str().ok()?;
     let next = links.split(',').find(|link| link.contains("rel=\"next\""))?;

@@ -1,8 +1,8 @@
-//! One way to GitHub's API: by octocrab, with waits where GitHub asks for them and repetition where it does
-//! no harm.
+//! GitHub's API for one repository: a client on top of octocrab that waits where GitHub asks for it, and
+//! repeats requests where that does no harm.
 //!
-//! Answers are read into types of our own that hold what is needed and no more, so that an answer of
-//! another version of GitHub still fits.
+//! Responses are read into types of our own that hold no more than is needed, so that those of another
+//! version of GitHub still fit.
 
 use std::time::Duration;
 
@@ -21,44 +21,45 @@ use super::error::{ApiError, chain};
 use crate::base::http::http_client_builder;
 use crate::base::verbose_log::detail;
 
-/// Where GraphQL is, below its base.
+/// The path of the GraphQL API, below its base.
 const GRAPHQL: &str = "/graphql";
 
-/// Items of one page.
+/// The number of items on one page of a list.
 pub(super) const PAGE: u8 = 100;
 
-/// Pages of one list; ten thousand items.
+/// Maximum number of pages of one list: ten thousand items.
 const MAX_PAGES: u32 = 100;
 
-/// How often a request is sent at most.
+/// Maximum number of times that a request is sent.
 const MAX_SENT: u32 = 4;
 
-/// The first wait after a failure of the server's; it doubles.
+/// The minimum of the first wait after a server error; each attempt doubles it.
 const FIRST_WAIT: Duration = Duration::from_millis(400);
 
-/// The longest wait that GitHub may ask for.
+/// The longest wait that we accept from GitHub.
 const MAX_WAIT: Duration = Duration::from_mins(2);
 
-/// How long an answer may take to begin.
+/// How long to wait for data from the server.
 const SILENCE: Duration = Duration::from_secs(30);
 
-/// What a request does.
+/// An HTTP method, and whether the request may be repeated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Method {
     Get,
-    /// Makes something new each time.
+    /// A POST that creates something new each time.
     Post,
-    /// A POST that may come twice: the same content is the same object, or the second one is refused.
+    /// A POST that may be sent twice: the same content is the same object, or the second request is
+    /// refused.
     PostAgain,
     Patch,
 }
 
-/// What is asked for, in words that an error can use.
+/// The operation that a request is for, in words that an error can use.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Purpose {
-    /// As in "the token must not …".
+    /// The operation, as in "the token is not allowed to …".
     pub(super) doing: &'static str,
-    /// The permission that it takes, as a workflow writes it.
+    /// The required permission, as a workflow writes it.
     pub(super) permission: &'static str,
 }
 
@@ -66,11 +67,11 @@ pub(super) struct Purpose {
 #[derive(Clone, Debug)]
 pub struct Api {
     client: Octocrab,
-    /// octocrab puts the base's path before every path, and on GitHub Enterprise Server the two APIs have
-    /// different ones.
+    /// octocrab puts the path of the base URL before every path, and on GitHub Enterprise Server the two
+    /// APIs have different ones.
     graphql: Octocrab,
     http: reqwest::Client,
-    /// The base of the REST API.
+    /// The base URL of the REST API.
     base: String,
     /// `/repos/OWNER/REPOSITORY`
     repository: String,
@@ -80,22 +81,22 @@ pub struct Api {
     from_fork: bool,
 }
 
-/// What may be known of a token without asking.
+/// The kind of a token, as far as its text shows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Token {
-    /// Of the job or another installation of an app.
+    /// The token of a job, or of another installation of an app.
     Installation,
     Other,
 }
 
 impl Api {
-    /// A client with the job's token; nothing is sent yet. Has to be made where a runtime is.
+    /// Creates a client with the job's token; sends no request. Must be called within a Tokio runtime.
     pub fn new(environment: &Environment) -> Result<Self, ApiError> {
         let token = environment
             .token
             .as_ref()
             .ok_or_else(|| ApiError::Unusable("no token; set `github-token` or GITHUB_TOKEN".to_owned()))?;
-        // Redirects are followed by hand: some lead to places that must not see the token.
+        // Redirects are followed by hand, because some lead to hosts that must not see the token.
         let http = http_client_builder().read_timeout(SILENCE).redirect(Policy::none()).build();
         let http = http.map_err(|error| ApiError::Unusable(chain(&error)))?;
         let client = |base: &str| {
@@ -116,27 +117,27 @@ impl Api {
             owner: owner.clone(),
             name: repository.clone(),
             token: if installation { Token::Installation } else { Token::Other },
-            // What is not known to be a fork's is not called one.
+            // Only a pull request known to come from a fork counts.
             from_fork: matches!(environment.subject, Subject::PullRequest { fork: true, head: Some(_), .. }),
         })
     }
 
-    /// The owner of the repository.
+    /// Returns the owner of the repository.
     pub(super) fn owner(&self) -> &str {
         &self.owner
     }
 
-    /// The name of the repository.
+    /// Returns the name of the repository.
     pub(super) fn name(&self) -> &str {
         &self.name
     }
 
-    /// Reads something of the repository.
+    /// Fetches something below the repository's path.
     pub(super) async fn get<T: DeserializeOwned>(&self, path: &str, to: Purpose) -> Result<T, ApiError> {
         self.send(Method::Get, path, None, to).await
     }
 
-    /// Sends a request about the repository; `path` comes below it.
+    /// Sends a request; `path` is relative to that of the repository.
     pub(super) async fn send<T: DeserializeOwned>(
         &self,
         method: Method,
@@ -148,7 +149,7 @@ impl Api {
         answer.read(to)
     }
 
-    /// Goes through a list, page by page, until `pick` answers.
+    /// Goes through a list, page by page, until `pick` returns a value. Gives up after [`MAX_PAGES`].
     pub(super) async fn find<T: DeserializeOwned, R>(
         &self,
         path: &str,
@@ -171,7 +172,7 @@ impl Api {
         Ok(None)
     }
 
-    /// A whole list.
+    /// Fetches all items of a list, up to [`MAX_PAGES`].
     pub(super) async fn list<T: DeserializeOwned>(
         &self,
         path: &str,
@@ -186,7 +187,8 @@ impl Api {
         Ok(all)
     }
 
-    /// Asks by GraphQL. Mutations that may be repeated only: all that we send are.
+    /// Sends a GraphQL query. It may be repeated after an error, so mutations have to be repeatable; all of
+    /// ours are.
     pub(super) async fn graphql<T: DeserializeOwned>(
         &self,
         query: &str,
@@ -220,7 +222,7 @@ impl Api {
         Err(ApiError::Refused { doing: to.doing, status, message })
     }
 
-    /// Who we are. `GET /user` is refused to the job's token, GraphQL answers.
+    /// Returns the login of the token's owner. `GET /user` refuses the job's token; GraphQL accepts it.
     pub(super) async fn login(&self) -> Result<String, ApiError> {
         #[derive(Deserialize)]
         struct Data {
@@ -230,13 +232,14 @@ impl Api {
         match self.graphql::<Data>("query { viewer { login } }", json!({}), to).await {
             Ok(Data { viewer }) => Ok(viewer.login),
             Err(error @ ApiError::Unauthorized(_)) => Err(error),
-            // The job's own token always belongs to this bot, even where GraphQL is closed to it.
+            // The job's own token always belongs to this bot, even where GraphQL refuses it.
             Err(_) if self.token == Token::Installation => Ok("github-actions[bot]".to_owned()),
             Err(error) => Err(error),
         }
     }
 
-    /// Downloads what lies elsewhere: without the token, which is for GitHub alone.
+    /// Downloads a file of at most `limit` bytes from wherever GitHub redirects to. The token is not sent
+    /// there, because it is for GitHub alone.
     pub(super) async fn download(&self, path: &str, limit: usize, to: Purpose) -> Result<Vec<u8>, ApiError> {
         let unclear =
             |error: &dyn std::error::Error| ApiError::Unclear { doing: to.doing, message: chain(error) };
@@ -263,6 +266,7 @@ impl Api {
         Ok(bytes)
     }
 
+    /// Sends a request, follows redirects within GitHub, and waits and repeats where that may help.
     async fn request(
         &self,
         method: Method,
@@ -301,9 +305,10 @@ impl Api {
         unreachable!("the loop ends by returning")
     }
 
+    /// Sends a request once.
     async fn once(&self, method: Method, address: &str, body: Option<&Value>) -> Result<Answer, Broken> {
         let client = if address == GRAPHQL { &self.graphql } else { &self.client };
-        // GitHub gives whole addresses for next pages and new places.
+        // GitHub gives absolute URLs for next pages and new places.
         let address = address.strip_prefix(&self.base).unwrap_or(address);
         let sent = match method {
             Method::Get => client._get(address).await,
@@ -320,7 +325,7 @@ impl Api {
         Ok(Answer { status, headers, body })
     }
 
-    /// What a failed answer means.
+    /// Decides what an unsuccessful response means, and whether to repeat the request.
     fn judge(&self, answer: &Answer, method: Method, to: Purpose) -> Failure {
         let message = answer.message();
         let status = answer.status.as_u16();
@@ -346,7 +351,8 @@ impl Api {
     }
 
     fn forbidden(&self, to: Purpose, message: String, headers: Option<&HeaderMap>) -> ApiError {
-        // `issues=write; pull_requests=write`: either would do, the one that we would name among them.
+        // For example `issues=write; pull_requests=write`: either would do, and if the one that we would
+        // name is among them, we name that.
         let named = headers
             .and_then(|headers| headers.get("x-accepted-github-permissions")?.to_str().ok())
             .map(|named| named.replace('_', "-").replace('=', ": "));
@@ -363,13 +369,14 @@ impl Api {
     }
 }
 
-/// Somebody's name, as both APIs give it.
+/// An account's login name, in the form that both APIs use.
 #[derive(Clone, Debug, Deserialize)]
 pub(super) struct Login {
     pub(super) login: String,
 }
 
-/// REST names bots with a suffix that GraphQL leaves out in places.
+/// Returns whether two logins are the same, ignoring case. REST adds a suffix to the names of bots that
+/// GraphQL leaves out in places.
 pub(super) fn is_same_login(one: &str, other: &str) -> bool {
     one.trim_end_matches("[bot]").eq_ignore_ascii_case(other.trim_end_matches("[bot]"))
 }

@@ -1,4 +1,4 @@
-//! Finds a plan among the artifacts of a run.
+//! Plans among the artifacts of a workflow run.
 
 use std::io::{Cursor, Read};
 
@@ -9,14 +9,14 @@ use super::error::ApiError;
 use crate::base::verbose_log::detail;
 use crate::plan::Plan;
 
-/// Artifacts that hold plans are called so, or begin so.
+/// The prefix of the names of artifacts that hold plans.
 pub const ARTIFACT: &str = "architect-ci";
 
-/// The largest archive that is looked into, and the largest plan in one.
+/// The largest archive to download and the largest plan to unpack from one, in bytes.
 const MAX_ARCHIVE: usize = 200_000_000;
 const MAX_PLAN: u64 = 100_000_000;
 
-/// Archives of one run that are looked into.
+/// Maximum number of archives of one run to look into.
 const MAX_ARTIFACTS: usize = 20;
 
 const READ: Purpose = Purpose { doing: "read the run's artifacts", permission: "actions: read" };
@@ -36,18 +36,19 @@ struct Artifact {
     expired: bool,
 }
 
-/// What a run has left of a plan.
+/// The result of looking for a plan among the artifacts of a run.
 #[derive(Debug)]
 pub enum Left {
-    /// The plan.
+    /// The plan with the requested digest.
     Plan(Box<Plan>),
-    /// Artifacts that GitHub has deleted since.
+    /// No plan, but artifacts that GitHub has deleted since and that may have held it.
     Expired,
-    /// Nothing.
+    /// No plan.
     Nothing,
 }
 
-/// The plan of this digest that a run has left.
+/// Downloads the artifacts of `run`, newest first, until one holds the plan with this digest. The digest is
+/// computed anew, so that an artifact cannot pretend to have it.
 pub async fn plan_of_run(api: &Api, run: u64, digest: &str) -> Result<Left, ApiError> {
     let list: Artifacts = api.get(&format!("/actions/runs/{run}/artifacts?per_page={PAGE}"), READ).await?;
     let is_named = |artifact: &Artifact| artifact.name.starts_with(ARTIFACT);
@@ -55,7 +56,7 @@ pub async fn plan_of_run(api: &Api, run: u64, digest: &str) -> Result<Left, ApiE
     let fits = |artifact: &Artifact| {
         !artifact.expired && is_named(artifact) && artifact.size_in_bytes <= MAX_ARCHIVE
     };
-    // The newest first: a job that ran again has left two of a name.
+    // Newest first, because a job that ran again has left two artifacts of the same name.
     for artifact in list.artifacts.into_iter().rev().filter(fits).take(MAX_ARTIFACTS) {
         let path = format!("/actions/artifacts/{}/zip", artifact.id);
         let archive = api.download(&path, MAX_ARCHIVE, READ).await?;
@@ -72,7 +73,7 @@ pub async fn plan_of_run(api: &Api, run: u64, digest: &str) -> Result<Left, ApiE
     Ok(if expired { Left::Expired } else { Left::Nothing })
 }
 
-/// Every `plan.json` of an archive that is a plan.
+/// Parses every `plan.json` in an archive; files of that name that are not plans are left out.
 fn plans(archive: Vec<u8>) -> Result<Vec<Plan>, zip::result::ZipError> {
     let mut archive = zip::ZipArchive::new(Cursor::new(archive))?;
     let mut plans = Vec::new();
@@ -83,7 +84,7 @@ fn plans(archive: Vec<u8>) -> Result<Vec<Plan>, zip::result::ZipError> {
             continue;
         }
         let mut text = Vec::new();
-        // An archive may say that a file is small and unpack it without end.
+        // An archive may declare a file to be small, and yet unpack to an endless one.
         file.take(MAX_PLAN).read_to_end(&mut text)?;
         plans.extend(serde_json::from_slice(&text).ok());
     }

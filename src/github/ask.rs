@@ -1,35 +1,35 @@
-//! What an event asks for: a run on the task of the workflow, what a comment says, or nothing.
+//! Decides what an event asks for: a run of the workflow's task, the command of a comment, or nothing.
 
 use super::environment::{Environment, Person};
 use crate::config::Verb;
 use crate::sanitize::untrusted::markdown;
 
-/// How a comment begins that is meant for us.
+/// The word with which a comment for us begins.
 const CALL: &str = "/architect";
 
-/// A comment's order.
+/// A command in a comment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Order {
     /// What to do.
     pub verb: Verb,
-    /// What comes after that word: a task, or the digest to apply.
+    /// The text behind the command: a task, or the digest to apply.
     pub text: Option<String>,
 }
 
-/// What a comment says to us.
+/// What a comment asks of us.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Said {
-    /// Nothing: it talks to others.
+    /// Nothing; the comment is for others.
     Nothing,
-    /// An order.
+    /// A known command.
     Order(Order),
-    /// Something that is no order; the word.
+    /// A word that is not a command, cut to 40 characters.
     Unknown(String),
 }
 
 impl Said {
-    /// Reads a comment: its first line that is not empty has to begin with `/architect`. Quotes and code do
-    /// not, so that talking about an order is not one.
+    /// Parses a comment. Its first line that is not empty has to begin with `/architect`; quotes and code
+    /// do not count, so that writing about a command does not give it.
     pub(super) fn read(comment: &str) -> Self {
         let text = comment.trim_start_matches(|c: char| c.is_ascii_whitespace());
         let Some(rest) = text.strip_prefix(CALL) else { return Self::Nothing };
@@ -48,46 +48,47 @@ impl Said {
     }
 }
 
-/// What the configuration says about events.
+/// The part of the configuration that decides about events.
 #[derive(Clone, Debug, Default)]
 pub struct Rules {
-    /// People who may start runs without write permission.
+    /// Users who may start runs without write permission.
     pub allow_users: Vec<String>,
-    /// Bots that may start runs; `*` is all of them.
+    /// Bots that may start runs; `*` allows all of them.
     pub allow_bots: Vec<String>,
     /// The label that starts a run on an issue.
     pub label: String,
-    /// What comments may ask for.
+    /// The commands that comments may use.
     pub orders: Vec<Verb>,
 }
 
-/// What becomes of an event.
+/// The decision about an event.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Decision {
-    /// A run, if the person who asks for it may.
+    /// Start a run, if `asker` has write permission.
     Start {
-        /// What a comment orders.
+        /// The command of a comment; `None` for other events.
         order: Option<Order>,
-        /// Who has to have write permission; `None` where GitHub itself has seen to it.
+        /// The user whose write permission has to be checked; `None` if GitHub has already checked it, or
+        /// the configuration trusts the sender.
         asker: Option<String>,
     },
-    /// A comment that means us and makes no sense: tell how it is done.
+    /// Reply with help to a comment that is for us, but cannot be obeyed.
     Explain {
-        /// Who has to have write permission.
+        /// The user whose write permission has to be checked.
         asker: Option<String>,
-        /// What is wrong.
+        /// What is wrong with the comment.
         reason: String,
     },
-    /// Nothing; why.
+    /// Do nothing, for this reason.
     Ignore(String),
 }
 
 impl Decision {
-    /// Looks at an event. Nothing is asked of GitHub here.
+    /// Decides from the event alone, without a request to GitHub.
     pub fn on(environment: &Environment, rules: &Rules) -> Self {
         let event = environment.event.as_str();
         let action = environment.action.as_deref().unwrap_or_default();
-        // Whoever starts these has write permission, or it is the clock.
+        // Only accounts with write permission can start these, or the clock does.
         if matches!(event, "schedule" | "workflow_dispatch" | "repository_dispatch") {
             return Self::Start { order: None, asker: None };
         }
@@ -104,9 +105,9 @@ impl Decision {
             ));
         }
         let asker = match event {
-            // Pushing is write permission, and a bot was named.
+            // Pushing takes write permission, and a bot was named in the configuration.
             "push" => None,
-            // GitHub holds back secrets and write permission from forks; such a run only plans.
+            // GitHub withholds secrets and write permission from forks; such a run only plans.
             "pull_request" if environment.is_fork() => None,
             // Strangers can cause many events: comments, issues, even stars.
             _ => sender.filter(|sender| !is_trusted(rules, sender)).map(|sender| sender.login.clone()),
@@ -128,7 +129,7 @@ impl Decision {
     }
 }
 
-/// Events that start nothing, whoever causes them.
+/// Returns the reason why an event starts nothing, whoever causes it; `None` for other events.
 fn not_for_us(environment: &Environment, event: &str, action: &str, rules: &Rules) -> Option<String> {
     match (event, action) {
         ("issue_comment", "created") | ("pull_request" | "pull_request_target", _) => None,
@@ -151,13 +152,13 @@ fn allows_bot(rules: &Rules, login: &str) -> bool {
     rules.allow_bots.iter().any(|allowed| allowed == "*" || same(allowed))
 }
 
-/// Whether the configuration vouches for somebody. Bots that come so far were named, and GitHub knows
-/// no permission of theirs to ask for.
+/// Returns whether the configuration vouches for the sender. A bot that gets here was named in it, and has
+/// no permission that GitHub could be asked for.
 fn is_trusted(rules: &Rules, sender: &Person) -> bool {
     sender.bot || rules.allow_users.iter().any(|allowed| allowed.eq_ignore_ascii_case(&sender.login))
 }
 
-/// What there is to ask for, as a comment.
+/// Renders help as a comment: the allowed commands, after `reason` if there is one.
 pub fn help(reason: Option<&str>, orders: &[Verb]) -> String {
     let mut text = reason.map_or(String::new(), |reason| format!("{}.\n\n", markdown(reason).trim_end()));
     text += "Comment one of these, as somebody with write permission:\n\n";

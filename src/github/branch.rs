@@ -1,7 +1,7 @@
-//! Names of branches, made from what people write as a template.
+//! Names of branches, made from a template in the configuration.
 
-/// A branch's name where people wrote a template: `{key}`, `{number}` and so on, of which empty ones leave
-/// no dashes behind.
+/// Fills in a template such as `architect-ci/{key}-{number}` and checks that the result is a valid name.
+/// Empty values leave no dashes behind. The error says what is wrong.
 pub fn branch_name(template: &str, values: &[(&str, String)]) -> Result<String, String> {
     let mut name = template.to_owned();
     for (key, value) in values {
@@ -23,7 +23,8 @@ pub fn branch_name(template: &str, values: &[(&str, String)]) -> Result<String, 
     if is_branch(&name) { Ok(name) } else { Err(format!("{name:?} cannot be the name of a branch")) }
 }
 
-/// A word as part of a branch's name.
+/// Converts a text into a part of a branch name: lower case, dashes for all but letters, digits, `.` and
+/// `_`, at most 60 characters.
 fn slug(text: &str) -> String {
     let text: String = text
         .chars()
@@ -34,10 +35,10 @@ fn slug(text: &str) -> String {
     words.collect::<Vec<_>>().join("-").replace("..", ".")
 }
 
-/// As `git check-ref-format --branch` has it.
+/// Returns whether `git check-ref-format --branch` would accept the name.
 fn is_branch(name: &str) -> bool {
     let bad = |c: char| c.is_ascii_control() || " ~^:?*[\\".contains(c);
-    // Where names of files know no case, neither does this.
+    // Refs are files, and some file systems ignore case.
     let is_lock = |part: &str| part.to_ascii_lowercase().ends_with(".lock");
     let bad_part = |part: &str| part.is_empty() || part.starts_with('.') || is_lock(part);
     !name.is_empty()

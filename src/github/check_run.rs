@@ -1,4 +1,4 @@
-//! A check run: the conclusion beside the commit, with annotations on its lines.
+//! Check runs: a conclusion next to the commit, with annotations on its lines.
 
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -7,26 +7,26 @@ use super::api::{Api, Method, Purpose};
 use super::error::ApiError;
 use crate::report::Diagnostic;
 
-/// Annotations of one request.
+/// The number of annotations that GitHub accepts in one request.
 const BATCH: usize = 50;
 
-/// Annotations of one check; more than anybody reads.
+/// Maximum number of annotations of one check run; nobody reads more.
 const MAX_ANNOTATIONS: usize = 500;
 
 const CHECK: Purpose = Purpose { doing: "write a check run", permission: "checks: write" };
 
-/// How a check ended, in GitHub's words.
+/// The conclusion of a check run, in GitHub's terms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Conclusion {
-    /// All is well.
+    /// The run succeeded.
     Success,
-    /// Neither.
+    /// The run achieved a part of its task.
     Neutral,
-    /// Something failed.
+    /// The run failed, or a required gate did.
     Failure,
-    /// It was interrupted.
+    /// The run was interrupted.
     Cancelled,
-    /// The time was up.
+    /// The run reached its time limit.
     TimedOut,
 }
 
@@ -42,29 +42,30 @@ impl Conclusion {
     }
 }
 
-/// Everything that a check shows; the texts are harmless already.
+/// The content of a check run; the texts are already neutralized.
 #[derive(Clone, Debug)]
 pub struct Check {
-    /// Its name.
+    /// The name that GitHub lists the check under.
     pub name: String,
-    /// The commit.
+    /// The id of the commit that the check is about.
     pub commit: String,
-    /// How it ended.
+    /// How the run ended.
     pub conclusion: Conclusion,
-    /// RFC 3339.
+    /// The time at which the run started: RFC 3339.
     pub started_at: String,
-    /// One line.
+    /// The headline, one line.
     pub title: String,
     /// Markdown, at most 65,535 bytes.
     pub summary: String,
-    /// Where more is to be seen.
+    /// The URL of a page with more details.
     pub details_url: Option<String>,
-    /// What concerns lines.
+    /// Remarks on lines, which become annotations.
     pub remarks: Vec<Diagnostic>,
 }
 
 impl Check {
-    /// Writes it; answers with its address. Annotations that one request does not hold follow in others.
+    /// Creates the check run. Returns its URL, which is empty if GitHub gives none. Annotations beyond the
+    /// limit of one request follow in further ones.
     pub async fn post(&self, api: &Api) -> Result<String, ApiError> {
         #[derive(Deserialize)]
         struct Created {

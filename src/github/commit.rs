@@ -1,6 +1,7 @@
-//! Commits by the Git data API: no clone, no key, and signed by GitHub where a bot's token makes them.
+//! Commits by the Git data API: without a clone or a key, and signed by GitHub if the token belongs to a
+//! bot.
 //!
-//! Text goes into the tree itself, so that a thousand files are a few requests; anything else becomes a
+//! Text goes into the tree itself, so that a thousand files take a few requests; anything else becomes a
 //! blob first.
 
 use std::collections::BTreeMap;
@@ -16,17 +17,17 @@ use super::contents::content;
 use super::error::ApiError;
 use crate::workspace::{FileState, Mode};
 
-/// Files of one request for a tree, and bytes of theirs.
+/// Limits of one request for a tree: the number of files, and the bytes of their content.
 const MAX_FILES: usize = 500;
 const MAX_BYTES: usize = 4_000_000;
 
 const READ: Purpose = Purpose { doing: "read the branch", permission: "contents: read" };
 const WRITE: Purpose = Purpose { doing: "commit", permission: "contents: write" };
 
-/// A file as a commit has it; `None` is no file.
+/// A path and the state of the file there; `None` deletes it.
 pub(super) type Entry = (String, Option<FileState>);
 
-/// What GitHub knows of a commit.
+/// A commit, as the Git data API returns it.
 #[derive(Clone, Debug)]
 pub(super) struct Commit {
     pub(super) sha: String,
@@ -41,6 +42,7 @@ struct Id {
 }
 
 impl Commit {
+    /// Fetches a commit by its id.
     pub(super) async fn get(api: &Api, sha: &str) -> Result<Self, ApiError> {
         #[derive(Deserialize)]
         struct Answer {
@@ -54,7 +56,7 @@ impl Commit {
         Ok(Self { sha, tree: tree.sha, parents, message })
     }
 
-    /// The tip of a branch; `None` where there is no such branch.
+    /// Returns the commit at the tip of a branch, or `None` if there is no such branch.
     pub(super) async fn tip(api: &Api, branch: &str) -> Result<Option<Self>, ApiError> {
         #[derive(Deserialize)]
         struct Ref {
@@ -67,8 +69,8 @@ impl Commit {
         }
     }
 
-    /// Commits of `tip` that this one does not have, newest last; `None` where there are more than GitHub
-    /// tells.
+    /// Returns the messages of the commits that `tip` has and this commit lacks, newest last, or `None` if
+    /// GitHub does not list all of them.
     pub(super) async fn ahead(&self, api: &Api, tip: &str) -> Result<Option<Vec<String>>, ApiError> {
         #[derive(Deserialize)]
         struct Comparison {
@@ -89,7 +91,7 @@ impl Commit {
         Ok(whole.then(|| messages.collect()))
     }
 
-    /// The files of the commit: id and mode by path. `None` where GitHub does not list them all.
+    /// Lists the files of the commit by path. Returns `None` if GitHub does not list all of them.
     pub(super) async fn files(&self, api: &Api) -> Result<Option<BTreeMap<String, Blob>>, ApiError> {
         #[derive(Deserialize)]
         struct Tree {
@@ -111,12 +113,12 @@ impl Commit {
         Ok(Some(tree.tree.into_iter().filter_map(file).collect()))
     }
 
-    /// A file's content at the commit.
+    /// Returns the content of a file at this commit, or `None` if the response does not include it.
     pub(super) async fn content(&self, api: &Api, path: &str) -> Result<Option<Vec<u8>>, ApiError> {
         content(api, &self.sha, path, READ).await
     }
 
-    /// The tree that this commit's becomes with these files.
+    /// Creates a tree from that of this commit and `entries`. Returns its id.
     pub(super) async fn tree_with(&self, api: &Api, entries: &[Entry]) -> Result<String, ApiError> {
         let mut tree = self.tree.clone();
         let mut batch = Vec::new();
@@ -144,7 +146,8 @@ impl Commit {
         if batch.is_empty() { Ok(tree) } else { grow(api, &tree, batch).await }
     }
 
-    /// A commit upon this one, by whoever the token belongs to: named authors would go unsigned.
+    /// Creates a commit on top of this one. Returns its id. The author is left to GitHub, because commits
+    /// with a named author go unsigned.
     pub(super) async fn upon(&self, api: &Api, tree: &str, message: &str) -> Result<String, ApiError> {
         let body = json!({"message": message, "tree": tree, "parents": [self.sha]});
         let made: Id = api.send(Method::PostAgain, "/git/commits", Some(&body), WRITE).await?;
@@ -152,13 +155,14 @@ impl Commit {
     }
 }
 
-/// A file of a tree.
+/// A file in a tree.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Blob {
     pub(super) sha: String,
     pub(super) mode: Mode,
 }
 
+/// Parses the mode of a tree's entry; `None` for an entry that is not a file.
 fn mode(text: &str) -> Option<Mode> {
     match text {
         "100644" => Some(Mode::Regular),
@@ -169,19 +173,21 @@ fn mode(text: &str) -> Option<Mode> {
     }
 }
 
+/// Creates a tree from `base` and further entries. Returns its id.
 async fn grow(api: &Api, base: &str, entries: Vec<Value>) -> Result<String, ApiError> {
     let body = json!({"base_tree": base, "tree": entries});
     let made: Id = api.send(Method::PostAgain, "/git/trees", Some(&body), WRITE).await?;
     Ok(made.sha)
 }
 
+/// Creates a blob. Returns its id.
 async fn blob(api: &Api, content: &Arc<[u8]>) -> Result<String, ApiError> {
     let body = json!({"content": STANDARD.encode(content), "encoding": "base64"});
     let made: Id = api.send(Method::PostAgain, "/git/blobs", Some(&body), WRITE).await?;
     Ok(made.sha)
 }
 
-/// Makes a branch, or moves it; `force` moves it back as well.
+/// Creates a branch, or moves it; with `force`, to a commit that does not descend from its tip as well.
 pub(super) async fn point(
     api: &Api,
     branch: &str,
@@ -197,7 +203,7 @@ pub(super) async fn point(
         (Method::PostAgain, "/git/refs".to_owned(), body)
     };
     match api.send::<Value>(method, &path, Some(&body), WRITE).await {
-        // The first of two equal requests may have been the one that was heard.
+        // If the request was sent twice, the first one may have created the branch.
         Err(error) if !exists && error.status() == Some(422) => match Commit::tip(api, branch).await? {
             Some(tip) if tip.sha == to => Ok(()),
             _ => Err(error),
@@ -206,7 +212,7 @@ pub(super) async fn point(
     }
 }
 
-/// A name as part of an address; its slashes stay.
+/// Encodes a name for use in a path, by percent-encoding; its slashes are kept.
 pub(super) fn in_path(name: &str) -> String {
     percent_encoding::utf8_percent_encode(name, super::IN_PATH).collect()
 }

@@ -1,4 +1,4 @@
-//! A file of the repository at a commit, by the API: for clones that do not hold the commit.
+//! Files of the repository at a commit, read by the API, for clones that do not hold the commit.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -11,7 +11,8 @@ use super::error::ApiError;
 
 const READ: Purpose = Purpose { doing: "read a file of the base commit", permission: "contents: read" };
 
-/// A file's content at a commit; `None` where GitHub does not give it in this way (folders, large files).
+/// Returns the content of a file at a commit, or `None` if the response does not include it, as for files
+/// over 1 MB and submodules.
 pub(super) async fn content(
     api: &Api,
     commit: &str,
@@ -31,7 +32,8 @@ pub(super) async fn content(
     Ok(STANDARD.decode(plain).ok().filter(|_| encoding == "base64"))
 }
 
-/// The file's text; `None` where the commit has no such file.
+/// Returns the text of the file at `path`, or `None` if the commit has no such file. A missing commit is an
+/// error, and so is a file that is not text.
 pub async fn file_at(api: &Api, commit: &str, path: &str) -> Result<Option<String>, ApiError> {
     match content(api, commit, path, READ).await {
         Ok(bytes) => {
@@ -40,7 +42,8 @@ pub async fn file_at(api: &Api, commit: &str, path: &str) -> Result<Option<Strin
             text.ok_or_else(not_text).map(Some)
         }
         Err(error) if error.status() == Some(404) => {
-            // Both a missing file and a missing commit answer so; only the first is good news.
+            // A missing file and a missing commit are both answered by 404; only the first means that there
+            // is no file.
             api.get::<Value>(&format!("/git/commits/{commit}"), READ).await?;
             Ok(None)
         }

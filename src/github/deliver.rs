@@ -1,6 +1,7 @@
-//! Takes changes to a branch, and opens or updates its pull request.
+//! Delivery of changes: commits them to a branch, and opens or updates its pull request.
 //!
-//! A branch of our own is known by a trailer in its commits: what is not ours is never overwritten.
+//! A branch of our own is recognized by a trailer in each of its commits; a branch with any other commit is
+//! never overwritten.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,141 +14,144 @@ use super::error::ApiError;
 use crate::base::verbose_log::detail;
 use crate::workspace::{ChangeSet, FileChange, FileState, Mode};
 
-/// How often a branch that moves while we commit is looked at again.
+/// Maximum number of attempts if the branch moves while we commit, or if the response about a new pull
+/// request is lost.
 const MAX_TRIES: u32 = 3;
 
 const PULLS: Purpose = Purpose { doing: "open a pull request", permission: "pull-requests: write" };
 const LABEL: Purpose = Purpose { doing: "label the pull request", permission: "issues: write" };
 
-/// The line of a commit message that says whose commit it is.
+/// The key of the commit message trailer that marks commits of a job.
 const TRAILER: &str = "Architect-CI:";
 
-/// The line by which commits of a job are known.
+/// Returns the trailer line by which the commits of the job with this `key` are recognized.
 pub fn trailer(key: &str) -> String {
     format!("{TRAILER} {key}")
 }
 
-/// Where changes go.
+/// The destination of a delivery: an existing branch, or one of our own.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Target {
-    /// The branch of a pull request: a commit on top.
+    /// The branch of a pull request, which gets a commit on top.
     Existing {
-        /// The branch.
+        /// The name of the pull request's head branch.
         branch: String,
-        /// The commit that it has to be at, if it must not have moved.
+        /// The commit that the branch must still be at; `None` if it may have moved.
         at: Option<String>,
     },
-    /// A branch of our own, made anew upon another with each run.
+    /// A branch of our own, rebuilt from another branch by each run.
     Own {
-        /// Our branch.
+        /// The name of our branch.
         branch: String,
-        /// The branch that it is made from, and goes to.
+        /// The branch that ours starts from, and that its pull request targets.
         onto: String,
-        /// Its pull request, if it gets one.
+        /// The pull request to open or update, if one is wanted.
         pull: Option<PullText>,
     },
 }
 
-/// What a pull request says; harmless already.
+/// Texts and settings of a pull request; the texts are already neutralized.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PullText {
-    /// Its title.
+    /// The title, one line.
     pub title: String,
-    /// Its description, as Markdown.
+    /// The description, as Markdown.
     pub body: String,
-    /// Whether it is opened as a draft.
+    /// Whether the pull request is opened as a draft; an open one keeps its state.
     pub draft: bool,
-    /// Labels that it gets.
+    /// Labels to add.
     pub labels: Vec<String>,
 }
 
-/// What is to be delivered.
+/// A change set and everything needed to deliver it.
 #[derive(Debug)]
 pub struct Delivery<'a> {
-    /// The changes, against the checkout.
+    /// The changes, relative to the checkout.
     pub changes: &'a ChangeSet,
-    /// The way from the repository to the workspace: empty, or ending in `/`.
+    /// The path from the repository's root to the workspace: empty, or ending in `/`.
     pub prefix: &'a str,
-    /// The commit that the checkout stands on, if its files are as that commit has them.
+    /// The commit that is checked out, if its files are as that commit has them; saves comparing them with
+    /// the branch.
     pub base: Option<&'a str>,
-    /// Where it goes.
+    /// The branch that the changes go to.
     pub target: Target,
-    /// The commit's message; harmless already, without trailer.
+    /// The commit message, already neutralized, without the trailer.
     pub message: String,
-    /// Tells our branches from those of other jobs.
+    /// The key that tells our branches from those of other jobs.
     pub key: &'a str,
 }
 
-/// What was delivered.
+/// The result of a delivery.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Delivered {
-    /// The branch.
+    /// The branch that holds the changes.
     pub branch: String,
-    /// The commit; `None` where the branch has it all already.
+    /// The id of the new commit; `None` if the branch already had it.
     pub commit: Option<String>,
-    /// Number and address of the pull request.
+    /// Number and URL of the pull request, if there is one.
     pub pull: Option<(u64, String)>,
-    /// Files that others have changed as well, and that were merged.
+    /// Paths of files that others have changed as well, and that were merged.
     pub merged: Vec<String>,
 }
 
-/// Why nothing was delivered.
+/// Errors that can occur when delivering changes.
 #[derive(Debug, thiserror::Error)]
 pub enum DeliverError {
-    /// GitHub said no.
+    /// A request to GitHub failed.
     #[error(transparent)]
     Api(#[from] ApiError),
-    /// The branch has moved on, and the same lines were changed there.
+    /// The branch has moved on, and files cannot be merged with what changed there.
     #[error("{branch} has moved on since the checkout, and other changes there are in the way of {}; run again on its newest commit", .files.join(", "))]
     Conflict {
-        /// The branch that the changes go to.
+        /// The branch that the commit stands on.
         branch: String,
-        /// Files that cannot be merged.
+        /// Paths of the files that cannot be merged.
         files: Vec<String>,
     },
-    /// The branch is somebody else's.
+    /// The branch holds commits of somebody else.
     #[error(
         "the branch {branch} holds commits that are not of this job ({first:?}); merge or delete it, or set `deliver.branch`"
     )]
     Foreign {
-        /// The branch.
+        /// The name of the branch.
         branch: String,
         /// The first line of such a commit's message.
         first: String,
     },
-    /// The branch is not where the plan was made.
+    /// The branch is no longer at the commit for which the plan was made.
     #[error("{0} has moved on since the plan was made; ask for a new one")]
     Moved(String),
-    /// The commit is there, its pull request is not.
+    /// The commit was made, but its pull request could not be opened or updated.
     #[error(
         "the changes are on {branch}, but it has no pull request: {error}; Actions may open some only where Settings, Actions, General allows it"
     )]
     NoPull {
-        /// The branch.
+        /// The branch that holds the commit.
         branch: String,
-        /// Why.
+        /// The failure of the request for the pull request.
         error: ApiError,
     },
-    /// There is no such branch.
+    /// The branch to build on does not exist.
     #[error("there is no branch {0}; check `deliver.base`")]
     NoBranch(String),
 }
 
-/// What a commit on the target needs: where it starts, and what the branch is now.
+/// The state of the branches before the commit: the commit to build on, and our own branch.
 pub(super) struct Ground {
     pub(super) parent: Commit,
-    /// Our own branch as it stands.
+    /// The tip of our own branch, if the branch exists.
     pub(super) own: Option<Commit>,
 }
 
 impl Delivery<'_> {
-    /// Delivers by the API.
+    /// Delivers the changes by the Git data API. Returns `None` if the branch to build on already has all
+    /// of them.
     pub async fn by_api(&self, api: &Api) -> Result<Option<Delivered>, DeliverError> {
         let mut tries = 0;
         loop {
             tries += 1;
             match self.commit(api).await {
-                // Somebody pushed between our look and our commit.
+                // Somebody pushed between our reading the branch and moving it.
                 Err(DeliverError::Api(error)) if error.status() == Some(422) && tries < MAX_TRIES => {
                     detail!("{error}; looking again");
                 }
@@ -183,14 +187,14 @@ impl Delivery<'_> {
         Ok(Some(Delivered { branch, commit, pull, merged }))
     }
 
-    /// The branch that the commit goes to.
+    /// Returns the name of the branch that the commit goes to.
     pub fn branch(&self) -> &str {
         match &self.target {
             Target::Existing { branch, .. } | Target::Own { branch, .. } => branch,
         }
     }
 
-    /// The branch that it stands upon.
+    /// Returns the name of the branch that the commit is made on top of.
     fn onto(&self) -> &str {
         match &self.target {
             Target::Existing { branch, .. } => branch,
@@ -198,10 +202,13 @@ impl Delivery<'_> {
         }
     }
 
+    /// Returns the commit message with the trailer.
     pub(super) fn full_message(&self) -> String {
         format!("{}\n\n{}\n", self.message.trim_end(), trailer(self.key))
     }
 
+    /// Reads the branches and checks that they may be written to: the pull request's has to be where the
+    /// plan was made, and our own may hold only commits with our trailer.
     pub(super) async fn ground(&self, api: &Api) -> Result<Ground, DeliverError> {
         let onto = self.onto();
         let parent = Commit::tip(api, onto).await?.ok_or_else(|| DeliverError::NoBranch(onto.to_owned()))?;
@@ -229,7 +236,8 @@ impl Delivery<'_> {
         Ok(Ground { parent, own })
     }
 
-    /// The files of the commit upon `parent`, and those of them that had to be merged.
+    /// Returns the files to commit on top of `parent`, deletions first, and the paths of those that had to
+    /// be merged with changes of others.
     pub(super) async fn entries(
         &self,
         api: &Api,
@@ -247,7 +255,7 @@ impl Delivery<'_> {
         for change in self.changes {
             let path = named(change);
             let theirs = match &files {
-                // A list that is not whole says nothing: the file itself is asked for.
+                // A truncated list proves nothing, so the file itself is asked for.
                 None => Theirs::Unknown,
                 Some(files) if change.after.is_some() && is_in_the_way(files, &path, &deleted) => {
                     conflicts.push(path);
@@ -287,7 +295,8 @@ impl Delivery<'_> {
         Err(DeliverError::Conflict { branch: self.onto().to_owned(), files: conflicts })
     }
 
-    /// The pull request of a branch that has its commit.
+    /// Opens or updates the pull request of `branch`, which has its commit by now. Returns its number and
+    /// URL, or `None` if none is wanted.
     pub(super) async fn pull_of(
         &self,
         api: &Api,
@@ -297,7 +306,7 @@ impl Delivery<'_> {
         self.pull(api).await.map_err(no_pull)
     }
 
-    /// Opens the pull request, or brings the open one up to date.
+    /// Opens the pull request, or updates the title and description of the one that is open.
     async fn pull(&self, api: &Api) -> Result<Option<(u64, String)>, ApiError> {
         #[derive(Deserialize)]
         struct Pull {
@@ -323,7 +332,7 @@ impl Delivery<'_> {
                 "title": text.title, "body": text.body, "head": branch, "base": onto, "draft": text.draft
             });
             match api.send(Method::Post, "/pulls", Some(&body), PULLS).await {
-                // It may be there all the same.
+                // The response was lost; the pull request may exist all the same.
                 Err(ApiError::Unclear { .. }) if tries < MAX_TRIES => {}
                 answer => break answer?,
             }
@@ -337,13 +346,14 @@ impl Delivery<'_> {
     }
 }
 
-/// So that a file can make room for a folder, and a folder for a file.
+/// Sorts deletions to the front, so that a file can make room for a folder, and a folder for a file.
 fn deletions_first(mut entries: Vec<Entry>) -> Vec<Entry> {
     entries.sort_by_key(|(_, state)| state.is_some());
     entries
 }
 
-/// Whether a folder of others stands where a file is to be, or a file of others where its folder is.
+/// Returns whether a folder of others stands where the file at `path` is to be, or a file of others where
+/// one of its folders is to be. What we delete ourselves is not in the way.
 fn is_in_the_way(files: &BTreeMap<String, Blob>, path: &str, deleted: &BTreeSet<String>) -> bool {
     let below = format!("{path}/");
     let inside = files.range(below.clone()..).map(|(name, _)| name);
@@ -353,23 +363,26 @@ fn is_in_the_way(files: &BTreeMap<String, Blob>, path: &str, deleted: &BTreeSet<
         || above.any(|name| files.contains_key(name) && !deleted.contains(name))
 }
 
+/// The branch's version of a file that we change.
 enum Theirs {
     Gone,
     Blob(String, Mode),
     Unknown,
 }
 
+/// The result of merging our change of a file with the branch's version.
 enum Merged {
-    /// Both changed it, in different places.
+    /// Both sides changed the file, in different places.
     Clean(Option<FileState>),
-    /// Nobody else changed it.
+    /// Nobody else changed the file.
     AsBefore,
-    /// It is as we want it already.
+    /// The branch already has our version.
     There,
     Conflict,
 }
 
-/// Three ways: as the checkout had it, as we leave it, as the branch has it.
+/// Merges a change with the branch's version of the file, three ways: the checkout's version is the base,
+/// ours and the branch's are the two sides.
 async fn merge(api: &Api, parent: &Commit, change: &FileChange, path: &str) -> Result<Merged, DeliverError> {
     let theirs = match parent.content(api, path).await {
         Ok(theirs) => theirs,

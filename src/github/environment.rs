@@ -1,157 +1,158 @@
-//! What the runner tells a step: variables and the event's payload.
+//! The runner's description of a step: environment variables and the payload of the event.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use super::payload::{Payload, User};
 
-/// A commit that a pull request starts from.
+/// The head of a pull request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Head {
-    /// The commit.
+    /// The commit at the tip of the head branch.
     pub sha: String,
-    /// The branch.
+    /// The name of the head branch.
     pub branch: String,
 }
 
-/// What the event is about.
+/// The pull request, issue or repository that an event is about.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Subject {
     /// A pull request.
     PullRequest {
-        /// Its number.
+        /// The number of the pull request.
         number: u64,
-        /// The commit that it is based on, where the event tells.
+        /// The commit that it is based on, if the event says so.
         base: Option<String>,
-        /// What it wants to merge, where the event tells.
+        /// The head that it wants to merge, if the event says so.
         head: Option<Head>,
-        /// Whether it comes from a fork, whose tokens can only read.
+        /// Whether it comes from a fork, whose tokens can only read; assumed where the event does not say.
         fork: bool,
     },
-    /// An issue.
+    /// An issue that is not a pull request.
     Issue {
-        /// Its number.
+        /// The number of the issue.
         number: u64,
     },
-    /// A push, a schedule, a person who pressed a button.
+    /// The repository as a whole: the event is a push, a schedule, or a manual start.
     Repository,
 }
 
-/// What the event's pull request or issue says; anybody may have written it.
+/// Texts and size of the event's pull request or issue. Anybody may have written the texts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct About {
-    /// Its title.
+    /// The title.
     pub title: String,
-    /// Its description.
+    /// The description, as Markdown.
     pub body: String,
-    /// Lines added and removed, and files changed, as GitHub counts them.
+    /// Lines added, lines removed, and files changed, as counted by GitHub; `None` for issues.
     pub size: Option<(u64, u64, u64)>,
 }
 
-/// Who caused an event.
+/// The account that caused an event.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Person {
-    /// The login.
+    /// The login name.
     pub login: String,
-    /// Whether it is a bot.
+    /// Whether the account is a bot.
     pub bot: bool,
 }
 
-/// A comment that an event tells of.
+/// The comment that an event is about.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CommentFacts {
-    /// Its id.
+    /// The id of the comment.
     pub id: u64,
-    /// What it says; anybody may have written it.
+    /// The text of the comment. Anybody may have written it.
     pub body: String,
-    /// Who wrote it.
+    /// The author; `None` if the account was deleted.
     pub author: Option<Person>,
 }
 
-/// The run of another workflow that an event tells of.
+/// The run of another workflow that a `workflow_run` event is about.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OtherRun {
-    /// Its id.
+    /// The id of that run.
     pub id: u64,
     /// The commit that it ran on.
     pub head_sha: String,
-    /// `owner:branch`, as lists of pull requests are searched by.
+    /// `owner:branch` of its head, the form by which lists of pull requests are filtered.
     pub head: Option<String>,
-    /// Its event.
+    /// The name of the event that started it.
     pub event: String,
 }
 
-/// The runner's environment.
+/// The runner's environment, complete with defaults.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Environment {
-    /// `owner`
+    /// The owner of the repository.
     pub owner: String,
-    /// `repository`
+    /// The name of the repository, without its owner.
     pub repository: String,
-    /// Base of the REST API.
+    /// The base URL of the REST API, without a slash at the end.
     pub api_url: String,
-    /// Address of the GraphQL API.
+    /// The URL of the GraphQL API.
     pub graphql_url: String,
-    /// Where people look at it.
+    /// The base URL of the website.
     pub server_url: String,
-    /// Page of this run.
+    /// The URL of this run's page.
     pub run_url: Option<String>,
-    /// Number of this run.
+    /// The id of this run.
     pub run_id: Option<u64>,
-    /// Whether a runner of GitHub's runs this.
+    /// Whether a GitHub Actions runner runs this process.
     pub in_actions: bool,
-    /// Name of the event.
+    /// The name of the event, such as `issue_comment`.
     pub event: String,
-    /// What has happened to the event's subject.
+    /// The activity type of the event, such as `created` or `labeled`.
     pub action: Option<String>,
-    /// Who caused it.
+    /// The account that caused the event.
     pub sender: Option<Person>,
-    /// The comment on an issue or pull request that it tells of.
+    /// The comment of an `issue_comment` event.
     pub comment: Option<CommentFacts>,
-    /// The label that was given.
+    /// The label of a `labeled` event.
     pub label: Option<String>,
-    /// The run of another workflow that has ended.
+    /// The completed run of a `workflow_run` event.
     pub other_run: Option<OtherRun>,
-    /// What the event is about.
+    /// The pull request, issue or repository that the event is about.
     pub subject: Subject,
-    /// What that says.
+    /// The texts of the pull request or issue.
     pub about: Option<About>,
-    /// The commit that the event is about.
+    /// The commit of `GITHUB_SHA`.
     pub sha: Option<String>,
-    /// The branch that the event is about, if it is about one.
+    /// The branch of `GITHUB_REF`, if that is a branch.
     pub branch: Option<String>,
-    /// The branch that everything goes to in the end.
+    /// The default branch of the repository.
     pub default_branch: Option<String>,
-    /// The job's token.
+    /// The token for GitHub's API: the input's, or that of `GITHUB_TOKEN` or `GH_TOKEN`.
     pub token: Option<String>,
 }
 
-/// Why the environment makes no sense.
+/// Errors that can occur when reading the environment.
 #[derive(Debug, thiserror::Error)]
 pub enum EnvironmentError {
-    /// The payload cannot be read.
+    /// The file with the payload cannot be read.
     #[error("the event file {path} cannot be read: {error}; check `event` (or GITHUB_EVENT_PATH)")]
     Unreadable {
-        /// The file.
+        /// The path of the payload.
         path: PathBuf,
-        /// Why.
+        /// The failure of the read.
         error: std::io::Error,
     },
-    /// The payload is no JSON object of the known form.
+    /// The payload is not a JSON object of the documented form.
     #[error("the event file {path} is no event of GitHub's: {error}")]
     Invalid {
-        /// The file.
+        /// The path of the payload.
         path: PathBuf,
-        /// Why.
+        /// The failure of the parser.
         error: serde_json::Error,
     },
-    /// No `owner/repository`.
+    /// The name of the repository is not `owner/repository`.
     #[error("GITHUB_REPOSITORY is {0:?}; it has to be `owner/repository`")]
     Repository(String),
 }
 
 impl Environment {
-    /// Reads the variables and the payload; `None` outside of GitHub (no repository, no event).
+    /// Reads the environment from variables and the payload of the event, which `event` overrides. Returns
+    /// `None` outside of GitHub: without the name of a repository.
     pub fn read(
         variables: &BTreeMap<String, String>,
         event: Option<PathBuf>,
@@ -174,7 +175,7 @@ impl Environment {
         };
         let api_url = get("GITHUB_API_URL").unwrap_or_else(|| "https://api.github.com".to_owned());
         let api_url = api_url.trim_end_matches('/').to_owned();
-        // On GitHub Enterprise Server: HOST/api/v3 and HOST/api/graphql.
+        // GitHub Enterprise Server has HOST/api/v3 and HOST/api/graphql.
         let graphql_url = get("GITHUB_GRAPHQL_URL").unwrap_or_else(|| match api_url.strip_suffix("/v3") {
             Some(api) => format!("{api}/graphql"),
             None => format!("{api_url}/graphql"),
@@ -217,17 +218,19 @@ impl Environment {
         }))
     }
 
-    /// Whether the event is about a pull request from a fork.
+    /// Returns whether the event is about a pull request from a fork.
     pub fn is_fork(&self) -> bool {
         matches!(self.subject, Subject::PullRequest { fork: true, .. })
     }
 
-    /// Tells whether the event is the end of another workflow's run, of which nobody knows what it worked on.
+    /// Returns whether the event reports the end of another workflow's run, which does not say what that
+    /// run worked on.
     pub fn is_after_another_run(&self) -> bool {
         self.event == "workflow_run"
     }
 
-    /// The branch that changes go to, if nobody names another: the one that the event is about.
+    /// Returns the branch that changes go to unless the configuration names another: that of a push, a
+    /// manual start or a schedule, else the default branch.
     pub fn base_branch(&self) -> Option<String> {
         let about_branch = matches!(self.event.as_str(), "push" | "workflow_dispatch" | "schedule");
         self.branch
@@ -237,12 +240,12 @@ impl Environment {
             .or(self.branch.clone())
     }
 
-    /// Whether the event is about a pull request.
+    /// Returns whether the event is about a pull request.
     pub fn is_on_pull(&self) -> bool {
         matches!(self.subject, Subject::PullRequest { .. })
     }
 
-    /// The pull request or issue that a comment can go to.
+    /// Returns the number of the pull request or issue that a comment can go to.
     pub fn number(&self) -> Option<u64> {
         match self.subject {
             Subject::PullRequest { number, .. } | Subject::Issue { number } => Some(number),
@@ -251,7 +254,7 @@ impl Environment {
     }
 }
 
-/// The event that a payload is of, where no runner says so.
+/// Guesses the name of the event from its payload, for use outside of a runner.
 fn likely_event(payload: &Payload) -> &'static str {
     match (&payload.pull_request, &payload.issue, &payload.comment) {
         (Some(_), ..) => "pull_request",
@@ -288,7 +291,7 @@ fn subject(payload: &Payload, sha: Option<String>) -> Subject {
     if let Some(pull) = &payload.pull_request {
         let head = pull.head.repo.as_ref().map(|repo| &repo.full_name);
         let base = pull.base.repo.as_ref().map(|repo| &repo.full_name);
-        // A head whose repository is gone was a fork.
+        // A head whose repository was deleted was a fork.
         return Subject::PullRequest {
             number: pull.number,
             base: Some(pull.base.sha.clone()),
@@ -297,8 +300,9 @@ fn subject(payload: &Payload, sha: Option<String>) -> Subject {
         };
     }
     match &payload.issue {
-        // For a comment on a pull request GITHUB_SHA is the default branch, which its author cannot
-        // change; whether the pull request is from a fork the event does not tell, so it counts as one.
+        // For a comment on a pull request, GITHUB_SHA is a commit of the default branch, which the
+        // comment's author cannot change. The event does not say whether the pull request comes from a
+        // fork, so it counts as one.
         Some(issue) if issue.pull_request.is_some() => {
             Subject::PullRequest { number: issue.number, base: sha, head: None, fork: true }
         }

@@ -1,56 +1,57 @@
-//! What goes wrong between us and GitHub, sorted by what to do about it.
+//! Errors of requests to GitHub, sorted by what to do about them.
 
-/// Why GitHub did not do what was asked.
+/// Errors that can occur when sending a request to GitHub.
 #[derive(Debug, thiserror::Error)]
 pub enum ApiError {
-    /// The token is wrong.
+    /// The token is invalid or has expired.
     #[error("GitHub refused the token ({0}); check `github-token`")]
     Unauthorized(String),
-    /// The token may not.
+    /// The token lacks a permission.
     #[error("the token must not {doing} ({message}); give the job `permissions: {permission}`{fork}")]
     Forbidden {
-        /// What was tried.
+        /// The operation, as an infinitive without "to".
         doing: &'static str,
-        /// What GitHub said.
+        /// GitHub's message.
         message: String,
-        /// What is missing, as a workflow writes it.
+        /// The missing permission, as a workflow writes it.
         permission: String,
-        /// A word on forks, where that is the reason.
+        /// A remark about forks where that is the reason, else empty.
         fork: &'static str,
     },
-    /// A limit that lifts too late to wait for.
+    /// A rate limit applies for longer than we wait.
     #[error("GitHub's rate limit stands against it until {until} ({message}); the run does not wait so long")]
     RateLimited {
-        /// When it lifts.
+        /// The time at which the limit ends: RFC 3339, UTC.
         until: String,
-        /// What GitHub said.
+        /// GitHub's message.
         message: String,
     },
     /// Any other refusal.
     #[error("GitHub refused to {doing}: {message} ({status})")]
     Refused {
-        /// What was tried.
+        /// The operation, as an infinitive without "to".
         doing: &'static str,
         /// The HTTP status.
         status: u16,
-        /// What GitHub said.
+        /// GitHub's message.
         message: String,
     },
-    /// No answer, or none that makes sense. What was asked may have been done.
+    /// There was no response, or none that makes sense. The operation may have been carried out.
     #[error("GitHub gave no answer when asked to {doing}: {message}")]
     Unclear {
-        /// What was tried.
+        /// The operation, as an infinitive without "to".
         doing: &'static str,
-        /// What happened.
+        /// A description of the failure.
         message: String,
     },
-    /// There is nobody to ask.
+    /// No request was possible, for example without a token.
     #[error("GitHub cannot be asked: {0}")]
     Unusable(String),
 }
 
 impl ApiError {
-    /// The HTTP status of a refusal, if that was one.
+    /// Returns the HTTP status of a refusal, or `None` for other errors. Refusals by GraphQL have the
+    /// corresponding status.
     pub fn status(&self) -> Option<u16> {
         match self {
             Self::Unauthorized(_) => Some(401),
@@ -60,18 +61,19 @@ impl ApiError {
         }
     }
 
-    /// Whether what was asked for is not there, or no longer.
+    /// Returns whether the requested object does not exist, or no longer exists.
     pub fn is_missing(&self) -> bool {
         matches!(self.status(), Some(404 | 410))
     }
 
-    /// Whether a token or its permissions are the reason.
+    /// Returns whether the cause is the token or its permissions.
     pub fn is_about_permission(&self) -> bool {
         matches!(self, Self::Unauthorized(_) | Self::Forbidden { .. })
     }
 }
 
-/// An error with its causes.
+/// Joins the messages of an error and its causes by `: `, leaving out a cause that the text already
+/// contains.
 pub(super) fn chain(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut source = error.source();

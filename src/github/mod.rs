@@ -1,5 +1,5 @@
-//! GitHub as an environment that a run starts from and as a place where its report goes.
-//! The agent never sees any of it.
+//! GitHub, as the environment that a run starts from and as a place that its report is published to. The
+//! agent never sees any of it.
 
 mod answer;
 mod api;
@@ -39,10 +39,10 @@ pub use push::by_push;
 pub use review::{Review, Suggested};
 pub use sticky_comment::{Reaction, Sticky, may_write, react, reply};
 
-/// What a value of a query cannot be written with.
+/// The characters to percent-encode in the value of a query parameter.
 const IN_QUERY: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~');
 
-/// What a path cannot be written with; its slashes stay.
+/// The characters to percent-encode in a path, whose slashes are kept.
 const IN_PATH: &AsciiSet = &CONTROLS
     .add(b' ')
     .add(b'"')

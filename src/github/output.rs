@@ -4,7 +4,8 @@ use std::fs::OpenOptions;
 use std::io::{self, Seek, SeekFrom, Write};
 use std::path::PathBuf;
 
-/// A command file of the runner's, with what earlier steps or commands have put there.
+/// A command file of the runner's, together with the length that it had when it was opened, so that what
+/// earlier steps or commands wrote is kept.
 #[derive(Debug)]
 pub struct StepFile {
     path: PathBuf,
@@ -12,13 +13,14 @@ pub struct StepFile {
 }
 
 impl StepFile {
-    /// The file behind a variable; what it holds already stays.
+    /// Opens the command file at `path`; whatever it already holds is kept by [`Self::put`].
     pub fn open(path: PathBuf) -> Self {
         let start = path.metadata().map_or(0, |found| found.len());
         Self { path, start }
     }
 
-    /// Puts a text there, in place of what was put there before.
+    /// Writes `text` behind the content that was there when the file was opened, replacing what an earlier
+    /// call wrote.
     pub fn put(&self, text: &str) -> io::Result<()> {
         let mut file = OpenOptions::new().create(true).truncate(false).write(true).open(&self.path)?;
         file.set_len(self.start)?;
@@ -27,8 +29,8 @@ impl StepFile {
     }
 }
 
-/// Outputs for the file behind `GITHUB_OUTPUT`. Each value is fenced by a random delimiter, so that no
-/// value can end its fence and define outputs of its own.
+/// Formats outputs for the file behind `GITHUB_OUTPUT`. Each value is fenced by a random delimiter, so that
+/// no value can end its fence and define outputs of its own.
 pub fn outputs(outputs: &[(&str, String)]) -> String {
     outputs
         .iter()

@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-/// An event's payload. Every part is there for some events alone.
+/// The payload of an event. Each field is present for some kinds of events only.
 #[derive(Default, Deserialize)]
 pub(super) struct Payload {
     pub(super) action: Option<String>,
@@ -32,13 +32,13 @@ pub(super) struct PullRequest {
     pub(super) head: Side,
 }
 
-/// One side of a pull request.
+/// The head or base of a pull request.
 #[derive(Deserialize)]
 pub(super) struct Side {
     pub(super) sha: String,
     #[serde(default, rename = "ref")]
     pub(super) branch: String,
-    /// `None` where the repository is gone.
+    /// `None` if the repository was deleted.
     pub(super) repo: Option<Repository>,
 }
 

@@ -1,4 +1,4 @@
-//! Pull requests: what an event leaves out, and which one a run of another workflow belongs to.
+//! Pull requests: the facts that an event leaves out, and the one that another workflow's run was about.
 
 use serde::Deserialize;
 
@@ -8,10 +8,10 @@ use super::error::ApiError;
 
 const READ: Purpose = Purpose { doing: "read the pull request", permission: "pull-requests: read" };
 
-/// A pull request as GitHub tells it.
+/// A pull request, as GitHub's API describes it.
 #[derive(Clone, Debug, Deserialize)]
 pub struct Pull {
-    /// Its number.
+    /// The number of the pull request.
     pub number: u64,
     #[serde(default)]
     title: String,
@@ -19,9 +19,9 @@ pub struct Pull {
     body: Option<String>,
     /// `open` or `closed`.
     pub state: String,
-    /// What it wants to merge.
+    /// The branch that it wants to merge.
     pub head: Side,
-    /// Where to.
+    /// The branch that it wants to merge into.
     pub base: Side,
     #[serde(default)]
     additions: Option<u64>,
@@ -31,12 +31,12 @@ pub struct Pull {
     changed_files: Option<u64>,
 }
 
-/// One side of a pull request.
+/// The head or base of a pull request.
 #[derive(Clone, Debug, Deserialize)]
 pub struct Side {
-    /// The commit.
+    /// The commit at the tip of the branch.
     pub sha: String,
-    /// The branch.
+    /// The name of the branch.
     #[serde(rename = "ref")]
     pub branch: String,
     repo: Option<Repository>,
@@ -48,13 +48,13 @@ struct Repository {
 }
 
 impl Pull {
-    /// Asks for a pull request.
+    /// Fetches a pull request by its number.
     pub async fn get(api: &Api, number: u64) -> Result<Self, ApiError> {
         api.get(&format!("/pulls/{number}"), READ).await
     }
 
-    /// The open pull request that a run of another workflow was about. Its artifacts could say anything;
-    /// this is what GitHub says.
+    /// Finds the open pull request that a run of another workflow was about, by branch and commit. GitHub
+    /// is asked because the artifacts of that run could claim anything.
     pub async fn of_run(api: &Api, run: &OtherRun) -> Result<Option<Self>, ApiError> {
         let Some(head) = &run.head else { return Ok(None) };
         let head: String = percent_encoding::utf8_percent_encode(head, super::IN_QUERY).collect();
@@ -62,13 +62,13 @@ impl Pull {
         api.find(&format!("/pulls?state=open&head={head}"), READ, is_it).await
     }
 
-    /// Whether it comes from another repository.
+    /// Returns whether the pull request comes from another repository, or from one that was deleted.
     pub fn is_fork(&self) -> bool {
         let name = |side: &Side| side.repo.as_ref().map(|repo| repo.full_name.to_lowercase());
         name(&self.head).is_none() || name(&self.head) != name(&self.base)
     }
 
-    /// What a run is then about.
+    /// Returns the pull request as the subject of an event.
     pub fn subject(&self) -> Subject {
         Subject::PullRequest {
             number: self.number,
@@ -78,7 +78,7 @@ impl Pull {
         }
     }
 
-    /// What it says.
+    /// Returns its texts and size.
     fn about(&self) -> About {
         let size = self.additions.zip(self.deletions).zip(self.changed_files);
         About {
@@ -89,7 +89,8 @@ impl Pull {
     }
 }
 
-/// Completes what an event about a pull request leaves out.
+/// Adds to an event about a pull request what its payload leaves out, as for comments. Sends a request only
+/// then.
 pub async fn complete(api: &Api, environment: &mut Environment) -> Result<(), ApiError> {
     if let Subject::PullRequest { number, head: None, .. } = environment.subject {
         let pull = Pull::get(api, number).await?;

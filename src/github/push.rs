@@ -1,4 +1,4 @@
-//! The way round: a commit by `git` and a push, where the API does not take one.
+//! Delivery by `git push`, for where the API does not accept a commit.
 
 use super::api::Api;
 use super::deliver::{DeliverError, Delivered, Delivery, Target};
@@ -6,11 +6,12 @@ use super::environment::Environment;
 use super::error::ApiError;
 use crate::git::{Author, GitError, Place, Push, Repository};
 
-/// Who commits, as GitHub knows the job's own bot.
+/// The author of our commits: the job's own bot, as GitHub knows it.
 const AUTHOR: Author =
     Author { name: "github-actions[bot]", email: "41898282+github-actions[bot]@users.noreply.github.com" };
 
-/// Delivers by `git push` of a commit made from the clone's objects; what the API can still say (where the branch stands) it says.
+/// Delivers a commit, made from the objects of the clone, by `git push`. Where the branch stands is still
+/// read from the API. Returns `None` if there is nothing to commit.
 pub async fn by_push(
     delivery: &Delivery<'_>,
     api: &Api,
@@ -32,7 +33,7 @@ pub async fn by_push(
     let (branch, message) = (delivery.branch().to_owned(), delivery.full_message());
     let (repository, parent) = (repository.clone(), ground.parent.sha);
     let target = branch.clone();
-    // It may take long, and whoever waits for it must still hear a signal.
+    // A push may take long, and whoever awaits it must still hear signals.
     let pushed = tokio::task::spawn_blocking(move || {
         let url = format!("{server_url}/{owner}/{name}.git");
         let place = Place { url: &url, server: &server_url, token: token.as_deref() };

@@ -1,4 +1,5 @@
-//! Posts suggestions as one review, never the same twice, and closes those that no plan makes any more.
+//! Suggestions on a pull request: posts new ones as one review, never posts one twice, and resolves those
+//! that are no longer planned.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -11,36 +12,36 @@ use super::suggestion::{MARKER, Suggestion, commentable, suggestions};
 use crate::base::verbose_log::detail;
 use crate::workspace::{ChangeSet, FileChange, FileState};
 
-/// Suggestions that stand on a pull request at once.
+/// Maximum number of open suggestions on a pull request at a time.
 const MAX_SUGGESTIONS: usize = 30;
 
 const REVIEW: Purpose = Purpose { doing: "suggest changes", permission: "pull-requests: write" };
 
-/// A pull request that gets suggestions.
+/// A pull request to post suggestions on.
 #[derive(Clone, Debug)]
 pub struct Review<'a> {
-    /// Its number.
+    /// The number of the pull request.
     pub number: u64,
-    /// Its head commit.
+    /// The commit at its head.
     pub head: &'a str,
-    /// Tells our suggestions from those of other jobs.
+    /// The key that tells our suggestions from those of other jobs.
     pub key: &'a str,
-    /// Where they come from, as harmless Markdown on one line.
+    /// The origin of the suggestions, as one line of neutralized Markdown.
     pub origin: &'a str,
-    /// The way from the repository to the workspace: empty, or ending in `/`.
+    /// The path from the repository's root to the workspace: empty, or ending in `/`.
     pub prefix: &'a str,
 }
 
-/// What became of suggestions.
+/// Counts of what became of the suggestions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Suggested {
-    /// New ones.
+    /// New suggestions.
     pub posted: usize,
-    /// Those that stand already, or that somebody has settled.
+    /// Suggestions that are open already, or that somebody has resolved.
     pub known: usize,
-    /// Those that no plan makes any more.
+    /// Suggestions that we resolved, because they are outdated or no longer planned.
     pub resolved: usize,
-    /// Those that GitHub or the limit did not take.
+    /// Suggestions that GitHub rejected or that exceed the limit.
     pub left_out: usize,
 }
 
@@ -48,34 +49,36 @@ pub struct Suggested {
 #[derive(Deserialize)]
 struct File {
     filename: String,
-    /// The blob at the head.
+    /// The id of the file's blob at the head.
     #[serde(default)]
     sha: Option<String>,
     #[serde(default)]
     patch: Option<String>,
 }
 
+/// A thread of comments that one of our suggestions began.
 struct Thread {
     id: String,
     marker: String,
     state: State,
 }
 
-/// How a suggestion stands.
+/// The state of an earlier suggestion.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum State {
-    /// It can be taken.
+    /// It can be accepted.
     Open,
     /// Its lines have changed since.
     Outdated,
     /// A person has resolved it, and does not want it again.
     Settled,
-    /// We have resolved it, because no plan made it any more.
+    /// We have resolved it, because it was no longer planned.
     Withdrawn,
 }
 
 impl Review<'_> {
-    /// Posts what of the changes falls on the pull request's lines.
+    /// Posts those changes that fall on lines of the pull request's diff, and resolves earlier suggestions
+    /// that are outdated or no longer planned.
     pub async fn post(&self, api: &Api, changes: &ChangeSet) -> Result<Suggested, ApiError> {
         let wanted = self.fitting(api, changes).await?;
         let threads = self.threads(api).await?;
@@ -109,7 +112,7 @@ impl Review<'_> {
         }
         match self.together(api, &new).await {
             Ok(()) => sum.posted = new.len(),
-            // One anchor that GitHub does not take is the end of the whole review.
+            // A single anchor that GitHub rejects fails the whole review.
             Err(error) if error.status() == Some(422) => {
                 for one in &new {
                     match self.alone(api, one).await {
@@ -124,14 +127,15 @@ impl Review<'_> {
         Ok(sum)
     }
 
+    /// Returns the suggestions that lie within the pull request's diff.
     async fn fitting(&self, api: &Api, changes: &ChangeSet) -> Result<Vec<Suggestion>, ApiError> {
         let files: Vec<File> = api.list(&format!("/pulls/{}/files", self.number), REVIEW).await?;
         let files: BTreeMap<&str, &File> = files.iter().map(|file| (file.filename.as_str(), file)).collect();
         let of = |change: &FileChange| {
             let path = format!("{}{}", self.prefix, change.path);
             let file = files.get(path.as_str())?;
-            // Line numbers hold only where the plan saw the very file of the head: a checkout of the merge
-            // commit may differ.
+            // Line numbers are valid only if the plan was made on exactly the head's version of the file: a
+            // checkout of the merge commit may differ.
             if file.sha != change.before.as_ref().map(FileState::blob_id) {
                 return None;
             }
@@ -140,7 +144,7 @@ impl Review<'_> {
         Ok(changes.iter().filter_map(of).flatten().collect())
     }
 
-    /// Our suggestions of earlier runs.
+    /// Returns the suggestions that we posted in earlier runs.
     async fn threads(&self, api: &Api) -> Result<Vec<Thread>, ApiError> {
         let author = api.login().await?;
         let ours = format!("{MARKER}{} ", self.key);
@@ -167,6 +171,7 @@ impl Review<'_> {
         }
     }
 
+    /// Posts all suggestions as one review.
     async fn together(&self, api: &Api, suggestions: &[Suggestion]) -> Result<(), ApiError> {
         let comments: Vec<Value> = suggestions.iter().map(|one| self.anchored(one)).collect();
         let body = json!({
@@ -179,6 +184,7 @@ impl Review<'_> {
         api.send::<Value>(Method::Post, &path, Some(&body), REVIEW).await.map(drop)
     }
 
+    /// Posts one suggestion as a comment of its own.
     async fn alone(&self, api: &Api, suggestion: &Suggestion) -> Result<(), ApiError> {
         let mut body = self.anchored(suggestion);
         body["commit_id"] = json!(self.head);
@@ -186,6 +192,7 @@ impl Review<'_> {
         api.send::<Value>(Method::Post, &path, Some(&body), REVIEW).await.map(drop)
     }
 
+    /// Builds the comment with its anchor, a range of lines at the head.
     fn anchored(&self, suggestion: &Suggestion) -> Value {
         let Suggestion { path, first, last, .. } = suggestion;
         let body = suggestion.body(self.key, self.origin);
@@ -257,7 +264,7 @@ struct Node {
     id: String,
     is_resolved: bool,
     is_outdated: bool,
-    /// A person; of a bot GitHub tells nobody.
+    /// The person who resolved it; GitHub does not name bots.
     resolved_by: Option<Login>,
 }
 

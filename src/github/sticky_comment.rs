@@ -1,4 +1,4 @@
-//! The sticky comment: one per key, found by its marker *and* its author, updated in place.
+//! The sticky comment: one for each key, found by its marker *and* its author, and updated in place.
 
 use crate::base::verbose_log::detail;
 use std::sync::Mutex;
@@ -10,16 +10,17 @@ use tokio::sync::OnceCell;
 use super::api::{Api, Method, Purpose, is_same_login};
 use super::error::ApiError;
 
-/// Commenting on a pull request.
+/// The purpose of commenting on a pull request.
 const ON_PULL: Purpose = Purpose { doing: "comment", permission: "pull-requests: write" };
 
-/// Commenting on an issue.
+/// The purpose of commenting on an issue.
 const ON_ISSUE: Purpose = Purpose { doing: "comment", permission: "issues: write" };
 
-/// How often it is looked whether a comment whose answer was lost is there.
+/// Maximum number of attempts to find, create or update the comment when a response was lost or the comment
+/// disappeared.
 const MAX_TRIES: u32 = 3;
 
-/// A comment as both lists and answers give it.
+/// A comment in the form in which lists and single responses both contain it.
 #[derive(Clone, Debug, Deserialize)]
 struct Comment {
     id: u64,
@@ -27,7 +28,7 @@ struct Comment {
     html_url: String,
     #[serde(default)]
     body: Option<String>,
-    /// `None` where the account is gone.
+    /// `None` if the account was deleted.
     user: Option<Author>,
     #[serde(default)]
     author_association: String,
@@ -48,23 +49,23 @@ pub struct Sticky {
     to: Purpose,
     marker: String,
     author: OnceCell<String>,
-    /// Where it was seen last.
+    /// The id of the comment, once it was found or created.
     known: Mutex<Option<u64>>,
 }
 
 impl Sticky {
-    /// The comment that begins with `marker`; nothing is asked yet.
+    /// Creates a handle on the comment that begins with `marker`; sends no request.
     pub fn new(api: Api, number: u64, on_pull: bool, marker: String) -> Self {
         let to = if on_pull { ON_PULL } else { ON_ISSUE };
         Self { api, number, to, marker, author: OnceCell::new(), known: Mutex::default() }
     }
 
-    /// Creates or updates it; answers with its address.
+    /// Creates or updates the comment. Returns its URL.
     pub async fn put(&self, body: &str) -> Result<String, ApiError> {
         let known = *self.known.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         if let Some(id) = known {
             match self.update(id, body).await {
-                // Somebody has deleted it meanwhile.
+                // Somebody has deleted it in the meantime.
                 Err(error) if error.is_missing() => {}
                 answer => return answer,
             }
@@ -77,7 +78,8 @@ impl Sticky {
                 Found::Others(abandoned) => self.create(body, &abandoned).await,
             };
             match made {
-                // It may be there all the same, or be gone just now: look again.
+                // The comment may exist although the response was lost, or may just have been deleted: look
+                // again.
                 Err(ApiError::Unclear { .. }) if tries < MAX_TRIES => {}
                 Err(error) if error.is_missing() && tries < MAX_TRIES => {}
                 answer => return answer,
@@ -85,7 +87,7 @@ impl Sticky {
         }
     }
 
-    /// The text of the comment as it stands.
+    /// Returns the current text of the comment, or `None` if there is no such comment.
     pub async fn text(&self) -> Result<Option<String>, ApiError> {
         let author = self.author().await?;
         let is_own = |comment: Comment| comment.is_by(author) && comment.starts_with(&self.marker);
@@ -152,9 +154,10 @@ impl Sticky {
     }
 }
 
+/// The result of looking for our comment.
 enum Found {
     Own(u64),
-    /// Node ids of comments with our marker by an earlier owner of the key.
+    /// Node ids of comments that have our marker and come from an earlier owner of the key.
     Others(Vec<String>),
 }
 
@@ -167,14 +170,15 @@ impl Comment {
         self.body.as_deref().is_some_and(|body| body.starts_with(marker))
     }
 
-    /// Anybody can write a marker; those that may have been ours are by bots and by members.
+    /// Returns whether the author is a bot, or belongs to the repository. Anybody can write a marker; only
+    /// such comments may once have been ours.
     fn is_of_the_house(&self) -> bool {
         self.user.as_ref().is_some_and(|user| user.kind == "Bot")
             || matches!(self.author_association.as_str(), "OWNER" | "MEMBER" | "COLLABORATOR")
     }
 }
 
-/// Answers a comment: a comment of its own below it.
+/// Replies to a comment by posting another one below it. Returns the URL of the reply.
 pub async fn reply(api: &Api, number: u64, on_pull: bool, body: &str) -> Result<String, ApiError> {
     let to = if on_pull { ON_PULL } else { ON_ISSUE };
     let path = format!("/issues/{number}/comments");
@@ -182,18 +186,18 @@ pub async fn reply(api: &Api, number: u64, on_pull: bool, body: &str) -> Result<
     Ok(created.html_url)
 }
 
-/// What a reaction says.
+/// A reaction to a comment that starts a run, which shows how far that run has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reaction {
-    /// 👀
+    /// 👀, the run has started.
     Seen,
-    /// 🚀
+    /// 🚀, the run succeeded.
     Done,
-    /// 😕
+    /// 😕, the run did not succeed.
     Failed,
 }
 
-/// Reacts to a comment; the same reaction twice is one.
+/// Adds a reaction to a comment; adding the same one twice has no further effect.
 pub async fn react(api: &Api, comment: u64, reaction: Reaction) -> Result<(), ApiError> {
     let to = Purpose { doing: "react to the comment", permission: "issues: write" };
     let content = match reaction {
@@ -206,21 +210,22 @@ pub async fn react(api: &Api, comment: u64, reaction: Reaction) -> Result<(), Ap
     api.send::<Value>(Method::PostAgain, &path, Some(&body), to).await.map(drop)
 }
 
-/// Whether somebody has write permission.
+/// Returns whether `login` has write permission to the repository. Names that could not be a login have
+/// none.
 pub async fn may_write(api: &Api, login: &str) -> Result<bool, ApiError> {
     #[derive(Deserialize)]
     struct Answer {
         permission: String,
     }
-    // A login is part of the path, and comes from an event.
+    // The login becomes part of the path, and it comes from an event.
     if login.is_empty() || !login.chars().all(|c| c.is_ascii_alphanumeric() || "-_[]".contains(c)) {
         return Ok(false);
     }
     let to = Purpose { doing: "look up somebody's permission", permission: "contents: read" };
     match api.get::<Answer>(&format!("/collaborators/{login}/permission"), to).await {
-        // `maintain` and roles of an organisation's own are told as one of these as well.
+        // `maintain` and an organization's own roles are reported as one of these as well.
         Ok(Answer { permission }) => Ok(matches!(permission.as_str(), "admin" | "write")),
-        // Nobody that the repository knows.
+        // The repository does not know this login.
         Err(error) if error.is_missing() => Ok(false),
         Err(error) => Err(error),
     }

@@ -1,7 +1,7 @@
 //! Planned hunks as suggestions on lines of a pull request.
 //!
-//! A suggestion replaces whole lines of the head's side. What cannot be said that way (binary files, other
-//! line ends, invisible characters) stays in the plan.
+//! A suggestion replaces whole lines on the head's side of the diff. What it cannot express (binary files,
+//! changed line endings, invisible characters) stays in the plan.
 
 use diffy::{DiffOptions, Line};
 use sha2::{Digest, Sha256};
@@ -10,25 +10,26 @@ use crate::base::text::hex;
 use crate::sanitize::untrusted::visible;
 use crate::workspace::{FileChange, Mode};
 
-/// How the hidden first line of a suggestion begins.
+/// The beginning of the hidden first line of a suggestion's comment.
 pub(super) const MARKER: &str = "<!-- architect-ci suggestion: ";
 
-/// Lines of a file that a suggestion replaces.
+/// A replacement for a range of lines in a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Suggestion {
-    /// The file, relative to the repository.
+    /// The path of the file, relative to the repository.
     pub(super) path: String,
-    /// The first line, from 1.
+    /// The first line to replace, from 1.
     pub(super) first: u64,
-    /// The last line.
+    /// The last line to replace, inclusive.
     pub(super) last: u64,
-    /// What takes their place: whole lines.
+    /// The replacement: whole lines, or nothing.
     pub(super) text: String,
-    /// Tells it from others: made from file, old and new lines.
+    /// A hash of the path and of the old and new lines, by which the suggestion is found again.
     pub(super) id: String,
 }
 
-/// Line ranges of the head's side that GitHub takes comments on: the hunks of the pull request's diff.
+/// Parses the hunks of a pull request's diff into the line ranges (first, last) on the head's side that
+/// GitHub accepts comments on.
 pub(super) fn commentable(patch: &str) -> Vec<(u64, u64)> {
     let range = |header: &str| {
         let new = header.strip_prefix("@@ -")?.split_once(" +")?.1.split(' ').next()?;
@@ -40,7 +41,7 @@ pub(super) fn commentable(patch: &str) -> Vec<(u64, u64)> {
     patch.lines().filter(|line| line.starts_with("@@ -")).filter_map(range).collect()
 }
 
-/// The hunks of a change that fall on such lines.
+/// Returns those hunks of a change that lie within one of `ranges`, as suggestions.
 pub(super) fn suggestions(change: &FileChange, path: &str, ranges: &[(u64, u64)]) -> Vec<Suggestion> {
     let (Some(before), Some(after)) = (&change.before, &change.after) else { return Vec::new() };
     if change.is_binary() || before.mode == Mode::Link || after.mode == Mode::Link {
@@ -66,7 +67,7 @@ pub(super) fn suggestions(change: &FileChange, path: &str, ranges: &[(u64, u64)]
         let (first, last, text) = if gone > 0 {
             (at, at + gone - 1, new)
         } else {
-            // Nothing is replaced by nothing: the line above stays and gets company.
+            // A suggestion cannot insert: it replaces the line above by itself and the new lines.
             match at {
                 0 => (1, 1, format!("{new}{}", old.first()?)),
                 above => (above, above, format!("{}{new}", old.get(above - 1)?)),
@@ -85,7 +86,7 @@ pub(super) fn suggestions(change: &FileChange, path: &str, ranges: &[(u64, u64)]
 }
 
 impl Suggestion {
-    /// The comment: a hidden line to know it by, the suggestion, and where it comes from.
+    /// Renders the comment: a hidden line to recognize it by, the suggestion, and its origin.
     pub(super) fn body(&self, key: &str, origin: &str) -> String {
         let longest = self.text.split(|c| c != '`').map(str::len).max().unwrap_or_default();
         let ticks = "`".repeat(longest.max(2) + 1);
@@ -125,7 +126,7 @@ mod tests {
             ("new\n1\n2\n3\n4\n5\n", vec![(1, 1, "new\n1\n")]),
             ("1\n2\n3\n4\n5\nnew\n", vec![(5, 5, "5\nnew\n")]),
             ("one\n2\n3\n4\nfive\n", vec![(1, 1, "one\n"), (5, 5, "five\n")]),
-            // What a suggestion cannot say.
+            // What a suggestion cannot express.
             ("1\n2\n3\n4\n5", vec![]),
             ("1\r\n2\n3\n4\n5\n", vec![]),
             ("1\n2\u{202e}\n3\n4\n5\n", vec![]),

@@ -1,17 +1,18 @@
-//! Annotations: what must not be overlooked, as commands to the Actions runner.
+//! Annotations: what must not be overlooked, as workflow commands to the Actions runner.
 
 use super::{BatchReport, Diagnostic, RunReport, TaskEnd, task_line};
 use crate::event::NoticeLevel;
 use crate::sanitize::untrusted::{command_data, visible};
 
-/// The runner shows ten of a kind and step and drops the rest without a word.
+/// Maximum number of annotations of one kind: the runner shows ten for each step and silently drops the
+/// rest.
 const MAX_OF_A_KIND: usize = 10;
 
-/// One annotation.
+/// An annotation before it is written as a command.
 struct Annotation {
     title: String,
     message: String,
-    /// File and line.
+    /// The path of a file and a line in it.
     place: Option<(String, u32)>,
 }
 
@@ -21,7 +22,7 @@ impl Annotation {
     }
 }
 
-/// The tasks of a batch that need a look, as commands.
+/// Returns workflow commands, each of one line, for the tasks of a batch that need attention.
 pub fn batch_annotations(report: &BatchReport) -> Vec<String> {
     let of = |ends: &[TaskEnd]| {
         let tasks = report.tasks.iter().filter(|task| ends.contains(&task.end));
@@ -34,7 +35,8 @@ pub fn batch_annotations(report: &BatchReport) -> Vec<String> {
         .collect()
 }
 
-/// The commands, one a line; the most important first. `remarks` are what concerns files.
+/// Returns workflow commands, each of one line, for everything in a report that needs attention, errors
+/// first. `remarks` become annotations on lines of files.
 pub fn annotations(report: &RunReport, remarks: &[Diagnostic]) -> Vec<String> {
     let mut errors = Vec::new();
     let mut warnings = Vec::new();
@@ -70,6 +72,7 @@ pub fn annotations(report: &RunReport, remarks: &[Diagnostic]) -> Vec<String> {
         .collect()
 }
 
+/// Formats annotations as commands; beyond the limit, the last one counts the rest.
 fn commands(kind: &str, mut list: Vec<Annotation>) -> Vec<String> {
     if list.len() > MAX_OF_A_KIND {
         let more = list.len() - (MAX_OF_A_KIND - 1);

@@ -1,13 +1,14 @@
-//! How Markdown renderings close: what makes the plan real, where the changes went, where the run is.
+//! The end of the Markdown renderings: how to apply the plan, where the changes went, and a link to the
+//! run.
 
 use super::fit::Section;
 use super::sections::plural;
 use super::{PlanReport, RunReport};
 use crate::sanitize::untrusted::{code, fence};
 
-/// What makes the plan real, for copying.
+/// Renders instructions for applying the plan, with a command to copy; empty if there is nothing to apply.
 fn how_to_apply(report: &RunReport, by_comment: bool) -> String {
-    // On a checkout that changed meanwhile the plan stands on nothing.
+    // If the checkout changed during the run, the plan does not fit any known state.
     let sound = |plan: &&PlanReport| !report.files.is_empty() && plan.differences.is_empty();
     let Some(plan) = report.plan.as_ref().filter(sound) else { return String::new() };
     let line = format!("architect-ci apply plan.json --digest {}", plan.digest);
@@ -35,18 +36,19 @@ pub(super) fn footer(report: &RunReport, by_comment: bool) -> Section {
     Section::fixed(format!("{}<sub>{}</sub>\n", how_to_apply(report, by_comment), parts.join(" · ")))
 }
 
-/// A link to a run, if it is one.
+/// Returns a Markdown link to a run's page, or `None` if `url` is not plainly a URL.
 pub(super) fn run_link(url: &str) -> Option<String> {
     is_link(url).then(|| format!("[run]({url})"))
 }
 
-/// Whether an address is one of a page, and nothing else.
+/// Returns whether `url` is an `http` or `https` URL of harmless characters only, so that it may stand in a
+/// link unescaped.
 pub(super) fn is_link(url: &str) -> bool {
     let web = url.starts_with("https://") || url.starts_with("http://");
     web && url.chars().all(|c| c.is_ascii_alphanumeric() || ":/.-_~%?=&#".contains(c))
 }
 
-/// Where the changes went.
+/// Renders where the changes went: commit, branch, pull request, and merged files.
 pub(super) fn delivery(report: &RunReport) -> Section {
     let Some(delivery) = &report.delivery else { return Section::fixed(String::new()) };
     let mut text = match &delivery.commit {

@@ -1,4 +1,4 @@
-//! Folds events into the parts of a report.
+//! Collector: folds events into the parts of a report.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -7,7 +7,7 @@ use crate::event::{
     Block, Event, GateRecord, HookRecord, Line, Notice, Observer, ReviewRecord, SubagentRecord, Usage,
 };
 
-/// What has happened so far.
+/// The parts of a report that the events so far have filled.
 #[derive(Clone, Debug, Default)]
 pub struct Collected {
     pub(crate) steps: Vec<StepSummary>,
@@ -21,12 +21,12 @@ pub struct Collected {
     pub(crate) notices: Vec<Notice>,
 }
 
-/// Collects what a report tells.
+/// An observer that collects the parts of a report from the events of a run.
 #[derive(Default)]
 pub struct Collector(Mutex<Collected>);
 
 impl Collector {
-    /// What has happened so far.
+    /// Returns a copy of what was collected so far.
     pub fn collected(&self) -> Collected {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -67,12 +67,12 @@ impl Observer for Collector {
             Event::Guardrail(block) => collected.guardrails.push(block.clone()),
             Event::Hook(hook) => collected.hooks.push(hook.clone()),
             Event::Gate(gate) => {
-                // What counts is how the gates stand at the end.
+                // Only the last run of the gates counts.
                 collected.gates.retain(|earlier| earlier.round == gate.round);
                 collected.gates.push(gate.clone());
             }
             Event::Subagent(record) => collected.subagents.push(record.clone()),
-            // What counts is how it stands at the end.
+            // Only the last code review counts.
             Event::Review(record) => collected.review = Some(record.clone()),
             Event::Notice(notice) => collected.notices.push(notice.clone()),
         }

@@ -1,13 +1,14 @@
-//! The one comment on the pull request, and what else is said there at the end of a run.
+//! The sticky comment, and the other texts that are published at the end of a run: the description of the
+//! pull request and the summary of the check run.
 
 use super::RunReport;
 use super::fit::{Section, fit};
 use super::{closing, sections};
 
-/// Most characters that GitHub takes.
+/// GitHub's limit for a comment, in characters.
 pub const COMMENT_LIMIT: usize = 65_536;
 
-/// Most bytes of a check run's summary.
+/// Maximum size of a check run's summary, in bytes; GitHub accepts 65,535.
 const CHECK_LIMIT: usize = 65_000;
 
 /// Renders the comment within [`COMMENT_LIMIT`]. It begins with the `hidden` lines, by which it is found again;
@@ -19,8 +20,8 @@ pub fn comment(report: &RunReport, hidden: &str, can_order: bool) -> String {
     fit(all, COMMENT_LIMIT)
 }
 
-/// The description of a pull request that the run opens: what was done, and not how each line changed,
-/// which the pull request shows itself.
+/// Renders the description of a pull request that the run opens: what was done, but no diffs, which the
+/// pull request shows itself. `closes` is the number of an issue that merging it closes.
 pub fn description(report: &RunReport, closes: Option<u64>) -> String {
     let mut all = vec![sections::task(report), sections::message(report)];
     all.extend(sections::gates(report));
@@ -33,12 +34,12 @@ pub fn description(report: &RunReport, closes: Option<u64>) -> String {
     fit(all, COMMENT_LIMIT)
 }
 
-/// The summary of a check run.
+/// Renders the summary of a check run.
 pub fn check_summary(report: &RunReport) -> String {
     let mut all = vec![Section::fixed(sections::facts(report))];
     all.extend(body(report));
     all.push(closing::footer(report, false));
-    // Here bytes count.
+    // GitHub limits this text in bytes.
     let mut limit = CHECK_LIMIT;
     loop {
         let text = fit(all.clone(), limit);

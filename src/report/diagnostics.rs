@@ -1,4 +1,4 @@
-//! Finds the lines of files that tools speak of in what they print.
+//! Problem matcher: extracts `file:line: message` diagnostics from the output of tools.
 
 use std::path::Path;
 use std::sync::LazyLock;
@@ -10,14 +10,15 @@ use crate::event::Severity;
 use crate::sanitize::untrusted::visible;
 use crate::workspace::WorkspacePath;
 
-/// Remarks of one gate; more is noise.
+/// Maximum number of remarks from one gate; more would be noise.
 const MAX_REMARKS: usize = 50;
 
-/// Most characters of one remark.
+/// Maximum length of a remark, in characters.
 const MAX_MESSAGE: usize = 1_000;
 
-/// How tools name a place: `path:line:col: message` (most), `path(line,col): message` (TypeScript, MSVC),
-/// `--> path:line:col` (Rust), `File "path", line 1` (Python), `at name (path:line:col)` (JavaScript).
+/// The forms in which tools name a line: `path:line:col: message` (most), `path(line,col): message`
+/// (TypeScript, MSVC), `--> path:line:col` (Rust), `File "path", line 1` (Python),
+/// `at name (path:line:col)` (JavaScript).
 static PLACES: LazyLock<Regex> = LazyLock::new(|| {
     #[expect(clippy::expect_used, reason = "a constant pattern, compiled in a test")]
     Regex::new(
@@ -33,29 +34,30 @@ static PLACES: LazyLock<Regex> = LazyLock::new(|| {
     .expect("the pattern is valid")
 });
 
-/// What Rust says before it says where.
+/// The message that rustc prints before the location.
 static HEADLINE: LazyLock<Regex> = LazyLock::new(|| {
     #[expect(clippy::expect_used, reason = "a constant pattern, compiled in a test")]
     Regex::new(r"^(?:error|warning)(?:\[[A-Z]\d+\])?: (.+)$").expect("the pattern is valid")
 });
 
-/// Something that is said about a line of a file.
+/// A remark about a line of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Diagnostic {
-    /// The file, relative to the repository.
+    /// The path of the file, relative to the repository.
     pub path: String,
     /// The line, from 1.
     pub line: u32,
-    /// Whether it is an error, or a warning.
+    /// Whether it is an error rather than a warning.
     pub error: bool,
-    /// Who says so.
+    /// The source of the remark, such as the name of a gate.
     pub title: String,
-    /// What.
+    /// The remark itself, as plain text.
     pub message: String,
 }
 
-/// What guardrails, a review and failed gates say about files of the checkout. `exists` knows its files;
-/// `prefix` leads from the repository to the workspace.
+/// Returns what guardrails, the code review and failed gates report about files. `workspace` is the
+/// absolute path that tools may print, `prefix` the path from the repository's root to the workspace, and
+/// `exists` tells which paths of the workspace are files.
 pub fn diagnostics(
     report: &RunReport,
     workspace: &Path,
@@ -64,7 +66,7 @@ pub fn diagnostics(
 ) -> Vec<Diagnostic> {
     let mut remarks = Vec::new();
     for block in &report.guardrails {
-        // The file may be one that was never made: the remark is about its name.
+        // The file may never have been created: the remark is about its name.
         remarks.extend(block.path.as_ref().map(|path| Diagnostic {
             path: format!("{prefix}{path}"),
             line: 1,
@@ -104,18 +106,21 @@ pub fn diagnostics(
     remarks
 }
 
-/// A path of the workspace, however a tool has written it.
+/// Converts a path as a tool wrote it, absolute or relative, into one relative to the workspace; `None` if
+/// it lies outside.
 fn inside(path: &str, workspace: &Path) -> Option<String> {
     let path = Path::new(path).strip_prefix(workspace).unwrap_or(Path::new(path));
     WorkspacePath::parse(path.to_str()?).ok().map(|path| path.to_string())
 }
 
+/// A line of a file that a tool's output names, with the message about it.
 struct Place {
     path: String,
     line: u32,
     message: String,
 }
 
+/// Finds all diagnostics in the output of a tool, in order.
 fn places(output: &str) -> Vec<Place> {
     let mut places = Vec::new();
     let mut headline: Option<&str> = None;

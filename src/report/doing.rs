@@ -1,24 +1,24 @@
-//! The comment while a run is at work.
+//! The sticky comment of a run that is still at work.
 
 use super::closing::run_link;
 use super::sections::{cut, duration, plural};
 use crate::event::{Event, Line};
 use crate::sanitize::untrusted::code;
 
-/// What a run is doing, while it does it.
+/// The progress of a run, as its comment shows it.
 #[derive(Clone, Debug, Default)]
 pub struct Doing {
-    /// What has happened of late, one a line, harmless.
+    /// The latest events, one line each, already neutralized.
     recent: Vec<String>,
     answers: usize,
     calls: usize,
 }
 
 impl Doing {
-    /// Lines that are shown.
+    /// Maximum number of lines shown.
     const RECENT: usize = 6;
 
-    /// Takes an event; answers whether there is something new to show.
+    /// Takes an event into account. Returns whether the comment has changed.
     pub fn observe(&mut self, line: &Line) -> bool {
         let told = match &line.event {
             Event::Reply(_) => {

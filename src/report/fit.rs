@@ -1,11 +1,11 @@
-//! How a report shrinks to fit: the least important parts first.
+//! Size limits of reports: the least important parts shrink first.
 
-/// A part of a report. When space is short, parts with the lowest weight shrink first.
+/// A part of a report. When space is short, those with the lowest weight shrink first.
 #[derive(Clone)]
 pub(super) struct Section {
     weight: u8,
     full: String,
-    /// What is left when there is no space: a line, or nothing.
+    /// The replacement when space is short: a line, or nothing.
     short: String,
 }
 
@@ -14,14 +14,15 @@ impl Section {
         Self { weight, full, short: short.into() }
     }
 
-    /// A part that never shrinks.
+    /// Creates a section that never shrinks.
     pub(super) fn fixed(full: String) -> Self {
         Self { weight: u8::MAX, short: full.clone(), full }
     }
 }
 
-/// Joins the parts; the least important ones are shortened, the largest first, until `limit` (in
-/// UTF-16 units, by which GitHub counts at most) is kept.
+/// Joins the sections into a text of at most `limit` UTF-16 units, of which GitHub never counts more. While
+/// the text is too long, the section with the lowest weight is replaced by its short form; of several, the
+/// longest.
 pub(super) fn fit(mut sections: Vec<Section>, limit: usize) -> String {
     let length = |text: &str| text.encode_utf16().count();
     let mut total: usize = sections.iter().map(|section| length(&section.full)).sum();
@@ -36,7 +37,7 @@ pub(super) fn fit(mut sections: Vec<Section>, limit: usize) -> String {
     }
     let mut text: String = sections.into_iter().map(|section| section.full).collect();
     if total > limit {
-        // Only absurdly long fixed parts get here.
+        // Only absurdly long fixed sections get here.
         let note = "\n\n… cut; see the report files of the run\n";
         let mut units = 0;
         let end = text.char_indices().find(|(_, c)| {

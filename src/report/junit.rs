@@ -1,7 +1,7 @@
-//! JUnit XML, by junit-report.
+//! JUnit XML, written by junit-report.
 //!
-//! The library writes characters that XML forbids and leaves `]]>` inside CDATA as it is, so all text
-//! is cleaned before.
+//! The library writes characters that XML forbids, and leaves `]]>` inside CDATA as it is, so all text is
+//! cleaned first.
 
 use junit_report::{Duration, Report, ReportBuilder, TestCase, TestCaseBuilder, TestSuite, TestSuiteBuilder};
 use time::OffsetDateTime;
@@ -11,7 +11,7 @@ use super::RunReport;
 use crate::event::{Finding, HookDecision, NoticeLevel, Outcome, ReviewRecord, RunMode, Severity, Status};
 use crate::workspace::Operation;
 
-/// Renders the report; an error only where the XML library fails.
+/// Renders the report. Fails only if the XML library does.
 pub fn junit(report: &RunReport) -> Result<String, String> {
     let mut builder = ReportBuilder::new();
     let changes = if report.mode == RunMode::DryRun { "plan" } else { "changes" };
@@ -30,7 +30,7 @@ pub fn junit(report: &RunReport) -> Result<String, String> {
     write(&builder.build())
 }
 
-/// The report as text.
+/// Serializes a JUnit report as XML.
 pub(super) fn write(report: &Report) -> Result<String, String> {
     let mut xml = Vec::new();
     report
@@ -39,7 +39,7 @@ pub(super) fn write(report: &Report) -> Result<String, String> {
     String::from_utf8(xml).map_err(|error| error.to_string())
 }
 
-/// A time as reports hold it.
+/// Parses a timestamp of a report (RFC 3339).
 pub(super) fn moment(text: &str) -> Option<OffsetDateTime> {
     OffsetDateTime::parse(text, &Rfc3339).ok()
 }
@@ -89,7 +89,8 @@ fn hooks(report: &RunReport) -> Vec<TestCase> {
     report.hooks.iter().map(case).collect()
 }
 
-/// A case for each finding; one that passes where there is none, so that a review is seen to have been made.
+/// Returns a test case for each finding, or one that passes if there are none, so that a code review is
+/// seen to have taken place.
 fn findings(review: &ReviewRecord) -> Vec<TestCase> {
     if review.findings.is_empty() {
         return vec![TestCaseBuilder::success("no findings", Duration::ZERO).set_classname("review").build()];
@@ -136,7 +137,7 @@ fn files(report: &RunReport) -> Vec<TestCase> {
     report.files.iter().map(case).collect()
 }
 
-/// The run itself, then every tool call that failed and every error.
+/// Returns test cases for the run itself, for each tool call that failed, and for each error.
 fn agent(report: &RunReport) -> Vec<TestCase> {
     let time = milliseconds(report.duration_ms);
     let reason = clean(&report.stop_reason.to_string());
@@ -146,7 +147,7 @@ fn agent(report: &RunReport) -> Vec<TestCase> {
         Status::Failed => TestCaseBuilder::failure("run", time, "failed", &reason),
     };
     run.set_classname("agent").set_system_out(&clean(&report.message));
-    // A command that ended with another code than 0 has said something; it did not fail to run.
+    // A command that ended with an exit code other than 0 has reported something; it did not fail to run.
     let failed = report
         .calls
         .iter()
@@ -164,7 +165,7 @@ fn agent(report: &RunReport) -> Vec<TestCase> {
     std::iter::once(run.build()).chain(calls).chain(errors).collect()
 }
 
-/// Text that any XML parser takes.
+/// Replaces characters that XML forbids, and breaks up `]]>`.
 pub(super) fn clean(text: &str) -> String {
     let allowed = |c: char| matches!(c, '\t' | '\n' | '\r' | ' '..='\u{d7ff}' | '\u{e000}'..='\u{fffd}' | '\u{10000}'..);
     let text: String = text.chars().map(|c| if allowed(c) { c } else { '\u{fffd}' }).collect();

@@ -1,4 +1,4 @@
-//! The log on standard error: for people, or as JSON.
+//! The log on standard error, for people or as JSON, and the log files of batch tasks.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -21,30 +21,30 @@ use crate::sanitize::Masker;
 use crate::sanitize::untrusted::{log_lines, visible};
 use crate::workspace::LineCounts;
 
-/// How the log looks.
+/// The format of the log.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum LogFormat {
-    /// Lines for people.
+    /// Lines of plain text.
     #[default]
     Human,
-    /// One JSON object a line.
+    /// One JSON object for each line.
     Json,
 }
 
-/// How much is logged.
+/// The amount that is logged.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Loudness {
     /// Warnings and errors.
     Quiet,
-    /// What happens.
+    /// The events of the run as well.
     #[default]
     Normal,
-    /// Details, too.
+    /// Details as well, such as each model call.
     Verbose,
 }
 
-/// Sets the log up for the whole process; a second call changes nothing. Only our own words are
-/// logged: libraries log requests, and requests hold secrets.
+/// Sets up the log of the whole process; a second call changes nothing. Only our own messages are logged:
+/// libraries log requests, and requests hold secrets.
 pub fn init_log(format: LogFormat, loudness: Loudness, masker: Arc<Masker>) {
     let level = if loudness == Loudness::Quiet { Level::WARN } else { Level::INFO };
     let mut ours = Targets::new().with_target(env!("CARGO_CRATE_NAME"), level);
@@ -57,7 +57,7 @@ pub fn init_log(format: LogFormat, loudness: Loudness, masker: Arc<Masker>) {
         json: format == LogFormat::Json,
     });
     let registry = tracing_subscriber::registry().with(ours);
-    // Fails only where a log is set up already.
+    // Fails only if a log is set up already.
     let _ = match format {
         LogFormat::Json => registry.with(layer.json().flatten_event(true)).try_init(),
         LogFormat::Human => registry
@@ -66,12 +66,12 @@ pub fn init_log(format: LogFormat, loudness: Loudness, masker: Arc<Masker>) {
     };
 }
 
-/// People read the message; the fields behind it are for programs.
+/// Formats only the message for people; the other fields are for programs.
 fn message_alone(writer: &mut Writer<'_>, field: &Field, value: &dyn std::fmt::Debug) -> std::fmt::Result {
     if field.name() == "message" { write!(writer, "{value:?}") } else { Ok(()) }
 }
 
-/// A log of its own for a part of the process: whatever happens under this subscriber goes to the file.
+/// Opens a log file for a part of the process: everything logged under the returned subscriber goes there.
 pub fn file_log(path: &Path, masker: Arc<Masker>) -> io::Result<Dispatch> {
     let file = Arc::new(Mutex::new(File::create(path)?));
     let ours = Targets::new().with_target(env!("CARGO_CRATE_NAME"), Level::INFO);
@@ -80,12 +80,12 @@ pub fn file_log(path: &Path, masker: Arc<Masker>) -> io::Result<Dispatch> {
     Ok(Dispatch::new(tracing_subscriber::registry().with(ours).with(plain)))
 }
 
-/// Standard error or a file, behind the mask.
+/// A masking writer to a log file, or else to standard error.
 #[derive(Clone)]
 struct Sink {
     masker: Arc<Masker>,
     file: Option<Arc<Mutex<File>>>,
-    /// Whether each event is a line of JSON, whose form must stay.
+    /// Whether each event is a line of JSON, in which only the values of fields may be masked.
     json: bool,
 }
 
@@ -109,7 +109,7 @@ impl<'a> MakeWriter<'a> for Sink {
 }
 
 impl Write for Sink {
-    /// The subscriber writes an event at once, so that no secret is cut in two.
+    /// Writes one whole event: the subscriber passes it in a single call, so that no secret is split.
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let text = String::from_utf8_lossy(bytes);
         let lines = log_lines(&self.masked(&text));
@@ -125,12 +125,13 @@ impl Write for Sink {
     }
 }
 
-/// Tells the log what happens.
+/// An observer that logs the events of a run.
 pub struct LogObserver;
 
-/// Most characters of one remark.
+/// Maximum length of a text quoted in a log line, in bytes.
 const MAX_REMARK: usize = 400;
 
+/// Shortens an untrusted text to one line of the log.
 fn remark(text: &str) -> String {
     let line = visible(text.trim()).replace('\n', " ⏎ ");
     let cut = line.floor_char_boundary(MAX_REMARK);

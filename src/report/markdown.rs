@@ -1,4 +1,4 @@
-//! `report.md`: everything, for reading at length.
+//! `report.md`: the complete report, without a limit.
 
 use std::fmt::Write;
 
@@ -10,12 +10,12 @@ use super::usage;
 use crate::event::Outcome;
 use crate::sanitize::untrusted::{code, fence};
 
-/// Renders the whole report.
+/// Renders the complete report as Markdown.
 pub fn markdown(report: &RunReport) -> String {
     fit(all(report), usize::MAX)
 }
 
-/// Everything, in order; the step summary shows the same, within its limit.
+/// Returns all sections of the report, in order; the step summary shows the same within its limit.
 pub(super) fn all(report: &RunReport) -> Vec<Section> {
     let mut all = vec![
         Section::fixed(format!("## {}\n\n{}", sections::headline(report), sections::facts(report))),

@@ -1,7 +1,8 @@
-//! Masks values without breaking their form.
+//! Masking of structured values without damage to their format.
 //!
-//! A secret may be the same as a word of a format: `success`, `path`, `modify`. The format's schema tells which
-//! words are its own; they and the keys stay, everything else is text and is masked. Numbers hold no secrets.
+//! A secret may equal a word of a format, such as `success`, `path` or `modify`. The format's schema says
+//! which words are its own; they and the keys are kept, and all other text is masked. Numbers hold no
+//! secrets.
 
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
@@ -12,7 +13,7 @@ use serde_json::{Map, Value};
 
 use crate::sanitize::Masker;
 
-/// The format of a value that is written.
+/// A format with a published schema.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
     /// The report of a run.
@@ -25,13 +26,13 @@ pub enum Format {
     Plan,
 }
 
-/// Why a value was not masked; it must not be shown then.
+/// Errors that can occur when masking a value. The value must not be published then.
 #[derive(Debug, thiserror::Error)]
 pub enum MaskError {
-    /// It could not be written as JSON, or not be read again once it was masked.
+    /// The value could not be serialized, or was no longer valid once it was masked.
     #[error("secrets could not be masked in it ({0})")]
     Form(#[from] serde_json::Error),
-    /// The schema of its format is damaged.
+    /// The schema of the format could not be parsed.
     #[error("secrets could not be masked in it (its schema is not readable)")]
     Schema,
 }
@@ -52,31 +53,32 @@ impl Format {
     }
 }
 
-/// Masks a value of a format.
+/// Masks a value of a format, returning the same type.
 pub fn masked<T: Serialize + DeserializeOwned>(
     value: &T,
     format: Format,
     masker: &Masker,
 ) -> Result<T, MaskError> {
     let value = masked_json(value, format, masker)?;
-    // By way of its text: reading reports from values as well would be code for every type twice.
+    // Through its text: reading from a `Value` as well would compile the code for every type twice.
     Ok(serde_json::from_slice(&serde_json::to_vec(&value)?)?)
 }
 
-/// Masks a value of a format that is written and not needed any more.
+/// Masks a value of a format, returning JSON.
 pub fn masked_json<T: Serialize>(value: &T, format: Format, masker: &Masker) -> Result<Value, MaskError> {
     let root = format.schema()?;
     let places = Places { root };
     Ok(places.mask(serde_json::to_value(value)?, &places.all(&[root]), masker))
 }
 
-/// Masks the values of an object's own fields; below them, names are text like everything else.
+/// Masks the values of an object, keeping the names of its own fields; below them, names are masked as
+/// well.
 pub fn masked_fields(fields: Map<String, Value>, masker: &Masker) -> Value {
     let places = Places { root: &Value::Null };
     fields.into_iter().map(|(name, value)| (name, places.mask(value, &[], masker))).collect()
 }
 
-/// Tells whether a value of a format holds a known secret outside of the format's own words.
+/// Returns whether a value of a format holds a known secret outside of the format's own words.
 pub fn holds_secret<T: Serialize>(value: &T, format: Format, masker: &Masker) -> Result<bool, MaskError> {
     let root = format.schema()?;
     let places = Places { root };
@@ -84,13 +86,14 @@ pub fn holds_secret<T: Serialize>(value: &T, format: Format, masker: &Masker) ->
         .any(&serde_json::to_value(value)?, &places.all(&[root]), &|text| masker.knows_of(text.as_bytes())))
 }
 
-/// The places of a schema.
+/// A schema; its methods find the parts of it that describe a given value.
 struct Places<'s> {
     root: &'s Value,
 }
 
 impl<'s> Places<'s> {
-    /// Returns all schemas that may describe the same place: references followed, alternatives opened.
+    /// Expands schemas to all that may describe the same value: follows references, and includes
+    /// alternatives.
     fn all(&self, from: &[&'s Value]) -> Vec<&'s Value> {
         let mut found: Vec<&'s Value> = Vec::new();
         let mut open: Vec<&'s Value> = from.to_vec();
@@ -108,7 +111,7 @@ impl<'s> Places<'s> {
         found
     }
 
-    /// Returns the schemas of a member, and whether its name is one of the format's.
+    /// Returns the schemas of an object's member, and whether the format itself defines the member's name.
     fn member(&self, places: &[&'s Value], name: &str) -> (Vec<&'s Value>, bool) {
         let named: Vec<&'s Value> =
             places.iter().filter_map(|place| place.get("properties")?.get(name)).collect();
@@ -136,7 +139,7 @@ impl<'s> Places<'s> {
                 for (name, member) in members {
                     let (places, is_known) = self.member(places, &name);
                     let mut name = if is_known { name } else { masker.mask(&name).into_owned() };
-                    // Two names may become one.
+                    // Two names may become equal by masking.
                     while masked.contains_key(&name) {
                         name.push('*');
                     }
@@ -164,7 +167,7 @@ impl<'s> Places<'s> {
     }
 }
 
-/// Tells whether a text is a word that a schema lists.
+/// Returns whether a text is one of the constants that the schemas list.
 fn is_word(places: &[&Value], text: &str) -> bool {
     places.iter().any(|place| {
         place.get("const").and_then(Value::as_str) == Some(text)
@@ -201,7 +204,7 @@ mod tests {
         assert_eq!(found["files"][0]["path"], "***");
         assert_eq!(found["plan"]["actions"][0]["tool_input"], json!({"***": ["***", 1]}));
         assert_eq!(found["message"], "***");
-        // A word of another place is no word here.
+        // A word of another place is not a word of the format here.
         assert_eq!(found["status"], "***");
         let found = masked("status");
         assert_eq!(found["structured_output"], json!({"***": "***"}));
@@ -222,7 +225,7 @@ mod tests {
     fn what_cannot_be_read_once_it_is_masked_is_an_error() {
         #[derive(Debug, Serialize, Deserialize)]
         struct Odd {
-            /// Not where a report has it, so that its words are text.
+            /// At a place that a report does not have, so that its words are text.
             end: Status,
         }
         let value = Odd { end: Status::Success };

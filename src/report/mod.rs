@@ -1,4 +1,5 @@
-//! One [`RunReport`], many renderings. Every sink masks secrets and neutralises what others wrote.
+//! Reports of runs and batches: one [`RunReport`], many renderings. Every sink masks secrets and
+//! neutralizes what others wrote.
 
 mod annotations;
 mod batch;
@@ -47,19 +48,19 @@ pub use summary::summary;
 pub use terminal::terminal;
 pub use transcript::TranscriptWriter;
 
-/// The version of the format.
+/// The version of the report format.
 pub const SCHEMA_VERSION: u32 = 1;
 
-/// A file that changed, or would.
+/// A file that changed, or would change.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FileSummary {
-    /// The file, relative to the workspace.
+    /// The path of the file, relative to the workspace.
     pub path: WorkspacePath,
-    /// What happened to it.
+    /// What happened to the file.
     pub op: Operation,
     /// Lines added and removed.
     pub lines: LineCounts,
-    /// The hunks.
+    /// The change as unified hunks.
     pub diff: String,
 }
 
@@ -73,88 +74,88 @@ impl FileSummary {
         }
     }
 
-    /// A file that is too large to be compared.
+    /// Creates a summary without a diff, for a file that is too large to be compared.
     pub fn of_large(path: WorkspacePath, op: Operation) -> Self {
         Self { path, op, lines: LineCounts::default(), diff: "(too large to be shown)\n".to_owned() }
     }
 
-    /// All files of a change set.
+    /// Summarizes all files of a change set.
     pub fn of(changes: &ChangeSet) -> Vec<Self> {
         changes.iter().map(Self::new).collect()
     }
 }
 
-/// One tool call, in short.
+/// A tool call in short.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CallSummary {
     /// When it began, in milliseconds since the start of the run.
     pub at_ms: u64,
-    /// The agent.
+    /// The name of the agent that called.
     pub agent: String,
-    /// Its step.
+    /// The turn of that agent, from 1.
     pub step: u32,
-    /// The tool.
+    /// The name of the tool.
     pub tool: String,
-    /// The command that it runs, or the first path that it touches.
+    /// The command that it ran, or the first path that it touched.
     pub target: Option<String>,
-    /// How dangerous the command is, where it runs one.
+    /// The class of the command, if it ran one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub class: Option<Class>,
-    /// What became of it.
+    /// Whether it was executed, planned or refused.
     pub outcome: Outcome,
     /// Whether the tool did what was asked.
     pub success: bool,
-    /// The exit code of the command that it ran, if it ran one to its end.
+    /// The exit code of the command, if it ran one to its end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exit_code: Option<i32>,
-    /// What went wrong.
+    /// What went wrong, if it was not successful.
     pub error: Option<String>,
-    /// What it changed in files; long ones are cut.
+    /// What it changed in files; long diffs are cut.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub diff: String,
     /// How long it took, in milliseconds.
     pub duration_ms: u64,
 }
 
-/// One model call, in short.
+/// A model call in short.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct StepSummary {
     /// When it began, in milliseconds since the start of the run.
     pub at_ms: u64,
-    /// The agent.
+    /// The name of the agent that asked.
     pub agent: String,
-    /// Its step.
+    /// The turn of that agent, from 1.
     pub step: u32,
     /// How long the answer took, in milliseconds.
     pub duration_ms: u64,
     /// Tokens used.
     pub usage: Usage,
-    /// What it has cost, in USD; absent where the model's price is not known.
+    /// What it cost, in USD; absent if the model's price is not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost_usd: Option<f64>,
 }
 
-/// What a dry run plans.
+/// The plan of a dry run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PlanReport {
-    /// The plan's digest.
+    /// The digest of the plan.
     pub digest: String,
     /// The actions, in order.
     pub actions: Vec<PlannedAction>,
-    /// Files that were looked at to see whether the checkout changed.
+    /// The number of files that were compared to see whether the checkout changed.
     pub verified_files: usize,
-    /// Those that did change.
+    /// Files of the checkout that did change.
     pub differences: Vec<Difference>,
 }
 
-/// Where the changes of a run went.
+/// The branch and the commit that hold the changes of a run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct DeliveryReport {
-    /// The branch.
+    /// The name of the branch.
     pub branch: String,
-    /// The commit; `null` where the branch had it all already.
+    /// The id of the commit; `null` if the branch had all changes already.
     pub commit: Option<String>,
-    /// The pull request.
+    /// The pull request, if the run opened or updated one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pull_request: Option<PullReport>,
     /// Files that others had changed as well, and that were merged.
@@ -162,82 +163,82 @@ pub struct DeliveryReport {
     pub merged: Vec<String>,
 }
 
-/// A pull request that a run opened or brought up to date.
+/// A pull request that a run opened or updated.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PullReport {
-    /// Its number.
+    /// The number of the pull request.
     pub number: u64,
-    /// Its address.
+    /// The URL of its page.
     pub url: String,
 }
 
-/// Everything there is to say about a run.
+/// The report of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RunReport {
     /// The version of the format, 1.
     pub schema_version: u32,
-    /// A random id.
+    /// The random id of the run, a UUID.
     pub id: String,
-    /// The task.
+    /// The task as the agent was given it.
     pub task: String,
-    /// The agent.
+    /// The name of the agent.
     pub agent: String,
-    /// The model.
+    /// The model, as `provider::name`.
     pub model: String,
-    /// The mode.
+    /// The mode, which says how writes are treated.
     pub mode: RunMode,
-    /// How it ended.
+    /// How the run ended.
     pub status: Status,
-    /// Why it ended.
+    /// Why the run ended.
     pub stop_reason: StopReason,
     /// The exit code of the process.
     pub exit_code: u8,
-    /// The agent's last words.
+    /// The agent's final message.
     pub message: String,
-    /// When it began: RFC 3339, UTC.
+    /// When the run began: RFC 3339, UTC.
     pub started_at: String,
-    /// How long it took, in milliseconds.
+    /// How long the run took, in milliseconds.
     pub duration_ms: u64,
-    /// Model calls.
+    /// All model calls, in order.
     pub steps: Vec<StepSummary>,
-    /// Tokens used.
+    /// Tokens used by all model calls.
     pub usage: Usage,
-    /// What the model has cost, in USD; `null` where its price is not known.
+    /// What the model calls cost, in USD; `null` if the model's price is not known.
     #[serde(default)]
     pub cost_usd: Option<f64>,
-    /// Sub-agents that reported, in order.
+    /// Sub-agents that have reported, in order.
     #[serde(default)]
     pub subagents: Vec<SubagentRecord>,
-    /// The commit that the run stands on.
+    /// The commit that was checked out.
     pub base: Option<Base>,
-    /// Files that changed, or in a dry run would.
+    /// Files that changed, or in a dry run would change.
     pub files: Vec<FileSummary>,
-    /// Tool calls.
+    /// All tool calls, in order.
     pub calls: Vec<CallSummary>,
-    /// What a dry run plans.
+    /// The plan of a dry run.
     pub plan: Option<PlanReport>,
     /// Where the changes went.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delivery: Option<DeliveryReport>,
-    /// Quality gates.
+    /// The last run of the quality gates.
     pub gates: Vec<GateRecord>,
-    /// Hooks.
+    /// Runs of hooks, in order.
     pub hooks: Vec<HookRecord>,
     /// Calls that guardrails stopped.
     pub guardrails: Vec<Block>,
-    /// The last review of the changes.
+    /// The last code review of the changes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub review: Option<ReviewRecord>,
-    /// What people should know.
+    /// Messages that people should see.
     pub notices: Vec<Notice>,
-    /// The final message as data, where a schema was given.
+    /// The final message as data, if an output schema was given.
     pub structured_output: Option<Value>,
-    /// Where the run can be looked at.
+    /// The URL of the run's page.
     pub run_url: Option<String>,
 }
 
 impl RunReport {
-    /// Lines added and removed in all files.
+    /// Returns the lines added and removed in all files.
     pub fn lines(&self) -> LineCounts {
         let mut lines = LineCounts::default();
         for file in &self.files {
@@ -246,14 +247,14 @@ impl RunReport {
         lines
     }
 
-    /// Whether files changed or would.
+    /// Returns whether files changed, or would change.
     pub fn has_changes(&self) -> bool {
         !self.files.is_empty()
     }
 
-    /// The report as JSON.
+    /// Serializes the report as JSON, indented, with a newline at the end.
     pub fn json(&self) -> String {
-        // The types hold nothing that JSON cannot.
+        // The types hold nothing that JSON cannot express.
         let mut text = serde_json::to_string_pretty(self).unwrap_or_default();
         text.push('\n');
         text

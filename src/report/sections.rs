@@ -1,4 +1,4 @@
-//! The parts that Markdown renderings are put together from, and how they shrink to fit.
+//! Sections that the Markdown renderings are composed of, and the short forms that they shrink to.
 
 use std::fmt::Write;
 
@@ -10,7 +10,7 @@ use crate::event::{
 use crate::sanitize::untrusted::{code, fence, markdown};
 use crate::workspace::{Difference, Operation};
 
-/// Milliseconds as people say them.
+/// Formats milliseconds for people, such as `1.2 s`.
 pub fn duration(ms: u64) -> String {
     match ms {
         0..1_000 => format!("{ms} ms"),
@@ -19,7 +19,7 @@ pub fn duration(ms: u64) -> String {
     }
 }
 
-/// 12345 as `12.3k`.
+/// Formats a number of tokens: 12345 as `12.3k`.
 pub(super) fn tokens(count: u64) -> String {
     match count {
         0..1_000 => count.to_string(),
@@ -28,7 +28,7 @@ pub(super) fn tokens(count: u64) -> String {
     }
 }
 
-/// Dollars as people write them: small amounts to the hundredth of a cent.
+/// Formats an amount in US dollars; below one dollar to the hundredth of a cent.
 pub(super) fn cost(usd: f64) -> String {
     if usd < 1.0 { format!("${usd:.4}") } else { format!("${usd:.2}") }
 }
@@ -37,7 +37,7 @@ pub(super) fn plural(count: usize, one: &str, many: &str) -> String {
     if count == 1 { format!("1 {one}") } else { format!("{count} {many}") }
 }
 
-/// One line that says it all.
+/// Returns a one-line summary of the run: an icon, what changed, and why it ended early.
 pub fn headline(report: &RunReport) -> String {
     let icon = match report.status {
         Status::Success => "✅",
@@ -103,7 +103,7 @@ pub(super) fn message(report: &RunReport) -> Section {
     if full.len() <= short.len() { Section::fixed(full) } else { Section::new(8, full, short) }
 }
 
-/// What happened to a file, in a letter.
+/// Returns the letter by which Git abbreviates the operation.
 fn letter(op: Operation) -> &'static str {
     match op {
         Operation::Add => "A",
@@ -112,7 +112,7 @@ fn letter(op: Operation) -> &'static str {
     }
 }
 
-/// The plan or the changes: actions in order, then each file's diff behind a fold.
+/// Renders the plan or the changes: the actions in order, then each file's diff, folded.
 pub(super) fn changes(report: &RunReport) -> Vec<Section> {
     let mut sections = Vec::new();
     if let Some(plan) = &report.plan {
@@ -147,7 +147,7 @@ pub(super) fn changes(report: &RunReport) -> Vec<Section> {
     sections
 }
 
-/// `4 actions — 2 files (+5 −2), 1 command`.
+/// Returns the totals of a plan, such as `4 actions — 2 files (+5 −2), 1 command`.
 fn totals(report: &RunReport, plan: &PlanReport) -> String {
     let mut parts = Vec::new();
     if !report.files.is_empty() {
@@ -179,7 +179,7 @@ fn file(file: &FileSummary) -> Section {
     Section::new(2, full, short)
 }
 
-/// A name inside of HTML, where Markdown's code spans do not work.
+/// Formats a name as code inside of HTML, where Markdown's code spans do not work.
 fn html_code(text: &str) -> String {
     let text = crate::sanitize::untrusted::visible(text).replace('\n', " ");
     let escaped: String = text
@@ -267,7 +267,7 @@ pub(super) fn hooks(report: &RunReport) -> Section {
     Section::new(3, full, format!("{title} (listed in `report.md`)\n\n"))
 }
 
-/// Sub-agents, each with what it was asked, did and said.
+/// Renders each sub-agent with its task, its calls and its final message.
 pub(super) fn subagents(report: &RunReport) -> Vec<Section> {
     report.subagents.iter().map(|agent| subagent(report, agent)).collect()
 }
@@ -301,7 +301,7 @@ fn subagent(report: &RunReport, agent: &SubagentRecord) -> Section {
     Section::new(3, full, format!("{title} (in `report.md`)\n\n"))
 }
 
-/// Commands that ran, with what they came to.
+/// Renders the commands that ran, with their class and exit code.
 pub(super) fn commands(report: &RunReport) -> Section {
     let ran: Vec<&CallSummary> = report
         .calls
@@ -330,13 +330,13 @@ pub(super) fn commands(report: &RunReport) -> Section {
     Section::new(4, full, format!("{title} (listed in `report.md`)\n\n"))
 }
 
-/// A command line, not longer than a table bears.
+/// Shortens a line to about 120 bytes, the width that a table can bear.
 pub(super) fn cut(line: &str) -> String {
     let end = line.floor_char_boundary(120);
     if end < line.len() { format!("{} …", &line[..end]) } else { line.to_owned() }
 }
 
-/// What a review found, the worst first.
+/// Renders the findings of the code review, which are sorted, the worst first.
 pub(super) fn findings(report: &RunReport) -> Section {
     let Some(review) = &report.review else { return Section::fixed(String::new()) };
     let title = format!("#### Review: {}\n\n", plural(review.findings.len(), "finding", "findings"));
@@ -378,7 +378,7 @@ pub(super) fn guardrails(report: &RunReport) -> Section {
     Section::new(7, text, title)
 }
 
-/// Errors and warnings, the errors first; a changed checkout before all.
+/// Renders errors and warnings, errors first; a changed checkout comes before all.
 pub(super) fn notices(report: &RunReport) -> Section {
     let mut text = String::new();
     if let Some(plan) = report.plan.as_ref().filter(|plan| !plan.differences.is_empty()) {

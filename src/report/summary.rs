@@ -1,15 +1,15 @@
-//! The step summary: the whole report and a timeline, within what the runner uploads.
+//! The step summary: the complete report and a timeline, within the runner's size limit.
 
 use std::fmt::Write;
 
 use super::fit::{Section, fit};
 use super::{RunReport, markdown};
 
-/// Above 1 MiB the runner drops the whole summary; it counts bytes, we count UTF-16 units, so keep
-/// well away from it.
+/// Size limit in UTF-16 units. Above 1 MiB the runner drops the whole summary; it counts bytes, we count
+/// UTF-16 units, so keep well away from it.
 const LIMIT: usize = 300_000;
 
-/// Most bars of the timeline; the longest are shown.
+/// Maximum number of bars in the timeline; the longest are shown.
 const MAX_BARS: usize = 50;
 
 /// Renders the step summary.
@@ -27,7 +27,7 @@ struct Bar {
     group: &'static str,
 }
 
-/// A Gantt chart of model and tool calls.
+/// Renders model and tool calls as a Gantt chart.
 fn timeline(report: &RunReport) -> Section {
     let model = report.steps.iter().map(|step| Bar {
         label: format!("step {}", step.step),
@@ -48,7 +48,7 @@ fn timeline(report: &RunReport) -> Section {
     bars.sort_by_key(|bar| std::cmp::Reverse(bar.length));
     bars.truncate(MAX_BARS);
     bars.sort_by_key(|bar| (bar.group, bar.start));
-    // Of a short run minutes say nothing.
+    // For a short run, minutes say nothing.
     let end = bars.iter().map(|bar| bar.start + bar.length).max().unwrap_or_default();
     let axis = if end < 60_000 { "%S.%L s" } else { "%M:%S" };
     let mut chart = format!("gantt\n    dateFormat x\n    axisFormat {axis}\n");
@@ -65,7 +65,7 @@ fn timeline(report: &RunReport) -> Section {
     Section::new(0, full, String::new())
 }
 
-/// A name that means nothing to Mermaid: the model chose it.
+/// Reduces a tool's name to characters without a meaning in Mermaid: the model chose it.
 fn plain(name: &str) -> String {
     let name: String =
         name.chars().take(40).map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();

@@ -1,4 +1,4 @@
-//! The end of a run for a person at a terminal: the plan or the changes, in plain text.
+//! The result of a run for a person at a terminal: the plan or the changes, in plain text.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -7,7 +7,7 @@ use super::RunReport;
 use super::sections::{duration, headline};
 use crate::sanitize::untrusted::visible;
 
-/// Renders what was planned or done; `folder` is where the report files are.
+/// Renders what was planned or done; `folder` is the folder of the report files.
 pub fn terminal(report: &RunReport, folder: &Path) -> String {
     let mut text = format!("\n{}\n\n", headline(report));
     // Writing to a String cannot fail.

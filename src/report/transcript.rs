@@ -1,4 +1,4 @@
-//! Writes the transcript, line by line, as things happen.
+//! Transcript writer: appends each event to the transcript as it happens.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -11,29 +11,31 @@ use super::masked::{Format, masked_json};
 use crate::event::{Line, Observer};
 use crate::sanitize::Masker;
 
-/// An open transcript.
+/// An open transcript, which is written to as events arrive.
 pub struct TranscriptWriter {
     file: Mutex<File>,
     masker: Arc<Masker>,
 }
 
 impl TranscriptWriter {
-    /// Creates the file at `path`, with what happened before; one that is there stays until this one is complete.
+    /// Creates the transcript at `path`, beginning with the lines of `past`. An existing file is replaced
+    /// only when the new one holds these lines.
     pub fn create<'a>(
         path: &Path,
         masker: Arc<Masker>,
         past: impl Iterator<Item = &'a Line>,
     ) -> io::Result<Self> {
-        // In place of whatever lies there, never through a link; other users of the machine cannot read it.
+        // Replaces whatever lies there instead of following a link; other users of the machine cannot read
+        // the new file.
         let mut fresh = NamedTempFile::new_in(path.parent().unwrap_or(path))?;
         for line in past {
-            // It was masked when it was written.
+            // These lines were masked when they were written.
             let mut text = serde_json::to_vec(line)?;
             text.push(b'\n');
             fresh.write_all(&text)?;
         }
         let file = fresh.persist(path).map_err(|error| error.error)?;
-        // Whoever finds the file sees that it is being written; where that cannot be, nobody does.
+        // The lock shows others that the file is being written; without support for locks, nobody sees it.
         let _ = file.try_lock();
         Ok(Self { file: Mutex::new(file), masker })
     }
@@ -44,7 +46,7 @@ impl Observer for TranscriptWriter {
         // What cannot be masked is not written.
         let Ok(masked) = masked_json(line, Format::Transcript, &self.masker) else { return };
         let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
-        // A full disk must not end the run; the other reports will tell.
+        // A full disk must not end the run; the other reports will show it.
         let _ = writeln!(file, "{masked}");
     }
 }

@@ -1,4 +1,4 @@
-//! What each agent has used and cost.
+//! Usage and cost of each agent.
 
 use std::fmt::Write;
 
@@ -8,17 +8,17 @@ use super::sections::{cost, tokens};
 use crate::event::Usage;
 use crate::sanitize::untrusted::code;
 
-/// What one agent has used.
+/// The usage of one agent.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct AgentUsage<'a> {
     pub(super) agent: &'a str,
     pub(super) answers: usize,
     pub(super) usage: Usage,
-    /// `None` where the price of the model is not known.
+    /// US dollars; `None` if the price of the model is not known.
     pub(super) cost: Option<f64>,
 }
 
-/// Every agent, in the order in which they began.
+/// Returns the usage of each agent, in the order in which they began.
 pub(super) fn by_agent(report: &RunReport) -> Vec<AgentUsage<'_>> {
     let mut agents: Vec<AgentUsage<'_>> = Vec::new();
     for step in &report.steps {
@@ -36,7 +36,7 @@ pub(super) fn by_agent(report: &RunReport) -> Vec<AgentUsage<'_>> {
     agents
 }
 
-/// A table behind a fold.
+/// Renders the usage as a folded table.
 pub(super) fn table(report: &RunReport) -> Section {
     let agents = by_agent(report);
     if agents.is_empty() {

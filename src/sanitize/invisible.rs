@@ -1,7 +1,7 @@
-//! Characters that nobody sees: text can be hidden in them from people, while models read it.
+//! Invisible characters, which can hide text from people while models read it.
 //!
-//! They are shown as their code, `⟨U+200B⟩`, in whatever people or models are to read. Some belong to visible
-//! ones (an emoji in its colours, letters of scripts that join) and stay.
+//! They are replaced by their codes, such as `⟨U+200B⟩`, in whatever people or models are to read. Some
+//! belong to visible characters (an emoji in its colors, letters of scripts that join) and are kept.
 
 use std::fmt::Write;
 use std::sync::LazyLock;
@@ -10,30 +10,31 @@ use icu_properties::props::{Alphabetic, DefaultIgnorableCodePoint, Emoji, Graphe
 use icu_properties::{CodePointSetData, CodePointSetDataBorrowed};
 use regex::Regex;
 
-/// What Unicode says is not shown where it is not understood.
+/// Characters that, by Unicode, are not displayed by software that does not support them.
 const IGNORABLE: CodePointSetDataBorrowed<'static> = CodePointSetData::new::<DefaultIgnorableCodePoint>();
 const EMOJI: CodePointSetDataBorrowed<'static> = CodePointSetData::new::<Emoji>();
 const LETTERS: CodePointSetDataBorrowed<'static> = CodePointSetData::new::<Alphabetic>();
 
-/// Signs that go with a letter, as those that join others in the scripts of India.
+/// Marks that combine with a letter, such as those that join letters in the scripts of India.
 const SIGNS: CodePointSetDataBorrowed<'static> = CodePointSetData::new::<GraphemeExtend>();
 
 const NON_JOINER: char = '\u{200c}';
 const JOINER: char = '\u{200d}';
 const EMOJI_STYLE: char = '\u{fe0f}';
 
-/// Tells whether a character takes no ink, or turns others around; blanks and line ends do not count.
+/// Returns whether a character is invisible, or changes the direction of others. Spaces and ordinary line
+/// ends do not count.
 pub fn is_invisible(c: char) -> bool {
     !c.is_ascii()
         && (IGNORABLE.contains(c)
             || matches!(c,
-                // Blank without being a blank: Braille, Ogham, a note without a head, Khitan.
+                // Blank without being a space: Braille, Ogham, a note without a head, Khitan.
                 '\u{2800}' | '\u{1680}' | '\u{1d159}' | '\u{16fe4}'
-                // Line ends of their own, controls of direction and of annotations.
+                // Unusual line ends, and controls of direction and of annotations.
                 | '\u{2028}'..='\u{202e}' | '\u{61c}' | '\u{fff9}'..='\u{fffc}'))
 }
 
-/// Tells whether an invisible character between two others is part of what people see.
+/// Returns whether an invisible character between two others affects what people see, so that it is kept.
 fn belongs(before: Option<char>, c: char, after: Option<char>) -> bool {
     let is_emoji = |c: char| !c.is_ascii() && EMOJI.contains(c);
     let joins = |c: char| {
@@ -51,12 +52,13 @@ fn belongs(before: Option<char>, c: char, after: Option<char>) -> bool {
     }
 }
 
-/// Letters that never join: a joiner between them has nothing to do.
+/// Returns whether a letter belongs to a script whose letters never join, so that a joiner between them has
+/// no effect.
 fn is_latin(c: char) -> bool {
     matches!(c, '\u{c0}'..='\u{52f}' | '\u{1e00}'..='\u{1fff}')
 }
 
-/// Returns the text with invisible characters as their codes, and others that `also` names.
+/// Replaces invisible characters, and others for which `also` returns true, by their codes.
 pub fn shown(text: &str, also: fn(char) -> bool) -> String {
     let mut shown = String::with_capacity(text.len());
     let mut before = None;
@@ -74,8 +76,8 @@ pub fn shown(text: &str, also: fn(char) -> bool) -> String {
     shown
 }
 
-/// Returns the text as a model reads it: nothing in it is hidden from people. The mark at the beginning of a
-/// file that says how it is encoded stays.
+/// Replaces invisible characters by their codes in a text that a model will read, so that nothing in it is
+/// hidden from people. A byte order mark at its beginning is kept.
 pub fn marked(text: &str) -> String {
     match text.strip_prefix('\u{feff}') {
         Some(rest) => format!("\u{feff}{}", shown(rest, |_| false)),
@@ -83,8 +85,8 @@ pub fn marked(text: &str) -> String {
     }
 }
 
-/// Returns the text with the codes of invisible characters as the characters again, for what a model quotes
-/// from a text that was marked.
+/// Replaces the codes of invisible characters by the characters, for a model's quotation from a text that
+/// [`marked`] has changed.
 pub fn unmarked(text: &str) -> String {
     static MARK: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new("⟨U\\+([0-9A-F]{4,6})⟩").ok());
     let Some(mark) = MARK.as_ref() else { return text.to_owned() };

@@ -1,4 +1,4 @@
-//! Masks secrets in whatever leaves the process.
+//! Masker: replaces secrets in whatever leaves the process.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -11,23 +11,25 @@ use serde_json::Value;
 use super::secret_names::{looks_secret, secrets_of};
 use super::spellings::Spellings;
 
-/// Tells whether a variable is an input of ours whose name sounds like a secret, and which is none.
+/// Returns whether a variable is an input of ours whose name sounds like that of a secret, but that never
+/// holds one.
 fn is_setting(name: &str) -> bool {
     let name = name.replace('-', "_");
     let input = name.strip_prefix("INPUT_").or_else(|| name.strip_prefix("ARCHITECT_"));
     matches!(input, Some("COMMENT_KEY" | "API_KEY_ENV"))
 }
 
-/// What stands where a secret stood.
+/// The text that replaces a secret.
 pub const MASK: &str = "***";
 
-/// Shorter values are words rather than secrets, and masking them would blot out ordinary text.
+/// Minimum length of a secret, in bytes. Shorter values are words rather than secrets, and masking them
+/// would blot out ordinary text.
 const MIN_SECRET: usize = 6;
 
-/// A secret of letters and digits is no word of a format from this length on.
+/// Minimum length from which a secret of letters and digits cannot be a word of a format, in bytes.
 const MIN_UNMISTAKABLE: usize = 8;
 
-/// Values that variables with secret-looking names hold in harmless set-ups, and that reports are full of.
+/// Values that variables with secret-sounding names hold in harmless set-ups, and that reports are full of.
 const ORDINARY: [&str; 24] = [
     "true",
     "false",
@@ -76,19 +78,19 @@ static SHAPES: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(&format!(r"\b(?:{})|{pem}", shapes.join("|"))).expect("the shapes are valid")
 });
 
-/// Knows the secrets of this process.
+/// The secrets of this process, ready to be found and replaced.
 #[derive(Clone, Debug)]
 pub struct Masker {
     secrets: Vec<String>,
-    /// All of them.
+    /// All secrets.
     all: Spellings,
-    /// Those that no word of a format, nor anything else that we write ourselves, can be.
+    /// The secrets that cannot be a word of a format, or of anything else that we write ourselves.
     unmistakable: Spellings,
 }
 
 impl Masker {
-    /// Masks what the judgement of the environment calls secret, the values of the variables named in `also`,
-    /// and `further` ones.
+    /// Creates a masker for the variables of the environment whose names mark them as secrets, those named
+    /// in `also`, and the `further` values.
     pub fn from_environment(
         environment: &BTreeMap<String, String>,
         also: &[&str],
@@ -107,7 +109,7 @@ impl Masker {
         Self::new(secrets.iter().chain(further).map(String::as_str))
     }
 
-    /// Masks these values.
+    /// Creates a masker for these values. Short and ordinary ones are left out.
     pub fn new<'a>(secrets: impl IntoIterator<Item = &'a str>) -> Self {
         let is_secret =
             |value: &String| value.len() >= MIN_SECRET && !ORDINARY.contains(&value.to_lowercase().as_str());
@@ -129,12 +131,12 @@ impl Masker {
         }
     }
 
-    /// Returns the secrets in plain text, for the runner's own masks.
+    /// Returns the secrets in plain text, to register them with the runner.
     pub fn secrets(&self) -> &[String] {
         &self.secrets
     }
 
-    /// Returns the text without known secrets and without anything shaped like one.
+    /// Replaces known secrets in a text, and everything shaped like a secret.
     pub fn mask<'a>(&self, text: &'a str) -> Cow<'a, str> {
         match self.mask_known(text) {
             Cow::Borrowed(text) => SHAPES.replace_all(text, MASK),
@@ -142,24 +144,25 @@ impl Masker {
         }
     }
 
-    /// Returns the text without known secrets, however they are spelled.
+    /// Replaces known secrets in a text, in all their spellings.
     pub fn mask_known<'a>(&self, text: &'a str) -> Cow<'a, str> {
         without(text, &self.all)
     }
 
-    /// Returns a rendering of what was masked before, without the secrets that came together only in it. A
-    /// secret that is a mere word stays, because the rendering's own words are the same.
+    /// Replaces secrets that only came together in a rendering of what had been masked before. A secret
+    /// that could be a mere word is kept, because the rendering's own words may equal it.
     pub fn mask_rendered<'a>(&self, text: &'a str) -> Cow<'a, str> {
         without(text, &self.unmistakable)
     }
 
-    /// Tells whether a known secret is in the text, however it is spelled.
+    /// Returns whether a text holds a known secret, in any of its spellings.
     pub fn knows_of(&self, text: &[u8]) -> bool {
         self.all.is_in(text)
     }
 }
 
-/// Cuts a secret into what may be quoted alone: its lines, and of JSON the values that hold a secret.
+/// Splits a secret into the parts that may be quoted alone: the whole, its lines, and if it is a JSON
+/// object, those of its values that are secrets.
 fn parts(secret: &str) -> Vec<String> {
     let mut parts: Vec<String> = vec![secret.trim().to_owned()];
     parts.extend(secret.lines().map(|line| line.trim().to_owned()));
@@ -182,7 +185,7 @@ fn inner_secrets(value: &Value, parts: &mut Vec<String>) {
     }
 }
 
-/// Puts the mask where a secret stands.
+/// Replaces all occurrences of the secrets by the mask.
 fn without<'a>(text: &'a str, secrets: &Spellings) -> Cow<'a, str> {
     let spans = secrets.spans(text.as_bytes());
     if spans.is_empty() {
@@ -191,7 +194,7 @@ fn without<'a>(text: &'a str, secrets: &Spellings) -> Cow<'a, str> {
     let mut masked = String::with_capacity(text.len());
     let mut rest = 0;
     for Range { start, end } in spans {
-        // An encoding of characters in several bytes may be cut in between.
+        // In an encoding with several bytes for a character, the match may begin or end within one.
         let (start, end) = (text.floor_char_boundary(start), text.ceil_char_boundary(end));
         // Two spellings of one secret may overlap.
         if end <= rest {
@@ -233,7 +236,7 @@ mod tests {
         assert_eq!(masker.mask("nothing here"), "nothing here");
     }
 
-    /// What programs make of a secret, and what libraries offer.
+    /// Returns a secret in the spellings that programs and libraries produce, each with its name.
     fn spelled(secret: &str) -> Vec<(&'static str, String)> {
         let bytes = secret.as_bytes();
         let each = |form: fn(u8) -> String| bytes.iter().map(|byte| form(*byte)).collect::<String>();
@@ -317,7 +320,7 @@ mod tests {
             for (kind, text) in spelled(secret) {
                 let masked = masker.mask(&text).into_owned();
                 assert!(masked.contains(MASK), "{kind}: {text}");
-                // What is left is too little to tell anything from.
+                // What is left is too little to draw conclusions from.
                 let left = masked.replace(MASK, "").chars().filter(char::is_ascii_alphanumeric).count();
                 assert!(left <= 6, "{kind}: {text} became {masked}");
                 assert!(masker.knows_of(text.as_bytes()), "{kind}: {text}");

@@ -1,8 +1,8 @@
-//! Finds secrets in every spelling that programs make of them by accident.
+//! Search for secrets in every spelling that programs produce by accident.
 //!
-//! What is the same for a whole secret (base64, hexadecimal) is searched for as it is. What a program
-//! decides letter by letter (escapes, percent signs, entities, the ends of lines) is undone first: the
-//! text is read once more in each of these ways, and what is found there is led back to where it stands.
+//! Spellings that are the same for a whole secret (base64, hexadecimal) are searched for as they are. What
+//! a program decides for each character (escapes, percent signs, entities, line ends) is undone first: the
+//! text is decoded in each of these ways, and a match in the decoded text is mapped back to its origin.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -15,18 +15,19 @@ use regex::bytes::{Captures, Regex};
 
 use crate::base::text::hex;
 
-/// How many ways of writing may lie in each other: JSON in JSON, an address in HTML.
+/// How many encodings may be nested: JSON in JSON, a URL in HTML.
 const DEPTH: u32 = 2;
 
-/// A shorter secret in pieces is a coincidence.
+/// Minimum length of a secret that is looked for across lines, in bytes; a shorter match would be a
+/// coincidence.
 const MIN_SPLIT: usize = 8;
 
-/// Secrets, ready to be found.
+/// A set of secrets, compiled for the search.
 #[derive(Clone, Debug)]
 pub(super) struct Spellings {
-    /// As they are, and in base64.
+    /// The secrets as they are, and in base64.
     exact: Option<AhoCorasick>,
-    /// In hexadecimal, where case says nothing.
+    /// The secrets in hexadecimal, where case does not matter.
     hexadecimal: Option<AhoCorasick>,
 }
 
@@ -37,13 +38,13 @@ impl Spellings {
         let automaton = |patterns: &BTreeSet<String>, any_case: bool| {
             let mut builder = AhoCorasick::builder();
             builder.match_kind(MatchKind::LeftmostLongest).ascii_case_insensitive(any_case);
-            // The builder fails on gigabytes of patterns only.
+            // The builder fails only on gigabytes of patterns.
             builder.build(patterns).ok().filter(|_| !patterns.is_empty())
         };
         Self { exact: automaton(&exact, false), hexadecimal: automaton(&hexadecimal, true) }
     }
 
-    /// Returns where secrets stand, in order of their beginnings; they may overlap.
+    /// Returns the byte ranges of all secrets, in order of their beginnings; they may overlap.
     pub(super) fn spans(&self, text: &[u8]) -> Vec<Range<usize>> {
         let mut spans: Vec<Range<usize>> = Vec::new();
         if self.exact.is_some() {
@@ -53,11 +54,12 @@ impl Spellings {
         spans
     }
 
-    /// Tells whether there are any.
+    /// Returns whether a text holds any of the secrets.
     pub(super) fn is_in(&self, text: &[u8]) -> bool {
         !self.spans(text).is_empty()
     }
 
+    /// Reports all matches in a text, and in what it decodes to, down to `depth` nested encodings.
     fn search(&self, text: &[u8], depth: u32, found: &mut dyn FnMut(Range<usize>)) {
         for automaton in [&self.exact, &self.hexadecimal].into_iter().flatten() {
             automaton.find_iter(text).for_each(|one| found(one.range()));
@@ -76,12 +78,12 @@ impl Spellings {
     }
 }
 
-/// Returns the spellings that do not depend on the program which makes them.
+/// Returns the spellings of a secret that are the same whichever program makes them.
 fn fixed_spellings(secret: &str) -> Vec<String> {
-    // Forms of the web write a blank as a plus sign.
+    // Web forms encode a blank as a plus sign.
     let mut spellings = vec![secret.to_owned(), secret.replace(' ', "+")];
-    // Base64 of a longer text that holds the secret: at three alignments, without the characters
-    // that also depend on what comes before and after it.
+    // Base64 of a longer text that holds the secret: at three alignments, without the characters that also
+    // depend on what comes before and after it.
     for (lead, dropped) in [(0, 0), (1, 2), (2, 3)] {
         let bytes: Vec<u8> = std::iter::repeat_n(0, lead).chain(secret.bytes()).collect();
         for encoded in [STANDARD_NO_PAD.encode(&bytes), URL_SAFE_NO_PAD.encode(&bytes)] {
@@ -94,13 +96,13 @@ fn fixed_spellings(secret: &str) -> Vec<String> {
     spellings
 }
 
-/// A way in which programs write text.
+/// An encoding in which programs write text.
 struct Writing {
-    /// What they write.
+    /// The encoded form of one unit, such as an escape.
     form: LazyLock<Regex>,
-    /// What it stands for; `None` where it is no such form after all.
+    /// Decodes a match of the form; `None` if it is not one after all.
     meaning: fn(&Captures<'_>) -> Option<Vec<u8>>,
-    /// The shortest secret that is looked for.
+    /// Minimum length of a secret that is looked for in the decoded text, in bytes.
     min: usize,
 }
 
@@ -110,7 +112,8 @@ fn pattern(text: &str) -> Regex {
     Regex::new(text).expect("a valid pattern")
 }
 
-/// Where lines meet, however a line's end is written, with what often leads the next one: blanks, its number.
+/// The joint of two lines: a line end, however it is written, and what often comes before the next line's
+/// text, blanks or its number.
 const JOINT: &str = r"[ \t]*(?:\\?\r?\n|(?:\\r)?\\n|⏎)[ \t]*(?:[0-9]{1,6}(?:\t|→|:[ \t]|[ \t]*[|│][ \t]?))?";
 
 static WRITINGS: [Writing; 6] = [
@@ -119,7 +122,7 @@ static WRITINGS: [Writing; 6] = [
         meaning: |form| byte(form.get(1)?.as_bytes(), 16),
         min: 0,
     },
-    // Escapes of JSON, C, Python and shells, quotes of shells and of CSV.
+    // Escapes of JSON, C, Python and shells; quotes of shells and CSV.
     Writing {
         form: LazyLock::new(|| {
             pattern(
@@ -169,15 +172,16 @@ static WRITINGS: [Writing; 6] = [
         },
         min: 0,
     },
-    // Bytes in hexadecimal, apart from each other.
+    // Bytes in hexadecimal, with separators in between.
     Writing {
         form: LazyLock::new(|| pattern(r"(?-u:\b)(?:0[xX])?((?:[0-9A-Fa-f]{2})+)(?:[ :,;\-]{1,2}|(?-u:\b))")),
         meaning: |form| form.get(1)?.as_bytes().chunks(2).map(|pair| Some(byte(pair, 16)?[0])).collect(),
         min: 0,
     },
-    // Lines, led by blanks or by their numbers.
+    // Lines that begin with blanks or with their numbers.
     Writing { form: LazyLock::new(|| pattern(JOINT)), meaning: |_| Some(Vec::new()), min: MIN_SPLIT },
-    // Lines, led by the sign of a diff, of a quote or a list. The sign may be part of the secret as well.
+    // Lines that begin with the sign of a diff, a quote or a list. The sign may also be a part of the
+    // secret.
     Writing {
         form: LazyLock::new(|| pattern(&format!(r"{JOINT}[+\-|>#*][ \t]*|{JOINT}"))),
         meaning: |_| Some(Vec::new()),
@@ -231,24 +235,24 @@ fn character(digits: &[u8], radix: u32) -> Option<Vec<u8>> {
     Some(char::from_u32(number(digits, radix)?)?.to_string().into_bytes())
 }
 
-/// A text in which one way of writing is undone.
+/// A text decoded in one way.
 struct Reading {
     text: Vec<u8>,
     pieces: Vec<Piece>,
 }
 
-/// A part of a reading and where it comes from.
+/// A part of a decoded text, and its origin.
 struct Piece {
-    /// Where it begins in the reading.
+    /// The offset of the part in the decoded text.
     at: usize,
-    /// Where it stands in the text.
+    /// The byte range that it comes from in the original text.
     origin: Range<usize>,
-    /// Whether it is as it stands there.
+    /// Whether it was copied unchanged.
     verbatim: bool,
 }
 
 impl Writing {
-    /// Reads a text in this way; `None` where nothing in it is written so.
+    /// Decodes a text in this way, or returns `None` if it holds no such encoding.
     fn read(&self, text: &[u8]) -> Option<Reading> {
         let mut reading = Reading { text: Vec::with_capacity(text.len()), pieces: Vec::new() };
         let mut rest = 0;
@@ -268,21 +272,21 @@ impl Writing {
 
 impl Reading {
     fn push(&mut self, text: &[u8], origin: Range<usize>, verbatim: bool) {
-        // What became nothing is left out, but marks that something was changed here.
+        // An empty decoded part is recorded too, because it marks that something was removed here.
         if !(verbatim && text.is_empty()) {
             self.pieces.push(Piece { at: self.text.len(), origin, verbatim });
             self.text.extend_from_slice(text);
         }
     }
 
-    /// Leads a part of the reading back to where it stands in the text; `None` where it stands there as it
-    /// is, or is shorter than `min`.
+    /// Maps a range of the decoded text back to the original. Returns `None` if the original has it
+    /// unchanged, so that it is found there anyway, or if it is shorter than `min`.
     fn origin(&self, span: &Range<usize>, min: usize) -> Option<Range<usize>> {
         if span.len() < min {
             return None;
         }
         let piece = |at: usize| {
-            // Of the pieces that begin here, the last one has text.
+            // Of several parts that begin at the same offset, only the last one has text.
             let index = self.pieces.partition_point(|piece| piece.at <= at).checked_sub(1)?;
             Some((index, &self.pieces[index]))
         };

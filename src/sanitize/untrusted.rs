@@ -1,9 +1,9 @@
-//! Makes text of unknown origin harmless where it is shown.
+//! Neutralization of untrusted text, wherever it is shown.
 //!
-//! Everything that a model, a tool, a file or a hook wrote goes through one of these functions on its
-//! way into Markdown or a log. They are about what a platform *does* with text: mentions notify,
-//! closing keywords close issues, images call home, HTML hides, direction marks deceive, and lines
-//! that start with `::` are commands to the runner.
+//! Everything that a model, a tool, a file or a hook wrote goes through one of these functions on its way
+//! into Markdown or a log. They are about what a platform *does* with text: mentions notify, closing
+//! keywords close issues, images call home, HTML hides, direction marks deceive, and lines that start with
+//! `::` are commands to the runner.
 
 use std::sync::LazyLock;
 
@@ -12,20 +12,20 @@ use regex::Regex;
 
 use crate::sanitize::invisible::shown;
 
-/// Tells whether a character gives orders to a terminal instead of being shown.
+/// Returns whether a character controls a terminal instead of being shown.
 fn is_control(c: char) -> bool {
     c.is_control() && c != '\n' && c != '\t'
 }
 
-/// How the first line of our own comment starts, and what becomes of it in what others wrote.
+/// The beginning of our own hidden lines, and its replacement in text that others wrote.
 const LOOK_ALIKE: (&str, &str) = ("<!-- architect-ci", "<! -- architect-ci");
 
-/// Shows characters that would be invisible or deceptive as `⟨U+202E⟩`.
+/// Replaces characters that would be invisible or deceptive by their codes, such as `⟨U+202E⟩`.
 pub fn visible(text: &str) -> String {
     shown(&text.replace("\r\n", "\n").replace(LOOK_ALIKE.0, LOOK_ALIKE.1), is_control)
 }
 
-/// One line in a code span, fit for a table cell.
+/// Formats a text as one line in a code span that fits into a table cell.
 pub fn code(text: &str) -> String {
     let line = visible(text).replace('\n', " ⏎ ").replace('|', "\\|");
     let line = line.trim();
@@ -38,7 +38,7 @@ pub fn code(text: &str) -> String {
     format!("{ticks}{pad}{line}{pad}{ticks}")
 }
 
-/// A block of code whose fence is longer than any inside.
+/// Formats a text as a code block with a fence longer than any in the text.
 pub fn fence(text: &str, language: &str) -> String {
     let text = visible(text);
     let ticks = "`".repeat(longest_run(&text, '`').max(2) + 1);
@@ -55,8 +55,8 @@ fn longest_run(text: &str, wanted: char) -> usize {
     longest
 }
 
-/// Words that GitHub acts on: mentions, issue references (which closing keywords need), and links
-/// to issues.
+/// Words that GitHub acts on: mentions, references to issues (which closing keywords need), and links to
+/// issues.
 static ACTIVE: LazyLock<Regex> = LazyLock::new(|| {
     #[expect(clippy::expect_used, reason = "a constant pattern, compiled in a test")]
     Regex::new(
@@ -66,7 +66,7 @@ static ACTIVE: LazyLock<Regex> = LazyLock::new(|| {
     .expect("the pattern is valid")
 });
 
-/// Markdown that keeps its form (headings, lists, tables, code) and loses its effects.
+/// Neutralizes Markdown: it keeps its form (headings, lists, tables, code) and loses its effects.
 pub fn markdown(text: &str) -> String {
     // A fence that the text leaves open is closed only where its last line ends.
     let text = visible(text) + "\n";
@@ -81,22 +81,22 @@ pub fn markdown(text: &str) -> String {
     }
 }
 
-/// HTML, images and links to anything but web pages become code.
+/// Replaces HTML, images, and links to anything but web pages by code.
 fn without_html_and_images<'a>(source: impl Iterator<Item = Event<'a>>) -> Vec<Event<'a>> {
     let mut events = Vec::new();
-    // How each open link ends: as one, or as what stands for it.
+    // How each open link ends: as a link, or as what replaces it.
     let mut open_links = Vec::new();
     for event in source {
         match event {
             Event::Html(html) | Event::InlineHtml(html) => push_code(&mut events, &html),
-            // What stands behind a fence's signs would be read as more of them.
+            // Anything else behind the signs of a fence would be read as more of them.
             Event::Start(Tag::CodeBlock(CodeBlockKind::Fenced(info))) if !is_language(&info) => {
                 events.push(Event::Start(Tag::CodeBlock(CodeBlockKind::Fenced("".into()))));
             }
             // HTML blocks become the code inside of them.
             Event::Start(Tag::HtmlBlock) => events.push(Event::Start(Tag::Paragraph)),
             Event::End(TagEnd::HtmlBlock) => events.push(Event::End(TagEnd::Paragraph)),
-            // An image would be fetched by whoever looks; its text stays, and its address as code.
+            // Every reader's browser would fetch an image; its text is kept, and its URL becomes code.
             Event::Start(Tag::Image { dest_url, .. }) => {
                 events.push(Event::Text("image ".into()));
                 push_code(&mut events, &dest_url);
@@ -125,7 +125,7 @@ fn is_language(info: &str) -> bool {
     info.chars().all(|letter| letter.is_ascii_alphanumeric() || matches!(letter, '-' | '_' | '+' | '.' | '#'))
 }
 
-/// Mentions and references outside of code become code.
+/// Turns mentions and references outside of code into code.
 fn without_active_words<'a>(source: impl Iterator<Item = Event<'a>>) -> Vec<Event<'a>> {
     let mut events = Vec::new();
     let mut code_block = false;
@@ -165,7 +165,8 @@ fn push_code(events: &mut Vec<Event<'_>>, text: &str) {
     }
 }
 
-/// Keeps code spans apart from each other and from backticks, which would become one longer delimiter.
+/// Separates code spans from each other and from backticks, with which they would form one longer
+/// delimiter.
 fn apart(events: Vec<Event<'_>>) -> Vec<Event<'_>> {
     let mut separated: Vec<Event<'_>> = Vec::with_capacity(events.len());
     for event in events {
@@ -183,13 +184,15 @@ fn apart(events: Vec<Event<'_>>) -> Vec<Event<'_>> {
     separated
 }
 
-/// Links may lead to web pages, but not to issues (which they would link back) and not to scripts.
+/// Returns whether a link may stay. Links may lead to web pages, but not to issues, which would link back,
+/// nor to scripts.
 fn is_harmless_link(url: &str) -> bool {
     let web = url.starts_with("https://") || url.starts_with("http://");
     web && !ACTIVE.is_match(url)
 }
 
-/// One line of plain text, for titles and commit messages: nobody is notified and nothing is closed by it.
+/// Formats a text as one line for titles and commit messages, in which nothing notifies anybody or closes
+/// an issue.
 pub fn plain(text: &str) -> String {
     let line = visible(text).replace(['\n', '\t'], " ");
     ACTIVE
@@ -199,15 +202,15 @@ pub fn plain(text: &str) -> String {
         .into_owned()
 }
 
-/// A message as a command to the runner holds it: what its own toolkit escapes is escaped.
+/// Escapes a message for a workflow command, just as the runner's own toolkit does.
 pub fn command_data(text: &str) -> String {
     text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
 }
 
-/// Lines for a log that the Actions runner reads: none of them is a command to it.
+/// Neutralizes lines for a log that the Actions runner reads: none of them is a command to it.
 pub fn log_lines(text: &str) -> String {
     let mut lines = String::with_capacity(text.len());
-    // The runner takes a lone CR for a line end as well.
+    // The runner accepts a lone CR as a line end as well.
     for line in text.replace("\r\n", "\n").split_inclusive(['\n', '\r']) {
         let trimmed = line.trim_start();
         let line = line.replace("##[", "# #[");
@@ -228,7 +231,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// What a reader's renderer would act on.
+    /// Returns the parts of a text that a renderer would act on.
     fn active_parts(markdown: &str) -> Vec<String> {
         let options = Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS;
         let mut active = Vec::new();
@@ -303,7 +306,7 @@ mod tests {
         #[test]
         fn nothing_active_survives(text in r"(@a|#1|<b>|&lt;|&#64;|!\[|\]\(|\)|https://x/issues/1|`|~~~|\n|\n\n|    |\* |\||-|<!--|-->|\\|_|\[|x| |>){0,24}") {
             prop_assert_eq!(active_parts(&markdown(&text)), Vec::<String>::new(), "{:?}", markdown(&text));
-            // Nor does anything reach what comes after.
+            // Nor does it have an effect on what comes after.
             let followed = format!("{}\n\nand #1\n", markdown(&text));
             prop_assert_eq!(active_parts(&followed), ["#1"], "{:?}", followed);
         }

@@ -1,7 +1,9 @@
-//! Traces for OpenTelemetry: a run and what happened in it as spans, by the semantic conventions for generative
-//! AI. They are made of the events that every report is made of, and sent once, at the end, as OTLP over HTTP.
+//! Traces for OpenTelemetry: a run and what happened in it as spans, by the semantic conventions for
+//! generative AI. They are made from the same events as every report, and sent once, at the end, as OTLP
+//! over HTTP.
 //!
-//! Names, counts, times and outcomes are sent; what models and tools said only where the configuration wants it.
+//! Names, counts, times and outcomes are sent; what models and tools wrote is sent only if the
+//! configuration asks for it.
 
 mod receiver;
 mod span;
@@ -23,37 +25,37 @@ use receiver::Receiver;
 pub(crate) use receiver::secrets;
 use span::{Attributes, Span, resource};
 
-/// How long the receiver may take.
+/// Timeout for sending all spans.
 const TIME: Duration = Duration::from_secs(10);
-/// Most spans of one run, and of one request.
+/// Maximum number of spans of one run, and of one request.
 const MAX_SPANS: usize = 20_000;
 const MAX_BATCH: usize = 1_000;
-/// Most bytes of an attribute.
+/// Maximum length of an attribute, in bytes.
 const MAX_TEXT: usize = 8_000;
 
-/// What a trace is made for.
+/// The inputs of a trace.
 #[derive(Clone, Copy, Debug)]
 pub struct TelemetryOptions<'a> {
-    /// Whether, where to and how much.
+    /// The section `telemetry` of the configuration.
     pub config: &'a config::Telemetry,
-    /// The variables of the process: keys of the receiver, and the trace that this one is part of.
+    /// The variables of the process: the endpoint's keys, and the trace that this one is part of.
     pub variables: &'a Variables,
-    /// The agent that leads the run.
+    /// The name of the main agent.
     pub agent: &'a str,
-    /// The model, as people name it.
+    /// The model's name as the user wrote it.
     pub model: &'a str,
-    /// What earlier parts of the run have taken.
+    /// The duration of the earlier parts of a resumed run.
     pub earlier: Duration,
 }
 
-/// The spans of a run.
+/// An observer that turns the events of a run into spans.
 pub struct Telemetry {
     receiver: Receiver,
     masker: Arc<Masker>,
     content: bool,
     resource: Value,
     trace: String,
-    /// The span of whoever started us.
+    /// The id of the span that started this run, from `TRACEPARENT`.
     parent: Option<String>,
     started: SystemTime,
     lead: String,
@@ -65,14 +67,15 @@ pub struct Telemetry {
 struct State {
     spans: Vec<Value>,
     dropped: usize,
-    /// The span of each agent, and from when to when it has been seen, in milliseconds.
+    /// For each agent, the id of its span, and the first and last times at which it was seen, in
+    /// milliseconds.
     agents: HashMap<String, (String, u64, u64)>,
     ended: Option<(Status, String)>,
     conversation: String,
 }
 
 impl State {
-    /// The span of an agent, which has been seen in this time.
+    /// Returns the id of an agent's span, and extends the span to this period.
     fn span_of(&mut self, agent: &str, from: u64, to: u64) -> String {
         let known = self.agents.entry(agent.to_owned()).or_insert_with(|| (id(16), from, to));
         known.1 = known.1.min(from);
@@ -106,7 +109,7 @@ impl Telemetry {
         })))
     }
 
-    /// Sends everything; a receiver that does not take it is worth a warning.
+    /// Sends all spans; a failure is logged as a warning.
     pub async fn send(&self) {
         let (spans, dropped) = self.close();
         if dropped > 0 {
@@ -134,7 +137,7 @@ impl Telemetry {
                 .headers(self.receiver.headers.clone())
                 .header(CONTENT_TYPE, "application/json")
                 .body(body.to_string());
-            // An address may hold a key.
+            // The URL may hold a key, so it is left out.
             let answer = request.send().await.map_err(|error| error.without_url().to_string())?;
             if !answer.status().is_success() {
                 return Err(format!("HTTP {}", answer.status().as_u16()));
@@ -143,7 +146,8 @@ impl Telemetry {
         Ok(())
     }
 
-    /// The spans of agents come last: they hold all others.
+    /// Takes all spans, and adds those of the agents, which end last because they contain all others.
+    /// Returns them with the number of spans that were left out.
     fn close(&self) -> (Vec<Value>, usize) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let now = crate::event::millis(self.started.elapsed().unwrap_or_default());
@@ -209,7 +213,7 @@ impl Telemetry {
         value
     }
 
-    /// Names are models' and servers' to choose.
+    /// Masks and shortens a text: models and servers choose many of the names.
     fn clean(&self, text: &str) -> String {
         let masked = self.masker.mask(text);
         let cut = masked.floor_char_boundary(MAX_TEXT);
@@ -309,7 +313,7 @@ impl Observer for Telemetry {
     }
 }
 
-/// A provider as the conventions call it.
+/// Translates the name of a provider to that of the semantic conventions.
 fn provider_name(provider: &str) -> &str {
     match provider {
         "bedrock" | "bedrock_api" => "aws.bedrock",
@@ -321,12 +325,12 @@ fn provider_name(provider: &str) -> &str {
     }
 }
 
-/// A word as the formats write it.
+/// Returns the word that the transcript uses for a variant.
 fn reason(word: &impl serde::Serialize) -> String {
     serde_json::to_value(word).ok().and_then(|word| word.as_str().map(str::to_owned)).unwrap_or_default()
 }
 
-/// Trace and span of a `traceparent`.
+/// Parses a `traceparent` into the ids of trace and span, or returns `None` if it is invalid.
 fn parent(text: &str) -> Option<(String, String)> {
     let mut parts = text.trim().split('-');
     let (version, trace, span) = (parts.next()?, parts.next()?, parts.next()?);
@@ -337,10 +341,10 @@ fn parent(text: &str) -> Option<(String, String)> {
         .then(|| (trace.to_lowercase(), span.to_lowercase()))
 }
 
-/// A random id of so many hexadecimal digits.
+/// Generates a random id of `digits` hexadecimal digits, at most 32.
 fn id(digits: usize) -> String {
     let random = uuid::Uuid::new_v4().simple().to_string();
-    // A version's digit is no random one; the end has none.
+    // The version digit of a UUID is not random; its end does not hold it.
     random[random.len() - digits..].to_owned()
 }
 

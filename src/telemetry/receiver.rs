@@ -1,29 +1,30 @@
-//! Where traces go.
+//! The OTLP endpoint that traces are sent to, and its headers.
 
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 
 use crate::base::env::Variables;
 
-/// The variable that holds headers for the receiver, such as a key.
+/// The variable that holds headers for the endpoint, such as a key.
 const HEADERS: &str = "OTEL_EXPORTER_OTLP_HEADERS";
 
-/// The values of these headers, to be kept secret.
+/// Returns the values of these headers, which are to be kept secret.
 pub(crate) fn secrets(variables: &Variables) -> impl Iterator<Item = String> {
     let given = variables.get(HEADERS).map(String::as_str).unwrap_or_default();
     let value = |pair: &str| Some(pair.split_once('=')?.1.trim().to_owned());
     given.split(',').filter_map(value).filter(|value| value.len() >= 6)
 }
 
-/// Where traces go.
+/// The OTLP endpoint that traces are sent to.
 pub(super) struct Receiver {
-    /// The whole address.
+    /// The complete URL, with its path.
     pub(super) url: String,
-    /// What it wants to be shown.
+    /// Headers to send along, such as a key.
     pub(super) headers: HeaderMap,
 }
 
 impl Receiver {
-    /// By the configuration, else by the usual variables; the error says what is wrong or missing.
+    /// Reads the endpoint from the configuration, or else from OpenTelemetry's usual variables. The error
+    /// says what is missing or invalid.
     pub(super) fn new(endpoint: Option<&str>, variables: &Variables) -> Result<Self, String> {
         let variable = |name: &str| variables.get(name).filter(|value| !value.trim().is_empty()).cloned();
         let base = |url: &str| format!("{}/v1/traces", url.trim_end_matches('/'));

@@ -1,19 +1,19 @@
-//! What a span is made of.
+//! The parts of a span in OTLP's JSON.
 
 use serde_json::{Map, Value, json};
 
 use crate::base::env::Variables;
 
-/// A span, but for its times and attributes.
+/// A span without its times and attributes.
 pub(super) struct Span<'a> {
     pub(super) id: &'a str,
     pub(super) parent: Option<&'a str>,
     pub(super) name: &'a str,
-    /// 1 is internal, 3 a client's.
+    /// 1 for an internal span, 3 for that of a client.
     pub(super) kind: u8,
 }
 
-/// What is known of a span.
+/// Attributes of a span, by their keys.
 pub(super) struct Attributes(pub(super) Map<String, Value>);
 
 impl Attributes {
@@ -40,7 +40,7 @@ impl Attributes {
     pub(super) fn list(self, clean: impl Fn(&str) -> String) -> Vec<Value> {
         let value = |value: &Value| match value {
             Value::String(text) => json!({"stringValue": clean(text)}),
-            // As the format's JSON has 64-bit numbers: as text.
+            // The format's JSON represents 64-bit integers as text.
             Value::Number(number) if !number.is_f64() => json!({"intValue": number.to_string()}),
             Value::Number(number) => json!({"doubleValue": number}),
             other => json!({"stringValue": clean(&other.to_string())}),
@@ -49,7 +49,7 @@ impl Attributes {
     }
 }
 
-/// Where the run is at home.
+/// Returns the resource of all spans: the service, and the pipeline that it runs in.
 pub(super) fn resource(variables: &Variables, service: &str) -> Value {
     let mut attributes = Attributes::none();
     attributes.text("service.name", service);

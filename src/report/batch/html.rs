@@ -1,4 +1,4 @@
-//! The sum of a batch as one page, with links to the pages of its tasks beside it.
+//! The report of a batch as one page, with links to the pages of its tasks.
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
@@ -79,7 +79,7 @@ fn row(task: &TaskReport) -> Markup {
     }
 }
 
-/// What became of it in words: why, or what the agent said.
+/// Returns why a task did not succeed, or else the first line of the agent's message.
 fn outcome(task: &TaskReport) -> String {
     let why = why(task);
     if why.is_empty() { task.message.lines().next().unwrap_or_default().to_owned() } else { why }

@@ -1,4 +1,4 @@
-//! The sum of a batch as JUnit XML: a case for each task.
+//! The report of a batch as JUnit XML, with a test case for each task.
 
 use junit_report::{ReportBuilder, TestCase, TestCaseBuilder, TestSuiteBuilder};
 
@@ -6,7 +6,7 @@ use super::{BatchReport, TaskEnd, TaskReport};
 use crate::report::junit::{clean, milliseconds};
 use crate::report::task_line;
 
-/// Renders the report; an error only where the XML library fails.
+/// Renders the report. Fails only if the XML library does.
 pub fn batch_junit(report: &BatchReport) -> Result<String, String> {
     let mut suite = TestSuiteBuilder::new(&clean(&report.batch));
     if let Some(started) = crate::report::junit::moment(&report.started_at) {

@@ -1,4 +1,4 @@
-//! The sum of a batch as Markdown: comment, step summary and file.
+//! The report of a batch as Markdown: comment, step summary and file.
 
 use std::fmt::Write;
 
@@ -10,14 +10,14 @@ use crate::report::fit::{Section, fit};
 use crate::report::sections::{cost, duration, plural, tokens};
 use crate::sanitize::untrusted::{code, markdown, plain, visible};
 
-/// The summary's limit: see the summary of a run.
+/// Size limit of the step summary in UTF-16 units, for the same reason as that of a run.
 const SUMMARY_LIMIT: usize = 300_000;
-/// Most rows of a table in comment and summary; `batch.md` has them all.
+/// Maximum number of rows in a table of the comment or the summary; `batch.md` has all of them.
 const MAX_ROWS: usize = 200;
-/// Most files that are named as changed by several tasks.
+/// Maximum number of files listed as changed by several tasks.
 const MAX_SHARED: usize = 20;
 
-/// One line of plain text that says it all.
+/// Returns a one-line summary of the batch in plain text.
 pub fn batch_headline(report: &BatchReport) -> String {
     headline(report, &visible(&report.batch).replace(['\n', '\t'], " "))
 }
@@ -71,7 +71,7 @@ fn icon(end: TaskEnd) -> &'static str {
     }
 }
 
-/// What became of a task, in a line of plain text.
+/// Returns a one-line summary of a task in plain text: icon, id, what changed, and why it ended.
 pub fn task_line(task: &TaskReport) -> String {
     let mut parts = vec![format!("{} {}", icon(task.end), task.id), what(task)];
     if task.attempts > 1 {
@@ -101,7 +101,8 @@ fn what(task: &TaskReport) -> String {
     }
 }
 
-/// Why a task did not succeed, in its own words where it has any.
+/// Returns why a task did not succeed: the failed gates, else the worst notice, else the stop reason. Empty
+/// if it succeeded.
 pub(super) fn why(task: &TaskReport) -> String {
     if task.end == TaskEnd::Success {
         return String::new();
@@ -138,7 +139,7 @@ fn row(task: &TaskReport, links: bool) -> String {
     format!("| {} {id}{again} | {said} | {} | {cost} |\n", icon(task.end), duration(task.duration_ms))
 }
 
-/// The tasks, those that need a look first.
+/// Renders the table of tasks; those that need attention come first.
 fn table(report: &BatchReport, rows: usize, links: bool) -> Section {
     if report.tasks.is_empty() {
         return Section::fixed("There are no tasks.\n\n".to_owned());
@@ -210,12 +211,12 @@ pub fn batch_comment(report: &BatchReport, hidden: &str) -> String {
     render(report, &format!("{hidden}### "), MAX_ROWS, false, COMMENT_LIMIT)
 }
 
-/// The step summary.
+/// Renders the step summary.
 pub fn batch_summary(report: &BatchReport) -> String {
     render(report, "## ", MAX_ROWS, false, SUMMARY_LIMIT)
 }
 
-/// Everything.
+/// Renders the complete report, `batch.md`.
 pub fn batch_markdown(report: &BatchReport) -> String {
     render(report, "## ", usize::MAX, true, usize::MAX)
 }

@@ -1,4 +1,4 @@
-//! One report of many runs.
+//! The report of a batch: the results of many runs in one [`BatchReport`], and its renderings.
 
 mod html;
 mod junit;
@@ -17,12 +17,13 @@ pub use html::batch_html;
 pub use junit::batch_junit;
 pub use markdown::{batch_comment, batch_headline, batch_markdown, batch_summary, task_line};
 
-/// The version of the format.
+/// The version of the report format.
 pub const SCHEMA_VERSION: u32 = 1;
 
-/// Most files and notices of one task that the sum of all keeps; its own report has them all.
+/// Maximum number of files, and of notices, that are kept for each task; the task's own report has all of
+/// them.
 const MAX_KEPT: usize = 50;
-/// Most characters of a task's or an agent's words.
+/// Maximum length of a task's text, or of an agent's message, in characters.
 const MAX_WORDS: usize = 500;
 
 /// How a task ended.
@@ -31,92 +32,92 @@ const MAX_WORDS: usize = 500;
 pub enum TaskEnd {
     /// It failed.
     Failed,
-    /// Nobody knows: the shard that had it left no report.
+    /// Unknown: the shard that was to run it left no report.
     Lost,
-    /// Some of it is done.
+    /// A part of it is done.
     Partial,
     /// It was not begun, or has to begin again.
     NotRun,
-    /// All done.
+    /// It is done.
     Success,
 }
 
-/// A file that a task changed, or would.
+/// A file that a task changed, or would change.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TaskFile {
-    /// The file, relative to the repository.
+    /// The path of the file, relative to the workspace.
     pub path: WorkspacePath,
-    /// What happened to it.
+    /// What happened to the file.
     pub op: Operation,
     /// Lines added and removed.
     pub lines: LineCounts,
 }
 
-/// One task of a batch, in short.
+/// A task of a batch in short.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TaskReport {
-    /// Its id.
+    /// The id of the task, unique in the batch.
     pub id: String,
-    /// What was to be done: its first line.
+    /// The first line of the task's text.
     pub task: String,
-    /// How it ended.
+    /// How the task ended.
     pub end: TaskEnd,
-    /// Why.
+    /// Why it ended, if it ran.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stop_reason: Option<StopReason>,
-    /// The exit code that it would have had by itself.
+    /// The exit code that the task would have had as a run of its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exit_code: Option<u8>,
-    /// The mode.
+    /// The mode, if the task ran.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mode: Option<RunMode>,
-    /// The model.
+    /// The model, as `provider::name`.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub model: String,
-    /// How often it was begun.
+    /// The number of attempts.
     pub attempts: u32,
     /// How long the last attempt took, in milliseconds.
     pub duration_ms: u64,
-    /// Model calls of all attempts.
+    /// The number of model calls in all attempts.
     pub steps: usize,
-    /// Tokens of all attempts.
+    /// Tokens used in all attempts.
     pub usage: Usage,
-    /// What all attempts have cost, in USD; absent where the model's price is not known.
+    /// What all attempts cost, in USD; absent if the model's price is not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost_usd: Option<f64>,
-    /// The agent's last words: the beginning of them.
+    /// The beginning of the agent's final message.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub message: String,
-    /// Files that changed or would; the first of them.
+    /// The first of the files that changed, or would change.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<TaskFile>,
-    /// How many files changed or would.
+    /// The number of files that changed, or would change.
     pub changed_files: usize,
     /// Lines added and removed in all of them.
     pub lines: LineCounts,
-    /// Names of gates that failed.
+    /// Names of the gates that failed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub failed_gates: Vec<String>,
-    /// How many gates passed.
+    /// The number of gates that passed.
     pub passed_gates: usize,
-    /// Calls that guardrails stopped.
+    /// The number of calls that guardrails stopped.
     pub blocked: usize,
-    /// Warnings and errors; the first of them.
+    /// The first of the warnings and errors.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notices: Vec<Notice>,
-    /// The digest of its plan.
+    /// The digest of the task's plan.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub plan_digest: Option<String>,
-    /// Where its changes went.
+    /// Where the task's changes went.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delivery: Option<DeliveryReport>,
-    /// The folder of its files, relative to the report.
+    /// The folder of the task's files, relative to the report.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub folder: String,
 }
 
 impl TaskReport {
-    /// A task of which there is nothing to tell but why.
+    /// Creates the report of a task that did not run, with `why` as its notice.
     pub fn without_run(id: &str, task: &str, end: TaskEnd, why: &str) -> Self {
         let level = if end == TaskEnd::NotRun { NoticeLevel::Warning } else { NoticeLevel::Error };
         Self {
@@ -146,7 +147,7 @@ impl TaskReport {
         }
     }
 
-    /// What a run's report comes to.
+    /// Summarizes the report of a task's run.
     pub fn of_run(id: &str, report: &RunReport, folder: &str) -> Self {
         let files = report.files.iter().take(MAX_KEPT).map(|file| TaskFile {
             path: file.path.clone(),
@@ -161,7 +162,7 @@ impl TaskReport {
             task: first_words(&report.task),
             end: match report.status {
                 Status::Success => TaskEnd::Success,
-                // A red gate leaves a task partial and turns the job red.
+                // A failed required gate leaves the task partial, and fails the job.
                 Status::Partial if report.exit_code == Exit::Failed.code() => TaskEnd::Failed,
                 Status::Partial => TaskEnd::Partial,
                 Status::Failed => TaskEnd::Failed,
@@ -189,7 +190,7 @@ impl TaskReport {
         }
     }
 
-    /// The same with what earlier attempts have taken.
+    /// Adds what earlier attempts at the same task have used.
     #[must_use]
     pub fn after(mut self, earlier: Option<&Self>) -> Self {
         if let Some(earlier) = earlier {
@@ -202,7 +203,7 @@ impl TaskReport {
     }
 }
 
-/// A sum of what is known.
+/// Adds two costs, of which either may be unknown; the sum is unknown only if both are.
 pub fn sum(one: Option<f64>, other: Option<f64>) -> Option<f64> {
     match (one, other) {
         (Some(one), Some(other)) => Some(one + other),
@@ -221,56 +222,57 @@ fn first_words(text: &str) -> String {
     words(text.trim().lines().next().unwrap_or_default())
 }
 
-/// Which part of a batch a report is about.
+/// The part of a batch that a report is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 pub struct ShardReport {
-    /// The shard, from 1.
+    /// The number of the shard, from 1.
     pub index: u32,
-    /// How many there are.
+    /// The number of shards.
     pub of: u32,
 }
 
-/// Everything there is to say about a batch.
+/// The report of a batch, or of one of its shards.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct BatchReport {
     /// The version of the format, 1.
     pub schema_version: u32,
-    /// The batch's name.
+    /// The name of the batch.
     pub batch: String,
     /// The digest of its list of tasks.
     pub manifest: String,
-    /// The commit that it is about.
+    /// The commit that its tasks start from.
     pub commit: String,
-    /// How it ended.
+    /// How the batch ended.
     pub status: Status,
     /// The exit code of the process.
     pub exit_code: u8,
     /// When it began: RFC 3339, UTC.
     pub started_at: String,
-    /// How long it took, in milliseconds; of shards, the longest.
+    /// How long it took, in milliseconds; for merged shards, the longest.
     pub duration_ms: u64,
-    /// Which part this is; absent for the whole.
+    /// The shard that this report is about; absent for the whole batch.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shard: Option<ShardReport>,
-    /// Shards that left no report.
+    /// Numbers of the shards that left no report.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub lost_shards: Vec<u32>,
-    /// The tasks, in order.
+    /// All tasks, in order.
     pub tasks: Vec<TaskReport>,
-    /// Tokens used.
+    /// Tokens used by all tasks.
     pub usage: Usage,
-    /// What the models have cost, in USD, as far as prices are known.
+    /// What the tasks cost, in USD, as far as prices are known.
     #[serde(default)]
     pub cost_usd: Option<f64>,
-    /// What people should know.
+    /// Messages that people should see.
     pub notices: Vec<Notice>,
-    /// Where the run can be looked at.
+    /// The URL of the run's page.
     #[serde(default)]
     pub run_url: Option<String>,
 }
 
 impl BatchReport {
-    /// Adds up what the tasks say. `interrupted` is the exit of a signal, `late` says that the time was up.
+    /// Computes usage, cost, status and exit code from the tasks. `interrupted` is the exit code of a
+    /// signal, if one arrived; `late` says that the time limit was reached.
     pub fn add_up(&mut self, interrupted: Option<Exit>, late: bool) {
         self.usage = Usage::default();
         self.cost_usd = None;
@@ -294,12 +296,12 @@ impl BatchReport {
         self.exit_code = exit.code();
     }
 
-    /// How many tasks ended how.
+    /// Returns the number of tasks with the given end.
     pub fn count(&self, end: TaskEnd) -> usize {
         self.tasks.iter().filter(|task| task.end == end).count()
     }
 
-    /// Lines added and removed by all tasks.
+    /// Returns the lines added and removed by all tasks.
     pub fn lines(&self) -> LineCounts {
         let mut lines = LineCounts::default();
         for task in &self.tasks {
@@ -308,7 +310,8 @@ impl BatchReport {
         lines
     }
 
-    /// Files that more than one task changed, each with these tasks: their changes may not go together.
+    /// Returns the files that more than one task changed, each with the ids of these tasks: their changes
+    /// may conflict.
     pub fn shared_files(&self) -> BTreeMap<&WorkspacePath, Vec<&str>> {
         let mut by_file: BTreeMap<&WorkspacePath, Vec<&str>> = BTreeMap::new();
         for task in &self.tasks {
@@ -320,9 +323,9 @@ impl BatchReport {
         by_file
     }
 
-    /// The report as JSON.
+    /// Serializes the report as JSON, indented, with a newline at the end.
     pub fn json(&self) -> String {
-        // The types hold nothing that JSON cannot.
+        // The types hold nothing that JSON cannot express.
         let mut text = serde_json::to_string_pretty(self).unwrap_or_default();
         text.push('\n');
         text

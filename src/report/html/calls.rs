@@ -1,4 +1,4 @@
-//! What happened, call by call: a timeline, and every call with what it changed.
+//! The calls of a run: a timeline, and each call with what it changed.
 
 use maud::{Markup, html};
 
@@ -8,19 +8,19 @@ use crate::report::sections::{cut, duration};
 use crate::report::{CallSummary, RunReport};
 use crate::sanitize::untrusted::visible;
 
-/// Bars of the timeline; of more, the longest are shown.
+/// Maximum number of bars in the timeline; the longest are shown.
 const MAX_BARS: usize = 80;
 
 struct Bar<'a> {
     name: String,
-    /// Where a click leads.
+    /// The address that a click leads to.
     target: Option<String>,
     class: &'a str,
     start: u64,
     length: u64,
 }
 
-/// Model and tool calls over time.
+/// Renders model and tool calls over time.
 pub(super) fn timeline(report: &RunReport) -> Markup {
     let steps = report.steps.iter().map(|step| Bar {
         name: format!("{} · step {}", step.agent, step.step),
@@ -68,13 +68,14 @@ fn row(bar: &Bar<'_>, end: u64) -> Markup {
     }
 }
 
-/// In hundredths, without the rounding of floats.
+/// Formats a share in percent with two decimals, by integers, so that nothing depends on the rounding of
+/// floats.
 fn percent(part: u64, whole: u64) -> String {
     let hundredths = u128::from(part.min(whole)) * 10_000 / u128::from(whole);
     format!("{}.{:02}%", hundredths / 100, hundredths % 100)
 }
 
-/// Every call, with its diff or its error behind a fold.
+/// Renders each call, with its diff or its error folded.
 pub(super) fn calls(report: &RunReport) -> Markup {
     if report.calls.is_empty() {
         return Markup::default();

@@ -1,4 +1,4 @@
-//! `report.html`: one page that needs nothing else: no network, and for reading no scripts.
+//! `report.html`: one self-contained page, which needs no network, and no scripts for reading.
 
 mod calls;
 
@@ -18,12 +18,12 @@ use crate::sanitize::untrusted::{self, visible};
 
 pub(super) const STYLE: &str = include_str!("report.css");
 
-/// Search and folds; all that it does is to hide and show.
+/// Search and folding; all that the script does is to hide and show.
 const SCRIPT: &str = include_str!("report.js");
 
 /// Renders the page.
 pub fn html(report: &RunReport) -> String {
-    // Whatever slipped through could neither run nor call home: this very script runs, and no other.
+    // Whatever slipped through neutralization could neither run nor call home: only this very script runs.
     let own = STANDARD.encode(Sha256::digest(SCRIPT));
     let policy = format!("default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{own}'");
     let page = html! {
@@ -72,7 +72,7 @@ pub fn html(report: &RunReport) -> String {
     page.into_string()
 }
 
-/// Where the changes went.
+/// Renders where the changes went.
 fn delivery(report: &RunReport) -> Markup {
     let Some(delivery) = &report.delivery else { return Markup::default() };
     html! {
@@ -107,7 +107,7 @@ fn section(title: &str, content: &Markup) -> Markup {
     html! { section { h2 { (title) } (content) } }
 }
 
-/// The agent's Markdown: first made harmless, then rendered, raw HTML still dropped.
+/// Renders Markdown of the agent: neutralizes it first, then converts it to HTML. Raw HTML becomes code.
 fn prose(text: &str) -> Markup {
     let safe = untrusted::markdown(text);
     let options = Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS;
@@ -132,7 +132,7 @@ fn facts(report: &RunReport) -> Markup {
     }
 }
 
-/// Date and time to the second.
+/// Formats a timestamp (RFC 3339, UTC) as date and time to the second.
 fn when(rfc3339: &str) -> String {
     match rfc3339.split_once('.') {
         Some((seconds, _)) => format!("{} UTC", seconds.replace('T', " ")),
@@ -179,7 +179,7 @@ fn diff(file: &FileSummary) -> Markup {
     }
 }
 
-/// Hunks, line by line.
+/// Renders a diff line by line.
 fn diff_lines(diff: &str) -> Markup {
     let class = |line: &str| match line.as_bytes().first() {
         Some(b'+') => "add",
