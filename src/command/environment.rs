@@ -1,5 +1,6 @@
-//! Which environment variables children see: those that are known to be harmless by name, those that
-//! plainly are by value, and those that the configuration names. Everything else is withheld.
+//! Environment of children: which variables they see. These are the ones that are known to be harmless by
+//! name, those that plainly are by value, and those that the configuration names. Everything else is
+//! withheld.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -8,19 +9,19 @@ use std::sync::LazyLock;
 use globset::{Glob, GlobSet, GlobSetBuilder};
 use regex::Regex;
 
-/// Files by which a step talks to the runner. A child that wrote to them could set variables, paths
-/// and outputs of later steps, so no child ever sees them.
+/// Files through which a step talks to the runner. A child that wrote to them could set variables, paths, and
+/// outputs of later steps, so no child ever sees them.
 const COMMAND_FILES: [&str; 5] =
     ["GITHUB_ENV", "GITHUB_PATH", "GITHUB_OUTPUT", "GITHUB_STATE", "GITHUB_STEP_SUMMARY"];
 
-/// Variables that are never judged by their value: inputs, runner services, our own settings, and what
-/// makes a shell or Git run or obey something else.
+/// Prefixes of variables that are never judged by their value: inputs, runner services, this program's own
+/// settings, and what makes a shell or Git run or obey something else.
 const NEVER_BY_VALUE: [&str; 6] = ["INPUT_", "ACTIONS_", "ARCHITECT_", "GITHUB_", "GIT_CONFIG_", "BASH_"];
 
-/// Names of harmless variables, one group a line; `*` stands for any end.
+/// Names of harmless variables, in groups; `*` stands for any ending.
 const KNOWN: &str = include_str!("environment.txt");
 
-/// Parts of a name that make it that of a secret, wherever they stand in it.
+/// Parts that make a name that of a secret, wherever they occur in it.
 const SECRET_PARTS: [&str; 16] = [
     "TOKEN",
     "SECRET",
@@ -46,10 +47,10 @@ const SECRET_WORDS: [&str; 17] = [
     "SAS", "OTP", "TOTP", "SALT",
 ];
 
-/// Words in sequence that make a name that of a secret.
+/// Sequences of words that make a name that of a secret.
 const SECRET_PHRASES: [&str; 4] = ["CONNECTION_STRING", "KUBE_CONFIG", "OTLP_HEADERS", "KUBECONFIG_DATA"];
 
-/// Values that say nothing about anybody, whatever the variable.
+/// Values that reveal nothing, whatever the variable.
 const PLAIN_WORDS: [&str; 48] = [
     "true",
     "false",
@@ -101,10 +102,10 @@ const PLAIN_WORDS: [&str; 48] = [
     "main",
 ];
 
-/// Values that a switch has, and a secret has not.
+/// Values of switches, which no secret has.
 const SWITCHES: [&str; 10] = ["", "true", "false", "yes", "no", "on", "off", "none", "null", "disabled"];
 
-/// Longest value that is judged harmless by what it is.
+/// Maximum length of a value that is judged harmless by what it is, in bytes.
 const MAX_PLAIN: usize = 4096;
 
 /// Compiles a constant pattern.
@@ -113,12 +114,12 @@ fn pattern(text: &str) -> Regex {
     Regex::new(text).expect("a valid pattern")
 }
 
-/// An address with a user or a password in it.
+/// A URL with a user or a password.
 static USERINFO: LazyLock<Regex> = LazyLock::new(|| {
     pattern(r"[A-Za-z][A-Za-z0-9+.\-]*://(?P<user>[^\s/?#@:]*)(?::(?P<password>[^\s/?#]*))?@")
 });
 
-/// An option or a setting inside of a value that holds a secret: `-Dpassword=…`, `Authorization: …`.
+/// An option or a setting in a value that contains a secret: `-Dpassword=…`, `Authorization: …`.
 static SECRET_OPTION: LazyLock<Regex> = LazyLock::new(|| {
     pattern(
         r#"(?ix)(?:passw(?:or)?d|passphrase|secret|token|api[_\-]?key|access[_\-]?key|private[_\-]?key|credentials?|
@@ -126,17 +127,17 @@ static SECRET_OPTION: LazyLock<Regex> = LazyLock::new(|| {
     )
 });
 
-/// A run of letters and digits as generated keys have it.
+/// A run of characters that is long enough for a generated key.
 static RUN: LazyLock<Regex> = LazyLock::new(|| pattern(r"[A-Za-z0-9+_=\-]{20,}"));
 
-/// A number, a size, a time or a version.
+/// A number, a size, a time, or a version.
 static NUMBER: LazyLock<Regex> = LazyLock::new(|| {
     pattern(
         r"^(?:[+-]?[0-9]{1,12}(?:\.[0-9]{1,9})?(?:[a-zA-Z]{1,2}|%)?|[vV]?[0-9]{1,9}(?:\.[0-9]{1,9}){1,4}(?:[-+.]?(?:alpha|beta|rc|dev|pre|post|lts)[.\-]?[0-9]{0,9})?)$",
     )
 });
 
-/// The address of a service on this machine or in the job's own network, and nothing more.
+/// The URL of a service on this machine, and nothing more.
 static LOCAL_ADDRESS: LazyLock<Regex> = LazyLock::new(|| {
     pattern(
         r"^(?:[a-z][a-z0-9+.\-]{1,20}://)?(?:localhost|127\.0\.0\.1|0\.0\.0\.0|\[::1?\])(?::[0-9]{1,5})?(?:/[a-z0-9_\-]{0,24})?$",
@@ -153,7 +154,7 @@ static KNOWN_NAMES: LazyLock<GlobSet> = LazyLock::new(|| {
     names.build().unwrap_or_default()
 });
 
-/// Tells whether a name is listed letter by letter, in whatever case.
+/// Returns whether an uppercase name is listed in full, without a pattern.
 fn is_listed(name: &str) -> bool {
     static LISTED: LazyLock<BTreeSet<&str>> = LazyLock::new(|| {
         KNOWN.lines().filter(|line| !line.starts_with('#')).flat_map(str::split_whitespace).collect()
@@ -161,7 +162,7 @@ fn is_listed(name: &str) -> bool {
     LISTED.contains(name)
 }
 
-/// Tells whether a variable of this name holds a secret, going by the name.
+/// Returns whether a variable holds a secret, going by its name.
 pub fn looks_secret(name: &str) -> bool {
     let name = name.to_ascii_uppercase().replace(|letter: char| !letter.is_ascii_alphanumeric(), "_");
     if is_listed(&name) {
@@ -175,11 +176,11 @@ pub fn looks_secret(name: &str) -> bool {
             .any(|word| SECRET_WORDS.contains(&word) || SECRET_WORDS.contains(&numbered(word).as_str()))
 }
 
-/// Returns what of a variable's value must not be shown; nothing for a harmless one.
+/// Returns the parts of a variable's value that must not be shown; none for a harmless one.
 ///
-/// This is the judgement of the environment once more: what is withheld and looks like a secret.
+/// These are the rules for the environment once more: what is withheld and looks like a secret.
 pub fn secrets_of<'a>(name: &str, value: &'a str) -> Vec<&'a str> {
-    // Where a key lies is no secret, and reports are full of paths.
+    // The path of a key is not a secret, and reports are full of paths.
     if SWITCHES.contains(&value.to_ascii_lowercase().as_str()) || is_path(value) {
         return Vec::new();
     }
@@ -193,7 +194,7 @@ pub fn secrets_of<'a>(name: &str, value: &'a str) -> Vec<&'a str> {
     if shown { Vec::new() } else { vec![value] }
 }
 
-/// Returns an address without its user and password.
+/// Returns a text with the user and password removed from its URLs.
 pub fn without_userinfo(address: &str) -> String {
     let stripped = |found: &regex::Captures<'_>| {
         let end = found[0].find("://").map_or(0, |at| at + 3);
@@ -202,7 +203,7 @@ pub fn without_userinfo(address: &str) -> String {
     USERINFO.replace_all(address, stripped).into_owned()
 }
 
-/// Returns the passwords of addresses, and users that have none beside them, as tokens stand there.
+/// Returns the passwords in URLs, and users without a password if they look like tokens.
 pub fn passwords(value: &str) -> impl Iterator<Item = &str> {
     USERINFO.captures_iter(value).filter_map(|found| {
         let (user, password) = (found.name("user")?.as_str(), found.name("password"));
@@ -214,12 +215,12 @@ pub fn passwords(value: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Tells whether a value is one key, as they are generated.
+/// Returns whether a value is a single generated key.
 fn is_key(value: &str) -> bool {
     !value.contains(char::is_whitespace) && RUN.find(value).is_some_and(|run| is_random(run.as_str()))
 }
 
-/// Tells whether letters and digits are mixed as they are in keys, and hardly ever in names.
+/// Returns whether letters and digits are mixed as they are in keys, and hardly ever in names.
 fn is_random(run: &str) -> bool {
     let has = |kind: fn(&u8) -> bool| run.bytes().any(|byte| kind(&byte));
     let digits = run.bytes().filter(u8::is_ascii_digit).count();
@@ -227,7 +228,7 @@ fn is_random(run: &str) -> bool {
     hex || (digits >= 2 && has(u8::is_ascii_lowercase) && has(u8::is_ascii_uppercase))
 }
 
-/// Tells whether a variable is named after a checksum or a commit, which look like keys.
+/// Returns whether a variable is named after a checksum or a commit, which look like keys.
 fn names_a_hash(name: &str) -> bool {
     let name = name.to_ascii_uppercase();
     ["SHA", "HASH", "DIGEST", "COMMIT", "CHECKSUM", "FINGERPRINT", "REVISION"]
@@ -240,13 +241,13 @@ fn is_known(name: &str) -> bool {
     is_listed(&name) || KNOWN_NAMES.is_match(&name)
 }
 
-/// Tells whether a value is a path, or a list of paths, that there is.
+/// Returns whether a value is an existing absolute path, or a list of such paths.
 fn is_path(value: &str) -> bool {
     std::env::split_paths(value).all(|path| path.is_absolute() && Path::new(&path).exists())
 }
 
-/// Tells whether a value is plainly no secret: a number, a version, a word of a small set, a path that
-/// there is, the address of a local service.
+/// Returns whether a value is plainly not a secret: a number, a version, one of a few words, an existing
+/// path, or the URL of a local service.
 fn is_plain(value: &str) -> bool {
     value.len() <= MAX_PLAIN
         && (value.is_empty()
@@ -256,33 +257,33 @@ fn is_plain(value: &str) -> bool {
             || is_path(value))
 }
 
-/// Tells whether a value carries a secret, whatever the variable is for.
+/// Returns whether a value contains a secret, whatever the variable is for.
 fn carries_secret(value: &str) -> bool {
     USERINFO.is_match(value) || SECRET_OPTION.is_match(value)
 }
 
-/// What children inherit, and what not.
+/// The variables that children inherit, and those that they do not.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Inherited {
-    /// The variables that they see.
+    /// The variables that they see, by name.
     pub variables: BTreeMap<String, String>,
-    /// The names of those that they do not.
+    /// The names of the variables that they do not see.
     pub withheld: BTreeSet<String>,
 }
 
-/// Decides what children inherit.
+/// Rules for what children inherit.
 #[derive(Clone, Debug, Default)]
 pub struct Rules {
-    /// Names that children see in any case (`commands.env_passthrough`).
+    /// Names that children see (`commands.env_passthrough`), even if they look secret.
     pub passthrough: Vec<String>,
-    /// Variables that hold the keys of models and servers: never passed on, whatever their names.
+    /// Names of variables with the keys of models and servers: never passed on, whatever the names.
     pub keys: Vec<String>,
 }
 
 impl Rules {
-    /// Tells whether children may see a variable.
+    /// Returns whether children may see a variable.
     pub fn allows(&self, name: &str, value: &str) -> bool {
-        // Windows makes no difference between cases.
+        // Windows ignores case.
         let upper = name.to_ascii_uppercase();
         if COMMAND_FILES.contains(&upper.as_str()) || self.keys.iter().any(|key| key == name) {
             return false;
@@ -307,7 +308,7 @@ impl Rules {
             || (KNOWN_NAMES.is_match(&upper) && !RUN.find_iter(value).any(|run| is_random(run.as_str())))
     }
 
-    /// Sorts the variables of `own` into those that children see and those that are withheld.
+    /// Sorts the variables in `own` into those that children see and those that are withheld.
     pub fn inherit(&self, own: &BTreeMap<String, String>) -> Inherited {
         let mut inherited = Inherited::default();
         for (name, value) in own {
@@ -321,7 +322,7 @@ impl Rules {
     }
 }
 
-/// Returns the withheld names that `text` speaks of, sorted.
+/// Returns the withheld names that `text` mentions, sorted.
 pub fn mentioned<'a>(withheld: &'a BTreeSet<String>, text: &str) -> Vec<&'a str> {
     let words: BTreeSet<&str> =
         text.split(|letter: char| !(letter.is_ascii_alphanumeric() || letter == '_')).collect();
