@@ -150,7 +150,7 @@ fn prepare(shut_in: Option<ShutIn>) -> io::Result<Option<Started>> {
 fn run(started: Option<Started>) -> io::Result<u8> {
     let mut lifeline = BufReader::new(io::stdin());
     let Some((order, input)) = read_order(&mut lifeline)? else {
-        // Nobody wanted anything.
+        // The input ended without an order: a spare supervisor that was not needed.
         return Ok(0);
     };
     let Running { main, mut stdin, signal } = match (&started, &order.walls) {

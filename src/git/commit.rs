@@ -13,7 +13,7 @@ use crate::workspace::{FileState, Mode};
 /// The author and committer of a commit.
 #[derive(Clone, Copy, Debug)]
 pub struct Author {
-    /// The name.
+    /// The display name.
     pub name: &'static str,
     /// The email address.
     pub email: &'static str,

@@ -33,7 +33,7 @@ pub(super) struct Held {
     pub(super) store: Mutex<Option<Arc<gix_odb::Store>>>,
 }
 
-/// A folder that was opened, so that another one that takes its name can be told from it.
+/// A folder that is held open, so that a replacement at the same path is detected.
 #[derive(Debug)]
 pub(super) struct HeldFolder {
     path: PathBuf,
@@ -76,8 +76,8 @@ impl HeldFolder {
 }
 
 impl Repository {
-    /// Finds the repository of `folder` by the `.git` entry in it or in a folder above it, up to `border`.
-    /// Returns `Ok(None)` if there is none.
+    /// Finds the repository of `folder` by the `.git` entry in it or in a folder above it, up to `border` and
+    /// to the root of the file system. Returns `Ok(None)` if there is none.
     ///
     /// A folder that merely looks like a (bare) repository does not count: anybody can commit one.
     pub fn find(folder: &Path, border: Option<&Path>) -> Result<Option<Self>, GitError> {

@@ -287,7 +287,7 @@ struct Range {
 }
 
 impl Range {
-    /// Parses a hunk header. Returns `None` if it has no numbers, as models write it.
+    /// Parses a hunk header. Returns `None` if it has no numbers; models often write such headers.
     fn parse(header: &str) -> Option<Self> {
         let (old, rest) = header.strip_prefix("@@ -")?.split_once(" +")?;
         let new = rest.split(' ').next()?;

@@ -74,11 +74,11 @@ pub(crate) fn hex(bytes: &[u8]) -> String {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Operation {
-    /// The file is created.
+    /// Creation of the file.
     Add,
-    /// The content or mode of the file changes.
+    /// Change of its content or mode.
     Modify,
-    /// The file is deleted.
+    /// Deletion of the file.
     Delete,
 }
 

@@ -70,7 +70,7 @@ impl Mirror {
         let touched = touched(self.checkout.path(), before)?;
         let mut observed = Observed { unnamed: touched.unnamed, ..Observed::default() };
         for repository in &touched.repositories {
-            // One that existed before belongs to somebody.
+            // One that existed before the call is not the call's.
             if fs::symlink_metadata(self.copy.path().join(repository.as_str())).is_err() {
                 let _ = fs::remove_dir_all(self.checkout.path().join(repository.as_str()));
             }

@@ -53,7 +53,7 @@ const NAMESPACES: [i32; 8] = [
     libc::CLONE_NEWIPC,
     libc::CLONE_NEWUTS,
     libc::CLONE_NEWCGROUP,
-    0x80, // of time: younger than the table of constants
+    0x80, // `CLONE_NEWTIME`, which is newer than the table of constants
 ];
 
 /// The mode bits for set-user-ID and set-group-ID.
