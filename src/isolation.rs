@@ -1,5 +1,6 @@
-//! Commands, hooks and gates on a throw-away state of the checkout: what they change is judged before any of it is
-//! kept, and a dry run keeps it in its plan. Nothing that somebody else wrote ever runs on the checkout itself.
+//! Isolated state of a run: runs commands, hooks, and gates on a throw-away state of the checkout. Their
+//! changes are judged before any of them is kept, and a dry run keeps them in its plan. Nothing that others
+//! wrote ever runs on the checkout itself.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -14,11 +15,13 @@ use crate::command::{Finished, Job, Shell};
 use crate::event::{Events, NoticeLevel};
 use crate::workspace::{Below, FileChange, Isolated, IsolationError, Outcome, Plot, WorkspacePath};
 
-/// Says of changes whether they may be: warnings, or the reasons why not. Paths alone are of files that nobody reads.
+/// A judgement of changes: `Ok` with warnings, or `Err` with the reasons for refusing them. The second
+/// argument lists files that are too large, or are build outputs, and whose content is therefore not
+/// compared.
 pub type Judge =
     Arc<dyn Fn(&[FileChange], &[WorkspacePath]) -> Result<Vec<String>, Vec<String>> + Send + Sync>;
 
-/// The throw-away state of a run, made when it is first needed.
+/// The isolated state of a run, created when it is first needed.
 pub struct Isolation {
     below: Below,
     plot: Plot,
@@ -28,80 +31,82 @@ pub struct Isolation {
     state: Mutex<Option<Isolated>>,
 }
 
-/// One command line to run on the state.
+/// A command line to run on the isolated state.
 pub struct Work<'a> {
-    /// The command line.
+    /// The command line, for the shell.
     pub command: &'a str,
-    /// Where it runs.
+    /// The working directory.
     pub cwd: &'a WorkspacePath,
-    /// Variables on top of the shell's.
+    /// Environment variables on top of the shell's.
     pub variables: Vec<(Cow<'a, str>, String)>,
-    /// What it reads on standard input.
+    /// The bytes for standard input; nothing can be read if `None`.
     pub stdin: Option<Vec<u8>>,
-    /// Whether both outputs go into one.
+    /// Whether standard error goes into the same stream as standard output.
     pub merge: bool,
-    /// How long it may take.
+    /// The time after which the command is ended.
     pub timeout: Duration,
-    /// Ends it early.
+    /// A token that ends the command early.
     pub cancel: CancellationToken,
-    /// What it is let do.
+    /// What the command is allowed to do.
     pub rights: Rights,
-    /// What of its changes is kept.
+    /// Which of its changes are kept.
     pub keep: Keep,
-    /// Folders that it renames in one step.
+    /// Folders that the command renames in one step.
     pub moves: Vec<WorkspacePath>,
 }
 
-/// What of a command's changes is kept.
+/// Which of a command's changes are kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Keep {
-    /// All that is not refused.
+    /// All changes, unless they are refused.
     Changes,
-    /// What ignore files exclude, so that the next build has less to do.
+    /// Files that ignore files exclude, so that the next build has less to do.
     Outputs,
-    /// Nothing: nobody waits for it, so it must not change what others work on.
+    /// None: nobody waits for the command, so it must not change what others work on.
     Nothing,
 }
 
-/// A command that is over, and what became of its changes.
+/// A finished command, with what became of its changes.
 #[derive(Debug)]
 pub struct Ran {
-    /// How it ended.
+    /// The exit and output of the command.
     pub finished: Finished,
-    /// What it changed and was kept.
+    /// The changes that were kept.
     pub changes: Vec<FileChange>,
-    /// Files that were kept, but are too large to be shown.
+    /// Files that were kept but are too large to be shown.
     pub large: Vec<WorkspacePath>,
-    /// Things that are not kept: repositories of their own, and what cannot be named.
+    /// Descriptions of what is never kept: nested repositories, sensitive files, and names that are not
+    /// UTF-8.
     pub dropped: Vec<String>,
-    /// Words of the judge's on what was kept.
+    /// The judge's warnings about what was kept.
     pub warnings: Vec<String>,
-    /// Why nothing was kept.
+    /// The reasons why nothing was kept; empty if it was.
     pub refused: Vec<String>,
 }
 
 impl Isolation {
-    /// The state above (or beside) a checkout.
+    /// Creates a handle to the state above (or beside) a checkout; nothing is mounted or copied yet.
     pub fn new(below: Below, plot: Plot, shell: Shell, events: Events, judge: Judge) -> Self {
         Self { below, plot, shell, events, judge, state: Mutex::default() }
     }
 
-    /// What commands are started by.
+    /// Returns the shell that starts the run's commands.
     pub fn shell(&self) -> &Shell {
         &self.shell
     }
 
-    /// Bytes that it takes on disk, if it was made.
+    /// Returns the size of the state on disk in bytes, or `None` if it was not created.
     pub async fn bytes(&self) -> Option<u64> {
         self.state.lock().await.as_ref().map(Isolated::bytes)
     }
 
-    /// Runs a command line by the run's shell.
+    /// Runs a command line with the run's shell.
     pub async fn run(&self, work: Work<'_>) -> Result<Ran, IsolationError> {
         self.run_by(&self.shell, work).await
     }
 
-    /// Runs a command line by another shell. Nobody else is in the state meanwhile.
+    /// Runs a command line with another shell. Commands run one at a time, except for those that cannot
+    /// change anything where the state is an overlay mount.
     pub async fn run_by(&self, shell: &Shell, work: Work<'_>) -> Result<Ran, IsolationError> {
         let mut state = self.state.lock().await;
         let isolated = match state.take() {
@@ -124,7 +129,7 @@ impl Isolation {
         let changes_nothing = (rights == Rights::Look || keep == Keep::Nothing) && shell.is_walled();
         let reader = changes_nothing.then(|| isolated.reader()).flatten();
         if let Some(overlay) = reader {
-            // Others may be in it meanwhile.
+            // A read-only view lets other commands use the state meanwhile.
             *state = Some(isolated);
             drop(state);
             let view = View::Reader(&overlay);
@@ -159,12 +164,13 @@ impl Isolation {
         let (below, judge) = (self.below.clone(), Arc::clone(&self.judge));
         let (ran, isolated) =
             blocking(move || keep_changes(isolated, before, finished, &below, &judge, (rights, keep))).await;
-        // One that could not be brought back to what is below must not be met by the next: it starts afresh.
+        // If the state could not be brought back to what is below, it is dropped, so that the next command
+        // starts with a new one.
         *state = isolated;
         Ok(ran)
     }
 
-    /// An overlay where one can be mounted, else a copy.
+    /// Creates an overlay where one can be mounted, otherwise a copy.
     async fn make(&self) -> Result<Isolated, IsolationError> {
         let started = Instant::now();
         if self.shell.namespaces(&self.plot.root).await.is_some() {
@@ -209,7 +215,8 @@ impl Ran {
     }
 }
 
-/// Finds what a command changed, has it judged, and keeps it or takes it back.
+/// Finds what a command changed, has it judged, and keeps or reverts it. Returns no state if it could not be
+/// brought back to what is below.
 fn keep_changes(
     mut isolated: Isolated,
     before: crate::workspace::Before,
@@ -246,8 +253,8 @@ fn keep_changes(
     (ran, settled.is_ok().then_some(isolated))
 }
 
-/// Takes out what is never kept: sensitive files among what a build left behind, other repositories, and what has no
-/// name. Gives words for them.
+/// Removes from `found` the sensitive files among build outputs. Returns descriptions of everything that is
+/// never kept: those files, nested repositories, and names that are not UTF-8.
 fn dropped(found: &mut Outcome, isolated: &Isolated, judge: &Judge) -> Vec<String> {
     let mut dropped: Vec<String> =
         found.repositories.iter().map(|path| format!("{path}: a repository of its own")).collect();
@@ -264,7 +271,8 @@ fn dropped(found: &mut Outcome, isolated: &Isolated, judge: &Judge) -> Vec<Strin
     dropped
 }
 
-/// Somebody who was to look alone, and whom nobody kept from more.
+/// Returns a reason for refusal if a command with read-only rights changed something. This happens only where
+/// no sandbox held it back.
 fn overstepped(found: &Outcome) -> Option<String> {
     let changes = found.changes.iter().map(|change| &change.path);
     let first = changes.chain(&found.large).chain(&found.outputs).next()?;
@@ -305,7 +313,7 @@ fn keep_outputs(
     Ok(())
 }
 
-/// Runs blocking work off the async threads; a panic goes on here.
+/// Runs blocking work off the async threads, and resumes a panic of it here.
 async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
     match tokio::task::spawn_blocking(work).await {
         Ok(value) => value,

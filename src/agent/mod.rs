@@ -38,7 +38,7 @@ const DEFAULT_STEPS: u32 = 20;
 /// An agent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Agent {
-    /// Its name.
+    /// The name that GitHub lists the check under.
     pub name: String,
     /// What it is told about itself.
     pub prompt: String,

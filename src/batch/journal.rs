@@ -58,7 +58,7 @@ pub enum JournalError {
     Io {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The failure of the read.
         error: std::io::Error,
     },
 }

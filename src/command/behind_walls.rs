@@ -1,5 +1,5 @@
-//! The classes where walls stand: a command works on a state that is judged before anything of it is kept, so
-//! only what needs more than that is dangerous. What is not known to look alone is taken for work.
+//! Classification within a sandbox: a command works on a state that is judged before any of it is kept, so
+//! only what needs more than that is dangerous. A command that is not known to be read-only counts as `dev`.
 
 use super::analysis::{Analysis, Place, Simple, Word};
 use super::classify::{Class, Scope, Verdict, is_loader};
@@ -8,7 +8,7 @@ use super::place::{is_out_of_reach, is_stream};
 use super::refusal::{Refusal, WayOut};
 use super::{reach, strict, table};
 
-/// Programs that write what their operands name, and which of these.
+/// Programs that write to what their operands name, and to which of these.
 const WRITERS: [(&str, Written); 2] = [
     ("mkdir touch rm rmdir mv truncate tee shred unlink patch", Written::All),
     ("cp ln install", Written::Last),
@@ -20,8 +20,8 @@ enum Written {
     Last,
 }
 
-/// A program that only reads, besides those of the table, unless one of these options is there or its words
-/// hold one of these texts.
+/// A program that only reads, besides those in the table, unless one of the options is given or a word
+/// contains one of the texts.
 struct Reader {
     names: &'static str,
     options: &'static str,
@@ -44,7 +44,7 @@ const READERS: [Reader; 4] = [
     },
 ];
 
-/// Judges one command of a line.
+/// Classifies one command of a line.
 pub(super) fn verdict(analysis: &Analysis, simple: &Simple, scope: Scope<'_>) -> Verdict {
     let refusal = reach::beyond(simple)
         .filter(|_| scope.own.class(simple).is_none())
@@ -85,12 +85,12 @@ fn class(analysis: &Analysis, simple: &Simple, scope: Scope<'_>) -> Class {
     if let Some(class) = scope.own.class(simple) {
         return class;
     }
-    // A function's body is judged where it is defined; wrappers do not see functions.
+    // A function's body is classified where it is defined; wrappers do not see functions.
     if analysis.functions.iter().any(|function| function == name) {
         let sees = matches!(simple.place, Place::Plain | Place::Substitution | Place::ProcessSubstitution);
         return if sees { Class::Safe } else { Class::Dev };
     }
-    // What it runs is judged by itself.
+    // The command that it runs is classified by itself.
     if table::known_name(name) == Some("xargs") {
         return Class::Safe;
     }
@@ -102,7 +102,7 @@ fn class(analysis: &Analysis, simple: &Simple, scope: Scope<'_>) -> Class {
         return Class::Safe;
     }
     match strict::class(analysis, simple, scope) {
-        // Its runner is work already.
+        // The runner of the tool counts as `dev` already.
         Some(class) if !matches!(simple.place, Place::Tool(_)) => class,
         _ => Class::Dev,
     }
@@ -119,7 +119,7 @@ impl Reader {
     }
 }
 
-/// Returns the first place that a command is to write to, although nothing can be written there.
+/// Returns a refusal for the first path that a command would write to although nothing can be written there.
 fn written(simple: &Simple, scope: Scope<'_>) -> Option<Refusal> {
     let beyond = |word: &&Word| word.text().is_some_and(|text| is_out_of_reach(text, scope));
     let redirected =

@@ -1,5 +1,5 @@
-//! What is never run, in any mode: on the parsed words of every command, and on the raw text for what
-//! the grammar cannot make sense of.
+//! Block-list: what is never run, in any mode. It applies to the parsed words of every command, and to the
+//! raw text of lines that the grammar does not fully explain.
 
 use std::sync::LazyLock;
 
@@ -9,7 +9,7 @@ use super::analysis::{Analysis, Simple, Word};
 use super::table::known_name;
 use super::wrappers::is_shell;
 
-/// On the raw text.
+/// Patterns for the raw text.
 static RAW: LazyLock<RegexSet> = LazyLock::new(|| {
     #[expect(clippy::expect_used, reason = "constant patterns, compiled in a test")]
     RegexSet::new([
@@ -30,14 +30,14 @@ const RAW_REASONS: [&str; 5] =
 /// Interpreters that run what they read.
 const INTERPRETERS: &str = "python python3 perl ruby node php lua deno bun tclsh Rscript osascript pwsh";
 
-/// Why a line is never run, or `None`.
+/// Returns the reason why a line is never run, or `None` if it may be.
 pub(super) fn blocked(text: &str, analysis: &Analysis) -> Option<String> {
     let parsed = analysis.commands.iter().find_map(|simple| {
         let reason = command(simple).or_else(|| download(simple, analysis)).or_else(|| redirect(simple))?;
         Some(format!("{reason}{}", simple.place))
     });
     parsed.or_else(|| {
-        // Where the grammar made sense of the line, quoted text is just text.
+        // In a line that was fully parsed, quoted text is just text.
         let relevant =
             analysis.unclear.is_some() || analysis.dynamic.is_some() || !analysis.functions.is_empty();
         let found = RAW.matches(text);
@@ -45,7 +45,8 @@ pub(super) fn blocked(text: &str, analysis: &Analysis) -> Option<String> {
     })
 }
 
-/// Of PowerShell, on the raw text: its names are its own, and its grammar is followed less far.
+/// Patterns for the raw text of PowerShell, which has names of its own and whose grammar is followed less
+/// far.
 static POWERSHELL: LazyLock<RegexSet> = LazyLock::new(|| {
     #[expect(clippy::expect_used, reason = "constant patterns, compiled in a test")]
     RegexSet::new([
@@ -61,7 +62,7 @@ static POWERSHELL: LazyLock<RegexSet> = LazyLock::new(|| {
     .expect("the patterns are valid")
 });
 
-/// What each pattern of PowerShell is about.
+/// What each PowerShell pattern is about.
 const POWERSHELL_REASONS: [&str; 8] = [
     "running a download",
     "running a download",
@@ -73,10 +74,10 @@ const POWERSHELL_REASONS: [&str; 8] = [
     "another user's right",
 ];
 
-/// Cmdlets that remove, by all their names.
+/// The names and aliases of the cmdlet that removes files.
 const REMOVERS: &str = "remove-item ri rm rmdir del erase rd";
 
-/// Why a script of PowerShell is never run, besides what no shell runs.
+/// Returns the reason why a PowerShell script is never run, beyond the reasons that apply to every shell.
 pub(super) fn blocked_in_powershell(script: &str, analysis: &Analysis) -> Option<String> {
     let everything = |simple: &Simple| {
         let name = simple.name().filter(|name| REMOVERS.split(' ').any(|remover| remover == *name))?;
@@ -135,12 +136,12 @@ fn command(simple: &Simple) -> Option<String> {
     }
 }
 
-/// Whether a cluster of short options holds a letter.
+/// Returns whether a cluster of short options contains a letter.
 fn short(text: &str, option: char) -> bool {
     text.starts_with('-') && !text.starts_with("--") && text[1..].contains(option)
 }
 
-/// The root, the home folder, or all that lies in one of them.
+/// Returns whether a word names the root, the home folder, a system folder, or everything in one of them.
 fn is_everything(word: &Word) -> bool {
     let Some(text) = word.text() else {
         // `"$HOME"/` and `${HOME:?}/*` as much as `$HOME`.
@@ -165,7 +166,7 @@ fn is_world_writable(mode: &str) -> bool {
     everybody || symbolic
 }
 
-/// `curl … | sh`, and `sh <(curl …)` or `sh -c "$(curl …)"`.
+/// Returns a reason if fetched text would be run: `curl … | sh`, and `sh <(curl …)` or `sh -c "$(curl …)"`.
 fn download(simple: &Simple, analysis: &Analysis) -> Option<String> {
     let runs = |simple: &Simple| {
         let name = simple.name().and_then(known_name).unwrap_or_default();

@@ -1,11 +1,11 @@
-//! Builtins of the shell that change what the words after them mean, where no walls stand.
+//! Shell builtins that change what the words after them mean; relevant without a sandbox.
 
 use super::analysis::Word;
 use super::classify::is_loader;
 use super::options::{is_in, is_option};
 use super::refusal::{Refusal, WayOut};
 
-/// Builtins that set variables by their arguments.
+/// Builtins that set variables through their arguments.
 const SETTERS: &str = "export readonly local declare typeset read printf unset getopts let";
 
 /// Checks a builtin's arguments; other programs pass.
@@ -32,7 +32,7 @@ pub(super) fn check(name: &str, arguments: &[Word]) -> Result<(), Refusal> {
     }
     for word in arguments {
         let Some(text) = word.text() else {
-            // `export CI="$x"` sets what is named, whatever its value.
+            // `export CI="$x"` sets the named variable, whatever its value.
             let named = word
                 .raw
                 .split_once('=')

@@ -1,4 +1,4 @@
-//! How dangerous a command line is: as dangerous as the worst of its commands.
+//! Command classes: how dangerous a command line is, which is as dangerous as the worst of its commands.
 
 use std::path::Path;
 
@@ -14,16 +14,16 @@ pub use crate::event::Class;
 /// A class and what decided it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Verdict {
-    /// The class.
+    /// The class of the line.
     pub class: Class,
-    /// The part of the line that decided; empty where there is nothing to say.
+    /// The part of the line that decided; empty if there is nothing to say.
     pub reason: String,
-    /// What to do instead of a dangerous line, in one sentence; empty for others.
+    /// What to do instead of a dangerous line, in one sentence; empty for the other classes.
     pub way_out: String,
 }
 
 impl Verdict {
-    /// Returns the verdict on what needs no word.
+    /// Returns a safe verdict without a reason.
     pub(super) fn safe() -> Self {
         Self::new(Class::Safe, "")
     }
@@ -32,7 +32,7 @@ impl Verdict {
         Self { class, reason: reason.into(), way_out: String::new() }
     }
 
-    /// Returns the reason, and the way out where there is one.
+    /// Returns the reason, followed by the way out if there is one.
     pub fn explained(&self) -> String {
         if self.way_out.is_empty() {
             self.reason.clone()
@@ -49,20 +49,20 @@ impl From<Refusal> for Verdict {
     }
 }
 
-/// Whether the kernel stands around commands.
+/// Whether a sandbox restricts commands.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Walls {
-    /// It does: what a command may reach is enforced, so only what needs more than that is dangerous.
+    /// A sandbox enforces what a command can reach, so only what needs more than that is dangerous.
     Standing,
-    /// It does not: what is not known to be harmless is dangerous.
+    /// There is no sandbox, so whatever is not known to be harmless is dangerous.
     #[default]
     Missing,
 }
 
-/// Variables by which a command would load or run something else.
+/// Variables that make a command load or run something else, separated by spaces.
 const VARIABLES: &str = "PATH IFS BASH_ENV ENV PS4 PROMPT_COMMAND SHELL SHELLOPTS BASHOPTS CDPATH PAGER MANPAGER LESSOPEN LESSCLOSE EDITOR VISUAL BROWSER PYTHONSTARTUP PYTHONPATH PYTHONHOME PYTHONINSPECT NODE_OPTIONS NODE_PATH RUSTC RUSTC_WRAPPER RUSTC_WORKSPACE_WRAPPER RUSTDOC RUSTFLAGS CARGO_HOME PERL5OPT PERL5LIB PERLLIB RUBYOPT RUBYLIB GEM_HOME JAVA_TOOL_OPTIONS _JAVA_OPTIONS JDK_JAVA_OPTIONS MAVEN_OPTS GRADLE_OPTS CC CXX LD AR GOFLAGS GOROOT HOME";
 
-/// Starts of names of such variables.
+/// Prefixes of the names of such variables.
 const VARIABLE_STARTS: [&str; 8] =
     ["LD_", "DYLD_", "GIT_", "BASH_", "npm_config_", "NPM_CONFIG_", "CARGO_TARGET_", "PIP_"];
 
@@ -71,20 +71,20 @@ pub(super) fn is_loader(name: &str) -> bool {
         || VARIABLE_STARTS.iter().any(|start| name.starts_with(start))
 }
 
-/// Where a line would run, and what the configuration says of commands.
+/// Where a line would run, and what the configuration says about commands.
 #[derive(Clone, Copy)]
 pub(super) struct Scope<'a> {
-    /// The checkout; absolute paths below it count as the workspace's.
+    /// The path of the checkout; absolute paths below it count as the workspace's.
     pub(super) root: &'a Path,
-    /// Levels of the line's folder below the root.
+    /// The depth of the line's working directory below the root.
     pub(super) depth: i32,
-    /// Commands that the configuration classifies.
+    /// The commands that the configuration classifies.
     pub(super) own: &'a OwnCommands,
-    /// Whether the kernel stands around the line.
+    /// Whether a sandbox restricts the line.
     pub(super) walls: Walls,
 }
 
-/// Classifies a line.
+/// Classifies a line by the worst of its commands.
 pub(super) fn classify(analysis: &Analysis, scope: Scope<'_>) -> Verdict {
     if let Some(reason) = &analysis.unclear {
         return Refusal::new(reason.clone(), WayOut::InParts).into();

@@ -1,5 +1,6 @@
-//! Starts a program that is talked to while it runs: an MCP server. It has the same environment and walls
-//! as a command, and ends, with all that it started, when its standard input does.
+//! Conversing programs: starts a program that exchanges messages while it runs, such as an MCP server. It has
+//! the same environment and sandbox as a command, and it ends, with everything that it started, when its
+//! standard input does.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -15,32 +16,33 @@ use super::output::Capture;
 use super::sandbox::{Namespaces, Rights, View};
 use super::spawn::{Collecting, Shell, collect};
 
-/// How long an end is waited for: the supervisor's grace, and some.
+/// Time to wait for an end: the supervisor's grace period plus a margin.
 const END: Duration = Duration::from_secs(4);
 
-/// A program to talk to.
+/// A program to exchange messages with.
 #[derive(Debug)]
 pub struct Talk<'a> {
     /// The program, by path or by name.
     pub program: &'a str,
-    /// Its arguments.
+    /// The arguments of the program.
     pub arguments: &'a [String],
-    /// Variables on top of the shell's.
+    /// Environment variables on top of the shell's.
     pub variables: &'a BTreeMap<String, String>,
-    /// Where it runs.
+    /// The working directory.
     pub cwd: &'a Path,
-    /// Whether it may write there.
+    /// Whether the program may write to its working directory.
     pub writes: bool,
 }
 
-/// A program that runs.
+/// A running program.
 pub struct Talking {
     child: Child,
     stderr: Collecting,
 }
 
 impl Shell {
-    /// Starts a program. Its input and output are for whoever talks to it.
+    /// Starts a program. Returns it with its standard input and output, for whoever exchanges messages with
+    /// it.
     pub async fn converse(&self, talk: Talk<'_>) -> io::Result<(Talking, ChildStdin, ChildStdout)> {
         let namespaces = self.namespaces(talk.cwd).await;
         let (mut command, order) = self.talker(&talk, namespaces)?;
@@ -53,7 +55,7 @@ impl Shell {
         Ok((Talking { child, stderr }, stdin, stdout))
     }
 
-    /// The supervisor, and what it is told.
+    /// Returns the command that starts the supervisor, and the order for it.
     #[cfg(target_os = "linux")]
     fn talker(&self, talk: &Talk<'_>, namespaces: Option<Namespaces>) -> io::Result<(Command, Vec<u8>)> {
         use super::supervisor::{Input, Order};
@@ -81,7 +83,7 @@ impl Shell {
         Ok((self.supervisor(namespaces), order))
     }
 
-    /// The program itself, which is told nothing.
+    /// Returns the command that starts the program itself, which needs no order.
     #[cfg(not(target_os = "linux"))]
     fn talker(&self, talk: &Talk<'_>, _: Option<Namespaces>) -> io::Result<(Command, Vec<u8>)> {
         let mut command = Command::new(talk.program);
@@ -99,16 +101,16 @@ impl Shell {
 }
 
 impl Talking {
-    /// Waits for the end that the closed input brings, and gives what the program said on standard error.
+    /// Waits for the program to end, which it does when its input is closed. Returns its standard error.
     pub async fn end(mut self) -> Capture {
         if tokio::time::timeout(END, self.child.wait()).await.is_err() {
-            // A supervisor that cannot end what it started.
+            // The supervisor could not end what it started.
             self.kill();
         }
         self.stderr.finish().await
     }
 
-    /// Ends the supervisor's session.
+    /// Kills the supervisor's session.
     #[cfg(target_os = "linux")]
     fn kill(&mut self) {
         use rustix::process::{Pid, Signal, kill_process_group};

@@ -1,5 +1,6 @@
-//! Which environment variables children see: those that are known to be harmless by name, those that
-//! plainly are by value, and those that the configuration names. Everything else is withheld.
+//! Environment of children: which variables they see. These are the ones that are known to be harmless by
+//! name, those that plainly are by value, and those that the configuration names. Everything else is
+//! withheld.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
@@ -10,16 +11,16 @@ use crate::sanitize::secret_names::{
     KNOWN_NAMES, RUN, SWITCHES, USERINFO, is_listed, is_path, is_random, looks_secret, pattern,
 };
 
-/// Files by which a step talks to the runner. A child that wrote to them could set variables, paths
-/// and outputs of later steps, so no child ever sees them.
+/// Files through which a step talks to the runner. A child that wrote to them could set variables, paths, and
+/// outputs of later steps, so no child ever sees them.
 const COMMAND_FILES: [&str; 5] =
     ["GITHUB_ENV", "GITHUB_PATH", "GITHUB_OUTPUT", "GITHUB_STATE", "GITHUB_STEP_SUMMARY"];
 
-/// Variables that are never judged by their value: inputs, runner services, our own settings, and what
-/// makes a shell or Git run or obey something else.
+/// Prefixes of variables that are never judged by their value: inputs, runner services, this program's own
+/// settings, and what makes a shell or Git run or obey something else.
 const NEVER_BY_VALUE: [&str; 6] = ["INPUT_", "ACTIONS_", "ARCHITECT_", "GITHUB_", "GIT_CONFIG_", "BASH_"];
 
-/// Values that say nothing about anybody, whatever the variable.
+/// Values that reveal nothing, whatever the variable.
 const PLAIN_WORDS: [&str; 48] = [
     "true",
     "false",
@@ -71,10 +72,10 @@ const PLAIN_WORDS: [&str; 48] = [
     "main",
 ];
 
-/// Longest value that is judged harmless by what it is.
+/// Maximum length of a value that is judged harmless by what it is, in bytes.
 const MAX_PLAIN: usize = 4096;
 
-/// An option or a setting inside of a value that holds a secret: `-Dpassword=…`, `Authorization: …`.
+/// An option or a setting in a value that contains a secret: `-Dpassword=…`, `Authorization: …`.
 static SECRET_OPTION: LazyLock<Regex> = LazyLock::new(|| {
     pattern(
         r#"(?ix)(?:passw(?:or)?d|passphrase|secret|token|api[_\-]?key|access[_\-]?key|private[_\-]?key|credentials?|
@@ -82,22 +83,22 @@ static SECRET_OPTION: LazyLock<Regex> = LazyLock::new(|| {
     )
 });
 
-/// A number, a size, a time or a version.
+/// A number, a size, a time, or a version.
 static NUMBER: LazyLock<Regex> = LazyLock::new(|| {
     pattern(
         r"^(?:[+-]?[0-9]{1,12}(?:\.[0-9]{1,9})?(?:[a-zA-Z]{1,2}|%)?|[vV]?[0-9]{1,9}(?:\.[0-9]{1,9}){1,4}(?:[-+.]?(?:alpha|beta|rc|dev|pre|post|lts)[.\-]?[0-9]{0,9})?)$",
     )
 });
 
-/// The address of a service on this machine or in the job's own network, and nothing more.
+/// The URL of a service on this machine, and nothing more.
 static LOCAL_ADDRESS: LazyLock<Regex> = LazyLock::new(|| {
     pattern(
         r"^(?:[a-z][a-z0-9+.\-]{1,20}://)?(?:localhost|127\.0\.0\.1|0\.0\.0\.0|\[::1?\])(?::[0-9]{1,5})?(?:/[a-z0-9_\-]{0,24})?$",
     )
 });
 
-/// Tells whether a value is plainly no secret: a number, a version, a word of a small set, a path that
-/// there is, the address of a local service.
+/// Returns whether a value is plainly not a secret: a number, a version, one of a few words, an existing
+/// path, or the URL of a local service.
 fn is_plain(value: &str) -> bool {
     value.len() <= MAX_PLAIN
         && (value.is_empty()
@@ -107,33 +108,33 @@ fn is_plain(value: &str) -> bool {
             || is_path(value))
 }
 
-/// Tells whether a value carries a secret, whatever the variable is for.
+/// Returns whether a value contains a secret, whatever the variable is for.
 fn carries_secret(value: &str) -> bool {
     USERINFO.is_match(value) || SECRET_OPTION.is_match(value)
 }
 
-/// What children inherit, and what not.
+/// The variables that children inherit, and those that they do not.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Inherited {
-    /// The variables that they see.
+    /// The variables that they see, by name.
     pub variables: BTreeMap<String, String>,
-    /// The names of those that they do not.
+    /// The names of the variables that they do not see.
     pub withheld: BTreeSet<String>,
 }
 
-/// Decides what children inherit.
+/// Rules for what children inherit.
 #[derive(Clone, Debug, Default)]
 pub struct Rules {
-    /// Names that children see in any case (`commands.env_passthrough`).
+    /// Names that children see (`commands.env_passthrough`), even if they look secret.
     pub passthrough: Vec<String>,
-    /// Variables that hold the keys of models and servers: never passed on, whatever their names.
+    /// Names of variables with the keys of models and servers: never passed on, whatever the names.
     pub keys: Vec<String>,
 }
 
 impl Rules {
-    /// Tells whether children may see a variable.
+    /// Returns whether children may see a variable.
     pub fn allows(&self, name: &str, value: &str) -> bool {
-        // Windows makes no difference between cases.
+        // Windows ignores case.
         let upper = name.to_ascii_uppercase();
         if COMMAND_FILES.contains(&upper.as_str()) || self.keys.iter().any(|key| key == name) {
             return false;
@@ -158,7 +159,7 @@ impl Rules {
             || (KNOWN_NAMES.is_match(&upper) && !RUN.find_iter(value).any(|run| is_random(run.as_str())))
     }
 
-    /// Sorts the variables of `own` into those that children see and those that are withheld.
+    /// Sorts the variables in `own` into those that children see and those that are withheld.
     pub fn inherit(&self, own: &BTreeMap<String, String>) -> Inherited {
         let mut inherited = Inherited::default();
         for (name, value) in own {
@@ -172,7 +173,7 @@ impl Rules {
     }
 }
 
-/// Returns the withheld names that `text` speaks of, sorted.
+/// Returns the withheld names that `text` mentions, sorted.
 pub fn mentioned<'a>(withheld: &'a BTreeSet<String>, text: &str) -> Vec<&'a str> {
     let words: BTreeSet<&str> =
         text.split(|letter: char| !(letter.is_ascii_alphanumeric() || letter == '_')).collect();

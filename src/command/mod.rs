@@ -1,4 +1,5 @@
-//! Child processes: what they see, how they are started, bounded and ended.
+//! Commands and other child processes: what a command line would do, what children see and may do, and how
+//! they are started, bounded, and ended.
 
 pub mod analysis;
 mod behind_walls;

@@ -1,20 +1,21 @@
-//! How options are spelled on command lines.
+//! Option syntax: how options are written on command lines.
 
 use super::analysis::Word;
 
-/// Whether a list of names, apart by blanks, holds one.
+/// Returns whether a list of names, separated by spaces, contains one.
 pub(super) fn is_in(list: &str, name: &str) -> bool {
     !name.is_empty() && list.split(' ').any(|item| item == name)
 }
 
-/// Whether a word is an option: itself, with a value by `=`, in a cluster of short ones, or cut short.
+/// Returns whether a word is the option: as it is, with a value after `=`, in a cluster of short options, or
+/// abbreviated.
 pub(super) fn is_option(word: &str, option: &str) -> bool {
     if word == option {
         return true;
     }
     let name = word.split('=').next().unwrap_or(word);
     if let Some(long) = option.strip_prefix("--") {
-        // GNU programs take the start of a long option for the whole.
+        // GNU programs accept the beginning of a long option for the whole.
         return name.strip_prefix("--").is_some_and(|name| !name.is_empty() && long.starts_with(name));
     }
     let letter = option.strip_prefix('-').filter(|letter| letter.chars().count() == 1);
@@ -29,7 +30,7 @@ pub(super) fn is_option(word: &str, option: &str) -> bool {
     }
 }
 
-/// Returns what is left of `arguments` after options at their beginning; those in `values` take the next word.
+/// Returns what is left of `arguments` after leading options; those in `values` take the next word.
 pub(super) fn after_leading<'a>(arguments: &'a [Word], values: &str) -> &'a [Word] {
     let mut rest = arguments;
     while let Some(text) = rest.first().and_then(Word::text).filter(|text| text.starts_with('-')) {
@@ -42,7 +43,7 @@ pub(super) fn after_leading<'a>(arguments: &'a [Word], values: &str) -> &'a [Wor
     rest
 }
 
-/// Returns the words that are neither options nor values of options in `values`.
+/// Returns the words that are neither options nor values of the options in `values`.
 pub(super) fn operands<'a>(arguments: &'a [Word], values: &str) -> Vec<&'a Word> {
     let mut found = Vec::new();
     let (mut at, mut options) = (0, true);

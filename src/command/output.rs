@@ -1,11 +1,11 @@
-//! Output of a child, bounded: its head and its tail, however much it prints.
+//! Bounded output of a child: its head and its tail, however much it prints.
 
 use std::collections::VecDeque;
 
-/// Bytes kept of the start, and as many of the end.
+/// Number of bytes kept of the head, and as many of the tail.
 const HALF: usize = 128 * 1024;
 
-/// Collects output in constant memory.
+/// Output in constant memory.
 #[derive(Debug, Default)]
 pub struct Capture {
     head: Vec<u8>,
@@ -15,12 +15,12 @@ pub struct Capture {
 }
 
 impl Capture {
-    /// Takes more output.
+    /// Appends output.
     pub fn push(&mut self, bytes: &[u8]) {
         let room = HALF - self.head.len();
         let (head, rest) = bytes.split_at(room.min(bytes.len()));
         self.head.extend_from_slice(head);
-        // Of one large piece only its end can survive.
+        // Only the end of a large piece can be kept.
         let (skipped, rest) = rest.split_at(rest.len().saturating_sub(HALF));
         self.tail.extend(rest);
         let excess = self.tail.len().saturating_sub(HALF);
@@ -33,8 +33,8 @@ impl Capture {
         self.dropped_lines += ends + skipped.iter().filter(|byte| is_end(byte)).count();
     }
 
-    /// The text in at most `max` lines, of which the middle is left out where there are more; without
-    /// blanks at its end.
+    /// Returns the text in at most `max` lines, without whitespace at its end. If there are more, one more
+    /// line stands for those omitted in the middle.
     pub fn lines(&self, max: usize) -> String {
         let (front, back) = self.tail.as_slices();
         let head = String::from_utf8_lossy(&self.head);
@@ -54,18 +54,18 @@ impl Capture {
         let (head, tail) =
             (max.div_ceil(2).min(first.len()), (max / 2).min(if whole { known } else { last.len() }));
         let rest = if whole { &first[known - tail..] } else { &last[last.len() - tail..] };
-        // Where the head ends within a line, its rest was counted as another one.
+        // If the head ends within a line, the rest of that line was counted as another one.
         let torn = usize::from(!whole && !self.head.ends_with(b"\n"));
         let omitted = known + self.dropped_lines - torn - head - tail;
         [&first[..head], &[&*format!("… {omitted} lines omitted …")], rest].concat().join("\n")
     }
 
-    /// The text, if nothing of it is missing.
+    /// Returns the text, or `None` if some of it was dropped.
     pub fn whole(&self) -> Option<String> {
         (self.dropped == 0).then(|| self.text())
     }
 
-    /// The text: invalid UTF-8 replaced, a word on what is missing in the middle.
+    /// Returns the text, with invalid UTF-8 replaced and a note in place of a dropped middle.
     pub fn text(&self) -> String {
         let (front, back) = self.tail.as_slices();
         if self.dropped == 0 {
@@ -77,7 +77,7 @@ impl Capture {
     }
 }
 
-/// The last lines of a text, without a newline at its end.
+/// Returns the last lines of a text, without a newline at the end.
 pub(crate) fn last_lines(text: &str, count: usize) -> String {
     let lines: Vec<&str> = text.trim_end().lines().collect();
     lines[lines.len().saturating_sub(count)..].join("\n")

@@ -1,22 +1,22 @@
-//! Where the paths on a command line lead, as they are written. Links are the sandbox's business.
+//! Paths on a command line: where they lead, as written. Symbolic links are the sandbox's business.
 
 use std::path::Path;
 
 use super::classify::Scope;
 
-/// Names of what a command has open anyway, and of nothing.
+/// Names of the streams that a command has open anyway, and of the null device.
 const STREAMS: [&str; 5] = ["/dev/null", "/dev/stdin", "/dev/stdout", "/dev/stderr", "/dev/tty"];
 
-/// Folders that behind walls are a command's own, made for it and thrown away afterwards.
+/// Folders that a command in a sandbox has for itself, created for it and discarded afterwards.
 const PRIVATE: [&str; 4] = ["/tmp", "/var/tmp", "/dev/shm", "~"];
 
-/// Whether a path names what a command has open anyway, or nothing at all.
+/// Returns whether a path names a stream that a command has open anyway, or the null device.
 pub(super) fn is_stream(text: &str) -> bool {
     STREAMS.contains(&text)
         || text.strip_prefix("/dev/fd/").is_some_and(|fd| fd.bytes().all(|b| b.is_ascii_digit()))
 }
 
-/// Whether a path leaves the workspace.
+/// Returns whether a path leaves the workspace.
 pub(super) fn leads_outside(text: &str, scope: Scope<'_>) -> bool {
     if is_stream(text) {
         return false;
@@ -45,7 +45,7 @@ pub(super) fn leads_outside(text: &str, scope: Scope<'_>) -> bool {
     }) || ["{/", ",/", "{~", ",~"].iter().any(|start| path.contains(start))
 }
 
-/// Whether a path leads to where nothing can be written, even behind walls.
+/// Returns whether a path leads to where nothing can be written, even in a sandbox.
 pub(super) fn is_out_of_reach(text: &str, scope: Scope<'_>) -> bool {
     let is_private = PRIVATE.iter().any(|folder| {
         let below = text.strip_prefix(folder);

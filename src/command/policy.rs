@@ -1,4 +1,4 @@
-//! What a run lets commands do: the built-in classes and block-list, and what the configuration adds.
+//! Command policy: the built-in classes and block-list, and what the configuration adds to them.
 
 use std::path::{Path, PathBuf};
 
@@ -13,17 +13,17 @@ use crate::workspace::WorkspacePath;
 /// The language of a command line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Dialect {
-    /// Of POSIX shells and bash.
+    /// The language of POSIX shells and bash.
     #[default]
     Shell,
-    /// Of `pwsh`.
+    /// The language of `pwsh`.
     PowerShell,
 }
 
 /// Cmdlets that run a project's own tests and checks.
 const DEV_CMDLETS: [&str; 2] = ["invoke-pester", "invoke-scriptanalyzer"];
 
-/// The rules on commands.
+/// The rules for commands.
 #[derive(Clone, Debug, Default)]
 pub struct Policy {
     dialect: Dialect,
@@ -49,12 +49,12 @@ impl OwnCommands {
         };
         let mut own = of("dev_commands", &commands.dev_commands, Class::Dev)?;
         own.extend(of("safe_commands", &commands.safe_commands, Class::Safe)?);
-        // The longest fits best: `terraform plan` before `terraform`.
+        // The longest match wins: `terraform plan` before `terraform`.
         own.sort_by_key(|(words, _)| std::cmp::Reverse(words.len()));
         Ok(Self(own))
     }
 
-    /// The class of a command that begins with words of the list.
+    /// Returns the class of a command that begins with the words of an entry, or `None`.
     pub(super) fn class(&self, simple: &Simple) -> Option<Class> {
         let begins = |words: &[String]| {
             words.len() <= simple.words.len()
@@ -64,13 +64,13 @@ impl OwnCommands {
     }
 }
 
-/// Regular expressions on commands: on the text as it is written, and on the words of each command after
-/// the quotes are gone.
+/// Regular expressions for commands, which are matched against the text as written and against the words of
+/// each command without quotes.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Patterns(RegexSet);
 
 impl Patterns {
-    /// Reads patterns; the error names the first that is wrong, and `key`.
+    /// Parses patterns. The error names the first invalid one, and `key`.
     pub(crate) fn read(key: &str, patterns: &[String]) -> Result<Self, String> {
         for pattern in patterns {
             Regex::new(pattern).map_err(|error| {
@@ -80,45 +80,45 @@ impl Patterns {
         RegexSet::new(patterns).map(Self).map_err(|error| format!("{key}: {error}"))
     }
 
-    /// The first pattern that fits.
+    /// Returns the first pattern that matches the first matching text.
     pub(crate) fn find<'a>(&self, texts: impl IntoIterator<Item = &'a str>) -> Option<&str> {
         let index = texts.into_iter().find_map(|text| self.0.matches(text).iter().next())?;
         self.0.patterns().get(index).map(String::as_str)
     }
 }
 
-/// What a command line is taken for.
+/// The assessment of a command line.
 #[derive(Clone, Debug)]
 pub struct Judgement {
-    /// What it would do.
+    /// What the line would do.
     pub analysis: Analysis,
     /// How dangerous that is.
     pub verdict: Verdict,
-    /// Why it is never run, in any mode.
+    /// The reason why the line is never run, in any mode.
     pub blocked: Option<String>,
 }
 
 impl Judgement {
-    /// Every simple command, its quotes removed.
+    /// Returns every simple command as text, without its quotes.
     pub fn simple(&self) -> Vec<String> {
         self.analysis.commands.iter().filter(|simple| !simple.words.is_empty()).map(plain).collect()
     }
 }
 
-/// A command as it runs, without its quotes; what only the shell knows stays as it is written.
+/// Returns a command as it runs, without its quotes. Words that only the shell knows stay as written.
 fn plain(simple: &Simple) -> String {
     let words: Vec<&str> = simple.words.iter().map(|word: &Word| word.text().unwrap_or(&word.raw)).collect();
     words.join(" ")
 }
 
-/// Words by which commands that run tests are known.
+/// Words that identify commands that run tests.
 const TEST_WORDS: [&str; 13] = [
     "test", "tests", "check", "pytest", "unittest", "nextest", "jest", "vitest", "rspec", "phpunit", "tox",
     "nox", "verify",
 ];
 
-/// Whether one of the commands of a line runs tests, by its first words: `cargo test`, `python -m pytest`,
-/// `npm run test:unit`.
+/// Returns whether one of the commands runs tests, going by its first words: `cargo test`,
+/// `python -m pytest`, `npm run test:unit`.
 pub(crate) fn is_test(simple: &[String]) -> bool {
     simple.iter().any(|command| {
         let words = command.split(' ').filter(|word| !word.starts_with('-')).take(3);
@@ -127,7 +127,8 @@ pub(crate) fn is_test(simple: &[String]) -> bool {
 }
 
 impl Policy {
-    /// Reads the rules for commands in the checkout at `root`; the error names what is wrong.
+    /// Creates the policy for commands in the checkout at `root`. The error names what is invalid in the
+    /// configuration.
     pub fn new(commands: &config::Commands, root: &Path) -> Result<Self, String> {
         Ok(Self {
             dialect: Dialect::Shell,
@@ -138,13 +139,14 @@ impl Policy {
         })
     }
 
-    /// The same rules for commands that the kernel stands around, or not.
+    /// Returns the same rules for commands with or without a sandbox.
     #[must_use]
     pub fn behind(self, walls: Walls) -> Self {
         Self { walls, ..self }
     }
 
-    /// The same rules for scripts of PowerShell, whose grammar is followed too little to be opened by walls.
+    /// Returns the same rules for PowerShell scripts. Too little of their grammar is followed for a sandbox
+    /// to relax the rules.
     #[must_use]
     pub fn for_powershell(mut self) -> Self {
         self.walls = Walls::Missing;
@@ -153,7 +155,7 @@ impl Policy {
         self
     }
 
-    /// Judges a line that would run in the folder `cwd`.
+    /// Assesses a line that would run in the folder `cwd`.
     pub fn judge(&self, line: &str, cwd: &WorkspacePath) -> Judgement {
         let analysis = match self.dialect {
             Dialect::Shell => analyse(line),
@@ -175,12 +177,12 @@ impl Policy {
         judgement
     }
 
-    /// The checkout.
+    /// Returns the path of the checkout.
     pub fn root(&self) -> &Path {
         &self.root
     }
 
-    /// Why a variable must not be set for a command.
+    /// Returns the reason why a variable cannot be set for a command, or `None` if it can.
     pub fn variable_refusal(name: &str, value: &str) -> Option<String> {
         let plain = name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
             && !name.starts_with(|c: char| c.is_ascii_digit())
@@ -247,7 +249,7 @@ mod tests {
         ] {
             assert_eq!(policy.judge(line, &WorkspacePath::root()).verdict.class, class, "{line}");
         }
-        // The grammar of PowerShell is followed as far as it is without walls.
+        // PowerShell's grammar is followed as far as it is without a sandbox.
         let script = policy.for_powershell().judge("remove-item a.txt", &WorkspacePath::root());
         assert_eq!(script.verdict.class, Class::Dangerous);
     }

@@ -1,4 +1,5 @@
-//! What needs reach that walls withhold: publishing, pushing, deploying, other machines, daemons, the system.
+//! Reach beyond the sandbox: commands that publish, push, deploy, contact other machines or daemons, or
+//! change the system.
 
 use super::analysis::{Simple, Word};
 use super::options::{is_in, is_option, operands};
@@ -9,17 +10,17 @@ use super::table::VERSION_OPTIONS;
 /// What a command reaches for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Reach {
-    /// Registries, and the accounts there.
+    /// Package registries, and accounts there.
     Publish,
-    /// The project's other copies, and where it is hosted.
+    /// The host of the repository, and its other copies.
     Push,
-    /// Where the project runs.
+    /// The environments in which the project runs.
     Deploy,
-    /// Programs of the whole machine.
+    /// Installations for the whole machine.
     Install,
     /// Other machines.
     Network,
-    /// What runs beside the command, and after it.
+    /// Services that run beside the command, and after it.
     Daemon,
     /// The machine itself.
     System,
@@ -51,23 +52,25 @@ impl Reach {
 /// A way in which a program reaches out.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Row {
-    /// Its names, apart by blanks.
+    /// The program's names, separated by spaces.
     pub(super) names: &'static str,
     pub(super) reach: Reach,
-    /// Sub-commands by which it does, apart by blanks; `a+b` is `b` after `a`, `*` any text. Empty: all.
+    /// Sub-commands that reach out, separated by spaces: `a+b` is `b` after `a`, and `*` is any text. All of
+    /// them if empty.
     pub(super) words: &'static str,
-    /// Sub-commands and options by which it does not.
+    /// Sub-commands and options that do not reach out.
     pub(super) except: &'static str,
-    /// Options of which one has to be there, unless empty.
+    /// Options of which at least one must be given, unless empty.
     pub(super) options: &'static str,
     /// Options that take the next word as their value.
     pub(super) values: &'static str,
-    /// Whether the words are tasks, any of the operands.
+    /// Whether the sub-commands are tasks, which may be any of the operands.
     pub(super) tasks: bool,
 }
 
 impl Row {
-    /// Returns the words by which a command with these arguments reaches out.
+    /// Returns the words with which a command with these arguments reaches out, after a space; empty
+    /// if the row names none, `None` if the command does not reach out.
     fn fits(&self, arguments: &[Word]) -> Option<String> {
         let mut texts = arguments.iter().filter_map(Word::text);
         let wanted = |text: &str| {
@@ -111,12 +114,12 @@ impl Row {
     }
 }
 
-/// Returns the task's own name: `:lib:publish` and `lib/publish` are `publish` of a sub-project.
+/// Returns the name of a task without that of a sub-project: `publish` for `:lib:publish` and `lib/publish`.
 fn last_of(task: &str) -> &str {
     task.rsplit([':', '/']).next().unwrap_or(task)
 }
 
-/// Whether a word fits a pattern, in which `*` stands for any text.
+/// Returns whether a word matches a pattern, in which `*` stands for any text.
 fn matches(pattern: &str, text: &str) -> bool {
     let text = text.to_ascii_lowercase();
     let Some((start, rest)) = pattern.split_once('*') else { return pattern == text };
@@ -132,7 +135,8 @@ fn matches(pattern: &str, text: &str) -> bool {
     text.ends_with(end)
 }
 
-/// Returns the names that a program may be known by: without folder, version and ending.
+/// Returns two names that a program may be known by: without a version suffix, and without folder and
+/// extension as well.
 fn names(written: &str) -> [&str; 2] {
     // `vercel@latest` and `@changesets/cli@2`
     let named = match written.get(1..).and_then(|rest| rest.find('@')) {
@@ -148,7 +152,7 @@ fn names(written: &str) -> [&str; 2] {
     [named, if versioned { plain } else { last }]
 }
 
-/// Whether any row is about a program.
+/// Returns whether any row concerns a program.
 pub(super) fn is_listed(name: &str) -> bool {
     let names = names(name);
     ROWS.iter().any(|row| names.iter().any(|name| is_in(row.names, name)))
@@ -159,7 +163,7 @@ pub(super) fn common_name(name: &str) -> &str {
     names(name)[1]
 }
 
-/// Returns why a command needs more than walls give.
+/// Returns a refusal if a command needs more than the sandbox allows.
 pub(super) fn beyond(simple: &Simple) -> Option<Refusal> {
     let written = simple.name()?;
     let arguments = simple.arguments();

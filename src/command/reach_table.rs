@@ -1,6 +1,6 @@
-//! Commands that need more than walls give, one row each. What is not here is no risk behind walls: it works
-//! on a state that is judged before anything of it is kept. To refuse another command early, add a row and a
-//! case to `tests/cases/commands-behind-walls.yml`.
+//! Table of commands that need more than the sandbox allows, one row each. Whatever is not listed is no risk
+//! within a sandbox: it works on a state that is judged before any of it is kept. To refuse another command
+//! early, add a row, and a case to `tests/cases/commands-behind-walls.yml`.
 
 use super::reach::{Reach, Row};
 
@@ -9,12 +9,12 @@ const fn row(names: &'static str, reach: Reach) -> Row {
 }
 
 impl Row {
-    /// Only by these sub-commands.
+    /// Limits the row to these sub-commands.
     const fn by(self, words: &'static str) -> Self {
         Self { words, ..self }
     }
 
-    /// Only by one of these tasks, wherever it stands.
+    /// Limits the row to these tasks, at whatever position.
     const fn tasks(self, words: &'static str) -> Self {
         Self { words, tasks: true, ..self }
     }
@@ -207,7 +207,7 @@ pub(super) static ROWS: &[Row] = &[
     row("unison", Network),
     row("rsync", Network).tasks("*:*").values("-e --rsh --exclude --include --filter --files-from"),
     row("openssl", Network).by("s_client s_server s_time"),
-    // What the system installs.
+    // System packages.
     row("apt apt-get aptitude dnf yum microdnf zypper pacman apk brew snap flatpak port emerge xbps-install pkg choco winget scoop nix-env \
          guix eopkg tdnf",
         Install)

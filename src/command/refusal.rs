@@ -1,36 +1,36 @@
-//! Why a command is refused, and what to do instead.
+//! Refusals of commands: the reason, and what to do instead.
 
-/// What whoever wrote the command can do instead.
+/// Advice for whoever wrote the command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum WayOut {
-    /// The program is not known.
+    /// Allow the program in the configuration, because no rule knows it.
     Configure,
-    /// There is a tool for it.
+    /// Use the tools for files.
     FileTools,
-    /// There is a tool for it.
+    /// Use the tool for web pages.
     Fetch,
-    /// An option stands in the way.
+    /// Leave out the option that is not allowed.
     WithoutOption,
-    /// A path stands in the way.
+    /// Name a path inside the workspace.
     InWorkspace,
-    /// A path that is written stands in the way.
+    /// Write to a path inside the workspace, or to a temporary folder.
     InWorkspaceOrTemporary,
-    /// An expansion stands in the way.
+    /// Write out what an expansion stands for.
     WrittenOut,
-    /// A variable stands in the way.
+    /// Leave out the variable.
     WithoutVariable,
-    /// The line as a whole stands in the way.
+    /// Split the line, which is refused as a whole.
     InParts,
-    /// The run does it itself.
+    /// Leave it to the run, which delivers changes itself.
     Deliver,
-    /// It is for another step of the workflow.
+    /// Leave it to another step of the workflow.
     OtherStep,
-    /// It is for the project, not for the machine.
+    /// Install it for the project, not for the machine.
     Locally,
 }
 
 impl WayOut {
-    /// Returns one short sentence.
+    /// Returns the advice as one short sentence.
     pub(super) fn text(self) -> &'static str {
         match self {
             Self::Configure => {
@@ -68,7 +68,7 @@ pub(super) struct Refusal {
     pub(super) way_out: WayOut,
 }
 
-/// Programs that there are tools for.
+/// Programs that the tools for files replace, separated by spaces.
 const FILE_PROGRAMS: &str = "sed tee cp mv rm mkdir touch rmdir truncate patch ed ex install awk";
 const FETCHERS: &str = "curl wget";
 
@@ -77,7 +77,7 @@ impl Refusal {
         Self { reason: reason.into(), way_out }
     }
 
-    /// A program, or a sub-command, that no rule knows.
+    /// Refuses a program, or a sub-command, that no rule knows.
     pub(super) fn unknown(name: &str) -> Self {
         let is_in = |list: &str| super::options::is_in(list, name);
         let way_out = match name {
@@ -89,27 +89,27 @@ impl Refusal {
         Self::new(format!("'{name}' is not an allowed command"), way_out)
     }
 
-    /// An option, or an argument, that makes a known program dangerous.
+    /// Refuses an option, or an argument, that makes a known program dangerous.
     pub(super) fn option(what: impl std::fmt::Display) -> Self {
         Self::new(format!("'{what}' is not allowed"), WayOut::WithoutOption)
     }
 
-    /// Something that only the shell would know.
+    /// Refuses something that only the shell would know.
     pub(super) fn at_run_time(what: impl std::fmt::Display) -> Self {
         Self::new(format!("{what} is decided at run time"), WayOut::WrittenOut)
     }
 
-    /// A path that leaves the workspace.
+    /// Refuses a path that leaves the workspace.
     pub(super) fn outside(what: impl std::fmt::Display) -> Self {
         Self::new(format!("{what} lies outside of the workspace"), WayOut::InWorkspace)
     }
 
-    /// A variable that decides what runs.
+    /// Refuses a variable that decides what is loaded or run.
     pub(super) fn loader(name: &str) -> Self {
         Self::new(format!("it sets {name}, which decides what is loaded or run"), WayOut::WithoutVariable)
     }
 
-    /// The same, its reason changed.
+    /// Changes the reason, and keeps the advice.
     pub(super) fn map(self, change: impl FnOnce(String) -> String) -> Self {
         Self { reason: change(self.reason), ..self }
     }

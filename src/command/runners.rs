@@ -1,14 +1,15 @@
-//! Runners of a project's tools, such as `npx` and `bundle exec`, and which tool they are to run.
+//! Runners: programs such as `npx` and `bundle exec` that run a project's tools, and which tool they are to
+//! run.
 
 use super::analysis::{Walk, Word};
 use super::options::{after_leading, is_in};
 use super::reach;
 use super::wrappers::is_assignment;
 
-/// A runner: the tool follows one of its sub-commands.
+/// A runner, whose tool follows one of its sub-commands.
 struct Runner {
     names: &'static str,
-    /// Empty where the tool follows at once.
+    /// The sub-commands, separated by spaces; empty if the tool follows immediately.
     subs: &'static str,
 }
 
@@ -39,7 +40,7 @@ const TAKE_SCRIPTS: &str = "npx npm pnpm";
 /// Runners with an option that takes a command.
 const TAKE_COMMANDS: &str = "nix devbox";
 
-/// Managers of packages that take a tool's name for a sub-command.
+/// Package managers that accept the name of a tool as a sub-command.
 const TAKES_TOOLS: &str = "yarn pnpm bun";
 
 /// Finds the tool that a runner runs, and walks through its command.
@@ -81,7 +82,7 @@ pub(super) fn unwrap_runner(name: &str, arguments: &[Word], walk: &mut Walk) {
     }
 }
 
-/// Finds the module that `python -m MODULE`, `python -I -mMODULE` or `coverage run -m MODULE` runs.
+/// Finds the module that `python -m MODULE`, `python -I -mMODULE`, or `coverage run -m MODULE` runs.
 pub(super) fn unwrap_python(arguments: &[Word], walk: &mut Walk) {
     let mut rest = arguments;
     while let Some((word, after)) = rest.split_first() {

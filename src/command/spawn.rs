@@ -1,4 +1,5 @@
-//! Runs one command line to its end: bounded output, a deadline, no way to linger.
+//! Command execution: runs one command line to its end, with bounded output and a deadline, and leaves no
+//! process behind.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -15,32 +16,32 @@ use super::output::Capture;
 use super::sandbox::{Namespaces, Rights, Sandbox, View};
 use crate::base::verbose_log::detail;
 
-/// How long it may take to find out whether a child can have a file system of its own.
+/// Time limit for finding out whether a child can have a file system of its own.
 const PROBE: Duration = Duration::from_secs(10);
 
-/// How long output is awaited that a process out of reach still holds open.
+/// Time to wait for output from a pipe that a process out of reach still holds open.
 const DRAIN: Duration = Duration::from_millis(500);
 
-/// The shell that runs command lines, and what it sees.
+/// The shell that runs command lines, and what its children get.
 #[derive(Clone, Debug, Default)]
 pub struct Shell {
-    /// This program, by which children are started.
+    /// The path of this program, which starts children.
     pub launcher: PathBuf,
-    /// The shell.
+    /// The program of the shell.
     pub program: String,
-    /// What it is called with, before the command line: `-c`.
+    /// The arguments before the command line, such as `-c`.
     pub flags: Vec<String>,
-    /// All variables of the child.
+    /// All environment variables of a child.
     pub environment: BTreeMap<String, String>,
-    /// The names of variables that were kept from it.
+    /// The names of variables that are withheld from children.
     pub withheld: BTreeSet<String>,
-    /// What shuts it in; `None` where nothing does.
+    /// The sandbox of the children; `None` if there is none.
     pub sandbox: Option<Sandbox>,
-    /// A supervisor that waits for an order.
+    /// A supervisor that is waiting for an order.
     pub spare: Spare,
 }
 
-/// A supervisor that is started before there is anything to run: a command then need not wait for it.
+/// A supervisor that is started before there is anything to run, so that a command need not wait for it.
 #[derive(Clone, Debug, Default)]
 pub struct Spare(Arc<Mutex<Option<Waiting>>>);
 
@@ -59,47 +60,48 @@ impl Spare {
     }
 }
 
-/// One command line to run.
+/// A command line to run.
 pub struct Job<'a> {
-    /// The command line.
+    /// The command line, for the shell.
     pub command: &'a str,
-    /// Where it runs.
+    /// The working directory.
     pub cwd: &'a Path,
-    /// The workspace; holds `cwd`.
+    /// The root of the workspace, which contains `cwd`.
     pub root: &'a Path,
-    /// What it sees there.
+    /// What the command sees at `root`.
     pub view: View<'a>,
-    /// What it is let do.
+    /// What the command is allowed to do.
     pub rights: Rights,
-    /// Variables on top of the shell's.
+    /// Environment variables on top of the shell's.
     pub variables: Vec<(Cow<'a, str>, String)>,
-    /// What it reads on standard input; `None` for nothing.
+    /// The bytes for standard input; nothing can be read if `None`.
     pub stdin: Option<Vec<u8>>,
-    /// Whether standard error goes where standard output goes, in the order in which they are written.
+    /// Whether standard error goes to the same stream as standard output, in the order in which they are
+    /// written.
     pub merge: bool,
-    /// How long it may take.
+    /// The time after which the command is ended.
     pub timeout: Duration,
-    /// Ends it early.
+    /// A token that ends the command early.
     pub cancel: CancellationToken,
 }
 
 /// How a command ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Ended {
-    /// By itself, with this code.
+    /// An exit with this code.
     Exited(i32),
-    /// By a signal.
+    /// Death by the signal with this number.
     Signaled(i32),
-    /// Killed, because it took too long.
+    /// A kill after the time limit.
     TimedOut,
-    /// Killed, because the run was interrupted.
+    /// A kill because the run was interrupted.
     Cancelled,
-    /// Never started; the reason.
+    /// A failure to start, with the reason.
     NotStarted(String),
 }
 
 impl Ended {
-    /// The exit code, or -1 where there is none.
+    /// Returns the exit code, or -1 if there is none.
     pub fn code(&self) -> i32 {
         match self {
             Self::Exited(code) => *code,
@@ -108,27 +110,27 @@ impl Ended {
     }
 }
 
-/// A command that is over.
+/// A finished command.
 #[derive(Debug)]
 pub struct Finished {
-    /// How it ended.
+    /// How the command ended.
     pub ended: Ended,
-    /// What it printed on standard output.
+    /// The standard output; of both streams if they were merged.
     pub stdout: Capture,
-    /// What it printed on standard error.
+    /// The standard error.
     pub stderr: Capture,
-    /// How long it took.
+    /// The time from start to end.
     pub duration: Duration,
 }
 
 impl Finished {
-    /// One that never ran.
+    /// Returns the result of a command that never ran.
     pub(crate) fn not_started(error: String, duration: Duration) -> Self {
         let (stdout, stderr) = (Capture::default(), Capture::default());
         Self { ended: Ended::NotStarted(error), stdout, stderr, duration }
     }
 
-    /// Both outputs, standard output first, without blanks at the ends.
+    /// Returns both outputs, standard output first, each without whitespace at its ends.
     pub fn output(&self) -> String {
         let (stdout, stderr) = (self.stdout.text(), self.stderr.text());
         [stdout.trim(), stderr.trim()]
@@ -140,13 +142,13 @@ impl Finished {
 }
 
 impl Shell {
-    /// Runs a command line; never fails, the result tells.
+    /// Runs a command line. Never fails: a failure to start is [`Ended::NotStarted`].
     pub async fn run(&self, job: Job<'_>) -> Finished {
         let namespaces = self.namespaces(job.root).await;
         self.run_in(job, namespaces).await
     }
 
-    /// Runs a command line in such a file system, or the machine's.
+    /// Runs a command line in a file system of its own, or on the machine's if `namespaces` is `None`.
     async fn run_in(&self, job: Job<'_>, namespaces: Option<Namespaces>) -> Finished {
         let started = Instant::now();
         let mut running = match Running::start(self, &job, namespaces) {
@@ -174,12 +176,13 @@ impl Shell {
         Finished { ended, stdout, stderr, duration: started.elapsed() }
     }
 
-    /// Whether the kernel keeps children in.
+    /// Returns whether the kernel restricts children.
     pub fn is_walled(&self) -> bool {
         self.sandbox.as_ref().is_some_and(Sandbox::is_restricted)
     }
 
-    /// How a child can have a file system of its own here, tried once; `None` where it cannot.
+    /// Returns how a child can have a file system of its own here, or `None` if it cannot. This is tried out
+    /// once.
     pub async fn namespaces(&self, root: &Path) -> Option<Namespaces> {
         let sandbox = self.sandbox.as_ref()?;
         sandbox.namespaces(self.probe(sandbox, root)).await
@@ -200,7 +203,7 @@ impl Shell {
                 timeout: PROBE,
                 cancel: CancellationToken::new(),
             };
-            // A shell that is missing is no reason to do without walls.
+            // A shell that is missing is no reason to do without a sandbox.
             let probe = Self {
                 program: "true".to_owned(),
                 flags: Vec::new(),
@@ -219,7 +222,7 @@ impl Shell {
 
 #[cfg(target_os = "linux")]
 impl Shell {
-    /// The program that starts and ends a child; it gets its order by its standard input.
+    /// Returns the command that starts a supervisor, which gets its order through standard input.
     pub(super) fn supervisor(&self, namespaces: Option<Namespaces>) -> tokio::process::Command {
         let mut command = if namespaces == Some(Namespaces::Sudo) {
             let mut command = tokio::process::Command::new("sudo");
@@ -236,7 +239,7 @@ impl Shell {
         }
         command
             .current_dir("/")
-            // What the child sees comes with the order: nothing of it may decide what is loaded before.
+            // The child's variables come with the order; none of them may decide what is loaded before.
             .env_clear()
             .envs(path.map(|path| ("PATH", path)))
             .stdin(Stdio::piped())
@@ -246,11 +249,11 @@ impl Shell {
     }
 }
 
-/// A command at work, by way of its supervisor.
+/// A running command, by way of its supervisor.
 #[cfg(target_os = "linux")]
 struct Running {
     supervisor: tokio::process::Child,
-    /// Its end ends the command.
+    /// The supervisor's standard input; closing it ends the command.
     lifeline: Option<tokio::process::ChildStdin>,
     order: Vec<u8>,
 }
@@ -299,20 +302,21 @@ impl Running {
 
     async fn wait(&mut self) -> io::Result<ExitStatus> {
         if let Some(lifeline) = &mut self.lifeline {
-            // A supervisor that is gone already says so by its status.
+            // A supervisor that is already gone says so by its status.
             let _ = lifeline.write_all(&self.order).await;
         }
         self.supervisor.wait().await
     }
 
-    /// Ends the command and all that it started.
+    /// Ends the command and everything that it started.
     async fn end(&mut self) {
         drop(self.lifeline.take());
-        // Twice the grace: what cannot be killed (a process that hangs in the kernel) is left to it.
+        // Twice the grace period; a process that cannot be killed (it hangs in the kernel) is left to the
+        // supervisor.
         let _ = tokio::time::timeout(2 * super::supervisor::GRACE, self.supervisor.wait()).await;
     }
 
-    /// Ends a supervisor that is still there, by its session.
+    /// Kills the session of a supervisor that is still running.
     fn clear(&mut self) {
         use rustix::process::{Pid, Signal, kill_process_group};
         let left = self.supervisor.id().and_then(|id| Pid::from_raw(id.cast_signed()));
@@ -322,7 +326,7 @@ impl Running {
     }
 }
 
-/// A command at work, as the leader of a group (or in a job object).
+/// A running command, as the leader of a process group (or in a job object).
 #[cfg(not(target_os = "linux"))]
 struct Running {
     child: Box<dyn process_wrap::tokio::ChildWrapper>,
@@ -357,7 +361,7 @@ impl Running {
 
     async fn wait(&mut self) -> io::Result<ExitStatus> {
         if let Some(mut stdin) = self.child.stdin().take() {
-            // The child may end, or close its input, before it has read all.
+            // The child may end, or close its input, before it has read everything.
             let _ = stdin.write_all(&self.input).await;
         }
         self.child.wait().await
@@ -376,7 +380,7 @@ impl Running {
         let _ = tokio::time::timeout(GRACE, self.child.wait()).await;
     }
 
-    /// Whatever stayed behind in the group ends with the command.
+    /// Kills what is left of the group: it ends with the command.
     fn clear(&mut self) {
         let _ = self.child.start_kill();
     }
@@ -397,7 +401,7 @@ fn ended(status: ExitStatus) -> Ended {
     Ended::Exited(status.code().unwrap_or(-1))
 }
 
-/// A pipe that is being read.
+/// A pipe that is being read in the background.
 pub(super) struct Collecting {
     capture: Arc<Mutex<Capture>>,
     task: tokio::task::JoinHandle<()>,

@@ -1,4 +1,4 @@
-//! The classes where no walls stand: what no row of the table knows to be harmless is dangerous.
+//! Classification without a sandbox: whatever no row of the table knows to be harmless is dangerous.
 
 use super::analysis::{Analysis, Place, Redirect, Simple, Word};
 use super::classify::{Class, Scope, Verdict, is_loader};
@@ -9,24 +9,24 @@ use super::table::{self, Operands, Rule};
 use super::wrappers::{self, Script};
 use super::{builtins, reach};
 
-/// A class, and what is to be said of it.
+/// A class with its reason, or a refusal.
 type Known = Result<(Class, String), Refusal>;
 
-/// Judges the functions that a line defines.
+/// Refuses a line that defines functions.
 pub(super) fn functions(analysis: &Analysis) -> Verdict {
     match analysis.functions.first() {
-        // Which of two things a name stands for is decided while the line runs.
+        // What the name then stands for is decided while the line runs.
         Some(name) => Refusal::new(format!("it defines the function {name}"), WayOut::InParts).into(),
         None => Verdict::safe(),
     }
 }
 
-/// Judges one command of a line.
+/// Classifies one command of a line.
 pub(super) fn verdict(analysis: &Analysis, simple: &Simple, scope: Scope<'_>) -> Verdict {
     Judge { analysis, simple, scope }.verdict()
 }
 
-/// Returns the class of a program with its arguments, by the table alone.
+/// Returns the class of a program with its arguments by the table alone, or `None` if it is refused.
 pub(super) fn class(analysis: &Analysis, simple: &Simple, scope: Scope<'_>) -> Option<Class> {
     Judge { analysis, simple, scope }.program().ok().map(|(class, _)| class)
 }
@@ -55,7 +55,7 @@ impl Judge<'_> {
         }
     }
 
-    /// Whether a file is written.
+    /// Checks the redirects. Returns whether one of them writes to a file.
     fn redirects(&self) -> Result<bool, Refusal> {
         let mut writes = false;
         for Redirect { target, writes: writing } in &self.simple.redirects {
@@ -76,14 +76,14 @@ impl Judge<'_> {
             return Err(Refusal::at_run_time(format_args!("the command name {}", first.raw)));
         };
         if self.analysis.functions.iter().any(|function| function == name) {
-            // The line is refused for defining it.
+            // The line is refused because it defines the function.
             return Ok((Class::Safe, String::new()));
         }
         if let Some(class) = self.scope.own.class(self.simple) {
             return Ok((class, reason(name, class)));
         }
         if let Place::Tool(_) = self.simple.place {
-            // Its runner has a class of its own.
+            // The runner of the tool has a class of its own.
             return reach::beyond(self.simple).map_or(Ok((Class::Safe, String::new())), Err);
         }
         let known = table::known_name(name).ok_or_else(|| Refusal::unknown(name))?;
@@ -129,7 +129,7 @@ impl Judge<'_> {
         options(name, rule, own)?;
         if !rule.subs.is_empty() {
             let Some(at) = at else {
-                // `yarn` alone installs, `git` alone shows its help.
+                // `yarn` alone installs, and `git` alone shows its help.
                 return Ok((rule.class, reason(name, rule.class)));
             };
             let word = arguments[at]
@@ -176,7 +176,7 @@ impl Judge<'_> {
         if rule.operands == Operands::One && files.len() > 1 {
             return Err(Refusal::new(format!("'{name}' writes to its second file"), WayOut::FileTools));
         }
-        // What an option is given by `=` may be a file as well.
+        // The value after `=` in an option may also be a file.
         for word in arguments.iter().filter(|word| word.is_option()) {
             let value = word.text().and_then(|text| text.split_once('=')).map(|(_, value)| value);
             if value.is_some_and(|value| leads_outside(value, self.scope)) {
@@ -190,7 +190,7 @@ impl Judge<'_> {
         Ok(())
     }
 
-    /// The word names something in the workspace.
+    /// Checks that the word names something in the workspace.
     fn inside(&self, word: &Word) -> Result<(), Refusal> {
         match word.text() {
             None => Err(Refusal::at_run_time(&word.raw)),
@@ -223,7 +223,8 @@ impl Judge<'_> {
         }
     }
 
-    /// `pip install` of what a file of the workspace lists, or of the workspace itself.
+    /// Classifies `pip install`, which may install what a file of the workspace lists, or the workspace
+    /// itself.
     fn pip_install(&self, arguments: &[Word]) -> Known {
         let mut rest = arguments[1..].iter();
         let mut listed = false;
@@ -268,7 +269,7 @@ impl Judge<'_> {
     }
 }
 
-/// No option is one that the rule denies, and none is unknown where that matters.
+/// Checks that no option is denied by the rule, and that none is unknown where that matters.
 fn options(name: &str, rule: &Rule, arguments: &[Word]) -> Result<(), Refusal> {
     for word in arguments.iter().filter(|word| word.glob) {
         // `{-exec,evil}` becomes an option.
@@ -301,7 +302,7 @@ fn wrapper(name: &str, arguments: &[Word]) -> Known {
         return Err(Refusal::unknown(name));
     }
     if name == "xargs" {
-        // Its words come from elsewhere.
+        // The words that it appends come from elsewhere.
         return Err(Refusal::at_run_time("what 'xargs' hands on"));
     }
     if name == "env" {
@@ -311,13 +312,13 @@ fn wrapper(name: &str, arguments: &[Word]) -> Known {
             return Err(Refusal::loader(&variable));
         }
     }
-    // What it runs is judged by itself.
+    // The command that it runs is classified by itself.
     Ok((Class::Safe, String::new()))
 }
 
 fn shell(name: &str, arguments: &[Word]) -> Known {
     match wrappers::script_of(arguments) {
-        // It is judged by itself.
+        // The script is classified by itself.
         Script::Text(_) => Ok((Class::Safe, String::new())),
         Script::File | Script::Unknown => {
             Err(Refusal::new(format!("'{name}' runs a script that is not known"), WayOut::Configure))
@@ -339,7 +340,7 @@ fn node(arguments: &[Word]) -> Known {
     }
 }
 
-/// Returns what is said of a program of a class.
+/// Returns the reason for a program's class; empty for a safe one.
 pub(super) fn reason(name: &str, class: Class) -> String {
     match class {
         Class::Safe => String::new(),

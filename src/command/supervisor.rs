@@ -1,8 +1,9 @@
-//! Between the runner and each command stands this very program (`architect-ci __supervise`): it owns
-//! everything that the command starts, whatever session that moves to, and ends all of it.
+//! Supervisor of a command: a process of this very program (`architect-ci __supervise`) between the runner
+//! and each command. It owns everything that the command starts, whatever session that moves to, and ends all
+//! of it.
 //!
-//! Its standard input is the lifeline: first the order and what the command reads, then nothing. When
-//! it ends (the runner says so, or the runner is dead) the command does. Signals cannot do that: the
+//! Its standard input is the lifeline: first come the order and the command's input, then nothing. When it is
+//! closed (because the runner says so, or is dead), the command ends. Signals could not do that, because the
 //! runner may be killed without a chance to send one.
 
 use std::collections::BTreeMap;
@@ -23,85 +24,86 @@ use tempfile::NamedTempFile;
 
 use super::sandbox::{self, Namespaces, SANDBOX, User, Walls};
 
-/// The sub-command.
+/// The name of the hidden sub-command.
 pub const SUPERVISE: &str = "__supervise";
 
-/// How long a process may take to end after SIGTERM.
+/// Time between SIGTERM and SIGKILL.
 pub(super) const GRACE: Duration = Duration::from_secs(2);
-/// How often what refuses to end is killed again: it may be starting others meanwhile.
+/// Interval at which what refuses to end is killed again; it may be starting others meanwhile.
 const AGAIN: Duration = Duration::from_millis(20);
-/// What shells answer when a program cannot be run.
+/// The exit code of shells for a program that cannot be run.
 const CANNOT_RUN: u8 = 126;
 
-/// What to run; one line of JSON at the start of standard input.
+/// What to run; a line of JSON at the start of standard input.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Order {
     pub(super) program: String,
     pub(super) arguments: Vec<String>,
-    /// All its variables.
+    /// All environment variables of the program.
     pub(super) environment: BTreeMap<String, String>,
-    /// Where it runs: there may be no such folder before its file system is made.
+    /// The working directory, which may not exist before the new file system is made.
     pub(super) cwd: PathBuf,
-    /// What shuts it in.
+    /// The restrictions; `None` if there is no sandbox.
     pub(super) walls: Option<Walls>,
-    /// What follows this line.
+    /// What follows this line on standard input.
     pub(super) input: Input,
-    /// Whether both outputs go into one, in the order in which they were written.
+    /// Whether both outputs go to one stream, in the order in which they are written.
     pub(super) merge: bool,
 }
 
-/// What the command reads.
+/// The input of the command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Input {
     /// No input at all.
     Nothing,
-    /// As many bytes, which follow the order.
+    /// This number of bytes, which follow the order.
     Bytes(usize),
-    /// All that follows, as it comes.
+    /// Everything that follows, as it arrives.
     Relayed,
 }
 
-/// What a child is told that shuts itself in, at the start of its standard input: four bytes that tell how many
-/// follow (the first the most significant), and those.
+/// What a sandboxed child is told, at the start of its standard input: four bytes with the length of the
+/// rest, most significant first, and the rest as JSON.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Launch {
-    /// What to become, or to start.
+    /// The program to become, or to start.
     pub program: String,
-    /// Its arguments.
+    /// The arguments of the program.
     pub arguments: Vec<String>,
-    /// All its variables.
+    /// All environment variables of the program.
     pub environment: BTreeMap<String, String>,
-    /// Where it runs.
+    /// The working directory.
     pub cwd: PathBuf,
-    /// What shuts it in.
+    /// The restrictions that the child puts on itself.
     pub walls: Walls,
-    /// Whether both outputs go into one.
+    /// Whether standard error goes to standard output.
     pub merge: bool,
     /// Whether the rest of standard input is for the program.
     pub reads: bool,
-    /// Takes the number of the signal that ended the program, where the child has to stay its parent: the first
-    /// process of a world of its own cannot end by a signal.
+    /// A file for the number of the signal that ended the program, if the child has to stay its parent: the
+    /// first process in a PID namespace cannot end by a signal.
     pub signal: Option<PathBuf>,
 }
 
-/// A child that was started, and may wait for being told what to run.
+/// A child that was started, and may still be waiting for what to run.
 struct Started {
     child: Child,
-    /// The thread that started it, which lives as long as this process: the child ends with it.
+    /// A channel to the thread that started the child. The thread lives as long as this process, because the
+    /// child ends with it.
     starter: Sender<User>,
 }
 
-/// A command that runs.
+/// A running command.
 struct Running {
     main: Pid,
-    /// The way to its input.
+    /// The pipe to its input.
     stdin: Option<ChildStdin>,
-    /// Where the number of a signal stands that ended it.
+    /// The file for the number of the signal that ended it.
     signal: Option<NamedTempFile>,
 }
 
-/// Runs what standard input asks for and ends as it ended. `shut_in` says how its child is shut in, or that it is not:
-/// one that is can be started before there is anything to run.
+/// Runs what standard input asks for, and ends as that ends. Returns the exit code. `shut_in` says how the
+/// child is sandboxed, if it is: such a child can be started before there is anything to run.
 pub fn supervise(shut_in: Option<ShutIn>) -> u8 {
     match prepare(shut_in).and_then(run) {
         Ok(code) => code,
@@ -112,10 +114,10 @@ pub fn supervise(shut_in: Option<ShutIn>) -> u8 {
     }
 }
 
-/// How a child is shut in.
+/// How a child is sandboxed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ShutIn {
-    /// How it gets a file system of its own, if it does.
+    /// How it gets a file system of its own; `None` if it does not.
     pub namespaces: Option<Namespaces>,
 }
 
@@ -123,7 +125,7 @@ fn prepare(shut_in: Option<ShutIn>) -> io::Result<Option<Started>> {
     // Out of reach of the terminal's signals; the runner decides what they mean.
     let _ = setsid();
     set_child_subreaper(Some(getpid()))?;
-    // A core file would lie in the checkout, and hold what a process knew.
+    // A core file would be in the checkout, and contain what a process knew.
     let _ = setrlimit(Resource::Core, Rlimit { current: Some(0), maximum: Some(0) });
     let Some(ShutIn { namespaces }) = shut_in else { return Ok(None) };
     if let Some(namespaces) = namespaces {
@@ -137,7 +139,7 @@ fn prepare(shut_in: Option<ShutIn>) -> io::Result<Option<Started>> {
         let spawn = |program| Command::new(program).arg(SANDBOX).env_clear().stdin(Stdio::piped()).spawn();
         if tell.send(leave().and(program).and_then(spawn)).is_ok() {
             while let Ok(user) = become_other.recv() {
-                // Whoever asked for it does the same and tells of an error.
+                // Whoever asked for it does the same, and reports an error.
                 let _ = sandbox::become_user(&user);
             }
         }
@@ -148,7 +150,7 @@ fn prepare(shut_in: Option<ShutIn>) -> io::Result<Option<Started>> {
 fn run(started: Option<Started>) -> io::Result<u8> {
     let mut lifeline = BufReader::new(io::stdin());
     let Some((order, input)) = read_order(&mut lifeline)? else {
-        // Nobody wanted anything.
+        // The input ended without an order: a spare supervisor that was not needed.
         return Ok(0);
     };
     let Running { main, mut stdin, signal } = match (&started, &order.walls) {
@@ -157,7 +159,7 @@ fn run(started: Option<Started>) -> io::Result<u8> {
     };
     let relay = match (stdin.take(), input) {
         (Some(mut stdin), Some(input)) => {
-            // The child may end, or close its input, before it has read all.
+            // The child may end, or close its input, before it has read everything.
             std::thread::spawn(move || stdin.write_all(&input));
             None
         }
@@ -168,7 +170,7 @@ fn run(started: Option<Started>) -> io::Result<u8> {
     let cut = end.clone();
     std::thread::spawn(move || {
         if let Some(mut relay) = relay {
-            // A command that does not read would keep the end from being seen.
+            // A command that does not read would keep the end of input from being seen.
             let hung = cut.clone();
             std::thread::spawn(move || hung_up().is_ok_and(|()| hung.send(()).is_ok()));
             // The command may close its input before the runner does.
@@ -179,13 +181,13 @@ fn run(started: Option<Started>) -> io::Result<u8> {
         let _ = cut.send(());
     });
     let mut status = None;
-    // Until there is no child left: orphans come here as well.
+    // Until there is no child left; orphans are reparented to this process.
     loop {
         let options = if status.is_some() { WaitOptions::NOHANG } else { WaitOptions::empty() };
         match retry_on_intr(|| wait(options)) {
             Ok(Some((pid, ended))) if pid == main => status = Some(ended),
             Ok(Some(_)) => {}
-            // Whatever stayed behind ends with the command.
+            // Whatever was left behind ends with the command.
             Ok(None) => {
                 let _ = end.send(());
                 let _ = retry_on_intr(|| wait(WaitOptions::empty()));
@@ -197,14 +199,14 @@ fn run(started: Option<Started>) -> io::Result<u8> {
     Ok(status.map_or(CANNOT_RUN, |status| end_as(status, by_signal)))
 }
 
-/// The signal that ended a program whose parent wrote it down.
+/// Returns the signal that ended a program, as written down by its parent.
 fn ended_by(file: &NamedTempFile) -> Option<Signal> {
     let mut number = String::new();
     file.as_file().read_to_string(&mut number).ok()?;
     Signal::from_named_raw(number.parse().ok()?)
 }
 
-/// Reads what to run; `None` where nobody says anything.
+/// Reads what to run, and its input; `None` if standard input ends at once.
 fn read_order(lifeline: &mut impl BufRead) -> io::Result<Option<(Order, Option<Vec<u8>>)>> {
     let mut line = String::new();
     if lifeline.read_line(&mut line)? == 0 {
@@ -223,7 +225,7 @@ fn read_order(lifeline: &mut impl BufRead) -> io::Result<Option<(Order, Option<V
     Ok(Some((order, input)))
 }
 
-/// Starts the command, or tells the child that waits what to run.
+/// Starts the command, or tells the waiting child what to run.
 fn begin(order: &Order, started: Option<Started>) -> io::Result<Running> {
     let Some(Started { mut child, starter }) = started else {
         return running(alone(order)?, order, None);
@@ -242,7 +244,7 @@ fn begin(order: &Order, started: Option<Started>) -> io::Result<Running> {
         walls,
     })?;
     if let Some(user) = order.walls.as_ref().and_then(|walls| walls.root.as_ref()?.user.as_ref()) {
-        // The child does the same; nothing runs with other rights than the runner's.
+        // The child does the same. Nothing runs with rights other than the runner's.
         starter.send(user.clone()).map_err(io::Error::other)?;
         sandbox::become_user(user)?;
     }
@@ -251,7 +253,7 @@ fn begin(order: &Order, started: Option<Started>) -> io::Result<Running> {
         stdin.write_all(&length.to_be_bytes())?;
         stdin.write_all(&launch)?;
     }
-    // As long as the process lives: the child ends with whoever started it.
+    // For as long as the process lives, because the child ends with the thread that started it.
     std::mem::forget(starter);
     running(child, order, signal)
 }
@@ -262,7 +264,7 @@ fn running(mut child: Child, order: &Order, signal: Option<NamedTempFile>) -> io
     Ok(Running { main: pid.ok_or_else(|| io::Error::other("the child has no process id"))?, stdin, signal })
 }
 
-/// Starts the program itself, which nothing shuts in.
+/// Starts the program itself, without a sandbox.
 fn alone(order: &Order) -> io::Result<Child> {
     let named =
         |name: String| move |error: io::Error| io::Error::new(error.kind(), format!("{name}: {error}"));
@@ -288,7 +290,7 @@ fn hung_up() -> io::Result<()> {
     Ok(())
 }
 
-/// Asks every descendant to end once told so, then makes them.
+/// Waits for a message, asks every descendant to end, and then kills what is left. Never returns.
 fn end_all(told: &Receiver<()>) {
     // The other side lives as long as this process.
     let _ = told.recv();
@@ -303,13 +305,13 @@ fn end_all(told: &Receiver<()>) {
 fn signal_all(signals: &[Signal]) {
     for pid in descendants() {
         for signal in signals {
-            // It may be gone by now.
+            // The process may be gone by now.
             let _ = kill_process(pid, *signal);
         }
     }
 }
 
-/// Every process below this one.
+/// Lists all processes below this one.
 fn descendants() -> Vec<Pid> {
     let parents: Vec<(i32, i32)> = std::fs::read_dir("/proc")
         .into_iter()
@@ -331,11 +333,11 @@ fn descendants() -> Vec<Pid> {
 
 fn parent(pid: i32) -> Option<i32> {
     let stat = std::fs::read_to_string(PathBuf::from(format!("/proc/{pid}/stat"))).ok()?;
-    // The name before it may hold anything, parentheses too.
+    // The name before it may contain anything, even parentheses.
     stat.rsplit_once(')')?.1.split_ascii_whitespace().nth(1)?.parse().ok()
 }
 
-/// Ends this process by the same signal, or gives the same code.
+/// Ends this process by the same signal, or returns the same code.
 fn end_as(status: WaitStatus, by_signal: Option<Signal>) -> u8 {
     let signal = by_signal.or_else(|| status.terminating_signal().and_then(Signal::from_named_raw));
     if let Some(signal) = signal {

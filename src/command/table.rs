@@ -1,35 +1,36 @@
-//! What is known about programs: one row each. To allow another command, add a row and a case to
-//! `tests/cases/commands.yml`.
+//! Table of known programs, one row each, for commands without a sandbox. To allow another command, add a
+//! row, and a case to `tests/cases/commands.yml`.
 
 use super::classify::Class;
 use super::options::is_in;
 
-/// Which arguments of a program are files that it reads, and so must lie in the workspace.
+/// Which arguments of a program are files that it reads, and so must be in the workspace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Operands {
     /// None of them, or none that matters.
     Any,
-    /// All that are no options.
+    /// All that are not options.
     Files,
-    /// All but the first, which is a pattern or a program of its own.
+    /// All but the first, which is a pattern or a program.
     PatternThenFiles,
     /// There must be none.
     None,
-    /// One at the most.
+    /// There may be one at most.
     One,
 }
 
 /// A program, or a sub-command of one.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Rule {
-    /// Its names, apart by blanks.
+    /// Its names, separated by spaces.
     pub(super) names: &'static str,
     pub(super) class: Class,
     pub(super) operands: Operands,
-    /// Options that make it dangerous, apart by blanks. A short one counts in a cluster as well, a long
-    /// one when cut short.
+    /// Options that make it dangerous, separated by spaces. A short one also counts in a cluster, a long one
+    /// also when abbreviated.
     pub(super) deny: &'static str,
-    /// If not empty, the first argument that is no option has to be one of these.
+    /// The sub-commands of which the first argument that is not an option must be one; any argument is
+    /// allowed if empty.
     pub(super) subs: &'static [Rule],
 }
 
@@ -75,12 +76,12 @@ impl Rule {
     }
 }
 
-/// The row of a program.
+/// Returns the row of a program.
 pub(super) fn find(name: &str) -> Option<&'static Rule> {
     RULES.iter().find(|rule| rule.is_named(name))
 }
 
-/// Options of Git's that write files or run programs, whatever the sub-command.
+/// Options of Git that write files or run programs, whatever the sub-command.
 const GIT_DENY: &str = "--output --ext-diff --textconv -O --open-files-in-pager --upload-pack --exec";
 
 static RULES: &[Rule] = &[
@@ -103,7 +104,7 @@ static RULES: &[Rule] = &[
     safe("date").deny("-s --set -f --file -r --reference"),
     safe("test [ [[ true false : return exit break continue shift wait times umask ulimit getopts let"),
     safe("cd pushd popd dirs").files(),
-    // Setting up the shell; what is set is checked as an assignment.
+    // Setting up the shell; what is set is checked like an assignment.
     safe("export readonly local declare typeset set unset shopt read"),
     // Version control.
     safe("git").deny("-c --config-env --exec-path --git-dir --work-tree -p --paginate").subs(&[
@@ -165,30 +166,31 @@ static RULES: &[Rule] = &[
 pub(super) const PYTHON_MODULES: &str =
     "pytest unittest mypy ruff black coverage isort flake8 compileall json.tool doctest";
 
-/// Programs whose version may be asked for.
+/// Programs that may be asked for their version.
 pub(super) const VERSIONED: &str = "python python3 node npm npx pnpm yarn deno bun cargo rustc rustup rustfmt go gofmt java javac mvn gradle kotlinc scala ruby gem bundle rails php composer perl bash sh zsh gcc g++ clang clang++ cc make cmake ninja git docker kubectl helm terraform dotnet swift pip pip3 uv poetry tsc jest vitest eslint prettier curl wget jq rg patch ghc stack elixir mix erl lua zig nim R julia psql sqlite3 aws gcloud az gh";
 
-/// How a version is asked for.
+/// Arguments that ask for a version.
 pub(super) const VERSION_OPTIONS: &str = "--version -V -version version -v";
 
-/// Folders of a checkout where its tools lie: their programs are known by their last name.
+/// Folders of a checkout that contain its tools: programs there are known by their last name.
 const TOOL_FOLDERS: [&str; 4] = ["node_modules/.bin/", ".venv/bin/", "venv/bin/", "vendor/bin/"];
 
-/// Folders of the system.
+/// Folders of system programs.
 const SYSTEM_FOLDERS: [&str; 3] = ["/usr/bin/", "/bin/", "/usr/local/bin/"];
 
-/// Scripts that projects bring along, known wherever they lie below the line's folder.
+/// Scripts that projects contain, known wherever they are below the line's working directory.
 const SCRIPTS: &str = "gradlew mvnw";
 
-/// Programs that projects keep in a `bin` of their own.
+/// Programs that projects keep in a `bin` folder of their own.
 const BIN: &str = "rake rspec bundle rubocop phpunit";
 
-/// Whether a program is named by a path to a file of the checkout, rather than found on the machine.
+/// Returns whether a program is named by a path to a file of the checkout, rather than found on the machine.
 pub(super) fn is_of_checkout(name: &str) -> bool {
     name.contains('/') && !SYSTEM_FOLDERS.iter().any(|folder| name.starts_with(folder))
 }
 
-/// The name that a program is known by: itself, or the last part of a path to where tools lie.
+/// Returns the name that a program is known by: the name itself, or the last part of a path to where tools
+/// are kept. Returns `None` for a path to anything else.
 pub(super) fn known_name(name: &str) -> Option<&str> {
     let Some((_, last)) = name.rsplit_once('/') else { return Some(name) };
     let folder = &name[..name.len() - last.len()];

@@ -1,4 +1,4 @@
-//! Commands that do nothing but run another one, and where that one is found among their words.
+//! Wrappers: commands that only run another one, and where that one is among their words.
 
 use super::analysis::{Simple, Walk, Word};
 use super::options::is_in;
@@ -6,14 +6,14 @@ use super::reach;
 use super::runners::{unwrap_python, unwrap_runner};
 use super::table::known_name;
 
-/// Options of wrappers that take a value of their own.
+/// A wrapper with the options that may precede the command.
 struct Wrapper {
     names: &'static str,
     /// Short and long options with a value in the next word.
     values: &'static str,
-    /// Options without one.
+    /// Options without a value.
     plain: &'static str,
-    /// Words before the command that are no options.
+    /// The number of words before the command that are not options.
     operands: usize,
 }
 
@@ -42,7 +42,7 @@ const WRAPPERS: [Wrapper; 7] = [
     },
 ];
 
-/// Shells whose `-c` takes a script.
+/// Shells that take a script with `-c`.
 const SHELLS: &str = "bash sh dash zsh ksh ash";
 
 pub(super) fn is_shell(name: &str) -> bool {
@@ -51,16 +51,16 @@ pub(super) fn is_shell(name: &str) -> bool {
 
 /// What a shell is told to run.
 pub(super) enum Script<'a> {
-    /// A text.
+    /// A script given as text.
     Text(&'a Word),
-    /// A file.
+    /// A script in a file.
     File,
-    /// What comes in, or what only the shell could tell.
+    /// Its standard input, or something that only the shell knows.
     Unknown,
 }
 
-/// Reads a shell's arguments: the first that is no option decides, and options that read files of their own
-/// make it unknown.
+/// Parses the arguments of a shell: the first that is not an option decides, and options that read files of
+/// their own make the script unknown.
 pub(super) fn script_of(arguments: &[Word]) -> Script<'_> {
     let mut takes_text = false;
     let mut rest = arguments.iter();
@@ -90,12 +90,12 @@ fn is_script_option(text: &str) -> bool {
     text.starts_with('-') && !text.starts_with("--") && text.contains('c')
 }
 
-/// Whether a command does nothing but run another one.
+/// Returns whether a command only runs another one.
 pub(super) fn is_wrapper(name: &str) -> bool {
     matches!(name, "env" | "command" | "eval") || WRAPPERS.iter().any(|wrapper| is_in(wrapper.names, name))
 }
 
-/// Finds the command that a command runs, and walks through it.
+/// Finds the commands that a command runs, and walks through them.
 pub(super) fn unwrap(simple: &Simple, walk: &mut Walk) {
     let Some(written) = simple.name() else { return };
     let name = known_name(written).unwrap_or_else(|| reach::common_name(written)).to_owned();
@@ -129,7 +129,7 @@ pub(super) fn unwrap(simple: &Simple, walk: &mut Walk) {
         shell if is_shell(shell) => match script_of(arguments) {
             Script::Text(script) => walk.eval(script.text(), &format!("{shell} -c")),
             Script::File => {}
-            // What may be meant for a script is looked at all the same.
+            // What may be a script is looked at all the same.
             Script::Unknown => {
                 let option = arguments.iter().position(|word| word.text().is_some_and(is_script_option));
                 if let Some(script) = option.and_then(|at| arguments.get(at + 1)) {
@@ -157,7 +157,8 @@ pub(super) fn unwrap(simple: &Simple, walk: &mut Walk) {
     }
 }
 
-/// What follows the options; an unknown option is taken for the command, which then is not known.
+/// Returns what follows the options. An unknown option is taken for the command, which then is not known
+/// either.
 fn after_options<'a>(arguments: &'a [Word], values: &str, plain: &str) -> &'a [Word] {
     let mut rest = arguments;
     while let Some(text) =
@@ -181,7 +182,7 @@ fn after_options<'a>(arguments: &'a [Word], values: &str, plain: &str) -> &'a [W
     rest
 }
 
-/// What `env` runs; `None` where an option makes that unclear.
+/// Returns the command that `env` runs; `None` if an option makes that unclear.
 fn env_command(arguments: &[Word]) -> Option<&[Word]> {
     let mut rest = arguments;
     loop {
@@ -196,7 +197,7 @@ fn env_command(arguments: &[Word]) -> Option<&[Word]> {
     }
 }
 
-/// Whether a word is `NAME=value`.
+/// Returns whether a word has the form `NAME=value`.
 pub(super) fn is_assignment(text: &str) -> bool {
     text.split_once('=').is_some_and(|(name, _)| {
         !name.is_empty()

@@ -24,7 +24,7 @@ pub enum ConfigError {
     /// It cannot be read.
     #[error("{path} cannot be read: {error}")]
     Unreadable {
-        /// The file.
+        /// The path that was asked for.
         path: String,
         /// Why.
         error: String,
@@ -36,7 +36,7 @@ pub enum ConfigError {
          pull request may change what the agent does"
     )]
     BaseUnavailable {
-        /// The commit.
+        /// The commit in which it was looked up.
         commit: String,
         /// What git said.
         error: String,

@@ -9,21 +9,21 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Verb {
-    /// Do it.
+    /// Do the task.
     Run,
-    /// Plan it.
+    /// Plan the task, changing nothing.
     Plan,
     /// Apply the plan of the sticky comment.
     Apply,
-    /// Say what there is.
+    /// List what can be asked for.
     Help,
 }
 
 impl Verb {
-    /// All of them.
+    /// All commands, in the order in which help lists them.
     pub const ALL: [Self; 4] = [Self::Run, Self::Plan, Self::Apply, Self::Help];
 
-    /// The word for it.
+    /// Returns the word that a comment uses for it.
     pub fn word(self) -> &'static str {
         match self {
             Self::Run => "run",

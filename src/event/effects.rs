@@ -46,7 +46,7 @@ pub struct CommandEffect {
     /// What decided that.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub reason: String,
-    /// Why it is never run, in any mode.
+    /// The reason why the line is never run, in any mode.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub blocked: Option<String>,
     /// Every simple command in it, however it is wrapped, without its quotes.
@@ -107,9 +107,9 @@ impl Effects {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Class {
-    /// It looks at things.
+    /// A command that only looks at things.
     Safe,
-    /// It builds, tests, formats: it runs the project's own code.
+    /// A command that builds, tests, or formats, and so runs the project's own code.
     Dev,
     /// Anything else.
     Dangerous,

@@ -146,7 +146,7 @@ pub struct CallRecord {
     /// What it changed in files, for people; long diffs are cut.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub diff: String,
-    /// How long it took, in milliseconds.
+    /// How long the run took, in milliseconds.
     #[serde(default)]
     pub duration_ms: u64,
 }
@@ -199,7 +199,7 @@ pub struct HookRecord {
     pub decision: HookDecision,
     /// Its exit code; -1 if there is none.
     pub exit_code: i32,
-    /// How long it took, in milliseconds.
+    /// How long the run took, in milliseconds.
     pub duration_ms: u64,
     /// What it printed.
     pub output: String,
@@ -223,7 +223,7 @@ pub struct GateRecord {
     pub round: u32,
     /// Its exit code; -1 if there is none.
     pub exit_code: i32,
-    /// How long it took, in milliseconds.
+    /// How long the run took, in milliseconds.
     pub duration_ms: u64,
     /// The last lines that it printed.
     pub output: String,
@@ -263,11 +263,11 @@ pub struct SubagentRecord {
     pub task: String,
     /// How it ended.
     pub status: Status,
-    /// Why it ended.
+    /// Why the run ended.
     pub stop_reason: StopReason,
     /// Its whole final message; its caller was given the beginning.
     pub message: String,
-    /// How long it took, in milliseconds.
+    /// How long the run took, in milliseconds.
     pub duration_ms: u64,
 }
 

@@ -25,12 +25,12 @@ pub struct PlannedAction {
     pub diff: String,
 }
 
-/// The commit that a plan stands on.
+/// The commit that a plan is based on.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Base {
     /// The full commit id.
     pub commit: String,
-    /// The branch, or `None` when detached.
+    /// The branch, or `None` when `HEAD` is detached.
     pub branch: Option<String>,
     /// Whether tracked files differed from the commit before the run.
     pub dirty: bool,

@@ -1,4 +1,4 @@
-//! Commits, made here: the new tree is the parent's, verified, with our files put in, and nothing else.
+//! Commit creation: the new tree is the parent's verified tree with the given files put in, and nothing else.
 
 use gix_hash::ObjectId;
 use gix_object::tree::EntryKind;
@@ -10,18 +10,18 @@ use super::private::Private;
 use super::{GitError, Repository};
 use crate::workspace::{FileState, Mode};
 
-/// Who commits.
+/// The author and committer of a commit.
 #[derive(Clone, Copy, Debug)]
 pub struct Author {
-    /// The name.
+    /// The display name.
     pub name: &'static str,
-    /// The address.
+    /// The email address.
     pub email: &'static str,
 }
 
 impl Repository {
-    /// Makes a commit upon another in a private repository, without touching the clone; answers with its id. No
-    /// content is a deletion.
+    /// Creates a commit on top of `parent` in a private repository, without touching the clone. Returns its
+    /// id. `files` holds paths from the repository's root; `None` deletes a file.
     pub(super) fn commit_upon(
         &self,
         private: &Private,
@@ -66,7 +66,7 @@ impl Repository {
     }
 }
 
-/// Where new objects go.
+/// The loose object store that receives new objects.
 struct Objects(gix_odb::loose::Store);
 
 impl Objects {

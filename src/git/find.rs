@@ -1,4 +1,4 @@
-//! Finds the repository of a folder, and holds it.
+//! Repository discovery: finds the repository of a folder and holds it for the whole run.
 
 use std::fs::{self, File};
 use std::path::{Component, Path, PathBuf};
@@ -10,30 +10,30 @@ use super::GitError;
 use super::private::Private;
 use super::settings::Settings;
 
-/// A repository, as seen from one folder of its checkout.
+/// A repository, as seen from one folder of its checkout. Clones share what was found.
 #[derive(Clone, Debug)]
 pub struct Repository {
     pub(super) held: Arc<Held>,
-    /// The folder: absolute, without links.
+    /// The folder: absolute, and without symbolic links.
     pub(super) folder: PathBuf,
 }
 
-/// What was found at the start.
+/// The state that all views of a repository share.
 pub(super) struct Held {
-    /// The folder that has the `.git` entry.
+    /// The folder that contains the `.git` entry.
     pub(super) root: PathBuf,
-    /// Where `HEAD` and the index are.
+    /// The folder of `HEAD` and the index.
     pub(super) git_dir: HeldFolder,
-    /// Where objects, branches and the configuration are; of a worktree, the repository that it belongs to.
+    /// The folder of objects, branches, and configuration. For a worktree, it is that of the main repository.
     pub(super) common: HeldFolder,
     pub(super) hash: Kind,
     pub(super) settings: Settings,
-    /// Holds what was fetched.
+    /// Private repositories that hold fetched commits, the newest last; dropping them deletes them.
     pub(super) fetched: Mutex<Vec<Private>>,
     pub(super) store: Mutex<Option<Arc<gix_odb::Store>>>,
 }
 
-/// A folder that was opened, so that its name cannot come to stand for another one.
+/// A folder that is held open, so that a replacement at the same path is detected.
 #[derive(Debug)]
 pub(super) struct HeldFolder {
     path: PathBuf,
@@ -56,7 +56,7 @@ impl HeldFolder {
         Self { path, opened }
     }
 
-    /// Returns the path, if it still names the folder that was opened.
+    /// Returns the path, or [`GitError::Replaced`] if it no longer names the folder that was opened.
     pub(super) fn path(&self) -> Result<&Path, GitError> {
         if self.is_same() { Ok(&self.path) } else { Err(GitError::Replaced(self.path.display().to_string())) }
     }
@@ -76,8 +76,10 @@ impl HeldFolder {
 }
 
 impl Repository {
-    /// Finds the repository that `folder` belongs to by its `.git` entry, there or above, but not above
-    /// `border`. A folder that merely looks like a repository is none: anybody can commit one.
+    /// Finds the repository of `folder` by the `.git` entry in it or in a folder above it, up to `border` and
+    /// to the root of the file system. Returns `Ok(None)` if there is none.
+    ///
+    /// A folder that merely looks like a (bare) repository does not count: anybody can commit one.
     pub fn find(folder: &Path, border: Option<&Path>) -> Result<Option<Self>, GitError> {
         let folder = folder.canonicalize()?;
         let border = border.and_then(|border| border.canonicalize().ok());
@@ -104,7 +106,7 @@ impl Repository {
         &self.held.root
     }
 
-    /// Returns the way from the checkout's root to the folder: empty, or ending in `/`.
+    /// Returns the path from the checkout's root to the folder: empty, or ending in `/`.
     pub fn prefix(&self) -> String {
         let below = self.folder.strip_prefix(&self.held.root).unwrap_or(Path::new(""));
         below
@@ -116,8 +118,8 @@ impl Repository {
             .collect()
     }
 
-    /// Returns the root of a repository around this one whose commit has something at this one's place: whoever
-    /// made that commit chose what is here.
+    /// Returns the root of an enclosing repository whose commit has an entry at the path of this one, or
+    /// `None`. Whoever made that commit chose what is in this repository.
     pub fn imposed_on(&self, border: Option<&Path>) -> Result<Option<PathBuf>, GitError> {
         let canonical = border.and_then(|border| border.canonicalize().ok());
         let Some(above) = self.root().parent().filter(|_| canonical.as_deref() != Some(self.root())) else {
@@ -130,7 +132,7 @@ impl Repository {
         Ok(entry.map(|_| outer.root().to_owned()))
     }
 
-    /// Returns the repository's own configuration.
+    /// Returns the repository's own configuration, as data.
     pub fn settings(&self) -> &Settings {
         &self.held.settings
     }
@@ -153,7 +155,8 @@ impl Held {
     }
 }
 
-/// Reads the `.git` entry of a folder: where the repository is, and where the one is that it belongs to.
+/// Reads the `.git` entry of a folder. Returns the folder of the repository, and that of the repository that
+/// it belongs to (the same one, unless it is a worktree).
 fn entry(folder: &Path) -> Result<Option<(PathBuf, PathBuf)>, GitError> {
     let place = folder.join(".git");
     let unusable =
@@ -179,7 +182,7 @@ fn entry(folder: &Path) -> Result<Option<(PathBuf, PathBuf)>, GitError> {
     Ok(Some((git_dir, common)))
 }
 
-/// Tells whether another file system begins at the folder.
+/// Returns `true` if the folder is the root of a mounted file system.
 #[cfg(unix)]
 fn is_mount(folder: &Path) -> bool {
     use std::os::unix::fs::MetadataExt;

@@ -1,4 +1,4 @@
-//! The index: what Git would check out, and what differs from it.
+//! The index: which files Git tracks, with which content, and how the files on disk differ from it.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -12,14 +12,14 @@ use super::program::Call;
 use super::{GitError, Repository};
 use crate::workspace::Mode;
 
-/// What the index says of one file.
+/// The mode and blob of one file in the index.
 struct Indexed {
     mode: Mode,
     id: ObjectId,
 }
 
 impl Repository {
-    /// Runs the program on a private repository with the clone's index.
+    /// Runs `git` in a private repository with the clone's `HEAD` and index. Returns its standard output.
     pub(super) fn ask(&self, args: &[&str], input: &[u8]) -> Result<Vec<u8>, GitError> {
         let private = Private::new(&self.held)?;
         if let Some(head) = self.head() {
@@ -38,13 +38,14 @@ impl Repository {
         call.run(args)
     }
 
-    /// Tells whether tracked files differ from the commit that is checked out.
+    /// Returns whether tracked files differ from the commit that is checked out.
     pub(super) fn is_dirty(&self) -> Result<bool, GitError> {
         let status = ["status", "--porcelain", "--untracked-files=no", "--ignore-submodules=all"];
         Ok(!self.ask(&status, &[])?.is_empty())
     }
 
-    /// Tells how the commit checked out differs from another, a line a file; `None` where the clone lacks it.
+    /// Returns `git diff --stat` from `commit` to `HEAD`; `None` if the clone lacks the commit, or if nothing
+    /// differs.
     pub fn diff_stat(&self, commit: &str) -> Option<String> {
         let commit = ObjectId::from_hex(commit.as_bytes()).ok()?.to_string();
         let args = ["diff", "--stat=100", "--no-ext-diff", "--no-textconv", &commit, "HEAD", "--"];
@@ -52,7 +53,8 @@ impl Repository {
         Some(stat).filter(|stat| !stat.is_empty())
     }
 
-    /// Returns those of `paths` whose content on disk is what the index holds.
+    /// Returns those of `paths` (relative to the folder) whose content on disk equals that in the index; none
+    /// if the index cannot be read.
     pub fn same_as_index(&self, paths: &[String]) -> Vec<String> {
         let names: Vec<&str> = paths.iter().map(String::as_str).collect();
         let Ok(indexed) = self.entries(&names) else { return Vec::new() };
@@ -69,12 +71,13 @@ impl Repository {
         paths.iter().filter(|path| is_same(path).is_some()).cloned().collect()
     }
 
-    /// Lists files whose content the index does not hold: changed, untracked (but not ignored) or both.
+    /// Lists files whose content is not in the index, relative to the folder: changed ones, and untracked
+    /// ones that are not ignored.
     pub fn not_in_index(&self) -> Result<Vec<String>, GitError> {
         self.listed(&["ls-files", "-z", "-m", "-o", "--exclude-standard"])
     }
 
-    /// Lists the files that the index names, relative to the checkout.
+    /// Lists the tracked files below the folder, relative to it.
     pub fn tracked(&self) -> Result<Vec<String>, GitError> {
         self.listed(&["ls-files", "-z"])
     }
@@ -85,7 +88,8 @@ impl Repository {
         Ok(names.filter_map(|name| String::from_utf8(name.to_vec()).ok()).collect())
     }
 
-    /// Returns name, mode and content of those of `paths` that the index holds, as it holds them.
+    /// Returns the path, mode, and content of those of `paths` that the index contains, with the index's
+    /// content.
     pub fn indexed(&self, paths: &[&str]) -> Result<Vec<(String, Mode, Vec<u8>)>, GitError> {
         let entries = self.entries(paths)?;
         entries
@@ -96,7 +100,7 @@ impl Repository {
 
     fn entries(&self, paths: &[&str]) -> Result<BTreeMap<String, Indexed>, GitError> {
         let wanted: std::collections::BTreeSet<&str> = paths.iter().copied().collect();
-        // More than a command line holds are picked from the whole list.
+        // Longer lists do not fit on a command line, so the entries are picked from the whole index.
         let named = if paths.len() > 500 { &[] } else { paths };
         let args: Vec<&str> =
             ["--literal-pathspecs", "ls-files", "-s", "-z", "--"].iter().chain(named).copied().collect();

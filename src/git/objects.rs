@@ -1,4 +1,4 @@
-//! Objects, read and verified: each is what its hash says, from the commit down.
+//! Git objects, read and verified: the content of each matches its hash, from the commit down.
 
 use std::sync::{Arc, PoisonError};
 
@@ -8,10 +8,10 @@ use gix_odb::HeaderExt;
 
 use super::{GitError, Repository};
 
-/// Most links that are followed for one file.
+/// Maximum number of symbolic links followed to resolve one path.
 const MAX_LINKS: usize = 20;
 
-/// What a commit says.
+/// The parts of a commit object that are needed here.
 #[derive(Debug)]
 pub(super) struct Commit {
     pub(super) tree: ObjectId,
@@ -19,14 +19,14 @@ pub(super) struct Commit {
     pub(super) message: String,
 }
 
-/// What an entry of a tree is.
+/// The kind of a tree entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TreeKind {
-    /// A folder.
+    /// A tree.
     Folder,
-    /// A file.
+    /// A regular file.
     File,
-    /// A file that can be run.
+    /// A file with the executable bit.
     Executable,
     /// A symbolic link.
     Link,
@@ -34,16 +34,16 @@ pub enum TreeKind {
     Submodule,
 }
 
-/// An entry of a tree.
+/// An entry of a tree, without its name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TreeEntry {
-    /// What it is.
+    /// The kind of the entry, from its mode.
     pub kind: TreeKind,
-    /// Which object it names.
+    /// The id of the object that it names.
     pub(super) id: ObjectId,
 }
 
-/// Finds objects and believes none that is not what its id says.
+/// Object lookup that fails for an object whose content does not match its id.
 pub(super) struct Verified(pub(super) gix_odb::HandleArc);
 
 impl Find for Verified {
@@ -61,8 +61,8 @@ impl Find for Verified {
 }
 
 impl Repository {
-    /// Returns a file's content at a commit, its path relative to the repository's root. Links are followed
-    /// inside of the commit; `Ok(None)` where it has no such file.
+    /// Returns the content of a file at a commit, or `Ok(None)` if the commit has no such file. `path` is
+    /// relative to the repository's root; symbolic links are followed within the commit.
     pub fn read_at(&self, commit: &str, path: &str) -> Result<Option<Vec<u8>>, GitError> {
         let tree = self.tree_of(commit)?;
         let mut names: Vec<String> = path.split('/').map(str::to_owned).collect();
@@ -95,7 +95,8 @@ impl Repository {
         Err(GitError::Link { path: path.to_owned(), commit: commit.to_owned() })
     }
 
-    /// Returns what stands at a literal path of a commit, relative to the repository's root.
+    /// Returns the entry at a path of a commit, or `Ok(None)`. The path is relative to the repository's root,
+    /// and no link in it is followed.
     pub fn entry_at(&self, commit: &str, path: &str) -> Result<Option<TreeEntry>, GitError> {
         let tree = self.tree_of(commit)?;
         let names: Vec<String> = path.split('/').map(str::to_owned).collect();
@@ -105,22 +106,23 @@ impl Repository {
         })
     }
 
-    /// Returns the entries of a folder that a commit has.
+    /// Returns the entries of a folder, each with its name.
     pub fn folder(&self, entry: &TreeEntry) -> Result<Vec<(String, TreeEntry)>, GitError> {
         self.tree(&entry.id)
     }
 
-    /// Tells whether an entry is a file with this content.
+    /// Returns whether an entry's object is a blob with this content.
     pub fn is_content(&self, entry: &TreeEntry, content: &[u8]) -> bool {
         gix_object::compute_hash(self.held.hash, Kind::Blob, content).is_ok_and(|id| id == entry.id)
     }
 
-    /// Tells whether the clone holds the commit.
+    /// Returns whether the clone contains the commit and can read it.
     pub fn has_commit(&self, commit: &str) -> bool {
         self.tree_of(commit).is_ok()
     }
 
-    /// Lists the files of a commit below the folder, relative to it, with their sizes in bytes; sorted by path.
+    /// Lists the files of a commit below the folder, with paths relative to it and sizes in bytes, sorted by
+    /// path. Symbolic links and submodules are left out.
     pub fn files_of(&self, commit: &str) -> Result<Vec<(String, u64)>, GitError> {
         let prefix = self.prefix();
         let top = match prefix.trim_end_matches('/') {
@@ -164,7 +166,7 @@ impl Repository {
         Ok(Walked::Nothing)
     }
 
-    /// Reads a tree; names that are no UTF-8 are left out, as nothing here can ask for them.
+    /// Reads a tree. Names that are not UTF-8 are left out, because no path here can name them.
     fn tree(&self, id: &ObjectId) -> Result<Vec<(String, TreeEntry)>, GitError> {
         let data = self.object(id, Kind::Tree)?;
         let mut entries = Vec::new();
@@ -201,7 +203,7 @@ impl Repository {
         })
     }
 
-    /// Reads an object of a kind, and verifies that it is the one of that id.
+    /// Reads an object of the given kind, and verifies that its content matches its id.
     pub(super) fn object(&self, id: &ObjectId, kind: Kind) -> Result<Vec<u8>, GitError> {
         let verified = Verified(self.store()?);
         let mut buffer = Vec::new();
@@ -214,14 +216,14 @@ impl Repository {
         Ok(buffer)
     }
 
-    /// Tells whether the clone holds an object.
+    /// Returns whether the clone contains an object, of whatever kind, with that id.
     pub(super) fn has_object(&self, id: &str) -> bool {
         let Ok(id) = ObjectId::from_hex(id.as_bytes()) else { return false };
         self.store()
             .is_ok_and(|store| store.try_find(&id, &mut Vec::new()).is_ok_and(|found| found.is_some()))
     }
 
-    /// Opens the objects of the clone and of what was fetched.
+    /// Returns the object store of the clone and of what was fetched; it is opened on first use.
     pub(super) fn store(&self) -> Result<gix_odb::HandleArc, GitError> {
         let mut store = self.held.store.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(store) = &*store {
@@ -237,17 +239,17 @@ impl Repository {
         Ok(store.insert(Arc::new(opened)).to_cache_arc())
     }
 
-    /// Opens the objects anew when they are next asked for.
+    /// Drops the open object store, so that the next use finds objects that were fetched since.
     pub(super) fn forget_store(&self) {
         *self.held.store.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
 }
 
-/// Where a path of a tree has led to.
+/// The result of a walk along a path.
 enum Walked {
     Nothing,
     Entry(TreeEntry),
-    /// The name at `depth` is a link.
+    /// A symbolic link in the place of the path's name number `depth`, from 0.
     Link {
         depth: usize,
         target: Vec<u8>,

@@ -1,5 +1,5 @@
-//! A repository of our own, for the `git` program to work on: its objects are borrowed from the clone, and
-//! everything else, above all the configuration, is ours.
+//! Private repository for the `git` program to work on: it borrows the clone's objects, and everything else
+//! in it, above all the configuration, is written here.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,15 +11,16 @@ use tempfile::TempDir;
 use super::GitError;
 use super::find::Held;
 
-/// Settings that say how files on disk relate to those in commits. Each value is one word.
+/// Keys in `core` that say how files on disk relate to those in commits. A value is copied only if it is
+/// alphanumeric.
 const COPIED: [&str; 5] = ["autocrlf", "eol", "filemode", "ignorecase", "symlinks"];
 
-/// The repository; it goes with this value.
+/// A temporary repository; dropping it deletes it.
 #[derive(Debug)]
 pub(super) struct Private(TempDir);
 
 impl Private {
-    /// Makes one that borrows the objects of the clone.
+    /// Creates a repository that borrows the objects of the clone, or of the last fetch.
     pub(super) fn new(held: &Held) -> Result<Self, GitError> {
         let folder = tempfile::Builder::new().prefix("architect-ci-git-").tempdir()?;
         let path = folder.path();
@@ -37,19 +38,19 @@ impl Private {
             problem: "its path cannot be written down for Git".to_owned(),
         })?;
         fs::write(path.join("objects/info/alternates"), format!("{name}\n"))?;
-        // Where the clone's history ends.
+        // The boundary of a shallow history.
         if let Ok(shallow) = fs::read(source.join("shallow")) {
             fs::write(path.join("shallow"), shallow)?;
         }
         Ok(Self(folder))
     }
 
-    /// Returns the folder.
+    /// Returns the path of the repository.
     pub(super) fn path(&self) -> &Path {
         self.0.path()
     }
 
-    /// Returns the folder of the objects.
+    /// Returns the folder of its objects.
     pub(super) fn objects(&self) -> PathBuf {
         self.path().join("objects")
     }

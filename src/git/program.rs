@@ -1,5 +1,5 @@
-//! The `git` program, started in one way only: on a repository that is named and never looked for, with an
-//! environment of its own, and behind walls.
+//! The `git` program, started in one way only: on a repository that is named rather than discovered, with an
+//! environment of its own, and in a sandbox.
 
 use std::ffi::{OsStr, OsString};
 use std::io::{self, Write};
@@ -9,7 +9,8 @@ use std::process::{Command, Output, Stdio};
 use super::GitError;
 use crate::command::sandbox::{Sockets, Walls, offered, restrict};
 
-/// What no configuration may change. Submodules are repositories of whoever made them.
+/// Settings given on the command line, which no configuration can override. Submodules are off because their
+/// repositories may be anybody's.
 const PINNED: [&str; 9] = [
     "safe.bareRepository=explicit",
     "core.hooksPath=/dev/null",
@@ -22,10 +23,11 @@ const PINNED: [&str; 9] = [
     "maintenance.auto=false",
 ];
 
-/// Variables that the program cannot do without; temporary files are kept elsewhere.
+/// Variables without which the program does not run. Temporary files have a folder of their own, so `TMPDIR`
+/// is not among them.
 const PASSED: [&str; 3] = ["PATH", "SYSTEMROOT", "PATHEXT"];
 
-/// Variables by which a machine's way to other machines is told.
+/// Variables that configure proxies and certificates.
 const NETWORK: [&str; 12] = [
     "HTTP_PROXY",
     "HTTPS_PROXY",
@@ -41,26 +43,26 @@ const NETWORK: [&str; 12] = [
     "GIT_SSL_CAPATH",
 ];
 
-/// One start of the program.
+/// One run of the program.
 pub(super) struct Call<'a> {
-    /// The repository's folder.
+    /// The repository, passed as `GIT_DIR`.
     pub(super) git_dir: &'a Path,
-    /// The checkout's root.
+    /// The root of the checkout, passed as `GIT_WORK_TREE`.
     pub(super) root: &'a Path,
-    /// Where the program starts.
+    /// The working directory of the program.
     pub(super) folder: &'a Path,
-    /// More variables.
+    /// Additional environment variables.
     pub(super) variables: Vec<(OsString, OsString)>,
-    /// What the program reads from its standard input.
+    /// The bytes for its standard input.
     pub(super) input: &'a [u8],
-    /// Where it may write.
+    /// Folders that it may write to.
     pub(super) writable: Vec<PathBuf>,
-    /// Whether it may talk to other machines.
+    /// Whether it may connect to other machines.
     pub(super) network: bool,
 }
 
 impl Call<'_> {
-    /// Runs the program; answers with its standard output.
+    /// Runs the program and returns its standard output; an unsuccessful exit is [`GitError::Failed`].
     pub(super) fn run<S: AsRef<OsStr>>(
         &self,
         args: impl IntoIterator<Item = S>,
@@ -81,7 +83,8 @@ impl Call<'_> {
         command.env_clear();
         let passed = PASSED.iter().chain(NETWORK.iter().filter(|_| self.network));
         command.envs(passed.filter_map(|name| Some((name, std::env::var_os(name)?))));
-        // The machine's administrator may have set up a proxy or certificates; nobody else is asked.
+        // The machine's administrator may have configured a proxy or certificates, so the system's
+        // configuration is read for network calls only.
         if !self.network {
             command.env("GIT_CONFIG_NOSYSTEM", "1");
         }
@@ -120,8 +123,8 @@ impl Call<'_> {
     }
 }
 
-/// Runs a command behind walls where the kernel offers them. They hold for a thread and what it starts, so a
-/// thread of its own shuts itself in; another start of this program in between is saved.
+/// Runs a command in a sandbox where the kernel offers one. A thread's restrictions apply to all that it
+/// starts, so a dedicated thread restricts itself, which saves starting this program once more in between.
 fn behind_walls(mut command: Command, input: &[u8], walls: &Walls) -> io::Result<Output> {
     let has_walls = offered().files;
     std::thread::scope(|scope| {
@@ -133,10 +136,10 @@ fn behind_walls(mut command: Command, input: &[u8], walls: &Walls) -> io::Result
         });
         let mut child = child.join().map_err(|_| io::Error::other("the thread that starts git ended"))??;
         let stdin = child.stdin.take();
-        // Written beside reading: both pipes may fill.
+        // Written while output is read, because both pipes may fill up.
         scope.spawn(|| {
             if let Some(mut stdin) = stdin {
-                // git closes its input early when it fails; its status tells.
+                // Git closes its input early when it fails; its exit status tells.
                 let _ = stdin.write_all(input);
             }
         });

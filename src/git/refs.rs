@@ -1,4 +1,4 @@
-//! Where `HEAD` stands, and what the commits there say.
+//! References: where `HEAD` is, and what the commits there say.
 
 use std::fs;
 
@@ -8,16 +8,16 @@ use super::Repository;
 use super::objects::Commit;
 use crate::event::Base;
 
-/// Most references that lead to each other.
+/// Maximum length of a chain of symbolic references.
 const MAX_STEPS: usize = 5;
 
 impl Repository {
-    /// Returns the commit checked out; `None` before the first one.
+    /// Returns the id of the commit that is checked out, or `None` before the first commit.
     pub fn head(&self) -> Option<String> {
         self.resolve_head().map(|id| id.to_string())
     }
 
-    /// Returns the commit checked out with its branch, and whether tracked files differ from it.
+    /// Returns the commit that is checked out with its branch, and whether tracked files differ from it.
     pub fn base(&self) -> Option<Base> {
         let commit = self.head()?;
         let head = fs::read_to_string(self.held.git_dir.path().ok()?.join("HEAD")).ok()?;
@@ -25,21 +25,22 @@ impl Repository {
         Some(Base { commit, branch, dirty: self.is_dirty().unwrap_or(false) })
     }
 
-    /// Tells whether the checkout is at a commit, or at a merge of it, as runners check out pull requests.
+    /// Returns whether the checkout is at `commit`, or at a merge of it, which is what runners check out for
+    /// pull requests.
     pub fn stands_on(&self, commit: &str) -> bool {
         let id = ObjectId::from_hex(commit.as_bytes()).ok();
         id.is_some_and(|id| self.head_and_merged().iter().any(|(other, _)| *other == id))
     }
 
-    /// Tells whether the newest commit's message has this line; of a merge as runners make it, the commit that
-    /// is merged.
+    /// Returns whether the message of the commit that is checked out contains this line. For a merge, the
+    /// message of the merged commit counts as well.
     pub fn is_at_trailer(&self, trailer: &str) -> bool {
         let commits = self.head_and_merged();
         let messages = commits.iter().filter_map(|(_, commit)| commit.as_ref());
         messages.into_iter().any(|commit| commit.message.lines().any(|line| line == trailer))
     }
 
-    /// Returns the commit checked out and, if it is a merge, the commit that it merges.
+    /// Returns the commit that is checked out and, if it is a merge, its second parent.
     fn head_and_merged(&self) -> Vec<(ObjectId, Option<Commit>)> {
         let Some(head) = self.resolve_head() else { return Vec::new() };
         let commit = self.commit(&head).ok();
@@ -59,7 +60,7 @@ impl Repository {
         None
     }
 
-    /// Reads what a reference says, from its own file or from the list of packed ones.
+    /// Reads the content of a reference, from its own file or from `packed-refs`.
     fn reference(&self, name: &str) -> Option<String> {
         let is_plain =
             name.starts_with("refs/") && !name.split('/').any(|part| matches!(part, "" | "." | ".."));
@@ -67,7 +68,7 @@ impl Repository {
         if !is_plain {
             return None;
         }
-        // References of a worktree's own lie in its own folder.
+        // A worktree's own references are in its own folder.
         let own = self.held.git_dir.path().ok()?.join(name);
         if let Ok(text) = fs::read_to_string(own).or_else(|_| fs::read_to_string(common.join(name))) {
             return Some(text);

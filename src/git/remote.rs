@@ -1,4 +1,4 @@
-//! The server: fetching a commit, and pushing one.
+//! The server side: fetches and pushes single commits.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -13,31 +13,31 @@ use super::program::Call;
 use super::{GitError, Repository};
 use crate::workspace::FileState;
 
-/// Where a repository is on a server.
+/// A repository on a server.
 #[derive(Clone, Copy, Debug)]
 pub struct Place<'a> {
-    /// The repository's address.
+    /// The URL of the repository.
     pub url: &'a str,
-    /// The beginning of addresses that get the token.
+    /// The URL prefix to which the token may be sent.
     pub server: &'a str,
-    /// The token.
+    /// The token for HTTP authentication, if any.
     pub token: Option<&'a str>,
 }
 
 impl Repository {
-    /// Fetches one commit without its history; the clone stays as it is.
+    /// Fetches one commit without its history into a private repository; the clone is not changed.
     pub fn fetch(&self, place: Place<'_>, commit: &str) -> Result<(), GitError> {
         let private = Private::new(&self.held)?;
         let args = ["fetch", "--quiet", "--no-tags", "--depth=1", place.url, commit];
         Self::remotely(&private, place, args)?;
-        // Each borrows the objects of the one before.
+        // Each private repository borrows the objects of the one before it.
         self.held.fetched.lock().unwrap_or_else(PoisonError::into_inner).push(private);
         self.forget_store();
         Ok(())
     }
 
-    /// Makes a commit upon another and pushes it to a branch; answers with its id. `expected` is what the
-    /// branch has to be, if it may be moved back.
+    /// Creates a commit on top of `push.parent` and pushes it to a branch. Returns the id of the new commit.
+    /// The parent is fetched first if the clone lacks it.
     pub fn push(&self, place: Place<'_>, push: &Push<'_>) -> Result<String, GitError> {
         if !self.has_commit(push.parent) {
             self.fetch(place, push.parent)?;
@@ -60,7 +60,7 @@ impl Repository {
         args: impl IntoIterator<Item = &'s str>,
     ) -> Result<(), GitError> {
         let mut variables = Vec::new();
-        // By the environment, which others cannot read as they can arguments.
+        // By way of the environment, because other processes can read arguments.
         let at_home = place.url.starts_with(&format!("{}/", place.server.trim_end_matches('/')));
         if let Some(token) = place.token.filter(|_| at_home) {
             let pair = STANDARD.encode(format!("x-access-token:{token}"));
@@ -80,7 +80,7 @@ impl Repository {
             folder: private.path(),
             variables,
             input: &[],
-            // A server that is a folder of this machine is written to by the program itself.
+            // For a `file://` server, the program itself writes to that folder.
             writable: std::iter::once(private.path().to_owned()).chain(folder).collect(),
             network: true,
         };
@@ -88,19 +88,19 @@ impl Repository {
     }
 }
 
-/// A commit to be made and pushed.
+/// A commit to create and push.
 #[derive(Clone, Copy, Debug)]
 pub struct Push<'a> {
-    /// The commit that it is made upon.
+    /// The id of the parent commit.
     pub parent: &'a str,
-    /// The files that it changes; no content is a deletion.
+    /// The changed files, by path from the repository's root; `None` deletes a file.
     pub files: &'a [(String, Option<FileState>)],
-    /// Its message.
+    /// The commit message.
     pub message: &'a str,
-    /// Who makes it.
+    /// The author and committer.
     pub author: Author,
-    /// The branch.
+    /// The target branch, without `refs/heads/`.
     pub branch: &'a str,
-    /// What the branch has to be, if it may be moved back.
+    /// The commit at which the branch has to be for a forced push; `None` allows a fast-forward only.
     pub expected: Option<&'a str>,
 }

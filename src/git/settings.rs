@@ -1,25 +1,26 @@
-//! The configuration of a repository, read as data: nothing of it is ever obeyed.
+//! Repository configuration, read as data: none of it is ever obeyed.
 
 use std::fs;
 use std::path::Path;
 
-/// Most bytes of a file.
+/// Maximum size of a configuration file, in bytes.
 const MAX_SIZE: u64 = 1024 * 1024;
 
-/// Settings in the order of the file, those of included files behind them.
+/// Settings in the order of the file, followed by those of included files.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Settings(Vec<Setting>);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Setting {
-    /// In lower case, with the sub-section as written: `remote.origin`.
+    /// The section in lower case and the subsection as written: `remote.origin`.
     section: String,
     key: String,
     value: String,
 }
 
 impl Settings {
-    /// Reads the configuration of the repository in `folder` and the files that it includes directly.
+    /// Reads the configuration of the repository in `folder` and the files that it includes directly. What
+    /// cannot be read is left out.
     pub(super) fn read(folder: &Path) -> Self {
         let mut all = Self::parse(&small_text(&folder.join("config")).unwrap_or_default());
         let included: Vec<Self> = all
@@ -54,24 +55,24 @@ impl Settings {
         Self(settings)
     }
 
-    /// Returns all values of a key, whatever its section.
+    /// Returns all values of a key, in whatever section.
     pub fn values<'a>(&'a self, key: &'a str) -> impl Iterator<Item = &'a str> {
         self.0.iter().filter(move |setting| setting.key == key).map(|setting| setting.value.as_str())
     }
 
-    /// Returns the value that counts: the last.
+    /// Returns the effective value of a key, which is the last one.
     pub(super) fn last(&self, section: &str, key: &str) -> Option<&str> {
         let is_it = |setting: &&Setting| setting.section == section && setting.key == key;
         self.0.iter().rev().find(is_it).map(|setting| setting.value.as_str())
     }
 
-    /// Returns the address of `origin`.
+    /// Returns the URL of the remote `origin`.
     pub fn origin(&self) -> Option<&str> {
         self.last("remote.origin", "url")
     }
 }
 
-/// Reads a file of a sensible size; a device or a pipe would have no end.
+/// Reads a regular file of at most [`MAX_SIZE`]; reading a device or a pipe might never end.
 fn small_text(path: &Path) -> Option<String> {
     let metadata = fs::metadata(path).ok()?;
     let is_sensible = metadata.is_file() && metadata.len() <= MAX_SIZE;

@@ -1,5 +1,5 @@
-//! A view of the clone for those who must not see some of its files: the index passes over them, and the objects that
-//! hold what they ever were are not there.
+//! Restricted view of the clone, for processes that must not see some of its files: the index skips those
+//! files, and the object store lacks the contents that they ever had.
 
 use std::collections::HashSet;
 use std::ffi::OsString;
@@ -11,10 +11,10 @@ use super::program::Call;
 use super::{GitError, Repository};
 
 impl Repository {
-    /// Writes to the folder `to`, which will lie above Git's own, what is seen instead of the clone's: an `index`
-    /// whose withheld entries are passed over, and `objects` without what they ever held. Paths are relative to
-    /// the checkout. Returns whether `objects` were written; where history holds nothing of the kind, there is no
-    /// need.
+    /// Writes an `index` that skips withheld entries, and `objects` without any content they ever had, to the
+    /// folder `to`, which is then laid over the clone's Git folder. `is_withheld` gets paths relative to the
+    /// checkout. Returns whether `objects` was written; it is not needed if no withheld content is in the
+    /// history.
     pub fn withhold(&self, is_withheld: &dyn Fn(&str) -> bool, to: &Path) -> Result<bool, GitError> {
         let private = Private::new(&self.held)?;
         let names = self.tracked()?;
@@ -70,7 +70,8 @@ impl Repository {
         Call { git_dir: private.path(), root, folder, variables, input, writable, network: false }
     }
 
-    /// Lists every object that a reference leads to, with the path of one file or folder that it is.
+    /// Lists the ids of all objects that are reachable from a reference, each with one path at which it
+    /// occurs (empty for commits).
     fn reachable(&self, private: &Private) -> Result<Vec<(String, String)>, GitError> {
         let tips = self.tips()?;
         if tips.is_empty() {
@@ -87,7 +88,7 @@ impl Repository {
         Ok(String::from_utf8_lossy(&listed).lines().filter_map(entry).collect())
     }
 
-    /// Returns those of `ids` that are contents of files.
+    /// Returns those of `ids` that are blobs.
     fn blobs(&self, private: &Private, ids: &HashSet<&str>) -> Result<HashSet<String>, GitError> {
         if ids.is_empty() {
             return Ok(HashSet::new());
@@ -102,7 +103,8 @@ impl Repository {
         Ok(String::from_utf8_lossy(&listed).lines().filter_map(blob).collect())
     }
 
-    /// Lists where references of every kind stand.
+    /// Lists the ids in references and reflogs of every kind, as far as the clone contains the objects;
+    /// sorted.
     fn tips(&self) -> Result<Vec<String>, GitError> {
         let mut tips = HashSet::new();
         let mut read = |text: &str| {
@@ -129,7 +131,7 @@ impl Repository {
     }
 }
 
-/// Whether a word is an object's name in full.
+/// Returns whether a word has the form of a full object id.
 fn is_id(word: &str) -> bool {
     matches!(word.len(), 40 | 64) && word.chars().all(|digit| digit.is_ascii_hexdigit())
 }

@@ -7,30 +7,31 @@ use super::program::Call;
 use super::{GitError, Repository};
 
 impl Repository {
-    /// Makes a worktree at a commit, on no branch, without files.
+    /// Creates a worktree at `path` with a detached `HEAD` at `commit`, without files.
     pub fn add_worktree(&self, path: &Path, commit: &str) -> Result<(), GitError> {
         let args = ["worktree", "add", "--quiet", "--detach", "--force", "--no-checkout"].map(OsStr::new);
         self.on_clone(path, args.into_iter().chain([path.as_os_str(), OsStr::new(commit)]))
     }
 
-    /// Writes all files of the commit that is checked out, whatever is there.
+    /// Resets index and files to the commit that is checked out, and so discards changes.
     pub fn fill(&self) -> Result<(), GitError> {
         self.on_clone(self.root(), ["reset", "--quiet", "--hard"])
     }
 
-    /// Removes a worktree, whatever was changed in it.
+    /// Removes a worktree, including any changes in it.
     pub fn remove_worktree(&self, path: &Path) -> Result<(), GitError> {
-        // Twice, so that a lock does not keep it.
+        // Twice, because a locked worktree takes two.
         let args = ["worktree", "remove", "--force", "--force"].map(OsStr::new);
         self.on_clone(path, args.into_iter().chain([path.as_os_str()]))
     }
 
-    /// Forgets worktrees that are not there any more.
+    /// Removes the records of worktrees whose folders no longer exist.
     pub fn prune_worktrees(&self) -> Result<(), GitError> {
         self.on_clone(self.root(), ["worktree", "prune"])
     }
 
-    /// Runs the program on the clone itself, which has to know of its worktrees. `path` is where files change.
+    /// Runs `git` on the clone itself, which has to know of its worktrees. The folder that contains `path` is
+    /// writable.
     fn on_clone<S: AsRef<OsStr>>(
         &self,
         path: &Path,

@@ -1,25 +1,25 @@
 //! The hidden lines with which a comment of ours begins: it is found again by them, and its plan is applied.
 
-/// The first line of the comment, by which it is found again. The key comes from trusted
+/// Returns the first line of the comment, by which it is found again. The key comes from trusted
 /// configuration, but must not end the HTML comment that it stands in.
 pub fn marker(key: &str) -> String {
     format!("<!-- architect-ci comment: {} -->", in_marker(key))
 }
 
-/// A key as part of a hidden line.
+/// Reduces a key to characters that may stand in a hidden line.
 pub fn in_marker(key: &str) -> String {
     let key: String = key.chars().filter(|c| c.is_ascii_alphanumeric() || "._/ -".contains(*c)).collect();
     key.replace("--", "-")
 }
 
-/// The second line of a comment that shows a plan: what it takes to apply it from there.
+/// The hidden second line of a comment that shows a plan: what is needed to apply the plan from there.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlanMark {
     /// The plan's digest.
     pub digest: String,
-    /// The run that has left the plan as an artifact.
+    /// The id of the workflow run that uploaded the plan as an artifact.
     pub run: u64,
-    /// The head of the pull request that it was made on.
+    /// The head commit of the pull request for which the plan was made.
     pub head: String,
 }
 
@@ -31,7 +31,8 @@ impl PlanMark {
         format!("{}{} {} {} -->\n", Self::START, self.digest, self.run, self.head)
     }
 
-    /// Reads it out of our own comment. What others wrote cannot look like it.
+    /// Parses the mark out of our own comment, or returns `None` if that has none. Text that others wrote
+    /// cannot imitate it, because neutralizing breaks up its beginning.
     pub fn find(comment: &str) -> Option<Self> {
         let line = comment.lines().nth(1)?.strip_prefix(Self::START)?.strip_suffix(" -->")?;
         let mut parts = line.split(' ');

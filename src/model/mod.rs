@@ -82,9 +82,9 @@ pub struct Request<'a> {
 /// An answer.
 #[derive(Clone, Debug, Default)]
 pub struct Completion {
-    /// What it said.
+    /// The text of the answer.
     pub text: String,
-    /// What it wants done.
+    /// The tool calls that the answer asks for.
     pub calls: Vec<ToolCall>,
     /// Tokens used.
     pub usage: Usage,

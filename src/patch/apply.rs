@@ -1,5 +1,5 @@
-//! From hunks to new content: exactly by diffy, else by the system's `patch` with a little fuzz, else an
-//! explanation.
+//! Patch application: turns hunks into new content, exactly by diffy, otherwise by the system's `patch` with
+//! a little fuzz; otherwise explains why they do not apply.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -9,44 +9,45 @@ use diffy::Patch as Diff;
 
 use super::parse::{Hunk, Line, Patch, Side};
 
-/// Lines of context that `patch` may overlook.
+/// Number of context lines that `patch` may ignore at each end of a hunk.
 const FUZZ: &str = "--fuzz=2";
-/// Lines shown of what was expected and of what is there.
+/// Maximum number of lines shown of what was expected and of what was found.
 const SHOWN: usize = 12;
 
-/// Why a patch fits nowhere.
+/// Reasons why a patch does not apply.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ApplyError {
-    /// One hunk does not fit.
+    /// The first hunk that does not match the file.
     #[error("hunk {hunk} of {hunks} does not apply{place}; expected:\n{expected}found:\n{found}")]
     Hunk {
-        /// Which one, from 1.
+        /// The number of the hunk, from 1.
         hunk: usize,
-        /// Of how many.
+        /// The number of hunks in the patch.
         hunks: usize,
-        /// A word on where it was looked for.
+        /// A phrase on where it was looked for; empty if the hunk has no line number.
         place: String,
-        /// What the patch wants to find.
+        /// The lines that the patch expects to find.
         expected: String,
-        /// What is there.
+        /// The numbered lines of the file at the most likely place.
         found: String,
     },
-    /// A hunk without numbers whose lines are there several times.
+    /// A hunk without line numbers whose lines occur several times in the file.
     #[error(
         "hunk {hunk} has no line numbers and its lines are there {times} times; give numbers, or more context"
     )]
     Ambiguous {
-        /// Which one, from 1.
+        /// The number of the hunk, from 1.
         hunk: usize,
-        /// How often its lines are there.
+        /// How often its lines occur.
         times: usize,
     },
-    /// Something is left of a file that is to be deleted.
+    /// A patch that deletes the file but does not remove all of its lines.
     #[error("the patch deletes the file but leaves lines in it")]
     Leftover,
 }
 
-/// The new content, or why there is none.
+/// Returns the content with the patch applied, or why it does not apply. Line endings are compared literally
+/// first, and ignored if that fails.
 pub fn apply(content: &str, patch: &Patch) -> Result<String, ApplyError> {
     let applied =
         to_the_letter(content, &patch.hunks).map_or_else(|| without_cr(content, &patch.hunks), Ok)?;
@@ -60,8 +61,8 @@ fn to_the_letter(content: &str, hunks: &[Hunk]) -> Option<String> {
     exactly(content, &placed(content, hunks).ok()?).ok()
 }
 
-/// With line ends left out of account: a file with Windows ones is patched as if they were plain, and
-/// gets them back.
+/// Applies hunks regardless of line endings: a file with CRLF endings is patched as if it had LF endings, and
+/// gets its own back.
 fn without_cr(content: &str, hunks: &[Hunk]) -> Result<String, ApplyError> {
     let crlf = content.contains("\r\n") && !content.replace("\r\n", "").contains('\n');
     let plain = if crlf { content.replace("\r\n", "\n") } else { content.to_owned() };
@@ -72,7 +73,8 @@ fn without_cr(content: &str, hunks: &[Hunk]) -> Result<String, ApplyError> {
     Ok(if crlf { applied.replace('\n', "\r\n") } else { applied })
 }
 
-/// Hunks without numbers get one, if their lines are there once.
+/// Gives hunks without a line number the position of their lines, provided that they occur once. Hunks whose
+/// lines do not occur are returned as they are.
 fn placed(content: &str, hunks: &[Hunk]) -> Result<Vec<Hunk>, ApplyError> {
     let lines: Vec<&str> = content.split('\n').collect();
     let mut placed = Vec::with_capacity(hunks.len());
@@ -104,7 +106,7 @@ fn positions(lines: &[&str], wanted: &[&str]) -> Vec<usize> {
         .collect()
 }
 
-/// With offsets but without fuzz; the error is the index of the first hunk that fits nowhere.
+/// Applies hunks with offsets but without fuzz. The error is the index of the first hunk that does not apply.
 fn exactly(content: &str, hunks: &[Hunk]) -> Result<String, usize> {
     let apply = |hunks: &[Hunk]| {
         let text = render(hunks);
@@ -117,7 +119,8 @@ fn exactly(content: &str, hunks: &[Hunk]) -> Result<String, usize> {
     })
 }
 
-/// By the system's `patch`, on a copy that is named explicitly: nothing in the patch names a file.
+/// Applies hunks by the system's `patch`, on a copy whose path is given explicitly, so that nothing in the
+/// patch can name a file.
 fn with_fuzz(content: &str, hunks: &[Hunk]) -> Option<String> {
     let dir = tempfile::tempdir().ok()?;
     let (target, out, diff) = (dir.path().join("target"), dir.path().join("out"), dir.path().join("diff"));
@@ -139,7 +142,7 @@ fn with_fuzz(content: &str, hunks: &[Hunk]) -> Option<String> {
     if status.success() { fs::read_to_string(out).ok() } else { None }
 }
 
-/// The hunks as a diff with counts that are right.
+/// Renders hunks as a diff with correct counts.
 fn render(hunks: &[Hunk]) -> String {
     let mut text = String::from("--- target\n+++ target\n");
     let mut shift: isize = 0;
@@ -174,7 +177,7 @@ fn explain(content: &str, hunks: &[Hunk], failed: usize) -> ApplyError {
     let Some(hunk) = hunks.get(failed) else { return ApplyError::Leftover };
     let lines: Vec<&str> = content.lines().collect();
     let wanted = hunk.side(Side::Old);
-    // Where its first telling line is, or where the header says.
+    // The position of its first line that is not blank, otherwise the header's line number.
     let telling = wanted.iter().find(|line| !line.trim().is_empty());
     let near = telling.and_then(|line| lines.iter().position(|have| have.trim() == line.trim()));
     let start = near.or(hunk.start.map(|start| start.saturating_sub(1))).unwrap_or(0);

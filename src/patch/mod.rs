@@ -1,8 +1,9 @@
-//! Unified diffs as models write them: read leniently, applied exactly, and explained when they fit nowhere.
+//! Unified diffs as models write them: parsed leniently, applied exactly, and explained when they do not
+//! apply.
 //!
-//! Reading is lenient where nothing can be misunderstood (counts that are off, a missing blank on empty
-//! lines, no headers, a code fence around all of it) and strict where it could: one file, and only the
-//! one that was named.
+//! Parsing is lenient where nothing can be misunderstood (wrong counts, a missing space on empty lines, no
+//! headers, a code fence around the whole text) and strict where something could be: one file only, and only
+//! the one that the call names.
 
 mod apply;
 mod parse;

@@ -1,15 +1,15 @@
-//! From text to hunks.
+//! Patch parser: reads the hunks and headers of a unified diff for one file.
 
 use crate::workspace::WorkspacePath;
 
-/// A line of a hunk, without its line end (but with the CR of a Windows one).
+/// A line of a hunk, without its LF but with the CR of a CRLF ending.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Line {
-    /// Stays.
+    /// A line on both sides.
     Context(String),
-    /// Goes.
+    /// A line of the old side only.
     Removed(String),
-    /// Comes.
+    /// A line of the new side only.
     Added(String),
 }
 
@@ -20,28 +20,28 @@ impl Line {
     }
 }
 
-/// Which state of the file is meant.
+/// One of the two states of a file in a diff.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
-    /// Before the patch.
+    /// The state before the patch.
     Old,
-    /// After it.
+    /// The state after the patch.
     New,
 }
 
-/// One place of a file that changes.
+/// A contiguous change to a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hunk {
-    /// The first line in the old file, from 1; `None` where the header gives no number.
+    /// The first line in the old file, from 1; `None` if the header has no numbers.
     pub start: Option<usize>,
-    /// The lines.
+    /// Context, removed, and added lines in the order of the patch.
     pub lines: Vec<Line>,
-    /// Whether the last line of each side lacks its line end.
+    /// Whether the last line of the old and of the new side lacks its newline.
     pub no_newline: (bool, bool),
 }
 
 impl Hunk {
-    /// The hunk with plain line ends.
+    /// Returns the hunk with the CR of CRLF endings removed.
     pub(super) fn without_cr(&self) -> Self {
         let plain = |text: &String| text.trim_end_matches('\r').to_owned();
         let lines = self.lines.iter().map(|line| match line {
@@ -52,7 +52,7 @@ impl Hunk {
         Self { lines: lines.collect(), ..self.clone() }
     }
 
-    /// The lines of one side.
+    /// Returns the text of the lines of one side.
     pub fn side(&self, side: Side) -> Vec<&str> {
         let other = |line: &Line| match side {
             Side::Old => matches!(line, Line::Added(_)),
@@ -62,57 +62,57 @@ impl Hunk {
     }
 }
 
-/// What a patch wants of one file.
+/// The changes that a patch makes to one file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Patch {
-    /// Whether the file comes into being.
+    /// Whether the old name is `/dev/null`.
     pub creates: bool,
-    /// Whether the file goes.
+    /// Whether the new name is `/dev/null`.
     pub deletes: bool,
-    /// The hunks, in order.
+    /// The hunks in the order of the patch; empty only if an empty file is created or deleted.
     pub hunks: Vec<Hunk>,
 }
 
-/// Why a text is no patch for a file.
+/// Reasons why a text is not a patch for the file.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ParseError {
-    /// No hunk in it.
+    /// A text without any hunk.
     #[error("there is no hunk in the patch; give a unified diff with lines `@@ -10,3 +10,4 @@`")]
     NoHunk,
-    /// Another format.
+    /// The `*** Begin Patch` format.
     #[error("this is no unified diff; give one with `@@` lines instead of `*** Begin Patch`")]
     OtherFormat,
-    /// Several files.
+    /// A patch for several files; holds the names of the first two.
     #[error("the patch changes several files ({0}, {1}); call once for each file")]
     SeveralFiles(String, String),
-    /// A header names another file.
+    /// A header that names another file than the call does.
     #[error("the patch is for {named}, but path is {path}")]
     OtherFile {
-        /// The file in the header.
+        /// The name in the header.
         named: String,
-        /// The file of the call.
+        /// The path of the call.
         path: String,
     },
-    /// A header names a file outside.
+    /// A header that names a file outside of the workspace.
     #[error(transparent)]
     Path(#[from] crate::workspace::PathError),
-    /// More than content changes.
+    /// A change of more than content, such as a rename or a mode; holds a verb phrase for it.
     #[error("the patch {0}, which apply_patch does not do; it changes content alone")]
     Unsupported(&'static str),
-    /// A hunk without lines.
+    /// A hunk without lines, by its number from 1.
     #[error("hunk {0} has no lines")]
     EmptyHunk(usize),
-    /// A line that belongs to nothing.
+    /// A line after the first hunk that belongs neither to a hunk nor to a header.
     #[error("line {line} of the patch starts with none of blank, `+`, `-`, `@@`: {text:?}")]
     Stray {
-        /// The line, from 1.
+        /// The number of the line in the patch, from 1.
         line: usize,
-        /// What it says.
+        /// The text of the line.
         text: String,
     },
 }
 
-/// Where the header of a file is understood.
+/// The names in a file's `---` and `+++` lines.
 #[derive(Default)]
 struct Header {
     old: Option<Name>,
@@ -126,14 +126,14 @@ enum Name {
 }
 
 impl Patch {
-    /// Reads a patch for the file at `path`.
+    /// Parses a patch for the file at `path`, which every name in its headers has to match.
     pub fn parse(text: &str, path: &WorkspacePath) -> Result<Self, ParseError> {
         let text = unfenced(text);
         if text.trim_start().starts_with("*** Begin Patch") {
             return Err(ParseError::OtherFormat);
         }
         let lines: Vec<&str> = text.split('\n').collect();
-        // A text that ends in a line end has one more, empty, piece.
+        // A text that ends in a newline has one more, empty, piece.
         let lines = lines.strip_suffix(&[""]).unwrap_or(&lines);
         let mut header = Header::default();
         let mut hunks: Vec<Hunk> = Vec::new();
@@ -165,7 +165,7 @@ impl Patch {
             deletes: header.new == Some(Name::Nothing),
             hunks,
         };
-        // An empty file is created without any hunk.
+        // An empty file is created or deleted without any hunk.
         if patch.hunks.is_empty() && !patch.creates && !patch.deletes {
             Err(ParseError::NoHunk)
         } else {
@@ -192,7 +192,8 @@ impl Header {
         })
     }
 
-    /// Every name in the header has to be the file of the call, with or without a folder like `a/`.
+    /// Checks that every name in the header is the file of the call, with or without a leading folder such as
+    /// `a/`.
     fn check(&self, path: &WorkspacePath) -> Result<(), ParseError> {
         for name in [&self.old, &self.new] {
             let Some(Name::File(named)) = name else { continue };
@@ -206,14 +207,14 @@ impl Header {
     }
 }
 
-/// Lines of Git's between files that say nothing we need.
+/// Returns whether a line is one of Git's headers between files that carry nothing needed here.
 fn is_header(line: &str) -> bool {
     ["diff ", "index ", "new file mode", "deleted file mode", "similarity ", "Binary files", "\\ "]
         .iter()
         .any(|start| line.starts_with(start))
 }
 
-/// Git's extended headers that ask for more than content.
+/// Refuses Git's extended headers that ask for more than a change of content.
 fn extended(line: &str) -> Result<(), ParseError> {
     let unsupported = [
         ("rename ", "renames a file"),
@@ -230,14 +231,15 @@ fn extended(line: &str) -> Result<(), ParseError> {
     }
 }
 
-/// The lines of one hunk, and where it ends.
+/// Parses the hunk whose `@@` line has the index `header`. Returns it with the index of the line after it.
+/// `number`, from 1, is for errors.
 fn hunk(lines: &[&str], header: usize, number: usize) -> Result<(Hunk, usize), ParseError> {
     let range = Range::parse(lines[header]);
     let mut hunk =
         Hunk { start: range.map(|range| range.start), lines: Vec::new(), no_newline: (false, false) };
     let mut at = header + 1;
     while let Some(&line) = lines.get(at) {
-        // Counts decide only where the lines themselves could mean two things; models get them wrong.
+        // Models get the counts wrong, so they decide only where the lines themselves are ambiguous.
         let full = range.is_none_or(|range| range.is_reached(&hunk));
         let next_file =
             line.starts_with("--- ") && lines.get(at + 1).is_some_and(|next| next.starts_with("+++ "));
@@ -245,9 +247,9 @@ fn hunk(lines: &[&str], header: usize, number: usize) -> Result<(Hunk, usize), P
             break;
         }
         match line.trim_end_matches('\r').chars().next() {
-            // What follows a hunk that is complete is no part of it.
+            // What follows a complete hunk is not part of it.
             None if range.is_some() && full => {}
-            // Editors and models drop the blank of an empty line.
+            // Editors and models drop the space of an empty context line.
             None => hunk.lines.push(Line::Context(line.to_owned())),
             Some(' ') => hunk.lines.push(Line::Context(line[1..].to_owned())),
             Some('+') => hunk.lines.push(Line::Added(line[1..].to_owned())),
@@ -276,7 +278,7 @@ fn hunk(lines: &[&str], header: usize, number: usize) -> Result<(Hunk, usize), P
     Ok((hunk, at))
 }
 
-/// The numbers of `@@ -10,3 +10,4 @@`.
+/// The numbers of a header such as `@@ -10,3 +10,4 @@`.
 #[derive(Clone, Copy)]
 struct Range {
     start: usize,
@@ -285,7 +287,7 @@ struct Range {
 }
 
 impl Range {
-    /// `None` for a header without numbers, as models write them.
+    /// Parses a hunk header. Returns `None` if it has no numbers; models often write such headers.
     fn parse(header: &str) -> Option<Self> {
         let (old, rest) = header.strip_prefix("@@ -")?.split_once(" +")?;
         let new = rest.split(' ').next()?;
@@ -301,14 +303,14 @@ impl Range {
     }
 }
 
-/// A name after `--- ` or `+++ `: without its date, unquoted.
+/// Parses the name after `--- ` or `+++ `, without the date behind a tab, and unquoted.
 fn name(text: &str) -> Name {
     let text = text.split('\t').next().unwrap_or(text).trim_end();
     let name = if text.starts_with('"') { unquoted(text) } else { text.to_owned() };
     if name == "/dev/null" { Name::Nothing } else { Name::File(name) }
 }
 
-/// A name in Git's C-like quotes.
+/// Decodes a name in Git's C-like quotes.
 fn unquoted(text: &str) -> String {
     let inner = text.trim_matches('"').as_bytes();
     let mut bytes = Vec::with_capacity(inner.len());
@@ -337,7 +339,7 @@ fn unquoted(text: &str) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-/// The text without a Markdown fence around it.
+/// Returns the text without a Markdown code fence around it.
 fn unfenced(text: &str) -> &str {
     let trimmed = text.trim_start_matches(['\n', '\r']);
     let inner = trimmed.strip_prefix("```").and_then(|rest| rest.split_once('\n'));

@@ -113,7 +113,7 @@ pub struct CallSummary {
     /// What it changed in files; long diffs are cut.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub diff: String,
-    /// How long it took, in milliseconds.
+    /// How long the run took, in milliseconds.
     pub duration_ms: u64,
 }
 

@@ -7,10 +7,10 @@ use std::sync::LazyLock;
 use globset::{Glob, GlobSet, GlobSetBuilder};
 use regex::Regex;
 
-/// Names of harmless variables, one group a line; `*` stands for any end.
+/// Names of harmless variables, in groups; `*` stands for any ending.
 const KNOWN: &str = include_str!("environment.txt");
 
-/// Parts of a name that make it that of a secret, wherever they stand in it.
+/// Parts that make a name that of a secret, wherever they occur in it.
 const SECRET_PARTS: [&str; 16] = [
     "TOKEN",
     "SECRET",
@@ -36,7 +36,7 @@ const SECRET_WORDS: [&str; 17] = [
     "SAS", "OTP", "TOTP", "SALT",
 ];
 
-/// Words in sequence that make a name that of a secret.
+/// Sequences of words that make a name that of a secret.
 const SECRET_PHRASES: [&str; 4] = ["CONNECTION_STRING", "KUBE_CONFIG", "OTLP_HEADERS", "KUBECONFIG_DATA"];
 
 /// Values that a switch has, and a secret has not.
@@ -75,7 +75,7 @@ pub(crate) fn is_listed(name: &str) -> bool {
     LISTED.contains(name)
 }
 
-/// Tells whether a variable of this name holds a secret, going by the name.
+/// Returns whether a variable holds a secret, going by its name.
 pub fn looks_secret(name: &str) -> bool {
     let name = name.to_ascii_uppercase().replace(|letter: char| !letter.is_ascii_alphanumeric(), "_");
     if is_listed(&name) {
@@ -89,9 +89,9 @@ pub fn looks_secret(name: &str) -> bool {
             .any(|word| SECRET_WORDS.contains(&word) || SECRET_WORDS.contains(&numbered(word).as_str()))
 }
 
-/// Returns what of a variable's value must not be shown; nothing for a harmless one.
+/// Returns the parts of a variable's value that must not be shown; none for a harmless one.
 ///
-/// This is the judgement of the environment once more: what is withheld and looks like a secret.
+/// These are the rules for the environment once more: what is withheld and looks like a secret.
 pub fn secrets_of<'a>(name: &str, value: &'a str) -> Vec<&'a str> {
     // Where a key lies is no secret, and reports are full of paths.
     if SWITCHES.contains(&value.to_ascii_lowercase().as_str()) || is_path(value) {
@@ -107,7 +107,7 @@ pub fn secrets_of<'a>(name: &str, value: &'a str) -> Vec<&'a str> {
     if shown { Vec::new() } else { vec![value] }
 }
 
-/// Returns an address without its user and password.
+/// Returns a text with the user and password removed from its URLs.
 pub fn without_userinfo(address: &str) -> String {
     let stripped = |found: &regex::Captures<'_>| {
         let end = found[0].find("://").map_or(0, |at| at + 3);
@@ -116,7 +116,7 @@ pub fn without_userinfo(address: &str) -> String {
     USERINFO.replace_all(address, stripped).into_owned()
 }
 
-/// Returns the passwords of addresses, and users that have none beside them, as tokens stand there.
+/// Returns the passwords in URLs, and users without a password if they look like tokens.
 pub fn passwords(value: &str) -> impl Iterator<Item = &str> {
     USERINFO.captures_iter(value).filter_map(|found| {
         let (user, password) = (found.name("user")?.as_str(), found.name("password"));
@@ -128,7 +128,7 @@ pub fn passwords(value: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Tells whether a value is one key, as they are generated.
+/// Returns whether a value is a single generated key.
 fn is_key(value: &str) -> bool {
     !value.contains(char::is_whitespace) && RUN.find(value).is_some_and(|run| is_random(run.as_str()))
 }
@@ -141,7 +141,7 @@ pub(crate) fn is_random(run: &str) -> bool {
     hex || (digits >= 2 && has(u8::is_ascii_lowercase) && has(u8::is_ascii_uppercase))
 }
 
-/// Tells whether a variable is named after a checksum or a commit, which look like keys.
+/// Returns whether a variable is named after a checksum or a commit, which look like keys.
 fn names_a_hash(name: &str) -> bool {
     let name = name.to_ascii_uppercase();
     ["SHA", "HASH", "DIGEST", "COMMIT", "CHECKSUM", "FINGERPRINT", "REVISION"]

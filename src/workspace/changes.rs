@@ -1,4 +1,4 @@
-//! What a session changed: files before and after, as totals, diffs and one exact patch.
+//! Changes to files: states before and after, as totals, diffs, and one exact patch.
 
 use std::fmt;
 use std::sync::Arc;
@@ -22,7 +22,7 @@ pub enum Mode {
     /// An executable file.
     #[serde(rename = "100755")]
     Executable,
-    /// A symbolic link; its content is the target.
+    /// A symbolic link, whose content is its target.
     #[serde(rename = "120000")]
     Link,
 }
@@ -40,19 +40,19 @@ impl fmt::Display for Mode {
 /// Content and mode of a file at one moment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileState {
-    /// The bytes; of a link, its target.
+    /// The bytes of the file; for a link, its target.
     pub content: Arc<[u8]>,
-    /// The mode.
+    /// The mode as Git knows it.
     pub mode: Mode,
 }
 
 impl FileState {
-    /// SHA-256 of the content in lower-case hexadecimal.
+    /// Returns the SHA-256 of the content in lowercase hexadecimal.
     pub fn sha256(&self) -> String {
         hex(&Sha256::digest(&self.content))
     }
 
-    /// The id that Git gives to the content.
+    /// Returns the id of the content as a Git blob, with SHA-1.
     pub fn blob_id(&self) -> String {
         let mut hash = Sha1::new();
         hash.update(format!("blob {}\0", self.content.len()));
@@ -65,32 +65,32 @@ impl FileState {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Operation {
-    /// It comes into being.
+    /// Creation of the file.
     Add,
-    /// Its content or mode changes.
+    /// Change of its content or mode.
     Modify,
-    /// It goes.
+    /// Deletion of the file.
     Delete,
 }
 
-/// One file before and after; at least one of the two is there and they differ.
+/// A file before and after; it exists in at least one of the two states, and they differ.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileChange {
-    /// The file.
+    /// The path of the file.
     pub path: WorkspacePath,
-    /// As it was, or `None` where there was none.
+    /// The state before, or `None` if there was no file.
     pub before: Option<FileState>,
-    /// As it is now, or `None` where it is gone.
+    /// The state after, or `None` if there is no file.
     pub after: Option<FileState>,
 }
 
 impl FileChange {
-    /// A change, or `None` where nothing differs.
+    /// Creates a change, or returns `None` if the states do not differ.
     pub fn new(path: WorkspacePath, before: Option<FileState>, after: Option<FileState>) -> Option<Self> {
         (before != after).then_some(Self { path, before, after })
     }
 
-    /// Added, modified or deleted.
+    /// Returns whether the file is added, modified, or deleted.
     pub fn operation(&self) -> Operation {
         match (&self.before, &self.after) {
             (None, _) => Operation::Add,
@@ -99,17 +99,18 @@ impl FileChange {
         }
     }
 
-    /// The mode of the file where it goes on to exist, else the one it had.
+    /// Returns the mode of the file after the change, or before it if the file is deleted.
     pub fn mode(&self) -> Mode {
         self.after.as_ref().or(self.before.as_ref()).map_or(Mode::Regular, |state| state.mode)
     }
 
-    /// Whether either side is no text by Git's measure: a NUL byte in it.
+    /// Returns whether either side is binary by Git's measure, a NUL byte. Here it may be anywhere in the
+    /// content.
     pub fn is_binary(&self) -> bool {
         [&self.before, &self.after].into_iter().flatten().any(|state| state.content.contains(&0))
     }
 
-    /// Lines added and removed; of a binary file, none.
+    /// Counts the lines added and removed; zero for a binary file.
     pub fn line_counts(&self) -> LineCounts {
         if self.is_binary() {
             return LineCounts::default();
@@ -117,7 +118,7 @@ impl FileChange {
         LineCounts::of(&self.diff())
     }
 
-    /// The lines that the file gains; of a binary file, none.
+    /// Returns the lines that the file gains, without diff markers; empty for a binary file.
     pub fn gained(&self) -> String {
         if self.is_binary() {
             return String::new();
@@ -128,13 +129,13 @@ impl FileChange {
         String::from_utf8_lossy(&gained.collect::<Vec<_>>().concat()).into_owned()
     }
 
-    /// The change in Git's extended diff format; applies with `git apply`. `prefix` leads from the
-    /// repository to the workspace: empty, or ending in `/`.
+    /// Returns the change in Git's extended diff format, which `git apply` accepts. `prefix` is the path from
+    /// the repository's root to the workspace: empty, or ending in `/`.
     pub fn git_patch(&self, prefix: &str) -> Vec<u8> {
         git_patch::file_patch(self, prefix)
     }
 
-    /// The change for people: hunks alone, or a word on why there are none.
+    /// Returns the change for people: hunks without file headers, or for a binary file its sizes.
     pub fn diff(&self) -> String {
         if self.is_binary() {
             let size = |state: &Option<FileState>| state.as_ref().map_or(0, |state| state.content.len());
@@ -152,7 +153,7 @@ impl FileChange {
     }
 }
 
-/// Lines added and removed.
+/// Numbers of lines added and removed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LineCounts {
     /// Lines that the file gained.
@@ -162,7 +163,7 @@ pub struct LineCounts {
 }
 
 impl LineCounts {
-    /// Counts the lines of hunks.
+    /// Counts the added and removed lines in hunks without file headers.
     pub fn of(hunks: &str) -> Self {
         let starting = |sign: char| hunks.lines().filter(|line| line.starts_with(sign)).count();
         Self { added: starting('+'), removed: starting('-') }
@@ -182,18 +183,19 @@ impl fmt::Display for LineCounts {
     }
 }
 
-/// All changes of a session, sorted by path.
+/// The changes of a run, sorted by path.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ChangeSet(Vec<FileChange>);
 
 impl ChangeSet {
-    /// Sorts the changes; a path may come once only.
+    /// Creates a set by sorting the changes. Each path may occur only once.
     pub fn new(mut changes: Vec<FileChange>) -> Self {
         changes.sort_by(|a, b| a.path.cmp(&b.path));
         Self(changes)
     }
 
-    /// These changes with further ones on top.
+    /// Returns these changes with later ones on top. Changes of the same file become one, and are dropped if
+    /// they cancel out.
     #[must_use]
     pub fn and(&self, later: &[FileChange]) -> Self {
         let is_later = |path: &WorkspacePath| later.iter().rev().find(|change| change.path == *path);
@@ -210,23 +212,23 @@ impl ChangeSet {
         Self::new(changes)
     }
 
-    /// The changes in order.
+    /// Returns the changes, sorted by path.
     pub fn iter(&self) -> std::slice::Iter<'_, FileChange> {
         self.0.iter()
     }
 
-    /// Whether nothing changed.
+    /// Returns whether nothing changed.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// How many files changed.
+    /// Returns the number of changed files.
     pub fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// One patch for all files; see [`FileChange::git_patch`]. Deletions come first, so that a file can
-    /// make room for a folder.
+    /// Returns one patch for all files; see [`FileChange::git_patch`]. Deletions come first, so that a file
+    /// can make room for a folder.
     pub fn git_patch(&self, prefix: &str) -> Vec<u8> {
         let (deleted, others): (Vec<_>, Vec<_>) =
             self.0.iter().partition(|change| change.operation() == Operation::Delete);

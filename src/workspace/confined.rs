@@ -1,8 +1,8 @@
-//! Opening files below one folder without ever following a link.
+//! Confined opening: opens files below one folder without ever following a link.
 //!
-//! Linux does it in one call (`openat2` with `BENEATH` and `NO_SYMLINKS`). Elsewhere, and where a
-//! sandbox forbids that call or the path is longer than the kernel takes at once, cap-std opens it
-//! folder by folder, each step refusing links.
+//! Linux does it in one call (`openat2` with `BENEATH` and `NO_SYMLINKS`). On other systems, and where a
+//! sandbox forbids that call or the path is longer than the kernel accepts at once, cap-std opens it folder
+//! by folder, refusing links at each step.
 
 use std::io;
 
@@ -25,7 +25,7 @@ pub(super) fn open_dir(root: &Dir, path: &WorkspacePath) -> io::Result<Dir> {
     Ok(dir)
 }
 
-/// Opens the folder at `path`, creating what is missing, refusing links.
+/// Opens the folder at `path`, refusing links, and creates what is missing.
 pub(super) fn create_dir(root: &Dir, path: &WorkspacePath) -> io::Result<Dir> {
     match open_dir(root, path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {}
@@ -54,15 +54,15 @@ pub(super) fn open_file(root: &Dir, path: &ResolvedPath) -> io::Result<std::fs::
     let (parent, name) = split(path)?;
     let mut options = OpenOptions::new();
     options.read(true).follow(FollowSymlinks::No);
-    // A pipe would block an open without O_NONBLOCK, so look before: what is opened is looked at
-    // again by the caller through the handle.
+    // Without `O_NONBLOCK`, opening a pipe would block, so the kind is checked first; the caller checks what
+    // was opened once more, through the handle.
     if !open_dir(root, &parent)?.symlink_metadata(name)?.is_file() {
         return Err(io::Error::from(io::ErrorKind::InvalidInput));
     }
     open_dir(root, &parent)?.open_with(name, &options).map(File::into_std)
 }
 
-/// The folder of `path` and its last name.
+/// Splits `path` into its folder and its last name. The root is an error.
 pub(super) fn split(path: &ResolvedPath) -> io::Result<(WorkspacePath, &str)> {
     match (path.parent(), path.file_name()) {
         (Some(parent), Some(name)) => Ok((parent, name)),
@@ -85,7 +85,8 @@ mod linux {
         openat2(root, path.as_str(), OFlags::RDONLY | OFlags::CLOEXEC | flags, Mode::empty(), resolve)
     }
 
-    /// No such call (old kernel, seccomp), or a path longer than the kernel takes at once.
+    /// Returns whether to walk instead: there is no such call (old kernel, seccomp), or the path is longer
+    /// than the kernel accepts at once.
     pub(super) fn needs_walk(error: Errno) -> bool {
         matches!(error, Errno::NOSYS | Errno::PERM | Errno::NAMETOOLONG)
     }

@@ -15,7 +15,8 @@ use super::path::{ResolvedPath, WorkspacePath};
 use super::resolve::{Step, resolve};
 use super::{FileError, Found, Kind, LastLink, MAX_FILE, Stat, Walk, confined};
 
-/// The checkout on disk. Not a [`super::Workspace`] by itself: writes must be tracked or planned.
+/// The checkout on disk. It is not a [`super::Workspace`] by itself, because writes must be tracked or
+/// planned.
 pub struct DiskWorkspace {
     root: Dir,
     path: PathBuf,
@@ -28,7 +29,7 @@ impl DiskWorkspace {
         Ok(Self { root: Dir::open_ambient_dir(&path, ambient_authority())?, path })
     }
 
-    /// Where the checkout lies, absolute and without links.
+    /// Returns the path of the checkout: absolute, and without symbolic links.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -37,13 +38,13 @@ impl DiskWorkspace {
         &self.root
     }
 
-    /// Follows every symbolic link of `path`; the result need not exist.
+    /// Follows every symbolic link in `path`. The result need not exist.
     pub fn resolve(&self, path: &WorkspacePath, last: LastLink) -> Result<ResolvedPath, FileError> {
         let mut cursor = self.cursor();
         resolve(path, last, |path| cursor.step(path))
     }
 
-    /// A place from which names are looked up; see [`Cursor::step`].
+    /// Returns a cursor at the root, for the look-ups of one path; see [`Cursor::step`].
     pub(super) fn cursor(&self) -> Cursor<'_> {
         Cursor { disk: self, path: WorkspacePath::root(), dir: None }
     }
@@ -53,7 +54,7 @@ impl DiskWorkspace {
         let (parent, name) = confined::split(path).map_err(io)?;
         let target =
             confined::open_dir(&self.root, &parent).map_err(io)?.read_link_contents(name).map_err(io)?;
-        // A target that is no UTF-8 names nothing that a tool could open.
+        // A target that is not UTF-8 names nothing that a tool could open.
         target.into_os_string().into_string().map_err(|_| FileError::Special(path.0.clone()))
     }
 
@@ -87,8 +88,9 @@ impl DiskWorkspace {
         Ok(Box::new(file))
     }
 
-    /// Writes beside the file and renames over it: a reader sees the old or the new content, and
-    /// another name of the same file (a hard link) keeps the old one.
+    /// Writes to a temporary file beside the target and renames it: a reader sees the old or the new content,
+    /// and another name of the same file (a hard link) keeps the old content. The mode of an existing file is
+    /// kept.
     pub(super) fn write_file(&self, path: &ResolvedPath, content: &[u8]) -> Result<(), FileError> {
         let old = self.stat(path)?;
         match old.map(|stat| stat.kind) {
@@ -116,7 +118,8 @@ impl DiskWorkspace {
         Ok(())
     }
 
-    /// The first thing above `path` that exists and is no folder.
+    /// Returns the outermost entry above `path` that exists and is not a folder; `path` itself if there is
+    /// none.
     fn obstacle(&self, path: &WorkspacePath) -> WorkspacePath {
         let mut obstacle = path.clone();
         let mut above = path.parent();
@@ -130,7 +133,8 @@ impl DiskWorkspace {
         obstacle
     }
 
-    /// Makes a path what it was: a file with its mode, a link, or nothing.
+    /// Restores a path to a state: a file with its mode, a link, or nothing. A folder in its place is removed
+    /// if there is to be a file, and left alone if there is to be nothing.
     pub(super) fn restore(&self, path: &ResolvedPath, state: Option<&FileState>) -> Result<(), FileError> {
         let io = |error| FileError::Io { path: path.0.clone(), error };
         let (parent, name) = confined::split(path).map_err(io)?;
@@ -169,7 +173,8 @@ impl DiskWorkspace {
             .map_err(|error| FileError::Io { path: path.0.clone(), error })
     }
 
-    /// Walks with ripgrep's walker. `respect_ignore_files` is off where the overlay has other ones.
+    /// Lists files and folders with ripgrep's walker. `respect_ignore_files` is off where planned ignore
+    /// files differ from those on disk.
     pub(super) fn walk(
         &self,
         folder: &ResolvedPath,
@@ -193,7 +198,7 @@ impl DiskWorkspace {
             .max_depth(depth)
             .threads(std::thread::available_parallelism().map_or(2, |threads| threads.get().min(8)))
             .filter_entry(|entry| entry.file_name() != ".git");
-        // Ignore files between the root and `folder` count as well, those above the root never do.
+        // Ignore files between the root and `folder` also apply; those above the root never do.
         if respect_ignore_files {
             super::ignored::add_ancestors(&mut builder, &self.path, folder);
         }
@@ -217,7 +222,8 @@ impl DiskWorkspace {
         Ok(Walk { found, skipped })
     }
 
-    /// `None` for what cannot be named, `Some(None)` for what no tool opens (links, devices).
+    /// Converts an entry of the walk. Returns `None` for what cannot be named, and `Some(None)` for what no
+    /// tool opens (links, devices) and for the folder itself.
     fn found(&self, entry: &ignore::DirEntry) -> Option<Option<Found>> {
         if entry.depth() == 0 {
             return Some(None);
@@ -228,8 +234,8 @@ impl DiskWorkspace {
         Some((kind.is_dir() || kind.is_file()).then(|| Found { path, directory: kind.is_dir() }))
     }
 
-    /// The content and mode of a file now, or `None` where no regular file is. What is larger than tools
-    /// handle is an error: it would have to be held in memory.
+    /// Returns the current content and mode of a file or link, or `None` if there is neither. A file larger
+    /// than [`MAX_FILE`] is an error, because it would have to be held in memory.
     pub(super) fn state(&self, path: &ResolvedPath) -> Result<Option<FileState>, FileError> {
         match self.stat(path)? {
             Some(Stat { kind: Kind::File, size, .. }) if size > MAX_FILE => {
@@ -251,7 +257,7 @@ impl DiskWorkspace {
     }
 }
 
-/// The folder where the last look-up ended, held open: a path of n names costs n look-ups, however
+/// The folder where the last look-up ended, held open, so that a path of n names takes n look-ups, however
 /// deep it is.
 pub(super) struct Cursor<'a> {
     disk: &'a DiskWorkspace,
@@ -260,7 +266,7 @@ pub(super) struct Cursor<'a> {
 }
 
 impl Cursor<'_> {
-    /// What `path` is, whose folder has been looked up before.
+    /// Looks up `path`, whose folder was looked up before. Links are not followed.
     pub(super) fn step(&mut self, path: &WorkspacePath) -> Result<Step, FileError> {
         let resolved = ResolvedPath(path.clone());
         let (parent, name) =
@@ -294,7 +300,7 @@ impl Cursor<'_> {
     }
 }
 
-/// A file name that no other writer takes, removed again unless kept.
+/// A unique temporary file name in a folder; the file is removed on drop unless it is kept.
 struct Temporary<'a> {
     folder: &'a Dir,
     name: String,
@@ -314,13 +320,14 @@ impl<'a> Temporary<'a> {
 impl Drop for Temporary<'_> {
     fn drop(&mut self) {
         if !self.kept {
-            // Nothing more can be done when even this fails; the write itself reports its error.
+            // Nothing more can be done if even this fails; the write reports its own error.
             let _ = self.folder.remove_file(&self.name);
         }
     }
 }
 
-/// What opening a socket answers, and what opening a link answers where links are refused.
+/// Returns whether an error is the one for opening a socket (`ENXIO`), or for a link where links are refused
+/// (`ELOOP`).
 #[cfg(unix)]
 fn is_refusal(error: &io::Error) -> bool {
     use rustix::io::Errno;
@@ -332,8 +339,9 @@ fn is_refusal(_: &io::Error) -> bool {
     false
 }
 
-/// Nothing is there: the name is missing, or something above it is no folder. A link above it counts
-/// as well, because a resolved path has none; whoever creates something there is refused.
+/// Returns whether an error means that nothing is there: the name is missing, or something above it is not a
+/// folder. A link above it counts as well, because a resolved path has none; creating something there is
+/// refused.
 fn is_absent(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) || is_refusal(error)
 }
@@ -351,7 +359,7 @@ fn stat_of(metadata: &cap_std::fs::Metadata) -> Stat {
 
 #[cfg(unix)]
 fn link(folder: &Dir, target: &str, name: &str) -> io::Result<()> {
-    // Where it leads is checked by whoever follows it.
+    // Whoever follows the link checks where it leads.
     folder.symlink_contents(target, name)
 }
 
@@ -364,7 +372,7 @@ fn link(folder: &Dir, target: &str, name: &str) -> io::Result<()> {
 fn set_executable(folder: &Dir, name: &str, executable: bool) -> io::Result<()> {
     use cap_std::fs::{Permissions, PermissionsExt};
     let mode = folder.symlink_metadata(name)?.permissions().mode();
-    // Whoever may read it may run it.
+    // Everybody with read permission gets execute permission.
     let wanted = if executable { mode | (mode & 0o444) >> 2 } else { mode & !0o111 };
     if wanted == mode {
         return Ok(());

@@ -1,5 +1,6 @@
-//! What in Git's own folder would run or redirect something later: configuration and hooks. A command
-//! that changes them leaves something behind for whoever uses Git next, so they are put back.
+//! Guard of the Git folder: restores the files in it that would run or redirect something later, namely
+//! configuration and hooks. A command that changes them would leave something behind for whoever uses Git
+//! next.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -9,30 +10,30 @@ use std::sync::{Mutex, PoisonError};
 
 use super::snapshot::{Stamp, stamp};
 
-/// Files of interest in a Git folder, besides its hooks.
+/// Guarded files in a Git folder, besides its hooks.
 const FILES: [&str; 5] =
     ["config", "config.worktree", "info/attributes", "commondir", "architect-ci-apply/journal.json"];
 
 /// Levels below `modules` at which submodules are looked for.
 const MODULE_DEPTH: usize = 4;
 
-/// Configuration and hooks as they were.
+/// The guarded files as they were.
 #[derive(Debug)]
 pub struct GitFolder {
     folders: Vec<PathBuf>,
     files: BTreeMap<PathBuf, File>,
-    /// What was put back so far.
+    /// Everything that was restored so far.
     restored: Mutex<Vec<Restored>>,
 }
 
-/// A file that was put back.
+/// A file that differed from its recorded state.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Restored {
-    /// The file.
+    /// The path of the file.
     pub path: PathBuf,
-    /// After which command.
+    /// The command after which the difference was found.
     pub after: String,
-    /// Whether it could be put back.
+    /// Whether the file could be restored.
     pub back: bool,
 }
 
@@ -49,7 +50,7 @@ pub(super) enum Content {
 }
 
 impl GitFolder {
-    /// Remembers what is there; `None` outside of a repository.
+    /// Records the guarded files of the repository around `root`; `None` outside of a repository.
     pub fn remember(root: &Path) -> Option<Self> {
         let git = root.ancestors().map(|folder| folder.join(".git")).find(|git| git.exists())?;
         let mut folders = vec![folder_of(&git)?.canonicalize().ok()?];
@@ -61,7 +62,7 @@ impl GitFolder {
             modules(&folder.join("modules"), MODULE_DEPTH, &mut folders);
         }
         let mut files = BTreeMap::new();
-        // The file by which a worktree or submodule finds its folder.
+        // The file through which a worktree or submodule finds its folder.
         let pointer = git.is_file().then(|| git.clone());
         for path in list(&folders).into_iter().chain(pointer) {
             if let Ok(file) = read(&path) {
@@ -71,14 +72,14 @@ impl GitFolder {
         Some(Self { folders, files, restored: Mutex::default() })
     }
 
-    /// Puts back what differs and names it.
+    /// Restores the files that differ, removes those that are new, and returns all of them.
     pub fn restore(&self, after: &str) -> Vec<Restored> {
         let mut restored = Vec::new();
         let mut note = |path: &Path, back: bool| {
             restored.push(Restored { path: path.to_owned(), after: after.to_owned(), back });
         };
         for folder in &self.folders {
-            // A folder that leads elsewhere now is not ours to write to.
+            // Nothing is written to a folder whose path now leads elsewhere.
             if folder.canonicalize().ok().as_ref() != Some(folder) {
                 note(folder, false);
             }
@@ -102,13 +103,13 @@ impl GitFolder {
         restored
     }
 
-    /// Everything that was put back.
+    /// Returns everything that was restored so far.
     pub fn restored(&self) -> Vec<Restored> {
         self.restored.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
 
-/// The folder itself, or the one that a worktree's `.git` file names.
+/// Returns the folder itself, or the one that the `.git` file of a worktree names.
 fn folder_of(git: &Path) -> Option<PathBuf> {
     if git.is_dir() {
         return Some(git.to_owned());
@@ -117,7 +118,7 @@ fn folder_of(git: &Path) -> Option<PathBuf> {
     Some(git.parent()?.join(text.strip_prefix("gitdir:")?.trim()))
 }
 
-/// The Git folders of submodules.
+/// Collects the Git folders of submodules.
 fn modules(folder: &Path, depth: usize, found: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         let path = entry.path();
@@ -130,14 +131,14 @@ fn modules(folder: &Path, depth: usize, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// Files that are there.
+/// Lists the guarded files that exist.
 fn list(folders: &[PathBuf]) -> Vec<PathBuf> {
     let mut files = Vec::new();
     for folder in folders {
         files.extend(FILES.map(|name| folder.join(name)));
         let hooks = folder.join("hooks");
         if fs::symlink_metadata(&hooks).is_ok_and(|metadata| !metadata.is_dir()) {
-            // A link: what it leads to lies elsewhere.
+            // A link, whose target is elsewhere.
             files.push(hooks);
             continue;
         }
@@ -173,7 +174,7 @@ pub(super) fn remove(path: &Path) -> io::Result<()> {
 }
 
 pub(super) fn write(path: &Path, content: &Content) -> io::Result<()> {
-    // Not through a link that lies there now, and not into another name of the file.
+    // Not through a link that may be there now, and not into a file with another name (a hard link).
     match remove(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
         _ => {}
@@ -225,7 +226,7 @@ mod tests {
         assert_eq!(fs::read_to_string(at("config")).expect("a file"), "[core]\n");
         assert_eq!(fs::read_to_string(at("hooks/commit-msg")).expect("a file"), "#!/bin/sh\n");
         assert!(!at("hooks/pre-commit").exists() && !at("modules/sub/hooks/pre-push").exists());
-        // A folder of hooks that became a link: what it leads to is not touched.
+        // The hooks folder became a link, whose target must not be touched.
         let elsewhere = tempfile::tempdir().expect("a folder");
         fs::write(elsewhere.path().join("mine"), "").expect("a file");
         fs::rename(at("hooks"), at("away")).expect("moved");
@@ -234,7 +235,7 @@ mod tests {
         assert_eq!(fs::read_to_string(at("hooks/commit-msg")).expect("a file"), "#!/bin/sh\n");
         assert_eq!(folder.restore("ls"), []);
         assert!(folder.restored().iter().all(|restored| restored.after == "make" && restored.back));
-        // All of it became a link.
+        // The whole Git folder became a link.
         fs::rename(&git, dir.path().join("gone")).expect("moved");
         fs::create_dir(elsewhere.path().join("hooks")).expect("a folder");
         fs::write(elsewhere.path().join("hooks/mine"), "").expect("a file");

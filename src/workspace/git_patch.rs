@@ -1,7 +1,7 @@
-//! Git's extended diff format: what `git diff --binary --full-index` prints and `git apply` takes.
+//! Git's extended diff format, which `git diff --binary --full-index` prints and `git apply` accepts.
 //!
-//! Format: `git help diff-generate-patch`; binary hunks as in Git's `Documentation/` and `diff.c`
-//! (base85 lines of at most 52 bytes of zlib data, led by a letter for their length).
+//! The format is described in `git help diff-generate-patch`; binary hunks are as in Git's `Documentation/`
+//! and `diff.c` (base85 lines of at most 52 bytes of zlib data, each preceded by a letter for its length).
 
 use std::io::Write;
 
@@ -10,16 +10,17 @@ use flate2::{Compression, write::ZlibEncoder};
 
 use super::changes::{FileChange, FileState, Mode};
 
-/// Context lines around a change.
+/// Number of context lines around a change.
 const CONTEXT: usize = 3;
 
-/// Above this many line pairs a minimal diff may take seconds; one coarse hunk is exact as well.
+/// Number of line pairs above which a minimal diff may take seconds; a single coarse hunk is exact as well.
 const MAX_LINE_PAIRS: usize = 40_000_000;
 
-/// The whole patch of one file; `prefix` leads from the repository to the workspace.
+/// Returns the whole patch of one file. `prefix` is the path from the repository's root to the workspace.
 pub(super) fn file_patch(change: &FileChange, prefix: &str) -> Vec<u8> {
     if let (Some(before), Some(after)) = (&change.before, &change.after) {
-        // Git takes no link for a changed file: one goes, the other comes.
+        // Git does not allow a file to become a link by a modification, so one is deleted and the other
+        // added.
         if (before.mode == Mode::Link) != (after.mode == Mode::Link) {
             let gone = FileChange { after: None, ..change.clone() };
             let new = FileChange { before: None, ..change.clone() };
@@ -66,7 +67,7 @@ pub(super) fn file_patch(change: &FileChange, prefix: &str) -> Vec<u8> {
     patch
 }
 
-/// The hunks of a text diff, without file headers; empty where nothing differs.
+/// Returns the hunks of a text diff without file headers; empty if nothing differs.
 pub(super) fn hunks(before: &[u8], after: &[u8]) -> Vec<u8> {
     if before == after {
         return Vec::new();
@@ -81,9 +82,9 @@ pub(super) fn hunks(before: &[u8], after: &[u8]) -> Vec<u8> {
     }
     let patch = DiffOptions::new().set_context_len(CONTEXT).create_patch_bytes(before, after);
     let mut text = Vec::new();
-    // Writing to memory does not fail. Git keeps the blank of an empty context line, and so do we.
+    // Writing to memory does not fail. Git keeps the space of an empty context line, and so does this.
     let _ = PatchFormatter::new().suppress_blank_empty(false).write_patch_into(&patch, &mut text);
-    // The first two lines are file headers with names of diffy's own; the caller has written the real ones.
+    // The first two lines are file headers with diffy's own names; the caller has written the real ones.
     let mut rest = text.as_slice();
     for _ in 0..2 {
         let end = rest.iter().position(|byte| *byte == b'\n').map_or(rest.len(), |end| end + 1);
@@ -92,7 +93,7 @@ pub(super) fn hunks(before: &[u8], after: &[u8]) -> Vec<u8> {
     rest.to_vec()
 }
 
-/// One hunk that replaces everything between the common start and the common end.
+/// Returns a single hunk that replaces everything between the common start and the common end.
 fn coarse_hunk(old: &[&[u8]], new: &[&[u8]], prefix: usize, suffix: usize) -> Vec<u8> {
     let start = prefix.saturating_sub(CONTEXT);
     let tail = suffix.min(CONTEXT);
@@ -121,17 +122,17 @@ fn lines(content: &[u8]) -> Vec<&[u8]> {
     content.split_inclusive(|byte| *byte == b'\n').collect()
 }
 
-/// The name that Git gives to content; forty zeros for a file that is not there.
+/// Returns the id of the content as a Git blob; 40 zeros for a file that does not exist.
 fn blob_id(state: Option<&FileState>) -> String {
     state.map_or_else(|| "0".repeat(40), FileState::blob_id)
 }
 
 fn labelled(name: &str) -> String {
-    // Git ends names with blanks by a tab, so that they are not taken for a name and a date.
+    // Git adds a tab to names that contain spaces, so that they are not read as a name and a date.
     if name.contains(' ') { format!("{name}\t") } else { name.to_owned() }
 }
 
-/// A name as Git writes it: as it is, or in double quotes with C escapes.
+/// Returns a name as Git writes it: unchanged, or in double quotes with C escapes.
 fn quoted(prefix: &str, name: &str) -> String {
     let special = |c: char| c.is_control() || c == '"' || c == '\\';
     if !name.contains(special) {
@@ -155,7 +156,7 @@ fn quoted(prefix: &str, name: &str) -> String {
     text
 }
 
-/// A binary hunk that carries the content whole.
+/// Appends a binary hunk that contains the whole content.
 fn literal(patch: &mut Vec<u8>, content: &[u8]) {
     patch.extend(format!("literal {}\n", content.len()).bytes());
     let mut encoder = ZlibEncoder::new(Vec::new(), Compression::default());
@@ -173,7 +174,7 @@ fn literal(patch: &mut Vec<u8>, content: &[u8]) {
     patch.push(b'\n');
 }
 
-/// Four bytes (missing ones count as zero) as five characters.
+/// Encodes up to four bytes (missing ones count as zero) as five base85 characters.
 fn base85(group: &[u8]) -> [u8; 5] {
     const ALPHABET: &[u8; 85] =
         b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz!#$%&()*+-;<=>?@^_`{|}~";

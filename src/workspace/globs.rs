@@ -1,10 +1,10 @@
-//! File patterns as people write them in tools, hooks and guardrails.
+//! File patterns as people write them in tools, hooks, and guardrails.
 
 use globset::{GlobBuilder, GlobMatcher};
 
 use super::path::WorkspacePath;
 
-/// One pattern: without a `/` it is about file names (`*.py`), with one about paths (`src/**/*.ts`).
+/// A pattern: one without a `/` matches file names (`*.py`), one with a `/` matches paths (`src/**/*.ts`).
 #[derive(Clone, Debug)]
 pub struct Glob {
     matcher: GlobMatcher,
@@ -12,7 +12,7 @@ pub struct Glob {
 }
 
 impl Glob {
-    /// Reads a pattern; the error says what is wrong with it.
+    /// Parses a pattern. The error says what is wrong with it.
     pub fn parse(pattern: &str) -> Result<Self, String> {
         let trimmed = pattern.trim_start_matches("./").trim_end_matches('/');
         let glob = GlobBuilder::new(trimmed)
@@ -22,19 +22,19 @@ impl Glob {
         Ok(Self { matcher: glob.compile_matcher(), by_name: !trimmed.contains('/') })
     }
 
-    /// Whether a path, given relative to where the pattern applies, fits.
+    /// Returns whether the pattern matches a path, given relative to the folder in which the pattern applies.
     pub fn matches(&self, relative: &str) -> bool {
         let subject = if self.by_name { relative.rsplit('/').next().unwrap_or(relative) } else { relative };
         self.matcher.is_match(subject)
     }
 }
 
-/// A list of patterns that also covers everything below a folder that fits.
+/// A list of patterns that also match everything below a matching folder.
 #[derive(Clone, Debug, Default)]
 pub struct PathGlobs(Vec<(String, Glob)>);
 
 impl PathGlobs {
-    /// Reads the patterns; the error names the first that is wrong.
+    /// Parses the patterns. The error names the first that is invalid.
     pub fn parse<S: AsRef<str>>(patterns: &[S]) -> Result<Self, String> {
         let globs = patterns.iter().map(|pattern| {
             let pattern = pattern.as_ref();
@@ -43,7 +43,7 @@ impl PathGlobs {
         globs.collect::<Result<_, String>>().map(Self)
     }
 
-    /// The first pattern that fits the path or a folder above it.
+    /// Returns the first pattern that matches the path or a folder above it.
     pub fn find(&self, path: &WorkspacePath) -> Option<&str> {
         if self.is_empty() {
             return None;
@@ -58,7 +58,7 @@ impl PathGlobs {
         self.0.iter().find(|(_, glob)| fits(glob)).map(|(pattern, _)| pattern.as_str())
     }
 
-    /// Whether there is no pattern at all.
+    /// Returns whether the list is empty.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

@@ -1,4 +1,4 @@
-//! Which planned files the ignore files exclude: the walker knows those on disk, this knows the rest.
+//! Ignore rules for planned files: the walker knows the ignore files on disk, this module those as planned.
 
 use std::path::Path;
 
@@ -7,19 +7,20 @@ use ignore::gitignore::{Gitignore, GitignoreBuilder};
 
 use super::path::WorkspacePath;
 
-/// Names of the files whose rules count, the weaker ones first.
+/// Names of the ignore files that apply, by increasing precedence.
 pub(super) const IGNORE_FILES: [&str; 2] = [".gitignore", ".ignore"];
 
-/// Makes the ignore files between the root and `folder` count in a walk that starts at `folder`.
+/// Makes the ignore files between the root and `folder` apply to a walk that starts at `folder`.
 ///
-/// The walker's own look at parents would go on above the root, into files that are not ours.
+/// The walker's own search in parent folders would go on above the root, to files that are not part of the
+/// checkout.
 pub(super) fn add_ancestors(builder: &mut WalkBuilder, root: &Path, folder: &WorkspacePath) {
     let mut above = folder.parent();
     while let Some(parent) = above {
         for name in IGNORE_FILES {
             let file = root.join(parent.as_str()).join(name);
             if file.is_file() {
-                // A broken line in it is skipped, the rest counts.
+                // Invalid lines are skipped; the others apply.
                 let _ = builder.add_ignore(file);
             }
         }
@@ -27,14 +28,15 @@ pub(super) fn add_ancestors(builder: &mut WalkBuilder, root: &Path, folder: &Wor
     }
 }
 
-/// The rules of all ignore files that lie above one path.
+/// The rules of all ignore files above one path.
 pub(super) struct IgnoreRules {
-    /// From the root downwards, with the folder that each belongs to.
+    /// Rules with the folder that each belongs to, from the root downwards.
     matchers: Vec<(WorkspacePath, Gitignore)>,
 }
 
 impl IgnoreRules {
-    /// Collects the rules for what lies in `folder`; `read` gives an ignore file's text.
+    /// Collects the rules for entries of `folder`; `read` returns the text of an ignore file, if there is
+    /// one.
     pub(super) fn collect(folder: &WorkspacePath, read: impl Fn(&WorkspacePath) -> Option<String>) -> Self {
         let mut folders = vec![folder.clone()];
         while let Some(parent) = folders.last().and_then(WorkspacePath::parent) {
@@ -47,7 +49,7 @@ impl IgnoreRules {
         Self { matchers: matchers.collect() }
     }
 
-    /// Whether `path` or a folder above it is excluded.
+    /// Returns whether `path` or a folder above it is excluded.
     pub(super) fn excludes(&self, path: &WorkspacePath, directory: bool) -> bool {
         let mut prefix = WorkspacePath::root();
         let count = path.names().count();
@@ -60,7 +62,7 @@ impl IgnoreRules {
         false
     }
 
-    /// The deepest rule that says something about this very path decides.
+    /// Returns whether this very path is excluded; the deepest rule that matches it decides.
     fn excludes_itself(&self, path: &WorkspacePath, directory: bool) -> bool {
         self.matchers
             .iter()
@@ -74,7 +76,7 @@ impl IgnoreRules {
 fn matcher(text: &str) -> Gitignore {
     let mut builder = GitignoreBuilder::new("");
     for line in text.lines() {
-        // A broken line is skipped, as Git does.
+        // Invalid lines are skipped, as in Git.
         let _ = builder.add_line(None, line);
     }
     builder.build().unwrap_or_else(|_| Gitignore::empty())

@@ -1,7 +1,7 @@
 //! The checkout as the agent sees it.
 //!
-//! Tools know [`Workspace`] only. Behind it is the checkout itself with a memory of what was there
-//! before ([`TrackedWorkspace`]), or an overlay above it that keeps every write in memory
+//! Tools only know the trait [`Workspace`]. Behind it is either the checkout itself with a record of what was
+//! there before ([`TrackedWorkspace`]), or an overlay above it that keeps every write in memory
 //! ([`OverlayWorkspace`]): a dry run is the same tool code on the overlay.
 
 mod changes;
@@ -39,10 +39,10 @@ pub use snapshot::{Difference, Snapshot, Stamp};
 pub use tracked::TrackedWorkspace;
 pub use watch::{Mirror, Observed};
 
-/// Largest file that is read or edited as a whole, in bytes.
+/// Maximum size of a file that is read or edited as a whole, in bytes.
 pub const MAX_FILE: u64 = 10 * 1024 * 1024;
 
-/// What a path leads to.
+/// The kind of a file system entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// A regular file.
@@ -51,118 +51,118 @@ pub enum Kind {
     Directory,
     /// A symbolic link that was not followed.
     Link,
-    /// A device, pipe or socket: never opened.
+    /// A device, pipe, or socket, which is never opened.
     Special,
 }
 
-/// Kind, size and mode of what a path leads to.
+/// Kind, size, and mode of a file system entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stat {
-    /// What it is.
+    /// The kind of the entry itself; a link is not followed.
     pub kind: Kind,
-    /// Size in bytes; 0 for folders.
+    /// The size in bytes; 0 unless it is a regular file.
     pub size: u64,
-    /// Regular or executable.
+    /// The mode as Git knows it.
     pub mode: Mode,
 }
 
-/// One thing found by [`Workspace::walk`].
+/// An entry found by [`Workspace::walk`].
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Found {
-    /// Where it is.
+    /// The path, from the root of the workspace.
     pub path: ResolvedPath,
-    /// Whether it is a folder.
+    /// Whether the entry is a folder; otherwise it is a regular file.
     pub directory: bool,
 }
 
-/// What a walk found, sorted by path, and how much it had to leave out.
+/// The result of a walk, and how much of it is missing.
 #[derive(Clone, Debug, Default)]
 pub struct Walk {
-    /// Files and folders, sorted.
+    /// Files and folders, sorted by path.
     pub found: Vec<Found>,
-    /// Entries that cannot be named in UTF-8 or could not be read.
+    /// The number of entries whose names are not UTF-8 or that could not be read.
     pub skipped: usize,
 }
 
-/// Whether the last name of a path is followed when it is a link.
+/// What happens to a symbolic link at the end of a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LastLink {
-    /// Reads and writes go where the link points.
+    /// Follows the link, as reads and writes do.
     Follow,
-    /// Removing a link removes the link.
+    /// Keeps the link, so that removing it does not remove its target.
     Keep,
 }
 
-/// Why a file operation failed; the text goes to the model as it is.
+/// A failed file operation; the message is shown to the model unchanged.
 #[derive(Debug, thiserror::Error)]
 pub enum FileError {
-    /// The path itself is not allowed.
+    /// A path that is not allowed.
     #[error(transparent)]
     Path(#[from] PathError),
-    /// Nothing is there.
+    /// A path at which there is nothing.
     #[error("{0} does not exist")]
     Missing(WorkspacePath),
     /// A folder where a file is needed.
     #[error("{0} is a directory, not a file")]
     IsDirectory(WorkspacePath),
-    /// A file where a folder is needed.
+    /// Something other than a folder where a folder is needed.
     #[error("{0} is not a directory")]
     NotDirectory(WorkspacePath),
-    /// A device, pipe, socket or a link met where none may be.
+    /// A device, pipe, or socket, or a link where none is allowed.
     #[error("ACCESS DENIED: {0} is not a regular file")]
     Special(WorkspacePath),
-    /// Links that lead to each other.
+    /// Too many symbolic links in one path, as in a loop.
     #[error("{0} leads through too many symbolic links")]
     LinkLoop(WorkspacePath),
-    /// Larger than [`MAX_FILE`].
+    /// A file larger than [`MAX_FILE`].
     #[error(
         "{path} is {size} bytes, more than the {limit} that are handled as a whole; use grep or search_code to find the part you need"
     )]
     TooLarge {
-        /// The file.
+        /// The file or folder.
         path: WorkspacePath,
         /// Its size in bytes.
         size: u64,
         /// The limit in bytes.
         limit: u64,
     },
-    /// The operating system refused.
+    /// An error of the operating system.
     #[error("{path}: {error}")]
     Io {
-        /// The file.
+        /// The file or folder.
         path: WorkspacePath,
-        /// What the system said.
+        /// The system's error.
         error: std::io::Error,
     },
 }
 
-/// A checkout, confined: no call reaches anything outside of it.
+/// A confined checkout: no call reaches anything outside of it.
 pub trait Workspace: Send + Sync {
-    /// Follows every symbolic link of `path`; the result need not exist.
+    /// Follows every symbolic link in `path`. The result need not exist.
     fn resolve(&self, path: &WorkspacePath, last: LastLink) -> Result<ResolvedPath, FileError>;
 
-    /// What is at `path`, or `None`.
+    /// Returns kind, size, and mode of the entry at `path`, or `None` if there is none.
     fn stat(&self, path: &ResolvedPath) -> Result<Option<Stat>, FileError>;
 
     /// Opens a regular file for reading.
     fn open(&self, path: &ResolvedPath) -> Result<Box<dyn Read + Send>, FileError>;
 
-    /// Replaces a file's content in one step, keeping its mode; creates missing folders.
+    /// Replaces the content of a file in one step and keeps its mode. Creates the file and missing folders.
     fn write(&self, path: &ResolvedPath, content: &[u8]) -> Result<(), FileError>;
 
     /// Removes a file or a link.
     fn remove(&self, path: &ResolvedPath) -> Result<(), FileError>;
 
-    /// Files and folders below `folder` that no ignore file excludes, at most `depth` levels down.
+    /// Lists the files and folders below `folder` that no ignore file excludes, at most `depth` levels down.
     fn walk(&self, folder: &ResolvedPath, depth: Option<usize>) -> Result<Walk, FileError>;
 
-    /// Everything that differs from the checkout at the start.
+    /// Returns everything that differs from the checkout at the start.
     fn changes(&self) -> Result<ChangeSet, FileError>;
 
-    /// A workspace that holds what this one does; what is written to it is forgotten.
+    /// Returns a workspace with the state of this one, for trial edits; what is written to it is discarded.
     fn preview(&self) -> Arc<dyn Workspace>;
 
-    /// Takes a change back: the file is again what it was before.
+    /// Reverts a change: the file is as it was before it.
     fn revert(&self, change: &FileChange) -> Result<(), FileError>;
 
     /// Reads a whole regular file of at most [`MAX_FILE`] bytes.
@@ -178,7 +178,7 @@ pub trait Workspace: Send + Sync {
             return Err(too_large(stat.size));
         }
         let mut content = Vec::with_capacity(usize::try_from(stat.size).unwrap_or(0));
-        // One byte past the limit shows a file that grows while it is read.
+        // One byte beyond the limit reveals a file that grows while it is read.
         let read = self.open(path)?.take(MAX_FILE + 1).read_to_end(&mut content);
         read.map_err(|error| FileError::Io { path: path.0.clone(), error })?;
         if content.len() as u64 > MAX_FILE {

@@ -1,4 +1,5 @@
-//! What applying a plan asks of the disk: files that are written beside the checkout and moved into it.
+//! Staging: writes files beside the checkout and moves them into it, which is what applying a plan asks of
+//! the disk.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -11,12 +12,13 @@ use super::path::{ResolvedPath, WorkspacePath};
 use super::{FileError, Kind, confined};
 
 impl DiskWorkspace {
-    /// The content and mode of what is at a path that leads through no link.
+    /// Returns the content and mode of the file or link at a path that leads through no link, or `None` if
+    /// there is neither.
     pub fn state_of(&self, path: &WorkspacePath) -> Result<Option<FileState>, FileError> {
         self.state(&ResolvedPath(path.clone()))
     }
 
-    /// The outermost link above a path.
+    /// Returns the outermost symbolic link among the folders above a path, if there is one.
     pub fn link_above(&self, path: &WorkspacePath) -> Result<Option<WorkspacePath>, FileError> {
         let mut folders = Vec::new();
         let mut above = path.parent();
@@ -33,13 +35,13 @@ impl DiskWorkspace {
         Ok(None)
     }
 
-    /// Makes a path what it should be.
+    /// Restores a path to a state: a file with its mode, a link, or nothing.
     pub fn put(&self, path: &WorkspacePath, state: Option<&FileState>) -> Result<(), FileError> {
         self.restore(&ResolvedPath(path.clone()), state)
     }
 
-    /// Writes a state to `place`, outside of what the workspace shows, with the rights that the file at
-    /// `path` has.
+    /// Writes a state to `place`, outside of what the workspace shows, with the permissions of the file at
+    /// `path`.
     pub fn stage(&self, place: &Path, state: &FileState, path: &WorkspacePath) -> io::Result<()> {
         match fs::remove_file(place) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
@@ -54,7 +56,7 @@ impl DiskWorkspace {
         file.sync_all()
     }
 
-    /// Moves a staged file to its path, in one step where both are on one file system.
+    /// Moves a staged file to its path, in one step if both are on the same file system.
     pub fn move_in(&self, staged: &Path, path: &WorkspacePath) -> Result<(), FileError> {
         let io = |error| FileError::Io { path: path.clone(), error };
         let resolved = ResolvedPath(path.clone());
@@ -84,12 +86,13 @@ impl DiskWorkspace {
         self.restore(path, Some(&state))
     }
 
-    /// The folder that a file is to lie in, made if need be; nothing but a file stands in the file's place.
+    /// Opens the folder for a file, creates it if necessary, and removes a folder that stands in the file's
+    /// own place.
     pub(super) fn folder_for(&self, path: &WorkspacePath) -> io::Result<cap_std::fs::Dir> {
         let resolved = ResolvedPath(path.clone());
         let (parent, name) = confined::split(&resolved)?;
         let folder = match confined::create_dir(self.dir(), &parent) {
-            // A link or file stands where a folder has to be now.
+            // A link or a file stands where a folder has to be now.
             Err(_) => {
                 self.clear_way(&parent)?;
                 confined::create_dir(self.dir(), &parent)?
@@ -102,7 +105,7 @@ impl DiskWorkspace {
         Ok(folder)
     }
 
-    /// Removes the first thing above a folder that is none.
+    /// Removes the outermost entry on the way to a folder that is not a folder.
     fn clear_way(&self, folder: &WorkspacePath) -> io::Result<()> {
         let mut way = WorkspacePath::root();
         for name in folder.names() {
@@ -117,12 +120,12 @@ impl DiskWorkspace {
         Ok(())
     }
 
-    /// Makes a folder, and those above it.
+    /// Creates a folder and those above it.
     pub(super) fn make_folder(&self, path: &WorkspacePath) -> io::Result<()> {
         confined::create_dir(self.dir(), path).map(drop)
     }
 
-    /// Sets when a file was changed last.
+    /// Sets the modification time of a file.
     pub(super) fn set_modified(
         &self,
         path: &WorkspacePath,
@@ -131,7 +134,7 @@ impl DiskWorkspace {
         confined::open_file(self.dir(), &ResolvedPath(path.clone()))?.set_modified(modified)
     }
 
-    /// Folders above `path` that are not there, the outermost first.
+    /// Lists the folders above `path` that do not exist, the outermost first.
     pub fn missing_folders(&self, path: &WorkspacePath) -> Vec<WorkspacePath> {
         let mut missing = Vec::new();
         let mut above = path.parent();
@@ -147,18 +150,18 @@ impl DiskWorkspace {
         missing
     }
 
-    /// Removes folders that hold nothing, the innermost first.
+    /// Removes those of the folders that are empty, the last one first.
     pub fn remove_empty(&self, folders: &[WorkspacePath]) {
         for folder in folders.iter().rev() {
             let resolved = ResolvedPath(folder.clone());
             let removed = confined::split(&resolved)
                 .and_then(|(parent, name)| confined::open_dir(self.dir(), &parent)?.remove_dir(name));
-            // One that holds something stays.
+            // A folder that is not empty stays.
             let _ = removed;
         }
     }
 
-    /// Files that lie in folders which have to make room for a file, and would not go with `changes`.
+    /// Lists the files in folders that have to make room for a file, except those that `changes` removes.
     pub fn occupied(&self, changes: &ChangeSet) -> Result<Vec<WorkspacePath>, FileError> {
         let goes: BTreeSet<&WorkspacePath> =
             changes.iter().filter(|change| change.after.is_none()).map(|change| &change.path).collect();
@@ -179,7 +182,7 @@ impl DiskWorkspace {
     }
 }
 
-/// Removes a folder and those in it, if there is no file anywhere in them.
+/// Removes a folder and those in it; fails if there is a file anywhere in them.
 fn remove_empty_tree(parent: &cap_std::fs::Dir, name: &str) -> io::Result<()> {
     use cap_fs_ext::DirExt;
     let folder = parent.open_dir_nofollow(name)?;
@@ -196,7 +199,7 @@ fn rights(file: &fs::File, like: &Path, mode: Mode) -> io::Result<()> {
     use std::os::unix::fs::PermissionsExt;
     let known = fs::symlink_metadata(like).ok().filter(fs::Metadata::is_file);
     let bits = known.map_or(file.metadata()?, |metadata| metadata).permissions().mode();
-    // Whoever may read it may run it, or nobody.
+    // Whoever may read the file may execute it, or nobody may.
     let bits = if mode == Mode::Executable { bits | (bits & 0o444) >> 2 } else { bits & !0o111 };
     file.set_permissions(fs::Permissions::from_mode(bits))
 }

@@ -1,4 +1,4 @@
-//! Planned edits in memory above the untouched checkout.
+//! Overlay workspace: planned edits in memory above the untouched checkout.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{Cursor, Read};
@@ -11,10 +11,11 @@ use super::path::{ResolvedPath, WorkspacePath};
 use super::resolve::{Step, resolve};
 use super::{FileError, Found, Kind, LastLink, Stat, Walk, Workspace};
 
-/// Up to here, looking at each planned path costs less than looking up each folder above a deep one.
+/// Number of planned paths below which scanning all of them is cheaper than looking up each folder above a
+/// deep path.
 const FEW: usize = 64;
 
-/// A dry run's checkout: reads see the planned edits, the disk never does.
+/// The checkout of a dry run: reads see the planned edits, the disk never does.
 pub struct OverlayWorkspace {
     disk: Arc<DiskWorkspace>,
     planned: RwLock<Planned>,
@@ -22,14 +23,14 @@ pub struct OverlayWorkspace {
 
 #[derive(Clone, Default)]
 struct Planned {
-    /// Files that were written, and `None` for those that were removed.
+    /// Planned states by path; `None` for files that are removed.
     files: BTreeMap<WorkspacePath, Option<FileState>>,
-    /// Folders that came into being; they stay when their files go, as on disk.
+    /// Folders that the plan creates; they stay when their files are removed, as on disk.
     folders: BTreeSet<WorkspacePath>,
 }
 
 impl OverlayWorkspace {
-    /// An empty overlay above `disk`.
+    /// Creates an empty overlay above `disk`.
     pub fn new(disk: Arc<DiskWorkspace>) -> Self {
         Self { disk, planned: RwLock::default() }
     }
@@ -38,7 +39,7 @@ impl OverlayWorkspace {
         self.planned.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The content and mode of a file as it would be, or `None` where there would be none.
+    /// Returns the planned content and mode of a file, or `None` if there would be none.
     pub fn state(&self, path: &WorkspacePath) -> Result<Option<FileState>, FileError> {
         let planned = self.planned();
         match planned.files.get(path) {
@@ -48,12 +49,12 @@ impl OverlayWorkspace {
         }
     }
 
-    /// Takes over what a command has changed in a throw-away state.
+    /// Adds to the plan what a command changed in the isolated state.
     pub fn absorb(&self, changes: &[FileChange]) -> Result<(), FileError> {
         changes.iter().try_for_each(|change| self.put(&change.path, change.after.clone()))
     }
 
-    /// Plans a file's whole state, mode and all; `None` removes it.
+    /// Plans the whole state of a file, including its mode; `None` removes it.
     fn put(&self, path: &WorkspacePath, state: Option<FileState>) -> Result<(), FileError> {
         let on_disk = self.disk.state(&ResolvedPath(path.clone()))?;
         let mut planned = self.planned.write().unwrap_or_else(PoisonError::into_inner);
@@ -63,7 +64,7 @@ impl OverlayWorkspace {
         }
         let mut above = path.parent().filter(|_| state.is_some());
         while let Some(folder) = above.take().filter(|folder| !folder.is_root()) {
-            // A folder of the disk is none that came into being: its other files stay in sight.
+            // A folder on disk is not planned: its other files would be hidden.
             let on_disk = self.disk.stat(&ResolvedPath(folder.clone()))?;
             if matches!(on_disk, Some(Stat { kind: Kind::Directory, .. })) {
                 break;
@@ -75,13 +76,13 @@ impl OverlayWorkspace {
         Ok(())
     }
 
-    /// An ignore file's text as it would be.
+    /// Returns the planned text of an ignore file.
     fn text(&self, path: &WorkspacePath) -> Option<String> {
         let state = self.read(&ResolvedPath(path.clone())).ok()?;
         Some(String::from_utf8_lossy(&state.content).into_owned())
     }
 
-    /// What the walk finds below `folder` on disk, minus what is planned otherwise.
+    /// Returns what the walk finds below `folder` on disk, without the files that have a planned state.
     fn walk_disk(
         &self,
         folder: &ResolvedPath,
@@ -131,15 +132,16 @@ impl Planned {
         }
     }
 
-    /// Where a planned link leads.
+    /// Returns the target of a planned link.
     fn target(&self, path: &WorkspacePath) -> String {
         let state = self.files.get(path).and_then(Option::as_ref);
         state.map_or(String::new(), |state| String::from_utf8_lossy(&state.content).into_owned())
     }
 
-    /// Whether a planned removal or file stands where `path` would need a folder.
+    /// Returns whether a planned file, removal, or new folder above `path` hides what the disk has there.
     fn is_cut_off(&self, path: &WorkspacePath) -> bool {
-        // Few planned paths are looked through; of many, those above this one are looked up.
+        // A few planned paths are scanned; if there are many, the folders above this path are looked up
+        // instead.
         if self.files.len() + self.folders.len() < FEW {
             let mut planned = self.files.keys().chain(&self.folders);
             return planned.any(|above| above != path && path.is_within(above));
@@ -221,7 +223,7 @@ impl Workspace for OverlayWorkspace {
             None => return Err(FileError::Missing(folder.0.clone())),
             Some(_) => return Err(FileError::NotDirectory(folder.0.clone())),
         }
-        // A copy (of names and shared contents), because reading ignore files takes the lock again.
+        // A clone (of names and shared contents), because reading ignore files takes the lock again.
         let planned = self.planned().clone();
         let mut walk = self.walk_disk(folder, depth, &planned)?;
         let files = planned

@@ -1,4 +1,5 @@
-//! [`WorkspacePath`]: the only way to name a file.
+//! Workspace paths: [`WorkspacePath`] is the only way to name a file, and [`ResolvedPath`] the only way to
+//! open one.
 
 use std::fmt;
 
@@ -7,41 +8,43 @@ use serde::{Deserialize, Serialize};
 
 use crate::sanitize::invisible::is_invisible;
 
-/// Longest file name that common file systems take, in bytes.
+/// Maximum length of a file name in common file systems, in bytes.
 const MAX_NAME: usize = 255;
 
-/// A path inside the workspace: relative, `/`-separated and free of `.` and `..`.
+/// A path inside the workspace: relative, separated by `/`, and free of `.` and `..`.
 ///
-/// Holding one says nothing about symbolic links; only a [`ResolvedPath`] has been followed.
+/// It says nothing about symbolic links; only those in a [`ResolvedPath`] have been followed.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "String", into = "String")]
 #[schemars(with = "String")]
 pub struct WorkspacePath(String);
 
-/// Why a text does not name a path inside the workspace.
+/// Reasons why a text does not name a path inside the workspace.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PathError {
-    /// Absolute, home-relative, climbing out by `..`, or through a symbolic link.
+    /// A path that is absolute or relative to a home folder, or that leaves the workspace through `..` or a
+    /// symbolic link.
     #[error("ACCESS DENIED: path escapes the workspace: {0}")]
     Escapes(String),
-    /// Nothing.
+    /// An empty text.
     #[error("the path is empty; name a file relative to the workspace, or \".\" for its root")]
     Empty,
-    /// A NUL byte, which no file name can hold.
+    /// A text with a NUL byte, which no file name can contain.
     #[error("ACCESS DENIED: the path contains a NUL byte")]
     Nul,
-    /// One name is longer than file systems take.
+    /// A path with a name that is longer than file systems allow; holds its length in bytes.
     #[error("a name in the path is {0} bytes long; the limit is 255")]
     NameTooLong(usize),
 }
 
 impl WorkspacePath {
-    /// The workspace itself.
+    /// Returns the path of the workspace's root.
     pub const fn root() -> Self {
         Self(String::new())
     }
 
-    /// Reads a path as a model or a configuration file writes it.
+    /// Parses a path as a model or a configuration file writes it: `.` and `..` are resolved by text, and
+    /// repeated separators are allowed.
     pub fn parse(text: &str) -> Result<Self, PathError> {
         if text.is_empty() {
             return Err(PathError::Empty);
@@ -65,7 +68,7 @@ impl WorkspacePath {
                 name => names.push(name),
             }
         }
-        // `~` is no part of the file system's grammar, but whoever writes it means a home folder; two
+        // `~` has no meaning in the file system's grammar, but whoever writes it means a home folder; two
         // backslashes mean a network share.
         if names.first().is_some_and(|name| *name == "~" || name.starts_with('\\')) {
             return Err(escapes());
@@ -73,27 +76,27 @@ impl WorkspacePath {
         Ok(Self(names.join("/")))
     }
 
-    /// The path as text; `"."` for the workspace itself.
+    /// Returns the path as text; `"."` for the root.
     pub fn as_str(&self) -> &str {
         if self.0.is_empty() { "." } else { &self.0 }
     }
 
-    /// Whether this is the workspace itself.
+    /// Returns whether this is the root of the workspace.
     pub fn is_root(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// The names from the root downwards.
+    /// Returns the names in the path from the root downwards; none for the root.
     pub fn names(&self) -> impl DoubleEndedIterator<Item = &str> {
         self.0.split('/').filter(|name| !name.is_empty())
     }
 
-    /// The last name, or `None` for the root.
+    /// Returns the last name, or `None` for the root.
     pub fn file_name(&self) -> Option<&str> {
         self.names().next_back()
     }
 
-    /// The folder that holds this path, or `None` for the root.
+    /// Returns the folder that contains this path, or `None` for the root.
     pub fn parent(&self) -> Option<Self> {
         if self.is_root() {
             return None;
@@ -101,33 +104,33 @@ impl WorkspacePath {
         Some(Self(self.0.rsplit_once('/').map_or(String::new(), |(parent, _)| parent.to_owned())))
     }
 
-    /// Returns the path as other file systems may read it: they fold case, pass over characters that nobody
-    /// sees (HFS+), over dots and blanks at a name's end, and over what follows a colon (NTFS), and they know
-    /// long names by short ones as well (`GIT~1`). Two paths that are one file somewhere come out the same.
+    /// Returns the path as other file systems may read it: they fold case, ignore invisible characters
+    /// (HFS+), ignore dots and spaces at the end of a name and whatever follows a colon (NTFS), and also know
+    /// long names by short ones (`GIT~1`). Two paths that name one file on any of them give the same result.
     pub fn folded(&self) -> String {
         let names = self.0.split(['/', '\\']).map(folded_name);
         names.filter(|name| !name.is_empty()).collect::<Vec<_>>().join("/")
     }
 
-    /// The folders above this path as text, the innermost first, without the root.
+    /// Returns the folders above this path as text, the innermost first, without the root.
     pub(super) fn above(&self) -> impl Iterator<Item = &str> {
         self.0.rmatch_indices('/').map(|(at, _)| &self.0[..at])
     }
 
-    /// This path and one more name, which must be a plain name.
+    /// Returns the path of an entry in this folder. `name` must be a single name.
     pub(super) fn child(&self, name: &str) -> Self {
         debug_assert!(!name.contains('/') && !name.is_empty());
         if self.is_root() { Self(name.to_owned()) } else { Self(format!("{}/{name}", self.0)) }
     }
 
-    /// Whether this path is `folder` or lies below it.
+    /// Returns whether this path is `folder` or is below it.
     pub fn is_within(&self, folder: &Self) -> bool {
         folder.is_root()
             || self.0 == folder.0
             || self.0.strip_prefix(&folder.0).is_some_and(|rest| rest.starts_with('/'))
     }
 
-    /// The path as seen from `folder`, if it lies below it.
+    /// Returns the path relative to `folder`, or `None` if it is not below it.
     pub fn relative_to(&self, folder: &Self) -> Option<&str> {
         if folder.is_root() {
             return Some(&self.0);
@@ -136,7 +139,7 @@ impl WorkspacePath {
     }
 }
 
-/// Names whose short forms matter, and what those begin with.
+/// The beginnings of 8.3 short names (`GIT~1`), with the long names whose protection they would evade.
 const SHORT_NAMES: [(&str, &str); 5] = [
     ("git~", ".git"),
     ("github~", ".github"),
@@ -147,7 +150,7 @@ const SHORT_NAMES: [(&str, &str); 5] = [
 
 fn folded_name(name: &str) -> String {
     let visible: String = name.chars().filter(|c| !is_invisible(*c)).collect();
-    // By way of capitals, so that letters with two small forms (`ſ` and `s`) come out the same.
+    // Through upper case, so that characters with the same upper case (`ſ` and `s`) are folded into one.
     let folded = visible.to_uppercase().to_lowercase();
     let stem = folded.split(':').next().unwrap_or_default().trim_end_matches(['.', ' ']);
     let short = SHORT_NAMES.iter().find(|(start, _)| {
@@ -176,7 +179,7 @@ impl TryFrom<String> for WorkspacePath {
     }
 }
 
-// Equality, order and hash are those of the text.
+// Sound because equality, order, and hash of a path are those of its text.
 impl std::borrow::Borrow<str> for WorkspacePath {
     fn borrow(&self) -> &str {
         &self.0
@@ -189,10 +192,11 @@ impl From<WorkspacePath> for String {
     }
 }
 
-/// A path in which every symbolic link has been followed and found to stay inside.
+/// A path in which every symbolic link has been followed and found to stay inside the workspace.
 ///
-/// Made by [`super::Workspace::resolve`] alone. Opening it refuses links, so a folder that is
-/// swapped for a link after the check makes the call fail instead of leading it outside.
+/// Only [`super::Workspace::resolve`] creates one for a path from outside of this module. Opening it refuses
+/// links, so a folder that is replaced by a link after the check makes the call fail instead of leading it
+/// outside.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ResolvedPath(pub(super) WorkspacePath);
 

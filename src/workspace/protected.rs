@@ -1,5 +1,5 @@
-//! Files that nothing may change, remembered as they were: whatever is done about writes, at the end of a run they are
-//! looked at once more, byte for byte, without a question to Git or to ignore files.
+//! Protected files, recorded as they were at the start: whatever else prevents writes, at the end of a run
+//! they are compared once more, byte for byte, without asking Git or ignore files.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -10,10 +10,10 @@ use ignore::WalkBuilder;
 use super::git_folder::{File, GitFolder, Restored, read, remove, same, write};
 use super::path::WorkspacePath;
 
-/// Whether a rule keeps a file from being written.
+/// A predicate for paths that a rule protects from being written.
 pub type IsProtected = std::sync::Arc<dyn Fn(&WorkspacePath) -> bool + Send + Sync>;
 
-/// Protected files of a checkout, and what in Git's own folder would run or redirect something later.
+/// The protected files of a checkout, and those in the Git folder that would run or redirect something later.
 pub struct ProtectedFiles {
     root: PathBuf,
     is_protected: IsProtected,
@@ -22,14 +22,15 @@ pub struct ProtectedFiles {
 }
 
 impl ProtectedFiles {
-    /// Reads them.
+    /// Records the content of all protected files below `root`.
     pub fn remember(root: &Path, is_protected: IsProtected) -> Self {
         let paths = protected(root, &is_protected);
         let files = paths.into_iter().filter_map(|path| Some((path.clone(), read(&root.join(path)).ok()?)));
         Self { files: files.collect(), git: GitFolder::remember(root), root: root.to_owned(), is_protected }
     }
 
-    /// Puts back what differs and names it.
+    /// Restores the files that differ, removes those that are new, and returns all of them. `after` says
+    /// after what this is done, for the report.
     pub fn restore(&self, after: &str) -> Vec<Restored> {
         let mut restored = self.git.as_ref().map_or_else(Vec::new, |git| git.restore(after));
         let mut note = |path: &Path, back: bool| {
@@ -48,7 +49,8 @@ impl ProtectedFiles {
         restored
     }
 
-    /// Removes links that stand where folders were, so that nothing is written to where they lead.
+    /// Replaces whatever stands in the place of a folder above the file by a folder, so that nothing is
+    /// written through a link. Returns whether the folder now exists.
     fn clear_way(&self, path: &Path) -> bool {
         let mut way = self.root.clone();
         for name in path.parent().into_iter().flat_map(Path::components) {
@@ -67,7 +69,7 @@ impl ProtectedFiles {
     }
 }
 
-/// The protected files that there are, also those whose names are no text.
+/// Lists the protected files that exist, including those whose names are not UTF-8.
 fn protected(root: &Path, is_protected: &IsProtected) -> BTreeSet<PathBuf> {
     let walk = WalkBuilder::new(root)
         .standard_filters(false)
@@ -108,7 +110,7 @@ mod tests {
         assert!(restored.iter().all(|restored| restored.back));
         assert_eq!(fs::read_to_string(folder.join("ci.yml")).expect("a file"), "on: push\n");
         assert_eq!(fs::read_dir(&folder).expect("a folder").count(), 1);
-        // The folder became a link: what it leads to is not touched.
+        // The folder became a link, whose target must not be touched.
         let elsewhere = tempfile::tempdir().expect("a folder");
         fs::write(elsewhere.path().join("ci.yml"), "mine").expect("a file");
         fs::remove_dir_all(&folder).expect("removed");

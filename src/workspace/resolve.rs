@@ -1,25 +1,26 @@
-//! Follows symbolic links by hand, one name at a time, over whatever layer answers the look-ups.
+//! Path resolution: follows symbolic links one name at a time, over whatever layer answers the look-ups.
 //!
-//! Doing it ourselves (instead of `realpath`) gives one rule for the disk and for the overlay, and
-//! an answer for paths that do not exist yet.
+//! Doing it here (instead of with `realpath`) gives one rule for the disk and the overlay workspace, and an
+//! answer for paths that do not exist yet.
 
 use super::path::{PathError, ResolvedPath, WorkspacePath};
 use super::{FileError, LastLink};
 
-/// As many links as Linux follows in one path.
+/// Maximum number of links in one path, which is Linux's own limit.
 const MAX_LINKS: usize = 40;
 
-/// What one name in a path is.
+/// The kind of entry that one name in a path leads to.
 pub(super) enum Step {
-    /// A folder: go on below it.
+    /// A folder, below which resolution goes on.
     Directory,
     /// A symbolic link with its target as written.
     Link(String),
-    /// A file, something special, or nothing: what follows below it is taken as it is written.
+    /// A file, a special file, or nothing: what follows it in the path is taken literally.
     End,
 }
 
-/// Resolves `path` with `look` telling what each prefix of it is.
+/// Resolves `path`; `look` says what each prefix of it is. A path that leads out of the workspace is an
+/// error.
 pub(super) fn resolve(
     path: &WorkspacePath,
     last: LastLink,
@@ -30,7 +31,7 @@ pub(super) fn resolve(
     let mut links = 0;
     while let Some(name) = todo.pop() {
         if name == ".." {
-            // Only a link's target brings `..` here; `done` holds no links, so going up is exact.
+            // Only the target of a link brings `..` here, and `done` contains no links, so going up is exact.
             done = done.parent().ok_or_else(|| PathError::Escapes(path.to_string()))?;
             continue;
         }
@@ -42,7 +43,7 @@ pub(super) fn resolve(
             Step::Directory => done = here,
             Step::End => {
                 done = here;
-                // Below something that is no folder nothing can be a link.
+                // There can be no link below something that is not a folder.
                 while let Some(name) = todo.pop() {
                     done = match name.as_str() {
                         ".." => done.parent().ok_or_else(|| PathError::Escapes(path.to_string()))?,

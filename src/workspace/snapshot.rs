@@ -1,4 +1,4 @@
-//! Proof that a dry run left the checkout as it was.
+//! Snapshots of file metadata: proof that a dry run left the checkout as it was.
 
 use std::collections::BTreeMap;
 use std::fs::{self, Metadata};
@@ -11,7 +11,8 @@ use serde::{Deserialize, Serialize};
 
 /// Where every file of a checkout stood at one moment: tracked, untracked and ignored ones.
 ///
-/// Of `.git` it holds what could run or redirect something later: `config`, `HEAD` and `hooks`.
+/// From `.git`, it contains the files that could run or redirect something later: `config`, `HEAD`, and
+/// `hooks`.
 #[derive(Debug)]
 pub struct Snapshot {
     root: PathBuf,
@@ -19,25 +20,25 @@ pub struct Snapshot {
     files: BTreeMap<PathBuf, Stamp>,
 }
 
-/// What changes when a file's content, mode or identity does.
+/// Metadata that changes with a file's content, mode, or identity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stamp {
     pub(super) size: u64,
     mode: u32,
     inode: u64,
-    /// Time of the last change of content and of inode, in seconds and nanoseconds.
+    /// Times of the last change of content and of the inode, each in seconds and nanoseconds.
     pub(super) times: [i64; 4],
 }
 
-/// One file that is not as it was.
+/// A file that differs from the snapshot.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case", tag = "kind", content = "path")]
 pub enum Difference {
-    /// It was not there.
+    /// A file that did not exist.
     Added(String),
-    /// Its content, mode or identity changed.
+    /// A file whose content, mode, or identity changed.
     Changed(String),
-    /// It is gone.
+    /// A file that no longer exists.
     Removed(String),
 }
 
@@ -52,7 +53,7 @@ impl std::fmt::Display for Difference {
 }
 
 impl Snapshot {
-    /// Looks at every file below `root` but not below `except` (where reports go), without reading any.
+    /// Records every file below `root`, except those below `except` (where reports go), without reading any.
     pub fn take(root: &Path, except: &Path) -> Self {
         let files = Mutex::new(BTreeMap::new());
         let add = |path: &Path| {
@@ -87,12 +88,12 @@ impl Snapshot {
         Self { root: root.to_owned(), except: except.to_owned(), files }
     }
 
-    /// How many files it holds.
+    /// Returns the number of files in the snapshot.
     pub fn len(&self) -> usize {
         self.files.len()
     }
 
-    /// Whether there was no file at all.
+    /// Returns whether the snapshot has no files.
     pub fn is_empty(&self) -> bool {
         self.files.is_empty()
     }

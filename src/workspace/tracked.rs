@@ -1,4 +1,4 @@
-//! The checkout with a memory of what each file was before its first change.
+//! Tracked workspace: the checkout with a record of what each file was before its first change.
 
 use std::collections::BTreeMap;
 use std::io::Read;
@@ -11,44 +11,44 @@ use super::overlay::OverlayWorkspace;
 use super::path::{ResolvedPath, WorkspacePath};
 use super::{FileError, LastLink, Stat, Walk, Workspace};
 
-/// Real edits: every write goes to disk, the first one to a file remembers what was there.
+/// A workspace for real edits: every write goes to disk, and the first one to a file records what was there.
 pub struct TrackedWorkspace {
     disk: Arc<DiskWorkspace>,
     before: Mutex<BTreeMap<ResolvedPath, Option<FileState>>>,
-    /// Files that are too large to be held, and whether they were there before.
+    /// Changed files that are too large to be held in memory, and whether they existed before.
     large: Mutex<BTreeMap<WorkspacePath, bool>>,
 }
 
 impl TrackedWorkspace {
-    /// Tracks changes to `disk` from now on.
+    /// Starts tracking changes to `disk`.
     pub fn new(disk: Arc<DiskWorkspace>) -> Self {
         Self { disk, before: Mutex::default(), large: Mutex::default() }
     }
 
-    /// Where the checkout lies.
+    /// Returns the path of the checkout.
     pub fn path(&self) -> &Path {
         self.disk.path()
     }
 
-    /// The checkout itself; what is changed by it has to be absorbed.
+    /// Returns the checkout itself. Changes made through it have to be passed to [`Self::absorb`].
     pub fn disk(&self) -> &DiskWorkspace {
         &self.disk
     }
 
-    /// Files that were changed at some time.
+    /// Returns the files that were changed at some time, even if they were changed back.
     pub fn changed(&self) -> Vec<WorkspacePath> {
         let before = self.before.lock().unwrap_or_else(PoisonError::into_inner);
         before.keys().map(|path| path.0.clone()).collect()
     }
 
-    /// Notes a file that is about to be changed and too large to be held.
+    /// Records a file that is about to be changed and is too large to be held in memory.
     pub fn note_large(&self, path: &WorkspacePath) {
         let was_there = std::fs::symlink_metadata(self.path().join(path.as_str())).is_ok();
         let mut large = self.large.lock().unwrap_or_else(PoisonError::into_inner);
         large.entry(path.clone()).or_insert(was_there);
     }
 
-    /// Files that were changed and are too large to be shown, and what happened to them.
+    /// Returns the changed files that are too large to be shown, and what happened to them.
     pub fn large(&self) -> Vec<(WorkspacePath, Operation)> {
         let large = self.large.lock().unwrap_or_else(PoisonError::into_inner);
         let operation = |path: &WorkspacePath, was_there: bool| {
@@ -63,7 +63,7 @@ impl TrackedWorkspace {
         large.iter().filter_map(|(path, was)| Some((path.clone(), operation(path, *was)?))).collect()
     }
 
-    /// Takes over what a command has changed.
+    /// Records changes that a command has made.
     pub fn absorb(&self, changes: &[FileChange]) {
         let mut before = self.before.lock().unwrap_or_else(PoisonError::into_inner);
         for change in changes {

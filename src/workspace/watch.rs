@@ -1,4 +1,5 @@
-//! What changed in a folder, found by looking before and after: at every file, whatever ignore files and Git say.
+//! Change detection: finds what changed in a folder by comparing every file before and after, whatever ignore
+//! files and Git say.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -17,28 +18,28 @@ use super::snapshot::{Stamp, stamp};
 use super::tracked::TrackedWorkspace;
 use super::{FileError, MAX_FILE};
 
-/// A checkout with a copy of it: tells what others changed who do not tell.
+/// A checkout with a copy of it, which shows what was changed by tools that do not report their changes.
 pub struct Mirror {
     checkout: Arc<TrackedWorkspace>,
     copy: DiskWorkspace,
-    /// How everything was at the start.
+    /// The metadata of all files at the start.
     start: BTreeMap<PathBuf, Stamp>,
     _scratch: Scratch,
 }
 
-/// What somebody changed.
+/// Changes that were found.
 #[derive(Debug, Default)]
 pub struct Observed {
-    /// The files, sorted by path.
+    /// The changed files.
     pub changes: Vec<FileChange>,
-    /// Files that are too large to be compared.
+    /// Changed files that are too large to be compared.
     pub large: Vec<WorkspacePath>,
-    /// How many things whose names are no text.
+    /// The number of changed files whose names are not UTF-8.
     pub unnamed: usize,
 }
 
 impl Mirror {
-    /// Copies the checkout.
+    /// Copies the checkout to a folder in `temp`.
     pub fn new(checkout: Arc<TrackedWorkspace>, temp: &Path) -> io::Result<Self> {
         let scratch = Scratch::new(temp)?;
         let to = scratch.path().join("mirror");
@@ -47,7 +48,8 @@ impl Mirror {
         Ok(Self { checkout, copy: DiskWorkspace::open(&to)?, start, _scratch: scratch })
     }
 
-    /// Looks at the checkout before a call.
+    /// Brings the copy up to date with the run's own changes, and returns the metadata of all files before a
+    /// call.
     pub fn before(&self) -> Result<BTreeMap<PathBuf, Stamp>, FileError> {
         for path in self.checkout.changed() {
             self.follow(&path)?;
@@ -63,12 +65,12 @@ impl Mirror {
         Ok(before)
     }
 
-    /// Looks again, after the call.
+    /// Returns what changed during a call. Git folders that it created are removed.
     pub fn after(&self, before: &BTreeMap<PathBuf, Stamp>) -> Result<Observed, FileError> {
         let touched = touched(self.checkout.path(), before)?;
         let mut observed = Observed { unnamed: touched.unnamed, ..Observed::default() };
         for repository in &touched.repositories {
-            // One that was there before is somebody's.
+            // One that existed before the call is not the call's.
             if fs::symlink_metadata(self.copy.path().join(repository.as_str())).is_err() {
                 let _ = fs::remove_dir_all(self.checkout.path().join(repository.as_str()));
             }
@@ -90,7 +92,8 @@ impl Mirror {
 }
 
 impl Mirror {
-    /// What somebody changed whom nobody called; what ignore files exclude is what builds leave behind.
+    /// Returns what was changed outside of all calls, since the start. Files that ignore files exclude are
+    /// left out: they are what builds leave behind.
     pub fn late(&self) -> Result<Observed, FileError> {
         for path in self.checkout.changed() {
             self.follow(&path)?;
@@ -112,7 +115,7 @@ impl Mirror {
     }
 }
 
-/// Files that are not as they were; `before` has just been taken.
+/// Returns the files that differ from `before`.
 pub(super) fn touched(root: &Path, before: &BTreeMap<PathBuf, Stamp>) -> Result<Touched, FileError> {
     let now = stamps(root)?;
     let gone = before.keys().filter(|path| !now.contains_key(*path));
@@ -130,7 +133,7 @@ pub(super) fn touched(root: &Path, before: &BTreeMap<PathBuf, Stamp>) -> Result<
     Ok(touched)
 }
 
-/// The Git folder that a path lies in.
+/// Returns the `.git` entry that a path is in or names, if there is one.
 fn repository_above(path: &WorkspacePath) -> Option<WorkspacePath> {
     let mut folder = WorkspacePath::root();
     for name in path.names() {
@@ -142,7 +145,7 @@ fn repository_above(path: &WorkspacePath) -> Option<WorkspacePath> {
     None
 }
 
-/// Every file but those of Git's own folder.
+/// Returns the metadata of every file except those in the root's `.git`.
 pub(super) fn stamps(root: &Path) -> Result<BTreeMap<PathBuf, Stamp>, FileError> {
     let found = Mutex::new(BTreeMap::new());
     let failure: Mutex<Option<ignore::Error>> = Mutex::new(None);
@@ -169,7 +172,7 @@ pub(super) fn stamps(root: &Path) -> Result<BTreeMap<PathBuf, Stamp>, FileError>
         })
     });
     match failure.into_inner().unwrap_or_else(PoisonError::into_inner) {
-        // What cannot be looked at is neither there nor gone.
+        // What cannot be examined is neither there nor gone.
         Some(error) => Err(FileError::Io { path: WorkspacePath::root(), error: io::Error::other(error) }),
         None => Ok(found.into_inner().unwrap_or_else(PoisonError::into_inner)),
     }

@@ -1,7 +1,7 @@
-//! What a command line would do, read from its grammar: every simple command in it, however it is
-//! wrapped, with the words that it gets and the files that it is redirected to.
+//! Analysis of a command line: every simple command in it, however it is wrapped, with its words and the
+//! files that it is redirected to.
 //!
-//! Class, block-list and effects are all derived from this one value; nothing looks at the text again.
+//! Class, block-list, and effects are all derived from this one value; nothing looks at the text again.
 
 mod powershell;
 mod walk;
@@ -16,34 +16,35 @@ pub use powershell::analyse_powershell;
 pub(in crate::command) use walk::Walk;
 pub use word::Word;
 
-/// Longest command line that is looked at; longer ones are data, not commands.
+/// Maximum length of a command line that is analyzed, in bytes; longer ones are data, not commands.
 const MAX_LENGTH: usize = 32 * 1024;
-/// Parentheses that may be open at once at the end; beyond, the parser's backtracking doubles with each.
+/// Maximum number of parentheses that are not closed; beyond that, the parser's backtracking doubles with
+/// each.
 const MAX_UNCLOSED: usize = 6;
-/// Digits of the largest descriptor, and of the largest number, that are looked at.
+/// Maximum number of digits in a descriptor, and in any other number.
 const MAX_DESCRIPTOR_DIGITS: usize = 4;
 const MAX_DIGITS: usize = 18;
-/// Brackets and compound commands within each other.
+/// Maximum depth of brackets and compound commands.
 const MAX_DEPTH: usize = 100;
-/// As deep as an ordinary stack takes without a thought.
+/// Depth that fits on an ordinary stack.
 const SHALLOW: usize = 12;
-/// How long the parser may take over an intricate line.
+/// Time limit for the parser on an intricate line.
 const MAX_TIME: Duration = Duration::from_millis(if cfg!(debug_assertions) { 300 } else { 90 });
-/// Lines that the parser may be lost in at once; each costs a core until the program ends.
+/// Maximum number of lines that the parser may be stuck in at once; each takes a core until the program ends.
 const MAX_STUCK: usize = 4;
-/// Bytes of stack for the rest.
+/// Stack size for deeper lines, in bytes.
 const DEEP_STACK: usize = 64 * 1024 * 1024;
 
-/// Where in the command line a simple command stands.
+/// The position of a simple command in the command line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Place {
-    /// At the top, in a list, a pipe, a loop.
+    /// At the top level, in a list, a pipe, or a loop.
     Plain,
-    /// Inside of `$(…)` or backticks.
+    /// Inside `$(…)` or backticks.
     Substitution,
-    /// Inside of `<(…)` or `>(…)`.
+    /// Inside `<(…)` or `>(…)`.
     ProcessSubstitution,
-    /// Inside of a function.
+    /// Inside a function.
     Function,
     /// Run by another command, such as `env` or `xargs`.
     Wrapped(String),
@@ -66,37 +67,37 @@ impl std::fmt::Display for Place {
     }
 }
 
-/// A file that a command is redirected to or from.
+/// A redirect of a command to or from a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Redirect {
-    /// The file.
+    /// The name of the file.
     pub target: Word,
-    /// Whether it is written.
+    /// Whether the file is written.
     pub writes: bool,
 }
 
-/// One command: a program or builtin with its words.
+/// A simple command: a program or builtin with its words.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Simple {
-    /// The name and what follows it; empty where there are assignments or redirects alone.
+    /// The name and the arguments; empty if there are only assignments or redirects.
     pub words: Vec<Word>,
-    /// Variables set for it, or for the shell.
+    /// Variables that are set for the command or, if it has no words, for the shell.
     pub assignments: Vec<(String, Word)>,
-    /// Its redirects to and from files.
+    /// Redirects to and from files.
     pub redirects: Vec<Redirect>,
-    /// Where it stands.
+    /// The position in the line.
     pub place: Place,
-    /// Whether it reads what another command of the line prints, and which.
+    /// The index of the command in the same line whose output it reads.
     pub piped_from: Option<usize>,
 }
 
 impl Simple {
-    /// The name, if it is known.
+    /// Returns the name, if it is known before run time.
     pub fn name(&self) -> Option<&str> {
         self.words.first().and_then(Word::text)
     }
 
-    /// What follows the name.
+    /// Returns the words after the name.
     pub fn arguments(&self) -> &[Word] {
         self.words.get(1..).unwrap_or_default()
     }
@@ -105,17 +106,17 @@ impl Simple {
 /// What a command line would do.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Analysis {
-    /// Every simple command, in the order of the text; what is wrapped follows what wraps it.
+    /// Every simple command, in the order of the text; a wrapped one follows its wrapper.
     pub commands: Vec<Simple>,
-    /// Names of functions that the line defines.
+    /// The names of functions that the line defines.
     pub functions: Vec<String>,
-    /// Which part of what the line runs is decided at run time.
+    /// The first part of what the line runs that is decided at run time.
     pub dynamic: Option<String>,
-    /// Why the line, or a part of it, could not be understood.
+    /// The reason why the line, or a part of it, could not be understood.
     pub unclear: Option<String>,
 }
 
-/// Reads a command line. Never fails: what is not understood is said in [`Analysis::unclear`].
+/// Analyzes a command line. Never fails: [`Analysis::unclear`] says what was not understood.
 pub fn analyse(command: &str) -> Analysis {
     let unclear = |reason: &str| Analysis { unclear: Some(reason.to_owned()), ..Analysis::default() };
     match nesting(command) {
@@ -135,12 +136,13 @@ thread_local! {
     static GUARDED: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Whether this thread is in the parser, whose panics are expected: one more way of not understanding.
+/// Returns whether this thread is in the parser, whose panics are expected: they only mean that a line is not
+/// understood.
 pub(crate) fn is_guarded() -> bool {
     GUARDED.get()
 }
 
-/// Runs the parser; `None` where it panics.
+/// Runs the parser. Returns `None` if it panics.
 fn guarded<T>(parse: impl FnOnce() -> T + std::panic::UnwindSafe) -> Option<T> {
     GUARDED.set(true);
     let parsed = std::panic::catch_unwind(parse);
@@ -148,13 +150,13 @@ fn guarded<T>(parse: impl FnOnce() -> T + std::panic::UnwindSafe) -> Option<T> {
     parsed.ok()
 }
 
-/// Whether a line holds what the parser may go back and forth over.
+/// Returns whether a line contains anything that may make the parser backtrack.
 fn is_intricate(text: &str) -> bool {
     ["${", "((", "$[", "<<", "`", "[("].iter().any(|part| text.contains(part))
 }
 
-/// Reads a line on a thread of its own: the parser descends with the text, so a deep one gets a deep stack;
-/// and for some texts it takes exponential time, which nobody waits for.
+/// Analyzes a line on a thread of its own. The parser recurses with the text, so a deep one needs a deep
+/// stack; and for some texts it takes exponential time, for which nobody waits.
 fn watched(command: String) -> Result<Analysis, &'static str> {
     static STUCK: AtomicUsize = AtomicUsize::new(0);
     if STUCK.load(Ordering::Relaxed) >= MAX_STUCK {
@@ -174,8 +176,8 @@ fn watched(command: String) -> Result<Analysis, &'static str> {
     told.recv_timeout(MAX_TIME).map_err(|_| "it takes too long to parse")
 }
 
-/// How deep a text may be nested, at the most; the error says that it would cost the parser more than it
-/// is worth.
+/// Returns an upper bound for the nesting depth of a text. The error says why parsing it would cost more than
+/// it is worth.
 fn nesting(text: &str) -> Result<usize, String> {
     if text.len() > MAX_LENGTH {
         return Err(format!("it is {} bytes long", text.len()));
@@ -217,8 +219,8 @@ fn nesting(text: &str) -> Result<usize, String> {
     Ok(deepest + compound)
 }
 
-/// Whether a `<<` is not followed by a word. The parser would look for the empty end of such a document
-/// for ever.
+/// Returns whether a `<<` is not followed by a word. The parser would search forever for the empty delimiter
+/// of such a document.
 fn has_nameless_document(text: &str) -> bool {
     text.match_indices("<<").any(|(at, _)| {
         let rest = text[at + 2..].trim_start_matches('-').trim_start_matches([' ', '\t']);
@@ -228,8 +230,8 @@ fn has_nameless_document(text: &str) -> bool {
     })
 }
 
-/// Whether there is a number that the parser cannot hold: a descriptor before a redirect, or anything else
-/// that it takes for one (`~-3`).
+/// Returns whether there is a number that the parser cannot represent: a descriptor before a redirect, or
+/// anything else that it takes for a number (`~-3`).
 fn has_huge_number(text: &str) -> bool {
     let mut digits = 0;
     text.bytes().any(|byte| {
@@ -240,7 +242,7 @@ fn has_huge_number(text: &str) -> bool {
     }) || digits > MAX_DIGITS
 }
 
-/// Whether two parentheses of a kind have nothing but blanks between them.
+/// Returns whether two equal parentheses are separated only by whitespace and backslashes.
 fn has_parentheses_apart(text: &str) -> bool {
     ['(', ')'].into_iter().any(|parenthesis| {
         text.match_indices(parenthesis).any(|(at, _)| {

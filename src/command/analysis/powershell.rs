@@ -1,8 +1,9 @@
-//! What a PowerShell script would do. Its grammar says what is a command; whatever else it may hold (calls of
-//! .NET, functions, scripts that are read in) is not followed: such a script is unclear, and so dangerous.
+//! Analysis of PowerShell scripts. The grammar shows which parts are commands. Whatever else a script may
+//! contain (calls of .NET, functions, scripts that are read in) is not followed: such a script is unclear,
+//! and so dangerous.
 //!
-//! Cmdlets that look at files become `cat`, those that only work on what they are given become `echo`: one
-//! set of rules about files holds for both shells.
+//! Cmdlets that look at files become `cat`, and those that only process what they are given become `echo`, so
+//! that one set of rules about files serves both shells.
 
 use std::time::Duration;
 
@@ -13,16 +14,16 @@ use super::super::wrappers::{is_shell, is_wrapper};
 use super::{Analysis, MAX_LENGTH, Place, Redirect, Simple, Word};
 use crate::base::tree_sitter::parse;
 
-/// How long the parser may take.
+/// Time limit for the parser.
 const MAX_TIME: Duration = Duration::from_millis(500);
-/// How deep a script may be nested: each operator is a level of the grammar.
+/// Maximum nesting depth of a script; each operator is a level of the grammar.
 const MAX_DEPTH: usize = 400;
 
-/// Cmdlets that read the files they are given, with their short names.
+/// Cmdlets that read the files they are given, with their aliases.
 const READERS: &str = "get-content gc type get-childitem gci dir get-item gi test-path resolve-path rvpa get-filehash \
                        select-string sls import-csv ipcsv compare-object diff";
 
-/// Cmdlets that work on what they are given and touch nothing.
+/// Cmdlets that process what they are given and touch nothing.
 const PURE: &str = "write-output write echo write-host out-null out-string out-host out-default split-path join-path \
                     get-location gl pwd get-date get-member gm select-object select sort-object group-object group \
                     measure-object measure where-object where ? format-table ft format-list fl format-wide fw \
@@ -31,7 +32,7 @@ const PURE: &str = "write-output write echo write-host out-null out-string out-h
 /// Cmdlets that run a block for each object. A word given to them is the name of a method: `% Delete`.
 const LOOPS: &str = "foreach-object foreach %";
 
-/// Parts of the grammar that do nothing by themselves.
+/// Node types of the grammar that do nothing by themselves.
 const HARMLESS: &str = "program statement_list pipeline pipeline_chain empty_statement comment if_statement elseif_clauses \
                         elseif_clause else_clause statement_block foreach_statement while_statement logical_expression \
                         bitwise_expression comparison_expression additive_expression multiplicative_expression \
@@ -46,7 +47,7 @@ const HARMLESS: &str = "program statement_list pipeline pipeline_chain empty_sta
                         assignement_operator left_assignment_expression command_argument_sep pre_increment_expression \
                         post_increment_expression";
 
-/// Reads a script. Never fails: what is not understood is said in [`Analysis::unclear`].
+/// Analyzes a script. Never fails: [`Analysis::unclear`] says what was not understood.
 pub fn analyse_powershell(script: &str) -> Analysis {
     let unclear = |reason: &str| Analysis { unclear: Some(reason.to_owned()), ..Analysis::default() };
     if script.len() > MAX_LENGTH {
@@ -68,11 +69,12 @@ pub fn analyse_powershell(script: &str) -> Analysis {
     walk.analysis
 }
 
-/// Words by which PowerShell reads what follows otherwise, or loads modules.
+/// Directives that make PowerShell read what follows differently, or load modules.
 const DIRECTIVES: [&str; 2] = ["--%", "#requires"];
 
-/// PowerShell takes typographic quotes and dashes, other blanks and a lone CR for what they look like. The
-/// grammar does not, and would see a text where PowerShell sees its end.
+/// Returns the first character that PowerShell and the grammar read differently. PowerShell takes typographic
+/// quotes and dashes, other spaces, and a lone CR for what they look like; the grammar does not, and would
+/// see text where PowerShell sees its end.
 fn odd_character(script: &str) -> Option<char> {
     let lone_cr = script.replace("\r\n", "\n").contains('\r').then_some('\r');
     let odd =
@@ -140,7 +142,8 @@ impl<'a> Walk<'a> {
             }
         }
         let simple = canonical(simple);
-        // What they run is in another language, or among their words: it is not followed from here.
+        // The command that they run is in another language, or among their words, and is not followed from
+        // here.
         if let Some(name) = simple.name().filter(|name| runs_others(name)).map(str::to_owned) {
             self.give_up(format!("{name} runs another command"));
         }
@@ -156,7 +159,7 @@ impl<'a> Walk<'a> {
                     let text = self.text(element);
                     self.plain_token(text);
                     simple.words.push(self.word(element));
-                    // `-Path:a.txt` gives a value like `-Path a.txt`.
+                    // `-Path:a.txt` passes a value like `-Path a.txt`.
                     if let Some((_, value)) = text.split_once(':').filter(|(_, value)| !value.is_empty()) {
                         simple.words.push(Word::unknown(value));
                     }
@@ -166,7 +169,7 @@ impl<'a> Walk<'a> {
                     simple.words.push(self.word(element));
                 }
                 "redirection" => self.redirect(element, simple),
-                // A list of values, each of which may hold a script.
+                // A list of values, each of which may contain a script.
                 "array_literal_expression" => {
                     let mut values = element.walk();
                     for value in element.named_children(&mut values) {
@@ -185,7 +188,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// A word may hold a script, which its grammar does not show.
+    /// Gives up on a word that may contain a script, which the grammar does not show.
     fn plain_token(&mut self, text: &str) {
         if text.contains(['(', '{', '`', '"', '\'']) {
             self.give_up(format!("the word {text} is not followed"));
@@ -199,13 +202,13 @@ impl<'a> Walk<'a> {
         let mut cursor = target.walk();
         let name = target.named_children(&mut cursor).find(|part| part.kind() != "command_argument_sep");
         let target = name.map_or_else(|| Word::unknown(self.text(target)), |name| self.word(name));
-        // `$null` is PowerShell's way to throw output away.
+        // `$null` is PowerShell's way to discard output.
         if target.raw != "$null" {
             simple.redirects.push(Redirect { target: file(target), writes: true });
         }
     }
 
-    /// A word as the command gets it, where it stands there as it is.
+    /// Returns a word as the command gets it, if it is written literally.
     fn word(&self, node: Node<'_>) -> Word {
         let raw = self.text(node).trim();
         let inner = |quote: char| raw.strip_prefix(quote).and_then(|rest| rest.strip_suffix(quote));
@@ -234,7 +237,7 @@ fn is_in(list: &str, name: &str) -> bool {
     list.split_whitespace().any(|item| item == name)
 }
 
-/// `$name`, and none of PowerShell's own settings.
+/// Returns whether the text is a variable `$name`, other than PowerShell's own settings.
 fn is_plain_variable(text: &str) -> bool {
     let Some(name) = text.trim().strip_prefix('$') else { return false };
     let own = ["ps", "executioncontext", "outputencoding", "ofs"];
@@ -244,20 +247,21 @@ fn is_plain_variable(text: &str) -> bool {
         && !own.iter().any(|own| lower.starts_with(own))
 }
 
-/// Whether a value is a block of statements alone, whose commands are looked at by themselves.
+/// Returns whether a value is nothing but a script block, whose commands are visited by themselves.
 fn is_block(value: Node<'_>) -> bool {
     value.named_child_count() == 1
         && value.named_child(0).is_some_and(|child| child.kind() == "script_block_expression")
 }
 
-/// A word that names a file: a drive is no folder of the workspace, `\` parts folders as `/` does, and `~` is
-/// the home folder.
+/// Returns a word that names a file. It becomes unknown if it contains a drive (which is no folder of the
+/// workspace), a `\` (which separates folders like `/`), or begins with `~` (the home folder).
 fn file(word: Word) -> Word {
     let odd = word.text().is_some_and(|text| text.contains([':', '\\']) || text.starts_with('~'));
     if odd { Word::unknown(&word.raw) } else { word }
 }
 
-/// The command in the terms of the rules: names in lower case, without `.exe`; cmdlets by what they do.
+/// Returns the command in the terms of the rules: names in lower case without `.exe`, and cmdlets by what
+/// they do.
 fn canonical(mut simple: Simple) -> Simple {
     let Some(name) = simple.name().map(str::to_ascii_lowercase) else { return simple };
     let name = name.strip_suffix(".exe").unwrap_or(&name).to_owned();

@@ -1,4 +1,5 @@
-//! From the grammar's tree to simple commands, through everything that holds or runs another command.
+//! Walk through the syntax tree to simple commands, including everything that contains or runs another
+//! command.
 
 use brush_parser::ast::{
     AndOr, AndOrList, Assignment, AssignmentName, AssignmentValue, Command, CommandPrefixOrSuffixItem,
@@ -10,12 +11,12 @@ use brush_parser::{Parser, ParserOptions};
 use super::word::{Found, Variables, Word, read};
 use super::{Analysis, Place, Redirect, Simple, guarded, has_parentheses_apart, nesting};
 
-/// Scripts within scripts.
+/// Maximum depth of scripts within scripts.
 const MAX_NESTING: usize = 12;
-/// Commands that one line may come to.
+/// Maximum number of commands in one line.
 const MAX_COMMANDS: usize = 500;
 
-/// Builtins that give variables values which the line does not tell.
+/// Builtins that give variables values that the line does not show.
 const SETTERS: [&str; 12] = [
     "read",
     "mapfile",
@@ -38,13 +39,13 @@ fn sets_variables(simple: &Simple) -> bool {
     })
 }
 
-/// The walk through a command line.
+/// The state of the walk through a command line.
 #[derive(Default)]
 pub(in crate::command) struct Walk {
     pub(super) analysis: Analysis,
     variables: Variables,
     nesting: usize,
-    /// Whether parentheses stand apart somewhere: the parser takes `( ( ls ) )` for arithmetic.
+    /// Whether parentheses are separated by spaces anywhere: the parser takes `( ( ls ) )` for arithmetic.
     apart: bool,
 }
 
@@ -172,7 +173,7 @@ impl Walk {
         }
     }
 
-    /// A variable that the grammar sets, rather than a command.
+    /// Adds an assignment that the grammar makes, rather than a command.
     fn sets(&mut self, name: String, value: Word, place: &Place) {
         let (words, redirects) = (Vec::new(), Vec::new());
         let assignments = vec![(name, value)];
@@ -211,7 +212,7 @@ impl Walk {
             place: place.clone(),
             piped_from: None,
         };
-        // Taken now, so that commands inside of its words follow it.
+        // Reserved now, so that commands inside its words follow it.
         let index = self.analysis.commands.len();
         self.analysis.commands.push(simple.clone());
         for item in command.prefix.iter().flat_map(|prefix| &prefix.0) {
@@ -230,19 +231,19 @@ impl Walk {
             }
         }
         if sets_variables(&simple) {
-            // Whatever they held is no longer certain.
+            // The values that variables had are no longer certain.
             self.variables.clear();
         }
         self.analysis.commands[index] = simple.clone();
         crate::command::wrappers::unwrap(&simple, self);
     }
 
-    /// A command that another one runs.
+    /// Adds a command that another one runs.
     pub(in crate::command) fn wrapped(&mut self, words: &[Word], by: &str) {
         self.inner(words, Place::Wrapped(by.to_owned()));
     }
 
-    /// A tool of the project that a runner starts.
+    /// Adds a project's tool that a runner starts.
     pub(in crate::command) fn tool(&mut self, words: &[Word], by: &str) {
         self.inner(words, Place::Tool(by.to_owned()));
     }
@@ -264,7 +265,7 @@ impl Walk {
         self.nesting -= 1;
     }
 
-    /// A script that a command is given as text.
+    /// Walks through a script that a command is given as text; `None` if it is composed at run time.
     pub(in crate::command) fn eval(&mut self, script: Option<&str>, by: &str) {
         match script {
             Some(text) => self.script(text, &Place::Script(by.to_owned())),
@@ -280,7 +281,7 @@ impl Walk {
             }
             CommandPrefixOrSuffixItem::AssignmentWord(assignment, word) => {
                 self.assignment(assignment, simple);
-                // To `export` and `env` the assignment is an argument.
+                // For `export` and `env`, the assignment is an argument.
                 if !simple.words.is_empty() {
                     let word = self.word(word);
                     simple.words.push(word);
@@ -362,14 +363,14 @@ impl Walk {
         self.text(&word.value)
     }
 
-    /// Reads a word and walks through the scripts in it.
+    /// Parses a word and walks through the scripts in it.
     fn text(&mut self, raw: &str) -> Word {
         let mut found = Found::default();
         let word = read(raw, &self.variables, &mut found);
         if let Some(reason) = found.unclear {
             self.unclear(&reason);
         }
-        // Arithmetic runs what stands in an index, wherever the text came from.
+        // Arithmetic runs substitutions in an index, wherever the text came from.
         let indexed = |text: &str| {
             text.split_once('[').is_some_and(|(_, rest)| rest.contains("$(") || rest.contains('`'))
         };

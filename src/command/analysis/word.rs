@@ -1,4 +1,4 @@
-//! Words: what is left of them after quotes, and what only the shell could know.
+//! Words: what is left of them without quotes, and what only the shell could know.
 
 use std::collections::BTreeMap;
 
@@ -7,39 +7,39 @@ use brush_parser::word::{Parameter, ParameterExpr, TildeExpr, WordPiece, WordPie
 
 use super::guarded;
 
-/// One word of a command.
+/// A word of a command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Word {
-    /// As it is written.
+    /// The word as written.
     pub raw: String,
-    /// As the command gets it, up to globs; `None` where an expansion decides.
+    /// The word as the command gets it, except for globs; `None` if it depends on an expansion.
     text: Option<String>,
     /// Whether unquoted characters make it a glob or a brace list.
     pub glob: bool,
 }
 
 impl Word {
-    /// The word as the command gets it (a glob as it is written), if no expansion decides.
+    /// Returns the word as the command gets it (a glob as written), or `None` if it depends on an expansion.
     pub fn text(&self) -> Option<&str> {
         self.text.as_deref()
     }
 
-    /// A word that is known.
+    /// Creates a word that is known.
     pub(in crate::command) fn known(text: &str) -> Self {
         Self { raw: text.to_owned(), text: Some(text.to_owned()), glob: false }
     }
 
-    /// A word that is known although it is written otherwise.
+    /// Creates a word that is known although it is written differently.
     pub(super) fn quoted(raw: &str, text: &str) -> Self {
         Self { raw: raw.to_owned(), text: Some(text.to_owned()), glob: false }
     }
 
-    /// A word that is decided at run time.
+    /// Creates a word that is decided at run time.
     pub(super) fn unknown(raw: &str) -> Self {
         Self { raw: raw.to_owned(), text: None, glob: false }
     }
 
-    /// Whether the word is an option.
+    /// Returns whether the word is an option.
     pub fn is_option(&self) -> bool {
         self.text().is_some_and(|text| text.starts_with('-') && text != "-")
     }
@@ -48,20 +48,20 @@ impl Word {
 /// Values of variables that the line itself sets to known texts.
 pub(super) type Variables = BTreeMap<String, Vec<Word>>;
 
-/// What a word holds besides its text: scripts in it.
+/// What a word contains besides its text.
 #[derive(Default)]
 pub(super) struct Found {
     /// Command substitutions.
     pub(super) scripts: Vec<String>,
     /// Texts that are words themselves, such as defaults of parameters.
     pub(super) words: Vec<String>,
-    /// What in it is evaluated or set while it is expanded.
+    /// A description of what is set or evaluated when the word is expanded.
     pub(super) dynamic: Option<String>,
-    /// Why a word was not understood.
+    /// The reason why a word was not understood.
     pub(super) unclear: Option<String>,
 }
 
-/// Takes a word apart.
+/// Parses a word. What has to be walked through as well is added to `found`.
 pub(super) fn read(raw: &str, variables: &Variables, found: &mut Found) -> Word {
     let options = ParserOptions::default();
     let mut word = Word { raw: raw.to_owned(), text: Some(String::new()), glob: false };
@@ -90,7 +90,7 @@ fn append(
             }
             WordPiece::SingleQuotedText(text) => push(word, text),
             WordPiece::AnsiCQuotedText(text) => {
-                // `$'…'` is a quote for those who hide something as well; plain text stays plain.
+                // `$'…'` is also a way to hide something; text without escapes stays text.
                 if text.contains('\\') { word.text = None } else { push(word, text) }
             }
             WordPiece::EscapeSequence(text) => {
@@ -108,7 +108,7 @@ fn append(
             }
             WordPiece::ArithmeticExpression(expression) => {
                 found.words.push(expression.value.clone());
-                // A number, whichever it is.
+                // Stands for any number.
                 push(word, "0");
             }
             WordPiece::ParameterExpansion(expression) => {
@@ -153,15 +153,15 @@ fn parameter(
             if runs {
                 found.dynamic = Some(format!("{} is set or evaluated while it is expanded", word.raw));
             }
-            // Whatever the form, every text in it may hold a substitution.
+            // Whatever the form, every text in it may contain a substitution.
             found.words.extend(texts(other));
         }
     }
 }
 
-/// One value that stands for all: none of them is an option or leads outside.
+/// Returns one value that stands for all of them, if none is an option or leads outside.
 ///
-/// Without quotes, blanks would make several words of it.
+/// Without quotes, whitespace would make several words of a value.
 fn harmless(values: &[Word], quoted: bool) -> Option<&Word> {
     let plain = |word: &Word| {
         let text = word.text().filter(|text| quoted || !text.contains(char::is_whitespace)).unwrap_or("/");
@@ -170,7 +170,7 @@ fn harmless(values: &[Word], quoted: bool) -> Option<&Word> {
     values.first().filter(|_| values.iter().all(plain))
 }
 
-/// The texts inside of `${…}`.
+/// Returns the texts inside `${…}`.
 fn texts(expression: &ParameterExpr) -> Vec<String> {
     use ParameterExpr as P;
     let some = |text: &Option<String>| text.iter().cloned().collect();

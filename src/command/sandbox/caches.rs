@@ -1,16 +1,16 @@
-//! Caches of build tools, where children write to the machine's own: what they left in them goes, so that nothing of
-//! theirs is met by whoever comes later.
+//! Caches of build tools on the machine: removes what children left in them, so that whoever comes later
+//! finds nothing of theirs.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use ignore::{WalkBuilder, WalkState};
 
-/// How much coarser the times of files are than the clock.
+/// Resolution by which file times lag behind the clock.
 const COARSE: Duration = Duration::from_millis(10);
 
-/// Removes every file that was made or changed since then, by the time that no program can set. Gives how many could
-/// not be removed.
+/// Removes every file that was created or changed since then, by the time that no program can set. Returns
+/// the number of files that could not be removed.
 pub(super) fn remove_newer(folders: &[PathBuf], since: SystemTime) -> usize {
     let Some((first, others)) = folders.split_first() else { return 0 };
     let since = since - COARSE;
@@ -57,7 +57,7 @@ mod tests {
         let cache = dir.path().join("cache");
         std::fs::create_dir_all(cache.join("deep")).expect("a folder");
         std::fs::write(cache.join("old"), "").expect("a file");
-        // Times are of a coarse clock: a moment later by it, too.
+        // File times come from a coarse clock, so wait until it has advanced.
         let before =
             std::fs::metadata(cache.join("old")).and_then(|metadata| metadata.modified()).expect("a time");
         let probe = dir.path().join("probe");

@@ -1,4 +1,5 @@
-//! What a child gives up for good, by the kernel's own means: root's powers, places (Landlock), system calls.
+//! Restrictions that a process puts on itself for good: it gives up capabilities, places (Landlock), and
+//! system calls.
 
 use landlock::{
     ABI, Access, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible, Ruleset, RulesetAttr,
@@ -7,7 +8,7 @@ use landlock::{
 
 use super::{Offered, Sockets, User, Walls, syscalls};
 
-/// Asks the kernel what it offers, without shutting anything in.
+/// Returns what the kernel offers, without restricting anything.
 pub fn offered() -> Offered {
     let hard = || Ruleset::default().set_compatibility(CompatLevel::HardRequirement);
     Offered {
@@ -17,13 +18,13 @@ pub fn offered() -> Offered {
     }
 }
 
-/// Shuts this process in, for good. The error says what could not be had.
+/// Restricts this process for good. The error says which restriction is not available.
 pub fn restrict(walls: &Walls) -> Result<(), String> {
     give_up_powers().map_err(|error| format!("capabilities could not be given up: {error}"))?;
     rustix::thread::set_no_new_privs(true)
         .map_err(|error| format!("the kernel refused no_new_privs: {error}"))?;
     match landlock(walls) {
-        // A file system of its own is a wall by itself.
+        // A file system of its own is a restriction by itself.
         Ok(RulesetStatus::NotEnforced) if walls.root.is_none() => {
             return Err("this kernel has no Landlock".to_owned());
         }
@@ -34,7 +35,7 @@ pub fn restrict(walls: &Walls) -> Result<(), String> {
 }
 
 fn landlock(walls: &Walls) -> Result<RulesetStatus, landlock::RulesetError> {
-    // What a newer kernel offers is used, what this one lacks is left out.
+    // What a newer kernel offers is used, and what this one lacks is left out.
     let writes = AccessFs::from_write(ABI::V5);
     let reads: BitFlags<AccessFs> = AccessFs::from_read(ABI::V5);
     let limits_reads = walls.readable.is_some();
@@ -46,14 +47,14 @@ fn landlock(walls: &Walls) -> Result<RulesetStatus, landlock::RulesetError> {
     let mut rules = rules.scope(Scope::Signal | Scope::AbstractUnixSocket)?.create()?;
     if let Some(readable) = &walls.readable {
         rules = rules.add_rules(path_beneath_rules(readable, reads))?;
-        // Names alone, so that programs find their way.
+        // Names only, so that programs find their way.
         rules = rules.add_rules(path_beneath_rules(&walls.listable, AccessFs::ReadDir))?;
     }
-    // A place that is not there needs no rule.
+    // A place that does not exist needs no rule.
     Ok(rules.add_rules(path_beneath_rules(&walls.writable, handled))?.restrict_self()?.ruleset)
 }
 
-/// Becomes a user without privileges, for good.
+/// Makes this thread a user without privileges, for good.
 pub fn become_user(user: &User) -> rustix::io::Result<()> {
     use rustix::process::{Gid, Uid};
     use rustix::thread::{set_thread_groups, set_thread_res_gid, set_thread_res_uid};
@@ -64,8 +65,8 @@ pub fn become_user(user: &User) -> rustix::io::Result<()> {
     set_thread_res_uid(id, id, id)
 }
 
-/// Of root's powers only those over files, ids and low ports are kept, which builds in containers use.
-/// Others lead around the walls: `PERFMON` reads any process's environment, `MKNOD` makes a disk.
+/// Drops all capabilities except those over files, ids, and low ports, which builds in containers use. Others
+/// lead around the sandbox: `PERFMON` reads any process's environment, and `MKNOD` creates a disk.
 fn give_up_powers() -> rustix::io::Result<()> {
     use rustix::thread::{CapabilitySet as Has, CapabilitySets, capabilities, set_capabilities};
     let kept = Has::CHOWN

@@ -1,11 +1,12 @@
-//! What the kernel lets a child do.
+//! Sandbox of a child: what the kernel lets it see and do.
 //!
-//! Where namespaces can be had, a child gets a file system of its own ([`NewRoot`]): the checkout as it is to be
-//! seen, the system and toolchains read-only, a private `/tmp` and a home folder that goes away, and nothing else.
-//! Landlock, a filter of system calls and lost capabilities do the rest, and all of it where there are none.
+//! Where namespaces are available, a child gets a file system of its own ([`NewRoot`]): the checkout as it is
+//! to be seen, the system and toolchains read-only, a private `/tmp`, a home folder that is discarded, and
+//! nothing else. Landlock, a filter of system calls, and dropped capabilities do the rest, and everything
+//! where there are no namespaces.
 //!
-//! A child is started by way of this very program (`architect-ci __sandbox`), which shuts itself in and
-//! then becomes the command, or its parent: between `fork` and `exec` nothing could be done without `unsafe`. Its
+//! A child is started through this very program (`architect-ci __sandbox`), which restricts itself and then
+//! becomes the command, or its parent; between `fork` and `exec`, nothing could be done without `unsafe`. Its
 //! supervisor stays outside, where the child can neither signal nor trace it.
 
 mod caches;
@@ -33,15 +34,15 @@ pub use mounts::enter;
 pub(super) use mounts::{leave_processes, leave_users};
 pub use plan::{Sandbox, Settings, View};
 
-/// The sub-command by which a child shuts itself in.
+/// The name of the hidden sub-command with which a child restricts itself.
 pub const SANDBOX: &str = "__sandbox";
 
-/// What a child is let do.
+/// What a child is allowed to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rights {
-    /// It looks: nothing is written but to a private temporary folder, and nobody is talked to.
+    /// Read only: it writes only to a private temporary folder, and opens no sockets.
     Look,
-    /// It works: what it writes lands on a state that is looked at before anything of it is kept.
+    /// Read and write: what it writes goes to the isolated state, which is judged before any of it is kept.
     Work,
 }
 
@@ -50,25 +51,25 @@ pub enum Rights {
 pub enum Sockets {
     /// None at all.
     None,
-    /// To its own processes and the kernel.
+    /// Sockets to its own processes and to the kernel.
     Local,
-    /// TCP and UDP as well.
+    /// TCP and UDP sockets as well.
     Internet,
 }
 
-/// How a file system of its own can be had.
+/// How a child can get a file system of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Namespaces {
-    /// By root's own rights.
+    /// With the privileges of root.
     Root,
-    /// As a user of its own.
+    /// In a user namespace.
     User,
-    /// By `sudo`, whose rights are given up again before anything else runs.
+    /// With `sudo`, whose privileges are dropped again before anything else runs.
     Sudo,
 }
 
 impl Namespaces {
-    /// What is worth trying for this user, the best first.
+    /// Returns what is worth trying for this user, the best first.
     #[cfg(target_os = "linux")]
     pub(super) fn candidates() -> &'static [Self] {
         if rustix::process::geteuid().is_root() {
@@ -78,83 +79,83 @@ impl Namespaces {
         }
     }
 
-    /// Other systems have none.
+    /// Returns nothing: other systems have no namespaces.
     #[cfg(not(target_os = "linux"))]
     pub(super) fn candidates() -> &'static [Self] {
         &[]
     }
 }
 
-/// The user that a child becomes after its file system was made.
+/// The user that a child becomes once its file system is made.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct User {
-    /// The user's id.
+    /// The user id.
     pub id: u32,
-    /// The group's id.
+    /// The group id.
     pub group: u32,
-    /// Further groups.
+    /// The ids of supplementary groups.
     pub groups: Vec<u32>,
 }
 
-/// An overlay: what is written lands in `upper`.
+/// An overlay mount: what is written goes to `upper`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Overlay {
-    /// The folder below.
+    /// The lower folder, which is not changed.
     pub lower: PathBuf,
-    /// Takes what is written.
+    /// The folder that receives what is written.
     pub upper: PathBuf,
-    /// The kernel's own.
+    /// The kernel's work folder.
     pub work: PathBuf,
 }
 
-/// One part of a new root, `at` a path as the child sees it.
+/// One part of a new root; `at` is its path as the child sees it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Mount {
     /// An empty folder.
     Folder {
-        /// Where.
+        /// The path of the folder.
         at: PathBuf,
     },
     /// A symbolic link.
     Link {
-        /// Where.
+        /// The path of the link.
         at: PathBuf,
-        /// Where it leads.
+        /// The target of the link.
         to: PathBuf,
     },
-    /// A file or folder of the machine's.
+    /// A file or folder of the machine.
     Bind {
-        /// Which.
+        /// Its path on the machine.
         from: PathBuf,
-        /// Where.
+        /// Its path in the new root.
         at: PathBuf,
-        /// Whether it is written to for real.
+        /// Whether the child can change it.
         writable: bool,
     },
-    /// A folder to which nothing is written for real.
+    /// A folder whose changes go to an overlay's upper folder.
     Overlay {
-        /// What it is made of.
+        /// The folders of the overlay.
         overlay: Overlay,
-        /// Where.
+        /// The path of the mount.
         at: PathBuf,
-        /// Whether it can be written to at all.
+        /// Whether the child can write to it at all.
         writable: bool,
     },
-    /// The same, read-only where no overlay can be had.
+    /// A writable overlay, or its lower folder read-only where no overlay can be mounted.
     Cache {
-        /// What it is made of.
+        /// The folders of the overlay.
         overlay: Overlay,
-        /// Where.
+        /// The path of the mount.
         at: PathBuf,
     },
-    /// Something empty, in front of what is there.
+    /// Something empty that covers what is there.
     Hide {
-        /// Where.
+        /// The path that is covered.
         at: PathBuf,
     },
-    /// `/proc`
+    /// `/proc`, with the child's own processes.
     Processes,
-    /// `/dev`
+    /// `/dev`, with a few devices.
     Devices,
 }
 
@@ -176,39 +177,40 @@ impl Mount {
 /// A file system made for one child.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NewRoot {
-    /// An empty folder, where it is made.
+    /// The empty folder in which it is made.
     pub at: PathBuf,
-    /// How it can be had.
+    /// How the privileges for it are obtained.
     pub namespaces: Namespaces,
-    /// Its parts, in order.
+    /// Its parts, in the order in which they are mounted.
     pub mounts: Vec<Mount>,
-    /// Who the child is afterwards, if somebody else.
+    /// The user that the child becomes afterwards, unless it stays the same.
     pub user: Option<User>,
-    /// Whether other walls keep the child from every write: then none of this has to be read-only by itself.
+    /// Whether other restrictions keep the child from every write, so that no part has to be read-only by
+    /// itself.
     pub light: bool,
 }
 
-/// What one child may do.
+/// What one child may see and do.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Walls {
     /// The file system that it sees; `None` for the machine's.
     pub root: Option<NewRoot>,
-    /// Whether Landlock, the filter and the rest stand; without them there is the file system alone.
+    /// Whether Landlock, the filter, and the rest apply; without them there is only the file system.
     pub restricted: bool,
-    /// Where it may read; `None` for all that it sees.
+    /// Where it may read; `None` for everything that it sees.
     pub readable: Option<Vec<PathBuf>>,
-    /// Folders of which it may read names alone.
+    /// Folders in which it may only list names.
     pub listable: Vec<PathBuf>,
     /// Where it may write.
     pub writable: Vec<PathBuf>,
     /// Which sockets it may open.
     pub sockets: Sockets,
-    /// Whether it may change modes, owners, times and attributes of files.
+    /// Whether it may change modes, owners, times, and attributes of files.
     pub metadata: bool,
 }
 
 impl Walls {
-    /// Walls that let nothing through.
+    /// Returns rules that allow nothing.
     pub fn nothing() -> Self {
         Self {
             root: None,
@@ -222,36 +224,36 @@ impl Walls {
     }
 }
 
-/// What this kernel offers.
+/// What this kernel offers for restricting processes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Offered {
-    /// Walls around files.
+    /// Rules for files.
     pub files: bool,
-    /// Walls around TCP.
+    /// Rules for TCP.
     pub network: bool,
-    /// Walls around signals.
+    /// Rules for signals.
     pub signals: bool,
 }
 
-/// Keeps this process's memory and environment from others of the same user, and from core dumps.
+/// Hides this process's memory and environment from others of the same user, and from core dumps.
 #[cfg(target_os = "linux")]
 pub fn hide_process() {
     use rustix::process::{DumpableBehavior, set_dumpable_behavior};
-    // Fails for no process that asks for this much.
+    // Does not fail for a process that asks for this value.
     let _ = set_dumpable_behavior(DumpableBehavior::NotDumpable);
 }
 
-/// Other systems have no such switch.
+/// Does nothing: other systems have no such switch.
 #[cfg(not(target_os = "linux"))]
 pub fn hide_process() {}
 
-/// Other systems have no Landlock.
+/// Returns that nothing is offered: other systems have no Landlock.
 #[cfg(not(target_os = "linux"))]
 pub fn offered() -> Offered {
     Offered { files: false, network: false, signals: false }
 }
 
-/// Other systems have no Landlock.
+/// Fails: other systems have no Landlock.
 #[cfg(not(target_os = "linux"))]
 pub fn restrict(_: &Walls) -> Result<(), String> {
     Err("this system has no Landlock".to_owned())

@@ -1,4 +1,4 @@
-//! Places to mount at in folders that commands write to. They are made by the runner, as its own user, before a child
+//! Mount points in folders that commands write to. The runner creates them as its own user, before a child
 //! mounts anything there.
 
 use std::fs;
@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use super::Mount;
 
-/// Makes places to mount at in the private folders: those that root makes could not be removed by others.
+/// Creates mount points in the private folders: if root created them, other users could not remove them.
 pub(super) fn prepare(
     private: &Path,
     home: Option<&Path>,
@@ -42,8 +42,8 @@ pub(super) fn prepare(
     Ok(())
 }
 
-/// Removes links (and files) that a command left where a folder is needed: whoever makes one below must not be led
-/// elsewhere.
+/// Removes links (and files) that a command left where a folder is needed, because they would lead elsewhere
+/// when one is created below them.
 fn clear_links(folder: &Path, below: &Path) -> io::Result<()> {
     let mut way = folder.to_owned();
     let last = below.components().count().saturating_sub(1);

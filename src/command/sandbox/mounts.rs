@@ -1,7 +1,7 @@
-//! A file system made for one child: from an empty root, what the child needs is bound in, read-only unless
-//! it is thrown away afterwards. What is not bound is not there.
+//! Mounts of a new root: a file system made for one child. Whatever it needs is bound into an empty root,
+//! read-only unless it is discarded afterwards. What is not bound is not there.
 //!
-//! It is made inside of the child's own namespaces and ends with them.
+//! The file system is made inside the child's own namespaces and ends with them.
 
 use std::ffi::CString;
 use std::fs::{self, File};
@@ -19,13 +19,13 @@ use rustix::thread::UnshareFlags;
 
 use super::{Mount, Namespaces, NewRoot, Overlay, User};
 
-/// What of `/proc` root could change the machine by, capabilities or not.
+/// Parts of `/proc` through which root could change the machine, even without capabilities.
 const PROC_READ_ONLY: [&str; 5] = ["sys", "sysrq-trigger", "irq", "bus", "fs"];
 
-/// Devices that programs use as a matter of course.
+/// Devices that programs commonly use.
 const DEVICES: [&str; 6] = ["null", "zero", "full", "random", "urandom", "tty"];
 
-/// Links below `/dev`.
+/// Symbolic links in `/dev`, with their targets.
 const DEVICE_LINKS: [(&str, &str); 5] = [
     ("fd", "/proc/self/fd"),
     ("stdin", "/proc/self/fd/0"),
@@ -34,7 +34,8 @@ const DEVICE_LINKS: [(&str, &str); 5] = [
     ("ptmx", "pts/ptmx"),
 ];
 
-/// Leaves the machine's users, where that is what gives the right to the rest. This process must have one thread only.
+/// Unshares the user namespace, if that is what gives the privileges for the others. This process must have
+/// one thread only.
 pub(in crate::command) fn leave_users(namespaces: Namespaces) -> io::Result<()> {
     if namespaces != Namespaces::User {
         return Ok(());
@@ -46,8 +47,8 @@ pub(in crate::command) fn leave_users(namespaces: Namespaces) -> io::Result<()> 
     fs::write("/proc/self/gid_map", format!("{group} {group} 1"))
 }
 
-/// Leaves the machine's process ids: the next child of this thread is the first in its own world. From then on the
-/// thread cannot start others.
+/// Unshares the PID and IPC namespaces: the next child of this thread is the first process in the new PID
+/// namespace. The thread cannot start others after that.
 pub(in crate::command) fn leave_processes() -> io::Result<()> {
     unshare(UnshareFlags::NEWPID | UnshareFlags::NEWIPC)
 }
@@ -70,11 +71,11 @@ pub fn enter(root: &NewRoot) -> io::Result<()> {
         read_only_below(root)?;
     }
     std::env::set_current_dir(&root.at)?;
-    // The old root comes to lie above the new one, and goes.
+    // The old root is then mounted above the new one, and is detached.
     pivot_root(".", ".")?;
     unmount(".", UnmountFlags::DETACH)?;
     std::env::set_current_dir("/")?;
-    // Unless the machine's own root lies there now.
+    // Unless the machine's own root is mounted there now.
     if root.mounts.iter().all(|step| step.at() != Path::new("/")) {
         mount_remount("/", MountFlags::BIND | MountFlags::RDONLY | MountFlags::NOSUID, "")?;
     }
@@ -93,7 +94,7 @@ fn named(error: &io::Error, what: &str) -> io::Error {
     io::Error::new(error.kind(), format!("{what}: {error}"))
 }
 
-/// Where a path of the child's lies while its root is made.
+/// Returns where a path of the child is while its root is being made.
 fn below(root: &Path, at: &Path) -> PathBuf {
     root.join(at.strip_prefix("/").unwrap_or(at))
 }
@@ -124,14 +125,14 @@ fn link(to: &Path, at: &Path) -> io::Result<()> {
         fs::create_dir_all(folder)?;
     }
     match symlink(to, at) {
-        // Something that was bound in brings it along.
+        // It came along with a folder that was bound in.
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
         made => made,
     }
 }
 
-/// Makes a place where something of the kind of `like` can be mounted. No link on the way may lead elsewhere: some of it
-/// lies in folders that commands write to.
+/// Creates a mount point of the same kind (file or folder) as `like`. No link on the way may lead elsewhere,
+/// because parts of it are in folders that commands write to.
 fn mount_point(root: &Path, at: &Path, like: &Path) -> io::Result<()> {
     let mut way = root.to_owned();
     for name in at.strip_prefix(root).unwrap_or(at).components() {
@@ -153,7 +154,7 @@ fn mount_point(root: &Path, at: &Path, like: &Path) -> io::Result<()> {
 }
 
 fn bind(root: &Path, from: &Path, at: &Path, writable: bool) -> io::Result<()> {
-    // What is not there (any more) is not missed.
+    // What does not exist (any more) is not needed.
     if fs::symlink_metadata(from).is_err() {
         return Ok(());
     }
@@ -162,10 +163,10 @@ fn bind(root: &Path, from: &Path, at: &Path, writable: bool) -> io::Result<()> {
     if writable { Ok(()) } else { read_only(at) }
 }
 
-/// What is mounted below a folder that is read-only is so as well.
+/// Makes mounts below read-only folders read-only as well.
 fn read_only_below(root: &NewRoot) -> io::Result<()> {
     let table = fs::read_to_string("/proc/self/mountinfo")?;
-    // "<id> <parent> <device> <root> <mount point> …", blanks and their like as `\\040`
+    // "<id> <parent> <device> <root> <mount point> …", with whitespace and the like as `\\040`
     let points = table.lines().filter_map(|line| line.split(' ').nth(4)).map(unescaped);
     for point in points {
         let Some(seen) = point.strip_prefix(&root.at).ok().map(|below| Path::new("/").join(below)) else {
@@ -182,7 +183,7 @@ fn read_only_below(root: &NewRoot) -> io::Result<()> {
     Ok(())
 }
 
-/// A path as the table of mounts has it, with three octal digits behind a backslash for some letters.
+/// Decodes a path in the table of mounts, where some characters are three octal digits after a backslash.
 fn unescaped(text: &str) -> PathBuf {
     let mut plain = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
@@ -195,9 +196,9 @@ fn unescaped(text: &str) -> PathBuf {
     PathBuf::from(<std::ffi::OsString as std::os::unix::ffi::OsStringExt>::from_vec(plain))
 }
 
-/// Nothing below is written to any more, whoever owns it; not even modes, owners and times.
+/// Makes a mount read-only for everybody, including modes, owners, and times.
 fn read_only(at: &Path) -> io::Result<()> {
-    // In a user namespace the restrictions of the mount below must be said again.
+    // In a user namespace, the restrictions of the mount below must be repeated.
     let has = statvfs(at)?.f_flag;
     let mut flags = MountFlags::BIND | MountFlags::RDONLY | MountFlags::NOSUID;
     for (is, flag) in [
@@ -220,19 +221,19 @@ fn overlay_at(root: &Path, overlay: &Overlay, at: &Path, writable: bool) -> io::
     let options = if writable {
         format!("lowerdir={lower},upperdir={upper},workdir={work},userxattr")
     } else {
-        // As one more folder below: an upper folder must not be mounted twice at a time.
+        // The upper folder becomes one more lower one, because it must not be in two mounts at a time.
         format!("lowerdir={upper}:{lower},userxattr")
     };
     let options = CString::new(options)?;
     Ok(mount("overlay", at, "overlay", MountFlags::NOSUID | MountFlags::NODEV, options.as_c_str())?)
 }
 
-/// Gives the folder that the kernel made for itself to the one who removes it later.
+/// Gives the folder that the kernel created to the user who has to remove it later.
 fn hand_over(overlay: &Overlay, user: &User) {
     let folder = overlay.work.join("work");
     let owner = rustix::fs::Uid::from_raw(user.id);
     let group = rustix::fs::Gid::from_raw(user.group);
-    // What cannot be given away stays behind in the folder for temporary files.
+    // What cannot be given away is left behind in the folder for temporary files.
     let _ = rustix::fs::chownat(
         rustix::fs::CWD,
         &folder,
@@ -242,7 +243,7 @@ fn hand_over(overlay: &Overlay, user: &User) {
     );
 }
 
-/// Puts something empty in front of a file or folder, if it is there.
+/// Covers a file or folder with something empty, if it exists.
 fn hide(root: &Path, at: &Path) -> io::Result<()> {
     let Ok(metadata) = fs::symlink_metadata(at) else { return Ok(()) };
     if metadata.is_dir() {
@@ -261,14 +262,14 @@ fn hide(root: &Path, at: &Path) -> io::Result<()> {
     read_only(at)
 }
 
-/// Mounts `/proc` with the child's own processes alone.
+/// Mounts `/proc` with the child's own processes only.
 fn processes(root: &Path, light: bool) -> io::Result<()> {
     let at = root.join("proc");
     fs::create_dir_all(&at)?;
     let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
     if mount("proc", &at, "proc", flags, None).is_err() {
-        // In a container that covers parts of its own, none can be had; what it shows of others the kernel keeps
-        // from being read.
+        // A container that covers parts of its own `/proc` does not allow a new one. The kernel protects what
+        // the old one shows of other processes.
         mount_bind_recursive("/proc", &at)?;
     }
     for name in PROC_READ_ONLY.iter().filter(|_| !light) {
@@ -292,7 +293,7 @@ fn devices(root: &Path, light: bool) -> io::Result<()> {
             File::create(dev.join(name))?;
             mount_bind_recursive(&from, dev.join(name))?;
             if !light {
-                // It can be written to all the same, but not be taken from others.
+                // It can still be written to, but not be changed in mode or owner.
                 read_only(&dev.join(name))?;
             }
         }
@@ -304,7 +305,7 @@ fn devices(root: &Path, light: bool) -> io::Result<()> {
         return Ok(());
     }
     let flags = MountFlags::NOSUID | MountFlags::NOEXEC;
-    // Programs that want a terminal of their own do without where there is none.
+    // Programs that want a terminal do without one if there is none.
     let _ = mount("devpts", dev.join("pts"), "devpts", flags, c"newinstance,ptmxmode=0666,mode=620");
     mount("tmpfs", dev.join("shm"), "tmpfs", MountFlags::NOSUID | MountFlags::NODEV, c"mode=1777")?;
     Ok(())

@@ -1,5 +1,5 @@
-//! Which places of a machine children see: the system's, toolchains, and caches. What lies in a home folder beside
-//! them is nobody's business.
+//! Places of a machine that children see: the system, toolchains, and caches. Nothing else in a home folder
+//! is visible.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -26,10 +26,10 @@ const SYSTEM: [&str; 17] = [
     "/var/cache/fontconfig",
 ];
 
-/// Those of them that a package manager alone changes.
+/// Those that only a package manager changes.
 const OWNED: [&str; 7] = ["/bin", "/sbin", "/lib", "/usr", "/etc", "/nix", "/snap"];
 
-/// What of them holds keys and passwords.
+/// Paths in them that contain keys and passwords.
 const HIDDEN: [&str; 14] = [
     "/etc/shadow",
     "/etc/shadow-",
@@ -47,7 +47,7 @@ const HIDDEN: [&str; 14] = [
     "/usr/local/etc/ssh",
 ];
 
-/// Toolchains below a home folder. What a build tool writes elsewhere in it is gone afterwards.
+/// Toolchains below a home folder. What build tools write to them, or elsewhere in it, is discarded.
 const TOOLCHAINS: [&str; 36] = [
     ".cargo/bin",
     ".cargo/env",
@@ -87,7 +87,7 @@ const TOOLCHAINS: [&str; 36] = [
     "sdk",
 ];
 
-/// Folders below a home folder where build tools keep what they share between projects.
+/// Folders below a home folder in which build tools keep what they share between projects.
 const CACHES: [&str; 24] = [
     ".cache",
     ".cargo/registry",
@@ -115,7 +115,8 @@ const CACHES: [&str; 24] = [
     ".composer/cache",
 ];
 
-/// Settings below a home folder that tools need; they are seen unless they hold a credential.
+/// Configuration files below a home folder that tools need; they are visible unless they contain a
+/// credential.
 const SETTINGS: [&str; 16] = [
     ".gitconfig",
     ".config/git/config",
@@ -135,7 +136,7 @@ const SETTINGS: [&str; 16] = [
     ".python-version",
 ];
 
-/// Variables that name a toolchain's folder.
+/// Variables that name the folder of a toolchain.
 const TOOLCHAIN_VARIABLES: [&str; 24] = [
     "RUNNER_TOOL_CACHE",
     "AGENT_TOOLSDIRECTORY",
@@ -163,7 +164,7 @@ const TOOLCHAIN_VARIABLES: [&str; 24] = [
     "PLAYWRIGHT_BROWSERS_PATH",
 ];
 
-/// Variables that name a cache's folder.
+/// Variables that name the folder of a cache.
 const CACHE_VARIABLES: [&str; 12] = [
     "GOCACHE",
     "GOMODCACHE",
@@ -179,30 +180,30 @@ const CACHE_VARIABLES: [&str; 12] = [
     "BUNDLE_PATH",
 ];
 
-/// What a runner keeps beside its work folder: keys by which it is known to its server.
+/// Files that a runner keeps beside its work folder, among them the keys by which its server knows it.
 const RUNNER_FILES: [&str; 5] = [".credentials", ".credentials_rsaparams", ".runner", ".env", ".path"];
 
-/// The places of one machine, all absolute; none is below another of its kind.
+/// The places of one machine, all absolute. In each list of folders, none is below another.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Places {
-    /// Seen by everybody: the system, and what the configuration names.
+    /// The system, and what the configuration names; always visible.
     pub(super) readable: Vec<PathBuf>,
-    /// Seen by everybody; what builds add to them is thrown away.
+    /// Toolchains; always visible, and what builds add to them is discarded.
     pub(super) toolchains: Vec<PathBuf>,
-    /// Settings without credentials.
+    /// Configuration files without credentials.
     pub(super) settings: Vec<PathBuf>,
-    /// Settings that hold a credential, and are not seen.
+    /// Configuration files with a credential, which are not visible.
     pub(super) withheld: Vec<PathBuf>,
-    /// Written to by builds.
+    /// Folders that builds write to.
     pub(super) caches: Vec<PathBuf>,
-    /// Not seen, although they lie in a place that is.
+    /// Paths in visible places that are hidden.
     pub(super) hidden: Vec<PathBuf>,
     /// The home folder.
     pub(super) home: Option<PathBuf>,
 }
 
 impl Places {
-    /// Finds them by the variables that children have, and what the configuration adds.
+    /// Finds the places by the variables of children, and adds what the configuration names.
     pub(super) fn find(variables: &BTreeMap<String, String>, more: &[PathBuf]) -> Self {
         let folder = |name: &str| variables.get(name).map(PathBuf::from).filter(|path| path.is_absolute());
         let home = folder("HOME").filter(|home| home.parent().is_some());
@@ -212,7 +213,7 @@ impl Places {
         let cargo = folder("CARGO_HOME");
         let temp = folder("RUNNER_TEMP");
         let is_open = |path: &PathBuf| {
-            // A variable that names everything, or what holds everything else, opens nothing.
+            // A variable that names a folder around the home folder or the runner's files opens nothing.
             let holds = |other: &Option<PathBuf>| other.as_ref().is_some_and(|other| other.starts_with(path));
             path.parent().is_some() && !holds(&home) && !holds(&temp)
         };
@@ -265,7 +266,7 @@ fn is_readable(path: &Path) -> bool {
     path.exists()
 }
 
-/// Paths of which none is below another.
+/// Returns the paths without those that are below another.
 fn outermost(paths: impl Iterator<Item = PathBuf>) -> Vec<PathBuf> {
     let sorted: BTreeSet<PathBuf> = paths.filter(|path| is_plain(path)).collect();
     let mut kept: Vec<PathBuf> = Vec::new();
@@ -281,14 +282,14 @@ fn is_plain(path: &Path) -> bool {
     path.components().all(|part| matches!(part, Component::RootDir | Component::Normal(_)))
 }
 
-/// The folder that holds all of a toolchain one folder of whose programs is known: `…/node/bin` has its libraries
-/// in `…/node/lib`.
+/// Returns the folder of a whole toolchain by a folder of its programs: those in `…/node/bin` have their
+/// libraries in `…/node/lib`.
 fn toolchain_of(programs: PathBuf, home: Option<&Path>) -> PathBuf {
     let is_programs = programs.file_name().is_some_and(|name| {
         ["bin", "sbin", "shims", "Scripts", "condabin"].iter().any(|known| name == *known)
     });
     let shared = |folder: &Path| {
-        // Folders in which many things lie that do not belong together.
+        // Folders that contain many unrelated things.
         folder.parent().is_none()
             || home.is_some_and(|home| home.starts_with(folder))
             || folder
@@ -301,7 +302,7 @@ fn toolchain_of(programs: PathBuf, home: Option<&Path>) -> PathBuf {
     }
 }
 
-/// The folders of files, and the folders, that words name by absolute paths.
+/// Returns the folders that words name by absolute paths, and the folders of files that they name.
 pub(super) fn named_by(words: &[String], home: Option<&Path>) -> Vec<PathBuf> {
     let holds_more = |folder: &Path| {
         folder.parent().is_none()
@@ -310,7 +311,7 @@ pub(super) fn named_by(words: &[String], home: Option<&Path>) -> Vec<PathBuf> {
     };
     let named = words.iter().flat_map(|word| word.split(['=', ':', ' '])).map(Path::new);
     let named = named.filter(|path| path.is_absolute() && is_plain(path)).filter_map(|path| {
-        // What a program loads lies beside it, in `../lib`, or among the packages that it is one of.
+        // What a program loads is beside it, in `../lib`, or among the packages to which it belongs.
         let packages = path.ancestors().filter(|above| above.ends_with("node_modules")).last();
         let folder = match packages {
             Some(packages) => packages.to_owned(),
@@ -324,20 +325,21 @@ pub(super) fn named_by(words: &[String], home: Option<&Path>) -> Vec<PathBuf> {
     outermost(named)
 }
 
-/// Names of settings that hold a credential.
+/// Names of settings that contain a credential.
 const CREDENTIALS: [&str; 9] =
     ["_auth", "password", "passwd", "token", "secret", "extraheader", "apikey", "api_key", "credential"];
 
-/// Length from which a word of letters and digits is taken for a key.
+/// Minimum length of a word of letters and digits that counts as a key.
 const KEY_LENGTH: usize = 20;
 
-/// Whether a file of settings seems to hold a credential, or cannot be read.
+/// Returns whether a configuration file seems to contain a credential, or cannot be read.
 fn holds_credential(path: &Path) -> bool {
     let Ok(text) = fs::read_to_string(path) else { return true };
     let lines = text.lines().map(str::trim);
     lines.filter(|line| !line.is_empty() && !line.starts_with(['#', ';'])).any(|line| {
         let lower = line.to_ascii_lowercase();
-        // `key = value`, `[section]`, `- item`, `<tag>`, `tool version`: what else there is nobody knows.
+        // `key = value`, `[section]`, `- item`, `<tag>`, `tool version`; a line of another form may be
+        // anything.
         let is_setting = line.contains(['=', ':', '[', '<', ' ']) || line.starts_with('-');
         !is_setting
             || CREDENTIALS.iter().any(|name| lower.contains(name))
@@ -352,7 +354,7 @@ fn is_like_a_key(word: &str) -> bool {
         && word.contains(|letter: char| letter.is_ascii_alphabetic())
 }
 
-/// Whether a line holds an address with a user and a password: `https://user:password@host`.
+/// Returns whether a line contains a URL with a user: `https://user:password@host`.
 fn has_user_info(line: &str) -> bool {
     line.split("://").skip(1).any(|rest| {
         let authority = rest.split(['/', '"', '\'', ' ', '<']).next().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! What the walls of one child are made of, planned by the runner; the child carries it out.
+//! Sandbox plan: the runner decides on the restrictions of each child, and the child applies them.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -15,13 +15,13 @@ use super::repository::Repository;
 use super::{Mount, Namespaces, NewRoot, Overlay, Rights, Sockets, User, Walls};
 use crate::workspace::{PathGlobs, Scratch, withhold};
 
-/// Devices that programs write to as a matter of course.
+/// Devices that programs commonly write to.
 const DEVICES: [&str; 6] = ["/dev/null", "/dev/zero", "/dev/full", "/dev/tty", "/dev/ptmx", "/dev/pts"];
 
-/// Memory that processes share by name.
+/// Shared memory that processes open by name.
 const SHARED_MEMORY: &str = "/dev/shm";
 
-/// What of `/proc` says nothing of other processes.
+/// Parts of `/proc` that reveal nothing about other processes.
 const OWN_PROC: [&str; 11] = [
     "/proc/self",
     "/proc/cpuinfo",
@@ -36,42 +36,42 @@ const OWN_PROC: [&str; 11] = [
     "/proc/thread-self",
 ];
 
-/// The kind of throw-away folders that lie above Git's own.
+/// The kind of overlays above the Git folder.
 const GIT: &str = "git";
 
-/// What nobody changes who works in the checkout itself.
+/// Paths that a process working in the checkout itself cannot change.
 const KEPT: [&str; 5] =
     [".git", ".github/workflows", ".github/actions", ".github/architect.yml", ".architect.yml"];
 
-/// Folders for files that nobody keeps.
+/// Folders for temporary files.
 const TEMPORARY: [&str; 2] = ["/tmp", "/var/tmp"];
 
-/// What the sandbox of a run is made of.
+/// The inputs for the sandbox of a run.
 #[derive(Clone, Copy, Debug)]
 pub struct Settings<'a> {
-    /// Variables that children have.
+    /// The environment variables of children.
     pub variables: &'a BTreeMap<String, String>,
-    /// Variables of this process: they tell where the runner keeps its own files.
+    /// The environment variables of this process, which say where the runner keeps its own files.
     pub own: &'a BTreeMap<String, String>,
-    /// More places to read.
+    /// Additional places to read.
     pub readable: &'a [String],
-    /// More places to write to.
+    /// Additional places to write to.
     pub writable: &'a [String],
     /// Whether children may use the network.
     pub network: bool,
-    /// The checkout.
+    /// The path of the checkout.
     pub workspace: &'a Path,
-    /// Files that nobody sees, there and around it in the same repository.
+    /// Patterns for files that are hidden, in the checkout and around it in the same repository.
     pub sensitive: &'a PathGlobs,
-    /// Where throw-away folders go.
+    /// The folder for scratch folders.
     pub temp: &'a Path,
-    /// Whether walls are wanted, or the throw-away state alone.
+    /// Whether restrictions are wanted, or the isolated state alone.
     pub wanted: bool,
     /// Whether the kernel has Landlock.
     pub landlock: bool,
 }
 
-/// How children of one run are shut in.
+/// The sandbox of the children of one run.
 #[derive(Clone, Debug)]
 pub struct Sandbox(Arc<Inner>);
 
@@ -90,22 +90,22 @@ struct Inner {
     namespaces: Arc<OnceCell<Option<Namespaces>>>,
 }
 
-/// What a child sees in the workspace's place.
+/// What a child sees at the path of the workspace.
 #[derive(Clone, Copy, Debug)]
 pub enum View<'a> {
-    /// The workspace below an overlay.
+    /// The workspace as the lower folder of an overlay.
     Overlay(&'a Overlay),
-    /// The same, read-only, whoever else is in it.
+    /// The same overlay read-only, while others may be using it.
     Reader(&'a Overlay),
-    /// What lies there.
+    /// The folder itself.
     Plain {
-        /// Whether it is written to.
+        /// Whether the child may write to it.
         writable: bool,
     },
 }
 
 impl Sandbox {
-    /// A sandbox for the children of one run.
+    /// Creates the sandbox for the children of one run.
     pub fn new(settings: Settings<'_>) -> Self {
         let Settings { variables, own, workspace, .. } = settings;
         let home = variables.get("HOME").map(PathBuf::from);
@@ -114,11 +114,11 @@ impl Sandbox {
                 (Some(below), Some(home)) => home.join(below),
                 _ => workspace.join(path),
             };
-            // One that is not there opens nothing.
+            // A place that does not exist opens nothing.
             place.canonicalize().unwrap_or(place)
         };
         let mut known = variables.clone();
-        // Not for children, but to keep them away from it.
+        // Children do not get this variable; it is known in order to hide its folder.
         known.extend(own.get("RUNNER_TEMP").map(|path| ("RUNNER_TEMP".to_owned(), path.clone())));
         let readable: Vec<PathBuf> = settings.readable.iter().map(place).collect();
         let mut places = Places::find(&known, &readable);
@@ -139,8 +139,8 @@ impl Sandbox {
         }))
     }
 
-    /// The same for others, who share no folder with those of this: what commands leave in their home folder must not
-    /// decide what gates and hooks run.
+    /// Returns the same sandbox with private folders of its own: what commands leave in their home folder
+    /// must not decide what gates and hooks run.
     #[must_use]
     pub fn fresh(&self) -> Self {
         let Inner { places, writable, workspace, repository, sockets, temp, wanted, landlock, made, .. } =
@@ -160,7 +160,7 @@ impl Sandbox {
         }))
     }
 
-    /// How a file system of its own can be had, found out once by `probe`.
+    /// Returns how a file system of its own can be had, which `probe` finds out once.
     pub(in crate::command) async fn namespaces(
         &self,
         probe: impl Future<Output = Option<Namespaces>>,
@@ -168,7 +168,7 @@ impl Sandbox {
         *self.0.namespaces.get_or_init(|| probe).await
     }
 
-    /// Whether the kernel keeps children in: by Landlock, or by a file system of their own.
+    /// Returns whether the kernel restricts children, by Landlock or by a file system of their own.
     pub fn is_restricted(&self) -> bool {
         self.stands(self.0.namespaces.get().copied().flatten().is_some())
     }
@@ -177,19 +177,20 @@ impl Sandbox {
         self.0.wanted && (self.0.landlock || own_root)
     }
 
-    /// Settings in the home folder that children do not see, because they hold a credential.
+    /// Returns the configuration files in the home folder that children do not see, because they contain a
+    /// credential.
     pub fn withheld(&self) -> &[PathBuf] {
         &self.0.places.withheld
     }
 
-    /// Empties caches of what children wrote to them for real, where they had no file system of their own. Gives how
-    /// many files could not be removed.
+    /// Removes what children wrote to the machine's own caches if they had no file system of their own.
+    /// Returns the number of files that could not be removed.
     pub fn forget_caches(&self) -> usize {
         let ran_on_machine = self.0.namespaces.get().is_some_and(Option::is_none);
         if self.0.wanted && ran_on_machine {
             let mut folders = self.0.places.caches.clone();
             folders.push(PathBuf::from(SHARED_MEMORY));
-            // What holds the checkout, or lies in it, is no mere cache.
+            // A folder that contains the checkout, or is in it, is not a mere cache.
             let workspace = &self.0.workspace;
             folders.retain(|folder| !workspace.starts_with(folder) && !folder.starts_with(workspace));
             super::caches::remove_newer(&folders, self.0.made)
@@ -198,7 +199,7 @@ impl Sandbox {
         }
     }
 
-    /// The private folders of the run.
+    /// Returns the private folder of the run, which is created on first use.
     fn private(&self) -> io::Result<&Path> {
         let made = self.0.private.get_or_init(|| {
             let scratch = Scratch::new(&self.0.temp).ok()?;
@@ -212,7 +213,7 @@ impl Sandbox {
         made.as_ref().map(Scratch::path).ok_or_else(none)
     }
 
-    /// A throw-away folder above one of the machine's.
+    /// Returns an overlay above a folder of the machine, whose changes are discarded.
     fn overlay(&self, kind: &str, index: usize, lower: &Path) -> io::Result<Overlay> {
         let folder = self.private()?.join(format!("{kind}-{index}"));
         let overlay =
@@ -227,7 +228,7 @@ impl Sandbox {
         Ok(overlay)
     }
 
-    /// An overlay above a folder, to find out whether one can be had.
+    /// Returns an overlay above a folder, for finding out whether one can be mounted.
     pub(in crate::command) fn probe_overlay(&self, lower: &Path) -> io::Result<Overlay> {
         self.overlay("probe", 0, lower)
     }
@@ -246,27 +247,27 @@ impl Sandbox {
             environment.insert(name.to_owned(), temporary.display().to_string());
         }
         environment.remove("XDG_RUNTIME_DIR");
-        // In containers the checkout belongs to somebody else, which makes Git refuse it; what its own folder could
-        // do is kept in by the walls.
+        // In containers the checkout belongs to another user, for which Git refuses it. Whatever its
+        // configuration could do stays in the sandbox.
         for (name, value) in
             [("GIT_CONFIG_COUNT", "1"), ("GIT_CONFIG_KEY_0", "safe.directory"), ("GIT_CONFIG_VALUE_0", "*")]
         {
             environment.insert(name.to_owned(), value.to_owned());
         }
-        // An overlay above a folder of a repository is a file system of its own.
+        // An overlay above a subfolder of a repository is a file system of its own.
         environment.insert("GIT_DISCOVERY_ACROSS_FILESYSTEM".to_owned(), "1".to_owned());
         environment.insert("GIT_OPTIONAL_LOCKS".to_owned(), "0".to_owned());
         Ok(())
     }
 
-    /// Opens folders of programs that trusted settings name by absolute paths: what lies beside a script belongs to
-    /// it.
+    /// Returns the folders to open for programs that trusted settings name by absolute paths: the files
+    /// beside a script belong to it.
     #[must_use]
     pub fn opening(&self, words: &[String]) -> Vec<PathBuf> {
         super::places::named_by(words, self.0.places.home.as_deref())
     }
 
-    /// The walls of a child that sees `view` in the place of `root`.
+    /// Returns the restrictions of a child that sees `view` at the path `root`.
     pub fn walls(
         &self,
         root: &Path,
@@ -277,7 +278,7 @@ impl Sandbox {
         self.walls_opening(root, view, rights, namespaces, &[])
     }
 
-    /// The same with more places to read.
+    /// Returns the same restrictions with additional places to read.
     pub fn walls_opening(
         &self,
         root: &Path,
@@ -322,7 +323,7 @@ impl Sandbox {
         Ok(Walls { root: new_root, restricted, readable, listable, writable, sockets, metadata: works })
     }
 
-    /// Where a child may read that sees the machine's own file system.
+    /// Returns where a child may read if it sees the machine's own file system.
     fn opened(&self, root: &Path, rights: Rights) -> Vec<PathBuf> {
         let Inner { places, repository, writable, .. } = &*self.0;
         let mut opened = vec![root.to_owned(), PathBuf::from("/sys"), PathBuf::from("/dev")];
@@ -333,7 +334,7 @@ impl Sandbox {
         let lists = [&places.readable, &places.toolchains, &places.settings, &places.caches, writable];
         opened.extend(lists.into_iter().flatten().cloned());
         opened.extend(repository.harmless().cloned());
-        // A copy lies elsewhere, where nothing leads to what is beside the workspace.
+        // A copy is elsewhere, where no path leads to what is beside the workspace.
         if root == self.0.workspace {
             opened.extend(repository.root.clone());
         }
@@ -341,7 +342,7 @@ impl Sandbox {
         opened
     }
 
-    /// The parts of a new root.
+    /// Returns the parts of a new root, each after those that contain it.
     fn mounts(
         &self,
         root: &Path,
@@ -375,7 +376,7 @@ impl Sandbox {
         }
         mounts.push(Mount::Link { at: "/var/run".into(), to: "/run".into() });
         mounts.extend(resolver().map(|file| bind(&file, false)));
-        // A home folder in the checkout (or around everything) is the checkout's (or everything).
+        // A home folder in the checkout is part of the checkout.
         if let Some(home) = places.home.as_ref().filter(|home| !home.starts_with(root)) {
             mounts.push(Mount::Bind { from: private.join("home"), at: home.clone(), writable: works });
         }
@@ -398,7 +399,7 @@ impl Sandbox {
         }
         mounts.push(own);
         if let View::Plain { writable: true } = view {
-            // Who works in the checkout itself, and not on a state of it.
+            // The child works in the checkout itself, and not on a state of it.
             let kept = KEPT.iter().map(|name| root.join(name)).filter(|path| path.exists());
             mounts.extend(kept.map(|path| bind(&path, false)));
         }
@@ -406,7 +407,7 @@ impl Sandbox {
         mounts.extend(outside.map(|path| bind(path, works)));
         mounts.extend(places.hidden.iter().map(|at| Mount::Hide { at: at.clone() }));
         prepare(private, places.home.as_deref(), &TEMPORARY, &mounts)?;
-        // What holds others comes before them.
+        // A mount that contains others comes before them.
         mounts.sort_by_key(|mount| mount.at().components().count());
         Ok([Mount::Processes, Mount::Devices].into_iter().chain(mounts).collect())
     }
@@ -416,7 +417,7 @@ fn bind(path: &Path, writable: bool) -> Mount {
     Mount::Bind { from: path.to_owned(), at: path.to_owned(), writable }
 }
 
-/// Shows a place; where its name is a link, the link and what it leads to.
+/// Adds a read-only place; if its name is a link, the link and its target.
 fn shown(place: &Path, mounts: &mut Vec<Mount>) {
     let Ok(real) = place.canonicalize() else { return };
     if real != place && !mounts.iter().any(|mount| mount.at() == real) {
@@ -428,13 +429,14 @@ fn shown(place: &Path, mounts: &mut Vec<Mount>) {
     });
 }
 
-/// Where names of hosts are looked up, if that lies in `/run`.
+/// Returns the file with the addresses of name servers, if it is in `/run`.
 fn resolver() -> Option<PathBuf> {
     let file = Path::new("/etc/resolv.conf").canonicalize().ok()?;
     file.starts_with("/run").then_some(file)
 }
 
-/// The same places without what is hidden in them; folders of which only a part is left are `listable`.
+/// Returns the places without what is hidden in them. Folders of which only a part is left are added to
+/// `listable`.
 fn without(places: &[PathBuf], hidden: &[PathBuf], listable: &mut Vec<PathBuf>) -> Vec<PathBuf> {
     let mut left = Vec::new();
     for place in places {

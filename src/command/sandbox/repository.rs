@@ -1,21 +1,21 @@
-//! The repository around a workspace: what of it children see besides the workspace itself.
+//! Repository around a workspace: what children see of it besides the workspace itself.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::workspace::{PathGlobs, WorkspacePath, holds_credentials};
 
-/// What of the checkout's repository lies outside of the workspace.
+/// The parts of the checkout's repository outside of the workspace.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Repository {
-    /// The folder that the workspace is a part of.
+    /// The root of the repository, if the workspace is a subfolder of it.
     pub(super) root: Option<PathBuf>,
-    /// Folders of Git's own.
+    /// Git folders outside of the workspace.
     pub(super) folders: Vec<PathBuf>,
 }
 
 impl Repository {
-    /// Finds it from the workspace upwards.
+    /// Finds the repository by going upwards from the workspace.
     pub(super) fn around(workspace: &Path, home: Option<&Path>) -> Self {
         let found = workspace.ancestors().find(|folder| fs::symlink_metadata(folder.join(".git")).is_ok());
         let Some(root) = found else { return Self::default() };
@@ -38,7 +38,7 @@ impl Repository {
 }
 
 impl Repository {
-    /// Sensitive files of the repository that lie beside the workspace.
+    /// Lists the sensitive files of the repository outside of the workspace.
     pub(super) fn sensitive(&self, workspace: &Path, sensitive: &PathGlobs) -> Vec<PathBuf> {
         let Some(root) = self.root.as_ref().filter(|_| !sensitive.is_empty()) else { return Vec::new() };
         let walk = ignore::WalkBuilder::new(root).standard_filters(false).build().flatten();
@@ -53,13 +53,13 @@ impl Repository {
             .collect()
     }
 
-    /// Git's own folders that hold no credential.
+    /// Returns the Git folders that contain no credential.
     pub(super) fn harmless(&self) -> impl Iterator<Item = &PathBuf> {
         self.folders.iter().filter(|folder| !holds_credentials(folder))
     }
 }
 
-/// The folder that a `.git` file leads to.
+/// Returns the folder that a `.git` file names.
 fn linked(git: &Path) -> Option<PathBuf> {
     let text = fs::read_to_string(git).ok()?;
     git.parent()?.join(text.strip_prefix("gitdir:")?.trim()).canonicalize().ok()

@@ -1,4 +1,4 @@
-//! System calls that no child makes: those that lead around the other walls. A filter in the kernel refuses them.
+//! System call filter: the kernel refuses calls that would lead around the other restrictions.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use seccompiler::{
 
 use super::{Sockets, Walls};
 
-/// Calls of the kernel's administration, and those by which other calls are made unseen.
+/// Calls that administer the kernel, and those through which other calls are made unseen.
 const REFUSED: [libc::c_long; 28] = [
     libc::SYS_io_uring_setup,
     libc::SYS_io_uring_enter,
@@ -41,10 +41,10 @@ const REFUSED: [libc::c_long; 28] = [
     libc::SYS_settimeofday,
 ];
 
-/// `fchmodat2`, younger than the table of numbers; the same on every machine.
+/// `fchmodat2`, which is newer than the table of numbers; the same on every architecture.
 const FCHMODAT2: i64 = 452;
 
-/// New namespaces, as `clone` and `unshare` are asked for them.
+/// Flags with which `clone` and `unshare` create namespaces.
 const NAMESPACES: [i32; 8] = [
     libc::CLONE_NEWNS,
     libc::CLONE_NEWUSER,
@@ -53,28 +53,28 @@ const NAMESPACES: [i32; 8] = [
     libc::CLONE_NEWIPC,
     libc::CLONE_NEWUTS,
     libc::CLONE_NEWCGROUP,
-    0x80, // of time: younger than the table of constants
+    0x80, // `CLONE_NEWTIME`, which is newer than the table of constants
 ];
 
-/// Set-user-id and set-group-id, as modes have them.
+/// The mode bits for set-user-ID and set-group-ID.
 const SET_ID: [i32; 2] = [0o4000, 0o2000];
 
-/// Families by which programs talk to the kernel and to others on the machine.
+/// Address families for the kernel and other processes on the machine.
 const LOCAL: [i32; 2] = [libc::AF_UNIX, libc::AF_NETLINK];
 
-/// The same, and the Internet's.
+/// Those, and the families of the Internet.
 const INTERNET: [i32; 4] = [libc::AF_UNIX, libc::AF_NETLINK, libc::AF_INET, libc::AF_INET6];
 
-/// Kinds of sockets besides options such as `SOCK_CLOEXEC`.
+/// Mask for the type of a socket, without options such as `SOCK_CLOEXEC`.
 const SOCKET_KIND: u64 = 0xf;
 
-/// Numbers of calls in the x32 ABI, whose programs run as those of `x86_64`.
+/// Bit in the call numbers of the x32 ABI, whose programs run like those of `x86_64`.
 #[cfg(target_arch = "x86_64")]
 const X32: i64 = 0x4000_0000;
 
 type Rules = BTreeMap<i64, Vec<SeccompRule>>;
 
-/// Calls that change what is known of a file, and not its content.
+/// Calls that change a file's metadata, and not its content.
 const METADATA: [libc::c_long; 12] = [
     libc::SYS_fchmod,
     libc::SYS_fchmodat,
@@ -90,7 +90,7 @@ const METADATA: [libc::c_long; 12] = [
     libc::SYS_fremovexattr,
 ];
 
-/// Those that newer machines do without.
+/// Older calls that newer architectures do not have.
 #[cfg(target_arch = "x86_64")]
 const OLD_METADATA: [libc::c_long; 6] = [
     libc::SYS_chmod,
@@ -101,12 +101,13 @@ const OLD_METADATA: [libc::c_long; 6] = [
     libc::SYS_futimesat,
 ];
 
-/// `setxattrat` and `removexattrat`, younger than the table of numbers; the same on every machine.
+/// `setxattrat` and `removexattrat`, which are newer than the table of numbers; the same on every
+/// architecture.
 const NEW_METADATA: [libc::c_long; 2] = [463, 466];
 
 /// Installs the filter in this process, for good; it needs `no_new_privs`.
 pub(super) fn refuse(walls: &Walls) -> Result<(), String> {
-    // Libraries take this answer alone as a reason to use `clone`, whose arguments can be looked at.
+    // Libraries fall back to `clone`, whose arguments can be examined, on this error alone.
     install([(libc::SYS_clone3, Vec::new())].into(), libc::ENOSYS)?;
     let mut rules = rules(walls.sockets).map_err(|error| error.to_string())?;
     if !walls.metadata {
@@ -146,7 +147,7 @@ fn rules(sockets: Sockets) -> Result<Rules, BackendError> {
     #[cfg(target_arch = "x86_64")]
     rules.extend([(libc::SYS_chmod, any_bit(1, &SET_ID)?), (libc::SYS_mknod, any_bit(1, &SET_ID)?)]);
     match sockets {
-        // No condition: every call.
+        // No condition means every call.
         Sockets::None => {
             rules
                 .extend([libc::SYS_socket, libc::SYS_connect, libc::SYS_bind].map(|call| (call, Vec::new())));
@@ -168,13 +169,13 @@ fn condition(argument: u8, operator: SeccompCmpOp, value: i32) -> Result<Seccomp
     SeccompCondition::new(argument, SeccompCmpArgLen::Dword, operator, value.cast_unsigned().into())
 }
 
-/// The first argument is none of these.
+/// Returns a rule for a first argument that is none of these families.
 fn none_of(families: &[i32]) -> Result<SeccompRule, BackendError> {
     let others = families.iter().map(|family| condition(0, SeccompCmpOp::Ne, *family));
     SeccompRule::new(others.collect::<Result<_, _>>()?)
 }
 
-/// A file is made, and the mode that follows the flags has one of these bits.
+/// Returns rules for a call that creates a file and whose mode, after the flags, has one of these bits.
 fn made_with(flags: u8, bits: &[i32]) -> Result<Vec<SeccompRule>, BackendError> {
     let rule = |bit: &i32| {
         let makes = SeccompCmpOp::MaskedEq(libc::O_CREAT.cast_unsigned().into());
@@ -184,7 +185,7 @@ fn made_with(flags: u8, bits: &[i32]) -> Result<Vec<SeccompRule>, BackendError> 
     bits.iter().map(rule).collect()
 }
 
-/// An argument has one of these bits.
+/// Returns rules for an argument with one of these bits.
 fn any_bit(argument: u8, bits: &[i32]) -> Result<Vec<SeccompRule>, BackendError> {
     let rule = |bit: &i32| {
         let mask = SeccompCmpOp::MaskedEq(bit.cast_unsigned().into());

@@ -246,7 +246,7 @@ pub struct BatchReport {
     pub status: Status,
     /// The exit code of the process.
     pub exit_code: u8,
-    /// When it began: RFC 3339, UTC.
+    /// When the run began: RFC 3339, UTC.
     pub started_at: String,
     /// How long it took, in milliseconds; for merged shards, the longest.
     pub duration_ms: u64,

@@ -1,4 +1,5 @@
-//! Carries what a command changed from the throw-away state into the checkout, or takes it back.
+//! Transfer of changes: carries what a command changed from the isolated state into the checkout, or reverts
+//! it.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -12,23 +13,23 @@ use super::super::path::{ResolvedPath, WorkspacePath};
 use super::{Below, Isolated, Kind, Outcome};
 use crate::plan::{JournalError, write_all};
 
-/// Why nothing of what a command changed is in the checkout.
+/// Reasons why a command's changes are not in the checkout or the plan.
 #[derive(Debug, thiserror::Error)]
 pub enum CarryError {
-    /// The files of the project could not be written.
+    /// A failure to write the files of the project; the error says whether they were put back.
     #[error(transparent)]
     Changes(#[from] JournalError),
-    /// What a build left behind could not be moved.
+    /// A failure to make room for the project's files among build outputs.
     #[error("what the command built could not be moved into the checkout: {0}")]
     Outputs(FileError),
-    /// The plan could not take it.
+    /// A failure to add the changes to the plan.
     #[error("what the command changed could not be planned: {0}")]
     Plan(FileError),
 }
 
 impl Isolated {
-    /// Keeps what a command changed: in the checkout, or in the plan.
-    /// Gives words for what a build left behind and could not be moved.
+    /// Keeps what a command changed, in the checkout or in the plan. Returns descriptions of build outputs
+    /// that could not be moved.
     pub fn carry(&mut self, found: &Outcome, below: &Below) -> Result<Vec<String>, CarryError> {
         match below {
             Below::Planned(planned) => {
@@ -45,7 +46,7 @@ impl Isolated {
         }
     }
 
-    /// Removes what a build left behind and a command removed, where a file takes the place of its folder.
+    /// Removes the build outputs that the command removed, if a file takes the place of their folder.
     fn make_way(&self, found: &Outcome, disk: &DiskWorkspace) -> Result<(), FileError> {
         let files = || found.changes.iter().filter(|change| change.after.is_some());
         for path in found.outputs.iter().filter(|path| files().any(|file| path.is_within(&file.path))) {
@@ -54,7 +55,8 @@ impl Isolated {
         Ok(())
     }
 
-    /// Keeps what builds left behind, and nothing else.
+    /// Keeps build outputs, large files, and empty folders. Returns descriptions of those that could not be
+    /// moved.
     pub fn carry_outputs(&mut self, found: &Outcome, disk: &DiskWorkspace) -> Vec<String> {
         let mut left = Vec::new();
         for path in found.outputs.iter().chain(&found.large) {
@@ -75,7 +77,7 @@ impl Isolated {
             Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
                 None
             }
-            // What cannot be seen is not gone.
+            // What cannot be examined is not gone.
             Err(error) => return Err(FileError::Io { path: path.clone(), error }),
         };
         let Some(metadata) = metadata.filter(|metadata| metadata.is_file() || metadata.is_symlink()) else {
@@ -85,7 +87,7 @@ impl Isolated {
             Kind::Mounted(_) => {
                 #[cfg(unix)]
                 super::upper::unmark(&from);
-                // Another name of the same file would go on to change it.
+                // Another name of the same file could be used to change it later.
                 if links(&metadata) > 1 {
                     return disk.copy_in_as_is(&from, path, &metadata);
                 }
@@ -95,20 +97,21 @@ impl Isolated {
         }
     }
 
-    /// Build tools compare times: what was built from a file must not look older than the file.
+    /// Copies modification times to the checkout. Build tools compare them: what was built from a file must
+    /// not look older than the file.
     fn keep_times(&self, disk: &DiskWorkspace, found: &Outcome) {
         for change in found.changes.iter().filter(|change| change.after.is_some()) {
             let from = self.disk.path().join(change.path.as_str());
             let metadata = fs::symlink_metadata(from).ok().filter(fs::Metadata::is_file);
             if let Some(modified) = metadata.and_then(|metadata| metadata.modified().ok()) {
-                // A build that looks again is all that comes of it.
+                // The only consequence is a build that looks at the file again.
                 let _ = disk.set_modified(&change.path, modified);
             }
         }
     }
 
-    /// Makes the state again what is below, after a command whose changes were kept or are not wanted. What was
-    /// `carried` is the same on both sides already.
+    /// Restores the state to what is below, after a command whose changes were kept or discarded. What was
+    /// `carried` is already the same on both sides.
     pub fn settle(&mut self, found: &Outcome, below: &Below, carried: bool) -> Result<(), FileError> {
         match (&self.kind, below) {
             #[cfg(unix)]
@@ -118,14 +121,14 @@ impl Isolated {
                     .and_then(|()| self.hide_again())
                     .map_err(|error| FileError::Io { path, error })
             }
-            // The next update takes back what is not planned.
+            // The next update reverts what is not planned.
             (Kind::Mounted(_), _) => Ok(()),
             (Kind::Copied, _) if carried => self.withhold_again(found),
             (Kind::Copied, _) => self.restore_copy(found, below),
         }
     }
 
-    /// Marks hidden files again whose marks a command replaced.
+    /// Restores the marks of hidden files that a command replaced.
     #[cfg(unix)]
     fn hide_again(&self) -> io::Result<()> {
         let Kind::Mounted(overlay) = &self.kind else { return Ok(()) };
@@ -137,7 +140,7 @@ impl Isolated {
         Ok(())
     }
 
-    /// Makes those files of the copy again what is below that a command touched.
+    /// Restores the files in the copy that a command touched.
     fn restore_copy(&self, found: &Outcome, below: &Below) -> Result<(), FileError> {
         let mut states: BTreeMap<&WorkspacePath, Option<FileState>> = BTreeMap::new();
         for path in found.changes.iter().map(|change| &change.path).chain(&found.large) {
@@ -157,7 +160,7 @@ impl Isolated {
         self.withhold_again(found)
     }
 
-    /// Takes out of the copy what nobody is to meet there.
+    /// Removes from the copy what no command is to see: hidden files and nested repositories.
     fn withhold_again(&self, found: &Outcome) -> Result<(), FileError> {
         for hidden in &self.hidden {
             self.disk.put(hidden, None)?;
@@ -170,7 +173,8 @@ impl Isolated {
 }
 
 impl DiskWorkspace {
-    /// Moves a file or link from elsewhere to its path, with its times and rights but none to be somebody else.
+    /// Moves a file or link from elsewhere to its path, with its modification time and permissions but
+    /// without set-user-ID and set-group-ID bits.
     fn move_in_as_is(
         &self,
         from: &Path,
@@ -195,7 +199,7 @@ impl DiskWorkspace {
         }
     }
 
-    /// The same by copying.
+    /// Copies a file or link from elsewhere to its path, like [`Self::move_in_as_is`].
     fn copy_in_as_is(
         &self,
         from: &Path,
@@ -220,7 +224,7 @@ impl DiskWorkspace {
         });
         let moved = copied.and_then(|()| folder.rename(&temporary, &folder, name));
         if moved.is_err() {
-            // The first error is the one to tell.
+            // The first error is the one to report.
             let _ = folder.remove_file(&temporary);
         }
         moved.map_err(io)
@@ -248,7 +252,7 @@ fn plain_permissions(metadata: &fs::Metadata) -> fs::Permissions {
     metadata.permissions()
 }
 
-/// Takes away a file's right to run as its owner.
+/// Removes the special permission bits, such as set-user-ID, from a regular file.
 fn plain_rights(path: &Path, metadata: &fs::Metadata) -> io::Result<()> {
     let plain = plain_permissions(metadata);
     if metadata.is_file() && plain != metadata.permissions() {

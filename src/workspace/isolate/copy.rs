@@ -1,4 +1,4 @@
-//! All of a checkout, copied: where nothing can be mounted.
+//! Full copy of a checkout, for machines where nothing can be mounted.
 
 use std::fs;
 use std::io;
@@ -9,8 +9,8 @@ use ignore::{WalkBuilder, WalkState};
 
 use super::super::path::WorkspacePath;
 
-/// Copies `from` (ignored build folders and `.git` too, so that commands find what they need) to `to`, but for what
-/// is hidden.
+/// Copies `from` to `to`, except for hidden files. Ignored build folders and `.git` are included, because
+/// commands need them. The error has the path at which it occurred.
 pub(in crate::workspace) fn copy(
     from: &Path,
     to: &Path,
@@ -44,7 +44,7 @@ pub(in crate::workspace) fn copy(
 
 fn copy_entry(entry: &ignore::DirEntry, target: &Path) -> io::Result<()> {
     let Some(kind) = entry.file_type() else { return Ok(()) };
-    // The parallel walk may meet a file before another thread has made its folder.
+    // The parallel walk may reach a file before another thread has created its folder.
     if let Some(parent) = target.parent() {
         fs::create_dir_all(parent)?;
     }
@@ -53,7 +53,7 @@ fn copy_entry(entry: &ignore::DirEntry, target: &Path) -> io::Result<()> {
     } else if kind.is_symlink() {
         link(&fs::read_link(entry.path())?, target)
     } else if kind.is_file() {
-        // Shares the blocks where the file system can (reflink), else copies.
+        // Shares the blocks where the file system can (reflink).
         fs::copy(entry.path(), target)?;
         // Build tools compare times, so a copy must not look newer than what was built from it.
         let modified = entry.metadata().ok().and_then(|metadata| metadata.modified().ok());

@@ -1,21 +1,21 @@
-//! Git's own settings without the credentials that checkouts keep in them: commands need the first and have no
-//! business with the second.
+//! Git configuration without the credentials that checkouts store in it: commands need the former and must
+//! not see the latter.
 
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Files of settings.
+/// Names of configuration files.
 const NAMES: [&str; 2] = ["config", "config.worktree"];
 
-/// Settings that hold or lead to a credential, by the end of their names.
+/// Endings of the names of keys that contain or lead to a credential.
 const HOLDERS: [&str; 7] = ["extraheader", "cookiefile", "sslkey", "sslcert", "password", "token", "askpass"];
 
 /// Sections that lead to other files or programs with credentials.
 const SECTIONS: [&str; 3] = ["include", "includeif", "credential"];
 
-/// Writes the settings of Git's own folder `git`, and of those of submodules in it, to `to` without credentials, where
-/// they hold any.
+/// Writes the configuration files in the Git folder `git` and those of its submodules and worktrees to `to`,
+/// without credentials. Files that contain none are not written.
 pub fn withhold(git: &Path, to: &Path) -> io::Result<()> {
     for (path, without) in settings(git) {
         let target = to.join(path);
@@ -25,12 +25,13 @@ pub fn withhold(git: &Path, to: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Whether settings in Git's own folder hold a credential.
+/// Returns whether a configuration file in the Git folder contains a credential.
 pub fn holds_credentials(git: &Path) -> bool {
     !settings(git).is_empty()
 }
 
-/// Settings that hold a credential, relative to the folder, and what they are without.
+/// Returns the configuration files that contain a credential, by path relative to the folder, with their text
+/// without it.
 fn settings(git: &Path) -> Vec<(PathBuf, String)> {
     let modules = ignore::WalkBuilder::new(git.join("modules")).standard_filters(false).build().flatten();
     let worktrees = ignore::WalkBuilder::new(git.join("worktrees")).standard_filters(false).build().flatten();
@@ -49,12 +50,12 @@ fn without_credentials(text: &str) -> String {
     let (mut is_open, mut goes_on) = (true, false);
     for line in text.lines() {
         let trimmed = line.trim().to_ascii_lowercase();
-        // A value may go on in the next line.
+        // A value may continue on the next line.
         let belongs = std::mem::replace(&mut goes_on, line.ends_with('\\'));
         if !belongs && trimmed.starts_with('[') {
             let name = trimmed[1..].split([' ', ']', '.', '"']).next().unwrap_or_default();
             is_open = !SECTIONS.contains(&name);
-            // A setting may stand behind the name of its section.
+            // A key may follow the section's name on the same line.
             let holds =
                 trimmed.rsplit_once(']').is_some_and(|(_, rest)| !rest.is_empty() && is_credential(rest));
             if is_open && !holds {
@@ -76,7 +77,7 @@ fn is_credential(setting: &str) -> bool {
     HOLDERS.iter().any(|holder| name.ends_with(holder))
 }
 
-/// Addresses without user and password.
+/// Removes user and password from URLs.
 fn with_plain_addresses(line: &str) -> String {
     let mut rest = line;
     let mut plain = String::with_capacity(line.len());

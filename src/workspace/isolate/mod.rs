@@ -1,8 +1,10 @@
-//! A throw-away state of the checkout, where commands run: planned edits are in it, sensitive files are not, and what
-//! is written to it reaches the checkout only if somebody carries it there.
+//! Isolated state: a throw-away state of the checkout on which commands run. It contains planned edits and no
+//! sensitive files, and what is written to it reaches the checkout only through an explicit transfer
+//! ([`Isolated::carry`]).
 //!
-//! Where the kernel lets us, it is an overlay mounted above the checkout, in its very place, for the eyes of
-//! the command alone: made in no time, and every absolute path stays true. Elsewhere it is a copy at another path.
+//! Where the kernel allows it, the state is an overlay mounted on the checkout's own path, visible to the
+//! command alone: it takes no time to create, and every absolute path stays valid. Elsewhere it is a copy at
+//! another path.
 
 mod carry;
 mod copy;
@@ -34,10 +36,10 @@ pub(super) use copy::{copy, link};
 pub use credentials::{holds_credentials, withhold};
 pub use scratch::{Scratch, sweep};
 
-/// What lies below the state: what it is compared with.
+/// The state that the isolated state is based on, and compared with.
 #[derive(Clone)]
 pub enum Below {
-    /// The checkout with what is planned above it.
+    /// The checkout with the planned edits above it.
     Planned(Arc<OverlayWorkspace>),
     /// The checkout itself.
     Real(Arc<TrackedWorkspace>),
@@ -51,7 +53,7 @@ impl Below {
         }
     }
 
-    /// Files that the run has changed, or plans to.
+    /// Returns the files that the run has changed, or plans to change.
     fn changed(&self) -> Result<BTreeSet<WorkspacePath>, FileError> {
         Ok(match self {
             Self::Planned(planned) => planned.changes()?.iter().map(|change| change.path.clone()).collect(),
@@ -59,115 +61,117 @@ impl Below {
         })
     }
 
-    /// A small text file, as it was before anything of this ran.
+    /// Returns the text of a file, as it was before the command; `None` if it is too large or not UTF-8.
     fn text(&self, path: &WorkspacePath) -> Option<String> {
         let state = self.state(path).ok()??;
         String::from_utf8(state.content.to_vec()).ok()
     }
 }
 
-/// The throw-away state; dropping it removes it.
+/// A throw-away state of the checkout; dropping it removes it.
 pub struct Isolated {
     scratch: Scratch,
     disk: DiskWorkspace,
     kind: Kind,
     root: PathBuf,
     sensitive: Arc<PathGlobs>,
-    /// Files that are not there for commands.
+    /// Sensitive files, which do not exist for commands.
     hidden: BTreeSet<WorkspacePath>,
     tracked: TrackedFiles,
-    /// Paths where it may differ from what is below.
+    /// Paths at which the state may differ from what is below.
     applied: BTreeSet<WorkspacePath>,
-    /// Whether commands see no repository: its history holds what they must not see, and could not be had without.
+    /// Whether commands see no repository, because its history contains what they must not see and could not
+    /// be provided without it.
     pub git_is_hidden: bool,
-    /// How long it took to make.
+    /// The time that creation took.
     pub took: Duration,
 }
 
 enum Kind {
-    /// `disk` is the upper folder.
+    /// An overlay mount; `disk` is its upper folder.
     Mounted(Overlay),
-    /// `disk` is the copy.
+    /// A copy; `disk` is the copy.
     Copied,
 }
 
-/// What there was before a command, where that has to be known.
+/// The metadata of all files before a command; only a copy needs it to find changes.
 pub struct Before(Option<BTreeMap<PathBuf, Stamp>>);
 
-/// What a command touched.
+/// The paths that a command touched.
 #[derive(Debug, Default)]
 pub(super) struct Touched {
     pub(super) files: BTreeSet<WorkspacePath>,
-    /// New folders that hold nothing.
+    /// New folders without files.
     folders: BTreeSet<WorkspacePath>,
-    /// Folders that are gone, or were made anew.
+    /// Folders that are gone, or were replaced.
     gone_folders: BTreeSet<WorkspacePath>,
-    /// Repositories of their own.
+    /// Git folders other than the checkout's own.
     pub(super) repositories: BTreeSet<WorkspacePath>,
-    /// How many things whose names are no text.
+    /// The number of entries whose names are not UTF-8.
     pub(super) unnamed: usize,
 }
 
-/// What a command changed against what is below.
+/// What a command changed, compared with what is below.
 #[derive(Debug, Default)]
 pub struct Outcome {
-    /// Files that belong to the project, sorted by path.
+    /// Changes to files that belong to the project.
     pub changes: Vec<FileChange>,
-    /// Such files that are too large to be held in memory.
+    /// Changed files of the project that are too large to be held in memory.
     pub large: Vec<WorkspacePath>,
-    /// Files that ignore files exclude: what builds leave behind.
+    /// Changed files that ignore files exclude: what builds leave behind.
     pub outputs: Vec<WorkspacePath>,
-    /// Repositories that it made, which are not kept.
+    /// Git folders of repositories that the command created, which are not kept.
     pub repositories: Vec<WorkspacePath>,
-    /// How many things whose names are no text; they are not kept.
+    /// The number of entries whose names are not UTF-8; they are not kept.
     pub unnamed: usize,
     folders: BTreeSet<WorkspacePath>,
     gone_folders: BTreeSet<WorkspacePath>,
 }
 
 impl Outcome {
-    /// What a build left behind, and nothing else.
+    /// Returns the build outputs alone, without the other changes.
     #[must_use]
     pub fn outputs_alone(&self) -> Self {
         Self { outputs: self.outputs.clone(), ..Self::default() }
     }
 }
 
-/// Why there is no throw-away state.
+/// Reasons why there is no usable isolated state.
 #[derive(Debug, thiserror::Error)]
 pub enum IsolationError {
-    /// A file could not be copied.
+    /// A file that could not be copied.
     #[error("the checkout could not be copied for an isolated run: {path}: {error}")]
     Copy {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         error: io::Error,
     },
-    /// The planned edits could not be written to it.
+    /// Planned edits that could not be written to the state, or files that could not be read.
     #[error("the planned edits could not be written for an isolated run: {0}")]
     Update(#[from] FileError),
 }
 
-/// What a state is made of.
+/// What an isolated state is created from.
 #[derive(Clone)]
 pub struct Plot {
-    /// The checkout.
+    /// The path of the checkout.
     pub root: PathBuf,
-    /// Where throw-away folders go.
+    /// The folder for throw-away folders.
     pub temp: PathBuf,
-    /// Files that are not there for commands.
+    /// Patterns for files that do not exist for commands.
     pub sensitive: Arc<PathGlobs>,
-    /// Files that Git tracks.
+    /// The files that Git tracks.
     pub tracked: TrackedFiles,
-    /// The repository.
+    /// The repository of the checkout, if there is one.
     pub repository: Option<Repository>,
 }
 
 impl Plot {
-    /// Writes what commands see of Git's own folder where sensitive files were committed; whether of objects, too.
+    /// Writes to `to` what commands see of the Git folder if sensitive files were committed. Returns whether
+    /// that includes objects.
     fn withhold(&self, to: &Path) -> Result<bool, GitError> {
-        // Of a worktree or a folder of a repository, Git's own folder lies elsewhere.
+        // For a worktree or a subfolder of a repository, the Git folder is elsewhere.
         let is_here = self.root.join(".git").is_dir() && !self.sensitive.is_empty();
         let Some(repository) = self.repository.as_ref().filter(|_| is_here) else {
             return Ok(false);
@@ -178,13 +182,14 @@ impl Plot {
     }
 }
 
-/// Files that Git tracks, listed when first asked for: a rule of an ignore file says nothing about them.
+/// The files that Git tracks, listed on first use: ignore rules do not apply to them.
 pub type TrackedFiles =
     Arc<LazyLock<BTreeSet<WorkspacePath>, Box<dyn FnOnce() -> BTreeSet<WorkspacePath> + Send>>>;
 
 impl Isolated {
-    /// Makes the folders for an overlay above the checkout; mounting is for whoever runs commands.
-    /// `None` where paths cannot be told to the kernel.
+    /// Creates the folders for an overlay above the checkout; it is mounted by whoever runs a command.
+    /// Returns `None` if a folder cannot be created, or if a path cannot be written in the kernel's mount
+    /// options.
     #[cfg(unix)]
     pub fn mounted(plot: &Plot) -> Option<Self> {
         let started = Instant::now();
@@ -229,13 +234,13 @@ impl Isolated {
         })
     }
 
-    /// Other systems have no overlays.
+    /// Returns `None`: other systems have no overlays.
     #[cfg(not(unix))]
     pub fn mounted(_: &Plot) -> Option<Self> {
         None
     }
 
-    /// Copies the checkout.
+    /// Creates a copy of the checkout.
     pub fn copied(plot: &Plot) -> Result<Self, IsolationError> {
         let started = Instant::now();
         let failed = |path: &Path, error| IsolationError::Copy { path: path.to_owned(), error };
@@ -278,7 +283,7 @@ impl Isolated {
         })
     }
 
-    /// Where commands run.
+    /// Returns the path at which commands see the checkout.
     pub fn path(&self) -> &Path {
         match &self.kind {
             Kind::Mounted(_) => &self.root,
@@ -286,7 +291,7 @@ impl Isolated {
         }
     }
 
-    /// What commands see there.
+    /// Returns what has to be mounted there for commands.
     pub fn view(&self) -> View<'_> {
         match &self.kind {
             Kind::Mounted(overlay) => View::Overlay(overlay),
@@ -294,8 +299,8 @@ impl Isolated {
         }
     }
 
-    /// Makes folders ones that can be renamed in one step, as `git mv` does: an overlay refuses that for folders that
-    /// lie below.
+    /// Makes it possible to rename folders in one step, as `git mv` does: an overlay refuses that for folders
+    /// that are in its lower layer, so they are copied to the upper one.
     pub fn make_movable(&mut self, folders: &[WorkspacePath]) -> io::Result<()> {
         #[cfg(unix)]
         if let Kind::Mounted(overlay) = &self.kind {
@@ -306,7 +311,7 @@ impl Isolated {
         Ok(())
     }
 
-    /// What somebody sees who changes nothing, while others may be in the state; `None` where that cannot be.
+    /// Returns an overlay for a command that changes nothing while others use the state; `None` for a copy.
     pub fn reader(&self) -> Option<Overlay> {
         match &self.kind {
             Kind::Mounted(overlay) => Some(overlay.clone()),
@@ -314,12 +319,12 @@ impl Isolated {
         }
     }
 
-    /// Bytes that it takes on disk.
+    /// Returns the size of the state on disk, in bytes.
     pub fn bytes(&self) -> u64 {
         self.scratch.bytes()
     }
 
-    /// Brings it up to date with what is below.
+    /// Brings the state up to date with what is below.
     pub fn update(&mut self, below: &Below) -> Result<(), IsolationError> {
         match below {
             Below::Planned(planned) => self.update_planned(planned),
@@ -327,7 +332,7 @@ impl Isolated {
         }
     }
 
-    /// Writes the planned edits to it, as far as they are not there, and takes back what is not planned.
+    /// Writes the planned edits that are missing, and reverts what is not planned.
     fn update_planned(&mut self, planned: &OverlayWorkspace) -> Result<(), IsolationError> {
         let changes = planned.changes()?;
         let wanted: BTreeSet<WorkspacePath> = changes.iter().map(|change| change.path.clone()).collect();
@@ -335,7 +340,7 @@ impl Isolated {
             let state = planned.state(path)?;
             self.put(path, state.as_ref(), state.as_ref())?;
         }
-        // What goes makes room for what comes.
+        // Removed files make room for new ones.
         let (gone, there): (Vec<_>, Vec<_>) = changes.iter().partition(|change| change.after.is_none());
         for change in gone.into_iter().chain(there) {
             self.put(&change.path, change.after.as_ref(), change.before.as_ref())?;
@@ -344,7 +349,7 @@ impl Isolated {
         Ok(())
     }
 
-    /// An overlay shows the checkout as it is; a copy needs what was changed since.
+    /// Writes what the run has changed since to a copy. An overlay shows the checkout as it is.
     fn update_real(&self, tracked: &TrackedWorkspace) -> Result<(), IsolationError> {
         if matches!(self.kind, Kind::Mounted(_)) {
             return Ok(());
@@ -363,7 +368,7 @@ impl Isolated {
         Ok(())
     }
 
-    /// Makes one file what it should be; `below` is what the checkout holds.
+    /// Restores one file to `state`; `below` is its state in the checkout.
     fn put(
         &self,
         path: &WorkspacePath,
@@ -373,7 +378,7 @@ impl Isolated {
         match &self.kind {
             Kind::Copied => {
                 let path = ResolvedPath(path.clone());
-                // What is too large to be compared is another one.
+                // A file that is too large to be compared counts as different.
                 if self.disk.state(&path).is_ok_and(|now| now.as_ref() == state) {
                     Ok(())
                 } else {
@@ -387,14 +392,14 @@ impl Isolated {
         }
     }
 
-    /// Looks before a command.
+    /// Records what an unmounted state needs to find the changes of the next command.
     pub fn before(&self) -> Result<Before, FileError> {
         let is_copied = matches!(self.kind, Kind::Copied);
         Ok(Before(is_copied.then(|| watch::stamps(self.disk.path())).transpose()?))
     }
 
-    /// What a command has changed against what is below. Which files belong to the project is told by the ignore
-    /// files of before, and by what Git tracks.
+    /// Returns what a command has changed, compared with what is below. Whether a file belongs to the project
+    /// is decided by the ignore files from before the command, and by what Git tracks.
     pub fn found(&mut self, before: Before, below: &Below) -> Result<Outcome, FileError> {
         let touched = match &self.kind {
             Kind::Copied => watch::touched(self.disk.path(), &before.0.unwrap_or_default())?,
@@ -435,9 +440,9 @@ impl Isolated {
         Ok(found)
     }
 
-    /// A file as a command has left it.
+    /// Returns the state of a file as a command left it.
     fn state(&self, path: &WorkspacePath) -> Result<Option<FileState>, FileError> {
-        // What marks a file as gone is no regular file, so there is none.
+        // A whiteout, which marks a removed file, is not a regular file, so the result is `None`.
         self.disk.state_of(path)
     }
 
@@ -446,18 +451,18 @@ impl Isolated {
         metadata.is_ok_and(|metadata| metadata.is_file() && metadata.len() > MAX_FILE)
     }
 
-    /// Whether a rule keeps commands from a file of this name.
+    /// Returns whether a path matches the patterns for sensitive files.
     pub fn is_sensitive(&self, path: &WorkspacePath) -> bool {
         self.sensitive.find(path).is_some()
     }
 
-    /// Whether a path names a file that is hidden from commands.
+    /// Returns whether a path names a file that is hidden from commands.
     pub fn hides(&self, path: &WorkspacePath) -> bool {
         self.hidden.contains(path)
     }
 }
 
-/// Sensitive files of the checkout, ignored ones too.
+/// Lists the sensitive files of the checkout, including ignored ones.
 fn sensitive_files(plot: &Plot) -> BTreeSet<WorkspacePath> {
     if plot.sensitive.is_empty() {
         return BTreeSet::new();

@@ -1,4 +1,4 @@
-//! Folders that go away: with their owner, or, where that was killed, with the next run.
+//! Scratch folders: they are removed with their owner or, if the owner was killed, by the next run.
 
 use std::fs::{self, File};
 use std::io;
@@ -8,10 +8,11 @@ use tempfile::TempDir;
 
 const PREFIX: &str = "architect-ci-isolated-";
 
-/// Held while the owner lives; the kernel lets go of it whatever happens to the owner.
+/// Name of the file that is locked while the owner lives. The kernel releases the lock however the owner
+/// ends.
 const LOCK: &str = "lock";
 
-/// A folder of one run's.
+/// A scratch folder of one run.
 #[derive(Debug)]
 pub struct Scratch {
     dir: Option<TempDir>,
@@ -20,13 +21,14 @@ pub struct Scratch {
 }
 
 impl Scratch {
-    /// Makes one below `temp`.
+    /// Creates a scratch folder below `temp`, and removes those of dead runs there.
     pub fn new(temp: &Path) -> io::Result<Self> {
         sweep(temp);
         let dir = tempfile::Builder::new().prefix(PREFIX).tempdir_in(temp)?;
-        // Links in the way to it must not matter to whoever compares paths.
+        // A path without links, because others compare paths.
         let path = dir.path().canonicalize()?;
-        // Locked before it has the name that others look for: one that is there and free is of a dead run.
+        // Locked before it has the name that others look for: one that is there and not locked belongs to a
+        // dead run.
         let being_made = path.join("lock.new");
         let lock = File::create(&being_made)?;
         lock.lock()?;
@@ -34,12 +36,12 @@ impl Scratch {
         Ok(Self { dir: Some(dir), path, _lock: lock })
     }
 
-    /// Where it lies.
+    /// Returns the path of the folder.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Bytes that it takes on disk.
+    /// Returns the size of the files in it, in bytes.
     pub fn bytes(&self) -> u64 {
         let entries = ignore::WalkBuilder::new(&self.path).standard_filters(false).build();
         let sizes = entries.filter_map(|entry| Some(entry.ok()?.metadata().ok()?.len()));
@@ -50,12 +52,12 @@ impl Scratch {
 impl Drop for Scratch {
     fn drop(&mut self) {
         remove(&self.path);
-        // Gone already, or left to the next run.
+        // Already gone, or left to the next run.
         drop(self.dir.take());
     }
 }
 
-/// Removes what runs left behind that were killed.
+/// Removes what killed runs left behind.
 pub fn sweep(temp: &Path) {
     for entry in fs::read_dir(temp).into_iter().flatten().flatten() {
         let is_ours = entry.file_name().to_str().is_some_and(|name| name.starts_with(PREFIX));
@@ -63,14 +65,14 @@ pub fn sweep(temp: &Path) {
             continue;
         }
         let lock = File::open(entry.path().join(LOCK));
-        // One that has no lock yet is being made.
+        // A folder without a lock file is still being created.
         if lock.is_ok_and(|lock| lock.try_lock().is_ok()) {
             remove(&entry.path());
         }
     }
 }
 
-/// Removes a folder, also where a command (or the kernel's own work folder) took the rights away.
+/// Removes a folder, even if a command (or the kernel, for its work folder) took the permissions away.
 pub(super) fn remove(path: &Path) {
     if fs::remove_dir_all(path).is_ok() {
         return;
@@ -83,12 +85,12 @@ pub(super) fn remove(path: &Path) {
 fn open_up(folder: &Path) {
     use std::os::unix::fs::PermissionsExt;
     let _ = fs::set_permissions(folder, fs::Permissions::from_mode(0o700));
-    // One that root has made can be removed all the same, if it is empty.
+    // A folder that root created can be removed all the same if it is empty.
     if fs::remove_dir(folder).is_ok() {
         return;
     }
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
-        // Not the kind of what a link leads to.
+        // The entry's own type; a link is not followed.
         if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
             open_up(&entry.path());
         }

@@ -1,5 +1,5 @@
-//! The upper folder of an overlay, read and written while nothing is mounted: plain files stand for
-//! themselves, a character device 0/0 for a file that is gone, a folder marked opaque for a folder whose
+//! Upper folder of an overlay, read and written while nothing is mounted. Plain files stand for themselves, a
+//! character device 0/0 (a whiteout) for a file that is gone, and a folder marked as opaque for one whose
 //! former content is gone.
 
 use std::collections::BTreeSet;
@@ -14,13 +14,13 @@ use super::super::path::{ResolvedPath, WorkspacePath};
 use super::super::{FileError, Workspace};
 use super::{Below, Touched};
 
-/// Levels of folders below which nothing is looked for: nobody works that deep.
+/// Maximum depth of folders that are read; nobody works deeper than that.
 const MAX_DEPTH: usize = 200;
 
-/// Marks of a folder whose lower content is hidden, as an overlay without and with privileges sets it.
+/// Extended attributes of opaque folders, as set by an overlay without and with privileges.
 const OPAQUE: [&str; 2] = ["user.overlay.opaque", "trusted.overlay.opaque"];
 
-/// Makes one file what it should be; `below` is what the lower folder holds.
+/// Restores one file to `state`; `below` is its state in the lower folder.
 pub(super) fn put(
     disk: &DiskWorkspace,
     upper: &Path,
@@ -36,7 +36,7 @@ pub(super) fn put(
         full.ancestors().skip(1).take_while(|above| *above != upper).map(Path::to_owned).collect();
     let is_hidden = folders.iter().any(|folder| is_opaque(folder));
     if state == below && !is_hidden {
-        // As the checkout holds it, and shows it: nothing has to be here.
+        // The lower folder has this state, and it is visible: nothing needs to be here.
         return match found {
             Some(metadata) if !metadata.is_dir() => fs::remove_file(&full).map_err(io),
             _ => Ok(()),
@@ -46,9 +46,9 @@ pub(super) fn put(
         folders.iter().find(|above| fs::symlink_metadata(above).is_ok_and(|metadata| !metadata.is_dir()));
     let Some(state) = state else {
         return match found {
-            // The folder that held it is gone. In one that hides what was there a mark would be a file.
+            // The folder that contained it is gone. In an opaque folder a whiteout would be seen as a file.
             None if obstacle.is_some() || is_hidden => Ok(()),
-            // A folder took its place.
+            // A folder took its place, or it is marked already.
             Some(metadata) if metadata.is_dir() || is_whiteout(&metadata) => Ok(()),
             found => {
                 if found.is_some() {
@@ -61,7 +61,7 @@ pub(super) fn put(
     if disk.state(&resolved)?.as_ref() == Some(state) {
         return Ok(());
     }
-    // What stands where a folder is needed stands for something that is gone.
+    // Whatever stands where a folder is needed marks something that is gone.
     if let Some(obstacle) = obstacle {
         fs::remove_file(obstacle).map_err(io)?;
     }
@@ -86,12 +86,13 @@ pub(super) fn hide(upper: &Path, path: &WorkspacePath) -> io::Result<()> {
     Ok(())
 }
 
-/// Hides what the lower folder holds below a folder.
+/// Makes a folder opaque, which hides what the lower folder has there.
 pub(super) fn hide_below(folder: &Path) -> io::Result<()> {
     Ok(rustix::fs::lsetxattr(folder, OPAQUE[0], b"y", rustix::fs::XattrFlags::empty())?)
 }
 
-/// Copies a folder of the lower folder that the upper one does not hold, and hides the former.
+/// Copies a folder from the lower folder to the upper one and makes it opaque, unless the upper one has it
+/// already.
 pub(super) fn unfold(
     upper: &Path,
     lower: &Path,
@@ -100,7 +101,7 @@ pub(super) fn unfold(
 ) -> io::Result<()> {
     let (from, to) = (lower.join(folder.as_str()), upper.join(folder.as_str()));
     let is_folder = fs::symlink_metadata(&from).is_ok_and(|metadata| metadata.is_dir());
-    // What is in the upper folder already would have to be joined with the rest.
+    // What is already in the upper folder would have to be merged with the rest.
     if !is_folder || fs::symlink_metadata(&to).is_ok() {
         return Ok(());
     }
@@ -112,7 +113,7 @@ pub(super) fn unfold(
     hide_below(&to)
 }
 
-/// Everything that may differ from what is below.
+/// Returns everything that may differ from what is below.
 pub(super) fn touched(
     upper: &Path,
     lower: &Path,
@@ -122,7 +123,7 @@ pub(super) fn touched(
     let mut reader = Reader { upper, lower, below, hidden, touched: Touched::default() };
     reader.folder(&WorkspacePath::root(), false)?;
     let Reader { mut touched, .. } = reader;
-    // A planned file that is not there any more leaves no trace.
+    // A planned file that no longer exists leaves no trace.
     if let Below::Planned(planned) = below {
         for change in &planned.changes()? {
             let gone = fs::symlink_metadata(upper.join(change.path.as_str())).is_err();
@@ -143,7 +144,7 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    /// `is_new` where nothing of the lower folder is seen.
+    /// Reads a folder. `is_new` says that nothing of the lower folder is visible in it.
     fn folder(&mut self, folder: &WorkspacePath, is_new: bool) -> Result<(), FileError> {
         let mut holds_files = false;
         let io = |error| FileError::Io { path: folder.clone(), error };
@@ -151,7 +152,7 @@ impl Reader<'_> {
             return Err(io(io::Error::other(format!("folders are more than {MAX_DEPTH} levels deep"))));
         }
         let entries = match fs::read_dir(self.upper.join(folder.as_str())) {
-            // The upper folder need not hold it.
+            // The folder need not exist in the upper layer.
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(io(error)),
             entries => entries,
         };
@@ -164,7 +165,8 @@ impl Reader<'_> {
             };
             let path = folder.child(&name);
             if name.eq_ignore_ascii_case(".git") {
-                // Git's own folder is thrown away; another repository's is not kept either.
+                // The checkout's own Git folder is discarded; those of other repositories are not kept
+                // either.
                 self.touched.repositories.extend((!folder.is_root()).then(|| path.clone()));
             } else if is_whiteout(&metadata) {
                 self.gone(&path);
@@ -176,14 +178,14 @@ impl Reader<'_> {
                 }
                 self.folder(&path, is_new || opaque || replaces)?;
             } else if metadata.is_file() || metadata.is_symlink() {
-                // Where the checkout has a folder, all that was in it is gone.
+                // If the checkout has a folder there, all of its content is gone.
                 let lower = fs::symlink_metadata(self.lower.join(path.as_str()));
                 if lower.is_ok_and(|metadata| metadata.is_dir()) {
                     self.gone(&path);
                 }
                 self.touched.files.insert(path);
             }
-            // Pipes and sockets end with those who use them.
+            // Pipes and sockets end with the processes that use them.
         }
         let is_there = || self.lower.join(folder.as_str()).is_dir();
         if !holds_files && !folder.is_root() && (is_new || !is_there()) {
@@ -192,12 +194,12 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// Whether a folder stands where the checkout has a file.
+    /// Returns whether a folder stands where the checkout has a file.
     fn replaces(&self, path: &WorkspacePath) -> bool {
         fs::symlink_metadata(self.lower.join(path.as_str())).is_ok_and(|metadata| !metadata.is_dir())
     }
 
-    /// A file is gone, or a folder with all that was in it.
+    /// Records that a file is gone, or a folder with all of its content.
     fn gone(&mut self, path: &WorkspacePath) {
         let lower = self.lower.join(path.as_str());
         let is_folder = fs::symlink_metadata(&lower).is_ok_and(|metadata| metadata.is_dir());
@@ -218,7 +220,7 @@ impl Reader<'_> {
         } else {
             self.file_gone(path.clone());
         }
-        // Files that are planned only lie in no lower folder.
+        // Files that are only planned are in no lower folder.
         if let Below::Planned(planned) = self.below {
             let changes = planned.changes().unwrap_or_default();
             let within = changes.iter().filter(|change| change.path.is_within(path));
@@ -240,12 +242,12 @@ fn is_opaque(folder: &Path) -> bool {
     })
 }
 
-/// Empties the upper folder but for Git's own and what marks hidden files.
+/// Empties the upper folder, except for the Git folder and the marks of hidden files.
 pub(super) fn clear(upper: &Path, hidden: &BTreeSet<WorkspacePath>) -> io::Result<()> {
     clear_folder(upper, &WorkspacePath::root(), hidden).map(drop)
 }
 
-/// Whether nothing is left.
+/// Empties a folder. Returns whether nothing is left in it.
 fn clear_folder(upper: &Path, folder: &WorkspacePath, hidden: &BTreeSet<WorkspacePath>) -> io::Result<bool> {
     let mut empty = true;
     for entry in fs::read_dir(upper.join(folder.as_str()))? {
@@ -260,7 +262,7 @@ fn clear_folder(upper: &Path, folder: &WorkspacePath, hidden: &BTreeSet<Workspac
         if kept {
             empty = false;
         } else if let (true, Some(path)) = (is_folder, &path) {
-            // One that hides what is below must go even where it holds a mark, which comes again.
+            // An opaque folder has to go even if it contains a mark, which is restored later.
             let holds = hidden.iter().any(|hidden| hidden.is_within(path));
             if holds && !is_opaque(&entry.path()) {
                 empty &= clear_folder(upper, path, hidden)?;
@@ -280,7 +282,7 @@ fn clear_folder(upper: &Path, folder: &WorkspacePath, hidden: &BTreeSet<Workspac
     Ok(empty)
 }
 
-/// Removes a folder; what is left of it must not be met by the next command.
+/// Removes a folder; an error, because the next command must not find what is left of it.
 fn remove(folder: &Path) -> io::Result<()> {
     super::scratch::remove(folder);
     match fs::symlink_metadata(folder) {
@@ -289,10 +291,10 @@ fn remove(folder: &Path) -> io::Result<()> {
     }
 }
 
-/// Takes away what the kernel notes at files that came through an overlay.
+/// Removes the kernel's attributes from a file that came through an overlay.
 pub(super) fn unmark(path: &Path) {
     for mark in ["user.overlay.opaque", "user.overlay.origin", "user.overlay.impure", "user.overlay.uuid"] {
-        // Most have none.
+        // Most files have none.
         let _ = rustix::fs::lremovexattr(path, mark);
     }
 }
