@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Plays each sample's replies and puts the transcript of that run in place of the old one: for when the
-# format of transcripts or the results of tools change. Look at the difference before you commit it.
+# Replays each sample and replaces its transcript with the one of that run. Use it when the transcript format or the
+# results of tools change, and look at the difference before you commit it.
 set -euo pipefail
 samples=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 for sample in "$samples"/*/; do

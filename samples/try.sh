@@ -1,17 +1,17 @@
 #!/usr/bin/env bash
-# Runs a sample on a throw-away repository, with a recorded model: no key, no network, no GitHub.
+# Runs a sample on a throw-away repository with a recorded model. It needs no key, no network and no GitHub.
 #
 #   samples/try.sh invoice          a dry run on a pull request
 #   samples/try.sh slug             real edits (on the throw-away repository)
 #
-# The program is built first, unless ARCHITECT_CI names one. Further arguments go to it.
+# Builds the program first, unless ARCHITECT_CI names one. Further arguments are passed on to it.
 set -euo pipefail
 
 samples=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 name=${1:?name a sample: invoice or slug}
 shift
 sample=$samples/$name
-[ -d "$sample/base" ] || { echo "there is no sample named $name" >&2; exit 3; }
+[ -d "$sample/base" ] || { echo "unknown sample: $name; use invoice or slug" >&2; exit 3; }
 
 if [ -z "${ARCHITECT_CI:-}" ]; then
   cargo build --release --quiet --manifest-path "$samples/../Cargo.toml"
@@ -39,7 +39,7 @@ if [ -d "$sample/head" ]; then
   git_quietly add --all
   git_quietly commit --message="Add a discount"
   head=$(git -C "$repository" rev-parse HEAD)
-  # What GitHub tells a workflow of a pull request, as far as it matters here.
+  # The part of a pull-request event that matters here.
   cat >"$work/event.json" <<JSON
 {
   "action": "opened",

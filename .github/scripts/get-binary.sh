@@ -9,7 +9,7 @@ fail() {
 }
 
 if [ -n "${BINARY_PATH:-}" ]; then
-  [ -x "$BINARY_PATH" ] || fail "binary-path names no program that can be run; check the input"
+  [ -x "$BINARY_PATH" ] || fail "\`binary-path\` is not an executable program; check the input"
   binary=$(cd "$(dirname "$BINARY_PATH")" && pwd)/$(basename "$BINARY_PATH")
   printf 'binary=%s\n' "$binary" >>"$GITHUB_OUTPUT"
   exit 0
@@ -21,10 +21,10 @@ case "${RUNNER_OS:-}-${RUNNER_ARCH:-}" in
   macOS-X64) target=x86_64-apple-darwin ;;
   macOS-ARM64) target=aarch64-apple-darwin ;;
   Windows-X64) target=x86_64-pc-windows-msvc ;;
-  *) fail "there is no release for this runner (${RUNNER_OS:-?} ${RUNNER_ARCH:-?}); build it and set binary-path" ;;
+  *) fail "there is no release for this runner (${RUNNER_OS:-?} ${RUNNER_ARCH:-?}); build the program and set \`binary-path\`" ;;
 esac
-[[ $VERSION =~ ^v[0-9]+\.[0-9]+\.[0-9]+([.-][0-9A-Za-z.-]+)?$ ]] || fail "version has to look like v0.1.0"
-[[ $RELEASES_URL =~ ^https?://[^[:space:]]+$ ]] || fail "releases-url has to be an address that begins with https://"
+[[ $VERSION =~ ^v[0-9]+\.[0-9]+\.[0-9]+([.-][0-9A-Za-z.-]+)?$ ]] || fail "invalid value for \`version\`; use a release such as v0.1.0"
+[[ $RELEASES_URL =~ ^https?://[^[:space:]]+$ ]] || fail "invalid value for \`releases-url\`; use a URL that begins with https://"
 
 archive=architect-ci-$target.tar.gz
 # The tool cache, in the form that GitHub's own set-up actions use: whatever is marked complete is whole.
@@ -37,7 +37,7 @@ program=$folder/architect-ci
 fetch() {
   curl --fail --silent --show-error --location --retry 3 --retry-delay 1 --connect-timeout 20 --max-time 300 \
     --output "$2" "$1" ||
-    fail "the download of ${1##*/} failed; check version and releases-url, or set binary-path"
+    fail "could not download ${1##*/}; check \`version\` and \`releases-url\`, or set \`binary-path\`"
 }
 
 if [ ! -f "$complete" ] || [ ! -x "$program" ]; then
@@ -56,7 +56,7 @@ if [ ! -f "$complete" ] || [ ! -x "$program" ]; then
   fi
   mkdir -p "$fresh/unpacked" "$cache"
   tar -xzf "$fresh/$archive" -C "$fresh/unpacked"
-  [ -f "$fresh/unpacked/$(basename "$program")" ] || fail "$archive holds no program; check version and releases-url"
+  [ -f "$fresh/unpacked/$(basename "$program")" ] || fail "$archive does not contain the program; check \`version\` and \`releases-url\`"
   chmod +x "$fresh/unpacked/$(basename "$program")"
   # In one step: another job of this machine may be doing the same.
   rm -f "$complete"

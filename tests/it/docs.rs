@@ -210,9 +210,10 @@ fn the_list_of_inputs_and_outputs_is_that_of_the_action() {
     let action: Value = serde_yaml::from_str(&read("action.yml")).unwrap();
     let mut text = "<!-- Made from action.yml and the program's own lists: UPDATE_DOCS=1 cargo test docs:: -->\n\n\
                     # Inputs and outputs\n\n\
-                    An input of the action is a flag of the program (`--max-steps 5`) and a variable (`ARCHITECT_MAX_STEPS=5`). Flags stand\n\
-                    above Action inputs, these above variables, these above the configuration. An empty input counts as absent.\n\n\
-                    ## Inputs\n\n| input | flag | what it is | default |\n|---|---|---|---|\n"
+                    Every input of the action is also a flag of the program (`--max-steps 5`) and an environment variable (`ARCHITECT_MAX_STEPS=5`).\n\
+                    Flags take precedence over Action inputs, Action inputs over variables, and variables over the configuration. An empty\n\
+                    input counts as absent.\n\n\
+                    ## Inputs\n\n| input | flag | description | default |\n|---|---|---|---|\n"
         .to_owned();
     for (name, input) in action["inputs"].as_object().unwrap() {
         let known = INPUTS.iter().chain(&BATCH_INPUTS).find(|known| known.name == name);
@@ -230,19 +231,19 @@ fn the_list_of_inputs_and_outputs_is_that_of_the_action() {
             cell(input["description"].as_str().unwrap())
         );
     }
-    text += "\n## Outputs\n\n| output | what it is |\n|---|---|\n";
+    text += "\n## Outputs\n\n| output | description |\n|---|---|\n";
     for (name, output) in action["outputs"].as_object().unwrap() {
         let _ = writeln!(text, "| `{name}` | {} |", cell(output["description"].as_str().unwrap()));
     }
     text += "\n## Exit codes\n\n| code | meaning |\n|--:|---|\n";
     for (code, meaning) in [
         (0, "success"),
-        (1, "failed: the agent, or a required gate"),
-        (2, "partial: a limit was reached, or something is left to do"),
-        (3, "the configuration or an input is wrong"),
+        (1, "failed: the agent or a required gate failed"),
+        (2, "partial: a limit was reached, or work is left to do"),
+        (3, "the configuration or an input is invalid"),
         (4, "a key or a permission is missing"),
-        (5, "the time was up"),
-        (6, "a plan does not fit; nothing was written"),
+        (5, "the time limit was reached"),
+        (6, "the plan does not fit the checkout; nothing was written"),
         (130, "interrupted; a partial report was written"),
         (143, "terminated; a partial report was written"),
     ] {
@@ -255,8 +256,8 @@ fn the_list_of_inputs_and_outputs_is_that_of_the_action() {
 fn the_list_of_keys_is_that_of_the_types() {
     let schema = schemars::schema_for!(architect_ci::config::Config).to_value();
     let mut text = "<!-- Made from the program's types: UPDATE_DOCS=1 cargo test docs:: -->\n\n\
-                    # Configuration, key by key\n\n\
-                    What each is for and how they go together is in [Configuration, explained](configuration.md).\n"
+                    # Configuration reference\n\n\
+                    [Configuration](configuration.md) says what the keys are for and how they work together.\n"
         .to_owned();
     for (name, section) in schema["properties"].as_object().unwrap() {
         let about = section["description"].as_str().unwrap_or_default();
@@ -267,7 +268,7 @@ fn the_list_of_keys_is_that_of_the_types() {
                 write!(text, "\n{}; default {}.\n", of_type(&schema, section), shown(&section["default"]));
             continue;
         }
-        text += "\n| key | type | default | what it is |\n|---|---|---|---|\n";
+        text += "\n| key | type | default | description |\n|---|---|---|---|\n";
         rows(&schema, section, name, &mut text);
     }
     generated("docs/configuration-reference.md", &text);
