@@ -38,7 +38,7 @@ const DEFAULT_STEPS: u32 = 20;
 /// An agent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Agent {
-    /// The name that GitHub lists the check under.
+    /// Its name.
     pub name: String,
     /// What it is told about itself.
     pub prompt: String,

@@ -48,7 +48,7 @@ pub struct Limits {
 /// How a session ended.
 #[derive(Debug)]
 pub struct Ended {
-    /// How it ended.
+    /// How far it came.
     pub status: Status,
     /// Why it ended.
     pub reason: StopReason,
@@ -89,7 +89,7 @@ pub struct Session<'a> {
     pub limits: Limits,
     /// What it costs.
     pub budget: &'a Budget,
-    /// A token that ends the command early.
+    /// Ends it early.
     pub cancel: CancellationToken,
     /// Whether it is the run's own agent, and no sub-agent.
     pub leads: bool,

@@ -58,7 +58,7 @@ pub enum JournalError {
     Io {
         /// The file.
         path: PathBuf,
-        /// The failure of the read.
+        /// Why.
         error: std::io::Error,
     },
 }

@@ -38,7 +38,7 @@ pub struct Manifest {
     pub schema_version: u32,
     /// The batch's name.
     pub name: String,
-    /// The id of the commit that the check is about.
+    /// The commit.
     pub commit: String,
     /// SHA-256 of the file that it was made from.
     pub file_sha256: String,
@@ -66,9 +66,9 @@ pub enum ManifestError {
     /// The manifest cannot be read.
     #[error("the manifest {path} cannot be used: {problem}; make it with `architect-ci batch FILE --matrix`")]
     Unusable {
-        /// The path that was asked for.
+        /// The file.
         path: String,
-        /// The failure, in words.
+        /// Why.
         problem: String,
     },
 }

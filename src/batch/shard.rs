@@ -18,7 +18,7 @@ const BASE: u64 = 20_000;
 pub struct Shard {
     /// From 1.
     pub index: u32,
-    /// The number of shards.
+    /// How many there are.
     pub of: u32,
 }
 

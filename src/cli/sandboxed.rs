@@ -1,7 +1,7 @@
 //! `architect-ci __sandbox`: reads what to do from its standard input, shuts itself in, then becomes the program, or its
 //! parent. Not for people: supervisors start commands by it.
 
-/// The exit code of shells for a program that cannot be run.
+/// What shells answer when a program cannot be run.
 const CANNOT_RUN: u8 = 126;
 
 /// Never returns if all goes well and nobody has to wait for the program; else the exit code.

@@ -24,7 +24,7 @@ pub enum ConfigError {
     /// It cannot be read.
     #[error("{path} cannot be read: {error}")]
     Unreadable {
-        /// The path that was asked for.
+        /// The file.
         path: String,
         /// Why.
         error: String,
@@ -36,7 +36,7 @@ pub enum ConfigError {
          pull request may change what the agent does"
     )]
     BaseUnavailable {
-        /// The commit in which it was looked up.
+        /// The commit.
         commit: String,
         /// What git said.
         error: String,

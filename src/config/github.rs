@@ -29,9 +29,9 @@ pub struct GitHub {
     pub label: String,
     /// What comments that begin with `/architect` may ask for.
     pub commands: Vec<Verb>,
-    /// Users who may start runs without write permission.
+    /// People who may start runs without write permission.
     pub allow_users: Vec<String>,
-    /// Bots that may start runs; `*` allows all of them.
+    /// Bots that may start runs; `*` is all of them.
     pub allow_bots: Vec<String>,
 }
 

@@ -38,7 +38,7 @@ use record::{Target, describe, diff_of, record};
 pub struct Caller<'a> {
     /// The agent.
     pub agent: &'a str,
-    /// The turn of that agent, from 1.
+    /// Its step.
     pub step: u32,
     /// The tools it may use; `None` for all.
     pub allowed: Option<&'a [String]>,

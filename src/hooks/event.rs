@@ -89,7 +89,7 @@ impl HookEvent {
 pub struct Subject<'a> {
     /// The agent that acts.
     pub agent: &'a str,
-    /// The turn of that agent, from 1.
+    /// Its step.
     pub step: u32,
     /// The call, where there is one.
     pub tool: Option<ToolSubject<'a>>,

@@ -25,7 +25,7 @@ pub enum Deliver {
     },
     /// A commit on a branch of our own.
     OwnBranch {
-        /// The name of our branch.
+        /// Our branch.
         branch: String,
         /// The branch that it goes to.
         onto: String,

@@ -86,7 +86,7 @@ pub enum InputError {
     Workspace {
         /// The folder.
         path: PathBuf,
-        /// The failure of the read.
+        /// Why.
         error: std::io::Error,
     },
     /// The repository cannot be used.
@@ -117,7 +117,7 @@ pub enum InputError {
     Out {
         /// The folder.
         path: PathBuf,
-        /// The failure of the read.
+        /// Why.
         error: std::io::Error,
     },
     /// The schema for the final message is none.
@@ -138,7 +138,7 @@ pub enum InputError {
     Permission {
         /// Who.
         login: String,
-        /// The failure of the request for the pull request.
+        /// Why.
         error: ApiError,
     },
     /// GitHub cannot be asked for what the run needs.
@@ -195,7 +195,7 @@ pub enum InputError {
     Write {
         /// The file.
         path: PathBuf,
-        /// The failure of the read.
+        /// Why.
         error: std::io::Error,
     },
     /// Secrets cannot be masked in the report.

@@ -35,7 +35,7 @@ pub enum ModelError {
     /// The provider is in trouble, or the way to it is.
     #[error("the model provider is not available: {message}")]
     Unavailable {
-        /// A description of the failure.
+        /// What happened.
         message: String,
         /// How long it wants us to wait.
         retry_after: Option<Duration>,

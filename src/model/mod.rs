@@ -82,9 +82,9 @@ pub struct Request<'a> {
 /// An answer.
 #[derive(Clone, Debug, Default)]
 pub struct Completion {
-    /// The text of the answer.
+    /// What it said.
     pub text: String,
-    /// The tool calls that the answer asks for.
+    /// What it wants done.
     pub calls: Vec<ToolCall>,
     /// Tokens used.
     pub usage: Usage,

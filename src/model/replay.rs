@@ -22,7 +22,7 @@ pub enum ReplayError {
     Unreadable {
         /// The file.
         path: PathBuf,
-        /// The failure of the read.
+        /// Why.
         error: std::io::Error,
     },
     /// A line is no event.
@@ -30,9 +30,9 @@ pub enum ReplayError {
     Invalid {
         /// The file.
         path: PathBuf,
-        /// The number of the line in the patch, from 1.
+        /// The line, from 1.
         line: usize,
-        /// The failure of the parser.
+        /// Why.
         error: serde_json::Error,
     },
     /// No answers in it.

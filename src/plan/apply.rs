@@ -26,7 +26,7 @@ pub enum Applied {
 /// A file that is not as the plan found it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stale {
-    /// The path of the file.
+    /// The file.
     pub path: WorkspacePath,
     /// What is there instead.
     pub now: String,

@@ -12,7 +12,7 @@ use crate::event::PlannedAction;
 use crate::event::{Base, Block, Class, GateRecord, HookRecord, Usage};
 use crate::workspace::{ChangeSet, FileChange, FileState, LineCounts, Mode, Operation, WorkspacePath};
 
-/// The version of the report format.
+/// The version of the format.
 pub const SCHEMA_VERSION: u32 = 1;
 
 /// How a planned file's new content is given.
@@ -28,7 +28,7 @@ pub enum Contents {
 /// One file of a plan.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PlanFile {
-    /// The path of the file, relative to the workspace.
+    /// The file, relative to the workspace.
     pub path: WorkspacePath,
     /// What happens to it.
     pub op: Operation,
@@ -175,11 +175,11 @@ impl PlannedCommand {
 pub struct Plan {
     /// The version of the format, 1.
     pub schema_version: u32,
-    /// The task as the agent was given it.
+    /// The task.
     pub task: String,
     /// The agent.
     pub agent: String,
-    /// The model, as `provider::name`.
+    /// The model.
     pub model: String,
     /// The commit that the plan stands on; `null` outside of a repository.
     pub base: Option<Base>,

@@ -45,7 +45,7 @@ pub enum JournalError {
     Write {
         /// The file.
         path: PathBuf,
-        /// The system's error.
+        /// What the system said.
         error: io::Error,
     },
     /// A file could not be changed.

@@ -47,7 +47,7 @@ pub enum Wanted {
 pub struct Found {
     /// Its title.
     pub title: String,
-    /// The URL of its page.
+    /// Its address.
     pub url: String,
     /// What it is about.
     pub snippet: String,
