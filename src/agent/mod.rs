@@ -2,8 +2,8 @@
 
 mod compact;
 mod conversation;
-mod guard;
 mod history;
+mod loop_detector;
 mod outline;
 mod session;
 mod subagent;

@@ -10,8 +10,8 @@ use tokio_util::sync::CancellationToken;
 use super::Agent;
 use super::compact;
 use super::conversation::Conversation;
-use super::guard::{LoopGuard, Round};
 use super::history::History;
+use super::loop_detector::{LoopDetector, Repetition};
 use crate::engine::{Caller, Engine};
 use crate::event::{Event, NoticeLevel, Reply, Status, StopReason, ToolCall, millis};
 use crate::hooks::{HookEvent, Subject, Verdict};
@@ -127,7 +127,7 @@ impl Session<'_> {
         let mut talk = self.start(&task);
         talk.step = self.since.step;
         talk.messages.extend(self.history.messages.iter().cloned());
-        let mut guard = LoopGuard::default();
+        let mut detector = LoopDetector::default();
         let mut was_empty = false;
         loop {
             if let Some(reason) = self.limit(&talk) {
@@ -187,7 +187,7 @@ impl Session<'_> {
                 continue;
             }
             was_empty = false;
-            if self.run_calls(&mut talk, calls, &mut guard).await == Round::Stop {
+            if self.run_calls(&mut talk, calls, &mut detector).await == Repetition::Stop {
                 return self.close(&mut talk, StopReason::Loop).await;
             }
             talk.refresh(self.files_in_view());
@@ -341,7 +341,12 @@ impl Session<'_> {
 
     /// Runs the calls of one turn: side by side where all of them only read, else one after the
     /// other. Results go back in the order of the calls.
-    async fn run_calls(&self, talk: &mut Conversation, calls: Vec<ToolCall>, guard: &mut LoopGuard) -> Round {
+    async fn run_calls(
+        &self,
+        talk: &mut Conversation,
+        calls: Vec<ToolCall>,
+        detector: &mut LoopDetector,
+    ) -> Repetition {
         let caller =
             Caller { agent: &self.agent.name, step: talk.step, allowed: self.agent.allowed_tools.as_deref() };
         let parallel = self.limits.parallel_tools
@@ -355,20 +360,20 @@ impl Session<'_> {
                 results.push(self.engine.call(caller, call).await);
             }
         }
-        let mut round = Round::New;
+        let mut repetition = Repetition::None;
         for (call, result) in calls.into_iter().zip(results) {
             let mut content = result.text();
-            let seen = guard.observe(&call, &content);
-            if seen == Round::Warn {
+            let seen = detector.observe(&call, &content);
+            if seen == Repetition::Warn {
                 content = format!("{content}\n{SAME_CALL}");
             }
-            if seen == Round::Stop {
-                round = Round::Stop;
+            if seen == Repetition::Stop {
+                repetition = Repetition::Stop;
             }
             let success = result.success;
             talk.messages.push(Message::Tool { id: call.id, name: call.name, content, success });
         }
-        round
+        repetition
     }
 
     /// A limit is reached: the model gets one last call, without tools, to sum up.

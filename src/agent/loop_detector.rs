@@ -9,9 +9,9 @@ const STOP_AT: u32 = 5;
 
 /// What to do about the latest call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Round {
+pub(super) enum Repetition {
     /// It is new.
-    New,
+    None,
     /// It has been made before; tell the agent.
     Warn,
     /// It has been made too often; end the run.
@@ -20,13 +20,13 @@ pub(super) enum Round {
 
 /// Counts how often in a row the same call had the same result.
 #[derive(Default)]
-pub(super) struct LoopGuard {
+pub(super) struct LoopDetector {
     last: Option<(ToolCall, String)>,
     times: u32,
 }
 
-impl LoopGuard {
-    pub(super) fn observe(&mut self, call: &ToolCall, result: &str) -> Round {
+impl LoopDetector {
+    pub(super) fn observe(&mut self, call: &ToolCall, result: &str) -> Repetition {
         let same = self.last.as_ref().is_some_and(|(last, answer)| {
             last.name == call.name && last.arguments == call.arguments && answer == result
         });
@@ -35,9 +35,9 @@ impl LoopGuard {
             self.last = Some((call.clone(), result.to_owned()));
         }
         match self.times {
-            STOP_AT.. => Round::Stop,
-            WARN_AT.. => Round::Warn,
-            _ => Round::New,
+            STOP_AT.. => Repetition::Stop,
+            WARN_AT.. => Repetition::Warn,
+            _ => Repetition::None,
         }
     }
 }
