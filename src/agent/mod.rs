@@ -1,6 +1,6 @@
 //! Agents: who works on the task, with which tools, for how long.
 
-mod compact;
+mod compaction;
 mod conversation;
 mod history;
 mod loop_detector;

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 use super::Agent;
-use super::compact;
+use super::compaction;
 use super::conversation::Conversation;
 use super::history::History;
 use super::loop_detector::{LoopDetector, Repetition};
@@ -217,20 +217,22 @@ impl Session<'_> {
 
     /// Replaces the older part of the conversation by a summary; whether there was one to replace.
     async fn compact(&self, talk: &mut Conversation, after: usize) -> bool {
-        let Some(cut) = compact::cut(&talk.messages, after, self.limits.compaction.1) else { return false };
+        let Some(cut) = compaction::split_point(&talk.messages, after, self.limits.compaction.1) else {
+            return false;
+        };
         let before = self.tokens(talk);
         let details = || json!({"messages": talk.messages.len(), "tokens": before});
         let verdict = self.hook(HookEvent::ContextCompress, talk.step, details).await;
         let tail = talk.messages.split_off(cut);
-        talk.messages.push(Message::User(compact::ASK.to_owned()));
+        talk.messages.push(Message::User(compaction::SUMMARY_PROMPT.to_owned()));
         talk.forget_count();
         let summary = match self.ask(talk, false).await {
             Ok(completion) if !completion.text.trim().is_empty() => completion.text,
-            _ => compact::mechanical(&talk.messages),
+            _ => compaction::fallback_summary(&talk.messages),
         };
         talk.messages.pop();
         talk.messages.extend(tail);
-        talk.compact(compact::compacted(&talk.messages, cut, &summary));
+        talk.compact(compaction::replace_with_summary(&talk.messages, cut, &summary));
         talk.notes.extend(verdict.context);
         let told =
             format!("the conversation was compacted from about {before} to {} tokens", self.tokens(talk));
@@ -278,7 +280,8 @@ impl Session<'_> {
             return Some(StopReason::BudgetExceeded);
         }
         let is_full = self.tokens(talk) >= self.limits.context_tokens
-            && compact::cut(&talk.messages, self.limits.compaction.0, self.limits.compaction.1).is_none();
+            && compaction::split_point(&talk.messages, self.limits.compaction.0, self.limits.compaction.1)
+                .is_none();
         is_full.then_some(StopReason::ContextFull)
     }
 
