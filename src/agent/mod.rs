@@ -4,7 +4,7 @@ mod compaction;
 mod conversation;
 mod history;
 mod loop_detector;
-mod outline;
+mod repo_map;
 mod session;
 mod subagent;
 
@@ -14,7 +14,7 @@ use crate::config::AgentConfig;
 use crate::nearest::nearest;
 
 pub use history::History;
-pub use outline::outline;
+pub use repo_map::repo_map;
 pub use session::{Ended, Limits, Opinion, Review, Session, Since};
 pub use subagent::{Dispatch, Kind, Staff};
 

@@ -21,7 +21,7 @@ struct Folder<'a> {
 }
 
 /// The tree of folders and files, indented: as many levels as fit into the budget.
-pub fn outline(workspace: &dyn Workspace) -> String {
+pub fn repo_map(workspace: &dyn Workspace) -> String {
     let walk = workspace
         .resolve(&WorkspacePath::root(), LastLink::Follow)
         .and_then(|root| workspace.walk(&root, Some(DEPTH)))
@@ -92,7 +92,7 @@ mod tests {
             std::fs::write(path, "").expect("a file");
         }
         let disk = DiskWorkspace::open(dir.path()).expect("a workspace");
-        outline(&OverlayWorkspace::new(std::sync::Arc::new(disk)))
+        repo_map(&OverlayWorkspace::new(std::sync::Arc::new(disk)))
     }
 
     #[test]
