@@ -1,10 +1,10 @@
 //! The pipeline: the one way by which any call, of the model or of a sub-agent, reaches a tool.
 
 mod confirm;
-mod cut;
 mod peek;
 mod police;
 mod record;
+mod truncate;
 
 use std::panic::AssertUnwindSafe;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -28,8 +28,8 @@ use crate::tool::{Call, Context, Effects, Registry, Tool, ToolResult};
 use crate::workspace::FileChange;
 
 use confirm::{Answer, Policy};
-pub use cut::{CHARS_PER_TOKEN, cut_middle};
 use record::{Target, describe, diff_of, record};
+pub use truncate::{CHARS_PER_TOKEN, truncate_middle};
 
 /// Who makes a call.
 #[derive(Clone, Copy, Debug)]
@@ -348,7 +348,7 @@ impl Engine {
     /// see there, nor more text than it may be shown.
     fn trim(&self, result: &mut ToolResult) {
         for text in [Some(&mut result.output), result.error.as_mut()].into_iter().flatten() {
-            *text = cut_middle(&marked(&self.masker.mask_known(text)), self.max_result_tokens);
+            *text = truncate_middle(&marked(&self.masker.mask_known(text)), self.max_result_tokens);
         }
     }
 }

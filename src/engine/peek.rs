@@ -1,6 +1,6 @@
 //! Files that the model sees without a call: the same rules, masks and limits hold.
 
-use super::{Engine, cut_middle};
+use super::{Engine, truncate_middle};
 use crate::invisible::marked;
 use crate::tool::Effects;
 use crate::workspace::{LastLink, WorkspacePath};
@@ -16,6 +16,6 @@ impl Engine {
             Ok(String::from_utf8_lossy(&state.content).into_owned())
         };
         let text = look().unwrap_or_else(|error: String| format!("({error})"));
-        cut_middle(&marked(&self.masker.mask_known(&text)), self.max_result_tokens)
+        truncate_middle(&marked(&self.masker.mask_known(&text)), self.max_result_tokens)
     }
 }

@@ -9,7 +9,7 @@ use serde::Deserialize;
 
 use super::Run;
 use crate::agent::{Agent, History, Limits, Opinion, Review, Session, Since};
-use crate::engine::cut_middle;
+use crate::engine::truncate_middle;
 use crate::event::NoticeLevel;
 use crate::model::ChatModel;
 
@@ -126,7 +126,7 @@ impl Run<'_> {
         let diff: String =
             changes.iter().map(|change| format!("--- {}\n{}", change.path, change.diff())).collect();
         let diff = if diff.is_empty() { "(no file was changed)\n".to_owned() } else { diff };
-        self.engine.masker.mask_known(&cut_middle(&diff, tokens)).into_owned()
+        self.engine.masker.mask_known(&truncate_middle(&diff, tokens)).into_owned()
     }
 }
 

@@ -3,7 +3,7 @@
 use super::Run;
 use super::review::Reviewer;
 use crate::agent::{Ended, Session, Since};
-use crate::engine::cut_middle;
+use crate::engine::truncate_middle;
 use crate::event::{GateRecord, NoticeLevel, Status, StopReason};
 
 /// Most tokens of the changes that a round is shown.
@@ -69,7 +69,7 @@ impl<'a> Run<'a> {
                 NoticeLevel::Info,
                 format!("round {round} of at most {most} ended; failing: {names}"),
             );
-            notes.push(format!("Round {round}: {}", cut_middle(ended.message.trim(), MAX_NOTES)));
+            notes.push(format!("Round {round}: {}", truncate_middle(ended.message.trim(), MAX_NOTES)));
             round += 1;
             told = self.next(task, (round, most), &failed, &notes);
         }

@@ -4,7 +4,7 @@
 pub const CHARS_PER_TOKEN: usize = 4;
 
 /// The text, or its head and tail with a word on how much is missing, cut at line ends where possible.
-pub fn cut_middle(text: &str, max_tokens: usize) -> String {
+pub fn truncate_middle(text: &str, max_tokens: usize) -> String {
     let limit = max_tokens.saturating_mul(CHARS_PER_TOKEN);
     if text.len() <= limit {
         return text.to_owned();
@@ -26,12 +26,12 @@ mod tests {
 
     #[test]
     fn short_texts_stay_and_long_ones_keep_both_ends() {
-        assert_eq!(cut_middle("short", 10), "short");
+        assert_eq!(truncate_middle("short", 10), "short");
         let long: String = (0..1_000).map(|n| format!("line {n}\n")).collect();
-        let cut = cut_middle(&long, 100);
+        let cut = truncate_middle(&long, 100);
         assert!(cut.starts_with("line 0\n") && cut.ends_with("line 999\n"), "{cut}");
         assert!(cut.contains("omitted") && cut.len() < 500, "{}", cut.len());
         let wide = "ü".repeat(5_000);
-        assert!(cut_middle(&wide, 50).len() < 300);
+        assert!(truncate_middle(&wide, 50).len() < 300);
     }
 }
