@@ -259,7 +259,7 @@ impl Session<'_> {
         if !self.leads {
             return Vec::new();
         }
-        let shown = |path: &WorkspacePath| (path.to_string(), self.engine.peek(path));
+        let shown = |path: &WorkspacePath| (path.to_string(), self.engine.file_view(path));
         self.limits.refresh.iter().map(shown).collect()
     }
 

@@ -1,7 +1,7 @@
 //! The pipeline: the one way by which any call, of the model or of a sub-agent, reaches a tool.
 
 mod confirm;
-mod peek;
+mod file_view;
 mod police;
 mod record;
 mod truncate;

@@ -7,15 +7,15 @@ use crate::workspace::{LastLink, WorkspacePath};
 
 impl Engine {
     /// What the model may see of a file, cut like any result; where it may not or cannot, the reason.
-    pub fn peek(&self, path: &WorkspacePath) -> String {
-        let look = || {
+    pub fn file_view(&self, path: &WorkspacePath) -> String {
+        let read = || {
             let resolved =
                 self.context.workspace.resolve(path, LastLink::Follow).map_err(|error| error.to_string())?;
             self.guardrails.check(&Effects::read(&resolved))?;
             let state = self.context.workspace.read(&resolved).map_err(|error| error.to_string())?;
             Ok(String::from_utf8_lossy(&state.content).into_owned())
         };
-        let text = look().unwrap_or_else(|error: String| format!("({error})"));
+        let text = read().unwrap_or_else(|error: String| format!("({error})"));
         truncate_middle(&marked(&self.masker.mask_known(&text)), self.max_result_tokens)
     }
 }
