@@ -102,11 +102,11 @@ impl Guardrails {
         if !refused.is_empty() {
             return Err(refused);
         }
-        if changes.is_empty() || !self.look_at_changes() {
+        if changes.is_empty() || !self.checks_changes() {
             return Ok(Vec::new());
         }
         let all = workspace.changes().map_err(|error| vec![error.to_string()])?.and(changes);
-        self.review(&all, changes).map_err(|reason| vec![reason])
+        self.check_changes(&all, changes).map_err(|reason| vec![reason])
     }
 
     /// Files that must not be read.
@@ -225,13 +225,13 @@ impl Guardrails {
     }
 
     /// Whether anything depends on what a call would change, and not on which files alone.
-    pub fn look_at_changes(&self) -> bool {
+    pub fn checks_changes(&self) -> bool {
         !self.code_rules.is_empty() || self.max_files.is_some() || self.max_lines.is_some()
     }
 
     /// Looks at what a call changes: `all` is everything that the run then has changed, `own` the call's
     /// part. Gives warnings for the model, or the reason why the change must not be.
-    pub fn review(&self, all: &ChangeSet, own: &[FileChange]) -> Result<Vec<String>, String> {
+    pub fn check_changes(&self, all: &ChangeSet, own: &[FileChange]) -> Result<Vec<String>, String> {
         if let Some(max) = self.max_files.filter(|max| all.len() > *max) {
             return Err(format!("{} files would be modified, {max} may be (max_files_modified)", all.len()));
         }

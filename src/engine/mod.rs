@@ -1,8 +1,8 @@
 //! The pipeline: the one way by which any call, of the model or of a sub-agent, reaches a tool.
 
 mod confirm;
+mod enforce;
 mod file_view;
-mod police;
 mod record;
 mod truncate;
 
@@ -206,10 +206,11 @@ impl Engine {
         let effects = call.effects(&self.context).map_err(|error| Refusal::Invalid(error.to_string()))?;
         self.guardrails.check(&effects).map_err(|reason| against(reason, &effects))?;
         let mut warnings = Vec::new();
-        if self.guardrails.look_at_changes() && !effects.writes.is_empty() && effects.command.is_none() {
+        if self.guardrails.checks_changes() && !effects.writes.is_empty() && effects.command.is_none() {
             // Tried on a copy in memory: what would be refused never touches a file.
             let tried = prepare(tool, &input)?.run(self.context.preview()).await;
-            warnings = self.review(&tried.changes, true).map_err(|reason| against(reason, &effects))?;
+            warnings =
+                self.check_changes(&tried.changes, true).map_err(|reason| against(reason, &effects))?;
         }
         Ok(Cleared { tool: Arc::clone(tool), call, input, effects, warnings })
     }
@@ -267,7 +268,7 @@ impl Engine {
     async fn plan(&self, caller: Caller<'_>, cleared: Cleared) -> Done {
         let Cleared { tool, call, input, effects, .. } = cleared;
         let mut result = call.run(self.context.clone()).await;
-        self.police(caller, tool.name(), &effects, &mut result);
+        self.enforce(caller, tool.name(), &effects, &mut result);
         // A command that ran and failed is part of the plan as well.
         if result.success || result.exit_code.is_some() {
             let shown = summarize_call(tool.name(), &input);
@@ -298,7 +299,7 @@ impl Engine {
     async fn execute(&self, caller: Caller<'_>, cleared: Cleared) -> Done {
         let Cleared { tool, call, input, effects, .. } = cleared;
         let mut result = call.run(self.context.clone()).await;
-        self.police(caller, tool.name(), &effects, &mut result);
+        self.enforce(caller, tool.name(), &effects, &mut result);
         self.post_hooks(caller, tool.name(), &input, &effects, &mut result).await;
         Done { outcome: Outcome::Executed, result, effects }
     }
@@ -321,7 +322,7 @@ impl Engine {
         append(result, &verdict.context);
     }
 
-    fn blocked(&self, caller: Caller<'_>, tool: &str, target: Target, reason: &str) {
+    fn emit_block(&self, caller: Caller<'_>, tool: &str, target: Target, reason: &str) {
         self.events.emit(Event::Guardrail(Block {
             agent: caller.agent.to_owned(),
             step: caller.step,
@@ -337,7 +338,7 @@ impl Engine {
             Refusal::Invalid(message) | Refusal::Unconfirmed(message) => message,
             Refusal::Hook(reason) => format!("Blocked by hook: {reason}"),
             Refusal::Guardrail(reason, target) => {
-                self.blocked(caller, &call.name, target, &reason);
+                self.emit_block(caller, &call.name, target, &reason);
                 format!("Guardrail: {reason}")
             }
         };
