@@ -1,19 +1,19 @@
 //! The configuration file: its types (from which its JSON Schema is made), loading, and trust.
 
-mod after;
 mod error;
 mod github;
 mod limits;
 mod place;
+mod reporting;
 mod rules;
 mod sections;
 mod source;
 
-pub use after::{Report, Review, Telemetry};
 pub use error::ConfigError;
 pub use github::{Comment, DEFAULT_KEY, Deliver, DeliverTo, GitHub};
 pub use limits::{Bounded, Usd};
 pub(crate) use place::plain;
+pub use reporting::{Report, Review, Telemetry};
 pub use rules::{CodeRule, GateConfig, Guardrails, HookConfig, Hooks, Severity};
 pub use sections::{
     AgentConfig, Commands, Config, ContextLimits, Costs, DryRun, Evaluation, Isolation, Llm, McpServer,

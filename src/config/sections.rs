@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::after::{Report, Review, Telemetry};
 use super::github::{Deliver, GitHub};
 use super::limits::{Bounded, Usd};
+use super::reporting::{Report, Review, Telemetry};
 use super::rules::{Guardrails, Hooks};
 use crate::workspace::WorkspacePath;
 
