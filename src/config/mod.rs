@@ -3,7 +3,7 @@
 mod error;
 mod github;
 mod limits;
-mod place;
+mod location;
 mod reporting;
 mod rules;
 mod sections;
@@ -12,7 +12,7 @@ mod source;
 pub use error::ConfigError;
 pub use github::{Comment, DEFAULT_KEY, Deliver, DeliverTo, GitHub};
 pub use limits::{Bounded, Usd};
-pub(crate) use place::plain;
+pub(crate) use location::normalize;
 pub use reporting::{Report, Review, Telemetry};
 pub use rules::{CodeRule, GateConfig, Guardrails, HookConfig, Hooks, Severity};
 pub use sections::{

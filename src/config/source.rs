@@ -7,7 +7,7 @@ use std::path::Path;
 use serde::de::DeserializeOwned;
 
 use super::error::ConfigError;
-use super::place::{Place as Located, locate};
+use super::location::{Location, locate};
 use super::sections::Config;
 use crate::git::{GitError, Place, Repository};
 use crate::yaml;
@@ -103,7 +103,7 @@ impl Trusted<'_> {
     fn read_one(&self, full: &Path) -> Result<Option<TrustedFile>, ConfigError> {
         let root = self.repository.map_or(self.workspace, Repository::root);
         match (locate(root, full), &self.trust) {
-            (Located::Inside(path), Trust::Base(commit)) => {
+            (Location::Inside(path), Trust::Base(commit)) => {
                 let text = self.at_commit(commit, &path).map_err(|error| {
                     let commit = commit.clone();
                     ConfigError::BaseUnavailable { commit, error }
@@ -111,13 +111,13 @@ impl Trusted<'_> {
                 let (path, commit) = (self.shown(&path), Some(commit.clone()));
                 Ok(text.map(|text| TrustedFile { text, path, commit }))
             }
-            (Located::Inside(path), Trust::Checkout) => from_disk(&root.join(&path), self.shown(&path)),
-            (Located::Linked(path), Trust::Base(_)) => Err(ConfigError::Unreadable {
+            (Location::Inside(path), Trust::Checkout) => from_disk(&root.join(&path), self.shown(&path)),
+            (Location::Linked(path), Trust::Base(_)) => Err(ConfigError::Unreadable {
                 path: path.display().to_string(),
                 error: "it leads into the repository by a link; name it by its place in the repository"
                     .to_owned(),
             }),
-            (Located::Outside(path) | Located::Linked(path), _) => {
+            (Location::Outside(path) | Location::Linked(path), _) => {
                 from_disk(&path, path.display().to_string())
             }
         }

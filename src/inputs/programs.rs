@@ -95,7 +95,7 @@ impl Programs<'_> {
         let mut folders: BTreeSet<PathBuf> = named.collect();
         folders.extend([self.workspace.to_owned(), root.to_owned()]);
         let full =
-            folders.iter().flat_map(|folder| names.iter().map(|name| config::plain(&folder.join(name))));
+            folders.iter().flat_map(|folder| names.iter().map(|name| config::normalize(&folder.join(name))));
         let paths: BTreeSet<String> =
             full.filter_map(|full| full.strip_prefix(root).ok().and_then(below)).collect();
         let comparison = Comparison { commit, repository: self.repository, root, has_secret };

@@ -4,7 +4,7 @@ use std::path::{Component, Path, PathBuf};
 
 /// Where a path leads.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum Location {
     /// Into the repository; relative to its root.
     Inside(String),
     /// To a file of the machine's.
@@ -15,8 +15,8 @@ pub(super) enum Place {
 
 /// Tells where a path leads, links of the repository's own not followed. `root` is the repository's root, absolute
 /// and without links.
-pub(super) fn locate(root: &Path, path: &Path) -> Place {
-    let full = plain(path);
+pub(super) fn locate(root: &Path, path: &Path) -> Location {
+    let full = normalize(path);
     // From the top: what stands above the root is nobody's but the machine's.
     let mut above: Vec<&Path> = full.ancestors().collect();
     above.reverse();
@@ -25,29 +25,29 @@ pub(super) fn locate(root: &Path, path: &Path) -> Place {
             && let Ok(below) = full.strip_prefix(folder)
         {
             let names: Vec<_> = below.components().map(|name| name.as_os_str().to_string_lossy()).collect();
-            return Place::Inside(names.join("/"));
+            return Location::Inside(names.join("/"));
         }
     }
     let folder = path.parent().and_then(|parent| parent.canonicalize().ok());
     let file = path.canonicalize().ok();
     if folder.into_iter().chain(file).any(|place| place.starts_with(root)) {
-        Place::Linked(path.to_owned())
+        Location::Linked(path.to_owned())
     } else {
-        Place::Outside(path.to_owned())
+        Location::Outside(path.to_owned())
     }
 }
 
 /// Returns a path without `.` and `..`, by its words alone.
-pub(crate) fn plain(path: &Path) -> PathBuf {
-    let mut plain = PathBuf::new();
+pub(crate) fn normalize(path: &Path) -> PathBuf {
+    let mut normalized = PathBuf::new();
     for part in path.components() {
         match part {
             Component::CurDir => {}
-            Component::ParentDir => drop(plain.pop()),
-            other => plain.push(other),
+            Component::ParentDir => drop(normalized.pop()),
+            other => normalized.push(other),
         }
     }
-    plain
+    normalized
 }
 
 #[cfg(all(test, unix))]
@@ -67,12 +67,12 @@ mod tests {
         symlink("../other", root.join("out")).expect("a link");
         symlink("repo", dir.join("alias")).expect("a link");
         symlink("repo/app", dir.join("into")).expect("a link");
-        let inside = |path: &str| Place::Inside(path.to_owned());
+        let inside = |path: &str| Location::Inside(path.to_owned());
         assert_eq!(locate(&root, &root.join("ci/a.yml")), inside("ci/a.yml"));
         assert_eq!(locate(&root, &root.join("out/a.yml")), inside("out/a.yml"));
         assert_eq!(locate(&root, &root.join("app/../b.yml")), inside("b.yml"));
         assert_eq!(locate(&root, &dir.join("alias/x/a.yml")), inside("x/a.yml"));
-        assert_eq!(locate(&root, &dir.join("into/a.yml")), Place::Linked(dir.join("into/a.yml")));
-        assert_eq!(locate(&root, &dir.join("other/a.yml")), Place::Outside(dir.join("other/a.yml")));
+        assert_eq!(locate(&root, &dir.join("into/a.yml")), Location::Linked(dir.join("into/a.yml")));
+        assert_eq!(locate(&root, &dir.join("other/a.yml")), Location::Outside(dir.join("other/a.yml")));
     }
 }
