@@ -3,8 +3,8 @@
 //! A server is started (or spoken to over HTTP) before the first model call; what it offers becomes tools
 //! named `mcp_SERVER_TOOL`. One that fails costs its tools, never the run.
 
+mod connect;
 mod content;
-mod reach;
 mod tool;
 
 use std::sync::Arc;
@@ -22,8 +22,8 @@ use crate::event::{Events, NoticeLevel};
 use crate::inputs::Variables;
 use crate::workspace::{Mirror, Observed, TrackedWorkspace};
 
-use reach::{Hello, Reached};
-pub use reach::{Reach, Server};
+use connect::{Client, Connection};
+pub use connect::{Endpoint, Server};
 pub use tool::McpTool;
 
 /// Most tools of one server that the model is told of.
@@ -58,7 +58,7 @@ pub struct Servers {
 }
 
 struct Running {
-    service: RunningService<RoleClient, Hello>,
+    service: RunningService<RoleClient, Client>,
     child: Option<Talking>,
 }
 
@@ -129,7 +129,7 @@ impl Servers {
 type Started = (Running, Vec<Arc<McpTool>>);
 
 async fn begin(server: &Server, variables: &Variables, ground: &Arc<Ground>) -> Result<Started, String> {
-    let Reached { service, child } = reach::reach(server, variables, ground).await?;
+    let Connection { service, child } = connect::connect(server, variables, ground).await?;
     let listed = tokio::time::timeout(server.timeout, service.list_all_tools()).await;
     let listed = match listed {
         Ok(Ok(tools)) => Ok(tools),
@@ -174,7 +174,7 @@ async fn begin(server: &Server, variables: &Variables, ground: &Arc<Ground>) -> 
 }
 
 /// Ends a server; gives what it said last, for people who wonder why.
-async fn end(mut service: RunningService<RoleClient, Hello>, child: Option<Talking>) -> String {
+async fn end(mut service: RunningService<RoleClient, Client>, child: Option<Talking>) -> String {
     let _ = service.close_with_timeout(Duration::from_secs(1)).await;
     drop(service);
     match child {

@@ -19,13 +19,13 @@ use crate::model::http_client;
 const MAX_NAME: usize = 24;
 
 /// How much longer than a call may take a connection may stay silent.
-const LONGER: Duration = Duration::from_secs(10);
+const READ_TIMEOUT_MARGIN: Duration = Duration::from_secs(10);
 
 /// A server that can be reached, as far as the configuration tells.
 #[derive(Clone, Debug)]
 pub struct Server {
     pub(super) name: String,
-    pub(super) reach: Reach,
+    pub(super) endpoint: Endpoint,
     pub(super) token_env: Option<String>,
     pub(super) allowed_tools: Option<Vec<String>>,
     pub(super) timeout: Duration,
@@ -33,7 +33,7 @@ pub struct Server {
 
 /// Where a server is.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Reach {
+pub enum Endpoint {
     /// A program, spoken to over its standard streams.
     Program {
         /// Its path or name.
@@ -66,7 +66,7 @@ impl Server {
 
     /// Whether it is a program on this machine, which can change the checkout.
     pub fn is_local(&self) -> bool {
-        matches!(self.reach, Reach::Program { .. })
+        matches!(self.endpoint, Endpoint::Program { .. })
     }
 
     /// Returns the server's name.
@@ -76,7 +76,7 @@ impl Server {
 
     /// Returns the words of the program's command and what its variables hold; `None` for an address.
     pub fn words(&self) -> Option<Vec<String>> {
-        let Reach::Program { command, args, env } = &self.reach else { return None };
+        let Endpoint::Program { command, args, env } = &self.endpoint else { return None };
         let values = env.values().flat_map(|value| value.split(':')).map(str::to_owned);
         Some(std::iter::once(command.clone()).chain(args.iter().cloned()).chain(values).collect())
     }
@@ -92,8 +92,8 @@ impl Server {
         if name.is_empty() || name.len() > MAX_NAME || !name.chars().all(plain) {
             return Err(format!("the name {name:?} must be 1 to {MAX_NAME} letters, digits, `-` or `_`"));
         }
-        let reach = match (&config.command, &config.url) {
-            (Some(command), None) if !command.trim().is_empty() => Reach::Program {
+        let endpoint = match (&config.command, &config.url) {
+            (Some(command), None) if !command.trim().is_empty() => Endpoint::Program {
                 command: command.clone(),
                 args: config.args.clone(),
                 env: config.env.clone(),
@@ -106,13 +106,13 @@ impl Server {
                 if !matches!(parsed.scheme(), "http" | "https") {
                     return Err(format!("url {url:?}: it must begin with https:// or http://"));
                 }
-                Reach::Url(url.to_owned())
+                Endpoint::Url(url.to_owned())
             }
             _ => return Err("it needs `command` or `url`, one of the two".to_owned()),
         };
         Ok(Self {
             name: name.clone(),
-            reach,
+            endpoint,
             token_env: config.token_env.clone(),
             allowed_tools: config.allowed_tools.clone(),
             timeout: config.timeout.seconds(),
@@ -121,9 +121,9 @@ impl Server {
 }
 
 /// What servers are told of us. We offer no sampling, no elicitation and no roots.
-pub(super) struct Hello;
+pub(super) struct Client;
 
-impl ClientHandler for Hello {
+impl ClientHandler for Client {
     fn get_info(&self) -> ClientConfig {
         let us = Implementation::new("architect-ci", env!("CARGO_PKG_VERSION"));
         ClientConfig::new(ClientCapabilities::default(), us)
@@ -131,17 +131,17 @@ impl ClientHandler for Hello {
 }
 
 /// A server that answered.
-pub(super) struct Reached {
-    pub(super) service: RunningService<RoleClient, Hello>,
+pub(super) struct Connection {
+    pub(super) service: RunningService<RoleClient, Client>,
     pub(super) child: Option<Talking>,
 }
 
 /// Reaches a server and shakes hands.
-pub(super) async fn reach(
+pub(super) async fn connect(
     server: &Server,
     variables: &Variables,
     ground: &Ground,
-) -> Result<Reached, String> {
+) -> Result<Connection, String> {
     let token = match &server.token_env {
         None => None,
         Some(name) => match variables.get(name).filter(|token| !token.trim().is_empty()) {
@@ -150,20 +150,21 @@ pub(super) async fn reach(
         },
     };
     let late = || format!("it does not answer within {} s", server.timeout.as_secs());
-    match &server.reach {
-        Reach::Url(url) => {
+    match &server.endpoint {
+        Endpoint::Url(url) => {
             // A call's own time limit comes first: it says what happened.
-            let client = http_client(server.timeout + LONGER).map_err(|error| error.to_string())?;
+            let client =
+                http_client(server.timeout + READ_TIMEOUT_MARGIN).map_err(|error| error.to_string())?;
             let mut config = StreamableHttpClientTransportConfig::with_uri(url.as_str());
             if let Some((_, token)) = token {
                 config = config.auth_header(token);
             }
             let transport = StreamableHttpClientTransport::with_client(client, config);
-            let service = tokio::time::timeout(server.timeout, Hello.serve(transport)).await;
+            let service = tokio::time::timeout(server.timeout, Client.serve(transport)).await;
             let service = service.map_err(|_| late())?.map_err(|error| brief(&error.to_string()))?;
-            Ok(Reached { service, child: None })
+            Ok(Connection { service, child: None })
         }
-        Reach::Program { command, args, env } => {
+        Endpoint::Program { command, args, env } => {
             let mut variables = env.clone();
             variables.extend(token);
             let talk = Talk {
@@ -176,9 +177,9 @@ pub(super) async fn reach(
             };
             let started = ground.shell.converse(talk).await;
             let (child, stdin, stdout) = started.map_err(|error| format!("it cannot be started: {error}"))?;
-            let shaken = tokio::time::timeout(server.timeout, Hello.serve((stdout, stdin))).await;
+            let shaken = tokio::time::timeout(server.timeout, Client.serve((stdout, stdin))).await;
             let error = match shaken {
-                Ok(Ok(service)) => return Ok(Reached { service, child: Some(child) }),
+                Ok(Ok(service)) => return Ok(Connection { service, child: Some(child) }),
                 Ok(Err(error)) => brief(&error.to_string()),
                 Err(_) => late(),
             };
