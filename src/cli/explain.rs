@@ -15,7 +15,7 @@ use crate::exit::Exit;
 use crate::git::Repository;
 use crate::guardrails::{Ground, Guardrails};
 use crate::inputs::{Lookup, variables};
-use crate::tool::touched;
+use crate::tool::command_effects;
 use crate::workspace::{DiskWorkspace, TrackedWorkspace, WorkspacePath};
 
 pub(super) const NAME: &str = "explain";
@@ -128,7 +128,7 @@ impl Rules {
 
     fn answer<'a>(&self, command: &'a str, cwd: &WorkspacePath) -> Answer<'a> {
         let judgement = self.policy.judge(command, cwd);
-        let effects = touched(command, cwd, self.policy.root(), &judgement, &self.workspace);
+        let effects = command_effects(command, cwd, self.policy.root(), &judgement, &self.workspace);
         let refusal = self.guardrails.check(&effects).err();
         let Verdict { class, reason, way_out } = judgement.verdict;
         let allowed = refusal.is_none();

@@ -4,6 +4,7 @@
 //! (guardrails, hooks, confirmation, dry run, reports) reads [`Effects`] and never a tool's name.
 
 mod apply_patch;
+mod command_effects;
 mod delete_file;
 mod edit_file;
 mod find_files;
@@ -19,7 +20,6 @@ pub(crate) mod schema;
 mod search;
 mod search_code;
 mod search_files;
-mod touched;
 mod write_file;
 
 use std::collections::HashMap;
@@ -35,10 +35,10 @@ use serde_json::Value;
 use crate::command::Class;
 use crate::workspace::{FileChange, FileError, FileState, PathGlobs, ResolvedPath, Workspace, WorkspacePath};
 
+pub use command_effects::command_effects;
 pub use registry::{DuplicateTool, Registry};
 pub use run_command::{Ground, RunCommand};
 pub use run_powershell::{RunPowershell, pwsh};
-pub use touched::touched;
 
 /// What a call would touch, known before it runs.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

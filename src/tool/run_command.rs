@@ -11,7 +11,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
-use super::touched::touched;
+use super::command_effects::command_effects;
 use super::{Call, Context, Effects, Tool, ToolError, ToolResult, schema};
 use crate::command::sandbox::Rights;
 use crate::command::{Class, Ended, Policy, Shell};
@@ -239,7 +239,13 @@ impl Call for CommandCall {
     fn effects(&self, cx: &Context) -> Result<Effects, ToolError> {
         let cwd = self.cwd(cx)?;
         let judgement = self.tool.policy.judge(&self.args.command, &cwd);
-        Ok(touched(&self.args.command, &cwd, self.tool.policy.root(), &judgement, cx.workspace.as_ref()))
+        Ok(command_effects(
+            &self.args.command,
+            &cwd,
+            self.tool.policy.root(),
+            &judgement,
+            cx.workspace.as_ref(),
+        ))
     }
 
     fn run(self: Box<Self>, cx: Context) -> BoxFuture<'static, ToolResult> {

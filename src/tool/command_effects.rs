@@ -22,7 +22,7 @@ const WITH_MODE: &str = "chmod chown chgrp";
 const GIT_WRITERS: &str = "mv rm restore checkout clean";
 
 /// Programs whose operands are text.
-const SPEAKERS: &str = "echo printf";
+const TEXT_PRINTERS: &str = "echo printf";
 
 /// Programs that read all that lies in a folder, and the options by which those do that do not always.
 const TREE_READERS: [(&str, &str); 6] =
@@ -39,7 +39,7 @@ const FILTERS: [(&str, &str); 5] = [
 ];
 
 /// What a line that is to run in `cwd` would touch.
-pub fn touched(
+pub fn command_effects(
     line: &str,
     cwd: &WorkspacePath,
     root: &Path,
@@ -57,7 +57,7 @@ pub fn touched(
         trees: Vec::new(),
     };
     let mut effects = Effects::default();
-    let place = Place { cwd, root, workspace };
+    let paths = PathResolver { cwd, root, workspace };
     let moves = judgement
         .analysis
         .commands
@@ -68,12 +68,12 @@ pub fn touched(
             if redirect.target.glob {
                 command.globs.extend(redirect.target.text().and_then(|text| glob(text, cwd, root)));
             }
-            let path = redirect.target.text().and_then(|text| place.path(text));
+            let path = redirect.target.text().and_then(|text| paths.path(text));
             let list = if redirect.writes { &mut effects.writes } else { &mut effects.reads };
             list.extend(path);
         }
         let Some(name) = simple.name().map(|name| name.rsplit('/').next().unwrap_or(name)) else { continue };
-        if is_in(SPEAKERS, name) {
+        if is_in(TEXT_PRINTERS, name) {
             continue;
         }
         for word in operands(name, simple) {
@@ -87,16 +87,16 @@ pub fn touched(
                 continue;
             }
             let text = word.text().unwrap_or_default();
-            for path in parts(text).filter_map(|part| place.path(part)) {
-                if writes && (name != "git" || place.exists(&path)) {
+            for path in parts(text).filter_map(|part| paths.path(part)) {
+                if writes && (name != "git" || paths.exists(&path)) {
                     effects.writes.push(path);
-                } else if place.exists(&path) {
+                } else if paths.exists(&path) {
                     effects.reads.push(path);
                 }
             }
             // `COMMIT:PATH`: it may be there in the commit alone.
             let of_commit = text.split_once(':').filter(|_| name == "git");
-            effects.reads.extend(of_commit.and_then(|(_, path)| place.path(path)));
+            effects.reads.extend(of_commit.and_then(|(_, path)| paths.path(path)));
         }
         if reads_trees(name, simple) {
             let below = operands(name, simple)
@@ -104,8 +104,8 @@ pub fn touched(
                 .filter_map(|word| glob(word.text()?, cwd, root));
             command.globs.extend(below.map(|glob| format!("{glob}/**")));
             let folders: Vec<WorkspacePath> = operands(name, simple)
-                .filter_map(|word| place.path(word.text()?))
-                .filter(|path| place.exists(path))
+                .filter_map(|word| paths.path(word.text()?))
+                .filter(|path| paths.exists(path))
                 .collect();
             command.trees.extend(if folders.is_empty() || moves { vec![cwd.clone()] } else { folders });
         }
@@ -140,7 +140,7 @@ fn writes(name: &str, simple: &Simple, word: &Word) -> bool {
             has(["-t", "--target-directory"]) || is(simple.arguments().iter().rfind(plain))
         }
         // Without `-e`, the first operand is the script.
-        "sed" => has(["-i", "--in-place"]) && (has(["-e", "--expression"]) || !is(first())),
+        "sed" => has(["-i", "--in-paths"]) && (has(["-e", "--expression"]) || !is(first())),
         "git" => first().and_then(Word::text).is_some_and(|sub| is_in(GIT_WRITERS, sub)),
         _ if is_in(WITH_MODE, name) => !is(first()),
         _ => is_in(WRITERS, name),
@@ -197,13 +197,13 @@ fn reads_trees(name: &str, simple: &Simple) -> bool {
     TREE_READERS.iter().any(|(reader, letters)| *reader == name && (letters.is_empty() || short(letters)))
 }
 
-struct Place<'a> {
+struct PathResolver<'a> {
     cwd: &'a WorkspacePath,
     root: &'a Path,
     workspace: &'a dyn Workspace,
 }
 
-impl Place<'_> {
+impl PathResolver<'_> {
     /// The file that a word names, its links followed; `None` where that is outside or no path at all.
     fn path(&self, text: &str) -> Option<WorkspacePath> {
         let path = if text.starts_with('/') {
