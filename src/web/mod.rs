@@ -1,11 +1,11 @@
 //! The web, for agents that may look things up: pages and search results, as text.
 //!
-//! Addresses are judged when they are connected to ([`address`]), at every hop; what a page does to a parser
+//! Addresses are judged when they are connected to ([`ip_filter`]), at every hop; what a page does to a parser
 //! happens in a process of its own ([`page`]).
 
-pub mod address;
 mod dom;
 mod fetch_url;
+pub mod ip_filter;
 pub mod page;
 mod web_search;
 
@@ -20,7 +20,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::config;
 use crate::model::http_client_builder;
-use address::{Filtered, Rule, is_public};
+use ip_filter::{FilteringResolver, IpRule, is_public};
 
 pub use fetch_url::FetchUrl;
 pub use web_search::WebSearch;
@@ -36,7 +36,7 @@ const MAX_URL: usize = 2_000;
 
 /// The way to the web.
 pub struct Web {
-    rule: Rule,
+    rule: IpRule,
     allowed_hosts: Vec<String>,
     search_url: String,
     cancel: CancellationToken,
@@ -83,7 +83,7 @@ impl Web {
     pub fn with_rule(
         config: &config::Web,
         cancel: CancellationToken,
-        rule: Rule,
+        rule: IpRule,
         launcher: PathBuf,
     ) -> Result<Self, String> {
         let search_url = config.search_url.clone();
@@ -109,7 +109,7 @@ impl Web {
 
     /// The client is made when it is first needed: it loads root certificates.
     fn client(&self, trust: Trust) -> Result<&reqwest::Client, String> {
-        let (client, rule): (&Client, Rule) = match trust {
+        let (client, rule): (&Client, IpRule) = match trust {
             Trust::Model => (&self.client, self.rule),
             Trust::Configuration => (&self.trusting, |_| true),
         };
@@ -119,7 +119,7 @@ impl Web {
                 .redirect(Policy::none())
                 // A proxy would look names up itself, out of reach of the rule.
                 .no_proxy()
-                .dns_resolver(Filtered { rule })
+                .dns_resolver(FilteringResolver { rule })
                 .build()
                 .map_err(|error| error.to_string())
         };

@@ -7,7 +7,7 @@ use futures::FutureExt;
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 
 /// Decides about addresses.
-pub type Rule = fn(IpAddr) -> bool;
+pub type IpRule = fn(IpAddr) -> bool;
 
 /// Networks of version 4 that are not the public internet: IANA's special-purpose registry, and the address
 /// by which Azure's hosts, GitHub's runners among them, are told of their surroundings.
@@ -63,11 +63,11 @@ fn is_public_v6(address: Ipv6Addr) -> bool {
 
 /// Asks the system's resolver and passes on the addresses that a rule allows: a name is judged by what is
 /// connected to, not by what it was a moment before.
-pub(super) struct Filtered {
-    pub(super) rule: Rule,
+pub(super) struct FilteringResolver {
+    pub(super) rule: IpRule,
 }
 
-impl Resolve for Filtered {
+impl Resolve for FilteringResolver {
     fn resolve(&self, name: Name) -> Resolving {
         let host = name.as_str().to_owned();
         let rule = self.rule;
