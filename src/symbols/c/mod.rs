@@ -4,11 +4,11 @@
 //! where macros begin. An outline needs less than a grammar: where statements and blocks end, and what a
 //! block's head says.
 
-mod head;
+mod declarator;
 mod tokens;
 
 use super::{MAX_DEPTH, Outline};
-use head::{assigned, bare, callable, is_type, text, top_level, type_name};
+use declarator::{assigned, bare, callable, is_type, text, top_level, type_name};
 use tokens::{Kind, Token, tokens};
 
 /// Words that begin a statement in a function, which broken text may lead to.
