@@ -73,7 +73,7 @@ impl Kind {
 }
 
 /// What sub-agents work with; known once the run is put together.
-pub struct Staff {
+pub struct SubagentContext {
     /// The way to the tools.
     pub engine: Weak<Engine>,
     /// Who answers.
@@ -81,40 +81,41 @@ pub struct Staff {
     /// What each of them must not exceed.
     pub limits: Limits,
     /// What is told about the checkout.
-    pub outline: String,
+    pub surroundings: String,
 }
 
 /// The tool `dispatch_subagent`.
 pub struct Dispatch {
-    staff: OnceLock<Staff>,
+    context: OnceLock<SubagentContext>,
     budget: Arc<Budget>,
     sent: AtomicU32,
 }
 
 impl Dispatch {
-    /// A tool that works once it has its staff.
+    /// A tool that works once it has its context.
     pub fn new(budget: Arc<Budget>) -> Self {
-        Self { staff: OnceLock::new(), budget, sent: AtomicU32::new(0) }
+        Self { context: OnceLock::new(), budget, sent: AtomicU32::new(0) }
     }
 
-    /// Gives it its staff; a second time changes nothing.
-    pub fn begin(&self, staff: Staff) {
-        let _ = self.staff.set(staff);
+    /// Gives it its context; a second time changes nothing.
+    pub fn begin(&self, context: SubagentContext) {
+        let _ = self.context.set(context);
     }
 
     async fn send(&self, args: Args) -> ToolResult {
-        let Some((staff, engine)) = self.staff.get().and_then(|staff| Some((staff, staff.engine.upgrade()?)))
+        let Some((context, engine)) =
+            self.context.get().and_then(|context| Some((context, context.engine.upgrade()?)))
         else {
             return ToolResult::failed("there is no run to dispatch for");
         };
         let started = Instant::now();
         let agent = args.agent_type.agent(self.sent.fetch_add(1, Ordering::Relaxed) + 1);
         let session = Session {
-            system: format!("{}{}", agent.prompt.trim_end(), staff.outline),
+            system: format!("{}{}", agent.prompt.trim_end(), context.surroundings),
             agent: &agent,
             engine: &engine,
-            model: Arc::clone(&staff.model),
-            limits: staff.limits.clone(),
+            model: Arc::clone(&context.model),
+            limits: context.limits.clone(),
             budget: &self.budget,
             cancel: engine.cancel.clone(),
             leads: false,

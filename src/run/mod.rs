@@ -28,7 +28,7 @@ use serde_json::json;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-use crate::agent::{self, Dispatch, History, Limits, Session, Since, Staff};
+use crate::agent::{self, Dispatch, History, Limits, Session, Since, SubagentContext};
 use crate::command::Shell;
 use crate::config::{self, Isolation as GateIsolation};
 use crate::engine::Engine;
@@ -212,11 +212,11 @@ impl Run<'_> {
             agent.prompt += structured::INSTRUCTION;
         }
         let system = self.system_prompt(&agent.prompt);
-        self.dispatch.begin(Staff {
+        self.dispatch.begin(SubagentContext {
             engine: Arc::downgrade(&self.engine),
             model: Arc::clone(&model),
             limits: limits.clone(),
-            outline: self.surroundings.clone(),
+            surroundings: self.surroundings.clone(),
         });
         let past = self.request.resumed.as_ref().filter(|_| self.request.rounds.is_none());
         let history = past.map(|resumed| History::of(resumed.past(), &agent.name)).unwrap_or_default();
