@@ -94,18 +94,18 @@ pub struct Session<'a> {
     /// Whether it is the run's own agent, and no sub-agent.
     pub leads: bool,
     /// What earlier sessions of the same agent have taken; its steps are counted on from there.
-    pub since: Since,
+    pub offset: StepOffset,
     /// What was said before an interruption.
     pub history: History,
 }
 
 /// Steps before a session.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Since {
+pub struct StepOffset {
     /// Of the agent.
     pub step: u32,
     /// Of sub-agents.
-    pub colleagues: u32,
+    pub subagent_steps: u32,
 }
 
 /// Why a model call brought nothing.
@@ -125,7 +125,7 @@ impl Session<'_> {
         };
         let task = std::iter::once(task.to_owned()).chain(opening.context).collect::<Vec<_>>().join("\n\n");
         let mut talk = self.start(&task);
-        talk.step = self.since.step;
+        talk.step = self.offset.step;
         talk.messages.extend(self.history.messages.iter().cloned());
         let mut detector = LoopDetector::default();
         let mut was_empty = false;
@@ -268,8 +268,8 @@ impl Session<'_> {
             return Some(StopReason::UserInterrupt);
         }
         // Steps of sub-agents are steps of the run.
-        let colleagues = if self.leads { self.budget.steps() - self.since.colleagues } else { 0 };
-        let steps = talk.step - self.since.step + colleagues;
+        let subagent_steps = if self.leads { self.budget.steps() - self.offset.subagent_steps } else { 0 };
+        let steps = talk.step - self.offset.step + subagent_steps;
         if steps >= self.agent.max_steps {
             return Some(StopReason::MaxSteps);
         }

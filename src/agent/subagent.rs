@@ -15,7 +15,7 @@ use serde_json::Value;
 
 use super::Agent;
 use super::history::History;
-use super::session::{Limits, Opinion, Review, Session, Since};
+use super::session::{Limits, Opinion, Review, Session, StepOffset};
 use crate::engine::Engine;
 use crate::event::{Event, SubagentRecord, millis};
 use crate::model::{Budget, ChatModel};
@@ -119,7 +119,7 @@ impl Dispatch {
             budget: &self.budget,
             cancel: engine.cancel.clone(),
             leads: false,
-            since: Since::default(),
+            offset: StepOffset::default(),
             history: History::default(),
         };
         let ended = session.run(&args.message(), &mut Unreviewed).await;

@@ -8,7 +8,7 @@ use futures::future::BoxFuture;
 use serde::Deserialize;
 
 use super::Run;
-use crate::agent::{Agent, History, Limits, Opinion, Review, Session, Since};
+use crate::agent::{Agent, History, Limits, Opinion, Review, Session, StepOffset};
 use crate::engine::truncate_middle;
 use crate::event::NoticeLevel;
 use crate::model::ChatModel;
@@ -81,7 +81,7 @@ impl Evaluator {
             budget: &run.budget,
             cancel: run.cancel.clone(),
             leads: false,
-            since: Since::default(),
+            offset: StepOffset::default(),
             history: History::default(),
         };
         let ended = session.run(&question(run, answer), &mut Anything).await;

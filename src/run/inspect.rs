@@ -7,7 +7,7 @@ use futures::future::BoxFuture;
 use serde::Deserialize;
 
 use super::Run;
-use crate::agent::{Agent, History, Limits, Opinion, Review, Session, Since};
+use crate::agent::{Agent, History, Limits, Opinion, Review, Session, StepOffset};
 use crate::event::{Event, Finding, NoticeLevel, ReviewRecord, Severity};
 use crate::inputs::InputError;
 use crate::model::{Budget, ChatModel};
@@ -101,7 +101,7 @@ impl Inspector {
             budget: &self.budget,
             cancel: run.cancel.clone(),
             leads: false,
-            since: Since::default(),
+            offset: StepOffset::default(),
             history: History::default(),
         };
         let gates: String = run

@@ -28,7 +28,7 @@ use serde_json::json;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-use crate::agent::{self, Dispatch, History, Limits, Session, Since, SubagentContext};
+use crate::agent::{self, Dispatch, History, Limits, Session, StepOffset, SubagentContext};
 use crate::command::Shell;
 use crate::config::{self, Isolation as GateIsolation};
 use crate::engine::Engine;
@@ -220,7 +220,7 @@ impl Run<'_> {
         });
         let past = self.request.resumed.as_ref().filter(|_| self.request.rounds.is_none());
         let history = past.map(|resumed| History::of(resumed.past(), &agent.name)).unwrap_or_default();
-        let session = |since| Session {
+        let session = |offset| Session {
             history: history.clone(),
             system: system.clone(),
             agent: &agent,
@@ -230,7 +230,7 @@ impl Run<'_> {
             budget: &self.budget,
             cancel: self.cancel.clone(),
             leads: true,
-            since,
+            offset,
         };
         let structured = self.request.output_schema.as_ref().map(Structured::new);
         let reviewer = |round| {
@@ -240,7 +240,11 @@ impl Run<'_> {
         let task =
             context::task(&self.request.task, self.request.github.as_ref(), self.request.repository.as_ref());
         let ended = match self.request.rounds {
-            None => session(Since { step: history.step, colleagues: 0 }).run(&task, &mut reviewer(1)).await,
+            None => {
+                session(StepOffset { step: history.step, subagent_steps: 0 })
+                    .run(&task, &mut reviewer(1))
+                    .await
+            }
             Some(most) => self.rounds(most, &task, session, reviewer).await,
         };
         if let Some(error) = &ended.error {

@@ -2,7 +2,7 @@
 
 use super::Run;
 use super::review::Reviewer;
-use crate::agent::{Ended, Session, Since};
+use crate::agent::{Ended, Session, StepOffset};
 use crate::engine::truncate_middle;
 use crate::event::{GateRecord, NoticeLevel, Status, StopReason};
 
@@ -21,7 +21,7 @@ impl<'a> Run<'a> {
         &'s self,
         most: u32,
         task: &str,
-        session: impl Fn(Since) -> Session<'s>,
+        session: impl Fn(StepOffset) -> Session<'s>,
         reviewer: impl Fn(u32) -> Reviewer<'s>,
     ) -> Ended
     where
@@ -76,10 +76,13 @@ impl<'a> Run<'a> {
     }
 
     /// Where the steps of the next round begin.
-    fn since(&self) -> Since {
+    fn since(&self) -> StepOffset {
         let steps = self.collector.collected().steps;
         let of_agent = steps.iter().filter(|step| step.agent == self.request.agent.name);
-        Since { step: of_agent.map(|step| step.step).max().unwrap_or(0), colleagues: self.budget.steps() }
+        StepOffset {
+            step: of_agent.map(|step| step.step).max().unwrap_or(0),
+            subagent_steps: self.budget.steps(),
+        }
     }
 
     fn failed_gates(&self) -> Vec<GateRecord> {
