@@ -92,7 +92,7 @@ pub struct Session<'a> {
     /// Ends it early.
     pub cancel: CancellationToken,
     /// Whether it is the run's own agent, and no sub-agent.
-    pub leads: bool,
+    pub is_main: bool,
     /// What earlier sessions of the same agent have taken; its steps are counted on from there.
     pub offset: StepOffset,
     /// What was said before an interruption.
@@ -118,7 +118,7 @@ enum Failure {
 impl Session<'_> {
     /// Works on the task until the end, which `reviewer` has to agree to.
     pub async fn run(&self, task: &str, reviewer: &mut dyn Review) -> Ended {
-        let opening = if self.leads {
+        let opening = if self.is_main {
             self.hook(HookEvent::SessionStart, 0, || json!({"task": task})).await
         } else {
             Verdict::default()
@@ -134,7 +134,7 @@ impl Session<'_> {
                 return self.close(&mut talk, reason).await;
             }
             talk.step += 1;
-            if !self.leads {
+            if !self.is_main {
                 self.budget.count_step();
             }
             if let Some(reason) = self.before_call(&mut talk).await {
@@ -174,7 +174,7 @@ impl Session<'_> {
                     continue;
                 }
                 match reviewer.review(&text).await {
-                    Opinion::Accept if !self.leads => {
+                    Opinion::Accept if !self.is_main => {
                         return ended(Status::Success, StopReason::LlmDone, text);
                     }
                     Opinion::Accept => {
@@ -256,7 +256,7 @@ impl Session<'_> {
 
     /// Files that the model is to see as they are.
     fn files_in_view(&self) -> Vec<(String, String)> {
-        if !self.leads {
+        if !self.is_main {
             return Vec::new();
         }
         let shown = |path: &WorkspacePath| (path.to_string(), self.engine.file_view(path));
@@ -268,7 +268,7 @@ impl Session<'_> {
             return Some(StopReason::UserInterrupt);
         }
         // Steps of sub-agents are steps of the run.
-        let subagent_steps = if self.leads { self.budget.steps() - self.offset.subagent_steps } else { 0 };
+        let subagent_steps = if self.is_main { self.budget.steps() - self.offset.subagent_steps } else { 0 };
         let steps = talk.step - self.offset.step + subagent_steps;
         if steps >= self.agent.max_steps {
             return Some(StopReason::MaxSteps);

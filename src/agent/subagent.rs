@@ -118,7 +118,7 @@ impl Dispatch {
             limits: context.limits.clone(),
             budget: &self.budget,
             cancel: engine.cancel.clone(),
-            leads: false,
+            is_main: false,
             offset: StepOffset::default(),
             history: History::default(),
         };

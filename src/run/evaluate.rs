@@ -80,7 +80,7 @@ impl Evaluator {
             limits: self.limits.clone(),
             budget: &run.budget,
             cancel: run.cancel.clone(),
-            leads: false,
+            is_main: false,
             offset: StepOffset::default(),
             history: History::default(),
         };

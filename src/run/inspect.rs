@@ -100,7 +100,7 @@ impl Inspector {
             limits: self.limits.clone(),
             budget: &self.budget,
             cancel: run.cancel.clone(),
-            leads: false,
+            is_main: false,
             offset: StepOffset::default(),
             history: History::default(),
         };

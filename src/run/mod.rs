@@ -229,7 +229,7 @@ impl Run<'_> {
             limits: limits.clone(),
             budget: &self.budget,
             cancel: self.cancel.clone(),
-            leads: true,
+            is_main: true,
             offset,
         };
         let structured = self.request.output_schema.as_ref().map(Structured::new);
