@@ -60,7 +60,7 @@ pub struct Ended {
 
 /// What becomes of a final answer.
 #[derive(Debug)]
-pub enum Opinion {
+pub enum AnswerVerdict {
     /// It is the end.
     Accept,
     /// It is not: the agent goes on with this.
@@ -70,9 +70,9 @@ pub enum Opinion {
 }
 
 /// Who looks at final answers.
-pub trait Review: Send {
+pub trait AnswerCheck: Send {
     /// Looks at one.
-    fn review<'a>(&'a mut self, answer: &'a str) -> BoxFuture<'a, Opinion>;
+    fn check<'a>(&'a mut self, answer: &'a str) -> BoxFuture<'a, AnswerVerdict>;
 }
 
 /// One agent at work on one task.
@@ -116,8 +116,8 @@ enum Failure {
 }
 
 impl Session<'_> {
-    /// Works on the task until the end, which `reviewer` has to agree to.
-    pub async fn run(&self, task: &str, reviewer: &mut dyn Review) -> Ended {
+    /// Works on the task until the end, which `check` has to agree to.
+    pub async fn run(&self, task: &str, check: &mut dyn AnswerCheck) -> Ended {
         let opening = if self.is_main {
             self.hook(HookEvent::SessionStart, 0, || json!({"task": task})).await
         } else {
@@ -173,16 +173,16 @@ impl Session<'_> {
                     talk.messages.push(Message::User(EMPTY_REPLY.to_owned()));
                     continue;
                 }
-                match reviewer.review(&text).await {
-                    Opinion::Accept if !self.is_main => {
+                match check.check(&text).await {
+                    AnswerVerdict::Accept if !self.is_main => {
                         return ended(Status::Success, StopReason::LlmDone, text);
                     }
-                    Opinion::Accept => {
+                    AnswerVerdict::Accept => {
                         self.hook(HookEvent::AgentComplete, talk.step, || json!({"message": text})).await;
                         return ended(Status::Success, StopReason::LlmDone, text);
                     }
-                    Opinion::SendBack(complaint) => talk.messages.push(Message::User(complaint)),
-                    Opinion::GiveUp(status, reason) => return ended(status, reason, text),
+                    AnswerVerdict::SendBack(complaint) => talk.messages.push(Message::User(complaint)),
+                    AnswerVerdict::GiveUp(status, reason) => return ended(status, reason, text),
                 }
                 continue;
             }

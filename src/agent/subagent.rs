@@ -15,7 +15,7 @@ use serde_json::Value;
 
 use super::Agent;
 use super::history::History;
-use super::session::{Limits, Opinion, Review, Session, StepOffset};
+use super::session::{AnswerCheck, AnswerVerdict, Limits, Session, StepOffset};
 use crate::engine::Engine;
 use crate::event::{Event, SubagentRecord, millis};
 use crate::model::{Budget, ChatModel};
@@ -122,7 +122,7 @@ impl Dispatch {
             offset: StepOffset::default(),
             history: History::default(),
         };
-        let ended = session.run(&args.message(), &mut Unreviewed).await;
+        let ended = session.run(&args.message(), &mut Unchecked).await;
         let (status, message) = (ended.status, ended.message);
         let result = if ended.error.is_some() {
             ToolResult::failed(format!("{}: {message}", agent.name))
@@ -213,10 +213,10 @@ impl Call for DispatchCall {
 }
 
 /// Nobody looks at what a sub-agent says but its caller.
-struct Unreviewed;
+struct Unchecked;
 
-impl Review for Unreviewed {
-    fn review<'a>(&'a mut self, _: &'a str) -> BoxFuture<'a, Opinion> {
-        async { Opinion::Accept }.boxed()
+impl AnswerCheck for Unchecked {
+    fn check<'a>(&'a mut self, _: &'a str) -> BoxFuture<'a, AnswerVerdict> {
+        async { AnswerVerdict::Accept }.boxed()
     }
 }

@@ -8,7 +8,7 @@ use futures::future::BoxFuture;
 use serde::Deserialize;
 
 use super::Run;
-use crate::agent::{Agent, History, Limits, Opinion, Review, Session, StepOffset};
+use crate::agent::{Agent, AnswerCheck, AnswerVerdict, History, Limits, Session, StepOffset};
 use crate::engine::truncate_middle;
 use crate::event::NoticeLevel;
 use crate::model::ChatModel;
@@ -133,9 +133,9 @@ impl Run<'_> {
 /// Whatever the evaluator says is its answer.
 struct Anything;
 
-impl Review for Anything {
-    fn review<'a>(&'a mut self, _: &'a str) -> BoxFuture<'a, Opinion> {
-        async { Opinion::Accept }.boxed()
+impl AnswerCheck for Anything {
+    fn check<'a>(&'a mut self, _: &'a str) -> BoxFuture<'a, AnswerVerdict> {
+        async { AnswerVerdict::Accept }.boxed()
     }
 }
 
