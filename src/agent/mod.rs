@@ -15,7 +15,7 @@ use crate::nearest::nearest;
 
 pub use history::History;
 pub use repo_map::repo_map;
-pub use session::{AnswerCheck, AnswerVerdict, Ended, Limits, Session, StepOffset};
+pub use session::{AnswerCheck, AnswerVerdict, Limits, Session, SessionOutcome, StepOffset};
 pub use subagent::{Dispatch, Kind, SubagentContext};
 
 /// Tools that change nothing.

@@ -47,7 +47,7 @@ pub struct Limits {
 
 /// How a session ended.
 #[derive(Debug)]
-pub struct Ended {
+pub struct SessionOutcome {
     /// How far it came.
     pub status: Status,
     /// Why it ended.
@@ -117,7 +117,7 @@ enum Failure {
 
 impl Session<'_> {
     /// Works on the task until the end, which `check` has to agree to.
-    pub async fn run(&self, task: &str, check: &mut dyn AnswerCheck) -> Ended {
+    pub async fn run(&self, task: &str, check: &mut dyn AnswerCheck) -> SessionOutcome {
         let opening = if self.is_main {
             self.hook(HookEvent::SessionStart, 0, || json!({"task": task})).await
         } else {
@@ -380,7 +380,7 @@ impl Session<'_> {
     }
 
     /// A limit is reached: the model gets one last call, without tools, to sum up.
-    async fn close(&self, talk: &mut Conversation, reason: StopReason) -> Ended {
+    async fn close(&self, talk: &mut Conversation, reason: StopReason) -> SessionOutcome {
         if reason == StopReason::UserInterrupt {
             return interrupted();
         }
@@ -398,23 +398,25 @@ impl Session<'_> {
     }
 }
 
-fn ended(status: Status, reason: StopReason, message: String) -> Ended {
-    Ended { status, reason, message, error: None }
+fn ended(status: Status, reason: StopReason, message: String) -> SessionOutcome {
+    SessionOutcome { status, reason, message, error: None }
 }
 
-fn interrupted() -> Ended {
+fn interrupted() -> SessionOutcome {
     ended(Status::Partial, StopReason::UserInterrupt, String::new())
 }
 
-fn failed(error: ModelError) -> Ended {
+fn failed(error: ModelError) -> SessionOutcome {
     let message = error.to_string();
     match error {
         ModelError::TooLong(_) => {
-            Ended { error: Some(error), ..ended(Status::Partial, StopReason::ContextFull, message) }
+            SessionOutcome { error: Some(error), ..ended(Status::Partial, StopReason::ContextFull, message) }
         }
         ModelError::Recipe(_) => {
-            Ended { error: Some(error), ..ended(Status::Failed, StopReason::RecipeFailed, message) }
+            SessionOutcome { error: Some(error), ..ended(Status::Failed, StopReason::RecipeFailed, message) }
         }
-        error => Ended { error: Some(error), ..ended(Status::Failed, StopReason::LlmError, message) },
+        error => {
+            SessionOutcome { error: Some(error), ..ended(Status::Failed, StopReason::LlmError, message) }
+        }
     }
 }

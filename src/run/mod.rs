@@ -155,7 +155,7 @@ pub(crate) fn model(
 
 /// How the agent's part of a run ended.
 struct Outcome {
-    ended: agent::Ended,
+    ended: agent::SessionOutcome,
     structured: Option<serde_json::Value>,
 }
 

@@ -2,7 +2,7 @@
 
 use super::Run;
 use super::review::Reviewer;
-use crate::agent::{Ended, Session, StepOffset};
+use crate::agent::{Session, SessionOutcome, StepOffset};
 use crate::engine::truncate_middle;
 use crate::event::{GateRecord, NoticeLevel, Status, StopReason};
 
@@ -23,7 +23,7 @@ impl<'a> Run<'a> {
         task: &str,
         session: impl Fn(StepOffset) -> Session<'s>,
         reviewer: impl Fn(u32) -> Reviewer<'s>,
-    ) -> Ended
+    ) -> SessionOutcome
     where
         'a: 's,
     {
@@ -63,7 +63,7 @@ impl<'a> Run<'a> {
             if round >= most {
                 let notice = format!("all of the {most} rounds are used up; still failing: {names}");
                 self.events.notice(NoticeLevel::Warning, notice);
-                return Ended { status: Status::Partial, reason: StopReason::GatesFailed, ..ended };
+                return SessionOutcome { status: Status::Partial, reason: StopReason::GatesFailed, ..ended };
             }
             self.events.notice(
                 NoticeLevel::Info,
