@@ -21,8 +21,8 @@ pub(super) struct Conversation {
     pub(super) notes: Vec<String>,
     /// The names of all calls so far.
     ids: HashSet<String>,
-    /// Tokens of the last call as the provider counted them, and the messages they stand for.
-    counted: Option<(usize, usize)>,
+    /// Tokens of the last call as the provider token_count them, and the messages they stand for.
+    token_count: Option<(usize, usize)>,
     /// The files in view, as they were shown last.
     shown: Vec<(String, String)>,
 }
@@ -40,21 +40,22 @@ impl Conversation {
             compacted_at: 0,
             notes: Vec::new(),
             ids: HashSet::new(),
-            counted: None,
+            token_count: None,
             shown: files,
         }
     }
 
-    /// The size in tokens: as the provider counted it, and an estimate of what came since.
+    /// The size in tokens: as the provider token_count it, and an estimate of what came since.
     pub(super) fn tokens(&self, system: &str) -> usize {
-        let (known, from) = self.counted.unwrap_or((system.len() / CHARS_PER_TOKEN, 0));
+        let (known, from) = self.token_count.unwrap_or((system.len() / CHARS_PER_TOKEN, 0));
         known + self.messages[from..].iter().map(length).sum::<usize>() / CHARS_PER_TOKEN
     }
 
-    /// Takes over what the provider counted for all messages so far.
-    pub(super) fn count(&mut self, usage: Usage) {
+    /// Takes over what the provider token_count for all messages so far.
+    pub(super) fn record_token_count(&mut self, usage: Usage) {
         if usage.input > 0 {
-            self.counted = Some((usize::try_from(usage.input).unwrap_or(usize::MAX), self.messages.len()));
+            self.token_count =
+                Some((usize::try_from(usage.input).unwrap_or(usize::MAX), self.messages.len()));
         }
     }
 
@@ -75,7 +76,7 @@ impl Conversation {
     /// Puts a summary in place of the messages before `cut`.
     pub(super) fn compact(&mut self, messages: Vec<Message>) {
         self.messages = messages;
-        self.counted = None;
+        self.token_count = None;
         self.compacted_at = self.step + 1;
         // What was shown of files may have gone: it is shown again.
         self.messages.retain(|message| !is_update(message));
@@ -84,14 +85,14 @@ impl Conversation {
         }
     }
 
-    /// Forgets what the provider counted: the messages are not those any more.
-    pub(super) fn forget_count(&mut self) {
-        self.counted = None;
+    /// Forgets what the provider token_count: the messages are not those any more.
+    pub(super) fn invalidate_token_count(&mut self) {
+        self.token_count = None;
     }
 
     /// Gives calls that have no name of their own, or one that another call has had, a new one: providers
     /// want every result to be for one call.
-    pub(super) fn tell_apart(&mut self, completion: &mut Completion) {
+    pub(super) fn assign_unique_ids(&mut self, completion: &mut Completion) {
         for (index, call) in completion.calls.iter_mut().enumerate() {
             let mut name = call.id.clone();
             let mut turn = 0;
@@ -114,7 +115,7 @@ impl Conversation {
         }
         if let Some(at) = self.messages.iter().position(is_update) {
             self.messages.remove(at);
-            self.counted = self.counted.map(|(tokens, from)| (tokens, from - usize::from(from > at)));
+            self.token_count = self.token_count.map(|(tokens, from)| (tokens, from - usize::from(from > at)));
         }
         // All that is in view, not the latest change alone: the block before has gone.
         self.messages.push(Message::User(format!("{UPDATED}{}", blocks(&files))));
@@ -156,53 +157,54 @@ mod tests {
         vec![("a.txt".to_owned(), "same\n".to_owned()), ("b.txt".to_owned(), text.to_owned())]
     }
 
-    fn updates(talk: &Conversation) -> Vec<String> {
+    fn updates(conversation: &Conversation) -> Vec<String> {
         let text = |message: &Message| match message {
             Message::User(text) if is_update(message) => Some(text.clone()),
             _ => None,
         };
-        talk.messages.iter().filter_map(text).collect()
+        conversation.messages.iter().filter_map(text).collect()
     }
 
     #[test]
     fn files_in_view_are_shown_once_as_they_are() {
-        let mut talk = Conversation::new("task", Vec::new(), files("one\n"));
+        let mut conversation = Conversation::new("task", Vec::new(), files("one\n"));
         assert!(
-            matches!(&talk.messages[0], Message::User(text) if text == "task\n\n[FILES]\n--- a.txt\nsame\n--- b.txt\none")
+            matches!(&conversation.messages[0], Message::User(text) if text == "task\n\n[FILES]\n--- a.txt\nsame\n--- b.txt\none")
         );
-        talk.refresh(files("one\n"));
-        assert_eq!(updates(&talk), Vec::<String>::new());
-        talk.refresh(files("two\n"));
-        talk.messages.push(Message::User("between".to_owned()));
-        talk.refresh(files("three\n"));
-        assert_eq!(updates(&talk), ["[FILES UPDATED]\n--- a.txt\nsame\n--- b.txt\nthree"]);
-        assert_eq!(talk.messages.len(), 3);
-        talk.notes.push("from a hook".to_owned());
-        talk.add_notes();
-        talk.refresh(files("four\n"));
+        conversation.refresh(files("one\n"));
+        assert_eq!(updates(&conversation), Vec::<String>::new());
+        conversation.refresh(files("two\n"));
+        conversation.messages.push(Message::User("between".to_owned()));
+        conversation.refresh(files("three\n"));
+        assert_eq!(updates(&conversation), ["[FILES UPDATED]\n--- a.txt\nsame\n--- b.txt\nthree"]);
+        assert_eq!(conversation.messages.len(), 3);
+        conversation.notes.push("from a hook".to_owned());
+        conversation.add_notes();
+        conversation.refresh(files("four\n"));
         assert!(
-            talk.messages
+            conversation
+                .messages
                 .iter()
                 .any(|message| matches!(message, Message::User(text) if text == "from a hook"))
         );
-        talk.refresh(files("three\n"));
-        let messages = std::mem::take(&mut talk.messages);
-        talk.compact(messages);
-        assert_eq!(updates(&talk), Vec::<String>::new());
-        talk.refresh(files("three\n"));
-        assert_eq!(updates(&talk).len(), 1);
+        conversation.refresh(files("three\n"));
+        let messages = std::mem::take(&mut conversation.messages);
+        conversation.compact(messages);
+        assert_eq!(updates(&conversation), Vec::<String>::new());
+        conversation.refresh(files("three\n"));
+        assert_eq!(updates(&conversation).len(), 1);
     }
 
     #[test]
     fn calls_get_names_of_their_own() {
         let call =
             |id: &str| ToolCall { id: id.to_owned(), name: "x".to_owned(), arguments: serde_json::json!({}) };
-        let mut talk = Conversation::new("task", Vec::new(), Vec::new());
+        let mut conversation = Conversation::new("task", Vec::new(), Vec::new());
         let mut names = Vec::new();
         for ids in [["a", "a"], ["", "a"]] {
-            talk.step += 1;
+            conversation.step += 1;
             let mut completion = Completion { calls: ids.map(call).to_vec(), ..Completion::default() };
-            talk.tell_apart(&mut completion);
+            conversation.assign_unique_ids(&mut completion);
             names.extend(completion.calls.into_iter().map(|call| call.id));
         }
         assert_eq!(names, ["a", "call_1_1_0", "call_2_0_0", "call_2_1_0"]);

@@ -79,7 +79,7 @@ pub trait AnswerCheck: Send {
 pub struct Session<'a> {
     /// The agent.
     pub agent: &'a Agent,
-    /// What it is told about itself and the checkout.
+    /// What it is message about itself and the checkout.
     pub system: String,
     /// The way to the tools.
     pub engine: &'a Engine,
@@ -124,31 +124,33 @@ impl Session<'_> {
             Verdict::default()
         };
         let task = std::iter::once(task.to_owned()).chain(opening.context).collect::<Vec<_>>().join("\n\n");
-        let mut talk = self.start(&task);
-        talk.step = self.offset.step;
-        talk.messages.extend(self.history.messages.iter().cloned());
+        let mut conversation = self.start(&task);
+        conversation.step = self.offset.step;
+        conversation.messages.extend(self.history.messages.iter().cloned());
         let mut detector = LoopDetector::default();
         let mut was_empty = false;
         loop {
-            if let Some(reason) = self.limit(&talk) {
-                return self.close(&mut talk, reason).await;
+            if let Some(reason) = self.limit(&conversation) {
+                return self.close(&mut conversation, reason).await;
             }
-            talk.step += 1;
+            conversation.step += 1;
             if !self.is_main {
                 self.budget.count_step();
             }
-            if let Some(reason) = self.before_call(&mut talk).await {
+            if let Some(reason) = self.before_call(&mut conversation).await {
                 return ended(Status::Partial, StopReason::HookBlocked, reason);
             }
-            if self.tokens(&talk) >= self.limits.context_tokens {
-                return self.close(&mut talk, StopReason::ContextFull).await;
+            if self.tokens(&conversation) >= self.limits.context_tokens {
+                return self.close(&mut conversation, StopReason::ContextFull).await;
             }
-            let completion = match self.ask(&mut talk, true).await {
+            let completion = match self.ask(&mut conversation, true).await {
                 Ok(completion) => completion,
-                // The provider counts otherwise than we do: once, it is told less.
-                Err(Failure::Model(ModelError::TooLong(_))) if talk.compacted_at != talk.step => {
-                    talk.step -= 1;
-                    if self.compact(&mut talk, 1).await {
+                // The provider counts otherwise than we do: once, it is message less.
+                Err(Failure::Model(ModelError::TooLong(_)))
+                    if conversation.compacted_at != conversation.step =>
+                {
+                    conversation.step -= 1;
+                    if self.compact(&mut conversation, 1).await {
                         continue;
                     }
                     return failed(ModelError::TooLong("there is nothing left to leave out".to_owned()));
@@ -157,20 +159,20 @@ impl Session<'_> {
                 Err(Failure::Cancelled) => return interrupted(),
                 // Whoever has not come to an end by now would not sum up in time either.
                 Err(Failure::TimeUp) => {
-                    let told = "(no summary: the model was still answering when the time was up)";
-                    return ended(Status::Partial, StopReason::Timeout, told.to_owned());
+                    let message = "(no summary: the model was still answering when the time was up)";
+                    return ended(Status::Partial, StopReason::Timeout, message.to_owned());
                 }
             };
             let (text, calls) = (completion.text.clone(), completion.calls.clone());
             let details = || json!({"text": text, "calls": calls, "usage": completion.usage});
-            let verdict = self.hook(HookEvent::PostLlmCall, talk.step, details).await;
+            let verdict = self.hook(HookEvent::PostLlmCall, conversation.step, details).await;
             // Results of calls come first: providers want them right behind the calls.
-            talk.notes.extend(verdict.context);
-            talk.add_answer(completion);
+            conversation.notes.extend(verdict.context);
+            conversation.add_answer(completion);
             if calls.is_empty() {
                 if text.trim().is_empty() && !was_empty {
                     was_empty = true;
-                    talk.messages.push(Message::User(EMPTY_REPLY.to_owned()));
+                    conversation.messages.push(Message::User(EMPTY_REPLY.to_owned()));
                     continue;
                 }
                 match check.check(&text).await {
@@ -178,19 +180,22 @@ impl Session<'_> {
                         return ended(Status::Success, StopReason::LlmDone, text);
                     }
                     AnswerVerdict::Accept => {
-                        self.hook(HookEvent::AgentComplete, talk.step, || json!({"message": text})).await;
+                        self.hook(HookEvent::AgentComplete, conversation.step, || json!({"message": text}))
+                            .await;
                         return ended(Status::Success, StopReason::LlmDone, text);
                     }
-                    AnswerVerdict::SendBack(complaint) => talk.messages.push(Message::User(complaint)),
+                    AnswerVerdict::SendBack(complaint) => {
+                        conversation.messages.push(Message::User(complaint))
+                    }
                     AnswerVerdict::GiveUp(status, reason) => return ended(status, reason, text),
                 }
                 continue;
             }
             was_empty = false;
-            if self.run_calls(&mut talk, calls, &mut detector).await == Repetition::Stop {
-                return self.close(&mut talk, StopReason::Loop).await;
+            if self.run_calls(&mut conversation, calls, &mut detector).await == Repetition::Stop {
+                return self.close(&mut conversation, StopReason::Loop).await;
             }
-            talk.refresh(self.files_in_view());
+            conversation.refresh(self.files_in_view());
         }
     }
 
@@ -204,39 +209,43 @@ impl Session<'_> {
 
     /// What hooks have to say before the model is asked; the reason, if they stop it. A conversation that
     /// has grown long is compacted first.
-    async fn before_call(&self, talk: &mut Conversation) -> Option<String> {
-        if self.tokens(talk) > self.limits.context_tokens / 4 * 3 {
-            self.compact(talk, self.limits.compaction.0).await;
+    async fn before_call(&self, conversation: &mut Conversation) -> Option<String> {
+        if self.tokens(conversation) > self.limits.context_tokens / 4 * 3 {
+            self.compact(conversation, self.limits.compaction.0).await;
         }
-        let details = || json!({"messages": talk.messages.len(), "tokens": self.tokens(talk)});
-        let verdict = self.hook(HookEvent::PreLlmCall, talk.step, details).await;
-        talk.notes.extend(verdict.context);
-        talk.add_notes();
+        let details =
+            || json!({"messages": conversation.messages.len(), "tokens": self.tokens(conversation)});
+        let verdict = self.hook(HookEvent::PreLlmCall, conversation.step, details).await;
+        conversation.notes.extend(verdict.context);
+        conversation.add_notes();
         verdict.blocked.map(|reason| format!("A hook stopped the run: {reason}"))
     }
 
     /// Replaces the older part of the conversation by a summary; whether there was one to replace.
-    async fn compact(&self, talk: &mut Conversation, after: usize) -> bool {
-        let Some(cut) = compaction::split_point(&talk.messages, after, self.limits.compaction.1) else {
+    async fn compact(&self, conversation: &mut Conversation, after: usize) -> bool {
+        let Some(cut) = compaction::split_point(&conversation.messages, after, self.limits.compaction.1)
+        else {
             return false;
         };
-        let before = self.tokens(talk);
-        let details = || json!({"messages": talk.messages.len(), "tokens": before});
-        let verdict = self.hook(HookEvent::ContextCompress, talk.step, details).await;
-        let tail = talk.messages.split_off(cut);
-        talk.messages.push(Message::User(compaction::SUMMARY_PROMPT.to_owned()));
-        talk.forget_count();
-        let summary = match self.ask(talk, false).await {
+        let before = self.tokens(conversation);
+        let details = || json!({"messages": conversation.messages.len(), "tokens": before});
+        let verdict = self.hook(HookEvent::ContextCompress, conversation.step, details).await;
+        let tail = conversation.messages.split_off(cut);
+        conversation.messages.push(Message::User(compaction::SUMMARY_PROMPT.to_owned()));
+        conversation.invalidate_token_count();
+        let summary = match self.ask(conversation, false).await {
             Ok(completion) if !completion.text.trim().is_empty() => completion.text,
-            _ => compaction::fallback_summary(&talk.messages),
+            _ => compaction::fallback_summary(&conversation.messages),
         };
-        talk.messages.pop();
-        talk.messages.extend(tail);
-        talk.compact(compaction::replace_with_summary(&talk.messages, cut, &summary));
-        talk.notes.extend(verdict.context);
-        let told =
-            format!("the conversation was compacted from about {before} to {} tokens", self.tokens(talk));
-        self.engine.events.notice(NoticeLevel::Info, told);
+        conversation.messages.pop();
+        conversation.messages.extend(tail);
+        conversation.compact(compaction::replace_with_summary(&conversation.messages, cut, &summary));
+        conversation.notes.extend(verdict.context);
+        let message = format!(
+            "the conversation was compacted from about {before} to {} tokens",
+            self.tokens(conversation)
+        );
+        self.engine.events.notice(NoticeLevel::Info, message);
         true
     }
 
@@ -263,13 +272,13 @@ impl Session<'_> {
         self.limits.refresh.iter().map(shown).collect()
     }
 
-    fn limit(&self, talk: &Conversation) -> Option<StopReason> {
+    fn limit(&self, conversation: &Conversation) -> Option<StopReason> {
         if self.cancel.is_cancelled() {
             return Some(StopReason::UserInterrupt);
         }
         // Steps of sub-agents are steps of the run.
         let subagent_steps = if self.is_main { self.budget.steps() - self.offset.subagent_steps } else { 0 };
-        let steps = talk.step - self.offset.step + subagent_steps;
+        let steps = conversation.step - self.offset.step + subagent_steps;
         if steps >= self.agent.max_steps {
             return Some(StopReason::MaxSteps);
         }
@@ -279,23 +288,27 @@ impl Session<'_> {
         if self.budget.is_used_up() {
             return Some(StopReason::BudgetExceeded);
         }
-        let is_full = self.tokens(talk) >= self.limits.context_tokens
-            && compaction::split_point(&talk.messages, self.limits.compaction.0, self.limits.compaction.1)
-                .is_none();
+        let is_full = self.tokens(conversation) >= self.limits.context_tokens
+            && compaction::split_point(
+                &conversation.messages,
+                self.limits.compaction.0,
+                self.limits.compaction.1,
+            )
+            .is_none();
         is_full.then_some(StopReason::ContextFull)
     }
 
-    fn tokens(&self, talk: &Conversation) -> usize {
-        talk.tokens(&self.system)
+    fn tokens(&self, conversation: &Conversation) -> usize {
+        conversation.tokens(&self.system)
     }
 
-    async fn ask(&self, talk: &mut Conversation, may_call: bool) -> Result<Completion, Failure> {
+    async fn ask(&self, conversation: &mut Conversation, may_call: bool) -> Result<Completion, Failure> {
         let started = Instant::now();
         let request = Request {
             agent: &self.agent.name,
             system: &self.system,
-            tools: &talk.tools,
-            messages: &talk.messages,
+            tools: &conversation.tools,
+            messages: &conversation.messages,
             may_call,
         };
         let events = &self.engine.events;
@@ -314,25 +327,25 @@ impl Session<'_> {
             () = tokio::time::sleep_until(deadline.into()) => return Err(Failure::TimeUp),
             answer = answer => answer.map_err(Failure::Model)?,
         };
-        talk.tell_apart(&mut completion);
-        talk.count(completion.usage);
+        conversation.assign_unique_ids(&mut completion);
+        conversation.record_token_count(completion.usage);
         if completion.cut {
-            let told = format!(
+            let message = format!(
                 "{}'s answer of step {} was cut at the model's limit of tokens (llm.max_tokens)",
-                self.agent.name, talk.step
+                self.agent.name, conversation.step
             );
-            events.notice(NoticeLevel::Warning, told);
+            events.notice(NoticeLevel::Warning, message);
         }
         if let Some(cost) = self.budget.add(completion.usage) {
             events.notice(
                 NoticeLevel::Warning,
                 format!("the run has cost ${cost:.4} so far (costs.warn_at_usd)"),
             );
-            self.hook(HookEvent::BudgetWarning, talk.step, || json!({"cost_usd": cost})).await;
+            self.hook(HookEvent::BudgetWarning, conversation.step, || json!({"cost_usd": cost})).await;
         }
         events.emit(Event::Reply(Reply {
             agent: self.agent.name.clone(),
-            step: talk.step,
+            step: conversation.step,
             text: completion.text.clone(),
             calls: completion.calls.clone(),
             usage: completion.usage,
@@ -346,12 +359,15 @@ impl Session<'_> {
     /// other. Results go back in the order of the calls.
     async fn run_calls(
         &self,
-        talk: &mut Conversation,
+        conversation: &mut Conversation,
         calls: Vec<ToolCall>,
         detector: &mut LoopDetector,
     ) -> Repetition {
-        let caller =
-            Caller { agent: &self.agent.name, step: talk.step, allowed: self.agent.allowed_tools.as_deref() };
+        let caller = Caller {
+            agent: &self.agent.name,
+            step: conversation.step,
+            allowed: self.agent.allowed_tools.as_deref(),
+        };
         let parallel = self.limits.parallel_tools
             && calls.len() > 1
             && calls.iter().all(|call| self.engine.is_read_only(call));
@@ -374,21 +390,21 @@ impl Session<'_> {
                 repetition = Repetition::Stop;
             }
             let success = result.success;
-            talk.messages.push(Message::Tool { id: call.id, name: call.name, content, success });
+            conversation.messages.push(Message::Tool { id: call.id, name: call.name, content, success });
         }
         repetition
     }
 
     /// A limit is reached: the model gets one last call, without tools, to sum up.
-    async fn close(&self, talk: &mut Conversation, reason: StopReason) -> SessionOutcome {
+    async fn close(&self, conversation: &mut Conversation, reason: StopReason) -> SessionOutcome {
         if reason == StopReason::UserInterrupt {
             return interrupted();
         }
-        talk.messages.push(Message::User(format!(
+        conversation.messages.push(Message::User(format!(
             "You have to stop now: {reason}. Do not call tools. Sum up in a few lines what is done and what is left."
         )));
-        talk.step += 1;
-        let message = match self.ask(talk, false).await {
+        conversation.step += 1;
+        let message = match self.ask(conversation, false).await {
             Ok(completion) => completion.text,
             Err(Failure::Cancelled) => return interrupted(),
             Err(Failure::Model(error)) => format!("(no summary: {error})"),
