@@ -373,7 +373,7 @@ impl Session<'_> {
             && calls.iter().all(|call| self.engine.is_read_only(call));
         let mut results = Vec::with_capacity(calls.len());
         if parallel {
-            results = self.engine.call_together(caller, &calls).await;
+            results = self.engine.call_in_parallel(caller, &calls).await;
         } else {
             for call in &calls {
                 results.push(self.engine.call(caller, call).await);

@@ -6,7 +6,7 @@ use crate::event::RunMode;
 
 /// What a person answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Answer {
+pub(super) enum Confirmation {
     /// Run it.
     Yes,
     /// Skip this call.
@@ -21,13 +21,13 @@ pub(super) struct NoTerminal;
 
 /// When to ask.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Policy {
+pub(super) enum ConfirmPolicy {
     Never,
     Always,
     Sensitive,
 }
 
-impl Policy {
+impl ConfirmPolicy {
     pub(super) fn of(mode: RunMode) -> Self {
         match mode {
             RunMode::DryRun | RunMode::Yolo | RunMode::Apply => Self::Never,
@@ -36,7 +36,7 @@ impl Policy {
         }
     }
 
-    pub(super) fn asks(self, sensitive: bool) -> bool {
+    pub(super) fn should_ask(self, sensitive: bool) -> bool {
         match self {
             Self::Never => false,
             Self::Always => true,
@@ -46,7 +46,7 @@ impl Policy {
 }
 
 /// Shows the call and reads `y`, `n` or `a`; anything else asks again, the end of input aborts.
-pub(super) fn ask(call: &str) -> Result<Answer, NoTerminal> {
+pub(super) fn ask(call: &str) -> Result<Confirmation, NoTerminal> {
     let stdin = std::io::stdin();
     if !stdin.is_terminal() {
         return Err(NoTerminal);
@@ -57,13 +57,13 @@ pub(super) fn ask(call: &str) -> Result<Answer, NoTerminal> {
         let _ = write!(stderr, "Run {call}? [y]es, [n]o, [a]bort: ").and_then(|()| stderr.flush());
         let mut line = String::new();
         match stdin.read_line(&mut line) {
-            Ok(0) | Err(_) => return Ok(Answer::Abort),
+            Ok(0) | Err(_) => return Ok(Confirmation::Abort),
             Ok(_) => {}
         }
         match line.trim().to_lowercase().as_str() {
-            "y" | "yes" => return Ok(Answer::Yes),
-            "n" | "no" => return Ok(Answer::No),
-            "a" | "abort" => return Ok(Answer::Abort),
+            "y" | "yes" => return Ok(Confirmation::Yes),
+            "n" | "no" => return Ok(Confirmation::No),
+            "a" | "abort" => return Ok(Confirmation::Abort),
             _ => {}
         }
     }

@@ -27,7 +27,7 @@ use crate::report::secrets::Masker;
 use crate::tool::{Call, Context, Effects, Registry, Tool, ToolResult};
 use crate::workspace::FileChange;
 
-use confirm::{Answer, Policy};
+use confirm::{Confirmation, ConfirmPolicy};
 use record::{Target, describe, diff_of, record};
 pub use truncate::{CHARS_PER_TOKEN, truncate_middle};
 
@@ -67,7 +67,7 @@ pub struct Engine {
     /// Whether files were edited and no test was run since.
     pub untested: AtomicBool,
     /// True once it is known how the checkout was before; no call starts earlier.
-    pub looked: watch::Receiver<bool>,
+    pub baseline_ready: watch::Receiver<bool>,
 }
 
 /// What stood against a call.
@@ -93,7 +93,7 @@ struct Cleared {
 }
 
 /// A call that has run or been planned.
-struct Done {
+struct CallOutcome {
     outcome: Outcome,
     result: ToolResult,
     effects: Effects,
@@ -109,7 +109,7 @@ impl Engine {
 
     /// Takes calls through all stages side by side. Results and records are in the order of the calls,
     /// whichever ends first, so that two runs of the same session tell the same.
-    pub async fn call_together(&self, caller: Caller<'_>, calls: &[ToolCall]) -> Vec<ToolResult> {
+    pub async fn call_in_parallel(&self, caller: Caller<'_>, calls: &[ToolCall]) -> Vec<ToolResult> {
         let passed = join_all(calls.iter().map(|call| self.pass(caller, call))).await;
         let tell = |(result, record)| {
             self.events.emit(Event::Call(Box::new(record)));
@@ -120,31 +120,31 @@ impl Engine {
 
     async fn pass(&self, caller: Caller<'_>, call: &ToolCall) -> (ToolResult, CallRecord) {
         // Fails where nobody will ever tell; then there is nothing to wait for.
-        let _ = self.looked.clone().wait_for(|looked| *looked).await;
+        let _ = self.baseline_ready.clone().wait_for(|ready| *ready).await;
         let started = Instant::now();
         let stages = AssertUnwindSafe(self.stages(caller, call)).catch_unwind().await;
         let mut done = stages
             .unwrap_or_else(|_| {
-                Ok(Done {
+                Ok(CallOutcome {
                     outcome: Outcome::Refused,
                     result: ToolResult::failed("internal error: the call stopped unexpectedly"),
                     effects: Effects::default(),
                 })
             })
             .unwrap_or_else(|refusal| self.refused(caller, call, refusal));
-        self.trim(&mut done.result);
+        self.sanitize_result(&mut done.result);
         let record = record(caller, call, &done, started);
         (done.result, record)
     }
 
     /// The stages, in order; what a call may do is decided before anything of it is done.
-    async fn stages(&self, caller: Caller<'_>, call: &ToolCall) -> Result<Done, Refusal> {
+    async fn stages(&self, caller: Caller<'_>, call: &ToolCall) -> Result<CallOutcome, Refusal> {
         let tool = self.find(caller, &call.name)?;
         let cleared = self.clear(&tool, call.arguments.clone()).await?;
         let (mut cleared, mut notes) = self.pre_hooks(caller, cleared).await?;
         self.confirm(&cleared)?;
         if cleared.effects.command.is_some() {
-            self.guardrails.count_command().map_err(|reason| against(reason, &cleared.effects))?;
+            self.guardrails.count_command().map_err(|reason| guardrail_refusal(reason, &cleared.effects))?;
         }
         notes.append(&mut cleared.warnings);
         let mut done = if self.mode == RunMode::DryRun && cleared.effects.is_planned() {
@@ -152,7 +152,7 @@ impl Engine {
         } else {
             self.execute(caller, cleared).await
         };
-        self.note_test_or_edit(&done.effects, &done.result);
+        self.track_untested_edits(&done.effects, &done.result);
         append(&mut done.result, &notes);
         Ok(done)
     }
@@ -162,7 +162,7 @@ impl Engine {
         self.untested.load(Ordering::Relaxed)
     }
 
-    fn note_test_or_edit(&self, effects: &Effects, result: &ToolResult) {
+    fn track_untested_edits(&self, effects: &Effects, result: &ToolResult) {
         match &effects.command {
             Some(command) if is_test(&command.simple) => self.untested.store(false, Ordering::Relaxed),
             // Of what a server did, only what it changed is known.
@@ -204,13 +204,13 @@ impl Engine {
     async fn clear(&self, tool: &Arc<dyn Tool>, input: Value) -> Result<Cleared, Refusal> {
         let call = prepare(tool, &input)?;
         let effects = call.effects(&self.context).map_err(|error| Refusal::Invalid(error.to_string()))?;
-        self.guardrails.check(&effects).map_err(|reason| against(reason, &effects))?;
+        self.guardrails.check(&effects).map_err(|reason| guardrail_refusal(reason, &effects))?;
         let mut warnings = Vec::new();
         if self.guardrails.checks_changes() && !effects.writes.is_empty() && effects.command.is_none() {
             // Tried on a copy in memory: what would be refused never touches a file.
             let tried = prepare(tool, &input)?.run(self.context.preview()).await;
             warnings =
-                self.check_changes(&tried.changes, true).map_err(|reason| against(reason, &effects))?;
+                self.check_changes(&tried.changes, true).map_err(|reason| guardrail_refusal(reason, &effects))?;
         }
         Ok(Cleared { tool: Arc::clone(tool), call, input, effects, warnings })
     }
@@ -247,14 +247,14 @@ impl Engine {
             Some(command) => command.class != Class::Safe,
             None => cleared.tool.sensitive(),
         };
-        if !Policy::of(self.mode).asks(sensitive) {
+        if !ConfirmPolicy::of(self.mode).should_ask(sensitive) {
             return Ok(());
         }
         let shown = summarize_call(cleared.tool.name(), &cleared.input);
         match tokio::task::block_in_place(|| confirm::ask(&shown)) {
-            Ok(Answer::Yes) => Ok(()),
-            Ok(Answer::No) => Err(Refusal::Unconfirmed("Action cancelled by the user".to_owned())),
-            Ok(Answer::Abort) => {
+            Ok(Confirmation::Yes) => Ok(()),
+            Ok(Confirmation::No) => Err(Refusal::Unconfirmed("Action cancelled by the user".to_owned())),
+            Ok(Confirmation::Abort) => {
                 self.cancel.cancel();
                 Err(Refusal::Unconfirmed("The user ended the run".to_owned()))
             }
@@ -265,7 +265,7 @@ impl Engine {
     }
 
     /// Runs the call on the overlay and records it. What would fail fails now and is not planned.
-    async fn plan(&self, caller: Caller<'_>, cleared: Cleared) -> Done {
+    async fn plan(&self, caller: Caller<'_>, cleared: Cleared) -> CallOutcome {
         let Cleared { tool, call, input, effects, .. } = cleared;
         let mut result = call.run(self.context.clone()).await;
         self.enforce(caller, tool.name(), &effects, &mut result);
@@ -293,15 +293,15 @@ impl Engine {
                 self.post_hooks(caller, tool.name(), &input, &effects, &mut result).await;
             }
         }
-        Done { outcome: Outcome::Planned, result, effects }
+        CallOutcome { outcome: Outcome::Planned, result, effects }
     }
 
-    async fn execute(&self, caller: Caller<'_>, cleared: Cleared) -> Done {
+    async fn execute(&self, caller: Caller<'_>, cleared: Cleared) -> CallOutcome {
         let Cleared { tool, call, input, effects, .. } = cleared;
         let mut result = call.run(self.context.clone()).await;
         self.enforce(caller, tool.name(), &effects, &mut result);
         self.post_hooks(caller, tool.name(), &input, &effects, &mut result).await;
-        Done { outcome: Outcome::Executed, result, effects }
+        CallOutcome { outcome: Outcome::Executed, result, effects }
     }
 
     async fn post_hooks(
@@ -333,7 +333,7 @@ impl Engine {
         }));
     }
 
-    fn refused(&self, caller: Caller<'_>, call: &ToolCall, refusal: Refusal) -> Done {
+    fn refused(&self, caller: Caller<'_>, call: &ToolCall, refusal: Refusal) -> CallOutcome {
         let message = match refusal {
             Refusal::Invalid(message) | Refusal::Unconfirmed(message) => message,
             Refusal::Hook(reason) => format!("Blocked by hook: {reason}"),
@@ -342,12 +342,12 @@ impl Engine {
                 format!("Guardrail: {reason}")
             }
         };
-        Done { outcome: Outcome::Refused, result: ToolResult::failed(message), effects: Effects::default() }
+        CallOutcome { outcome: Outcome::Refused, result: ToolResult::failed(message), effects: Effects::default() }
     }
 
     /// A secret that lies in a file or came from a hook does not reach the model, nor does what people cannot
     /// see there, nor more text than it may be shown.
-    fn trim(&self, result: &mut ToolResult) {
+    fn sanitize_result(&self, result: &mut ToolResult) {
         for text in [Some(&mut result.output), result.error.as_mut()].into_iter().flatten() {
             *text = truncate_middle(&marked(&self.masker.mask_known(text)), self.max_result_tokens);
         }
@@ -359,7 +359,7 @@ fn prepare(tool: &Arc<dyn Tool>, input: &Value) -> Result<Box<dyn Call>, Refusal
     call.map_err(|error| Refusal::Invalid(format!("Invalid arguments: {error}")))
 }
 
-fn against(reason: String, effects: &Effects) -> Refusal {
+fn guardrail_refusal(reason: String, effects: &Effects) -> Refusal {
     Refusal::Guardrail(reason, Target::of(effects))
 }
 

@@ -3,13 +3,18 @@
 
 use std::time::Instant;
 
-use super::{Caller, Done};
+use super::{CallOutcome, Caller};
 use crate::event::{CallRecord, ToolCall, millis};
 use crate::tool::{Effects, ToolResult};
 use crate::workspace::{LineCounts, WorkspacePath};
 
 /// A call that is over.
-pub(super) fn record(caller: Caller<'_>, call: &ToolCall, done: &Done, started: Instant) -> CallRecord {
+pub(super) fn record(
+    caller: Caller<'_>,
+    call: &ToolCall,
+    done: &CallOutcome,
+    started: Instant,
+) -> CallRecord {
     let (diff, lines) = diff_of(&done.result);
     CallRecord {
         agent: caller.agent.to_owned(),

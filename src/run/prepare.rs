@@ -96,7 +96,7 @@ impl<'a> Run<'a> {
         let rules = Arc::clone(&guardrails);
         let protected: Option<IsProtected> =
             (!dry_run).then(|| Arc::new(move |path: &WorkspacePath| rules.is_protected(path)) as _);
-        let (before, looked) = look_before(
+        let (before, baseline_ready) = look_before(
             request.workspace.clone(),
             request.repository.clone(),
             request.out.clone(),
@@ -120,7 +120,7 @@ impl<'a> Run<'a> {
             events: events.clone(),
             cancel: cancel.clone(),
             untested: AtomicBool::new(false),
-            looked,
+            baseline_ready,
         });
         Ok(Self {
             request,
