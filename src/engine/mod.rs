@@ -274,7 +274,7 @@ impl Engine {
             let shown = summarize_call(tool.name(), &input);
             let diff: String = result.changes.iter().map(FileChange::diff).collect();
             // The diff says what a file tool says; what a command says is said nowhere else.
-            let said = if effects.is_blind() { result.output.as_str() } else { "" };
+            let said = if effects.effects_unknown() { result.output.as_str() } else { "" };
             result.output = format!("[DRY-RUN] Would execute: {shown}\n{diff}{said}");
             let (_, lines) = diff_of(&result);
             self.tracker.lock().unwrap_or_else(PoisonError::into_inner).record(PlannedAction {

@@ -128,7 +128,7 @@ impl Effects {
     }
 
     /// Whether what the call changes is known only afterwards.
-    pub fn is_blind(&self) -> bool {
+    pub fn effects_unknown(&self) -> bool {
         self.command.is_some() || self.remote.as_ref().is_some_and(|remote| !remote.read_only)
     }
 
