@@ -15,7 +15,7 @@ use serde_json::Value;
 use crate::event::{ToolCall, Usage};
 
 pub use error::ModelError;
-pub use exec::{ExecModel, Start};
+pub use exec::{ExecModel, ExecOptions};
 pub use name::{ModelName, NameError, Provider};
 pub use price::{Budget, Price, Prices};
 pub use providers::{ProviderModel, Settings, http_client, http_client_builder};

@@ -39,7 +39,7 @@ use crate::hooks::{HookEvent, Subject};
 use crate::inputs::{InputError, ModelChoice, RunRequest};
 use crate::isolation::Isolation;
 use crate::mcp::Servers;
-use crate::model::{Backoff, Budget, ChatModel, ExecModel, ProviderModel, ReplayModel, Settings, Start};
+use crate::model::{Backoff, Budget, ChatModel, ExecModel, ProviderModel, ReplayModel, Settings, ExecOptions};
 use crate::plan::Plan;
 use crate::recipe::RecipePlayer;
 use crate::report::Collector;
@@ -167,13 +167,13 @@ impl Run<'_> {
             (Some(model), _) => model,
             (None, ModelChoice::Exec { command, variables }) => Arc::new(ExecModel::new(
                 &request.model_name,
-                Start {
+                ExecOptions {
                     command: command.clone(),
                     shell: self.shell.clone(),
                     root: request.workspace.clone(),
                     variables: variables.clone(),
                     writes: request.mode != RunMode::DryRun,
-                    silence: request.config().llm.timeout.seconds(),
+                    answer_timeout: request.config().llm.timeout.seconds(),
                 },
             )),
             (None, ModelChoice::Recipe(recipe)) => {
