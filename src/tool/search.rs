@@ -153,29 +153,29 @@ impl Query {
         if !scope.cx.sensitive.is_empty() {
             files.retain(|path| scope.cx.sensitive.find(path).is_none());
         }
-        let mut answer = Answer { sensitive: all - files.len(), skipped, ..Answer::default() };
+        let mut output = SearchOutput { sensitive: all - files.len(), skipped, ..SearchOutput::default() };
         let (found, all_searched) = self.search_files(&files, scope.cx);
-        for hits in found {
-            answer.add(hits, self.max_results);
+        for found in found {
+            output.add(found, self.max_results);
         }
-        answer.more |= !all_searched;
-        Ok(answer.render())
+        output.more |= !all_searched;
+        Ok(output.render())
     }
 
     /// Searches files in their order until there are enough matches; what is found is that of the first
     /// files, without gaps. Also tells whether all files were searched.
-    fn search_files(&self, files: &[ResolvedPath], cx: &Context) -> (Vec<Hits>, bool) {
+    fn search_files(&self, files: &[ResolvedPath], cx: &Context) -> (Vec<FileMatches>, bool) {
         let (next, matches) = (AtomicUsize::new(0), AtomicUsize::new(0));
-        let results: Mutex<Vec<(usize, Hits)>> = Mutex::default();
+        let results: Mutex<Vec<(usize, FileMatches)>> = Mutex::default();
         let work = || {
             let mut searcher = self.searcher();
             while matches.load(Ordering::Relaxed) < self.max_results {
                 let index = next.fetch_add(1, Ordering::Relaxed);
                 let Some(path) = files.get(index) else { break };
-                let hits = self.search_file(&mut searcher, path, cx);
-                if hits.matches > 0 || hits.unreadable {
-                    matches.fetch_add(hits.matches, Ordering::Relaxed);
-                    results.lock().unwrap_or_else(PoisonError::into_inner).push((index, hits));
+                let found = self.search_file(&mut searcher, path, cx);
+                if found.matches > 0 || found.unreadable {
+                    matches.fetch_add(found.matches, Ordering::Relaxed);
+                    results.lock().unwrap_or_else(PoisonError::into_inner).push((index, found));
                 }
             }
         };
@@ -188,7 +188,7 @@ impl Query {
         });
         let mut results = results.into_inner().unwrap_or_else(PoisonError::into_inner);
         results.sort_by_key(|(index, _)| *index);
-        (results.into_iter().map(|(_, hits)| hits).collect(), next.into_inner() >= files.len())
+        (results.into_iter().map(|(_, found)| found).collect(), next.into_inner() >= files.len())
     }
 
     fn searcher(&self) -> Searcher {
@@ -200,22 +200,22 @@ impl Query {
             .build()
     }
 
-    fn search_file(&self, searcher: &mut Searcher, path: &ResolvedPath, cx: &Context) -> Hits {
-        let mut hits = Hits { max: self.max_results, ..Hits::default() };
+    fn search_file(&self, searcher: &mut Searcher, path: &ResolvedPath, cx: &Context) -> FileMatches {
+        let mut found = FileMatches { max: self.max_results, ..FileMatches::default() };
         let found = cx.workspace.open(path).and_then(|file| {
-            let sink = FileSink { path, hits: &mut hits };
+            let sink = FileSink { path, found: &mut found };
             searcher
                 .search_reader(&self.matcher, file, sink)
                 .map_err(|error| FileError::Io { path: (**path).clone(), error })
         });
-        hits.unreadable = found.is_err();
-        hits
+        found.unreadable = found.is_err();
+        found
     }
 }
 
 /// The lines of one file.
 #[derive(Default)]
-struct Hits {
+struct FileMatches {
     lines: Vec<Line>,
     matches: usize,
     max: usize,
@@ -230,7 +230,7 @@ struct Line {
 
 struct FileSink<'a> {
     path: &'a ResolvedPath,
-    hits: &'a mut Hits,
+    found: &'a mut FileMatches,
 }
 
 impl FileSink<'_> {
@@ -242,7 +242,7 @@ impl FileSink<'_> {
         let tail = if cut < text.len() { " …" } else { "" };
         let line = line.unwrap_or(0);
         let text = format!("{}{mark}{line}{mark}{}{tail}\n", self.path, &text[..cut]);
-        self.hits.lines.push(Line { text, is_match });
+        self.found.lines.push(Line { text, is_match });
     }
 }
 
@@ -250,9 +250,9 @@ impl Sink for FileSink<'_> {
     type Error = io::Error;
 
     fn matched(&mut self, _: &Searcher, found: &SinkMatch<'_>) -> Result<bool, io::Error> {
-        self.hits.matches += 1;
+        self.found.matches += 1;
         self.push(found.line_number(), true, found.bytes());
-        Ok(self.hits.matches <= self.hits.max)
+        Ok(self.found.matches <= self.found.max)
     }
 
     fn context(&mut self, _: &Searcher, context: &SinkContext<'_>) -> Result<bool, io::Error> {
@@ -261,13 +261,13 @@ impl Sink for FileSink<'_> {
     }
 
     fn context_break(&mut self, _: &Searcher) -> Result<bool, io::Error> {
-        self.hits.lines.push(Line { text: "--\n".to_owned(), is_match: false });
+        self.found.lines.push(Line { text: "--\n".to_owned(), is_match: false });
         Ok(true)
     }
 }
 
 #[derive(Default)]
-struct Answer {
+struct SearchOutput {
     text: String,
     matches: usize,
     sensitive: usize,
@@ -276,10 +276,10 @@ struct Answer {
     more: bool,
 }
 
-impl Answer {
-    fn add(&mut self, hits: Hits, max_results: usize) {
-        self.unreadable += usize::from(hits.unreadable);
-        for line in hits.lines {
+impl SearchOutput {
+    fn add(&mut self, found: FileMatches, max_results: usize) {
+        self.unreadable += usize::from(found.unreadable);
+        for line in found.lines {
             if self.matches >= max_results && line.is_match || self.text.len() + line.text.len() > MAX_BYTES {
                 self.more = true;
                 return;
