@@ -98,7 +98,7 @@ impl McpTool {
         };
         *held = Some(mirror);
         checkout.absorb(&observed.changes);
-        result.note(&observed);
+        result.note_changes(&observed);
         result
     }
 }

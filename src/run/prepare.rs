@@ -27,7 +27,7 @@ use crate::plan::recover;
 use crate::report::Collector;
 use crate::report::secrets::Masker;
 use crate::sessions::Resumed;
-use crate::tool::{Context, Ground};
+use crate::tool::{CommandTarget, Context};
 use crate::workspace::{
     Below, DiskWorkspace, IsProtected, OverlayWorkspace, Plot, TrackedFiles, TrackedWorkspace, Workspace,
     WorkspacePath,
@@ -146,7 +146,7 @@ struct Site {
     workspace: Arc<dyn Workspace>,
     tracked: Option<Arc<TrackedWorkspace>>,
     isolation: Arc<Isolation>,
-    ground: Ground,
+    target: CommandTarget,
 }
 
 impl Site {
@@ -170,14 +170,14 @@ impl Site {
         if request.mode != RunMode::DryRun {
             let real = Arc::new(TrackedWorkspace::new(Arc::clone(disk)));
             let isolation = isolated(Below::Real(Arc::clone(&real)), Arc::clone(&real) as _);
-            let ground = Ground::Checkout(Arc::clone(&isolation));
+            let ground = CommandTarget::Checkout(Arc::clone(&isolation));
             return Self { workspace: Arc::clone(&real) as _, tracked: Some(real), isolation, ground };
         }
         let planned = Arc::new(OverlayWorkspace::new(Arc::clone(disk)));
         let isolation = isolated(Below::Planned(Arc::clone(&planned)), Arc::clone(&planned) as _);
         let ground = match request.config().dry_run.commands {
-            PlannedCommands::Isolated => Ground::Planned(Arc::clone(&isolation)),
-            PlannedCommands::Record => Ground::Nowhere,
+            PlannedCommands::Isolated => CommandTarget::Planned(Arc::clone(&isolation)),
+            PlannedCommands::Record => CommandTarget::RecordOnly,
         };
         Self { workspace: planned, tracked: None, isolation, ground }
     }

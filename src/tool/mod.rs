@@ -37,7 +37,7 @@ use crate::workspace::{FileChange, FileError, FileState, PathGlobs, ResolvedPath
 
 pub use command_effects::command_effects;
 pub use registry::{DuplicateTool, Registry};
-pub use run_command::{Ground, RunCommand};
+pub use run_command::{CommandTarget, RunCommand};
 pub use run_powershell::{RunPowershell, pwsh};
 
 /// What a call would touch, known before it runs.

@@ -33,31 +33,31 @@ pub struct RunCommand {
     /// Lines of output that are kept.
     pub max_output_lines: usize,
     /// Where commands run.
-    pub ground: Ground,
+    pub target: CommandTarget,
     /// Ends them early.
     pub cancel: CancellationToken,
 }
 
 /// Where commands run.
 #[derive(Clone)]
-pub enum Ground {
+pub enum CommandTarget {
     /// On a throw-away state; what they change goes on into the checkout.
     Checkout(Arc<Isolation>),
     /// On a throw-away state; what they change joins the plan.
     Planned(Arc<Isolation>),
     /// Nowhere: they are recorded alone.
-    Nowhere,
+    RecordOnly,
 }
 
 impl RunCommand {
     /// A tool that runs nothing: for listing it.
-    pub fn nowhere() -> Self {
+    pub fn for_listing() -> Self {
         Self {
             policy: Policy::default(),
             shell: Shell::default(),
             default_timeout: Bounded::fixed::<30>(),
             max_output_lines: 0,
-            ground: Ground::Nowhere,
+            target: CommandTarget::RecordOnly,
             cancel: CancellationToken::new(),
         }
     }
@@ -144,7 +144,7 @@ impl CommandCall {
             moves: self.moves(cwd),
         };
         match isolation.run_by(&tool.shell, work).await {
-            Ok(ran) => self.tell(ran),
+            Ok(ran) => self.result(ran),
             Err(error) => ToolResult::failed(error.to_string()),
         }
     }
@@ -162,7 +162,7 @@ impl CommandCall {
         self.tool.policy.judge(&self.args.command, cwd).verdict.class
     }
 
-    fn tell(&self, ran: Ran) -> ToolResult {
+    fn result(&self, ran: Ran) -> ToolResult {
         let Ran { finished, changes, large, dropped, warnings, refused } = ran;
         let text = finished.stdout.lines(self.tool.max_output_lines);
         let took = format!("{:.1} s", finished.duration.as_secs_f64());
@@ -188,7 +188,7 @@ impl CommandCall {
         };
         let mut result =
             ToolResult { success: error.is_none(), output, error, changes: Vec::new(), exit_code, refused };
-        result.note(&Observed { changes, large, unnamed: 0 });
+        result.note_changes(&Observed { changes, large, unnamed: 0 });
         if !dropped.is_empty() {
             result.add(&format!("[not kept: {}]", shown(dropped.into_iter())));
         }
@@ -219,7 +219,7 @@ impl ToolResult {
     }
 
     /// Takes over what was changed, and tells the model.
-    pub(crate) fn note(&mut self, observed: &Observed) {
+    pub(crate) fn note_changes(&mut self, observed: &Observed) {
         if !observed.changes.is_empty() {
             let paths = shown(observed.changes.iter().map(|change| change.path.to_string()));
             self.add(&format!("[changed: {paths}]"));
@@ -254,15 +254,15 @@ impl Call for CommandCall {
                 Ok(cwd) => cwd,
                 Err(error) => return ToolResult::failed(error.to_string()),
             };
-            match &self.tool.ground {
-                Ground::Checkout(isolation) => self.run_on(isolation, &cwd).await,
-                Ground::Planned(isolation) if self.class(&cwd) != Class::Dangerous => {
+            match &self.tool.target {
+                CommandTarget::Checkout(isolation) => self.run_on(isolation, &cwd).await,
+                CommandTarget::Planned(isolation) if self.class(&cwd) != Class::Dangerous => {
                     self.run_on(isolation, &cwd).await
                 }
-                Ground::Planned(_) => ToolResult::done(
+                CommandTarget::Planned(_) => ToolResult::done(
                     "A dry run records dangerous commands and does not run them, so there is no output; plan on.",
                 ),
-                Ground::Nowhere => ToolResult::done(
+                CommandTarget::RecordOnly => ToolResult::done(
                     "A dry run records commands and does not run them, so there is no output; plan on.",
                 ),
             }
