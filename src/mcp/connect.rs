@@ -9,7 +9,7 @@ use rmcp::transport::StreamableHttpClientTransport;
 use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig;
 use rmcp::{ClientHandler, RoleClient};
 
-use super::{Ground, brief, said};
+use super::{ServerContext, brief, said};
 use crate::command::{Talk, Talking};
 use crate::config::McpServer;
 use crate::inputs::Variables;
@@ -140,7 +140,7 @@ pub(super) struct Connection {
 pub(super) async fn connect(
     server: &Server,
     variables: &Variables,
-    ground: &Ground,
+    context: &ServerContext,
 ) -> Result<Connection, String> {
     let token = match &server.token_env {
         None => None,
@@ -171,11 +171,11 @@ pub(super) async fn connect(
                 program: command,
                 arguments: args,
                 variables: &variables,
-                cwd: &ground.root,
+                cwd: &context.root,
                 // What a dry run must not change, its servers must not either.
-                writes: ground.checkout.is_some(),
+                writes: context.checkout.is_some(),
             };
-            let started = ground.shell.converse(talk).await;
+            let started = context.shell.converse(talk).await;
             let (child, stdin, stdout) = started.map_err(|error| format!("it cannot be started: {error}"))?;
             let shaken = tokio::time::timeout(server.timeout, Client.serve((stdout, stdin))).await;
             let error = match shaken {

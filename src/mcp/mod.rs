@@ -30,7 +30,7 @@ pub use tool::McpTool;
 const MAX_TOOLS: usize = 64;
 
 /// What servers run on.
-pub struct Ground {
+pub struct ServerContext {
     /// How programs are started.
     pub shell: Shell,
     /// The checkout, where calls change it for real; `None` in a dry run.
@@ -52,7 +52,7 @@ pub struct Ground {
 #[derive(Default)]
 pub struct Servers {
     running: Vec<Running>,
-    ground: Option<Arc<Ground>>,
+    context: Option<Arc<ServerContext>>,
     /// Their tools.
     pub tools: Vec<Arc<McpTool>>,
 }
@@ -64,38 +64,38 @@ struct Running {
 
 impl Servers {
     /// Starts all servers side by side and asks for their tools.
-    pub async fn start(servers: &[Server], variables: &Variables, ground: &Arc<Ground>) -> Self {
-        if let Some(checkout) = ground.checkout.clone().filter(|_| servers.iter().any(Server::is_local)) {
-            let temp = ground.temp.clone();
+    pub async fn start(servers: &[Server], variables: &Variables, context: &Arc<ServerContext>) -> Self {
+        if let Some(checkout) = context.checkout.clone().filter(|_| servers.iter().any(Server::is_local)) {
+            let temp = context.temp.clone();
             let made = tokio::task::spawn_blocking(move || Mirror::new(checkout, &temp)).await;
             match made.map_err(std::io::Error::other).and_then(|made| made) {
-                Ok(mirror) => *ground.mirror.lock().await = Some(mirror),
+                Ok(mirror) => *context.mirror.lock().await = Some(mirror),
                 Err(error) => {
                     let told = format!("MCP servers are left out: the checkout could not be copied: {error}");
-                    ground.events.notice(NoticeLevel::Warning, told);
+                    context.events.notice(NoticeLevel::Warning, told);
                     return Self::default();
                 }
             }
         }
         let begin = |server| async move {
             tokio::select! {
-                started = begin(server, variables, ground) => started,
-                () = ground.cancel.cancelled() => Err("the run was interrupted".to_owned()),
+                started = begin(server, variables, context) => started,
+                () = context.cancel.cancelled() => Err("the run was interrupted".to_owned()),
             }
         };
         let started = join_all(servers.iter().map(begin)).await;
-        let mut all = Self { ground: Some(Arc::clone(ground)), ..Self::default() };
+        let mut all = Self { context: Some(Arc::clone(context)), ..Self::default() };
         for (server, started) in servers.iter().zip(started) {
             match started {
                 Ok((running, tools)) => {
                     let told = format!("MCP server {}: {} tools", server.name, tools.len());
-                    ground.events.notice(NoticeLevel::Info, told);
+                    context.events.notice(NoticeLevel::Info, told);
                     all.running.push(running);
                     all.tools.extend(tools);
                 }
                 Err(error) => {
                     let told = format!("MCP server {} is left out: {error}", server.name);
-                    ground.events.notice(NoticeLevel::Warning, told);
+                    context.events.notice(NoticeLevel::Warning, told);
                 }
             }
         }
@@ -111,15 +111,15 @@ impl Servers {
     pub async fn stop(self) -> Observed {
         drop(self.tools);
         join_all(self.running.into_iter().map(|running| end(running.service, running.child))).await;
-        let Some(ground) = self.ground else { return Observed::default() };
-        let Some(mirror) = ground.mirror.lock().await.take() else { return Observed::default() };
+        let Some(context) = self.context else { return Observed::default() };
+        let Some(mirror) = context.mirror.lock().await.take() else { return Observed::default() };
         let late = tokio::task::spawn_blocking(move || mirror.late()).await;
         match late.map_err(|error| error.to_string()).and_then(|late| late.map_err(|error| error.to_string()))
         {
             Ok(observed) => observed,
             Err(error) => {
                 let told = format!("what MCP servers changed at their end cannot be read: {error}");
-                ground.events.notice(NoticeLevel::Error, told);
+                context.events.notice(NoticeLevel::Error, told);
                 Observed::default()
             }
         }
@@ -128,8 +128,8 @@ impl Servers {
 
 type Started = (Running, Vec<Arc<McpTool>>);
 
-async fn begin(server: &Server, variables: &Variables, ground: &Arc<Ground>) -> Result<Started, String> {
-    let Connection { service, child } = connect::connect(server, variables, ground).await?;
+async fn begin(server: &Server, variables: &Variables, context: &Arc<ServerContext>) -> Result<Started, String> {
+    let Connection { service, child } = connect::connect(server, variables, context).await?;
     let listed = tokio::time::timeout(server.timeout, service.list_all_tools()).await;
     let listed = match listed {
         Ok(Ok(tools)) => Ok(tools),
@@ -140,12 +140,12 @@ async fn begin(server: &Server, variables: &Variables, ground: &Arc<Ground>) -> 
         Ok(listed) => listed,
         Err(error) => return Err(format!("{error}{}", end(service, child).await)),
     };
-    let line = Arc::new(Line {
+    let handle = Arc::new(ServerHandle {
         peer: service.peer().clone(),
         server: server.name.clone(),
         timeout: server.timeout,
         local: child.is_some(),
-        ground: Arc::clone(ground),
+        context: Arc::clone(context),
     });
     let allowed = |name: &str| {
         server.allowed_tools.as_ref().is_none_or(|allowed| allowed.iter().any(|allowed| allowed == name))
@@ -153,20 +153,20 @@ async fn begin(server: &Server, variables: &Variables, ground: &Arc<Ground>) -> 
     let mut tools = Vec::new();
     for tool in listed.into_iter().filter(|tool| allowed(&tool.name)) {
         let name = tool.name.to_string();
-        match McpTool::new(tool, &line) {
+        match McpTool::new(tool, &handle) {
             _ if tools.len() >= MAX_TOOLS => {
                 let told = format!(
                     "MCP server {} has more than {MAX_TOOLS} tools; name those to use in `allowed_tools`",
                     server.name
                 );
-                ground.events.notice(NoticeLevel::Warning, told);
+                context.events.notice(NoticeLevel::Warning, told);
                 break;
             }
             Ok(tool) => tools.push(Arc::new(tool)),
             Err(error) => {
                 let told =
                     format!("MCP server {}: the tool {:?} is left out: {error}", server.name, brief(&name));
-                ground.events.notice(NoticeLevel::Warning, told);
+                context.events.notice(NoticeLevel::Warning, told);
             }
         }
     }
@@ -195,16 +195,16 @@ fn brief(text: &str) -> String {
 }
 
 /// The way to one server, as its tools have it.
-struct Line {
+struct ServerHandle {
     peer: rmcp::service::Peer<RoleClient>,
     server: String,
     timeout: Duration,
     /// Whether it runs on this machine, where it can change the checkout.
     local: bool,
-    ground: Arc<Ground>,
+    context: Arc<ServerContext>,
 }
 
-impl Line {
+impl ServerHandle {
     /// Makes one call; the error is for the model.
     async fn call(&self, tool: &str, arguments: Map<String, Value>) -> Result<CallToolResult, String> {
         let params = CallToolRequestParams::new(tool.to_owned()).with_arguments(arguments);
@@ -219,7 +219,7 @@ impl Line {
         let late = || format!("the MCP server {server} did not answer within {seconds} s");
         // Sending may hang as well, where the server does not read.
         let answer = tokio::select! {
-            () = self.ground.cancel.cancelled() => return Err("stopped, because the run was interrupted".to_owned()),
+            () = self.context.cancel.cancelled() => return Err("stopped, because the run was interrupted".to_owned()),
             answer = tokio::time::timeout(self.timeout + Duration::from_secs(1), answer) => answer.map_err(|_| late())?,
         };
         match answer {

@@ -7,7 +7,7 @@ use futures::future::BoxFuture;
 use jsonschema::Validator;
 use serde_json::{Map, Value};
 
-use super::{Line, content};
+use super::{ServerHandle, content};
 use crate::tool::{Call, Context, Effects, Remote, Tool, ToolError, ToolResult, schema};
 use crate::workspace::{LastLink, WorkspacePath};
 
@@ -27,12 +27,12 @@ pub struct McpTool {
     read_only: bool,
     accepts: Validator,
     promises: Option<Validator>,
-    line: Arc<Line>,
+    server: Arc<ServerHandle>,
 }
 
 impl McpTool {
     /// A tool as its server describes it; the error says why it cannot be used.
-    pub(super) fn new(tool: rmcp::model::Tool, line: &Arc<Line>) -> Result<Self, String> {
+    pub(super) fn new(tool: rmcp::model::Tool, server: &Arc<ServerHandle>) -> Result<Self, String> {
         let mut parameters = Value::Object(Map::clone(&tool.input_schema));
         if let Some(object) = parameters.as_object_mut() {
             object.remove("$schema");
@@ -53,14 +53,14 @@ impl McpTool {
         let description: String =
             tool.description.as_deref().unwrap_or_default().chars().take(MAX_DESCRIPTION).collect();
         Ok(Self {
-            name: name(&line.server, &tool.name),
+            name: name(&server.server, &tool.name),
             description,
             accepts: validator(&parameters)?,
             parameters,
             read_only: tool.annotations.is_some_and(|hints| hints.read_only_hint == Some(true)),
             remote: tool.name.into_owned(),
             promises,
-            line: Arc::clone(line),
+            server: Arc::clone(server),
         })
     }
 
@@ -70,7 +70,7 @@ impl McpTool {
     }
 
     async fn call(&self, arguments: Map<String, Value>) -> ToolResult {
-        match self.line.call(&self.remote, arguments).await {
+        match self.server.call(&self.remote, arguments).await {
             Ok(result) => content::result(result, self.promises.as_ref()),
             Err(error) => ToolResult::failed(error),
         }
@@ -78,11 +78,11 @@ impl McpTool {
 
     /// Makes a call of a server on this machine, and finds what it changes in the checkout.
     async fn call_watched(&self, arguments: Map<String, Value>) -> ToolResult {
-        let ground = &self.line.ground;
-        let Some(checkout) = ground.checkout.clone().filter(|_| self.line.local) else {
+        let context = &self.server.context;
+        let Some(checkout) = context.checkout.clone().filter(|_| self.server.local) else {
             return self.call(arguments).await;
         };
-        let mut held = ground.mirror.lock().await;
+        let mut held = context.mirror.lock().await;
         let Some(mirror) = held.take() else {
             return ToolResult::failed("what the server changes could not be seen, so it is not called");
         };
@@ -147,9 +147,9 @@ impl Call for McpCall {
     fn effects(&self, cx: &Context) -> Result<Effects, ToolError> {
         let mut paths = Vec::new();
         for value in self.arguments.values() {
-            named(value, cx, &self.tool.line.ground.root, &mut paths);
+            named(value, cx, &self.tool.server.context.root, &mut paths);
         }
-        let target = format!("{}/{}", self.tool.line.server, self.tool.remote);
+        let target = format!("{}/{}", self.tool.server.server, self.tool.remote);
         let remote = Remote { target, read_only: self.tool.read_only, paths };
         Ok(Effects { remote: Some(remote), ..Effects::default() })
     }
@@ -159,7 +159,7 @@ impl Call for McpCall {
             let Self { tool, arguments } = *self;
             if tool.read_only {
                 tool.call(arguments).await
-            } else if tool.line.ground.checkout.is_some() {
+            } else if tool.server.context.checkout.is_some() {
                 tool.call_watched(arguments).await
             } else {
                 ToolResult::done("A dry run records what MCP tools would do and does not call them; plan on.")

@@ -71,7 +71,7 @@ impl Workbench<'_> {
         if self.request.mode == RunMode::Apply {
             return Servers::default();
         }
-        let ground = Arc::new(mcp::Ground {
+        let ground = Arc::new(mcp::ServerContext {
             shell: self.shell.clone(),
             checkout: self.tracked.clone(),
             root: self.request.workspace.clone(),
