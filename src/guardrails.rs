@@ -43,7 +43,7 @@ struct CodeRule {
 
 /// What the rules need to know of the run besides themselves.
 #[derive(Clone, Copy, Debug)]
-pub struct Ground<'a> {
+pub struct GuardrailContext<'a> {
     /// The checkout.
     pub root: &'a Path,
     /// The configuration that was used, relative to the workspace.
@@ -54,7 +54,7 @@ pub struct Ground<'a> {
     pub allowed_only: bool,
 }
 
-impl Default for Ground<'_> {
+impl Default for GuardrailContext<'_> {
     fn default() -> Self {
         let (config_file, allow_workflow_edits, allowed_only) = (None, false, false);
         Self { root: Path::new("."), config_file, allow_workflow_edits, allowed_only }
@@ -63,7 +63,7 @@ impl Default for Ground<'_> {
 
 impl Guardrails {
     /// Reads the rules; the error names what is wrong.
-    pub fn new(rules: &config::Guardrails, ground: Ground<'_>) -> Result<Self, String> {
+    pub fn new(rules: &config::Guardrails, context: GuardrailContext<'_>) -> Result<Self, String> {
         let code_rule = |rule: &config::CodeRule| {
             let pattern = RegexBuilder::new(&rule.pattern).multi_line(true).build().map_err(|error| {
                 format!(
@@ -74,12 +74,12 @@ impl Guardrails {
             Ok(CodeRule { pattern, message: rule.message.clone(), severity: rule.severity })
         };
         Ok(Self {
-            root: ground.root.to_owned(),
+            root: context.root.to_owned(),
             protected: PathGlobs::parse(&rules.protected_files)?,
             sensitive: Arc::new(PathGlobs::parse(&rules.sensitive_files)?),
-            config_file: ground.config_file.and_then(|path| WorkspacePath::parse(path).ok()),
-            allow_workflow_edits: ground.allow_workflow_edits,
-            allowed_only: ground.allowed_only,
+            config_file: context.config_file.and_then(|path| WorkspacePath::parse(path).ok()),
+            allow_workflow_edits: context.allow_workflow_edits,
+            allowed_only: context.allowed_only,
             blocked_commands: Patterns::read("guardrails.blocked_commands", &rules.blocked_commands)?,
             code_rules: rules.code_rules.iter().map(code_rule).collect::<Result<_, String>>()?,
             max_files: rules.max_files_modified.map(Bounded::count),
@@ -322,8 +322,8 @@ mod tests {
             sensitive_files: vec![".env*".into()],
             ..config::Guardrails::default()
         };
-        let ground = Ground { config_file: Some("ci/agent.yml"), ..Ground::default() };
-        Guardrails::new(&rules, ground).expect("valid rules")
+        let context = GuardrailContext { config_file: Some("ci/agent.yml"), ..GuardrailContext::default() };
+        Guardrails::new(&rules, context).expect("valid rules")
     }
 
     fn path(text: &str) -> WorkspacePath {
@@ -380,8 +380,8 @@ mod tests {
 
     #[test]
     fn workflow_edits_lift_that_one_entry() {
-        let ground = Ground { allow_workflow_edits: true, ..Ground::default() };
-        let rules = Guardrails::new(&config::Guardrails::default(), ground).expect("valid rules");
+        let context = GuardrailContext { allow_workflow_edits: true, ..GuardrailContext::default() };
+        let rules = Guardrails::new(&config::Guardrails::default(), context).expect("valid rules");
         let check = |file: &str| rules.check(&Effects { writes: vec![path(file)], ..Effects::default() });
         assert_eq!(check(".github/workflows/ci.yml"), Ok(()));
         assert!(check(".github/actions/x/action.yml").is_err());

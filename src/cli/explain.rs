@@ -13,7 +13,7 @@ use crate::command::{Class, Policy, Verdict, Walls, sandbox};
 use crate::config::{SandboxMode, Trust, Trusted};
 use crate::exit::Exit;
 use crate::git::Repository;
-use crate::guardrails::{Ground, Guardrails};
+use crate::guardrails::{GuardrailContext, Guardrails};
 use crate::inputs::{Lookup, variables};
 use crate::tool::command_effects;
 use crate::workspace::{DiskWorkspace, TrackedWorkspace, WorkspacePath};
@@ -109,7 +109,7 @@ impl Rules {
         let origin = trusted.config(path("config").as_deref()).map_err(|error| error.to_string())?;
         let commands = &origin.config.commands;
         let in_ci = Lookup::new(BTreeMap::new(), variables()).in_ci();
-        let ground = Ground {
+        let ground = GuardrailContext {
             root: disk.path(),
             config_file: origin.file.as_deref(),
             allow_workflow_edits: origin.config.workspace.allow_workflow_edits,

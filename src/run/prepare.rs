@@ -206,7 +206,7 @@ fn budget(request: &RunRequest, events: &Events) -> Budget {
 
 fn guardrails(request: &RunRequest) -> Result<Guardrails, String> {
     let config = request.config();
-    let ground = guardrails::Ground {
+    let ground = guardrails::GuardrailContext {
         root: &request.workspace,
         config_file: request.origin.file.as_deref(),
         allow_workflow_edits: config.workspace.allow_workflow_edits,
