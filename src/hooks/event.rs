@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use serde_json::{Map, Value, json};
 
-use super::Setting;
+use super::HookContext;
 use crate::config::{self, HookConfig};
 use crate::tool::{Effects, ToolResult};
 use crate::workspace::WorkspacePath;
@@ -132,14 +132,18 @@ impl<'a> Subject<'a> {
         effects.writes.first().or(effects.reads.first()).map(WorkspacePath::as_str)
     }
 
-    pub(super) fn variables(&self, event: HookEvent, setting: &Setting) -> Vec<(Cow<'static, str>, String)> {
+    pub(super) fn variables(
+        &self,
+        event: HookEvent,
+        context: &HookContext,
+    ) -> Vec<(Cow<'static, str>, String)> {
         let mut variables = vec![
             ("ARCHITECT_EVENT", event.name().to_owned()),
-            ("ARCHITECT_WORKSPACE", setting.workspace.display().to_string()),
-            ("ARCHITECT_SESSION_ID", setting.session.clone()),
+            ("ARCHITECT_WORKSPACE", context.workspace.display().to_string()),
+            ("ARCHITECT_SESSION_ID", context.session.clone()),
             ("ARCHITECT_AGENT", self.agent.to_owned()),
             ("ARCHITECT_STEP", self.step.to_string()),
-            ("ARCHITECT_DRY_RUN", u8::from(setting.dry_run).to_string()),
+            ("ARCHITECT_DRY_RUN", u8::from(context.dry_run).to_string()),
         ];
         if let Some(tool) = &self.tool {
             variables.push(("ARCHITECT_TOOL_NAME", tool.name.to_owned()));
@@ -158,13 +162,13 @@ impl<'a> Subject<'a> {
         variables.into_iter().map(|(name, value)| (name.into(), value)).collect()
     }
 
-    pub(super) fn message(&self, event: HookEvent, input: Option<&Value>, setting: &Setting) -> String {
+    pub(super) fn message(&self, event: HookEvent, input: Option<&Value>, context: &HookContext) -> String {
         let mut message = json!({
             "event": event.name(),
-            "session": setting.session,
+            "session": context.session,
             "agent": self.agent,
             "step": self.step,
-            "dry_run": setting.dry_run,
+            "dry_run": context.dry_run,
         });
         if let Some(tool) = &self.tool {
             message["tool_name"] = json!(tool.name);

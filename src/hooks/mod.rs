@@ -25,7 +25,7 @@ use crate::workspace::Glob;
 use crate::workspace::WorkspacePath;
 
 pub use event::{HookEvent, Subject, ToolSubject};
-use protocol::{Answer, interpret};
+use protocol::{HookResponse, interpret};
 
 /// A hook that is ready to run.
 #[derive(Clone)]
@@ -90,13 +90,13 @@ pub struct Verdict {
 /// All hooks of a run.
 pub struct Hooks {
     list: Vec<Hook>,
-    setting: Arc<Setting>,
+    context: Arc<HookContext>,
     /// Those that nobody waits for.
     started: Mutex<Vec<JoinHandle<HookRecord>>>,
 }
 
 /// What hooks need to know of the run.
-pub struct Setting {
+pub struct HookContext {
     /// Where the commands run.
     pub isolation: Arc<Isolation>,
     /// The checkout.
@@ -113,14 +113,14 @@ pub struct Setting {
 
 impl Hooks {
     /// Reads the hooks; the error names the one that is wrong.
-    pub fn new(config: &config::Hooks, setting: Setting) -> Result<Self, String> {
+    pub fn new(config: &config::Hooks, context: HookContext) -> Result<Self, String> {
         let lists = HookEvent::lists(config);
         let list = lists.into_iter().flat_map(|(event, edits_only, list)| {
             let enabled = list.iter().filter(|hook| hook.enabled);
             enabled.map(move |hook| Hook::new(event, edits_only, hook))
         });
         let list = list.collect::<Result<_, _>>()?;
-        Ok(Self { list, setting: Arc::new(setting), started: Mutex::default() })
+        Ok(Self { list, context: Arc::new(context), started: Mutex::default() })
     }
 
     /// Whether there is a hook for an event at all.
@@ -132,27 +132,27 @@ impl Hooks {
     pub async fn run(&self, event: HookEvent, subject: Subject<'_>) -> Verdict {
         let mut verdict = Verdict::default();
         for hook in self.list.iter().filter(|hook| hook.is_for(event, &subject)) {
-            let order = Order::new(hook, &subject, verdict.updated_input.as_ref(), &self.setting);
+            let invocation = Invocation::new(hook, &subject, verdict.updated_input.as_ref(), &self.context);
             if !hook.waits {
-                let (hook, setting) = (hook.clone(), Arc::clone(&self.setting));
-                let task = tokio::spawn(async move { order.run(&hook, &setting).await.1 });
+                let (hook, context) = (hook.clone(), Arc::clone(&self.context));
+                let task = tokio::spawn(async move { invocation.run(&hook, &context).await.1 });
                 self.started.lock().unwrap_or_else(PoisonError::into_inner).push(task);
                 continue;
             }
-            let (answer, record) = order.run(hook, &self.setting).await;
-            self.setting.events.emit(Event::Hook(record));
-            match answer {
-                Answer::Allow { context, updated_input } => {
+            let (response, record) = invocation.run(hook, &self.context).await;
+            self.context.events.emit(Event::Hook(record));
+            match response {
+                HookResponse::Allow { context, updated_input } => {
                     verdict.context.extend(context);
                     if updated_input.is_some() && event.takes_input() {
                         verdict.updated_input = updated_input;
                     }
                 }
-                Answer::Block(reason) => {
+                HookResponse::Block(reason) => {
                     verdict.blocked = Some(reason);
                     break;
                 }
-                Answer::Failed(report) => {
+                HookResponse::Failed(report) => {
                     if event.tells_failures() {
                         verdict.context.push(report);
                     }
@@ -167,14 +167,14 @@ impl Hooks {
         let started = std::mem::take(&mut *self.started.lock().unwrap_or_else(PoisonError::into_inner));
         for task in started {
             if let Ok(record) = task.await {
-                self.setting.events.emit(Event::Hook(record));
+                self.context.events.emit(Event::Hook(record));
             }
         }
     }
 }
 
 /// One run of a hook, with all that it is told.
-struct Order {
+struct Invocation {
     command: String,
     variables: Vec<(Cow<'static, str>, String)>,
     message: String,
@@ -182,19 +182,19 @@ struct Order {
     step: u32,
 }
 
-impl Order {
-    fn new(hook: &Hook, subject: &Subject<'_>, input: Option<&Value>, setting: &Setting) -> Self {
+impl Invocation {
+    fn new(hook: &Hook, subject: &Subject<'_>, input: Option<&Value>, context: &HookContext) -> Self {
         let file = subject.file();
         Self {
             command: with_file(&hook.command, file),
-            variables: subject.variables(hook.event, setting),
-            message: subject.message(hook.event, input, setting),
+            variables: subject.variables(hook.event, context),
+            message: subject.message(hook.event, input, context),
             tool: subject.tool.as_ref().map_or(String::new(), |tool| tool.name.to_owned()),
             step: subject.step,
         }
     }
 
-    async fn run(self, hook: &Hook, setting: &Setting) -> (Answer, HookRecord) {
+    async fn run(self, hook: &Hook, context: &HookContext) -> (HookResponse, HookRecord) {
         let work = Work {
             command: &self.command,
             cwd: &WorkspacePath::root(),
@@ -202,13 +202,13 @@ impl Order {
             stdin: Some(self.message.into_bytes()),
             merge: false,
             timeout: hook.timeout,
-            cancel: setting.cancel.clone(),
+            cancel: context.cancel.clone(),
             rights: Rights::Work,
             moves: Vec::new(),
             keep: if hook.waits { Keep::Changes } else { Keep::Nothing },
         };
         let mut changed: Vec<String> = Vec::new();
-        let (finished, refused) = match setting.isolation.run(work).await {
+        let (finished, refused) = match context.isolation.run(work).await {
             Ok(ran) => {
                 changed = ran.changes.iter().map(|change| change.path.to_string()).collect();
                 (ran.finished, ran.refused)
@@ -216,23 +216,23 @@ impl Order {
             Err(error) => (Finished::not_started(error.to_string(), Duration::ZERO), Vec::new()),
         };
         let can_block = hook.event.can_block() && hook.waits;
-        let mut answer = interpret(&hook.name, &finished, hook.timeout, can_block);
+        let mut response = interpret(&hook.name, &finished, hook.timeout, can_block);
         if !refused.is_empty() {
             let reasons = refused.join("; ");
-            answer =
-                Answer::Failed(format!("[Hook {}: nothing that it changed was kept: {reasons}]", hook.name));
-        } else if let (Answer::Allow { context, .. }, false) = (&mut answer, changed.is_empty()) {
+            response =
+                HookResponse::Failed(format!("[Hook {}: nothing that it changed was kept: {reasons}]", hook.name));
+        } else if let (HookResponse::Allow { context, .. }, false) = (&mut response, changed.is_empty()) {
             // An edit of the model's that counts on what the file was before would fail.
             let told = format!("[Hook {} changed: {}]", hook.name, changed.join(", "));
             *context = Some(context.take().map_or(told.clone(), |context| format!("{context}\n{told}")));
         }
-        let decision = match &answer {
-            Answer::Allow { updated_input: Some(_), .. } if hook.event.takes_input() && hook.waits => {
+        let decision = match &response {
+            HookResponse::Allow { updated_input: Some(_), .. } if hook.event.takes_input() && hook.waits => {
                 HookDecision::Modify
             }
-            Answer::Allow { .. } => HookDecision::Allow,
-            Answer::Block(_) => HookDecision::Block,
-            Answer::Failed(_) => HookDecision::Failed,
+            HookResponse::Allow { .. } => HookDecision::Allow,
+            HookResponse::Block(_) => HookDecision::Block,
+            HookResponse::Failed(_) => HookDecision::Failed,
         };
         let record = HookRecord {
             event: hook.event.name().to_owned(),
@@ -244,7 +244,7 @@ impl Order {
             duration_ms: millis(finished.duration),
             output: crate::command::last_lines(&finished.output(), 20),
         };
-        (answer, record)
+        (response, record)
     }
 }
 

@@ -19,7 +19,7 @@ use crate::engine::Engine;
 use crate::event::{Event, Events, NoticeLevel, RunMode};
 use crate::git::Repository;
 use crate::guardrails::{self, Guardrails};
-use crate::hooks::{Hooks, Setting};
+use crate::hooks::{HookContext, Hooks};
 use crate::inputs::{InputError, RunRequest};
 use crate::isolation::{Isolation, Judge};
 use crate::model::Budget;
@@ -79,7 +79,7 @@ impl<'a> Run<'a> {
         };
         let (mut registry, servers) = workbench.tools().await?;
         registry.replace(Arc::clone(&dispatch) as _);
-        let setting = Setting {
+        let setting = HookContext {
             isolation: Arc::clone(&isolation),
             workspace: request.workspace.clone(),
             session: session.to_owned(),
