@@ -52,7 +52,7 @@ type Client = OnceLock<Result<reqwest::Client, String>>;
 
 /// What came back from an address.
 #[derive(Debug)]
-struct Answer {
+struct Response {
     /// Where it came from in the end.
     url: Url,
     /// `text/html`, without parameters.
@@ -65,7 +65,7 @@ struct Answer {
 
 /// How far an address may be trusted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Trust {
+enum NamedBy {
     /// The model has named it.
     Model,
     /// The configuration has.
@@ -108,10 +108,10 @@ impl Web {
     }
 
     /// The client is made when it is first needed: it loads root certificates.
-    fn client(&self, trust: Trust) -> Result<&reqwest::Client, String> {
-        let (client, rule): (&Client, IpRule) = match trust {
-            Trust::Model => (&self.client, self.rule),
-            Trust::Configuration => (&self.trusting, |_| true),
+    fn client(&self, named_by: NamedBy) -> Result<&reqwest::Client, String> {
+        let (client, rule): (&Client, IpRule) = match named_by {
+            NamedBy::Model => (&self.client, self.rule),
+            NamedBy::Configuration => (&self.trusting, |_| true),
         };
         let build = || {
             http_client_builder()
@@ -127,20 +127,20 @@ impl Web {
     }
 
     /// Gets a page, over redirects that are judged one by one; the error is for the model.
-    async fn get(&self, url: &str, trust: Trust) -> Result<Answer, String> {
+    async fn get(&self, url: &str, named_by: NamedBy) -> Result<Response, String> {
         let work = async {
-            let (mut url, mut trust) = (self.judge(url, trust)?, trust);
+            let (mut url, mut named_by) = (self.check(url, named_by)?, named_by);
             for _ in 0..=MAX_HOPS {
                 let response =
-                    self.client(trust)?.get(url.clone()).send().await.map_err(|error| reason(&error))?;
+                    self.client(named_by)?.get(url.clone()).send().await.map_err(|error| reason(&error))?;
                 let next = response.headers().get(LOCATION).and_then(|next| next.to_str().ok());
                 match next.filter(|_| response.status().is_redirection()) {
                     Some(next) => {
                         let next =
                             url.join(next).map_err(|error| format!("it redirects to {next:?}: {error}"))?;
                         let told = |error| format!("it redirects to {next}: {error}");
-                        trust = Trust::Model;
-                        url = self.judge(next.as_str(), trust).map_err(told)?;
+                        named_by = NamedBy::Model;
+                        url = self.check(next.as_str(), named_by).map_err(told)?;
                     }
                     None => return read(response, url).await,
                 }
@@ -156,7 +156,7 @@ impl Web {
     }
 
     /// An address that may be asked, as far as it tells by itself; names are judged when they are resolved.
-    fn judge(&self, text: &str, trust: Trust) -> Result<Url, String> {
+    fn check(&self, text: &str, named_by: NamedBy) -> Result<Url, String> {
         if text.len() > MAX_URL {
             return Err(format!("an address has at most {MAX_URL} characters"));
         }
@@ -168,7 +168,7 @@ impl Web {
             return Err("ACCESS DENIED: no addresses with a user or a password".to_owned());
         }
         let Some(host) = url.host_str() else { return Err(format!("{text:?} has no host")) };
-        if trust == Trust::Configuration {
+        if named_by == NamedBy::Configuration {
             return Ok(url);
         }
         let address = host.trim_matches(['[', ']']).parse();
@@ -186,7 +186,7 @@ impl Web {
     }
 }
 
-async fn read(mut response: reqwest::Response, url: Url) -> Result<Answer, String> {
+async fn read(mut response: reqwest::Response, url: Url) -> Result<Response, String> {
     let status = response.status();
     if !status.is_success() {
         return Err(format!("it answers with status {status}"));
@@ -211,7 +211,7 @@ async fn read(mut response: reqwest::Response, url: Url) -> Result<Answer, Strin
         }
     }
     let text = page::decode(&bytes, &header);
-    Ok(Answer { url, kind, text, cut })
+    Ok(Response { url, kind, text, cut })
 }
 
 fn is_text(kind: &str) -> bool {

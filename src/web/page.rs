@@ -35,7 +35,7 @@ const MEMORY: u64 = 1024 * 1024 * 1024;
 
 /// What to make of a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Wanted {
+pub enum Extraction {
     /// Its text.
     Text,
     /// Search results, as JSON.
@@ -44,7 +44,7 @@ pub enum Wanted {
 
 /// One search result.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Found {
+pub struct SearchResult {
     /// Its title.
     pub title: String,
     /// Its address.
@@ -54,9 +54,9 @@ pub struct Found {
 }
 
 /// Makes text of a page in a process of its own; the error is for the model.
-pub async fn convert(launcher: &Path, html: &str, wanted: Wanted) -> Result<String, String> {
+pub async fn convert(launcher: &Path, html: &str, extraction: Extraction) -> Result<String, String> {
     let failed = |error: io::Error| format!("the page cannot be converted: {error}");
-    let word = if wanted == Wanted::Text { "text" } else { "results" };
+    let word = if extraction == Extraction::Text { "text" } else { "results" };
     let mut child = tokio::process::Command::new(launcher)
         .args([PAGE, word])
         .env_clear()
@@ -92,9 +92,9 @@ pub async fn convert(launcher: &Path, html: &str, wanted: Wanted) -> Result<Stri
 }
 
 /// The process of its own: reads a page from standard input and writes what is wanted of it.
-pub(crate) fn execute(wanted: Option<&str>) -> u8 {
-    limit();
-    let results = wanted == Some("results");
+pub(crate) fn execute(extraction: Option<&str>) -> u8 {
+    drop_privileges();
+    let results = extraction == Some("results");
     let work = move || {
         let mut html = String::new();
         io::stdin().read_to_string(&mut html)?;
@@ -108,7 +108,7 @@ pub(crate) fn execute(wanted: Option<&str>) -> u8 {
 
 /// Gives up what a parser needs not.
 #[cfg(target_os = "linux")]
-fn limit() {
+fn drop_privileges() {
     use crate::command::sandbox::{Walls, restrict};
     use rustix::process::{Resource, Rlimit, setrlimit};
     let most = |amount| Rlimit { current: Some(amount), maximum: Some(amount) };
@@ -125,7 +125,7 @@ fn limit() {
 }
 
 #[cfg(not(target_os = "linux"))]
-fn limit() {}
+fn drop_privileges() {}
 
 /// The bytes of a page as text, by the header's charset or the page's own.
 pub(super) fn decode(bytes: &[u8], content_type: &str) -> String {
@@ -201,7 +201,7 @@ const ENGINES: [Engine; 4] = [
 ];
 
 /// The results of a search engine's page, or of a JSON answer.
-fn results_of(page: &str) -> Vec<Found> {
+fn results_of(page: &str) -> Vec<SearchResult> {
     if let Ok(value) = serde_json::from_slice(page.as_bytes()) {
         return of_json(&value);
     }
@@ -209,7 +209,7 @@ fn results_of(page: &str) -> Vec<Found> {
     ENGINES.iter().map(|engine| of_engine(&page, engine)).find(|found| !found.is_empty()).unwrap_or_default()
 }
 
-fn of_engine(page: &Part, engine: &Engine) -> Vec<Found> {
+fn of_engine(page: &Part, engine: &Engine) -> Vec<SearchResult> {
     // Each link with what comes behind it.
     let mut results: Vec<(Part, Option<Part>)> = Vec::new();
     page.visit(&mut |path| {
@@ -228,26 +228,26 @@ fn of_engine(page: &Part, engine: &Engine) -> Vec<Found> {
     });
     let found = results.into_iter().filter_map(|(link, about)| {
         let href = link.attribute("href")?;
-        found(&link.words(), &href, &about.map(Part::words).unwrap_or_default())
+        search_result(&link.words(), &href, &about.map(Part::words).unwrap_or_default())
     });
     found.take(MAX_RESULTS).collect()
 }
 
 /// Any list of objects that have a title and an address: SearXNG, Brave and others differ in the rest.
-fn of_json(value: &serde_json::Value) -> Vec<Found> {
+fn of_json(value: &serde_json::Value) -> Vec<SearchResult> {
     let text = |value: &serde_json::Value, names: &[&str]| {
         names.iter().find_map(|name| value.get(name)?.as_str().map(str::to_owned)).unwrap_or_default()
     };
     let one = |value: &serde_json::Value| {
         let about = text(value, &["content", "description", "snippet"]);
-        found(&text(value, &["title", "name"]), &text(value, &["url", "link", "href"]), &about)
+        search_result(&text(value, &["title", "name"]), &text(value, &["url", "link", "href"]), &about)
     };
     let lists = ["/results", "/web/results", "/organic", "/items", "/webPages/value", ""];
     let list = lists.iter().find_map(|list| value.pointer(list)?.as_array());
     list.into_iter().flatten().filter_map(one).take(MAX_RESULTS).collect()
 }
 
-fn found(title: &str, href: &str, snippet: &str) -> Option<Found> {
+fn search_result(title: &str, href: &str, snippet: &str) -> Option<SearchResult> {
     let base = reqwest::Url::parse("https://duckduckgo.com/").ok()?;
     let mut url = base.join(href).ok()?;
     // DuckDuckGo counts clicks on the way.
@@ -258,7 +258,7 @@ fn found(title: &str, href: &str, snippet: &str) -> Option<Found> {
     let plain = |text: &str| without_tags(text).split_whitespace().collect::<Vec<_>>().join(" ");
     let (title, snippet) = (plain(title), shorten(&plain(snippet), MAX_SNIPPET));
     let real = matches!(url.scheme(), "http" | "https") && !href.is_empty() && !title.is_empty();
-    real.then(|| Found { title: shorten(&title, MAX_SNIPPET), url: url.into(), snippet })
+    real.then(|| SearchResult { title: shorten(&title, MAX_SNIPPET), url: url.into(), snippet })
 }
 
 /// Some engines mark what was searched for, in JSON as well.
