@@ -52,35 +52,35 @@ pub struct Outline {
 /// A file that took too long to parse.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the file takes too long to parse; read_file it")]
-pub struct TooHard;
+pub struct ParseTimeout;
 
 impl Outline {
     /// Reads a source file; errors in it are tolerated.
-    pub fn of(source: &str, language: Language) -> Result<Self, TooHard> {
+    pub fn of(source: &str, language: Language) -> Result<Self, ParseTimeout> {
         let Some((grammar, kinds)) = language.grammar() else { return Ok(c::outline(source)) };
-        let tree = parse(source, &grammar, MAX_TIME).ok_or(TooHard)?;
+        let tree = parse(source, &grammar, MAX_TIME).ok_or(ParseTimeout)?;
         let mut outline = Self { has_errors: tree.root_node().has_error(), ..Self::default() };
-        outline.visit(tree.root_node(), Place { source, kinds, depth: 0, level: 0 });
+        outline.visit(tree.root_node(), Cursor { source, kinds, depth: 0, level: 0 });
         Ok(outline)
     }
 
-    fn visit(&mut self, node: Node<'_>, place: Place<'_>) {
-        if place.level >= MAX_DEPTH {
+    fn visit(&mut self, node: Node<'_>, at: Cursor<'_>) {
+        if at.level >= MAX_DEPTH {
             self.cut = true;
             return;
         }
         let mut cursor = node.walk();
         for child in node.named_children(&mut cursor) {
-            let below = Place { level: place.level + 1, ..place };
-            match place.kinds.role(child, place.source) {
+            let below = Cursor { level: at.level + 1, ..at };
+            match at.kinds.role(child, at.source) {
                 Role::Nothing => {}
                 Role::Wrapper => self.visit(child, below),
-                Role::Import => self.push(lines(child), place.depth, &place.source[child.byte_range()]),
-                Role::Definition => self.push(lines(child), place.depth, &signature(child, place.source)),
+                Role::Import => self.push(lines(child), at.depth, &at.source[child.byte_range()]),
+                Role::Definition => self.push(lines(child), at.depth, &signature(child, at.source)),
                 Role::Type => {
-                    self.push(lines(child), place.depth, &signature(child, place.source));
+                    self.push(lines(child), at.depth, &signature(child, at.source));
                     if let Some(body) = body(child) {
-                        self.visit(body, Place { depth: place.depth + 1, ..below });
+                        self.visit(body, Cursor { depth: at.depth + 1, ..below });
                     }
                 }
             }
@@ -128,7 +128,7 @@ impl Outline {
 
 /// Where the walk is.
 #[derive(Clone, Copy)]
-struct Place<'a> {
+struct Cursor<'a> {
     source: &'a str,
     kinds: Kinds,
     depth: usize,

@@ -42,7 +42,7 @@ pub(super) fn is_type(token: Token<'_>) -> bool {
 
 /// A head without what stands before a declaration: `template <…>`, and macros with arguments on lines of
 /// their own. What bears the name of the class around is no macro.
-pub(super) fn bare<'t, 'a>(mut head: &'t [Token<'a>], class: Option<&str>) -> &'t [Token<'a>] {
+pub(super) fn strip_prefixes<'t, 'a>(mut head: &'t [Token<'a>], class: Option<&str>) -> &'t [Token<'a>] {
     loop {
         let length = match head {
             [word, next, ..] if word.kind == Kind::Word && next.says("template") => Some(0),
@@ -136,7 +136,7 @@ pub(super) fn callable(head: &[Token<'_>]) -> Option<usize> {
 }
 
 /// Where a value is given to what is declared.
-pub(super) fn assigned(head: &[Token<'_>]) -> Option<usize> {
+pub(super) fn initializer(head: &[Token<'_>]) -> Option<usize> {
     if head.iter().any(|token| token.says("operator")) {
         return None;
     }

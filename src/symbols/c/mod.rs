@@ -32,7 +32,7 @@ struct Scope<'a> {
 
 /// What a block is, by the head before it.
 #[derive(Clone, Copy)]
-enum Opens<'a> {
+enum BlockKind<'a> {
     /// A type or a namespace.
     Shown(Option<&'a str>),
     /// Only a wrapper.
@@ -85,18 +85,18 @@ impl<'a> Reader<'a> {
             match (token.kind, token.text) {
                 (Kind::Directive, _) => self.directive(token),
                 (Kind::Sign, "{") => {
-                    let opens = if nested > 0 { Opens::Value } else { self.opens() };
-                    if let Opens::Shown(_) | Opens::Wrapper = opens {
-                        self.enter(opens, token);
+                    let kind = if nested > 0 { BlockKind::Value } else { self.block_kind() };
+                    if let BlockKind::Shown(_) | BlockKind::Wrapper = kind {
+                        self.enter(kind, token);
                         continue;
                     }
-                    let end = close(tokens, at - 1);
+                    let end = closing_brace(tokens, at - 1);
                     self.outline.has_errors |= end.is_none();
                     at = end.map_or(tokens.len(), |end| end + 1);
-                    self.leave_out(opens, token, tokens[at - 1]);
+                    self.skip_block(kind, token, tokens[at - 1]);
                     // `MACRO(x) = { … } MACRO_END(x)`: what macros make of a value has no semicolon.
                     if tokens.get(at).is_some_and(|next| next.kind == Kind::Word)
-                        && assigned(&self.head).is_some()
+                        && initializer(&self.head).is_some()
                     {
                         self.head.clear();
                     }
@@ -139,8 +139,8 @@ impl<'a> Reader<'a> {
     }
 
     /// The statement so far, without what stands before its declaration.
-    fn bare(&self) -> &[Token<'a>] {
-        bare(&self.head, self.class())
+    fn strip_prefixes(&self) -> &[Token<'a>] {
+        strip_prefixes(&self.head, self.class())
     }
 
     /// The type that is open.
@@ -161,25 +161,25 @@ impl<'a> Reader<'a> {
     }
 
     /// What the block is that begins behind the head.
-    fn opens(&self) -> Opens<'a> {
+    fn block_kind(&self) -> BlockKind<'a> {
         let head = self.bare();
-        let Some(first) = head.first() else { return Opens::Wrapper };
+        let Some(first) = head.first() else { return BlockKind::Wrapper };
         let says = |word| top_level(head).any(|token| token.says(word));
         let call = callable(head);
         if says("namespace") {
-            return Opens::Shown(None);
+            return BlockKind::Shown(None);
         }
         if CONTROL.contains(&first.text) {
-            return Opens::Body;
+            return BlockKind::Body;
         }
         // `extern "C"`, or the name of a macro that opens a namespace.
         if head.len() == 1
             || matches!(head, [.., word, text] if word.says("extern") && text.kind == Kind::Text)
         {
-            return Opens::Wrapper;
+            return BlockKind::Wrapper;
         }
-        if first.says("typedef") || assigned(head).is_some() {
-            return Opens::Value;
+        if first.says("typedef") || initializer(head).is_some() {
+            return BlockKind::Value;
         }
         if let Some(call) = call {
             // `Shape() : side{1} {`: the first of the blocks is the value of a member.
@@ -189,24 +189,24 @@ impl<'a> Reader<'a> {
                 .is_some_and(|end| top_level(&head[call + end + 1..]).any(|token| token.is(":")));
             let last = head[head.len() - 1];
             return if list && (last.kind == Kind::Word || last.is(">")) {
-                Opens::Value
+                BlockKind::Value
             } else {
-                Opens::Body
+                BlockKind::Body
             };
         }
         if says("enum") {
-            return Opens::Values;
+            return BlockKind::Values;
         }
         match type_name(head) {
-            Some(name) => Opens::Shown(Some(name)),
+            Some(name) => BlockKind::Shown(Some(name)),
             // Nothing, or a type without a name: its members are a variable's.
-            None => Opens::Value,
+            None => BlockKind::Value,
         }
     }
 
-    fn enter(&mut self, opens: Opens<'a>, brace: Token<'a>) {
-        let scope = match opens {
-            Opens::Shown(name) => {
+    fn enter(&mut self, kind: BlockKind<'a>, brace: Token<'a>) {
+        let scope = match kind {
+            BlockKind::Shown(name) => {
                 let head = self.bare();
                 let symbol = self.outline.symbols.len();
                 let (ends, signature) = ([head[0], brace], text(head));
@@ -221,8 +221,8 @@ impl<'a> Reader<'a> {
     }
 
     /// Goes on behind a block whose inside is not shown.
-    fn leave_out(&mut self, opens: Opens<'a>, open: Token<'a>, end: Token<'a>) {
-        if let Opens::Body | Opens::Values = opens {
+    fn skip_block(&mut self, kind: BlockKind<'a>, open: Token<'a>, end: Token<'a>) {
+        if let BlockKind::Body | BlockKind::Values = kind {
             let head = self.bare();
             let is_function = head.first().is_some_and(|first| !CONTROL.contains(&first.text));
             if is_function {
@@ -253,7 +253,7 @@ impl<'a> Reader<'a> {
 
     fn declares_function(&self, head: &[Token<'a>]) -> bool {
         let Some(call) = callable(head) else { return false };
-        if assigned(head).is_some_and(|assigned| assigned < call) {
+        if initializer(head).is_some_and(|assigned| assigned < call) {
             return false;
         }
         // `Shape origin(1, 2);` is a variable.
@@ -280,7 +280,7 @@ fn line(lines: &[usize], at: usize) -> usize {
 }
 
 /// The end of a block, by its beginning.
-fn close(tokens: &[Token<'_>], open: usize) -> Option<usize> {
+fn closing_brace(tokens: &[Token<'_>], open: usize) -> Option<usize> {
     let mut depth = 0_usize;
     tokens[open..]
         .iter()
