@@ -90,17 +90,17 @@ struct Entry {
 /// A journal that is in force.
 pub(super) struct Journal<'a> {
     disk: &'a DiskWorkspace,
-    place: Place,
+    paths: JournalPaths,
     entries: Vec<Entry>,
 }
 
 /// The journal's folder; locked as long as this lives.
-struct Place {
+struct JournalPaths {
     path: PathBuf,
     _lock: File,
 }
 
-impl Place {
+impl JournalPaths {
     fn of(disk: &DiskWorkspace) -> PathBuf {
         let git = disk.path().join(".git");
         if git.is_dir() { git.join(FOLDER) } else { disk.path().join(format!(".{FOLDER}")) }
@@ -134,13 +134,13 @@ impl<'a> Journal<'a> {
         changes: &[FileChange],
         observe: &dyn Fn(Step),
     ) -> Result<Self, JournalError> {
-        let place = Place::lock(disk)?;
-        let staged = stage(disk, &place, changes, observe);
+        let paths = JournalPaths::lock(disk)?;
+        let staged = stage(disk, &paths, changes, observe);
         match staged {
-            Ok(entries) => Ok(Self { disk, place, entries }),
+            Ok(entries) => Ok(Self { disk, paths, entries }),
             Err((path, error)) => {
                 // Nothing is in force yet, so all of it can go.
-                let _ = fs::remove_dir_all(&place.path);
+                let _ = fs::remove_dir_all(&paths.path);
                 Err(JournalError::Write { path, error })
             }
         }
@@ -159,7 +159,7 @@ impl<'a> Journal<'a> {
                     Err(left) => JournalError::Stuck {
                         failed: Box::new(failed),
                         left: Box::new(left),
-                        journal: self.place.path.clone(),
+                        journal: self.paths.path.clone(),
                     },
                 });
             }
@@ -171,7 +171,7 @@ impl<'a> Journal<'a> {
     fn change(&self, index: usize) -> Result<(), FileError> {
         let entry = &self.entries[index];
         if entry.comes {
-            self.disk.move_in(&self.place.file("new", index), &entry.path)
+            self.disk.move_in(&self.paths.file("new", index), &entry.path)
         } else {
             self.disk.put(&entry.path, None)
         }
@@ -191,7 +191,7 @@ impl<'a> Journal<'a> {
             let now = self.disk.state_of(&entry.path)?;
             let is_back = now.is_some_and(|now| now.mode == *mode && now.sha256() == *hash);
             if !is_back {
-                self.disk.move_in(&self.place.file("old", index), &entry.path)?;
+                self.disk.move_in(&self.paths.file("old", index), &entry.path)?;
             }
         }
         self.close(observe);
@@ -202,16 +202,16 @@ impl<'a> Journal<'a> {
     fn close(&self, observe: &dyn Fn(Step)) {
         observe(Step::Finish);
         // What cannot be removed is removed by the next one.
-        let _ = fs::remove_file(self.place.path.join(JOURNAL));
-        sync(&self.place.path);
+        let _ = fs::remove_file(self.paths.path.join(JOURNAL));
+        sync(&self.paths.path);
         observe(Step::Clean);
-        let _ = fs::remove_dir_all(&self.place.path);
+        let _ = fs::remove_dir_all(&self.paths.path);
     }
 }
 
 fn stage(
     disk: &DiskWorkspace,
-    place: &Place,
+    paths: &JournalPaths,
     changes: &[FileChange],
     observe: &dyn Fn(Step),
 ) -> Result<Vec<Entry>, (PathBuf, io::Error)> {
@@ -219,7 +219,7 @@ fn stage(
     for (index, change) in changes.iter().enumerate() {
         observe(Step::Stage(index));
         for (kind, state) in [("old", &change.before), ("new", &change.after)] {
-            let path = place.file(kind, index);
+            let path = paths.file(kind, index);
             let Some(state) = state else { continue };
             disk.stage(&path, state, &change.path).map_err(|error| (path, error))?;
         }
@@ -231,16 +231,16 @@ fn stage(
         });
     }
     observe(Step::Commit);
-    let journal = place.path.join(JOURNAL);
+    let journal = paths.path.join(JOURNAL);
     let written = serde_json::to_vec(&entries).map_err(io::Error::from).and_then(|text| {
-        let mut file = tempfile::NamedTempFile::new_in(&place.path)?;
+        let mut file = tempfile::NamedTempFile::new_in(&paths.path)?;
         io::Write::write_all(&mut file, &text)?;
         file.as_file().sync_all()?;
         file.persist(&journal).map_err(|error| error.error)?;
         Ok(())
     });
     written.map_err(|error| (journal, error))?;
-    sync(&place.path);
+    sync(&paths.path);
     Ok(entries)
 }
 
@@ -256,23 +256,23 @@ pub fn recover(
     may_write: impl Fn(&WorkspacePath) -> Result<(), String>,
     observe: &dyn Fn(Step),
 ) -> Result<bool, JournalError> {
-    let path = Place::of(disk);
+    let path = JournalPaths::of(disk);
     if fs::symlink_metadata(&path).is_err() {
         return Ok(false);
     }
-    let place = Place::lock(disk)?;
-    let text = fs::read(place.path.join(JOURNAL)).ok();
+    let paths = JournalPaths::lock(disk)?;
+    let text = fs::read(paths.path.join(JOURNAL)).ok();
     let entries: Option<Vec<Entry>> = text.and_then(|text| serde_json::from_slice(&text).ok());
     let Some(entries) = entries else {
         // It came to an end before it was in force, or after.
-        let _ = fs::remove_dir_all(&place.path);
+        let _ = fs::remove_dir_all(&paths.path);
         return Ok(false);
     };
     let refused = entries.iter().find_map(|entry| may_write(&entry.path).err());
-    let journal = Journal { disk, place, entries };
+    let journal = Journal { disk, paths, entries };
     let failed = |error: FileError| JournalError::Recover {
         error: Box::new(error),
-        journal: journal.place.path.clone(),
+        journal: journal.paths.path.clone(),
     };
     if let Some(reason) = refused {
         let path = WorkspacePath::root();
