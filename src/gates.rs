@@ -15,7 +15,7 @@ const OUTPUT_LINES: usize = 40;
 
 /// Which time the gates run, and on what.
 #[derive(Clone, Copy, Debug)]
-pub struct Round {
+pub struct GateRun {
     /// From 1.
     pub round: u32,
     /// Whether it is a copy with planned edits.
@@ -26,7 +26,7 @@ pub struct Round {
 pub async fn run(
     gates: &[GateConfig],
     isolation: &Isolation,
-    Round { round, predicted }: Round,
+    GateRun { round, predicted }: GateRun,
     cancel: &CancellationToken,
 ) -> Result<Vec<GateRecord>, IsolationError> {
     let mut records = Vec::with_capacity(gates.len());

@@ -33,7 +33,7 @@ use crate::command::Shell;
 use crate::config::{self, Isolation as GateIsolation};
 use crate::engine::Engine;
 use crate::event::{Event, Events, GateRecord, Line, NoticeLevel, RunMode};
-use crate::gates::{self, Round};
+use crate::gates::{self, GateRun};
 use crate::github::{Api, Reaction, react};
 use crate::hooks::{HookEvent, Subject};
 use crate::inputs::{InputError, ModelChoice, RunRequest};
@@ -309,7 +309,7 @@ impl Run<'_> {
             self.events.notice(NoticeLevel::Info, "quality gates were skipped (dry_run.gates: skip)");
             return Ok(Vec::new());
         }
-        let ran = gates::run(list, &self.isolation, Round { round, predicted }, &self.cancel).await;
+        let ran = gates::run(list, &self.isolation, GateRun { round, predicted }, &self.cancel).await;
         let records = ran.map_err(|error| self.events.notice(NoticeLevel::Error, error.to_string()))?;
         for record in &records {
             self.events.emit(Event::Gate(record.clone()));
