@@ -21,7 +21,7 @@ use crate::workspace::{LastLink, WorkspacePath};
 const SHELL_ARGUMENTS: [&str; 2] = ["command", "script"];
 
 /// Failed calls that are told of at the end.
-const MAX_TOLD: usize = 20;
+const MAX_LISTED_FAILURES: usize = 20;
 
 /// A recipe that is being followed.
 pub struct RecipePlayer {
@@ -41,14 +41,14 @@ struct State {
     /// The files that they are for; one without a path for a step that is done once.
     targets: Vec<Option<WorkspacePath>>,
     /// What was called last.
-    called: Option<Called>,
+    pending: Option<PendingCalls>,
     files: usize,
     calls: usize,
     skipped: Vec<String>,
 }
 
 /// Calls whose results are awaited.
-struct Called {
+struct PendingCalls {
     place: String,
     optional: bool,
     /// By the call's name.
@@ -69,13 +69,13 @@ impl RecipePlayer {
         }
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         if !request.may_call {
-            return Ok(said(state.sum("Stopped before its end")));
+            return Ok(said(state.summary("Stopped before its end")));
         }
         state.take_results(request.messages)?;
         loop {
             let Some((place, action)) = state.actions.pop_front() else {
                 let Some((index, step)) = state.steps.pop_front() else {
-                    return Ok(said(state.sum("Followed to its end")));
+                    return Ok(said(state.summary("Followed to its end")));
                 };
                 let here = format!("steps[{index}]");
                 let failed = |problem| ModelError::Recipe(format!("{here}: {problem}"));
@@ -103,8 +103,8 @@ impl RecipePlayer {
     /// The calls of one action, one for each file.
     fn calls(&self, state: &mut State, place: &str, action: &Action) -> Result<Vec<ToolCall>, ModelError> {
         let failed = |problem: String| ModelError::Recipe(format!("{place}: {problem}"));
-        let mut called =
-            Called { place: place.to_owned(), optional: action.optional, targets: BTreeMap::new() };
+        let mut pending =
+            PendingCalls { place: place.to_owned(), optional: action.optional, targets: BTreeMap::new() };
         let mut calls = Vec::new();
         for target in state.targets.clone() {
             let (name, arguments) = match (&action.tool, &action.replace, &target) {
@@ -119,10 +119,10 @@ impl RecipePlayer {
             };
             state.calls += 1;
             let id = format!("recipe_{}", state.calls);
-            called.targets.insert(id.clone(), target);
+            pending.targets.insert(id.clone(), target);
             calls.push(ToolCall { id, name, arguments });
         }
-        state.called = Some(called);
+        state.pending = Some(pending);
         Ok(calls)
     }
 
@@ -146,32 +146,32 @@ impl RecipePlayer {
 impl State {
     /// Looks at what became of the calls. A file whose optional action failed is left out from there on.
     fn take_results(&mut self, messages: &[Message]) -> Result<(), ModelError> {
-        let Some(called) = self.called.take() else { return Ok(()) };
+        let Some(pending) = self.pending.take() else { return Ok(()) };
         for message in messages.iter().rev() {
             let Message::Tool { id, name, content, success } = message else { continue };
-            let Some(target) = called.targets.get(id).filter(|_| !success) else { continue };
+            let Some(target) = pending.targets.get(id).filter(|_| !success) else { continue };
             let on = target.as_ref().map_or(String::new(), |file| format!(" on {file}"));
-            let told = format!("{}: {name}{on}: {content}", called.place);
-            if !called.optional {
-                return Err(ModelError::Recipe(told));
+            let failure = format!("{}: {name}{on}: {content}", pending.place);
+            if !pending.optional {
+                return Err(ModelError::Recipe(failure));
             }
-            self.skipped.push(told);
+            self.skipped.push(failure);
             self.targets.retain(|other| other != target);
         }
         Ok(())
     }
 
-    fn sum(&self, how: &str) -> String {
+    fn summary(&self, how: &str) -> String {
         let count = |n: usize, what: &str| format!("{n} {what}{}", if n == 1 { "" } else { "s" });
         let mut text = format!("{how}: {}, {}.", count(self.files, "file"), count(self.calls, "call"));
         if !self.skipped.is_empty() {
             // Writing to a String cannot fail.
             let _ = write!(text, "\n\nOptional and failed:\n");
-            for told in self.skipped.iter().take(MAX_TOLD) {
-                let _ = writeln!(text, "- {}", told.lines().next().unwrap_or_default());
+            for failure in self.skipped.iter().take(MAX_LISTED_FAILURES) {
+                let _ = writeln!(text, "- {}", failure.lines().next().unwrap_or_default());
             }
-            if self.skipped.len() > MAX_TOLD {
-                let _ = writeln!(text, "- … {} more", self.skipped.len() - MAX_TOLD);
+            if self.skipped.len() > MAX_LISTED_FAILURES {
+                let _ = writeln!(text, "- … {} more", self.skipped.len() - MAX_LISTED_FAILURES);
             }
         }
         text
