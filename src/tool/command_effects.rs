@@ -140,7 +140,7 @@ fn writes(name: &str, simple: &Simple, word: &Word) -> bool {
             has(["-t", "--target-directory"]) || is(simple.arguments().iter().rfind(plain))
         }
         // Without `-e`, the first operand is the script.
-        "sed" => has(["-i", "--in-paths"]) && (has(["-e", "--expression"]) || !is(first())),
+        "sed" => has(["-i", "--in-place"]) && (has(["-e", "--expression"]) || !is(first())),
         "git" => first().and_then(Word::text).is_some_and(|sub| is_in(GIT_WRITERS, sub)),
         _ if is_in(WITH_MODE, name) => !is(first()),
         _ => is_in(WRITERS, name),
