@@ -1,4 +1,4 @@
-//! The conversation of one session: a history that only grows, but for a compaction, and for files that are
+//! Conversation of one session: a history that only grows, except for compaction and for the block of files
 //! kept in view.
 
 use std::collections::HashSet;
@@ -7,23 +7,24 @@ use crate::engine::CHARS_PER_TOKEN;
 use crate::event::Usage;
 use crate::model::{Completion, Message, ToolSchema};
 
-/// What stands before the files that have changed since.
+/// Heading of the message with the current content of the files in view.
 const UPDATED: &str = "[FILES UPDATED]";
 
-/// The conversation so far.
+/// Messages of a session so far, and what has to be known about them to continue.
 pub(super) struct Conversation {
     pub(super) tools: Vec<ToolSchema>,
     pub(super) messages: Vec<Message>,
     pub(super) step: u32,
-    /// The step before which it was compacted last.
+    /// Turn before which the conversation was last compacted.
     pub(super) compacted_at: u32,
-    /// What hooks have to say before the next call.
+    /// Texts from hooks, to be added before the next request.
     pub(super) notes: Vec<String>,
-    /// The names of all calls so far.
+    /// IDs of all calls so far.
     ids: HashSet<String>,
-    /// Tokens of the last call as the provider token_count them, and the messages they stand for.
+    /// Input tokens that the provider counted for the last request, and the number of messages the count
+    /// covers.
     token_count: Option<(usize, usize)>,
-    /// The files in view, as they were shown last.
+    /// Files in view, as path and content, as they were last shown.
     shown: Vec<(String, String)>,
 }
 
@@ -45,13 +46,14 @@ impl Conversation {
         }
     }
 
-    /// The size in tokens: as the provider token_count it, and an estimate of what came since.
+    /// Returns the estimated size in tokens: the provider's last count, plus an estimate of what was added
+    /// since.
     pub(super) fn tokens(&self, system: &str) -> usize {
         let (known, from) = self.token_count.unwrap_or((system.len() / CHARS_PER_TOKEN, 0));
         known + self.messages[from..].iter().map(length).sum::<usize>() / CHARS_PER_TOKEN
     }
 
-    /// Takes over what the provider token_count for all messages so far.
+    /// Records the provider's token count for all messages so far.
     pub(super) fn record_token_count(&mut self, usage: Usage) {
         if usage.input > 0 {
             self.token_count =
@@ -59,39 +61,41 @@ impl Conversation {
         }
     }
 
-    /// Adds what hooks have to say.
+    /// Moves the pending [`notes`](Self::notes) into the conversation.
     pub(super) fn add_notes(&mut self) {
         if self.notes.is_empty() {
             return;
         }
         let notes = std::mem::take(&mut self.notes).join("\n\n");
         match self.messages.last_mut() {
-            // Not sent yet, and some providers want one message at a time. Files in view go again; notes stay.
+            // The last message has not been sent yet, and some providers accept only one user message at a
+            // time. The files in view are sent again later, but notes must stay, so they get a message of
+            // their own.
             Some(message) if is_update(message) => self.messages.push(Message::User(notes)),
             Some(Message::User(text)) => *text += &format!("\n\n{notes}"),
             _ => self.messages.push(Message::User(notes)),
         }
     }
 
-    /// Puts a summary in place of the messages before `cut`.
+    /// Replaces all messages with a compacted list.
     pub(super) fn compact(&mut self, messages: Vec<Message>) {
         self.messages = messages;
         self.token_count = None;
         self.compacted_at = self.step + 1;
-        // What was shown of files may have gone: it is shown again.
+        // The files shown may have been cut away, so they are shown again.
         self.messages.retain(|message| !is_update(message));
         for (_, text) in &mut self.shown {
             text.clear();
         }
     }
 
-    /// Forgets what the provider token_count: the messages are not those any more.
+    /// Discards the provider's token count, which no longer matches the messages.
     pub(super) fn invalidate_token_count(&mut self) {
         self.token_count = None;
     }
 
-    /// Gives calls that have no name of their own, or one that another call has had, a new one: providers
-    /// want every result to be for one call.
+    /// Assigns a new ID to every call that has none or repeats an earlier one, because providers match
+    /// results to calls by ID.
     pub(super) fn assign_unique_ids(&mut self, completion: &mut Completion) {
         for (index, call) in completion.calls.iter_mut().enumerate() {
             let mut name = call.id.clone();
@@ -102,13 +106,13 @@ impl Conversation {
             }
             if name != call.id {
                 call.id = name;
-                // The provider's own form of the answer has the old name.
+                // The provider's own form of the answer still has the old ID.
                 completion.opaque = None;
             }
         }
     }
 
-    /// Shows files that have changed since they were shown last, each once: what was shown before goes.
+    /// Shows the files in view again if any has changed; the block shown before is removed.
     pub(super) fn refresh(&mut self, files: Vec<(String, String)>) {
         if files == self.shown {
             return;
@@ -117,12 +121,12 @@ impl Conversation {
             self.messages.remove(at);
             self.token_count = self.token_count.map(|(tokens, from)| (tokens, from - usize::from(from > at)));
         }
-        // All that is in view, not the latest change alone: the block before has gone.
+        // The new message has all files, not only those that changed, because the old block is gone.
         self.messages.push(Message::User(format!("{UPDATED}{}", blocks(&files))));
         self.shown = files;
     }
 
-    /// Adds the model's answer.
+    /// Appends the model's answer.
     pub(super) fn add_answer(&mut self, completion: Completion) {
         let Completion { text, calls, opaque, .. } = completion;
         self.messages.push(Message::Assistant { text, calls, opaque });

@@ -1,24 +1,24 @@
-//! Notices an agent that goes round in circles.
+//! Loop detector: notices an agent that repeats the same call with the same result.
 
 use crate::event::ToolCall;
 
-/// Times the same call with the same result is let pass before the agent is told.
+/// Repetitions after which the agent is warned.
 const WARN_AT: u32 = 3;
-/// Times after which the run ends.
+/// Repetitions after which the run ends.
 const STOP_AT: u32 = 5;
 
-/// What to do about the latest call.
+/// Reaction to the latest call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Repetition {
-    /// It is new.
+    /// The call differs from the one before, or has not been repeated often enough to matter.
     None,
-    /// It has been made before; tell the agent.
+    /// The agent is told that it repeats itself.
     Warn,
-    /// It has been made too often; end the run.
+    /// The run ends.
     Stop,
 }
 
-/// Counts how often in a row the same call had the same result.
+/// Counter of consecutive calls with equal arguments and equal results.
 #[derive(Default)]
 pub(super) struct LoopDetector {
     last: Option<(ToolCall, String)>,
@@ -26,6 +26,7 @@ pub(super) struct LoopDetector {
 }
 
 impl LoopDetector {
+    /// Compares a call with the one before and returns how to react.
     pub(super) fn observe(&mut self, call: &ToolCall, result: &str) -> Repetition {
         let same = self.last.as_ref().is_some_and(|(last, answer)| {
             last.name == call.name && last.arguments == call.arguments && answer == result

@@ -1,4 +1,5 @@
-//! The loop: ask the model, run what it calls, until it is done or a limit is reached.
+//! Session: the agent's loop. It asks the model, runs the calls of the answer, and repeats until the answer
+//! is accepted or a limit is reached.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -18,97 +19,99 @@ use crate::hooks::{HookEvent, Subject, Verdict};
 use crate::model::{Backoff, Budget, ChatModel, Completion, Message, ModelError, Request, ToolSchema, retry};
 use crate::workspace::WorkspacePath;
 
-/// Longer than any CI job runs.
+/// Stand-in for "no deadline": longer than any CI job runs.
 const NEVER: Duration = Duration::from_hours(24 * 365);
 
-/// How long the closing summary may take once the time is up.
+/// Time limit of the closing summary after a limit was reached.
 const CLOSING: Duration = Duration::from_secs(30);
 
 const EMPTY_REPLY: &str = "Your last reply was empty. Go on with the task, or answer what you have done.";
 const SAME_CALL: &str =
     "[You have made this very call several times with the same result. Do something else, or finish.]";
 
-/// What a session must not exceed.
+/// Limits of a session.
 #[derive(Clone, Debug)]
 pub struct Limits {
-    /// When it must be over; `None` for no limit.
+    /// End of the run's time limit; `None` for no limit.
     pub deadline: Option<Instant>,
-    /// Most tokens of the conversation.
+    /// Maximum size of the conversation, in tokens.
     pub context_tokens: usize,
-    /// Whether calls that only read run side by side.
+    /// Whether read-only calls of one turn run in parallel.
     pub parallel_tools: bool,
-    /// Answers after which a long conversation may be compacted, and those that are kept then.
+    /// Number of answers after which a long conversation may be compacted, and number of recent answers that
+    /// are kept.
     pub compaction: (usize, usize),
-    /// Files that are shown again whenever they have changed.
+    /// Files that are kept in view: shown again whenever they have changed.
     pub refresh: Arc<[WorkspacePath]>,
-    /// How failed model calls are tried again.
+    /// Retries of failed model requests.
     pub backoff: Backoff,
 }
 
-/// How a session ended.
+/// End of a session.
 #[derive(Debug)]
 pub struct SessionOutcome {
-    /// How far it came.
+    /// How far the session came.
     pub status: Status,
-    /// Why it ended.
+    /// Reason for the end.
     pub reason: StopReason,
-    /// The agent's last words, or what went wrong.
+    /// Final answer of the agent, or what went wrong.
     pub message: String,
-    /// The model's error, where that was the reason.
+    /// Model error, if that was the reason.
     pub error: Option<ModelError>,
 }
 
-/// What becomes of a final answer.
+/// What happens after a final answer.
 #[derive(Debug)]
 pub enum AnswerVerdict {
-    /// It is the end.
+    /// The session ends with success.
     Accept,
-    /// It is not: the agent goes on with this.
+    /// The session continues with this message to the agent.
     SendBack(String),
-    /// It is the end, and not a good one.
+    /// The session ends with this status and reason.
     GiveUp(Status, StopReason),
 }
 
-/// Who looks at final answers.
+/// Acceptance checks on an agent's final answer.
 pub trait AnswerCheck: Send {
-    /// Looks at one.
+    /// Checks one final answer.
     fn check<'a>(&'a mut self, answer: &'a str) -> BoxFuture<'a, AnswerVerdict>;
 }
 
-/// One agent at work on one task.
+/// One agent working on one task.
 pub struct Session<'a> {
-    /// The agent.
+    /// Agent that works.
     pub agent: &'a Agent,
-    /// What it is message about itself and the checkout.
+    /// System prompt: the agent's own, and the description of the checkout.
     pub system: String,
-    /// The way to the tools.
+    /// Pipeline through which all calls go.
     pub engine: &'a Engine,
-    /// Who answers.
+    /// Model that answers.
     pub model: Arc<dyn ChatModel>,
-    /// What it must not exceed.
+    /// Limits of this session.
     pub limits: Limits,
-    /// What it costs.
+    /// Budget of the run, which sub-agents share.
     pub budget: &'a Budget,
-    /// Ends it early.
+    /// Token that ends the session early.
     pub cancel: CancellationToken,
-    /// Whether it is the run's own agent, and no sub-agent.
+    /// Whether this is the run's own agent; sub-agents run fewer hooks and are counted on the main agent's
+    /// turns.
     pub is_main: bool,
-    /// What earlier sessions of the same agent have taken; its steps are counted on from there.
+    /// Turns used by earlier sessions of the same agent; numbering continues from there.
     pub offset: StepOffset,
-    /// What was said before an interruption.
+    /// Conversation before an interruption; empty unless the run was resumed.
     pub history: History,
 }
 
-/// Steps before a session.
+/// Turns taken before a session began.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct StepOffset {
-    /// Of the agent.
+    /// Turns of the agent.
     pub step: u32,
-    /// Of sub-agents.
+    /// Turns of sub-agents.
     pub subagent_steps: u32,
 }
 
-/// Why a model call brought nothing.
+/// Reason for a model request without an answer.
 enum Failure {
     Model(ModelError),
     Cancelled,
@@ -116,7 +119,7 @@ enum Failure {
 }
 
 impl Session<'_> {
-    /// Works on the task until the end, which `check` has to agree to.
+    /// Runs the loop until `check` accepts a final answer or gives up, or a limit is reached.
     pub async fn run(&self, task: &str, check: &mut dyn AnswerCheck) -> SessionOutcome {
         let opening = if self.is_main {
             self.hook(HookEvent::SessionStart, 0, || json!({"task": task})).await
@@ -145,7 +148,8 @@ impl Session<'_> {
             }
             let completion = match self.ask(&mut conversation, true).await {
                 Ok(completion) => completion,
-                // The provider counts otherwise than we do: once, it is message less.
+                // The provider counts more tokens than we do. Once per turn, the conversation is compacted
+                // and the request repeated.
                 Err(Failure::Model(ModelError::TooLong(_)))
                     if conversation.compacted_at != conversation.step =>
                 {
@@ -157,7 +161,7 @@ impl Session<'_> {
                 }
                 Err(Failure::Model(error)) => return failed(error),
                 Err(Failure::Cancelled) => return interrupted(),
-                // Whoever has not come to an end by now would not sum up in time either.
+                // A model that has not finished by now would not sum up in time either.
                 Err(Failure::TimeUp) => {
                     let message = "(no summary: the model was still answering when the time was up)";
                     return ended(Status::Partial, StopReason::Timeout, message.to_owned());
@@ -166,7 +170,7 @@ impl Session<'_> {
             let (text, calls) = (completion.text.clone(), completion.calls.clone());
             let details = || json!({"text": text, "calls": calls, "usage": completion.usage});
             let verdict = self.hook(HookEvent::PostLlmCall, conversation.step, details).await;
-            // Results of calls come first: providers want them right behind the calls.
+            // Results of calls go first, because providers want them directly behind the calls.
             conversation.notes.extend(verdict.context);
             conversation.add_answer(completion);
             if calls.is_empty() {
@@ -199,6 +203,7 @@ impl Session<'_> {
         }
     }
 
+    /// Runs the hooks of `event`; `details` is only called if there are any.
     async fn hook(&self, event: HookEvent, step: u32, details: impl FnOnce() -> Value) -> Verdict {
         let hooks = &self.engine.hooks;
         if !hooks.has(event) {
@@ -207,8 +212,8 @@ impl Session<'_> {
         hooks.run(event, Subject::of_run(&self.agent.name, step, details())).await
     }
 
-    /// What hooks have to say before the model is asked; the reason, if they stop it. A conversation that
-    /// has grown long is compacted first.
+    /// Prepares a request: compacts a conversation that has grown long, then runs the hooks. Returns the
+    /// reason if a hook stops the run.
     async fn before_call(&self, conversation: &mut Conversation) -> Option<String> {
         if self.tokens(conversation) > self.limits.context_tokens / 4 * 3 {
             self.compact(conversation, self.limits.compaction.0).await;
@@ -221,7 +226,8 @@ impl Session<'_> {
         verdict.blocked.map(|reason| format!("A hook stopped the run: {reason}"))
     }
 
-    /// Replaces the older part of the conversation by a summary; whether there was one to replace.
+    /// Replaces the older part of the conversation with a summary. Returns `false` if there is nothing to
+    /// replace.
     async fn compact(&self, conversation: &mut Conversation, after: usize) -> bool {
         let Some(cut) = compaction::split_point(&conversation.messages, after, self.limits.compaction.1)
         else {
@@ -263,7 +269,7 @@ impl Session<'_> {
         Conversation::new(task, tools.into_iter().map(schema).collect(), self.files_in_view())
     }
 
-    /// Files that the model is to see as they are.
+    /// Returns path and content of the files kept in view; sub-agents have none.
     fn files_in_view(&self) -> Vec<(String, String)> {
         if !self.is_main {
             return Vec::new();
@@ -272,11 +278,12 @@ impl Session<'_> {
         self.limits.refresh.iter().map(shown).collect()
     }
 
+    /// Returns the limit that has been reached, if any.
     fn limit(&self, conversation: &Conversation) -> Option<StopReason> {
         if self.cancel.is_cancelled() {
             return Some(StopReason::UserInterrupt);
         }
-        // Steps of sub-agents are steps of the run.
+        // The turns of sub-agents count toward the limit of the run.
         let subagent_steps = if self.is_main { self.budget.steps() - self.offset.subagent_steps } else { 0 };
         let steps = conversation.step - self.offset.step + subagent_steps;
         if steps >= self.agent.max_steps {
@@ -355,8 +362,9 @@ impl Session<'_> {
         Ok(completion)
     }
 
-    /// Runs the calls of one turn: side by side where all of them only read, else one after the
-    /// other. Results go back in the order of the calls.
+    /// Runs the calls of one turn, in parallel if all of them are read-only, else one after the other.
+    /// Results are added in the order of the calls. Returns [`Repetition::Stop`] if the agent is caught in a
+    /// loop.
     async fn run_calls(
         &self,
         conversation: &mut Conversation,
@@ -395,7 +403,7 @@ impl Session<'_> {
         repetition
     }
 
-    /// A limit is reached: the model gets one last call, without tools, to sum up.
+    /// Ends the session at a limit: the model gets one last request, without tools, to sum up.
     async fn close(&self, conversation: &mut Conversation, reason: StopReason) -> SessionOutcome {
         if reason == StopReason::UserInterrupt {
             return interrupted();

@@ -1,7 +1,8 @@
-//! Sub-agents: colleagues with a conversation of their own, who read (or test) and report in a few lines.
+//! Sub-agents: assistants with a conversation of their own that read, test or review for the main agent, and
+//! report in a few lines.
 //!
-//! Their calls go through the same pipeline, on the same workspace; what they cost and their steps count
-//! toward the run. They dispatch nobody.
+//! Their calls go through the same pipeline, on the same workspace; their cost and their turns count toward
+//! the run. They cannot dispatch sub-agents themselves.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, OnceLock, Weak};
@@ -21,16 +22,16 @@ use crate::event::{Event, SubagentRecord, millis};
 use crate::model::{Budget, ChatModel};
 use crate::tool::{Call, Context, Effects, Tool, ToolError, ToolResult, schema};
 
-/// Model calls of one sub-agent.
+/// Maximum number of turns of one sub-agent.
 const MAX_STEPS: u32 = 15;
 
-/// Characters of its report that the caller reads; all of it is in the run's report.
+/// Characters of a sub-agent's answer that the caller reads; the run's report has all of it.
 const MAX_REPORT: usize = 1_000;
 
 /// Tools of every sub-agent; none of them writes.
 const TOOLS: [&str; 6] = ["read_file", "list_files", "search_code", "grep", "find_files", "get_file_summary"];
 
-/// What a sub-agent is good at.
+/// Purpose of a sub-agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {
@@ -72,19 +73,19 @@ impl Kind {
     }
 }
 
-/// What sub-agents work with; known once the run is put together.
+/// What all sub-agents of a run share; known once the run is set up.
 pub struct SubagentContext {
-    /// The way to the tools.
+    /// Pipeline through which their calls go; weak, because the engine owns the tool that holds this.
     pub engine: Weak<Engine>,
-    /// Who answers.
+    /// Model that answers.
     pub model: Arc<dyn ChatModel>,
-    /// What each of them must not exceed.
+    /// Limits of each sub-agent.
     pub limits: Limits,
-    /// What is told about the checkout.
+    /// Description of the checkout, appended to every system prompt.
     pub surroundings: String,
 }
 
-/// The tool `dispatch_subagent`.
+/// Tool `dispatch_subagent`.
 pub struct Dispatch {
     context: OnceLock<SubagentContext>,
     budget: Arc<Budget>,
@@ -92,12 +93,12 @@ pub struct Dispatch {
 }
 
 impl Dispatch {
-    /// A tool that works once it has its context.
+    /// Creates the tool. Calls fail until [`begin`](Self::begin) has been called.
     pub fn new(budget: Arc<Budget>) -> Self {
         Self { context: OnceLock::new(), budget, sent: AtomicU32::new(0) }
     }
 
-    /// Gives it its context; a second time changes nothing.
+    /// Provides the context of the run; only the first call has an effect.
     pub fn begin(&self, context: SubagentContext) {
         let _ = self.context.set(context);
     }
@@ -202,7 +203,7 @@ struct DispatchCall {
 }
 
 impl Call for DispatchCall {
-    /// What it touches is said by its own calls.
+    /// Returns no effects: the calls of the sub-agent have their own.
     fn effects(&self, _: &Context) -> Result<Effects, ToolError> {
         Ok(Effects::default())
     }
@@ -212,7 +213,7 @@ impl Call for DispatchCall {
     }
 }
 
-/// Nobody looks at what a sub-agent says but its caller.
+/// Check that accepts every answer: only the calling agent judges what a sub-agent says.
 struct Unchecked;
 
 impl AnswerCheck for Unchecked {
