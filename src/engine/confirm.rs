@@ -1,25 +1,25 @@
-//! Asks a person, where there is one.
+//! Confirmation of calls by a person at the terminal.
 
 use std::io::{IsTerminal, Write};
 
 use crate::event::RunMode;
 
-/// What a person answered.
+/// Answer of the person.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Confirmation {
-    /// Run it.
+    /// The call runs.
     Yes,
-    /// Skip this call.
+    /// The call is skipped.
     No,
-    /// End the run.
+    /// The run ends.
     Abort,
 }
 
-/// Why nobody was asked.
+/// Error if standard input is not a terminal, so that nobody can be asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct NoTerminal;
 
-/// When to ask.
+/// Which calls have to be confirmed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ConfirmPolicy {
     Never,
@@ -45,7 +45,8 @@ impl ConfirmPolicy {
     }
 }
 
-/// Shows the call and reads `y`, `n` or `a`; anything else asks again, the end of input aborts.
+/// Shows the call and waits for `y`, `n` or `a`. Any other input repeats the question; the end of input
+/// aborts.
 pub(super) fn ask(call: &str) -> Result<Confirmation, NoTerminal> {
     let stdin = std::io::stdin();
     if !stdin.is_terminal() {
@@ -53,7 +54,7 @@ pub(super) fn ask(call: &str) -> Result<Confirmation, NoTerminal> {
     }
     loop {
         let mut stderr = std::io::stderr();
-        // A terminal that cannot be written to will not be answered at either.
+        // A terminal that cannot be written to yields no answer either.
         let _ = write!(stderr, "Run {call}? [y]es, [n]o, [a]bort: ").and_then(|()| stderr.flush());
         let mut line = String::new();
         match stdin.read_line(&mut line) {

@@ -1,4 +1,5 @@
-//! Rules on what really changes: before a file tool runs, by trying it; after a command ran, by looking.
+//! Enforcement of guardrails on what really changes: before a file tool runs, by trying it; after a command
+//! or a server has run, by looking at the result.
 
 use super::record::Target;
 use super::{Caller, Engine, append};
@@ -6,7 +7,8 @@ use crate::tool::{Effects, ToolResult};
 use crate::workspace::{FileChange, FileError};
 
 impl Engine {
-    /// Asks the guardrails about changes that a call would make, or has made.
+    /// Asks the guardrails about the changes of a call. `are_to_come` says that they are not made yet.
+    /// Returns warnings, or the reason for the refusal.
     pub(super) fn check_changes(&self, own: &[FileChange], are_to_come: bool) -> Result<Vec<String>, String> {
         if own.is_empty() || !self.guardrails.checks_changes() {
             return Ok(Vec::new());
@@ -16,7 +18,8 @@ impl Engine {
         self.guardrails.check_changes(&all, own)
     }
 
-    /// Tells of what was refused. What a server has changed is known only now; what must not be is put back.
+    /// Reports the changes that were refused. A server's changes are only known after the call: those that
+    /// are not allowed are reverted here.
     pub(super) fn enforce(&self, caller: Caller<'_>, tool: &str, effects: &Effects, result: &mut ToolResult) {
         let mut refused: Vec<String> = std::mem::take(&mut result.refused)
             .into_iter()
@@ -31,7 +34,7 @@ impl Engine {
         if !refused.is_empty() {
             let earlier = result.error.take().map_or(String::new(), |error| format!("{error}\n"));
             result.error = Some(format!("{earlier}Guardrail: {}", refused.join("; ")));
-            // What is not kept is not planned either.
+            // Changes that are not kept are not planned either.
             (result.success, result.exit_code) = (false, None);
         }
     }

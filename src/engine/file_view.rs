@@ -1,4 +1,4 @@
-//! Files that the model sees without a call: the same rules, masks and limits hold.
+//! Files that the model sees without a call, under the same guardrails, masking and limits.
 
 use super::{Engine, truncate_middle};
 use crate::invisible::marked;
@@ -6,7 +6,8 @@ use crate::tool::Effects;
 use crate::workspace::{LastLink, WorkspacePath};
 
 impl Engine {
-    /// What the model may see of a file, cut like any result; where it may not or cannot, the reason.
+    /// Returns the content of a file as the model may see it, truncated like any result, or the reason in
+    /// parentheses if it must not or cannot be read.
     pub fn file_view(&self, path: &WorkspacePath) -> String {
         let read = || {
             let resolved =

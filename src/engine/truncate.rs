@@ -1,15 +1,16 @@
-//! Keeps head and tail of a long result: errors tend to stand at one of the two.
+//! Truncation of long results in the middle: errors tend to be at the head or at the tail.
 
-/// Characters of a token, on average, in code and English.
+/// Average number of characters per token, in code and English.
 pub const CHARS_PER_TOKEN: usize = 4;
 
-/// The text, or its head and tail with a word on how much is missing, cut at line ends where possible.
+/// Returns the text, shortened to about `max_tokens` if it is longer: head and tail, cut at line ends where
+/// possible, with a line between them that tells how much is missing.
 pub fn truncate_middle(text: &str, max_tokens: usize) -> String {
     let limit = max_tokens.saturating_mul(CHARS_PER_TOKEN);
     if text.len() <= limit {
         return text.to_owned();
     }
-    // Two thirds for the head: it says what this is.
+    // The head gets two thirds, because it tells what this is.
     let head = &text[..text.floor_char_boundary(limit * 2 / 3)];
     let tail = &text[text.ceil_char_boundary(text.len() - limit / 3)..];
     let head = head.rfind('\n').filter(|end| *end > head.len() / 2).map_or(head, |end| &head[..=end]);
