@@ -1,4 +1,5 @@
-//! A program of the user's as a model: it is asked and answers in JSON, a line each.
+//! Model `exec::COMMAND`: a program of the user that answers requests over its standard streams, one JSON
+//! object per line.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -15,10 +16,10 @@ use super::{ChatModel, Completion, Message, ModelError, Request, ToolSchema};
 use crate::command::{Shell, Talk, Talking};
 use crate::event::{ToolCall, Usage};
 
-/// The longest answer, in bytes.
+/// Maximum length of one answer, in bytes.
 const MAX_ANSWER_BYTES: u64 = 32 * 1024 * 1024;
 
-/// What is written to the program: one line for each question, with all that there is to know.
+/// One request, as a line to the program, with everything there is to know.
 #[derive(Serialize)]
 struct ExecRequest<'a> {
     agent: &'a str,
@@ -48,7 +49,7 @@ impl<'a> ExecMessage<'a> {
     }
 }
 
-/// What the program writes: one line for each answer.
+/// One answer, as a line from the program.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Response {
@@ -58,12 +59,12 @@ struct Response {
     calls: Vec<RequestedCall>,
     #[serde(default)]
     usage: Usage,
-    /// Why there is no answer.
+    /// Reason why there is no answer.
     #[serde(default)]
     error: Option<String>,
 }
 
-/// A call as the program wants it; it need not name it.
+/// Call requested by the program, which need not give it an ID.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct RequestedCall {
@@ -73,7 +74,7 @@ struct RequestedCall {
     arguments: serde_json::Value,
 }
 
-/// A program that answers.
+/// Model that is a program; it is started with the first request and kept running.
 pub struct ExecModel {
     name: String,
     command: Vec<String>,
@@ -94,22 +95,22 @@ struct Running {
 
 /// How the program is started.
 pub struct ExecOptions {
-    /// The command line, for the shell.
+    /// Command line for the shell.
     pub command: String,
-    /// Walls and variables, as for any command.
+    /// Shell with its sandbox and environment, as for any command.
     pub shell: Shell,
-    /// Where it runs.
+    /// Working directory.
     pub root: PathBuf,
-    /// Variables that no other child sees: the model's key.
+    /// Variables that no other child sees, such as the model's key.
     pub variables: BTreeMap<String, String>,
-    /// Whether it may write to the checkout.
+    /// Whether the program may write to the checkout.
     pub writes: bool,
-    /// How long an answer may take.
+    /// Time limit of one answer.
     pub answer_timeout: Duration,
 }
 
 impl ExecModel {
-    /// A model by that name; the program starts with the first question.
+    /// Creates the model; the program is started with the first request.
     pub fn new(name: &str, options: ExecOptions) -> Self {
         let ExecOptions { command, shell, root, variables, writes, answer_timeout } = options;
         let command = shell.flags.iter().cloned().chain([command]).collect();
@@ -140,7 +141,7 @@ impl ExecModel {
             Ok(Err(problem)) => problem,
             Err(_) => format!("no answer within {} s (llm.timeout)", self.answer_timeout.as_secs()),
         };
-        // It may be in the middle of anything: the next try gets a new one.
+        // It may be in the middle of anything, so the next try gets a new process.
         let Some(Running { child, stdin, stdout }) = running.take() else { return Err(unavailable(problem)) };
         drop((stdin, stdout));
         let said = child.end().await.text();
@@ -174,7 +175,7 @@ impl Running {
         };
         let mut line = Vec::new();
         let mut limited = stdout.take(MAX_ANSWER_BYTES);
-        // Beside each other: it may answer before it has read all.
+        // Written and read concurrently, because it may answer before it has read everything.
         let (written, read) = tokio::join!(write, limited.read_until(b'\n', &mut line));
         read.map_err(|error| format!("its answer cannot be read: {error}"))?;
         if line.last() == Some(&b'\n') {
