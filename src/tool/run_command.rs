@@ -1,4 +1,4 @@
-//! `run_command`
+//! Tool `run_command`.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -19,38 +19,38 @@ use crate::config::Bounded;
 use crate::isolation::{Isolation, Keep, Ran, Work};
 use crate::workspace::{FileError, Kind, LastLink, Observed, WorkspacePath};
 
-/// Most files that the model is told of by name.
+/// Maximum number of files listed by name for the model.
 const MAX_NAMED: usize = 20;
 
-/// Runs a shell command.
+/// Tool that runs a shell command.
 pub struct RunCommand {
-    /// What commands are taken for.
+    /// Classification of commands.
     pub policy: Policy,
-    /// How they are started.
+    /// How commands are started.
     pub shell: Shell,
-    /// Seconds that a command may take which does not say so itself.
+    /// Time limit in seconds of commands that do not give their own.
     pub default_timeout: Bounded<1, 600>,
-    /// Lines of output that are kept.
+    /// Number of lines of output that are kept.
     pub max_output_lines: usize,
-    /// Where commands run.
+    /// State on which commands run.
     pub target: CommandTarget,
-    /// Ends them early.
+    /// Token that ends commands early.
     pub cancel: CancellationToken,
 }
 
-/// Where commands run.
+/// State on which commands run.
 #[derive(Clone)]
 pub enum CommandTarget {
-    /// On a throw-away state; what they change goes on into the checkout.
+    /// Isolated state; changes are then carried into the checkout.
     Checkout(Arc<Isolation>),
-    /// On a throw-away state; what they change joins the plan.
+    /// Isolated state above the planned one; changes join the plan.
     Planned(Arc<Isolation>),
-    /// Nowhere: they are recorded alone.
+    /// None: commands are only recorded.
     RecordOnly,
 }
 
 impl RunCommand {
-    /// A tool that runs nothing: for listing it.
+    /// Creates a tool that runs nothing, for listings of all tools.
     pub fn for_listing() -> Self {
         Self {
             policy: Policy::default(),
@@ -128,7 +128,7 @@ impl CommandCall {
         }
     }
 
-    /// Runs the command on the throw-away state, and tells what became of what it changed.
+    /// Runs the command on the isolated state, and reports what happened to its changes.
     async fn run_on(&self, isolation: &Isolation, cwd: &WorkspacePath) -> ToolResult {
         let Self { tool, args } = self;
         let work = Work {
@@ -149,7 +149,7 @@ impl CommandCall {
         }
     }
 
-    /// Operands of `git mv`: such as are folders it renames in one step.
+    /// Returns the operands of `git mv`, which renames folders in one step.
     fn moves(&self, cwd: &WorkspacePath) -> Vec<WorkspacePath> {
         let simple = self.tool.policy.judge(&self.args.command, cwd).simple();
         let operands =
@@ -178,7 +178,7 @@ impl CommandCall {
         let output = match (&error, text.is_empty()) {
             (None, true) => format!("exit code 0 after {took}, no output"),
             (None, false) => format!("exit code 0 after {took}\n{text}"),
-            // What a child says that cannot be shut in.
+            // The command's output is merged, so standard error only has a failure to set up the sandbox.
             (Some(_), true) => finished.stderr.text(),
             (Some(_), false) => text,
         };
@@ -199,7 +199,7 @@ impl CommandCall {
     }
 }
 
-/// Some of many names.
+/// Joins names with commas; beyond [`MAX_NAMED`], only the number of the others is given.
 fn shown(names: impl Iterator<Item = String>) -> String {
     let mut all: Vec<String> = names.collect();
     let more = all.len().saturating_sub(MAX_NAMED);
@@ -218,7 +218,7 @@ impl ToolResult {
         self.output.push_str(line);
     }
 
-    /// Takes over what was changed, and tells the model.
+    /// Adopts the observed changes, and lists them for the model.
     pub(crate) fn note_changes(&mut self, observed: &Observed) {
         if !observed.changes.is_empty() {
             let paths = shown(observed.changes.iter().map(|change| change.path.to_string()));
