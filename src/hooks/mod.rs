@@ -1,7 +1,7 @@
-//! Commands of the user's at points of the run.
+//! Hooks: commands of the user at certain points of the run.
 //!
-//! A hook is trusted configuration, but what it is told (arguments, paths, results) is not: all of it
-//! travels in environment variables and on standard input, and `{file}` is quoted for the shell.
+//! A hook is trusted configuration, but what it receives (arguments, paths, results) is not: all of that is
+//! passed in environment variables and on standard input, and `{file}` is quoted for the shell.
 
 mod event;
 mod protocol;
@@ -27,7 +27,7 @@ use crate::workspace::WorkspacePath;
 pub use event::{HookEvent, Subject, ToolSubject};
 use protocol::{HookResponse, interpret};
 
-/// A hook that is ready to run.
+/// Configured hook, with its patterns compiled.
 #[derive(Clone)]
 struct Hook {
     event: HookEvent,
@@ -64,7 +64,7 @@ impl Hook {
         if self.event != event {
             return false;
         }
-        // Matcher and globs are about tools; events without one concern every hook of theirs.
+        // Matcher and globs are about tools; without a tool, every hook of the event runs.
         let Some(tool) = &subject.tool else { return true };
         let file_fits = |glob: &Glob| {
             let paths = tool.effects.writes.iter().chain(&tool.effects.reads);
@@ -76,43 +76,43 @@ impl Hook {
     }
 }
 
-/// What the hooks of an event came to.
+/// Combined result of the hooks of an event.
 #[derive(Debug, Default, PartialEq)]
 pub struct Verdict {
-    /// Why what comes next must not be.
+    /// Reason why what comes next is blocked.
     pub blocked: Option<String>,
-    /// Other arguments for the call.
+    /// New arguments for the call.
     pub updated_input: Option<Value>,
-    /// Words for the model.
+    /// Texts for the model.
     pub context: Vec<String>,
 }
 
-/// All hooks of a run.
+/// Hooks of a run.
 pub struct Hooks {
     list: Vec<Hook>,
     context: Arc<HookContext>,
-    /// Those that nobody waits for.
+    /// Asynchronous hooks that have been started.
     started: Mutex<Vec<JoinHandle<HookRecord>>>,
 }
 
-/// What hooks need to know of the run.
+/// What hooks have to know about the run.
 pub struct HookContext {
-    /// Where the commands run.
+    /// Isolated state on which hooks run.
     pub isolation: Arc<Isolation>,
-    /// The checkout.
+    /// Path of the checkout.
     pub workspace: PathBuf,
-    /// The run's id.
+    /// ID of the run.
     pub session: String,
-    /// Whether nothing may change.
+    /// Whether the run is a dry run.
     pub dry_run: bool,
-    /// Ends them early.
+    /// Token that ends hooks early.
     pub cancel: CancellationToken,
-    /// Takes the records.
+    /// Event bus that receives the records.
     pub events: Events,
 }
 
 impl Hooks {
-    /// Reads the hooks; the error names the one that is wrong.
+    /// Compiles the configured hooks. The error names the one that is invalid.
     pub fn new(config: &config::Hooks, context: HookContext) -> Result<Self, String> {
         let lists = HookEvent::lists(config);
         let list = lists.into_iter().flat_map(|(event, edits_only, list)| {
@@ -123,12 +123,12 @@ impl Hooks {
         Ok(Self { list, context: Arc::new(context), started: Mutex::default() })
     }
 
-    /// Whether there is a hook for an event at all.
+    /// Returns `true` if there is a hook for `event`.
     pub fn has(&self, event: HookEvent) -> bool {
         self.list.iter().any(|hook| hook.event == event)
     }
 
-    /// Runs the hooks of an event in order; the first that blocks ends it.
+    /// Runs the hooks of an event in order; the first that blocks ends the sequence.
     pub async fn run(&self, event: HookEvent, subject: Subject<'_>) -> Verdict {
         let mut verdict = Verdict::default();
         for hook in self.list.iter().filter(|hook| hook.is_for(event, &subject)) {
@@ -162,7 +162,7 @@ impl Hooks {
         verdict
     }
 
-    /// Waits for the hooks that nobody has waited for; each has its own time limit.
+    /// Waits for the asynchronous hooks, each of which has its own time limit.
     pub async fn collect(&self) {
         let started = std::mem::take(&mut *self.started.lock().unwrap_or_else(PoisonError::into_inner));
         for task in started {
@@ -173,7 +173,7 @@ impl Hooks {
     }
 }
 
-/// One run of a hook, with all that it is told.
+/// One run of a hook, with everything it receives.
 struct Invocation {
     command: String,
     variables: Vec<(Cow<'static, str>, String)>,
@@ -222,7 +222,7 @@ impl Invocation {
             response =
                 HookResponse::Failed(format!("[Hook {}: nothing that it changed was kept: {reasons}]", hook.name));
         } else if let (HookResponse::Allow { context, .. }, false) = (&mut response, changed.is_empty()) {
-            // An edit of the model's that counts on what the file was before would fail.
+            // The model has to know, because an edit that expects the file's old content would fail.
             let told = format!("[Hook {} changed: {}]", hook.name, changed.join(", "));
             *context = Some(context.take().map_or(told.clone(), |context| format!("{context}\n{told}")));
         }
@@ -248,9 +248,9 @@ impl Invocation {
     }
 }
 
-/// The command line with `{file}` replaced by the quoted path (or nothing).
+/// Returns the command line with `{file}` replaced by the quoted path, or by nothing.
 fn with_file(command: &str, file: Option<&str>) -> String {
-    // Only NUL cannot be quoted, and no path holds one.
+    // Only NUL cannot be quoted, and no path contains it.
     let quoted = file.and_then(|file| shlex::try_quote(file).ok()).unwrap_or_default();
     command.replace("{file}", &quoted)
 }

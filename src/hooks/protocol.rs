@@ -1,4 +1,4 @@
-//! What a hook's exit code and output mean.
+//! Protocol of hooks: the meaning of exit code and output.
 
 use std::time::Duration;
 
@@ -6,27 +6,27 @@ use serde_json::Value;
 
 use crate::command::{Ended, Finished};
 
-/// Most bytes of a hook's words that reach the model.
+/// Maximum size of a hook's text for the model, in bytes.
 const MAX_CONTEXT: usize = 8 * 1024;
 
-/// What a hook said.
+/// Response of a hook.
 #[derive(Debug, PartialEq)]
 pub(super) enum HookResponse {
-    /// Go on.
+    /// The run continues.
     Allow {
-        /// Words for the model.
+        /// Text for the model.
         context: Option<String>,
-        /// Other arguments for the call.
+        /// New arguments for the call.
         updated_input: Option<Value>,
     },
-    /// Stop, for this reason.
+    /// What comes next is blocked, for this reason.
     Block(String),
-    /// The hook itself failed; what to tell the model where it is told.
+    /// The hook itself failed; with a report for the model.
     Failed(String),
 }
 
-/// Exit 0 allows (JSON on standard output may carry more), exit 2 blocks where it can, anything else
-/// is the hook's own failure.
+/// Interprets how a hook ended: exit code 0 allows (JSON on standard output may say more), exit code 2 blocks
+/// if the event can be blocked, and anything else is a failure of the hook itself.
 pub(super) fn interpret(name: &str, finished: &Finished, timeout: Duration, can_block: bool) -> HookResponse {
     let stdout = finished.stdout.text();
     match &finished.ended {
