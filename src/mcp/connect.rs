@@ -1,4 +1,4 @@
-//! How a server is reached: a program that is started, or an address.
+//! Connection to an MCP server: a program that is started, or an address.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -15,13 +15,13 @@ use crate::config::McpServer;
 use crate::inputs::Variables;
 use crate::model::http_client;
 
-/// Most characters of a server's name: it becomes part of its tools' names.
+/// Maximum length of a server's name, which becomes part of its tools' names.
 const MAX_NAME: usize = 24;
 
-/// How much longer than a call may take a connection may stay silent.
+/// Margin of the connection's read timeout over the time limit of a call.
 const READ_TIMEOUT_MARGIN: Duration = Duration::from_secs(10);
 
-/// A server that can be reached, as far as the configuration tells.
+/// Server from the configuration, validated.
 #[derive(Clone, Debug)]
 pub struct Server {
     pub(super) name: String,
@@ -31,24 +31,24 @@ pub struct Server {
     pub(super) timeout: Duration,
 }
 
-/// Where a server is.
+/// Where a server is reached.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Endpoint {
-    /// A program, spoken to over its standard streams.
+    /// Program, spoken to over its standard streams.
     Program {
-        /// Its path or name.
+        /// Path or name of the program.
         command: String,
-        /// Its arguments.
+        /// Arguments of the program.
         args: Vec<String>,
-        /// Its variables.
+        /// Environment variables of the program.
         env: BTreeMap<String, String>,
     },
-    /// An address, spoken to over streamable HTTP.
+    /// Address, spoken to over streamable HTTP.
     Url(String),
 }
 
 impl Server {
-    /// Reads the configuration's list; the error names the entry and what is wrong.
+    /// Validates the configured servers. The error names the entry and what is wrong with it.
     pub fn all(servers: &[McpServer]) -> Result<Vec<Self>, String> {
         let mut all: Vec<Self> = Vec::new();
         for (index, config) in servers.iter().enumerate() {
@@ -64,7 +64,7 @@ impl Server {
         Ok(all)
     }
 
-    /// Whether it is a program on this machine, which can change the checkout.
+    /// Returns `true` if the server is a program on this machine, which can change the checkout.
     pub fn is_local(&self) -> bool {
         matches!(self.endpoint, Endpoint::Program { .. })
     }
@@ -74,14 +74,15 @@ impl Server {
         &self.name
     }
 
-    /// Returns the words of the program's command and what its variables hold; `None` for an address.
+    /// Returns the words of the program's command and the parts of its variables' values, split at `:`;
+    /// `None` for an address.
     pub fn words(&self) -> Option<Vec<String>> {
         let Endpoint::Program { command, args, env } = &self.endpoint else { return None };
         let values = env.values().flat_map(|value| value.split(':')).map(str::to_owned);
         Some(std::iter::once(command.clone()).chain(args.iter().cloned()).chain(values).collect())
     }
 
-    /// The variable that holds the server's token.
+    /// Returns the name of the variable that holds the server's token.
     pub fn token_variable(&self) -> Option<&str> {
         self.token_env.as_deref()
     }
@@ -120,7 +121,7 @@ impl Server {
     }
 }
 
-/// What servers are told of us. We offer no sampling, no elicitation and no roots.
+/// What we present to servers. We offer no sampling, no elicitation and no roots.
 pub(super) struct Client;
 
 impl ClientHandler for Client {
@@ -130,13 +131,14 @@ impl ClientHandler for Client {
     }
 }
 
-/// A server that answered.
+/// Server that has answered the handshake.
 pub(super) struct Connection {
     pub(super) service: RunningService<RoleClient, Client>,
     pub(super) child: Option<Talking>,
 }
 
-/// Reaches a server and shakes hands.
+/// Connects to a server, starting it if it is a program, and performs the handshake. The error is for the
+/// user.
 pub(super) async fn connect(
     server: &Server,
     variables: &Variables,
@@ -152,7 +154,7 @@ pub(super) async fn connect(
     let late = || format!("it does not answer within {} s", server.timeout.as_secs());
     match &server.endpoint {
         Endpoint::Url(url) => {
-            // A call's own time limit comes first: it says what happened.
+            // The time limit of a call should come first, because its error says what happened.
             let client =
                 http_client(server.timeout + READ_TIMEOUT_MARGIN).map_err(|error| error.to_string())?;
             let mut config = StreamableHttpClientTransportConfig::with_uri(url.as_str());
@@ -172,7 +174,7 @@ pub(super) async fn connect(
                 arguments: args,
                 variables: &variables,
                 cwd: &context.root,
-                // What a dry run must not change, its servers must not either.
+                // What a dry run must not change, its servers must not change either.
                 writes: context.checkout.is_some(),
             };
             let started = context.shell.converse(talk).await;

@@ -1,7 +1,7 @@
-//! MCP servers: other people's tools, by rmcp, behind our own pipeline.
+//! MCP servers: tools of others, connected through rmcp, behind our own pipeline.
 //!
-//! A server is started (or spoken to over HTTP) before the first model call; what it offers becomes tools
-//! named `mcp_SERVER_TOOL`. One that fails costs its tools, never the run.
+//! A server is started (or spoken to over HTTP) before the first request to the model; its tools are named
+//! `mcp_SERVER_TOOL`. A server that fails costs its tools, never the run.
 
 mod connect;
 mod content;
@@ -26,34 +26,34 @@ use connect::{Client, Connection};
 pub use connect::{Endpoint, Server};
 pub use tool::McpTool;
 
-/// Most tools of one server that the model is told of.
+/// Maximum number of tools offered to the model per server.
 const MAX_TOOLS: usize = 64;
 
-/// What servers run on.
+/// What servers have to know about the run.
 pub struct ServerContext {
     /// How programs are started.
     pub shell: Shell,
-    /// The checkout, where calls change it for real; `None` in a dry run.
+    /// The checkout, which calls change directly; `None` in a dry run.
     pub checkout: Option<Arc<TrackedWorkspace>>,
-    /// The folder of the checkout.
+    /// Path of the checkout.
     pub root: std::path::PathBuf,
-    /// Where throw-away folders go.
+    /// Folder for temporary files.
     pub temp: std::path::PathBuf,
-    /// A copy of the checkout, made before a server starts that may change it; held by the call that is watched:
-    /// what two change at once could not be told apart.
+    /// Copy of the checkout, made before a server starts that may change it. The call being watched holds the
+    /// lock, because the changes of two calls at once could not be told apart.
     pub mirror: tokio::sync::Mutex<Option<Mirror>>,
-    /// Ends calls early.
+    /// Token that ends calls early.
     pub cancel: CancellationToken,
-    /// Takes warnings.
+    /// Event bus that receives warnings.
     pub events: Events,
 }
 
-/// The servers of a run.
+/// Running servers of a run.
 #[derive(Default)]
 pub struct Servers {
     running: Vec<Running>,
     context: Option<Arc<ServerContext>>,
-    /// Their tools.
+    /// Tools of all servers.
     pub tools: Vec<Arc<McpTool>>,
 }
 
@@ -63,7 +63,7 @@ struct Running {
 }
 
 impl Servers {
-    /// Starts all servers side by side and asks for their tools.
+    /// Starts all servers in parallel and lists their tools. Servers that fail are reported and left out.
     pub async fn start(servers: &[Server], variables: &Variables, context: &Arc<ServerContext>) -> Self {
         if let Some(checkout) = context.checkout.clone().filter(|_| servers.iter().any(Server::is_local)) {
             let temp = context.temp.clone();
@@ -102,12 +102,13 @@ impl Servers {
         all
     }
 
-    /// Whether there are none.
+    /// Returns `true` if no server is running.
     pub fn is_empty(&self) -> bool {
         self.running.is_empty()
     }
 
-    /// Ends all servers, and what they have started. Gives what they changed in the checkout after their answers.
+    /// Stops all servers and the processes they have started. Returns what they changed in the checkout after
+    /// their last answers.
     pub async fn stop(self) -> Observed {
         drop(self.tools);
         join_all(self.running.into_iter().map(|running| end(running.service, running.child))).await;
@@ -173,7 +174,7 @@ async fn begin(server: &Server, variables: &Variables, context: &Arc<ServerConte
     Ok((Running { service, child }, tools))
 }
 
-/// Ends a server; gives what it said last, for people who wonder why.
+/// Stops a server. Returns its last output, as an addition to an error.
 async fn end(mut service: RunningService<RoleClient, Client>, child: Option<Talking>) -> String {
     let _ = service.close_with_timeout(Duration::from_secs(1)).await;
     drop(service);
@@ -183,7 +184,7 @@ async fn end(mut service: RunningService<RoleClient, Client>, child: Option<Talk
     }
 }
 
-/// The last lines of a server's standard error.
+/// Returns the last lines of a server's standard error, as an addition to an error; empty if there are none.
 fn said(stderr: &str) -> String {
     let last = last_lines(stderr.trim(), 5);
     if last.is_empty() { String::new() } else { format!("; it said: {}", brief(&last)) }
@@ -194,18 +195,18 @@ fn brief(text: &str) -> String {
     text[..cut].to_owned()
 }
 
-/// The way to one server, as its tools have it.
+/// Connection to one server, shared by its tools.
 struct ServerHandle {
     peer: rmcp::service::Peer<RoleClient>,
     server: String,
     timeout: Duration,
-    /// Whether it runs on this machine, where it can change the checkout.
+    /// Whether the server runs on this machine, where it can change the checkout.
     local: bool,
     context: Arc<ServerContext>,
 }
 
 impl ServerHandle {
-    /// Makes one call; the error is for the model.
+    /// Makes one call. The error is for the model.
     async fn call(&self, tool: &str, arguments: Map<String, Value>) -> Result<CallToolResult, String> {
         let params = CallToolRequestParams::new(tool.to_owned()).with_arguments(arguments);
         let request = ClientRequest::CallToolRequest(Request::new(params));
@@ -217,7 +218,7 @@ impl ServerHandle {
         let seconds = self.timeout.as_secs();
         let server = &self.server;
         let late = || format!("the MCP server {server} did not answer within {seconds} s");
-        // Sending may hang as well, where the server does not read.
+        // Sending may hang as well, if the server does not read.
         let answer = tokio::select! {
             () = self.context.cancel.cancelled() => return Err("stopped, because the run was interrupted".to_owned()),
             answer = tokio::time::timeout(self.timeout + Duration::from_secs(1), answer) => answer.map_err(|_| late())?,

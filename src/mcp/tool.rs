@@ -1,4 +1,4 @@
-//! A server's tool as one of ours.
+//! Tool of an MCP server as a [`Tool`].
 
 use std::sync::Arc;
 
@@ -11,18 +11,19 @@ use super::{ServerHandle, content};
 use crate::tool::{Call, Context, Effects, Remote, Tool, ToolError, ToolResult, schema};
 use crate::workspace::{LastLink, WorkspacePath};
 
-/// Most characters of a tool's name: what providers accept.
+/// Maximum length of a tool's name that providers accept.
 const MAX_NAME: usize = 64;
-/// Most characters of a description, and bytes of a schema: they are paid with every request.
+/// Maximum length of a description in characters, and of a schema in bytes: both are paid for with every
+/// request.
 const MAX_DESCRIPTION: usize = 1_000;
 const MAX_SCHEMA: usize = 16 * 1024;
 
-/// A tool of a server.
+/// Tool of a server.
 pub struct McpTool {
     name: String,
     description: String,
     parameters: Value,
-    /// What the server calls it.
+    /// Name that the server knows it by.
     remote: String,
     read_only: bool,
     accepts: Validator,
@@ -31,12 +32,12 @@ pub struct McpTool {
 }
 
 impl McpTool {
-    /// A tool as its server describes it; the error says why it cannot be used.
+    /// Converts a tool from its server's description. The error says why it cannot be used.
     pub(super) fn new(tool: rmcp::model::Tool, server: &Arc<ServerHandle>) -> Result<Self, String> {
         let mut parameters = Value::Object(Map::clone(&tool.input_schema));
         if let Some(object) = parameters.as_object_mut() {
             object.remove("$schema");
-            // Some providers want a list of properties, be it empty.
+            // Some providers require a list of properties, even if it is empty.
             object.entry("type").or_insert_with(|| "object".into());
             object.entry("properties").or_insert_with(|| Map::new().into());
         }
@@ -64,7 +65,7 @@ impl McpTool {
         })
     }
 
-    /// Whether the server says that it changes nothing.
+    /// Returns `true` if the server declares that the tool changes nothing.
     pub fn is_read_only(&self) -> bool {
         self.read_only
     }
@@ -76,7 +77,7 @@ impl McpTool {
         }
     }
 
-    /// Makes a call of a server on this machine, and finds what it changes in the checkout.
+    /// Makes a call and records its changes to the checkout, if the server runs on this machine.
     async fn call_watched(&self, arguments: Map<String, Value>) -> ToolResult {
         let context = &self.server.context;
         let Some(checkout) = context.checkout.clone().filter(|_| self.server.local) else {
@@ -103,7 +104,7 @@ impl McpTool {
     }
 }
 
-/// `mcp_SERVER_TOOL`, of characters that every provider takes.
+/// Returns `mcp_SERVER_TOOL`, with characters that not every provider accepts replaced.
 fn name(server: &str, tool: &str) -> String {
     let plain = |c: char| if c.is_ascii_alphanumeric() || c == '-' || c == '_' { c } else { '_' };
     format!("mcp_{server}_{tool}").chars().map(plain).take(MAX_NAME).collect()
@@ -169,7 +170,7 @@ impl Call for McpCall {
     }
 }
 
-/// Files of the workspace that a value names, so that the rules about files hold here as well.
+/// Collects the workspace's files that a value names, so that guardrails on files apply here as well.
 fn named(value: &Value, cx: &Context, root: &std::path::Path, paths: &mut Vec<WorkspacePath>) {
     match value {
         Value::Array(values) => values.iter().for_each(|value| named(value, cx, root, paths)),
@@ -182,7 +183,7 @@ fn named(value: &Value, cx: &Context, root: &std::path::Path, paths: &mut Vec<Wo
             let exists = resolved
                 .as_ref()
                 .is_some_and(|path| cx.workspace.stat(path).is_ok_and(|stat| stat.is_some()));
-            // A sentence is no path, unless there is such a file.
+            // Text with spaces is not taken for a path, unless the file exists.
             if exists || !text.contains(char::is_whitespace) {
                 paths.extend(resolved.map(|path| WorkspacePath::clone(&path)).filter(|other| *other != path));
                 paths.push(path);
