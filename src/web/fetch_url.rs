@@ -1,4 +1,4 @@
-//! `fetch_url`
+//! Tool `fetch_url`.
 
 use std::sync::Arc;
 
@@ -12,10 +12,10 @@ use super::page::{self, Extraction};
 use super::{NamedBy, Web, is_html};
 use crate::tool::{Call, Context, Effects, Tool, ToolError, ToolResult, schema};
 
-/// Most characters of a page that is text as it is.
+/// Maximum length of a page that is not HTML, in characters.
 const MAX_CHARS: usize = 40_000;
 
-/// Reads a page.
+/// Tool that reads a page.
 pub struct FetchUrl(pub Arc<Web>);
 
 #[derive(Deserialize, JsonSchema)]

@@ -1,6 +1,6 @@
-//! Pages as text. A page is written by a stranger, and parsers of HTML can be made to take all time, all
-//! stack or all memory: they run in a process of their own (`architect-ci __page`), which has given up files
-//! and network, has little of everything, and is not waited for for long.
+//! Pages as text. Pages are written by strangers, and HTML parsers can be made to use up all time, stack or
+//! memory. They therefore run in a process of their own (`architect-ci __page`), without access to files and
+//! network, with tight resource limits and a short timeout.
 
 use std::io::{self, Read, Write};
 use std::path::Path;
@@ -14,46 +14,47 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use super::dom::{Like, Part, fits};
 
-/// The sub-command.
+/// Name of the hidden sub-command.
 pub const PAGE: &str = "__page";
 
-/// How long a page may keep the parser busy.
+/// Time limit of the parser.
 const MAX_TIME: Duration = Duration::from_secs(5);
-/// Columns of the text.
+/// Width of the text, in columns.
 const WIDTH: usize = 120;
-/// Most characters of the text.
+/// Maximum length of the text, in characters.
 const MAX_CHARS: usize = 40_000;
-/// Most results of a search.
+/// Maximum number of search results.
 const MAX_RESULTS: usize = 5;
-/// Most characters of a snippet.
+/// Maximum length of a snippet, in characters.
 const MAX_SNIPPET: usize = 400;
-/// Less than this is not what a page is about.
+/// Minimum size, in bytes, of an element that can be a page's main content.
 const MIN_MAIN: usize = 300;
-/// What the parser may take: deep pages need a deep stack.
+/// Stack of the parser, in bytes: deep pages need a deep one.
 const STACK: usize = 256 * 1024 * 1024;
+/// Memory limit of the parser, in bytes.
 const MEMORY: u64 = 1024 * 1024 * 1024;
 
-/// What to make of a page.
+/// What to extract from a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Extraction {
-    /// Its text.
+    /// Text of the page.
     Text,
     /// Search results, as JSON.
     Results,
 }
 
-/// One search result.
+/// One result of a search engine.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SearchResult {
-    /// Its title.
+    /// Title of the page.
     pub title: String,
-    /// Its address.
+    /// Address of the page.
     pub url: String,
-    /// What it is about.
+    /// Excerpt or description.
     pub snippet: String,
 }
 
-/// Makes text of a page in a process of its own; the error is for the model.
+/// Extracts text or search results from a page, in a process of its own. The error is for the model.
 pub async fn convert(launcher: &Path, html: &str, extraction: Extraction) -> Result<String, String> {
     let failed = |error: io::Error| format!("the page cannot be converted: {error}");
     let word = if extraction == Extraction::Text { "text" } else { "results" };
@@ -70,7 +71,7 @@ pub async fn convert(launcher: &Path, html: &str, extraction: Extraction) -> Res
     let work = async {
         let feed = async {
             if let Some(mut stdin) = stdin {
-                // It may give up before it has read all.
+                // The parser may give up before it has read everything.
                 let _ = stdin.write_all(html.as_bytes()).await;
             }
         };
@@ -91,7 +92,8 @@ pub async fn convert(launcher: &Path, html: &str, extraction: Extraction) -> Res
     }
 }
 
-/// The process of its own: reads a page from standard input and writes what is wanted of it.
+/// Runs the hidden sub-command: reads a page from standard input and writes what was extracted. Returns the
+/// exit code.
 pub(crate) fn execute(extraction: Option<&str>) -> u8 {
     drop_privileges();
     let results = extraction == Some("results");
@@ -106,7 +108,7 @@ pub(crate) fn execute(extraction: Option<&str>) -> u8 {
     u8::from(!done)
 }
 
-/// Gives up what a parser needs not.
+/// Drops privileges that an HTML parser does not need.
 #[cfg(target_os = "linux")]
 fn drop_privileges() {
     use crate::command::sandbox::{Walls, restrict};
@@ -120,14 +122,14 @@ fn drop_privileges() {
     ] {
         let _ = setrlimit(resource, most(amount));
     }
-    // Where the kernel has no walls, the limits are all there is.
+    // If the kernel has no Landlock, the limits are all there is.
     let _ = restrict(&Walls::nothing());
 }
 
 #[cfg(not(target_os = "linux"))]
 fn drop_privileges() {}
 
-/// The bytes of a page as text, by the header's charset or the page's own.
+/// Decodes the bytes of a page by the charset of the header, else of the page itself, else as UTF-8.
 pub(super) fn decode(bytes: &[u8], content_type: &str) -> String {
     static META: LazyLock<Option<Regex>> =
         LazyLock::new(|| Regex::new(r#"(?i)<meta[^>]+charset\s*=\s*["']?([a-z0-9_:-]+)"#).ok());
@@ -140,7 +142,7 @@ pub(super) fn decode(bytes: &[u8], content_type: &str) -> String {
     encoding.decode(bytes).0.into_owned()
 }
 
-/// The text of a page: its title, and what it is about.
+/// Returns the text of a page: its title and its main content.
 fn text_of(html: &str) -> String {
     let mains: [fn(&Part) -> bool; 3] = [
         |part| part.is_like(("main", "")),
@@ -151,7 +153,7 @@ fn text_of(html: &str) -> String {
         let mut texts = mains.iter().filter_map(|is_main| Some(page.find(is_main)?.lines(WIDTH)));
         texts.find(|text| text.len() >= MIN_MAIN)
     });
-    // Whatever was rendered is taken apart; all of the page is still there only in a new tree.
+    // Rendering takes the tree apart, so the page is parsed again for all of its text.
     let text = main.or_else(|| Some(Part::page(html)?.lines(WIDTH))).unwrap_or_default();
     let title = title_of(html);
     let title =
@@ -159,7 +161,7 @@ fn text_of(html: &str) -> String {
     shorten(&format!("{title}{}", text.trim()), MAX_CHARS)
 }
 
-/// A page's title, which is no part of what it shows.
+/// Returns a page's title, which is not part of the rendered text.
 fn title_of(html: &str) -> String {
     static TITLE: LazyLock<Option<Regex>> =
         LazyLock::new(|| Regex::new(r"(?is)<title\b[^>]*>(.*?)</title").ok());
@@ -170,11 +172,11 @@ fn title_of(html: &str) -> String {
 
 /// How a search engine marks up its results.
 struct Engine {
-    /// A result's link, from what it lies in to itself.
+    /// Path to a result's link, from an ancestor to the link itself.
     link: &'static [Like],
-    /// What it is about, behind the link.
+    /// Path to the snippet, which follows the link.
     snippet: &'static [Like],
-    /// What is none of them.
+    /// Elements that are not results, such as advertisements.
     skip: Option<Like>,
 }
 
@@ -200,7 +202,7 @@ const ENGINES: [Engine; 4] = [
     },
 ];
 
-/// The results of a search engine's page, or of a JSON answer.
+/// Returns the search results of an HTML page or of a JSON answer.
 fn results_of(page: &str) -> Vec<SearchResult> {
     if let Ok(value) = serde_json::from_slice(page.as_bytes()) {
         return of_json(&value);
@@ -210,7 +212,7 @@ fn results_of(page: &str) -> Vec<SearchResult> {
 }
 
 fn of_engine(page: &Part, engine: &Engine) -> Vec<SearchResult> {
-    // Each link with what comes behind it.
+    // Each link, with the snippet behind it.
     let mut results: Vec<(Part, Option<Part>)> = Vec::new();
     page.visit(&mut |path| {
         let Some(part) = path.last() else { return false };
@@ -233,7 +235,8 @@ fn of_engine(page: &Part, engine: &Engine) -> Vec<SearchResult> {
     found.take(MAX_RESULTS).collect()
 }
 
-/// Any list of objects that have a title and an address: SearXNG, Brave and others differ in the rest.
+/// Returns the results of a JSON answer: any list of objects with a title and an address, because SearXNG,
+/// Brave and others differ in everything else.
 fn of_json(value: &serde_json::Value) -> Vec<SearchResult> {
     let text = |value: &serde_json::Value, names: &[&str]| {
         names.iter().find_map(|name| value.get(name)?.as_str().map(str::to_owned)).unwrap_or_default()
@@ -250,7 +253,7 @@ fn of_json(value: &serde_json::Value) -> Vec<SearchResult> {
 fn search_result(title: &str, href: &str, snippet: &str) -> Option<SearchResult> {
     let base = reqwest::Url::parse("https://duckduckgo.com/").ok()?;
     let mut url = base.join(href).ok()?;
-    // DuckDuckGo counts clicks on the way.
+    // DuckDuckGo's links lead through a click counter.
     let target = url.query_pairs().find(|(name, _)| name == "uddg").map(|(_, target)| target.into_owned());
     if let Some(target) = target {
         url = reqwest::Url::parse(&target).ok()?;
@@ -261,7 +264,7 @@ fn search_result(title: &str, href: &str, snippet: &str) -> Option<SearchResult>
     real.then(|| SearchResult { title: shorten(&title, MAX_SNIPPET), url: url.into(), snippet })
 }
 
-/// Some engines mark what was searched for, in JSON as well.
+/// Removes markup: some engines highlight the words that were searched for, in JSON as well.
 fn without_tags(text: &str) -> String {
     let marked = text.contains('<').then(|| Part::page(text)).flatten();
     marked.map_or_else(|| text.to_owned(), Part::words)
@@ -313,7 +316,7 @@ mod tests {
         let expected =
             expected.map(|(title, url, about)| (title.to_owned(), url.to_owned(), about.to_owned()));
         assert_eq!(found.collect::<Vec<_>>(), expected);
-        // A link is one only where it belongs.
+        // A link is a result only in the right context.
         assert_eq!(results_of("<h3><a href=https://a.example>A</a></h3>"), []);
         assert_eq!(
             results_of("<article class=result><h3><a href=https://a.example>A</a></h3></article>").len(),

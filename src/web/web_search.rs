@@ -1,4 +1,4 @@
-//! `web_search`
+//! Tool `web_search`.
 
 use std::sync::Arc;
 
@@ -13,10 +13,10 @@ use super::page::{self, Extraction, SearchResult};
 use super::{NamedBy, Web};
 use crate::tool::{Call, Context, Effects, Tool, ToolError, ToolResult, schema};
 
-/// Most characters of a query.
+/// Maximum length of a query, in characters.
 const MAX_QUERY: usize = 400;
 
-/// Asks a search engine.
+/// Tool that queries a search engine.
 pub struct WebSearch(pub Arc<Web>);
 
 #[derive(Deserialize, JsonSchema)]
