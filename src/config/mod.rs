@@ -1,4 +1,5 @@
-//! The configuration file: its types (from which its JSON Schema is made), loading, and trust.
+//! Configuration file: its types, from which the JSON Schema is generated, how it is loaded, and which state
+//! of the repository is trusted for it.
 
 mod error;
 mod github;

@@ -1,4 +1,4 @@
-//! Where the configuration comes from, and whether the pull request's author can reach it.
+//! Sources of the configuration, and whether the author of a pull request can change them.
 
 use std::fs;
 use std::io;
@@ -12,31 +12,31 @@ use super::sections::Config;
 use crate::git::{GitError, Place, Repository};
 use crate::yaml;
 
-/// Where a configuration is looked for, in this order, below the workspace.
+/// Paths at which a configuration is looked for, in this order, below the workspace.
 const PLACES: [&str; 2] = [".github/architect.yml", ".architect.yml"];
 
-/// Which state of the repository may configure the run.
+/// State of the repository that may configure the run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Trust {
-    /// The checkout as it is: nobody without write access has had a hand in it.
+    /// The checkout as it is: nobody without write access has changed it.
     Checkout,
-    /// The base commit alone: the checkout holds a pull request's changes.
+    /// Only this base commit: the checkout has the changes of a pull request.
     Base(String),
 }
 
-/// A file that steers the run.
+/// File that configures the run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TrustedFile {
-    /// What it says.
+    /// Content of the file.
     pub text: String,
-    /// Relative to the workspace where it lies inside.
+    /// Path, relative to the workspace if it is inside.
     pub path: String,
-    /// The commit it was read from, if not from disk.
+    /// Commit that it was read from; `None` if it was read from disk.
     pub commit: Option<String>,
 }
 
 impl TrustedFile {
-    /// Its name for messages.
+    /// Returns the name of the file for messages.
     pub fn shown(&self) -> String {
         match &self.commit {
             Some(commit) => format!("{} (at {})", self.path, &commit[..commit.len().min(12)]),
@@ -45,36 +45,38 @@ impl TrustedFile {
     }
 }
 
-/// A configuration and where it was found.
+/// Configuration, and where it was found.
 #[derive(Clone, Debug, Default)]
 pub struct Origin {
-    /// The configuration; defaults where there is none.
+    /// The configuration; the default if there is no file.
     pub config: Config,
-    /// The file, relative to the workspace where it lies inside.
+    /// Path of the file, relative to the workspace if it is inside.
     pub file: Option<String>,
-    /// The commit it was read from, if not from disk.
+    /// Commit that it was read from; `None` if it was read from disk.
     pub commit: Option<String>,
 }
 
-/// Gives a file of the repository at a commit that the clone does not hold; `None` where it has none.
+/// Function that returns a file at a commit which the clone does not have, given commit and path; `None` if
+/// the commit does not have the file.
 pub type Remote<'a> = &'a dyn Fn(&str, &str) -> Result<Option<String>, String>;
 
-/// Reads what steers a run, from the state of the repository that is trusted.
+/// Reader of the files that configure a run, from the trusted state of the repository.
 pub struct Trusted<'a> {
     /// The checkout, or the folder of it that is worked on.
     pub workspace: &'a Path,
-    /// The repository, where there is one.
+    /// The repository, if there is one.
     pub repository: Option<&'a Repository>,
-    /// Which state counts.
+    /// State of the repository that is trusted.
     pub trust: Trust,
-    /// Where a commit is fetched from that the clone lacks.
+    /// Where commits that the clone lacks can be fetched from.
     pub places: Vec<Place<'a>>,
-    /// Where a commit is looked for that is neither in the clone nor can be fetched by Git.
+    /// Last resort for a commit that is neither in the clone nor can be fetched by Git.
     pub remote: Option<Remote<'a>>,
 }
 
 impl Trusted<'_> {
-    /// Finds and reads the configuration.
+    /// Finds and reads the configuration: at `explicit`, which has to exist, or at the first of the usual
+    /// paths that does.
     pub fn config(&self, explicit: Option<&Path>) -> Result<Origin, ConfigError> {
         if let Some(path) = explicit {
             let missing = || ConfigError::Missing(path.display().to_string());
@@ -88,8 +90,8 @@ impl Trusted<'_> {
         Ok(Origin::default())
     }
 
-    /// Reads a file: one of the repository from the trusted state, another from disk. A relative path is meant
-    /// from the workspace or else from where the program was started. `None` where it is not there.
+    /// Reads a file, from the trusted state if it belongs to the repository, else from disk. A relative path
+    /// is looked for in the workspace, then in the current folder. Returns `None` if the file does not exist.
     pub fn read(&self, path: &Path) -> Result<Option<TrustedFile>, ConfigError> {
         if let Some(found) = self.read_one(&self.workspace.join(path))? {
             return Ok(Some(found));
@@ -123,13 +125,14 @@ impl Trusted<'_> {
         }
     }
 
-    /// Returns a path of the repository as people see it from the workspace.
+    /// Returns a path of the repository relative to the workspace, if it is inside.
     fn shown(&self, path: &str) -> String {
         let prefix = self.repository.map(Repository::prefix).unwrap_or_default();
         path.strip_prefix(&prefix).unwrap_or(path).to_owned()
     }
 
-    /// Reads from the clone, else by fetching the commit, else from wherever else it is to be had.
+    /// Reads a file at a commit: from the clone, else after fetching the commit, else through
+    /// [`remote`](Self::remote).
     fn at_commit(&self, commit: &str, path: &str) -> Result<Option<String>, String> {
         let read = |repository: &Repository| {
             let bytes = repository.read_at(commit, path)?;
@@ -163,12 +166,12 @@ fn from_disk(file: &Path, path: String) -> Result<Option<TrustedFile>, ConfigErr
     }
 }
 
-/// Reads a configuration from its text.
+/// Parses a configuration. `file` is its name in errors.
 pub fn parse(text: &str, file: &str) -> Result<Config, ConfigError> {
     parse_as(text, file)
 }
 
-/// Reads YAML of any form; a text of comments alone is the default.
+/// Parses YAML of any form; text with nothing but comments gives the default.
 pub fn parse_as<T: DeserializeOwned + Default>(text: &str, file: &str) -> Result<T, ConfigError> {
     if text.lines().all(|line| line.trim().is_empty() || line.trim_start().starts_with('#')) {
         return Ok(T::default());
