@@ -82,7 +82,7 @@ fn outline(c: &mut Criterion) {
     }
     let workspace = TrackedWorkspace::new(Arc::new(DiskWorkspace::open(dir.path()).expect("a folder")));
     c.benchmark_group("outline").sample_size(10).bench_function("50,000 files", |b| {
-        b.iter(|| assert!(architect_ci::agent::outline(&workspace).len() < 7_000));
+        b.iter(|| assert!(architect_ci::agent::repo_map(&workspace).len() < 7_000));
     });
 }
 

@@ -10,23 +10,23 @@ use crate::event::{GateRecord, millis};
 use crate::isolation::{Isolation, Keep, Work};
 use crate::workspace::{IsolationError, WorkspacePath};
 
-/// Lines of output that a record keeps.
+/// Number of lines of output that a record keeps.
 const OUTPUT_LINES: usize = 40;
 
 /// Which time the gates run, and on what.
 #[derive(Clone, Copy, Debug)]
-pub struct Round {
-    /// From 1.
+pub struct GateRun {
+    /// Number of the run of the gates, from 1.
     pub round: u32,
-    /// Whether it is a copy with planned edits.
+    /// Whether they run on a planned state.
     pub predicted: bool,
 }
 
-/// Runs gates one after the other on the throw-away state. Of what they change only what builds leave behind is kept.
+/// Runs gates one after the other on the isolated state. Of their changes, only build outputs are kept.
 pub async fn run(
     gates: &[GateConfig],
     isolation: &Isolation,
-    Round { round, predicted }: Round,
+    GateRun { round, predicted }: GateRun,
     cancel: &CancellationToken,
 ) -> Result<Vec<GateRecord>, IsolationError> {
     let mut records = Vec::with_capacity(gates.len());
@@ -70,7 +70,7 @@ pub async fn run(
     Ok(records)
 }
 
-/// Returns a line about the variables that a gate which failed speaks of, and which were kept from it.
+/// Returns a line about the variables that a failed gate mentions but was not given; empty if there are none.
 fn missed(shell: &Shell, command: &str, output: &str) -> String {
     let mut names = mentioned(&shell.withheld, command);
     names.extend(mentioned(&shell.withheld, output));

@@ -1,4 +1,4 @@
-//! Rules that no model output can turn off, checked on a call's effects before anything else.
+//! Guardrails: rules that no model output can turn off, checked on a call's effects before anything else.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -13,10 +13,10 @@ use crate::config::{self, Bounded, Severity};
 use crate::event::{Class, CommandEffect, Effects};
 use crate::workspace::{ChangeSet, FileChange, Glob, LineCounts, PathGlobs, Workspace, WorkspacePath};
 
-/// Where a configuration may lie; never writable, whether the file exists or not.
+/// Paths of the configuration, which are never writable, whether the file exists or not.
 const CONFIG_FILES: [&str; 2] = [".github/architect.yml", ".architect.yml"];
 
-/// The rules of a run.
+/// Guardrails of a run, with their patterns compiled.
 #[derive(Debug, Default)]
 pub struct Guardrails {
     root: PathBuf,
@@ -33,7 +33,7 @@ pub struct Guardrails {
     commands: AtomicUsize,
 }
 
-/// What a rule on text says.
+/// Rule on text that is added to files.
 #[derive(Debug)]
 struct CodeRule {
     pattern: Regex,
@@ -41,12 +41,12 @@ struct CodeRule {
     severity: Severity,
 }
 
-/// What the rules need to know of the run besides themselves.
+/// What the guardrails have to know about the run.
 #[derive(Clone, Copy, Debug)]
-pub struct Ground<'a> {
-    /// The checkout.
+pub struct GuardrailContext<'a> {
+    /// Path of the checkout.
     pub root: &'a Path,
-    /// The configuration that was used, relative to the workspace.
+    /// Configuration file that was used, relative to the workspace.
     pub config_file: Option<&'a str>,
     /// Whether workflows may be written.
     pub allow_workflow_edits: bool,
@@ -54,7 +54,7 @@ pub struct Ground<'a> {
     pub allowed_only: bool,
 }
 
-impl Default for Ground<'_> {
+impl Default for GuardrailContext<'_> {
     fn default() -> Self {
         let (config_file, allow_workflow_edits, allowed_only) = (None, false, false);
         Self { root: Path::new("."), config_file, allow_workflow_edits, allowed_only }
@@ -62,8 +62,8 @@ impl Default for Ground<'_> {
 }
 
 impl Guardrails {
-    /// Reads the rules; the error names what is wrong.
-    pub fn new(rules: &config::Guardrails, ground: Ground<'_>) -> Result<Self, String> {
+    /// Compiles the configured rules. The error names the one that is invalid.
+    pub fn new(rules: &config::Guardrails, context: GuardrailContext<'_>) -> Result<Self, String> {
         let code_rule = |rule: &config::CodeRule| {
             let pattern = RegexBuilder::new(&rule.pattern).multi_line(true).build().map_err(|error| {
                 format!(
@@ -74,12 +74,12 @@ impl Guardrails {
             Ok(CodeRule { pattern, message: rule.message.clone(), severity: rule.severity })
         };
         Ok(Self {
-            root: ground.root.to_owned(),
+            root: context.root.to_owned(),
             protected: PathGlobs::parse(&rules.protected_files)?,
             sensitive: Arc::new(PathGlobs::parse(&rules.sensitive_files)?),
-            config_file: ground.config_file.and_then(|path| WorkspacePath::parse(path).ok()),
-            allow_workflow_edits: ground.allow_workflow_edits,
-            allowed_only: ground.allowed_only,
+            config_file: context.config_file.and_then(|path| WorkspacePath::parse(path).ok()),
+            allow_workflow_edits: context.allow_workflow_edits,
+            allowed_only: context.allowed_only,
             blocked_commands: Patterns::read("guardrails.blocked_commands", &rules.blocked_commands)?,
             code_rules: rules.code_rules.iter().map(code_rule).collect::<Result<_, String>>()?,
             max_files: rules.max_files_modified.map(Bounded::count),
@@ -89,8 +89,8 @@ impl Guardrails {
         })
     }
 
-    /// Judges what a command has changed, before any of it is kept: warnings, or all reasons why it must not be.
-    /// `unread` are files that it wrote and nobody reads.
+    /// Checks what a command has changed, before any of it is kept. Returns warnings for the model, or all
+    /// reasons why nothing may be kept. `unread` are files that it wrote but whose contents are not read.
     pub fn judge(
         &self,
         workspace: &dyn Workspace,
@@ -102,19 +102,19 @@ impl Guardrails {
         if !refused.is_empty() {
             return Err(refused);
         }
-        if changes.is_empty() || !self.look_at_changes() {
+        if changes.is_empty() || !self.checks_changes() {
             return Ok(Vec::new());
         }
         let all = workspace.changes().map_err(|error| vec![error.to_string()])?.and(changes);
-        self.review(&all, changes).map_err(|reason| vec![reason])
+        self.check_changes(&all, changes).map_err(|reason| vec![reason])
     }
 
-    /// Files that must not be read.
+    /// Returns the globs of files that must not be read.
     pub fn sensitive(&self) -> Arc<PathGlobs> {
         Arc::clone(&self.sensitive)
     }
 
-    /// Whether a call may go on, as far as its effects tell; the error is the reason why not.
+    /// Checks a call by its effects. The error is the reason for the refusal.
     pub fn check(&self, effects: &Effects) -> Result<(), String> {
         for path in &effects.reads {
             self.check_read(path)?;
@@ -140,7 +140,7 @@ impl Guardrails {
         }
     }
 
-    /// Whether a file may be written at all.
+    /// Checks whether a file may be written at all. The error is the reason why not.
     pub fn check_write(&self, path: &WorkspacePath) -> Result<(), String> {
         self.check_read(path)?;
         if let Some(what) = self.always_protected(path) {
@@ -152,7 +152,7 @@ impl Guardrails {
         }
     }
 
-    /// Whether a file is protected; what is merely sensitive is not.
+    /// Returns `true` if a file is protected; one that is merely sensitive is not.
     pub fn is_protected(&self, path: &WorkspacePath) -> bool {
         self.always_protected(path).is_some() || self.protected.find(path).is_some()
     }
@@ -173,13 +173,13 @@ impl Guardrails {
         self.check_count(self.commands.load(Ordering::Relaxed))
     }
 
-    /// Sensitive files that a command would reach without naming them: by a glob, or in a folder.
+    /// Refuses a command that would reach sensitive files without naming them: by a glob, or in a folder.
     fn check_unnamed(&self, command: &CommandEffect) -> Result<(), String> {
         if self.sensitive.is_empty() || command.globs.is_empty() && command.trees.is_empty() {
             return Ok(());
         }
         let files = self.sensitive_files();
-        // `*` passes over names that begin with a dot, unless the shell is told otherwise.
+        // `*` does not match names that begin with a dot, unless the shell is told otherwise.
         let dots = ["dotglob", "GLOBIGNORE"].iter().any(|word| command.line.contains(word));
         for text in &command.globs {
             if let Some(file) = files.iter().find(|file| shell_glob_fits(text, file, dots)) {
@@ -196,7 +196,7 @@ impl Guardrails {
         }
     }
 
-    /// The sensitive files that there are, ignored ones too.
+    /// Returns the sensitive files that exist, including ignored ones.
     fn sensitive_files(&self) -> BTreeSet<WorkspacePath> {
         let walk = WalkBuilder::new(&self.root)
             .standard_filters(false)
@@ -219,19 +219,19 @@ impl Guardrails {
         }
     }
 
-    /// Counts a command that is about to run; the error says that it is one too many.
+    /// Counts a command that is about to run. The error says that the limit is exceeded.
     pub fn count_command(&self) -> Result<(), String> {
         self.check_count(self.commands.fetch_add(1, Ordering::Relaxed))
     }
 
-    /// Whether anything depends on what a call would change, and not on which files alone.
-    pub fn look_at_changes(&self) -> bool {
+    /// Returns `true` if any rule is about the content or the amount of changes, not only about paths.
+    pub fn checks_changes(&self) -> bool {
         !self.code_rules.is_empty() || self.max_files.is_some() || self.max_lines.is_some()
     }
 
-    /// Looks at what a call changes: `all` is everything that the run then has changed, `own` the call's
-    /// part. Gives warnings for the model, or the reason why the change must not be.
-    pub fn review(&self, all: &ChangeSet, own: &[FileChange]) -> Result<Vec<String>, String> {
+    /// Checks the changes of a call: `own` are those of the call, `all` those of the run including them.
+    /// Returns warnings for the model, or the reason for the refusal.
+    pub fn check_changes(&self, all: &ChangeSet, own: &[FileChange]) -> Result<Vec<String>, String> {
         if let Some(max) = self.max_files.filter(|max| all.len() > *max) {
             return Err(format!("{} files would be modified, {max} may be (max_files_modified)", all.len()));
         }
@@ -275,7 +275,7 @@ impl Guardrails {
         if within(".github/actions") {
             return Some("local actions run with the repository's rights");
         }
-        // The short name of `.architect.yml` has no dot.
+        // The 8.3 short name of `.architect.yml` has no leading dot.
         let is_config = CONFIG_FILES.contains(&folded.as_str())
             || (folded == "architect.yml" && path.as_str().contains('~'))
             || self.config_file.as_ref().is_some_and(|file| file.folded() == folded);
@@ -283,14 +283,14 @@ impl Guardrails {
     }
 }
 
-/// Whether a glob of the shell's may come to name a file. One that begins with `**/` may be meant from any
-/// folder, one that ends in `/**` stands for all below.
+/// Returns `true` if a shell glob may match a file. One that begins with `**/` may be relative to any folder,
+/// one that ends in `/**` stands for everything below.
 fn shell_glob_fits(glob: &str, file: &WorkspacePath, dots: bool) -> bool {
     let (glob, anywhere) = glob.strip_prefix("**/").map_or((glob, false), |glob| (glob, true));
     let (glob, below) = glob.strip_suffix("/**").map_or((glob, false), |glob| (glob, true));
-    // What cannot be read as a pattern may fit anything.
+    // A glob that cannot be parsed is taken to match anything.
     if glob.contains('{') {
-        // A list may hold slashes: `{a/b,c}`; then only the whole can be compared.
+        // A list may contain slashes, as in `{a/b,c}`, so only the whole path can be compared.
         return Glob::parse(glob).map_or(true, |glob| below || anywhere || glob.matches(file.as_str()));
     }
     let names: Vec<&str> = file.names().collect();
@@ -307,7 +307,7 @@ fn shell_glob_fits(glob: &str, file: &WorkspacePath, dots: bool) -> bool {
     (0..starts).any(|start| fits(&names[start..]))
 }
 
-/// Tells whether a path is, or lies in, a `.git`, as any file system may read it.
+/// Returns `true` if a path is, or lies in, a `.git`, as any file system may read it.
 fn is_git(path: &WorkspacePath) -> bool {
     path.folded().split('/').any(|name| name == ".git")
 }
@@ -322,8 +322,8 @@ mod tests {
             sensitive_files: vec![".env*".into()],
             ..config::Guardrails::default()
         };
-        let ground = Ground { config_file: Some("ci/agent.yml"), ..Ground::default() };
-        Guardrails::new(&rules, ground).expect("valid rules")
+        let context = GuardrailContext { config_file: Some("ci/agent.yml"), ..GuardrailContext::default() };
+        Guardrails::new(&rules, context).expect("valid rules")
     }
 
     fn path(text: &str) -> WorkspacePath {
@@ -380,8 +380,8 @@ mod tests {
 
     #[test]
     fn workflow_edits_lift_that_one_entry() {
-        let ground = Ground { allow_workflow_edits: true, ..Ground::default() };
-        let rules = Guardrails::new(&config::Guardrails::default(), ground).expect("valid rules");
+        let context = GuardrailContext { allow_workflow_edits: true, ..GuardrailContext::default() };
+        let rules = Guardrails::new(&config::Guardrails::default(), context).expect("valid rules");
         let check = |file: &str| rules.check(&Effects { writes: vec![path(file)], ..Effects::default() });
         assert_eq!(check(".github/workflows/ci.yml"), Ok(()));
         assert!(check(".github/actions/x/action.yml").is_err());

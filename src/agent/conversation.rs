@@ -1,4 +1,4 @@
-//! The conversation of one session: a history that only grows, but for a compaction, and for files that are
+//! Conversation of one session: a history that only grows, except for compaction and for the block of files
 //! kept in view.
 
 use std::collections::HashSet;
@@ -7,23 +7,24 @@ use crate::engine::CHARS_PER_TOKEN;
 use crate::event::Usage;
 use crate::model::{Completion, Message, ToolSchema};
 
-/// What stands before the files that have changed since.
+/// Heading of the message with the current content of the files in view.
 const UPDATED: &str = "[FILES UPDATED]";
 
-/// The conversation so far.
+/// Messages of a session so far, and what has to be known about them to continue.
 pub(super) struct Conversation {
     pub(super) tools: Vec<ToolSchema>,
     pub(super) messages: Vec<Message>,
     pub(super) step: u32,
-    /// The step before which it was compacted last.
+    /// Turn before which the conversation was last compacted.
     pub(super) compacted_at: u32,
-    /// What hooks have to say before the next call.
+    /// Texts from hooks, to be added before the next request.
     pub(super) notes: Vec<String>,
-    /// The names of all calls so far.
+    /// IDs of all calls so far.
     ids: HashSet<String>,
-    /// Tokens of the last call as the provider counted them, and the messages they stand for.
-    counted: Option<(usize, usize)>,
-    /// The files in view, as they were shown last.
+    /// Input tokens that the provider counted for the last request, and the number of messages the count
+    /// covers.
+    token_count: Option<(usize, usize)>,
+    /// Files in view, as path and content, as they were last shown.
     shown: Vec<(String, String)>,
 }
 
@@ -40,58 +41,62 @@ impl Conversation {
             compacted_at: 0,
             notes: Vec::new(),
             ids: HashSet::new(),
-            counted: None,
+            token_count: None,
             shown: files,
         }
     }
 
-    /// The size in tokens: as the provider counted it, and an estimate of what came since.
+    /// Returns the estimated size in tokens: the provider's last count, plus an estimate of what was added
+    /// since.
     pub(super) fn tokens(&self, system: &str) -> usize {
-        let (known, from) = self.counted.unwrap_or((system.len() / CHARS_PER_TOKEN, 0));
+        let (known, from) = self.token_count.unwrap_or((system.len() / CHARS_PER_TOKEN, 0));
         known + self.messages[from..].iter().map(length).sum::<usize>() / CHARS_PER_TOKEN
     }
 
-    /// Takes over what the provider counted for all messages so far.
-    pub(super) fn count(&mut self, usage: Usage) {
+    /// Records the provider's token count for all messages so far.
+    pub(super) fn record_token_count(&mut self, usage: Usage) {
         if usage.input > 0 {
-            self.counted = Some((usize::try_from(usage.input).unwrap_or(usize::MAX), self.messages.len()));
+            self.token_count =
+                Some((usize::try_from(usage.input).unwrap_or(usize::MAX), self.messages.len()));
         }
     }
 
-    /// Adds what hooks have to say.
+    /// Moves the pending [`notes`](Self::notes) into the conversation.
     pub(super) fn add_notes(&mut self) {
         if self.notes.is_empty() {
             return;
         }
         let notes = std::mem::take(&mut self.notes).join("\n\n");
         match self.messages.last_mut() {
-            // Not sent yet, and some providers want one message at a time. Files in view go again; notes stay.
+            // The last message has not been sent yet, and some providers accept only one user message at a
+            // time. The files in view are sent again later, but notes must stay, so they get a message of
+            // their own.
             Some(message) if is_update(message) => self.messages.push(Message::User(notes)),
             Some(Message::User(text)) => *text += &format!("\n\n{notes}"),
             _ => self.messages.push(Message::User(notes)),
         }
     }
 
-    /// Puts a summary in place of the messages before `cut`.
+    /// Replaces all messages with a compacted list.
     pub(super) fn compact(&mut self, messages: Vec<Message>) {
         self.messages = messages;
-        self.counted = None;
+        self.token_count = None;
         self.compacted_at = self.step + 1;
-        // What was shown of files may have gone: it is shown again.
+        // The files shown may have been cut away, so they are shown again.
         self.messages.retain(|message| !is_update(message));
         for (_, text) in &mut self.shown {
             text.clear();
         }
     }
 
-    /// Forgets what the provider counted: the messages are not those any more.
-    pub(super) fn forget_count(&mut self) {
-        self.counted = None;
+    /// Discards the provider's token count, which no longer matches the messages.
+    pub(super) fn invalidate_token_count(&mut self) {
+        self.token_count = None;
     }
 
-    /// Gives calls that have no name of their own, or one that another call has had, a new one: providers
-    /// want every result to be for one call.
-    pub(super) fn tell_apart(&mut self, completion: &mut Completion) {
+    /// Assigns a new ID to every call that has none or repeats an earlier one, because providers match
+    /// results to calls by ID.
+    pub(super) fn assign_unique_ids(&mut self, completion: &mut Completion) {
         for (index, call) in completion.calls.iter_mut().enumerate() {
             let mut name = call.id.clone();
             let mut turn = 0;
@@ -101,27 +106,27 @@ impl Conversation {
             }
             if name != call.id {
                 call.id = name;
-                // The provider's own form of the answer has the old name.
+                // The provider's own form of the answer still has the old ID.
                 completion.opaque = None;
             }
         }
     }
 
-    /// Shows files that have changed since they were shown last, each once: what was shown before goes.
+    /// Shows the files in view again if any has changed; the block shown before is removed.
     pub(super) fn refresh(&mut self, files: Vec<(String, String)>) {
         if files == self.shown {
             return;
         }
         if let Some(at) = self.messages.iter().position(is_update) {
             self.messages.remove(at);
-            self.counted = self.counted.map(|(tokens, from)| (tokens, from - usize::from(from > at)));
+            self.token_count = self.token_count.map(|(tokens, from)| (tokens, from - usize::from(from > at)));
         }
-        // All that is in view, not the latest change alone: the block before has gone.
+        // The new message has all files, not only those that changed, because the old block is gone.
         self.messages.push(Message::User(format!("{UPDATED}{}", blocks(&files))));
         self.shown = files;
     }
 
-    /// Adds the model's answer.
+    /// Appends the model's answer.
     pub(super) fn add_answer(&mut self, completion: Completion) {
         let Completion { text, calls, opaque, .. } = completion;
         self.messages.push(Message::Assistant { text, calls, opaque });
@@ -156,53 +161,54 @@ mod tests {
         vec![("a.txt".to_owned(), "same\n".to_owned()), ("b.txt".to_owned(), text.to_owned())]
     }
 
-    fn updates(talk: &Conversation) -> Vec<String> {
+    fn updates(conversation: &Conversation) -> Vec<String> {
         let text = |message: &Message| match message {
             Message::User(text) if is_update(message) => Some(text.clone()),
             _ => None,
         };
-        talk.messages.iter().filter_map(text).collect()
+        conversation.messages.iter().filter_map(text).collect()
     }
 
     #[test]
     fn files_in_view_are_shown_once_as_they_are() {
-        let mut talk = Conversation::new("task", Vec::new(), files("one\n"));
+        let mut conversation = Conversation::new("task", Vec::new(), files("one\n"));
         assert!(
-            matches!(&talk.messages[0], Message::User(text) if text == "task\n\n[FILES]\n--- a.txt\nsame\n--- b.txt\none")
+            matches!(&conversation.messages[0], Message::User(text) if text == "task\n\n[FILES]\n--- a.txt\nsame\n--- b.txt\none")
         );
-        talk.refresh(files("one\n"));
-        assert_eq!(updates(&talk), Vec::<String>::new());
-        talk.refresh(files("two\n"));
-        talk.messages.push(Message::User("between".to_owned()));
-        talk.refresh(files("three\n"));
-        assert_eq!(updates(&talk), ["[FILES UPDATED]\n--- a.txt\nsame\n--- b.txt\nthree"]);
-        assert_eq!(talk.messages.len(), 3);
-        talk.notes.push("from a hook".to_owned());
-        talk.add_notes();
-        talk.refresh(files("four\n"));
+        conversation.refresh(files("one\n"));
+        assert_eq!(updates(&conversation), Vec::<String>::new());
+        conversation.refresh(files("two\n"));
+        conversation.messages.push(Message::User("between".to_owned()));
+        conversation.refresh(files("three\n"));
+        assert_eq!(updates(&conversation), ["[FILES UPDATED]\n--- a.txt\nsame\n--- b.txt\nthree"]);
+        assert_eq!(conversation.messages.len(), 3);
+        conversation.notes.push("from a hook".to_owned());
+        conversation.add_notes();
+        conversation.refresh(files("four\n"));
         assert!(
-            talk.messages
+            conversation
+                .messages
                 .iter()
                 .any(|message| matches!(message, Message::User(text) if text == "from a hook"))
         );
-        talk.refresh(files("three\n"));
-        let messages = std::mem::take(&mut talk.messages);
-        talk.compact(messages);
-        assert_eq!(updates(&talk), Vec::<String>::new());
-        talk.refresh(files("three\n"));
-        assert_eq!(updates(&talk).len(), 1);
+        conversation.refresh(files("three\n"));
+        let messages = std::mem::take(&mut conversation.messages);
+        conversation.compact(messages);
+        assert_eq!(updates(&conversation), Vec::<String>::new());
+        conversation.refresh(files("three\n"));
+        assert_eq!(updates(&conversation).len(), 1);
     }
 
     #[test]
     fn calls_get_names_of_their_own() {
         let call =
             |id: &str| ToolCall { id: id.to_owned(), name: "x".to_owned(), arguments: serde_json::json!({}) };
-        let mut talk = Conversation::new("task", Vec::new(), Vec::new());
+        let mut conversation = Conversation::new("task", Vec::new(), Vec::new());
         let mut names = Vec::new();
         for ids in [["a", "a"], ["", "a"]] {
-            talk.step += 1;
+            conversation.step += 1;
             let mut completion = Completion { calls: ids.map(call).to_vec(), ..Completion::default() };
-            talk.tell_apart(&mut completion);
+            conversation.assign_unique_ids(&mut completion);
             names.extend(completion.calls.into_iter().map(|call| call.id));
         }
         assert_eq!(names, ["a", "call_1_1_0", "call_2_0_0", "call_2_1_0"]);

@@ -1,4 +1,4 @@
-//! A conversation from its transcript.
+//! Conversations restored from transcripts.
 
 use crate::event::{Event, Line, ToolCall};
 use crate::model::Message;
@@ -6,17 +6,18 @@ use crate::model::Message;
 const INTERRUPTED: &str = "Error: the run was interrupted here, and it is not known whether this call took effect; look before you repeat it";
 const RESUMED: &str = "[RESUMED] The run was interrupted and goes on now, with the checkout as you left it. Go on with the task.";
 
-/// What was said before.
+/// Conversation of an interrupted session, as far as the transcript tells.
 #[derive(Clone, Debug, Default)]
 pub struct History {
-    /// Everything after the task.
+    /// Messages after the task.
     pub(super) messages: Vec<Message>,
-    /// The last step.
+    /// Number of the last turn.
     pub step: u32,
 }
 
 impl History {
-    /// What `agent` has said and was told.
+    /// Restores the conversation of `agent` from a transcript. Calls without a result get an error result,
+    /// and a last message tells the model that the run has been resumed.
     pub fn of<'a>(lines: impl Iterator<Item = &'a Line>, agent: &str) -> Self {
         let mut history = Self::default();
         let mut open: Vec<ToolCall> = Vec::new();
@@ -25,7 +26,8 @@ impl History {
                 Event::Reply(reply) if reply.agent == agent => {
                     history.close(&mut open);
                     if matches!(history.messages.last(), Some(Message::Assistant { .. })) {
-                        // What stood between was the runner's, and providers want turns to alternate.
+                        // The message between the two was the runner's own and is not in the transcript, but
+                        // providers want roles to alternate.
                         history.messages.push(Message::User("Go on.".to_owned()));
                     }
                     history.step = history.step.max(reply.step);
@@ -57,7 +59,7 @@ impl History {
         history
     }
 
-    /// Every call has to have a result.
+    /// Adds an error result for every call in `open`, because providers reject calls without results.
     fn close(&mut self, open: &mut Vec<ToolCall>) {
         for call in open.drain(..) {
             let content = INTERRUPTED.to_owned();

@@ -1,10 +1,11 @@
-//! Agents: who works on the task, with which tools, for how long.
+//! Agents: the model's role in a run, with its prompt, its tools and its limits. [`Session`] is the loop that
+//! runs one.
 
-mod compact;
+mod compaction;
 mod conversation;
-mod guard;
 mod history;
-mod outline;
+mod loop_detector;
+mod repo_map;
 mod session;
 mod subagent;
 
@@ -14,9 +15,9 @@ use crate::base::did_you_mean::nearest;
 use crate::config::AgentConfig;
 
 pub use history::History;
-pub use outline::outline;
-pub use session::{Ended, Limits, Opinion, Review, Session, Since};
-pub use subagent::{Dispatch, Kind, Staff};
+pub use repo_map::repo_map;
+pub use session::{AnswerCheck, AnswerVerdict, Limits, Session, SessionOutcome, StepOffset};
+pub use subagent::{Dispatch, Kind, SubagentContext};
 
 /// Tools that change nothing.
 const READ_ONLY: [&str; 10] = [
@@ -32,27 +33,27 @@ const READ_ONLY: [&str; 10] = [
     "web_search",
 ];
 
-/// Steps of an agent that is not told otherwise.
+/// Turns of an agent for which no limit is configured.
 const DEFAULT_STEPS: u32 = 20;
 
-/// An agent.
+/// Definition of an agent, from the built-in ones and the configuration.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Agent {
-    /// Its name.
+    /// Unique name, such as `build`.
     pub name: String,
-    /// What it is told about itself.
+    /// System prompt, before the description of the checkout is added.
     pub prompt: String,
-    /// The tools it may use; `None` for all.
+    /// Allow-list of tools; `None` for all.
     pub allowed_tools: Option<Vec<String>>,
-    /// Whether it is one that only reads, whatever tools there are besides ours.
+    /// Whether the agent only reads, so that it gets no tools of MCP servers that write.
     pub read_only: bool,
-    /// Model calls that it may make.
+    /// Maximum number of turns.
     pub max_steps: u32,
-    /// A model of its own.
+    /// Model in place of the run's, as `provider::name`.
     pub model: Option<String>,
 }
 
-/// An agent that nobody defined.
+/// Error for the name of an agent that is neither built in nor configured.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[error("there is no agent named {name:?}{hint}; known are: {known}")]
 pub struct UnknownAgent {
@@ -62,7 +63,8 @@ pub struct UnknownAgent {
 }
 
 impl Agent {
-    /// The agent of that name: built in, configured, or built in and changed by configuration.
+    /// Returns the agent called `name`, with the configuration's changes applied. An agent that is only
+    /// configured starts from the `build` prompt.
     pub fn find(name: &str, configured: &BTreeMap<String, AgentConfig>) -> Result<Self, UnknownAgent> {
         let config = configured.get(name);
         let mut agent = match (built_in(name), config) {
@@ -93,7 +95,8 @@ impl Agent {
         Ok(agent)
     }
 
-    /// Adds tools of MCP servers, each with whether it only reads, to the allow-list.
+    /// Adds tools of MCP servers to the allow-list, if there is one. Each comes with whether it is read-only;
+    /// an agent that only reads gets no others.
     pub fn adopt<'a>(&mut self, tools: impl Iterator<Item = (&'a str, bool)>) {
         let Some(allowed) = &mut self.allowed_tools else { return };
         let fitting = tools.filter(|(_, only_reads)| *only_reads || !self.read_only);

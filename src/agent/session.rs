@@ -1,4 +1,5 @@
-//! The loop: ask the model, run what it calls, until it is done or a limit is reached.
+//! Session: the agent's loop. It asks the model, runs the calls of the answer, and repeats until the answer
+//! is accepted or a limit is reached.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -8,107 +9,109 @@ use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 use super::Agent;
-use super::compact;
+use super::compaction;
 use super::conversation::Conversation;
-use super::guard::{LoopGuard, Round};
 use super::history::History;
+use super::loop_detector::{LoopDetector, Repetition};
 use crate::engine::{Caller, Engine};
 use crate::event::{Event, NoticeLevel, Reply, Status, StopReason, ToolCall, millis};
 use crate::hooks::{HookEvent, Subject, Verdict};
 use crate::model::{Backoff, Budget, ChatModel, Completion, Message, ModelError, Request, ToolSchema, retry};
 use crate::workspace::WorkspacePath;
 
-/// Longer than any CI job runs.
+/// Stand-in for "no deadline": longer than any CI job runs.
 const NEVER: Duration = Duration::from_hours(24 * 365);
 
-/// How long the closing summary may take once the time is up.
+/// Time limit of the closing summary after a limit was reached.
 const CLOSING: Duration = Duration::from_secs(30);
 
 const EMPTY_REPLY: &str = "Your last reply was empty. Go on with the task, or answer what you have done.";
 const SAME_CALL: &str =
     "[You have made this very call several times with the same result. Do something else, or finish.]";
 
-/// What a session must not exceed.
+/// Limits of a session.
 #[derive(Clone, Debug)]
 pub struct Limits {
-    /// When it must be over; `None` for no limit.
+    /// End of the run's time limit; `None` for no limit.
     pub deadline: Option<Instant>,
-    /// Most tokens of the conversation.
+    /// Maximum size of the conversation, in tokens.
     pub context_tokens: usize,
-    /// Whether calls that only read run side by side.
+    /// Whether read-only calls of one turn run in parallel.
     pub parallel_tools: bool,
-    /// Answers after which a long conversation may be compacted, and those that are kept then.
+    /// Number of answers after which a long conversation may be compacted, and number of recent answers that
+    /// are kept.
     pub compaction: (usize, usize),
-    /// Files that are shown again whenever they have changed.
+    /// Files that are kept in view: shown again whenever they have changed.
     pub refresh: Arc<[WorkspacePath]>,
-    /// How failed model calls are tried again.
+    /// Retries of failed model requests.
     pub backoff: Backoff,
 }
 
-/// How a session ended.
+/// End of a session.
 #[derive(Debug)]
-pub struct Ended {
-    /// How far it came.
+pub struct SessionOutcome {
+    /// How far the session came.
     pub status: Status,
-    /// Why it ended.
+    /// Reason for the end.
     pub reason: StopReason,
-    /// The agent's last words, or what went wrong.
+    /// Final answer of the agent, or what went wrong.
     pub message: String,
-    /// The model's error, where that was the reason.
+    /// Model error, if that was the reason.
     pub error: Option<ModelError>,
 }
 
-/// What becomes of a final answer.
+/// What happens after a final answer.
 #[derive(Debug)]
-pub enum Opinion {
-    /// It is the end.
+pub enum AnswerVerdict {
+    /// The session ends with success.
     Accept,
-    /// It is not: the agent goes on with this.
+    /// The session continues with this message to the agent.
     SendBack(String),
-    /// It is the end, and not a good one.
+    /// The session ends with this status and reason.
     GiveUp(Status, StopReason),
 }
 
-/// Who looks at final answers.
-pub trait Review: Send {
-    /// Looks at one.
-    fn review<'a>(&'a mut self, answer: &'a str) -> BoxFuture<'a, Opinion>;
+/// Acceptance checks on an agent's final answer.
+pub trait AnswerCheck: Send {
+    /// Checks one final answer.
+    fn check<'a>(&'a mut self, answer: &'a str) -> BoxFuture<'a, AnswerVerdict>;
 }
 
-/// One agent at work on one task.
+/// One agent working on one task.
 pub struct Session<'a> {
-    /// The agent.
+    /// Agent that works.
     pub agent: &'a Agent,
-    /// What it is told about itself and the checkout.
+    /// System prompt: the agent's own, and the description of the checkout.
     pub system: String,
-    /// The way to the tools.
+    /// Pipeline through which all calls go.
     pub engine: &'a Engine,
-    /// Who answers.
+    /// Model that answers.
     pub model: Arc<dyn ChatModel>,
-    /// What it must not exceed.
+    /// Limits of this session.
     pub limits: Limits,
-    /// What it costs.
+    /// Budget of the run, which sub-agents share.
     pub budget: &'a Budget,
-    /// Ends it early.
+    /// Token that ends the session early.
     pub cancel: CancellationToken,
-    /// Whether it is the run's own agent, and no sub-agent.
-    pub leads: bool,
-    /// What earlier sessions of the same agent have taken; its steps are counted on from there.
-    pub since: Since,
-    /// What was said before an interruption.
+    /// Whether this is the run's own agent; sub-agents run fewer hooks and are counted on the main agent's
+    /// turns.
+    pub is_main: bool,
+    /// Turns used by earlier sessions of the same agent; numbering continues from there.
+    pub offset: StepOffset,
+    /// Conversation before an interruption; empty unless the run was resumed.
     pub history: History,
 }
 
-/// Steps before a session.
+/// Turns taken before a session began.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Since {
-    /// Of the agent.
+pub struct StepOffset {
+    /// Turns of the agent.
     pub step: u32,
-    /// Of sub-agents.
-    pub colleagues: u32,
+    /// Turns of sub-agents.
+    pub subagent_steps: u32,
 }
 
-/// Why a model call brought nothing.
+/// Reason for a model request without an answer.
 enum Failure {
     Model(ModelError),
     Cancelled,
@@ -116,84 +119,91 @@ enum Failure {
 }
 
 impl Session<'_> {
-    /// Works on the task until the end, which `reviewer` has to agree to.
-    pub async fn run(&self, task: &str, reviewer: &mut dyn Review) -> Ended {
-        let opening = if self.leads {
+    /// Runs the loop until `check` accepts a final answer or gives up, or a limit is reached.
+    pub async fn run(&self, task: &str, check: &mut dyn AnswerCheck) -> SessionOutcome {
+        let opening = if self.is_main {
             self.hook(HookEvent::SessionStart, 0, || json!({"task": task})).await
         } else {
             Verdict::default()
         };
         let task = std::iter::once(task.to_owned()).chain(opening.context).collect::<Vec<_>>().join("\n\n");
-        let mut talk = self.start(&task);
-        talk.step = self.since.step;
-        talk.messages.extend(self.history.messages.iter().cloned());
-        let mut guard = LoopGuard::default();
+        let mut conversation = self.start(&task);
+        conversation.step = self.offset.step;
+        conversation.messages.extend(self.history.messages.iter().cloned());
+        let mut detector = LoopDetector::default();
         let mut was_empty = false;
         loop {
-            if let Some(reason) = self.limit(&talk) {
-                return self.close(&mut talk, reason).await;
+            if let Some(reason) = self.limit(&conversation) {
+                return self.close(&mut conversation, reason).await;
             }
-            talk.step += 1;
-            if !self.leads {
+            conversation.step += 1;
+            if !self.is_main {
                 self.budget.count_step();
             }
-            if let Some(reason) = self.before_call(&mut talk).await {
+            if let Some(reason) = self.before_call(&mut conversation).await {
                 return ended(Status::Partial, StopReason::HookBlocked, reason);
             }
-            if self.tokens(&talk) >= self.limits.context_tokens {
-                return self.close(&mut talk, StopReason::ContextFull).await;
+            if self.tokens(&conversation) >= self.limits.context_tokens {
+                return self.close(&mut conversation, StopReason::ContextFull).await;
             }
-            let completion = match self.ask(&mut talk, true).await {
+            let completion = match self.ask(&mut conversation, true).await {
                 Ok(completion) => completion,
-                // The provider counts otherwise than we do: once, it is told less.
-                Err(Failure::Model(ModelError::TooLong(_))) if talk.compacted_at != talk.step => {
-                    talk.step -= 1;
-                    if self.compact(&mut talk, 1).await {
+                // The provider counts more tokens than we do. Once per turn, the conversation is compacted
+                // and the request repeated.
+                Err(Failure::Model(ModelError::TooLong(_)))
+                    if conversation.compacted_at != conversation.step =>
+                {
+                    conversation.step -= 1;
+                    if self.compact(&mut conversation, 1).await {
                         continue;
                     }
                     return failed(ModelError::TooLong("there is nothing left to leave out".to_owned()));
                 }
                 Err(Failure::Model(error)) => return failed(error),
                 Err(Failure::Cancelled) => return interrupted(),
-                // Whoever has not come to an end by now would not sum up in time either.
+                // A model that has not finished by now would not sum up in time either.
                 Err(Failure::TimeUp) => {
-                    let told = "(no summary: the model was still answering when the time was up)";
-                    return ended(Status::Partial, StopReason::Timeout, told.to_owned());
+                    let message = "(no summary: the model was still answering when the time was up)";
+                    return ended(Status::Partial, StopReason::Timeout, message.to_owned());
                 }
             };
             let (text, calls) = (completion.text.clone(), completion.calls.clone());
             let details = || json!({"text": text, "calls": calls, "usage": completion.usage});
-            let verdict = self.hook(HookEvent::PostLlmCall, talk.step, details).await;
-            // Results of calls come first: providers want them right behind the calls.
-            talk.notes.extend(verdict.context);
-            talk.add_answer(completion);
+            let verdict = self.hook(HookEvent::PostLlmCall, conversation.step, details).await;
+            // Results of calls go first, because providers want them directly behind the calls.
+            conversation.notes.extend(verdict.context);
+            conversation.add_answer(completion);
             if calls.is_empty() {
                 if text.trim().is_empty() && !was_empty {
                     was_empty = true;
-                    talk.messages.push(Message::User(EMPTY_REPLY.to_owned()));
+                    conversation.messages.push(Message::User(EMPTY_REPLY.to_owned()));
                     continue;
                 }
-                match reviewer.review(&text).await {
-                    Opinion::Accept if !self.leads => {
+                match check.check(&text).await {
+                    AnswerVerdict::Accept if !self.is_main => {
                         return ended(Status::Success, StopReason::LlmDone, text);
                     }
-                    Opinion::Accept => {
-                        self.hook(HookEvent::AgentComplete, talk.step, || json!({"message": text})).await;
+                    AnswerVerdict::Accept => {
+                        self.hook(HookEvent::AgentComplete, conversation.step, || json!({"message": text}))
+                            .await;
                         return ended(Status::Success, StopReason::LlmDone, text);
                     }
-                    Opinion::SendBack(complaint) => talk.messages.push(Message::User(complaint)),
-                    Opinion::GiveUp(status, reason) => return ended(status, reason, text),
+                    AnswerVerdict::SendBack(complaint) => {
+                        conversation.messages.push(Message::User(complaint))
+                    }
+                    AnswerVerdict::GiveUp(status, reason) => return ended(status, reason, text),
                 }
                 continue;
             }
             was_empty = false;
-            if self.run_calls(&mut talk, calls, &mut guard).await == Round::Stop {
-                return self.close(&mut talk, StopReason::Loop).await;
+            if self.run_calls(&mut conversation, calls, &mut detector).await == Repetition::Stop {
+                return self.close(&mut conversation, StopReason::Loop).await;
             }
-            talk.refresh(self.files_in_view());
+            conversation.refresh(self.files_in_view());
         }
     }
 
+    /// Runs the hooks of `event`; `details` is only called if there are any.
     async fn hook(&self, event: HookEvent, step: u32, details: impl FnOnce() -> Value) -> Verdict {
         let hooks = &self.engine.hooks;
         if !hooks.has(event) {
@@ -202,39 +212,46 @@ impl Session<'_> {
         hooks.run(event, Subject::of_run(&self.agent.name, step, details())).await
     }
 
-    /// What hooks have to say before the model is asked; the reason, if they stop it. A conversation that
-    /// has grown long is compacted first.
-    async fn before_call(&self, talk: &mut Conversation) -> Option<String> {
-        if self.tokens(talk) > self.limits.context_tokens / 4 * 3 {
-            self.compact(talk, self.limits.compaction.0).await;
+    /// Prepares a request: compacts a conversation that has grown long, then runs the hooks. Returns the
+    /// reason if a hook stops the run.
+    async fn before_call(&self, conversation: &mut Conversation) -> Option<String> {
+        if self.tokens(conversation) > self.limits.context_tokens / 4 * 3 {
+            self.compact(conversation, self.limits.compaction.0).await;
         }
-        let details = || json!({"messages": talk.messages.len(), "tokens": self.tokens(talk)});
-        let verdict = self.hook(HookEvent::PreLlmCall, talk.step, details).await;
-        talk.notes.extend(verdict.context);
-        talk.add_notes();
+        let details =
+            || json!({"messages": conversation.messages.len(), "tokens": self.tokens(conversation)});
+        let verdict = self.hook(HookEvent::PreLlmCall, conversation.step, details).await;
+        conversation.notes.extend(verdict.context);
+        conversation.add_notes();
         verdict.blocked.map(|reason| format!("A hook stopped the run: {reason}"))
     }
 
-    /// Replaces the older part of the conversation by a summary; whether there was one to replace.
-    async fn compact(&self, talk: &mut Conversation, after: usize) -> bool {
-        let Some(cut) = compact::cut(&talk.messages, after, self.limits.compaction.1) else { return false };
-        let before = self.tokens(talk);
-        let details = || json!({"messages": talk.messages.len(), "tokens": before});
-        let verdict = self.hook(HookEvent::ContextCompress, talk.step, details).await;
-        let tail = talk.messages.split_off(cut);
-        talk.messages.push(Message::User(compact::ASK.to_owned()));
-        talk.forget_count();
-        let summary = match self.ask(talk, false).await {
-            Ok(completion) if !completion.text.trim().is_empty() => completion.text,
-            _ => compact::mechanical(&talk.messages),
+    /// Replaces the older part of the conversation with a summary. Returns `false` if there is nothing to
+    /// replace.
+    async fn compact(&self, conversation: &mut Conversation, after: usize) -> bool {
+        let Some(cut) = compaction::split_point(&conversation.messages, after, self.limits.compaction.1)
+        else {
+            return false;
         };
-        talk.messages.pop();
-        talk.messages.extend(tail);
-        talk.compact(compact::compacted(&talk.messages, cut, &summary));
-        talk.notes.extend(verdict.context);
-        let told =
-            format!("the conversation was compacted from about {before} to {} tokens", self.tokens(talk));
-        self.engine.events.notice(NoticeLevel::Info, told);
+        let before = self.tokens(conversation);
+        let details = || json!({"messages": conversation.messages.len(), "tokens": before});
+        let verdict = self.hook(HookEvent::ContextCompress, conversation.step, details).await;
+        let tail = conversation.messages.split_off(cut);
+        conversation.messages.push(Message::User(compaction::SUMMARY_PROMPT.to_owned()));
+        conversation.invalidate_token_count();
+        let summary = match self.ask(conversation, false).await {
+            Ok(completion) if !completion.text.trim().is_empty() => completion.text,
+            _ => compaction::fallback_summary(&conversation.messages),
+        };
+        conversation.messages.pop();
+        conversation.messages.extend(tail);
+        conversation.compact(compaction::replace_with_summary(&conversation.messages, cut, &summary));
+        conversation.notes.extend(verdict.context);
+        let message = format!(
+            "the conversation was compacted from about {before} to {} tokens",
+            self.tokens(conversation)
+        );
+        self.engine.events.notice(NoticeLevel::Info, message);
         true
     }
 
@@ -252,22 +269,23 @@ impl Session<'_> {
         Conversation::new(task, tools.into_iter().map(schema).collect(), self.files_in_view())
     }
 
-    /// Files that the model is to see as they are.
+    /// Returns path and content of the files kept in view; sub-agents have none.
     fn files_in_view(&self) -> Vec<(String, String)> {
-        if !self.leads {
+        if !self.is_main {
             return Vec::new();
         }
-        let shown = |path: &WorkspacePath| (path.to_string(), self.engine.peek(path));
+        let shown = |path: &WorkspacePath| (path.to_string(), self.engine.file_view(path));
         self.limits.refresh.iter().map(shown).collect()
     }
 
-    fn limit(&self, talk: &Conversation) -> Option<StopReason> {
+    /// Returns the limit that has been reached, if any.
+    fn limit(&self, conversation: &Conversation) -> Option<StopReason> {
         if self.cancel.is_cancelled() {
             return Some(StopReason::UserInterrupt);
         }
-        // Steps of sub-agents are steps of the run.
-        let colleagues = if self.leads { self.budget.steps() - self.since.colleagues } else { 0 };
-        let steps = talk.step - self.since.step + colleagues;
+        // The turns of sub-agents count toward the limit of the run.
+        let subagent_steps = if self.is_main { self.budget.steps() - self.offset.subagent_steps } else { 0 };
+        let steps = conversation.step - self.offset.step + subagent_steps;
         if steps >= self.agent.max_steps {
             return Some(StopReason::MaxSteps);
         }
@@ -277,22 +295,27 @@ impl Session<'_> {
         if self.budget.is_used_up() {
             return Some(StopReason::BudgetExceeded);
         }
-        let is_full = self.tokens(talk) >= self.limits.context_tokens
-            && compact::cut(&talk.messages, self.limits.compaction.0, self.limits.compaction.1).is_none();
+        let is_full = self.tokens(conversation) >= self.limits.context_tokens
+            && compaction::split_point(
+                &conversation.messages,
+                self.limits.compaction.0,
+                self.limits.compaction.1,
+            )
+            .is_none();
         is_full.then_some(StopReason::ContextFull)
     }
 
-    fn tokens(&self, talk: &Conversation) -> usize {
-        talk.tokens(&self.system)
+    fn tokens(&self, conversation: &Conversation) -> usize {
+        conversation.tokens(&self.system)
     }
 
-    async fn ask(&self, talk: &mut Conversation, may_call: bool) -> Result<Completion, Failure> {
+    async fn ask(&self, conversation: &mut Conversation, may_call: bool) -> Result<Completion, Failure> {
         let started = Instant::now();
         let request = Request {
             agent: &self.agent.name,
             system: &self.system,
-            tools: &talk.tools,
-            messages: &talk.messages,
+            tools: &conversation.tools,
+            messages: &conversation.messages,
             may_call,
         };
         let events = &self.engine.events;
@@ -311,25 +334,25 @@ impl Session<'_> {
             () = tokio::time::sleep_until(deadline.into()) => return Err(Failure::TimeUp),
             answer = answer => answer.map_err(Failure::Model)?,
         };
-        talk.tell_apart(&mut completion);
-        talk.count(completion.usage);
+        conversation.assign_unique_ids(&mut completion);
+        conversation.record_token_count(completion.usage);
         if completion.cut {
-            let told = format!(
+            let message = format!(
                 "{}'s answer of step {} was cut at the model's limit of tokens (llm.max_tokens)",
-                self.agent.name, talk.step
+                self.agent.name, conversation.step
             );
-            events.notice(NoticeLevel::Warning, told);
+            events.notice(NoticeLevel::Warning, message);
         }
         if let Some(cost) = self.budget.add(completion.usage) {
             events.notice(
                 NoticeLevel::Warning,
                 format!("the run has cost ${cost:.4} so far (costs.warn_at_usd)"),
             );
-            self.hook(HookEvent::BudgetWarning, talk.step, || json!({"cost_usd": cost})).await;
+            self.hook(HookEvent::BudgetWarning, conversation.step, || json!({"cost_usd": cost})).await;
         }
         events.emit(Event::Reply(Reply {
             agent: self.agent.name.clone(),
-            step: talk.step,
+            step: conversation.step,
             text: completion.text.clone(),
             calls: completion.calls.clone(),
             usage: completion.usage,
@@ -339,48 +362,57 @@ impl Session<'_> {
         Ok(completion)
     }
 
-    /// Runs the calls of one turn: side by side where all of them only read, else one after the
-    /// other. Results go back in the order of the calls.
-    async fn run_calls(&self, talk: &mut Conversation, calls: Vec<ToolCall>, guard: &mut LoopGuard) -> Round {
-        let caller =
-            Caller { agent: &self.agent.name, step: talk.step, allowed: self.agent.allowed_tools.as_deref() };
+    /// Runs the calls of one turn, in parallel if all of them are read-only, else one after the other.
+    /// Results are added in the order of the calls. Returns [`Repetition::Stop`] if the agent is caught in a
+    /// loop.
+    async fn run_calls(
+        &self,
+        conversation: &mut Conversation,
+        calls: Vec<ToolCall>,
+        detector: &mut LoopDetector,
+    ) -> Repetition {
+        let caller = Caller {
+            agent: &self.agent.name,
+            step: conversation.step,
+            allowed: self.agent.allowed_tools.as_deref(),
+        };
         let parallel = self.limits.parallel_tools
             && calls.len() > 1
             && calls.iter().all(|call| self.engine.is_read_only(call));
         let mut results = Vec::with_capacity(calls.len());
         if parallel {
-            results = self.engine.call_together(caller, &calls).await;
+            results = self.engine.call_in_parallel(caller, &calls).await;
         } else {
             for call in &calls {
                 results.push(self.engine.call(caller, call).await);
             }
         }
-        let mut round = Round::New;
+        let mut repetition = Repetition::None;
         for (call, result) in calls.into_iter().zip(results) {
             let mut content = result.text();
-            let seen = guard.observe(&call, &content);
-            if seen == Round::Warn {
+            let seen = detector.observe(&call, &content);
+            if seen == Repetition::Warn {
                 content = format!("{content}\n{SAME_CALL}");
             }
-            if seen == Round::Stop {
-                round = Round::Stop;
+            if seen == Repetition::Stop {
+                repetition = Repetition::Stop;
             }
             let success = result.success;
-            talk.messages.push(Message::Tool { id: call.id, name: call.name, content, success });
+            conversation.messages.push(Message::Tool { id: call.id, name: call.name, content, success });
         }
-        round
+        repetition
     }
 
-    /// A limit is reached: the model gets one last call, without tools, to sum up.
-    async fn close(&self, talk: &mut Conversation, reason: StopReason) -> Ended {
+    /// Ends the session at a limit: the model gets one last request, without tools, to sum up.
+    async fn close(&self, conversation: &mut Conversation, reason: StopReason) -> SessionOutcome {
         if reason == StopReason::UserInterrupt {
             return interrupted();
         }
-        talk.messages.push(Message::User(format!(
+        conversation.messages.push(Message::User(format!(
             "You have to stop now: {reason}. Do not call tools. Sum up in a few lines what is done and what is left."
         )));
-        talk.step += 1;
-        let message = match self.ask(talk, false).await {
+        conversation.step += 1;
+        let message = match self.ask(conversation, false).await {
             Ok(completion) => completion.text,
             Err(Failure::Cancelled) => return interrupted(),
             Err(Failure::Model(error)) => format!("(no summary: {error})"),
@@ -390,23 +422,25 @@ impl Session<'_> {
     }
 }
 
-fn ended(status: Status, reason: StopReason, message: String) -> Ended {
-    Ended { status, reason, message, error: None }
+fn ended(status: Status, reason: StopReason, message: String) -> SessionOutcome {
+    SessionOutcome { status, reason, message, error: None }
 }
 
-fn interrupted() -> Ended {
+fn interrupted() -> SessionOutcome {
     ended(Status::Partial, StopReason::UserInterrupt, String::new())
 }
 
-fn failed(error: ModelError) -> Ended {
+fn failed(error: ModelError) -> SessionOutcome {
     let message = error.to_string();
     match error {
         ModelError::TooLong(_) => {
-            Ended { error: Some(error), ..ended(Status::Partial, StopReason::ContextFull, message) }
+            SessionOutcome { error: Some(error), ..ended(Status::Partial, StopReason::ContextFull, message) }
         }
         ModelError::Recipe(_) => {
-            Ended { error: Some(error), ..ended(Status::Failed, StopReason::RecipeFailed, message) }
+            SessionOutcome { error: Some(error), ..ended(Status::Failed, StopReason::RecipeFailed, message) }
         }
-        error => Ended { error: Some(error), ..ended(Status::Failed, StopReason::LlmError, message) },
+        error => {
+            SessionOutcome { error: Some(error), ..ended(Status::Failed, StopReason::LlmError, message) }
+        }
     }
 }

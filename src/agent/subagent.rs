@@ -1,7 +1,8 @@
-//! Sub-agents: colleagues with a conversation of their own, who read (or test) and report in a few lines.
+//! Sub-agents: assistants with a conversation of their own that read, test or review for the main agent, and
+//! report in a few lines.
 //!
-//! Their calls go through the same pipeline, on the same workspace; what they cost and their steps count
-//! toward the run. They dispatch nobody.
+//! Their calls go through the same pipeline, on the same workspace; their cost and their turns count toward
+//! the run. They cannot dispatch sub-agents themselves.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, OnceLock, Weak};
@@ -15,22 +16,22 @@ use serde_json::Value;
 
 use super::Agent;
 use super::history::History;
-use super::session::{Limits, Opinion, Review, Session, Since};
+use super::session::{AnswerCheck, AnswerVerdict, Limits, Session, StepOffset};
 use crate::engine::Engine;
 use crate::event::{Effects, Event, SubagentRecord, millis};
 use crate::model::{Budget, ChatModel};
 use crate::tool::{Call, Context, Tool, ToolError, ToolResult, schema};
 
-/// Model calls of one sub-agent.
+/// Maximum number of turns of one sub-agent.
 const MAX_STEPS: u32 = 15;
 
-/// Characters of its report that the caller reads; all of it is in the run's report.
+/// Characters of a sub-agent's answer that the caller reads; the run's report has all of it.
 const MAX_REPORT: usize = 1_000;
 
 /// Tools of every sub-agent; none of them writes.
 const TOOLS: [&str; 6] = ["read_file", "list_files", "search_code", "grep", "find_files", "get_file_summary"];
 
-/// What a sub-agent is good at.
+/// Purpose of a sub-agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {
@@ -72,56 +73,57 @@ impl Kind {
     }
 }
 
-/// What sub-agents work with; known once the run is put together.
-pub struct Staff {
-    /// The way to the tools.
+/// What all sub-agents of a run share; known once the run is set up.
+pub struct SubagentContext {
+    /// Pipeline through which their calls go; weak, because the engine owns the tool that holds this.
     pub engine: Weak<Engine>,
-    /// Who answers.
+    /// Model that answers.
     pub model: Arc<dyn ChatModel>,
-    /// What each of them must not exceed.
+    /// Limits of each sub-agent.
     pub limits: Limits,
-    /// What is told about the checkout.
-    pub outline: String,
+    /// Description of the checkout, appended to every system prompt.
+    pub surroundings: String,
 }
 
-/// The tool `dispatch_subagent`.
+/// Tool `dispatch_subagent`.
 pub struct Dispatch {
-    staff: OnceLock<Staff>,
+    context: OnceLock<SubagentContext>,
     budget: Arc<Budget>,
     sent: AtomicU32,
 }
 
 impl Dispatch {
-    /// A tool that works once it has its staff.
+    /// Creates the tool. Calls fail until [`begin`](Self::begin) has been called.
     pub fn new(budget: Arc<Budget>) -> Self {
-        Self { staff: OnceLock::new(), budget, sent: AtomicU32::new(0) }
+        Self { context: OnceLock::new(), budget, sent: AtomicU32::new(0) }
     }
 
-    /// Gives it its staff; a second time changes nothing.
-    pub fn begin(&self, staff: Staff) {
-        let _ = self.staff.set(staff);
+    /// Provides the context of the run; only the first call has an effect.
+    pub fn begin(&self, context: SubagentContext) {
+        let _ = self.context.set(context);
     }
 
     async fn send(&self, args: Args) -> ToolResult {
-        let Some((staff, engine)) = self.staff.get().and_then(|staff| Some((staff, staff.engine.upgrade()?)))
+        let Some((context, engine)) =
+            self.context.get().and_then(|context| Some((context, context.engine.upgrade()?)))
         else {
             return ToolResult::failed("there is no run to dispatch for");
         };
         let started = Instant::now();
         let agent = args.agent_type.agent(self.sent.fetch_add(1, Ordering::Relaxed) + 1);
         let session = Session {
-            system: format!("{}{}", agent.prompt.trim_end(), staff.outline),
+            system: format!("{}{}", agent.prompt.trim_end(), context.surroundings),
             agent: &agent,
             engine: &engine,
-            model: Arc::clone(&staff.model),
-            limits: staff.limits.clone(),
+            model: Arc::clone(&context.model),
+            limits: context.limits.clone(),
             budget: &self.budget,
             cancel: engine.cancel.clone(),
-            leads: false,
-            since: Since::default(),
+            is_main: false,
+            offset: StepOffset::default(),
             history: History::default(),
         };
-        let ended = session.run(&args.message(), &mut Unreviewed).await;
+        let ended = session.run(&args.message(), &mut Unchecked).await;
         let (status, message) = (ended.status, ended.message);
         let result = if ended.error.is_some() {
             ToolResult::failed(format!("{}: {message}", agent.name))
@@ -201,7 +203,7 @@ struct DispatchCall {
 }
 
 impl Call for DispatchCall {
-    /// What it touches is said by its own calls.
+    /// Returns no effects: the calls of the sub-agent have their own.
     fn effects(&self, _: &Context) -> Result<Effects, ToolError> {
         Ok(Effects::default())
     }
@@ -211,11 +213,11 @@ impl Call for DispatchCall {
     }
 }
 
-/// Nobody looks at what a sub-agent says but its caller.
-struct Unreviewed;
+/// Check that accepts every answer: only the calling agent judges what a sub-agent says.
+struct Unchecked;
 
-impl Review for Unreviewed {
-    fn review<'a>(&'a mut self, _: &'a str) -> BoxFuture<'a, Opinion> {
-        async { Opinion::Accept }.boxed()
+impl AnswerCheck for Unchecked {
+    fn check<'a>(&'a mut self, _: &'a str) -> BoxFuture<'a, AnswerVerdict> {
+        async { AnswerVerdict::Accept }.boxed()
     }
 }

@@ -1,4 +1,4 @@
-//! Numbers with bounds: a value out of range cannot be held.
+//! Bounded numbers: values out of range cannot be represented.
 
 use std::borrow::Cow;
 use std::time::Duration;
@@ -6,13 +6,13 @@ use std::time::Duration;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, de};
 
-/// A whole number from `MIN` to `MAX`, both included.
+/// Whole number from `MIN` to `MAX`, both included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(transparent)]
 pub struct Bounded<const MIN: u64, const MAX: u64>(u64);
 
 impl<const MIN: u64, const MAX: u64> Bounded<MIN, MAX> {
-    /// The number, if it is in range; the error says which range that is.
+    /// Creates the number if it is in range. The error names the range.
     pub fn new(value: u64) -> Result<Self, String> {
         if (MIN..=MAX).contains(&value) {
             Ok(Self(value))
@@ -21,23 +21,23 @@ impl<const MIN: u64, const MAX: u64> Bounded<MIN, MAX> {
         }
     }
 
-    /// A number known to be in range; anything else does not compile.
+    /// Creates a constant; one out of range does not compile.
     pub const fn fixed<const VALUE: u64>() -> Self {
         const { assert!(MIN <= VALUE && VALUE <= MAX) };
         Self(VALUE)
     }
 
-    /// The number.
+    /// Returns the number.
     pub const fn get(self) -> u64 {
         self.0
     }
 
-    /// The number as a count of things in memory.
+    /// Returns the number as a count of things in memory.
     pub fn count(self) -> usize {
         usize::try_from(self.0).unwrap_or(usize::MAX)
     }
 
-    /// The number as seconds.
+    /// Returns the number as a duration in seconds.
     pub const fn seconds(self) -> Duration {
         Duration::from_secs(self.0)
     }
@@ -69,7 +69,7 @@ impl<const MIN: u64, const MAX: u64> JsonSchema for Bounded<MIN, MAX> {
 pub struct Usd(f64);
 
 impl Usd {
-    /// The amount, if it is one; the error says what is wrong.
+    /// Creates the amount if it is finite and above 0. The error says what is wrong.
     pub fn new(value: f64) -> Result<Self, String> {
         if value.is_finite() && value > 0.0 {
             Ok(Self(value))
@@ -78,7 +78,7 @@ impl Usd {
         }
     }
 
-    /// The number.
+    /// Returns the amount in USD.
     pub const fn get(self) -> f64 {
         self.0
     }

@@ -13,9 +13,9 @@ use crate::command::{Policy, Verdict, Walls, sandbox};
 use crate::config::SandboxMode;
 use crate::event::{Class, Exit};
 use crate::git::Repository;
-use crate::guardrails::{Ground, Guardrails};
+use crate::guardrails::{GuardrailContext, Guardrails};
 use crate::inputs::{Lookup, variables};
-use crate::tool::touched;
+use crate::tool::command_effects;
 use crate::trust::{Trust, Trusted};
 use crate::workspace::{DiskWorkspace, TrackedWorkspace, WorkspacePath};
 
@@ -110,7 +110,7 @@ impl Rules {
         let origin = trusted.config(path("config").as_deref()).map_err(|error| error.to_string())?;
         let commands = &origin.config.commands;
         let in_ci = Lookup::new(BTreeMap::new(), variables()).in_ci();
-        let ground = Ground {
+        let ground = GuardrailContext {
             root: disk.path(),
             config_file: origin.file.as_deref(),
             allow_workflow_edits: origin.config.workspace.allow_workflow_edits,
@@ -129,7 +129,7 @@ impl Rules {
 
     fn answer<'a>(&self, command: &'a str, cwd: &WorkspacePath) -> Answer<'a> {
         let judgement = self.policy.judge(command, cwd);
-        let effects = touched(command, cwd, self.policy.root(), &judgement, &self.workspace);
+        let effects = command_effects(command, cwd, self.policy.root(), &judgement, &self.workspace);
         let refusal = self.guardrails.check(&effects).err();
         let Verdict { class, reason, way_out } = judgement.verdict;
         let allowed = refusal.is_none();

@@ -21,9 +21,9 @@ pub(super) fn command() -> Command {
 
 pub(super) fn execute() -> Exit {
     let mut registry = Registry::with_built_in();
-    registry.replace(Arc::new(RunCommand::nowhere()));
+    registry.replace(Arc::new(RunCommand::for_listing()));
     registry.replace(Arc::new(Dispatch::new(Arc::default())));
-    registry.replace(Arc::new(RunPowershell(Arc::new(RunCommand::nowhere()))));
+    registry.replace(Arc::new(RunPowershell(Arc::new(RunCommand::for_listing()))));
     // The defaults are valid, and nothing is asked.
     if let Ok(web) = Web::new(&config::Web::default(), CancellationToken::new()).map(Arc::new) {
         registry.replace(Arc::new(FetchUrl(Arc::clone(&web))));

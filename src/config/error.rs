@@ -1,50 +1,50 @@
-//! What is wrong with a configuration, where, and what to write instead.
+//! Configuration errors: what is wrong, where, and what to write instead.
 
 use serde_yaml::{Error as YamlError, RenderOptions, UserMessageFormatter};
 
 use crate::base::did_you_mean::nearest;
 
-/// Why there is no configuration. All of them end the run with exit code 3.
+/// Reason why the configuration could not be loaded. All of them end the run with exit code 3.
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
-    /// Broken YAML, an unknown key, a wrong type: rendered with an excerpt of the source.
+    /// Broken YAML, an unknown key or a wrong type, rendered with an excerpt of the source.
     #[error("{0}")]
     Invalid(String),
-    /// The file that was asked for is not there.
+    /// The configuration file that was asked for does not exist.
     #[error(
         "the configuration file {0} does not exist; check `config`, or leave it out to use .github/architect.yml"
     )]
     Missing(String),
-    /// The task file is not there.
+    /// The task file does not exist.
     #[error("the task file {0} does not exist; check `task-file`")]
     MissingTask(String),
-    /// A file that the inputs or a batch name is not there.
+    /// A file named by an input or a batch does not exist; with what kind of file it is.
     #[error("the {0} {1} does not exist")]
     MissingFile(&'static str, String),
-    /// It cannot be read.
+    /// A file cannot be read.
     #[error("{path} cannot be read: {error}")]
     Unreadable {
-        /// The file.
+        /// Path of the file.
         path: String,
-        /// Why.
+        /// Error text.
         error: String,
     },
-    /// The base commit of a pull request is not to be had.
+    /// The base commit of a pull request cannot be read.
     #[error(
         "the configuration is read from the pull request's base commit {commit}, which is not in this clone ({error}); \
          give actions/checkout `fetch-depth: 0` (or 2), or set `trust-head-config: true` if everybody who can open a \
          pull request may change what the agent does"
     )]
     BaseUnavailable {
-        /// The commit.
+        /// Hash of the commit.
         commit: String,
-        /// What git said.
+        /// Error from git.
         error: String,
     },
 }
 
 impl ConfigError {
-    /// Renders a parser's error with file, line, column, excerpt, and the way out.
+    /// Renders a parser's error with file, line, column, excerpt, and the cure.
     pub(super) fn from_yaml(error: &YamlError, file: &str) -> Self {
         let mut options = RenderOptions::new(&UserMessageFormatter);
         options.source_name = Some(file);

@@ -1,4 +1,5 @@
-//! What GitHub is told, what it may ask for, and where changes go.
+//! Sections `github` and `deliver`: what is published on GitHub, what may be asked for there, and where
+//! changes go.
 
 use std::fmt;
 
@@ -7,31 +8,31 @@ use serde::{Deserialize, Serialize};
 
 use super::verb::Verb;
 
-/// What GitHub is told, and what it may ask for.
+/// What is published on GitHub, and what may be asked for there.
 #[expect(clippy::struct_excessive_bools, reason = "each is a key of the configuration by itself")]
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct GitHub {
     /// When the comment is posted.
     pub comment: Comment,
-    /// Tells the comments of several jobs on one pull request apart.
+    /// Distinguishes the comments of several jobs on one pull request.
     pub comment_key: String,
-    /// Whether the comment shows what a long run is doing; only where it is posted always.
+    /// Whether the comment shows the progress of a long run; only if it is always posted.
     pub progress: bool,
     /// Whether planned hunks on lines of the pull request's diff become suggestions there.
     pub inline_suggestions: bool,
     /// Whether the commit gets a check run.
     pub check_run: bool,
-    /// Whether the run fails when GitHub does not take the comment, the check or the suggestions; else that
+    /// Whether the run fails if the comment, the check or the suggestions cannot be published; otherwise that
     /// is a warning.
     pub required: bool,
     /// The label that starts a run on an issue.
     pub label: String,
     /// What comments that begin with `/architect` may ask for.
     pub commands: Vec<Verb>,
-    /// People who may start runs without write permission.
+    /// Users who may start runs without write permission.
     pub allow_users: Vec<String>,
-    /// Bots that may start runs; `*` is all of them.
+    /// Bots that may start runs; `*` means all of them.
     pub allow_bots: Vec<String>,
 }
 
@@ -52,7 +53,7 @@ impl Default for GitHub {
     }
 }
 
-/// The key of jobs that name none.
+/// Key of jobs that set none.
 pub const DEFAULT_KEY: &str = "architect-ci";
 
 /// When the comment is posted.
@@ -62,28 +63,28 @@ pub enum Comment {
     /// After every run.
     #[default]
     Always,
-    /// When files changed or were planned to, or the run did not succeed.
+    /// When files were changed or planned to change, or the run did not succeed.
     OnChange,
     /// Never.
     Never,
 }
 
-/// Where changes go, once the run has succeeded; a dry run delivers nothing but its patch.
+/// Where changes go once the run has succeeded; a dry run delivers nothing but its patch.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Deliver {
-    /// Where to.
+    /// Where changes go.
     pub to: DeliverTo,
-    /// Name of the branch, with `{key}`, `{number}`, `{agent}`, `{task}` and `{run_id}` in it. On pull requests
-    /// `branch` goes to theirs unless this is set.
+    /// Name of the branch, which may contain `{key}`, `{number}`, `{agent}`, `{task}` and `{run_id}`. On pull
+    /// requests, `branch` delivers to theirs unless this is set.
     pub branch: Option<String>,
-    /// The branch that it is made from, and goes to; else that of the event.
+    /// The branch to start from and to merge into; otherwise that of the event.
     pub base: Option<String>,
-    /// Title of commit and pull request; else the first line of the task.
+    /// Title of the commit and the pull request; otherwise the first line of the task.
     pub title: Option<String>,
     /// Whether the pull request is opened as a draft.
     pub draft: bool,
-    /// Labels that the pull request gets.
+    /// Labels of the pull request.
     pub labels: Vec<String>,
 }
 

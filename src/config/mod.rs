@@ -1,15 +1,15 @@
-//! The configuration file: its types (from which its JSON Schema is made), and loading.
+//! The configuration file: its types, from which the JSON Schema is generated, and how it is parsed.
 
-mod after;
 mod error;
 mod github;
+mod reporting;
 mod rules;
 mod sections;
 mod source;
 mod verb;
 
 pub use crate::base::bounded::{Bounded, Usd};
-pub use after::{Report, Review, Telemetry};
+pub use reporting::{Report, Review, Telemetry};
 pub use error::ConfigError;
 pub use github::{Comment, DEFAULT_KEY, Deliver, DeliverTo, GitHub};
 pub use rules::{CodeRule, GateConfig, Guardrails, HookConfig, Hooks, Severity};

@@ -1,4 +1,4 @@
-//! The sections that say what must not be, and what runs beside the agent: guardrails, gates, hooks.
+//! Sections `guardrails` and `hooks`: what is forbidden, and which commands run beside the agent.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -13,21 +13,22 @@ pub struct Guardrails {
     pub protected_files: Vec<String>,
     /// Globs of files that must not be read or written.
     pub sensitive_files: Vec<String>,
-    /// Regular expressions on commands that are never run.
+    /// Regular expressions for commands that are never run.
     pub blocked_commands: Vec<String>,
-    /// Most files that a run may change.
+    /// Maximum number of files that a run may change.
     pub max_files_modified: Option<Bounded<1, 1_000_000>>,
-    /// Most lines that a run may add and remove.
+    /// Maximum number of lines that a run may add and remove.
     pub max_lines_changed: Option<Bounded<1, 100_000_000>>,
-    /// Most commands that a run may execute.
+    /// Maximum number of commands that a run may execute.
     pub max_commands_executed: Option<Bounded<0, 1_000_000>>,
     /// Whether an agent that wants to finish with untested edits is told, once, to run its tests.
     pub require_test_after_edit: bool,
-    /// Rules on the text that files gain.
+    /// Rules on text that is added to files.
     pub code_rules: Vec<CodeRule>,
     /// Commands that must succeed when the agent says it is done.
     pub quality_gates: Vec<GateConfig>,
-    /// How often the gates run: a failed required one sends the agent back to work, until they are used up.
+    /// Maximum number of times the gates run: while this is not reached, a failed required gate sends the
+    /// agent back to work.
     pub max_gate_rounds: Bounded<1, 20>,
 }
 
@@ -48,20 +49,20 @@ impl Default for Guardrails {
     }
 }
 
-/// A rule on the text that files gain.
+/// A rule on text that is added to files.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CodeRule {
-    /// Regular expression; `^` and `$` fit at each line.
+    /// Regular expression; `^` and `$` match at each line.
     pub pattern: String,
-    /// What is wrong with it, for the agent and for people.
+    /// What is wrong with matching text, for the agent and for people.
     pub message: String,
-    /// What happens to a write whose text fits.
+    /// What happens to a write whose text matches.
     #[serde(default)]
     pub severity: Severity,
 }
 
-/// How bad it is that text fits a rule.
+/// Severity of a match.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
@@ -83,36 +84,36 @@ pub struct GateConfig {
     /// Whether its failure fails the run.
     #[serde(default = "yes")]
     pub required: bool,
-    /// Seconds that it may take.
+    /// Time limit in seconds.
     #[serde(default = "gate_timeout")]
     pub timeout: Bounded<1, 3600>,
 }
 
-/// Commands at points of the run.
+/// Commands at certain points of the run.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Hooks {
     /// Before a tool runs; can block the call or change its arguments.
     pub pre_tool_use: Vec<HookConfig>,
-    /// After a tool ran; its words reach the model.
+    /// After a tool has run; the hook's output reaches the model.
     pub post_tool_use: Vec<HookConfig>,
-    /// After a tool has edited a file: as `post_tool_use`, for edits alone.
+    /// After a tool has edited a file: like `post_tool_use`, for edits only.
     pub post_edit: Vec<HookConfig>,
-    /// Before the model is asked; can end the run.
+    /// Before a request to the model; can end the run.
     pub pre_llm_call: Vec<HookConfig>,
     /// After the model has answered.
     pub post_llm_call: Vec<HookConfig>,
-    /// At the start; its words are added to the task.
+    /// At the start; the hook's output is added to the task.
     pub session_start: Vec<HookConfig>,
     /// At the end, before the report is written.
     pub session_end: Vec<HookConfig>,
-    /// When the run fails for an error.
+    /// When the run fails with an error.
     pub on_error: Vec<HookConfig>,
-    /// When the cost passes `costs.warn_at_usd`.
+    /// When the cost reaches `costs.warn_at_usd`.
     pub budget_warning: Vec<HookConfig>,
     /// Before the conversation is compacted.
     pub context_compress: Vec<HookConfig>,
-    /// When the agent says that it is done, and nothing stands against it.
+    /// When the agent says that it is done and all checks have passed.
     pub agent_complete: Vec<HookConfig>,
 }
 
@@ -145,16 +146,17 @@ pub struct HookConfig {
     pub name: String,
     /// The command line; `{file}` becomes the quoted path of the file.
     pub command: String,
-    /// Regular expression on the whole tool name; `*` fits all.
+    /// Regular expression that has to match the whole tool name; `*` matches all.
     #[serde(default = "star")]
     pub matcher: String,
     /// Globs of the files that it is for; none means all calls.
     #[serde(default)]
     pub file_patterns: Vec<String>,
-    /// Seconds that it may take.
+    /// Time limit in seconds.
     #[serde(default = "hook_timeout")]
     pub timeout: Bounded<1, 300>,
-    /// Whether the run goes on without waiting for it; then it cannot block, nor say anything to the model.
+    /// Whether the run continues without waiting for it; then it can neither block nor add text for the
+    /// model.
     #[serde(default)]
     pub r#async: bool,
     /// Whether it runs at all.

@@ -1,12 +1,12 @@
-//! The sections of the configuration file.
+//! Sections of the configuration file.
 
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::after::{Report, Review, Telemetry};
 use super::github::{Deliver, GitHub};
+use super::reporting::{Report, Review, Telemetry};
 use super::rules::{Guardrails, Hooks};
 use crate::base::bounded::{Bounded, Usd};
 use crate::workspace::WorkspacePath;
@@ -21,15 +21,15 @@ pub struct Config {
     pub agents: BTreeMap<String, AgentConfig>,
     /// The checkout.
     pub workspace: Workspace,
-    /// Commands, hooks and gates: how they are started.
+    /// How commands, hooks and gates are started.
     pub commands: Commands,
     /// Rules that no model output can turn off.
     pub guardrails: Guardrails,
-    /// Commands of yours at points of the run.
+    /// Commands of yours at certain points of the run.
     pub hooks: Hooks,
-    /// Other people's tools.
+    /// Tools of MCP servers.
     pub mcp: Mcp,
-    /// Pages and search.
+    /// Web pages and search.
     pub web: Web,
     /// What the model is shown.
     pub context: ContextLimits,
@@ -41,7 +41,7 @@ pub struct Config {
     pub review: Review,
     /// How a dry run treats what it cannot plan in memory.
     pub dry_run: DryRun,
-    /// What GitHub is told, and what it may ask for.
+    /// What is published on GitHub, and what may be asked for there.
     pub github: GitHub,
     /// Where changes go.
     pub deliver: Deliver,
@@ -55,7 +55,8 @@ pub struct Config {
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Llm {
-    /// `provider::name`, such as `openai::gpt-5.2` or `anthropic::claude-sonnet-4-6`; `replay::FILE` plays a transcript back.
+    /// `provider::name`, such as `openai::gpt-5.2` or `anthropic::claude-sonnet-4-6`; `replay::FILE` plays a
+    /// transcript back.
     pub model: Option<String>,
     /// Address of a compatible server, in place of the provider's own.
     pub base_url: Option<String>,
@@ -63,13 +64,14 @@ pub struct Llm {
     pub api_key_env: Option<String>,
     /// Seconds that the server may stay silent.
     pub timeout: Bounded<1, 3600>,
-    /// How often a failed call is tried again.
+    /// How often a failed request is retried.
     pub retries: Bounded<0, 10>,
     /// Whether answers are streamed.
     pub stream: bool,
-    /// Whether providers that want to be told are told which part of a request to keep for the next one.
+    /// Whether requests mark what the provider should cache for the next one, where the provider expects
+    /// that.
     pub prompt_caching: bool,
-    /// Most tokens of one answer.
+    /// Maximum number of tokens of one answer.
     pub max_tokens: Option<Bounded<1, 1_000_000>>,
     /// How hard a reasoning model thinks.
     pub reasoning_effort: Option<ReasoningEffort>,
@@ -113,7 +115,7 @@ pub struct AgentConfig {
     pub system_prompt: Option<String>,
     /// Names of the tools it has; unknown names are ignored.
     pub allowed_tools: Option<Vec<String>>,
-    /// Model calls that it may make.
+    /// Maximum number of model calls.
     pub max_steps: Option<Bounded<1, 1000>>,
     /// Another model for this agent.
     pub model: Option<String>,
@@ -125,7 +127,7 @@ pub struct AgentConfig {
 pub struct Workspace {
     /// Folder of the checkout.
     pub root: String,
-    /// Whether `delete_file` may delete.
+    /// Whether `delete_file` is allowed to delete.
     pub allow_delete: bool,
     /// Lifts the protection of `.github/workflows` and nothing else.
     pub allow_workflow_edits: bool,
@@ -143,43 +145,43 @@ impl Default for Workspace {
 pub struct Commands {
     /// Whether the agent may run commands at all.
     pub enabled: bool,
-    /// Seconds that a command of the agent's may take which does not say so itself.
+    /// Time limit in seconds of the agent's commands that do not set their own.
     pub default_timeout: Bounded<1, 600>,
     /// Lines of a command's output that the agent is shown: the first and the last ones.
     pub max_output_lines: Bounded<10, 5000>,
-    /// Regular expressions on commands that are never run, besides the built-in ones.
+    /// Regular expressions for commands that are never run, besides the built-in ones.
     pub blocked_patterns: Vec<String>,
-    /// Beginnings of commands that only look, such as `terraform validate`, besides the built-in ones.
+    /// Prefixes of commands that only read, such as `terraform validate`, besides the built-in ones.
     pub safe_commands: Vec<String>,
-    /// Beginnings of commands that build, test or format, such as `npx turbo test`, besides the built-in ones.
+    /// Prefixes of commands that build, test or format, such as `npx turbo test`, besides the built-in ones.
     pub dev_commands: Vec<String>,
-    /// Whether dangerous commands are refused; always true in CI, else false unless set.
+    /// Whether dangerous commands are refused; always true in CI, otherwise false unless set.
     pub allowed_only: Option<bool>,
     /// Variables that children see besides those that are known or plainly harmless.
     pub env_passthrough: Vec<String>,
     /// The shell that runs commands, hooks and gates.
     pub shell: String,
-    /// Walls around commands, hooks and gates, by the kernel.
+    /// Sandbox for commands, hooks and gates, enforced by the kernel.
     pub sandbox: SandboxMode,
     /// Whether commands, hooks and gates may use the network.
     pub network: Network,
     /// Further places that they may write to; `~/` is the home folder.
     pub writable_paths: Vec<String>,
-    /// Further places that they may read, besides the workspace, the system, toolchains and caches; `~/` is the home
-    /// folder.
+    /// Further places that they may read, besides the workspace, the system, toolchains and caches; `~/` is
+    /// the home folder.
     pub readable_paths: Vec<String>,
 }
 
-/// Walls around child processes.
+/// Sandbox for child processes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum SandboxMode {
-    /// Where the kernel offers them; where not, the run says so.
+    /// Used where the kernel offers it; where not, the run says so.
     #[default]
     Auto,
-    /// None.
+    /// Not used.
     Off,
-    /// Without them there is no run.
+    /// Without it, there is no run.
     Required,
 }
 
@@ -214,7 +216,7 @@ impl Default for Commands {
     }
 }
 
-/// Other people's tools.
+/// Tools of MCP servers.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Mcp {
@@ -233,17 +235,17 @@ pub struct McpServer {
     /// The program's arguments.
     #[serde(default)]
     pub args: Vec<String>,
-    /// The program's variables; a secret is better handed over by `token_env`.
+    /// The program's variables; a secret is better passed by `token_env`.
     #[serde(default)]
     pub env: BTreeMap<String, String>,
     /// The address that speaks MCP over streamable HTTP.
     pub url: Option<String>,
-    /// Name of the environment variable that holds its token: the bearer token of `url`, or a variable that
+    /// Name of the environment variable that holds its token: the bearer token for `url`, or a variable that
     /// `command` sees.
     pub token_env: Option<String>,
     /// Names of its tools that are used; all of them if absent.
     pub allowed_tools: Option<Vec<String>>,
-    /// Seconds that it may take to start, and for each call.
+    /// Time limit in seconds for its start and for each call.
     #[serde(default = "minute")]
     pub timeout: Bounded<1, 3600>,
 }
@@ -252,7 +254,7 @@ fn minute() -> Bounded<1, 3600> {
     Bounded::fixed::<60>()
 }
 
-/// Pages and search: what an agent asks for leaves the runner, so it is off unless wanted.
+/// Web pages and search: what an agent asks for leaves the runner, so this is off by default.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Web {
@@ -260,7 +262,7 @@ pub struct Web {
     pub enabled: bool,
     /// Address of a search engine, with `{query}` in it; HTML of DuckDuckGo, SearXNG or Bing, or JSON.
     pub search_url: String,
-    /// Hosts that pages may come from, with those below them; any public one if empty.
+    /// Hosts, with their subdomains, that pages may come from; any public one if empty.
     pub allowed_hosts: Vec<String>,
 }
 
@@ -275,15 +277,15 @@ impl Default for Web {
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ContextLimits {
-    /// Most tokens of one tool result; longer ones keep head and tail.
+    /// Maximum number of tokens of one tool result; longer ones keep head and tail.
     pub max_tool_result_tokens: Bounded<100, 1_000_000>,
-    /// Most tokens of the conversation.
+    /// Maximum number of tokens of the conversation.
     pub max_context_tokens: Bounded<1_000, 10_000_000>,
-    /// Whether calls of one turn that only read run side by side.
+    /// Whether read-only calls of one turn run in parallel.
     pub parallel_tools: bool,
-    /// Answers of the model after which the older part of a long conversation may become a summary.
+    /// Number of the model's answers after which the older part of a long conversation may become a summary.
     pub summarize_after_steps: Bounded<2, 1000>,
-    /// Answers that are kept as they are then.
+    /// Number of recent answers that are then kept as they are.
     pub keep_recent_steps: Bounded<1, 100>,
     /// Files that the model sees from the start, and again whenever they have changed.
     pub refresh_files: Vec<WorkspacePath>,
@@ -297,7 +299,8 @@ pub struct Costs {
     pub budget_usd: Option<Usd>,
     /// USD after which a warning is given, and the hooks of `budget_warning` run.
     pub warn_at_usd: Option<Usd>,
-    /// A YAML file of prices above the built-in ones: `name: { input, cached, written, output }`, USD for a million tokens.
+    /// A YAML file of prices that override the built-in ones: `name: { input, cached, written, output }`, in
+    /// USD per million tokens.
     pub prices_file: Option<String>,
 }
 
@@ -318,12 +321,12 @@ impl Default for ContextLimits {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Evaluation {
-    /// None does.
+    /// No call.
     #[default]
     Off,
-    /// One does; a task that is not done makes the run partial.
+    /// One call; a task that is not done makes the run partial.
     Basic,
-    /// One does; a task that is not done goes back to the agent, twice at most.
+    /// One call; a task that is not done goes back to the agent, at most twice.
     Full,
 }
 
@@ -331,7 +334,7 @@ pub enum Evaluation {
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct DryRun {
-    /// Whether commands are recorded alone, or run in a throw-away copy of the planned state as well.
+    /// Whether commands are only recorded, or also run on a throw-away copy of the planned state.
     pub commands: PlannedCommands,
     /// Whether gates run on a throw-away copy of the planned state.
     pub gates: Isolation,
@@ -341,10 +344,10 @@ pub struct DryRun {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum PlannedCommands {
-    /// They are recorded.
+    /// They are only recorded.
     #[default]
     Record,
-    /// Safe and dev ones run in a copy, and the files that they change join the plan.
+    /// Safe and dev commands run on a copy, and the files that they change join the plan.
     Isolated,
 }
 

@@ -6,12 +6,12 @@ use super::error::ConfigError;
 use super::sections::Config;
 use crate::base::yaml;
 
-/// Reads a configuration from its text.
+/// Parses a configuration. `file` is its name in errors.
 pub fn parse(text: &str, file: &str) -> Result<Config, ConfigError> {
     parse_as(text, file)
 }
 
-/// Reads YAML of any form; a text of comments alone is the default.
+/// Parses YAML of any form; text with nothing but comments gives the default.
 pub fn parse_as<T: DeserializeOwned + Default>(text: &str, file: &str) -> Result<T, ConfigError> {
     if text.lines().all(|line| line.trim().is_empty() || line.trim_start().starts_with('#')) {
         return Ok(T::default());

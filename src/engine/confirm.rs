@@ -1,33 +1,33 @@
-//! Asks a person, where there is one.
+//! Confirmation of calls by a person at the terminal.
 
 use std::io::{IsTerminal, Write};
 
 use crate::event::RunMode;
 
-/// What a person answered.
+/// Answer of the person.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Answer {
-    /// Run it.
+pub(super) enum Confirmation {
+    /// The call runs.
     Yes,
-    /// Skip this call.
+    /// The call is skipped.
     No,
-    /// End the run.
+    /// The run ends.
     Abort,
 }
 
-/// Why nobody was asked.
+/// Error if standard input is not a terminal, so that nobody can be asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct NoTerminal;
 
-/// When to ask.
+/// Which calls have to be confirmed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Policy {
+pub(super) enum ConfirmPolicy {
     Never,
     Always,
     Sensitive,
 }
 
-impl Policy {
+impl ConfirmPolicy {
     pub(super) fn of(mode: RunMode) -> Self {
         match mode {
             RunMode::DryRun | RunMode::Yolo | RunMode::Apply => Self::Never,
@@ -36,7 +36,7 @@ impl Policy {
         }
     }
 
-    pub(super) fn asks(self, sensitive: bool) -> bool {
+    pub(super) fn should_ask(self, sensitive: bool) -> bool {
         match self {
             Self::Never => false,
             Self::Always => true,
@@ -45,25 +45,26 @@ impl Policy {
     }
 }
 
-/// Shows the call and reads `y`, `n` or `a`; anything else asks again, the end of input aborts.
-pub(super) fn ask(call: &str) -> Result<Answer, NoTerminal> {
+/// Shows the call and waits for `y`, `n` or `a`. Any other input repeats the question; the end of input
+/// aborts.
+pub(super) fn ask(call: &str) -> Result<Confirmation, NoTerminal> {
     let stdin = std::io::stdin();
     if !stdin.is_terminal() {
         return Err(NoTerminal);
     }
     loop {
         let mut stderr = std::io::stderr();
-        // A terminal that cannot be written to will not be answered at either.
+        // A terminal that cannot be written to yields no answer either.
         let _ = write!(stderr, "Run {call}? [y]es, [n]o, [a]bort: ").and_then(|()| stderr.flush());
         let mut line = String::new();
         match stdin.read_line(&mut line) {
-            Ok(0) | Err(_) => return Ok(Answer::Abort),
+            Ok(0) | Err(_) => return Ok(Confirmation::Abort),
             Ok(_) => {}
         }
         match line.trim().to_lowercase().as_str() {
-            "y" | "yes" => return Ok(Answer::Yes),
-            "n" | "no" => return Ok(Answer::No),
-            "a" | "abort" => return Ok(Answer::Abort),
+            "y" | "yes" => return Ok(Confirmation::Yes),
+            "n" | "no" => return Ok(Confirmation::No),
+            "a" | "abort" => return Ok(Confirmation::Abort),
             _ => {}
         }
     }

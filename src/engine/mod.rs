@@ -1,10 +1,10 @@
-//! The pipeline: the one way by which any call, of the model or of a sub-agent, reaches a tool.
+//! The pipeline: the only way by which a call, whether of the main agent or of a sub-agent, reaches a tool.
 
 mod confirm;
-mod cut;
-mod peek;
-mod police;
+mod enforce;
+mod file_view;
 mod record;
+mod truncate;
 
 use std::panic::AssertUnwindSafe;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -29,89 +29,90 @@ use crate::sanitize::invisible::marked;
 use crate::tool::{Call, Context, Registry, Tool, ToolResult};
 use crate::workspace::FileChange;
 
-use confirm::{Answer, Policy};
-pub use cut::{CHARS_PER_TOKEN, cut_middle};
+use confirm::{Confirmation, ConfirmPolicy};
 use record::{Target, describe, diff_of, record};
+pub use truncate::{CHARS_PER_TOKEN, truncate_middle};
 
-/// Who makes a call.
+/// Agent that makes a call.
 #[derive(Clone, Copy, Debug)]
 pub struct Caller<'a> {
-    /// The agent.
+    /// Name of the agent.
     pub agent: &'a str,
-    /// Its step.
+    /// Its turn.
     pub step: u32,
-    /// The tools it may use; `None` for all.
+    /// Allow-list of tools; `None` for all.
     pub allowed: Option<&'a [String]>,
 }
 
 /// Everything a call passes through.
 pub struct Engine {
-    /// The tools.
+    /// Tools of the run.
     pub registry: Registry,
-    /// Rules on effects.
+    /// Rules on effects and changes.
     pub guardrails: Arc<Guardrails>,
-    /// The user's commands around calls.
+    /// Commands of the user around calls.
     pub hooks: Hooks,
-    /// Whether to plan, to do, or to ask first.
+    /// Whether calls are planned, executed, or confirmed first.
     pub mode: RunMode,
-    /// What tools work with: in a dry run, the overlay.
+    /// Context of the tools: the overlay workspace in a dry run, else the checkout.
     pub context: Context,
-    /// What a dry run plans.
+    /// Actions that a dry run has planned.
     pub tracker: Mutex<DryRunTracker>,
-    /// Hides secrets from the model.
+    /// Masker that hides secrets from the model.
     pub masker: Arc<Masker>,
-    /// Most tokens of one result.
+    /// Maximum size of one result, in tokens.
     pub max_result_tokens: usize,
-    /// Takes the records.
+    /// Event bus that receives the records.
     pub events: Events,
-    /// Ends the run when a person says so.
+    /// Token that ends the run when a person aborts it.
     pub cancel: CancellationToken,
-    /// Whether files were edited and no test was run since.
+    /// Whether files were edited and no test has run since.
     pub untested: AtomicBool,
-    /// True once it is known how the checkout was before; no call starts earlier.
-    pub looked: watch::Receiver<bool>,
+    /// Becomes true once the state of the checkout before the run has been captured; no call starts earlier.
+    pub baseline_ready: watch::Receiver<bool>,
 }
 
-/// What stood against a call.
+/// Reason why a call was refused.
 enum Refusal {
-    /// The call itself is wrong, or names a path outside.
+    /// The arguments are invalid, or name a path outside the workspace.
     Invalid(String),
-    /// A rule, and what it stands against.
+    /// A guardrail refused it; with what the guardrail was about.
     Guardrail(String, Target),
-    /// A hook.
+    /// A hook blocked it.
     Hook(String),
-    /// A person, or that there is none.
+    /// Not confirmed: the person declined, or there is no terminal to ask on.
     Unconfirmed(String),
 }
 
-/// A call that is allowed to run.
+/// Call that has passed the guardrails.
 struct Cleared {
     tool: Arc<dyn Tool>,
     call: Box<dyn Call>,
     input: Value,
     effects: Effects,
-    /// What guardrails have to say of it.
+    /// Warnings of the guardrails for the model.
     warnings: Vec<String>,
 }
 
-/// A call that has run or been planned.
-struct Done {
+/// Call that has run, been planned or been refused.
+struct CallOutcome {
     outcome: Outcome,
     result: ToolResult,
     effects: Effects,
 }
 
 impl Engine {
-    /// Takes a call through all stages. Never fails and never panics: the result tells.
+    /// Takes a call through all stages. Errors, refusals and panics of a tool become part of the result; none
+    /// of them ends the run.
     pub async fn call(&self, caller: Caller<'_>, call: &ToolCall) -> ToolResult {
         let (result, record) = self.pass(caller, call).await;
         self.events.emit(Event::Call(Box::new(record)));
         result
     }
 
-    /// Takes calls through all stages side by side. Results and records are in the order of the calls,
-    /// whichever ends first, so that two runs of the same session tell the same.
-    pub async fn call_together(&self, caller: Caller<'_>, calls: &[ToolCall]) -> Vec<ToolResult> {
+    /// Takes several calls through all stages in parallel. Results and records are in the order of the calls,
+    /// whichever ends first, so that repeated runs of the same session give the same transcript.
+    pub async fn call_in_parallel(&self, caller: Caller<'_>, calls: &[ToolCall]) -> Vec<ToolResult> {
         let passed = join_all(calls.iter().map(|call| self.pass(caller, call))).await;
         let tell = |(result, record)| {
             self.events.emit(Event::Call(Box::new(record)));
@@ -121,32 +122,32 @@ impl Engine {
     }
 
     async fn pass(&self, caller: Caller<'_>, call: &ToolCall) -> (ToolResult, CallRecord) {
-        // Fails where nobody will ever tell; then there is nothing to wait for.
-        let _ = self.looked.clone().wait_for(|looked| *looked).await;
+        // Waiting fails if the sender is gone; then there is nothing to wait for.
+        let _ = self.baseline_ready.clone().wait_for(|ready| *ready).await;
         let started = Instant::now();
         let stages = AssertUnwindSafe(self.stages(caller, call)).catch_unwind().await;
         let mut done = stages
             .unwrap_or_else(|_| {
-                Ok(Done {
+                Ok(CallOutcome {
                     outcome: Outcome::Refused,
                     result: ToolResult::failed("internal error: the call stopped unexpectedly"),
                     effects: Effects::default(),
                 })
             })
             .unwrap_or_else(|refusal| self.refused(caller, call, refusal));
-        self.trim(&mut done.result);
+        self.sanitize_result(&mut done.result);
         let record = record(caller, call, &done, started);
         (done.result, record)
     }
 
-    /// The stages, in order; what a call may do is decided before anything of it is done.
-    async fn stages(&self, caller: Caller<'_>, call: &ToolCall) -> Result<Done, Refusal> {
+    /// Runs the stages in order. What a call is allowed to do is decided before any of it is done.
+    async fn stages(&self, caller: Caller<'_>, call: &ToolCall) -> Result<CallOutcome, Refusal> {
         let tool = self.find(caller, &call.name)?;
         let cleared = self.clear(&tool, call.arguments.clone()).await?;
         let (mut cleared, mut notes) = self.pre_hooks(caller, cleared).await?;
         self.confirm(&cleared)?;
         if cleared.effects.command.is_some() {
-            self.guardrails.count_command().map_err(|reason| against(reason, &cleared.effects))?;
+            self.guardrails.count_command().map_err(|reason| guardrail_refusal(reason, &cleared.effects))?;
         }
         notes.append(&mut cleared.warnings);
         let mut done = if self.mode == RunMode::DryRun && cleared.effects.is_planned() {
@@ -154,20 +155,20 @@ impl Engine {
         } else {
             self.execute(caller, cleared).await
         };
-        self.note_test_or_edit(&done.effects, &done.result);
+        self.track_untested_edits(&done.effects, &done.result);
         append(&mut done.result, &notes);
         Ok(done)
     }
 
-    /// Whether files were edited and no test was run since.
+    /// Returns `true` if files were edited and no test has run since.
     pub fn is_untested(&self) -> bool {
         self.untested.load(Ordering::Relaxed)
     }
 
-    fn note_test_or_edit(&self, effects: &Effects, result: &ToolResult) {
+    fn track_untested_edits(&self, effects: &Effects, result: &ToolResult) {
         match &effects.command {
             Some(command) if is_test(&command.simple) => self.untested.store(false, Ordering::Relaxed),
-            // Of what a server did, only what it changed is known.
+            // Of what an MCP server did, only the changes to files are known.
             None if (!effects.writes.is_empty() || !result.changes.is_empty()) && result.success => {
                 self.untested.store(true, Ordering::Relaxed);
             }
@@ -175,12 +176,12 @@ impl Engine {
         }
     }
 
-    /// Whether a call changes nothing, so that it can run beside others.
+    /// Returns `true` if a call changes nothing, so that it can run in parallel with others.
     pub fn is_read_only(&self, call: &ToolCall) -> bool {
         self.effects(call).is_some_and(|effects| effects.is_read_only())
     }
 
-    /// What a call would touch, if it is one that can be made.
+    /// Returns the effects of a call, or `None` if its tool or its arguments are invalid.
     pub fn effects(&self, call: &ToolCall) -> Option<Effects> {
         let tool = self.registry.get(&call.name)?;
         let call = Arc::clone(tool).prepare(&call.arguments).ok()?;
@@ -202,16 +203,18 @@ impl Engine {
         Ok(Arc::clone(tool))
     }
 
-    /// Arguments and guardrails; new arguments from a hook come through here as well.
+    /// Prepares a call and checks it against the guardrails. New arguments from a hook come through here as
+    /// well.
     async fn clear(&self, tool: &Arc<dyn Tool>, input: Value) -> Result<Cleared, Refusal> {
         let call = prepare(tool, &input)?;
         let effects = call.effects(&self.context).map_err(|error| Refusal::Invalid(error.to_string()))?;
-        self.guardrails.check(&effects).map_err(|reason| against(reason, &effects))?;
+        self.guardrails.check(&effects).map_err(|reason| guardrail_refusal(reason, &effects))?;
         let mut warnings = Vec::new();
-        if self.guardrails.look_at_changes() && !effects.writes.is_empty() && effects.command.is_none() {
-            // Tried on a copy in memory: what would be refused never touches a file.
+        if self.guardrails.checks_changes() && !effects.writes.is_empty() && effects.command.is_none() {
+            // The call is tried on a preview in memory first, so that a refused change never touches a file.
             let tried = prepare(tool, &input)?.run(self.context.preview()).await;
-            warnings = self.review(&tried.changes, true).map_err(|reason| against(reason, &effects))?;
+            warnings =
+                self.check_changes(&tried.changes, true).map_err(|reason| guardrail_refusal(reason, &effects))?;
         }
         Ok(Cleared { tool: Arc::clone(tool), call, input, effects, warnings })
     }
@@ -248,14 +251,14 @@ impl Engine {
             Some(command) => command.class != Class::Safe,
             None => cleared.tool.sensitive(),
         };
-        if !Policy::of(self.mode).asks(sensitive) {
+        if !ConfirmPolicy::of(self.mode).should_ask(sensitive) {
             return Ok(());
         }
         let shown = summarize_call(cleared.tool.name(), &cleared.input);
         match tokio::task::block_in_place(|| confirm::ask(&shown)) {
-            Ok(Answer::Yes) => Ok(()),
-            Ok(Answer::No) => Err(Refusal::Unconfirmed("Action cancelled by the user".to_owned())),
-            Ok(Answer::Abort) => {
+            Ok(Confirmation::Yes) => Ok(()),
+            Ok(Confirmation::No) => Err(Refusal::Unconfirmed("Action cancelled by the user".to_owned())),
+            Ok(Confirmation::Abort) => {
                 self.cancel.cancel();
                 Err(Refusal::Unconfirmed("The user ended the run".to_owned()))
             }
@@ -265,17 +268,18 @@ impl Engine {
         }
     }
 
-    /// Runs the call on the overlay and records it. What would fail fails now and is not planned.
-    async fn plan(&self, caller: Caller<'_>, cleared: Cleared) -> Done {
+    /// Runs the call on the planned state and records it as a planned action. A call that fails is not
+    /// planned.
+    async fn plan(&self, caller: Caller<'_>, cleared: Cleared) -> CallOutcome {
         let Cleared { tool, call, input, effects, .. } = cleared;
         let mut result = call.run(self.context.clone()).await;
-        self.police(caller, tool.name(), &effects, &mut result);
+        self.enforce(caller, tool.name(), &effects, &mut result);
         // A command that ran and failed is part of the plan as well.
         if result.success || result.exit_code.is_some() {
             let shown = summarize_call(tool.name(), &input);
             let diff: String = result.changes.iter().map(FileChange::diff).collect();
-            // The diff says what a file tool says; what a command says is said nowhere else.
-            let said = if effects.is_blind() { result.output.as_str() } else { "" };
+            // The diff tells all that a file tool did; the output of a command is found nowhere else.
+            let said = if effects.effects_unknown() { result.output.as_str() } else { "" };
             result.output = format!("[DRY-RUN] Would execute: {shown}\n{diff}{said}");
             let (_, lines) = diff_of(&result);
             self.tracker.lock().unwrap_or_else(PoisonError::into_inner).record(PlannedAction {
@@ -287,22 +291,23 @@ impl Engine {
                 effects: effects.clone(),
                 diff,
             });
-            // On the planned state, as they would run on the real one; what was recorded alone was not done.
+            // Hooks run on the planned state as they would on the real one, but not for calls that were only
+            // recorded.
             let is_done =
                 effects.remote.is_none() && (effects.command.is_none() || result.exit_code.is_some());
             if is_done {
                 self.post_hooks(caller, tool.name(), &input, &effects, &mut result).await;
             }
         }
-        Done { outcome: Outcome::Planned, result, effects }
+        CallOutcome { outcome: Outcome::Planned, result, effects }
     }
 
-    async fn execute(&self, caller: Caller<'_>, cleared: Cleared) -> Done {
+    async fn execute(&self, caller: Caller<'_>, cleared: Cleared) -> CallOutcome {
         let Cleared { tool, call, input, effects, .. } = cleared;
         let mut result = call.run(self.context.clone()).await;
-        self.police(caller, tool.name(), &effects, &mut result);
+        self.enforce(caller, tool.name(), &effects, &mut result);
         self.post_hooks(caller, tool.name(), &input, &effects, &mut result).await;
-        Done { outcome: Outcome::Executed, result, effects }
+        CallOutcome { outcome: Outcome::Executed, result, effects }
     }
 
     async fn post_hooks(
@@ -323,7 +328,7 @@ impl Engine {
         append(result, &verdict.context);
     }
 
-    fn blocked(&self, caller: Caller<'_>, tool: &str, target: Target, reason: &str) {
+    fn emit_block(&self, caller: Caller<'_>, tool: &str, target: Target, reason: &str) {
         self.events.emit(Event::Guardrail(Block {
             agent: caller.agent.to_owned(),
             step: caller.step,
@@ -334,23 +339,23 @@ impl Engine {
         }));
     }
 
-    fn refused(&self, caller: Caller<'_>, call: &ToolCall, refusal: Refusal) -> Done {
+    fn refused(&self, caller: Caller<'_>, call: &ToolCall, refusal: Refusal) -> CallOutcome {
         let message = match refusal {
             Refusal::Invalid(message) | Refusal::Unconfirmed(message) => message,
             Refusal::Hook(reason) => format!("Blocked by hook: {reason}"),
             Refusal::Guardrail(reason, target) => {
-                self.blocked(caller, &call.name, target, &reason);
+                self.emit_block(caller, &call.name, target, &reason);
                 format!("Guardrail: {reason}")
             }
         };
-        Done { outcome: Outcome::Refused, result: ToolResult::failed(message), effects: Effects::default() }
+        CallOutcome { outcome: Outcome::Refused, result: ToolResult::failed(message), effects: Effects::default() }
     }
 
-    /// A secret that lies in a file or came from a hook does not reach the model, nor does what people cannot
-    /// see there, nor more text than it may be shown.
-    fn trim(&self, result: &mut ToolResult) {
+    /// Masks secrets, marks invisible characters, and truncates what the model is shown of a result: a secret
+    /// may lie in a file or come from a hook.
+    fn sanitize_result(&self, result: &mut ToolResult) {
         for text in [Some(&mut result.output), result.error.as_mut()].into_iter().flatten() {
-            *text = cut_middle(&marked(&self.masker.mask_known(text)), self.max_result_tokens);
+            *text = truncate_middle(&marked(&self.masker.mask_known(text)), self.max_result_tokens);
         }
     }
 }
@@ -360,7 +365,7 @@ fn prepare(tool: &Arc<dyn Tool>, input: &Value) -> Result<Box<dyn Call>, Refusal
     call.map_err(|error| Refusal::Invalid(format!("Invalid arguments: {error}")))
 }
 
-fn against(reason: String, effects: &Effects) -> Refusal {
+fn guardrail_refusal(reason: String, effects: &Effects) -> Refusal {
     Refusal::Guardrail(reason, Target::of(effects))
 }
 

@@ -1,15 +1,19 @@
-//! What a call was, for those who are told of it: the record, its diff, the planned action's words, and what a
-//! rule stood against.
+//! Records of calls: the event, its diff, the description of a planned action, and the target of a guardrail.
 
 use std::time::Instant;
 
-use super::{Caller, Done};
+use super::{CallOutcome, Caller};
 use crate::event::{CallRecord, Effects, ToolCall, millis};
 use crate::tool::ToolResult;
 use crate::workspace::{LineCounts, WorkspacePath};
 
-/// A call that is over.
-pub(super) fn record(caller: Caller<'_>, call: &ToolCall, done: &Done, started: Instant) -> CallRecord {
+/// Builds the record of a completed call.
+pub(super) fn record(
+    caller: Caller<'_>,
+    call: &ToolCall,
+    done: &CallOutcome,
+    started: Instant,
+) -> CallRecord {
     let (diff, lines) = diff_of(&done.result);
     CallRecord {
         agent: caller.agent.to_owned(),
@@ -27,10 +31,10 @@ pub(super) fn record(caller: Caller<'_>, call: &ToolCall, done: &Done, started: 
     }
 }
 
-/// Most of a call's diff that a record keeps; the whole is in the patch.
+/// Maximum size of the diff in a record, in bytes; the patch has all of it.
 const MAX_DIFF: usize = 20_000;
 
-/// What a call changed, for people, and how many lines that was.
+/// Returns the diff of a call for people, cut to [`MAX_DIFF`], and the number of lines changed.
 pub(super) fn diff_of(result: &ToolResult) -> (String, LineCounts) {
     let (mut text, mut lines) = (String::new(), LineCounts::default());
     for change in &result.changes {
@@ -53,7 +57,8 @@ pub(super) fn diff_of(result: &ToolResult) -> (String, LineCounts) {
     (text, lines)
 }
 
-/// What a call does, from its effects: `write_file → src/main.py (+12 −3)`, `run_command → pytest -q (dev)`.
+/// Describes a call by its effects, as in `write_file → src/main.py (+12 −3)` or `run_command → pytest -q
+/// (dev)`.
 pub(super) fn describe(tool: &str, effects: &Effects, lines: LineCounts) -> String {
     if let Some(command) = &effects.command {
         let folder = if command.cwd.is_root() { String::new() } else { format!(" in {}", command.cwd) };
@@ -67,17 +72,17 @@ pub(super) fn describe(tool: &str, effects: &Effects, lines: LineCounts) -> Stri
     format!("{tool} → {} ({lines})", paths.join(", "))
 }
 
-/// What a rule stands against.
+/// What a guardrail objected to.
 #[derive(Default)]
 pub(super) struct Target {
     pub(super) command: Option<String>,
-    /// The file, where it is about one alone.
+    /// The file, if exactly one is concerned.
     pub(super) path: Option<String>,
 }
 
 impl Target {
     pub(super) fn of(effects: &Effects) -> Self {
-        // What a command would write is not what is wrong with it.
+        // For a command, the paths it would write are not what was objected to.
         let path = match (effects.writes.as_slice(), &effects.command) {
             ([path], None) => Some(path.to_string()),
             _ => None,

@@ -92,8 +92,8 @@ impl Effects {
             && self.remote.as_ref().is_none_or(|remote| remote.read_only)
     }
 
-    /// Whether what the call changes is known only afterwards.
-    pub fn is_blind(&self) -> bool {
+    /// Returns `true` if what the call changes is only known afterwards.
+    pub fn effects_unknown(&self) -> bool {
         self.command.is_some() || self.remote.as_ref().is_some_and(|remote| !remote.read_only)
     }
 

@@ -1,42 +1,42 @@
-//! The points of a run at which hooks run, and what they are told there.
+//! Hook events, and the variables and the message that hooks receive.
 
 use std::borrow::Cow;
 
 use serde_json::{Map, Value, json};
 
-use super::Setting;
+use super::HookContext;
 use crate::config::{self, HookConfig};
 use crate::event::Effects;
 use crate::tool::ToolResult;
 use crate::workspace::WorkspacePath;
 
-/// Where in the run a hook runs.
+/// Point of the run at which a hook runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HookEvent {
     /// Before a tool runs.
     PreToolUse,
-    /// After a tool ran.
+    /// After a tool has run.
     PostToolUse,
-    /// Before the model is asked.
+    /// Before a request to the model.
     PreLlmCall,
-    /// After the model has answered.
+    /// After the model's answer.
     PostLlmCall,
-    /// At the start.
+    /// At the start of the run.
     SessionStart,
-    /// At the end.
+    /// At the end of the run.
     SessionEnd,
-    /// When the run fails for an error.
+    /// When the run fails with an error.
     OnError,
-    /// When the cost passes a mark.
+    /// When the cost reaches the warning threshold.
     BudgetWarning,
     /// Before the conversation is compacted.
     ContextCompress,
-    /// When the agent is done.
+    /// When the agent's final answer has been accepted.
     AgentComplete,
 }
 
 impl HookEvent {
-    /// The name in configuration, environment and reports.
+    /// Returns the name used in configuration, environment and reports.
     pub fn name(self) -> &'static str {
         match self {
             Self::PreToolUse => "pre_tool_use",
@@ -52,7 +52,7 @@ impl HookEvent {
         }
     }
 
-    /// The hooks of the configuration, by event; and whether they are for edits alone.
+    /// Returns the configured hooks by event, each list with whether it is for edits only.
     pub(super) fn lists(config: &config::Hooks) -> [(Self, bool, &[HookConfig]); 11] {
         [
             (Self::PreToolUse, false, &config.pre_tool_use),
@@ -69,43 +69,43 @@ impl HookEvent {
         ]
     }
 
-    /// Whether a hook here can stop what comes next.
+    /// Returns `true` if a hook of this event can stop what comes next.
     pub(super) fn can_block(self) -> bool {
         matches!(self, Self::PreToolUse | Self::PreLlmCall)
     }
 
-    /// Whether a hook here can change arguments.
+    /// Returns `true` if a hook of this event can change the call's arguments.
     pub(super) fn takes_input(self) -> bool {
         self == Self::PreToolUse
     }
 
-    /// Whether the model is told when a hook here fails.
+    /// Returns `true` if the model is told when a hook of this event fails.
     pub(super) fn tells_failures(self) -> bool {
         matches!(self, Self::PostToolUse | Self::PostLlmCall)
     }
 }
 
-/// What a hook is told about.
+/// What an event is about.
 pub struct Subject<'a> {
-    /// The agent that acts.
+    /// Agent that acts.
     pub agent: &'a str,
-    /// Its step.
+    /// Its turn.
     pub step: u32,
-    /// The call, where there is one.
+    /// The call, if the event is about one.
     pub tool: Option<ToolSubject<'a>>,
-    /// More fields of the message.
+    /// Further fields of the message.
     pub details: Map<String, Value>,
 }
 
-/// A call of a tool.
+/// Call that an event is about.
 pub struct ToolSubject<'a> {
-    /// The tool.
+    /// Name of the tool.
     pub name: &'a str,
-    /// Its arguments.
+    /// Arguments of the call.
     pub input: &'a Value,
-    /// What it touches.
+    /// Effects of the call.
     pub effects: &'a Effects,
-    /// What came of it, once it ran.
+    /// Result, once the call has run.
     pub result: Option<&'a ToolResult>,
 }
 
@@ -118,7 +118,7 @@ impl ToolSubject<'_> {
 }
 
 impl<'a> Subject<'a> {
-    /// An event that is about no tool; `details` are further fields of the message.
+    /// Creates the subject of an event that is not about a call; `details` has further fields of the message.
     pub fn of_run(agent: &'a str, step: u32, details: Value) -> Self {
         let details = match details {
             Value::Object(details) => details,
@@ -127,20 +127,24 @@ impl<'a> Subject<'a> {
         Self { agent, step, tool: None, details }
     }
 
-    /// The first file that the call writes, else reads.
+    /// Returns the first file that the call writes, else the first that it reads.
     pub(super) fn file(&self) -> Option<&'a str> {
         let effects = self.tool.as_ref()?.effects;
         effects.writes.first().or(effects.reads.first()).map(WorkspacePath::as_str)
     }
 
-    pub(super) fn variables(&self, event: HookEvent, setting: &Setting) -> Vec<(Cow<'static, str>, String)> {
+    pub(super) fn variables(
+        &self,
+        event: HookEvent,
+        context: &HookContext,
+    ) -> Vec<(Cow<'static, str>, String)> {
         let mut variables = vec![
             ("ARCHITECT_EVENT", event.name().to_owned()),
-            ("ARCHITECT_WORKSPACE", setting.workspace.display().to_string()),
-            ("ARCHITECT_SESSION_ID", setting.session.clone()),
+            ("ARCHITECT_WORKSPACE", context.workspace.display().to_string()),
+            ("ARCHITECT_SESSION_ID", context.session.clone()),
             ("ARCHITECT_AGENT", self.agent.to_owned()),
             ("ARCHITECT_STEP", self.step.to_string()),
-            ("ARCHITECT_DRY_RUN", u8::from(setting.dry_run).to_string()),
+            ("ARCHITECT_DRY_RUN", u8::from(context.dry_run).to_string()),
         ];
         if let Some(tool) = &self.tool {
             variables.push(("ARCHITECT_TOOL_NAME", tool.name.to_owned()));
@@ -154,18 +158,18 @@ impl<'a> Subject<'a> {
                 tool.result.map(|result| ("ARCHITECT_TOOL_RESULT_SUCCESS", result.success.to_string())),
             );
         }
-        // What no variable can hold is in the message.
+        // Values that a variable cannot hold are in the message as well.
         variables.retain(|(_, value)| !value.contains('\0') && value.len() < 100_000);
         variables.into_iter().map(|(name, value)| (name.into(), value)).collect()
     }
 
-    pub(super) fn message(&self, event: HookEvent, input: Option<&Value>, setting: &Setting) -> String {
+    pub(super) fn message(&self, event: HookEvent, input: Option<&Value>, context: &HookContext) -> String {
         let mut message = json!({
             "event": event.name(),
-            "session": setting.session,
+            "session": context.session,
             "agent": self.agent,
             "step": self.step,
-            "dry_run": setting.dry_run,
+            "dry_run": context.dry_run,
         });
         if let Some(tool) = &self.tool {
             message["tool_name"] = json!(tool.name);

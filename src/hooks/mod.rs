@@ -1,7 +1,7 @@
-//! Commands of the user's at points of the run.
+//! Hooks: commands of the user at certain points of the run.
 //!
-//! A hook is trusted configuration, but what it is told (arguments, paths, results) is not: all of it
-//! travels in environment variables and on standard input, and `{file}` is quoted for the shell.
+//! A hook is trusted configuration, but what it receives (arguments, paths, results) is not: all of that is
+//! passed in environment variables and on standard input, and `{file}` is quoted for the shell.
 
 mod event;
 mod protocol;
@@ -24,9 +24,9 @@ use crate::isolation::{Isolation, Keep, Work};
 use crate::workspace::{Glob, WorkspacePath};
 
 pub use event::{HookEvent, Subject, ToolSubject};
-use protocol::{Answer, interpret};
+use protocol::{HookResponse, interpret};
 
-/// A hook that is ready to run.
+/// Configured hook, with its patterns compiled.
 #[derive(Clone)]
 struct Hook {
     event: HookEvent,
@@ -63,7 +63,7 @@ impl Hook {
         if self.event != event {
             return false;
         }
-        // Matcher and globs are about tools; events without one concern every hook of theirs.
+        // Matcher and globs are about tools; without a tool, every hook of the event runs.
         let Some(tool) = &subject.tool else { return true };
         let file_fits = |glob: &Glob| {
             let paths = tool.effects.writes.iter().chain(&tool.effects.reads);
@@ -75,83 +75,83 @@ impl Hook {
     }
 }
 
-/// What the hooks of an event came to.
+/// Combined result of the hooks of an event.
 #[derive(Debug, Default, PartialEq)]
 pub struct Verdict {
-    /// Why what comes next must not be.
+    /// Reason why what comes next is blocked.
     pub blocked: Option<String>,
-    /// Other arguments for the call.
+    /// New arguments for the call.
     pub updated_input: Option<Value>,
-    /// Words for the model.
+    /// Texts for the model.
     pub context: Vec<String>,
 }
 
-/// All hooks of a run.
+/// Hooks of a run.
 pub struct Hooks {
     list: Vec<Hook>,
-    setting: Arc<Setting>,
-    /// Those that nobody waits for.
+    context: Arc<HookContext>,
+    /// Asynchronous hooks that have been started.
     started: Mutex<Vec<JoinHandle<HookRecord>>>,
 }
 
-/// What hooks need to know of the run.
-pub struct Setting {
-    /// Where the commands run.
+/// What hooks have to know about the run.
+pub struct HookContext {
+    /// Isolated state on which hooks run.
     pub isolation: Arc<Isolation>,
-    /// The checkout.
+    /// Path of the checkout.
     pub workspace: PathBuf,
-    /// The run's id.
+    /// ID of the run.
     pub session: String,
-    /// Whether nothing may change.
+    /// Whether the run is a dry run.
     pub dry_run: bool,
-    /// Ends them early.
+    /// Token that ends hooks early.
     pub cancel: CancellationToken,
-    /// Takes the records.
+    /// Event bus that receives the records.
     pub events: Events,
 }
 
 impl Hooks {
-    /// Reads the hooks; the error names the one that is wrong.
-    pub fn new(config: &config::Hooks, setting: Setting) -> Result<Self, String> {
+    /// Compiles the configured hooks. The error names the one that is invalid.
+    pub fn new(config: &config::Hooks, context: HookContext) -> Result<Self, String> {
         let lists = HookEvent::lists(config);
         let list = lists.into_iter().flat_map(|(event, edits_only, list)| {
             let enabled = list.iter().filter(|hook| hook.enabled);
             enabled.map(move |hook| Hook::new(event, edits_only, hook))
         });
         let list = list.collect::<Result<_, _>>()?;
-        Ok(Self { list, setting: Arc::new(setting), started: Mutex::default() })
+        Ok(Self { list, context: Arc::new(context), started: Mutex::default() })
     }
 
-    /// Whether there is a hook for an event at all.
+    /// Returns `true` if there is a hook for `event`.
     pub fn has(&self, event: HookEvent) -> bool {
         self.list.iter().any(|hook| hook.event == event)
     }
 
-    /// Runs the hooks of an event in order; the first that blocks ends it.
+    /// Runs the hooks of an event in order; the first that blocks ends the sequence.
     pub async fn run(&self, event: HookEvent, subject: Subject<'_>) -> Verdict {
         let mut verdict = Verdict::default();
         for hook in self.list.iter().filter(|hook| hook.is_for(event, &subject)) {
-            let order = Order::new(hook, &subject, verdict.updated_input.as_ref(), &self.setting);
+            let invocation = Invocation::new(hook, &subject, verdict.updated_input.as_ref(), &self.context);
             if !hook.waits {
-                let (hook, setting) = (hook.clone(), Arc::clone(&self.setting));
-                let task = tokio::spawn(async move { order.run(&hook, &setting).await.1 });
+                let (hook, context) = (hook.clone(), Arc::clone(&self.context));
+                let task = tokio::spawn(async move { invocation.run(&hook, &context).await.1 });
                 self.started.lock().unwrap_or_else(PoisonError::into_inner).push(task);
                 continue;
             }
-            let (answer, record) = order.run(hook, &self.setting).await;
-            self.setting.events.emit(Event::Hook(record));
-            match answer {
-                Answer::Allow { context, updated_input } => {
+            let (response, record) = invocation.run(hook, &self.context).await;
+            self.context.events.emit(Event::Hook(record));
+            match response {
+                HookResponse::Allow { context, updated_input } => {
                     verdict.context.extend(context);
                     if updated_input.is_some() && event.takes_input() {
                         verdict.updated_input = updated_input;
                     }
                 }
-                Answer::Block(reason) => {
+                HookResponse::Block(reason) => {
                     verdict.blocked = Some(reason);
                     break;
                 }
-                Answer::Failed(report) => {
+                HookResponse::Failed(report) => {
                     if event.tells_failures() {
                         verdict.context.push(report);
                     }
@@ -161,19 +161,19 @@ impl Hooks {
         verdict
     }
 
-    /// Waits for the hooks that nobody has waited for; each has its own time limit.
+    /// Waits for the asynchronous hooks, each of which has its own time limit.
     pub async fn collect(&self) {
         let started = std::mem::take(&mut *self.started.lock().unwrap_or_else(PoisonError::into_inner));
         for task in started {
             if let Ok(record) = task.await {
-                self.setting.events.emit(Event::Hook(record));
+                self.context.events.emit(Event::Hook(record));
             }
         }
     }
 }
 
-/// One run of a hook, with all that it is told.
-struct Order {
+/// One run of a hook, with everything it receives.
+struct Invocation {
     command: String,
     variables: Vec<(Cow<'static, str>, String)>,
     message: String,
@@ -181,19 +181,19 @@ struct Order {
     step: u32,
 }
 
-impl Order {
-    fn new(hook: &Hook, subject: &Subject<'_>, input: Option<&Value>, setting: &Setting) -> Self {
+impl Invocation {
+    fn new(hook: &Hook, subject: &Subject<'_>, input: Option<&Value>, context: &HookContext) -> Self {
         let file = subject.file();
         Self {
             command: with_file(&hook.command, file),
-            variables: subject.variables(hook.event, setting),
-            message: subject.message(hook.event, input, setting),
+            variables: subject.variables(hook.event, context),
+            message: subject.message(hook.event, input, context),
             tool: subject.tool.as_ref().map_or(String::new(), |tool| tool.name.to_owned()),
             step: subject.step,
         }
     }
 
-    async fn run(self, hook: &Hook, setting: &Setting) -> (Answer, HookRecord) {
+    async fn run(self, hook: &Hook, context: &HookContext) -> (HookResponse, HookRecord) {
         let work = Work {
             command: &self.command,
             cwd: &WorkspacePath::root(),
@@ -201,13 +201,13 @@ impl Order {
             stdin: Some(self.message.into_bytes()),
             merge: false,
             timeout: hook.timeout,
-            cancel: setting.cancel.clone(),
+            cancel: context.cancel.clone(),
             rights: Rights::Work,
             moves: Vec::new(),
             keep: if hook.waits { Keep::Changes } else { Keep::Nothing },
         };
         let mut changed: Vec<String> = Vec::new();
-        let (finished, refused) = match setting.isolation.run(work).await {
+        let (finished, refused) = match context.isolation.run(work).await {
             Ok(ran) => {
                 changed = ran.changes.iter().map(|change| change.path.to_string()).collect();
                 (ran.finished, ran.refused)
@@ -215,23 +215,23 @@ impl Order {
             Err(error) => (Finished::not_started(error.to_string(), Duration::ZERO), Vec::new()),
         };
         let can_block = hook.event.can_block() && hook.waits;
-        let mut answer = interpret(&hook.name, &finished, hook.timeout, can_block);
+        let mut response = interpret(&hook.name, &finished, hook.timeout, can_block);
         if !refused.is_empty() {
             let reasons = refused.join("; ");
-            answer =
-                Answer::Failed(format!("[Hook {}: nothing that it changed was kept: {reasons}]", hook.name));
-        } else if let (Answer::Allow { context, .. }, false) = (&mut answer, changed.is_empty()) {
-            // An edit of the model's that counts on what the file was before would fail.
+            response =
+                HookResponse::Failed(format!("[Hook {}: nothing that it changed was kept: {reasons}]", hook.name));
+        } else if let (HookResponse::Allow { context, .. }, false) = (&mut response, changed.is_empty()) {
+            // The model has to know, because an edit that expects the file's old content would fail.
             let told = format!("[Hook {} changed: {}]", hook.name, changed.join(", "));
             *context = Some(context.take().map_or(told.clone(), |context| format!("{context}\n{told}")));
         }
-        let decision = match &answer {
-            Answer::Allow { updated_input: Some(_), .. } if hook.event.takes_input() && hook.waits => {
+        let decision = match &response {
+            HookResponse::Allow { updated_input: Some(_), .. } if hook.event.takes_input() && hook.waits => {
                 HookDecision::Modify
             }
-            Answer::Allow { .. } => HookDecision::Allow,
-            Answer::Block(_) => HookDecision::Block,
-            Answer::Failed(_) => HookDecision::Failed,
+            HookResponse::Allow { .. } => HookDecision::Allow,
+            HookResponse::Block(_) => HookDecision::Block,
+            HookResponse::Failed(_) => HookDecision::Failed,
         };
         let record = HookRecord {
             event: hook.event.name().to_owned(),
@@ -243,13 +243,13 @@ impl Order {
             duration_ms: millis(finished.duration),
             output: crate::command::last_lines(&finished.output(), 20),
         };
-        (answer, record)
+        (response, record)
     }
 }
 
-/// The command line with `{file}` replaced by the quoted path (or nothing).
+/// Returns the command line with `{file}` replaced by the quoted path, or by nothing.
 fn with_file(command: &str, file: Option<&str>) -> String {
-    // Only NUL cannot be quoted, and no path holds one.
+    // Only NUL cannot be quoted, and no path contains it.
     let quoted = file.and_then(|file| shlex::try_quote(file).ok()).unwrap_or_default();
     command.replace("{file}", &quoted)
 }

@@ -1,4 +1,4 @@
-//! What a hook's exit code and output mean.
+//! Protocol of hooks: the meaning of exit code and output.
 
 use std::time::Duration;
 
@@ -6,28 +6,28 @@ use serde_json::Value;
 
 use crate::command::{Ended, Finished};
 
-/// Most bytes of a hook's words that reach the model.
+/// Maximum size of a hook's text for the model, in bytes.
 const MAX_CONTEXT: usize = 8 * 1024;
 
-/// What a hook said.
+/// Response of a hook.
 #[derive(Debug, PartialEq)]
-pub(super) enum Answer {
-    /// Go on.
+pub(super) enum HookResponse {
+    /// The run continues.
     Allow {
-        /// Words for the model.
+        /// Text for the model.
         context: Option<String>,
-        /// Other arguments for the call.
+        /// New arguments for the call.
         updated_input: Option<Value>,
     },
-    /// Stop, for this reason.
+    /// What comes next is blocked, for this reason.
     Block(String),
-    /// The hook itself failed; what to tell the model where it is told.
+    /// The hook itself failed; with a report for the model.
     Failed(String),
 }
 
-/// Exit 0 allows (JSON on standard output may carry more), exit 2 blocks where it can, anything else
-/// is the hook's own failure.
-pub(super) fn interpret(name: &str, finished: &Finished, timeout: Duration, can_block: bool) -> Answer {
+/// Interprets how a hook ended: exit code 0 allows (JSON on standard output may say more), exit code 2 blocks
+/// if the event can be blocked, and anything else is a failure of the hook itself.
+pub(super) fn interpret(name: &str, finished: &Finished, timeout: Duration, can_block: bool) -> HookResponse {
     let stdout = finished.stdout.text();
     match &finished.ended {
         Ended::Exited(0) => allow(stdout.trim()),
@@ -35,7 +35,7 @@ pub(super) fn interpret(name: &str, finished: &Finished, timeout: Duration, can_
             let stderr = finished.stderr.text();
             let reason = if stderr.trim().is_empty() { stdout.trim() } else { stderr.trim() };
             let reason = if reason.is_empty() { "no reason given" } else { cut(reason) };
-            Answer::Block(format!("{reason} ({name})"))
+            HookResponse::Block(format!("{reason} ({name})"))
         }
         Ended::TimedOut => failed(name, -1, &format!("Timeout after {}s", timeout.as_secs())),
         Ended::NotStarted(error) => failed(name, -1, error),
@@ -43,18 +43,18 @@ pub(super) fn interpret(name: &str, finished: &Finished, timeout: Duration, can_
     }
 }
 
-fn allow(stdout: &str) -> Answer {
+fn allow(stdout: &str) -> HookResponse {
     let Ok(Value::Object(mut answer)) = serde_json::from_slice(stdout.as_bytes()) else {
         let context = (!stdout.is_empty()).then(|| cut(stdout).to_owned());
-        return Answer::Allow { context, updated_input: None };
+        return HookResponse::Allow { context, updated_input: None };
     };
     let context = answer.get("additionalContext").and_then(Value::as_str).map(|text| cut(text).to_owned());
     let updated_input = answer.remove("updatedInput").filter(Value::is_object);
-    Answer::Allow { context, updated_input }
+    HookResponse::Allow { context, updated_input }
 }
 
-fn failed(name: &str, code: i32, output: &str) -> Answer {
-    Answer::Failed(format!("[Hook {name}: FAILED (exit {code})]\n{}", cut(output)))
+fn failed(name: &str, code: i32, output: &str) -> HookResponse {
+    HookResponse::Failed(format!("[Hook {name}: FAILED (exit {code})]\n{}", cut(output)))
 }
 
 fn cut(text: &str) -> &str {
@@ -80,7 +80,7 @@ mod tests {
         let answer = |ended, stdout: &str, stderr: &str, can_block| {
             interpret("h", &finished(ended, stdout, stderr), Duration::from_secs(3), can_block)
         };
-        let allow = |context: Option<&str>, updated_input: Option<Value>| Answer::Allow {
+        let allow = |context: Option<&str>, updated_input: Option<Value>| HookResponse::Allow {
             context: context.map(str::to_owned),
             updated_input,
         };
@@ -93,18 +93,24 @@ mod tests {
             (answer(Ended::Exited(0), "[1]", "", true), allow(Some("[1]"), None)),
             (answer(Ended::Exited(0), &modify, "", true), allow(Some("moved"), Some(input.clone()))),
             (answer(Ended::Exited(0), "{\"updatedInput\": 5}", "", true), allow(None, None)),
-            (answer(Ended::Exited(2), "", "not today\n", true), Answer::Block("not today (h)".into())),
-            (answer(Ended::Exited(2), "", "", true), Answer::Block("no reason given (h)".into())),
-            (answer(Ended::Exited(2), "", "x", false), Answer::Failed("[Hook h: FAILED (exit 2)]\nx".into())),
+            (answer(Ended::Exited(2), "", "not today\n", true), HookResponse::Block("not today (h)".into())),
+            (answer(Ended::Exited(2), "", "", true), HookResponse::Block("no reason given (h)".into())),
+            (
+                answer(Ended::Exited(2), "", "x", false),
+                HookResponse::Failed("[Hook h: FAILED (exit 2)]\nx".into()),
+            ),
             (
                 answer(Ended::Exited(1), "a", "b", true),
-                Answer::Failed("[Hook h: FAILED (exit 1)]\na\nb".into()),
+                HookResponse::Failed("[Hook h: FAILED (exit 1)]\na\nb".into()),
             ),
             (
                 answer(Ended::TimedOut, "", "", true),
-                Answer::Failed("[Hook h: FAILED (exit -1)]\nTimeout after 3s".into()),
+                HookResponse::Failed("[Hook h: FAILED (exit -1)]\nTimeout after 3s".into()),
             ),
-            (answer(Ended::Signaled(9), "", "", true), Answer::Failed("[Hook h: FAILED (exit -1)]\n".into())),
+            (
+                answer(Ended::Signaled(9), "", "", true),
+                HookResponse::Failed("[Hook h: FAILED (exit -1)]\n".into()),
+            ),
         ] {
             assert_eq!(case, expected);
         }

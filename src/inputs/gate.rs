@@ -4,12 +4,12 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::trust::plain;
+use crate::trust::normalize;
 
 /// Makes a path absolute, and refuses one that goes through a link of the repository. Links above the repository
 /// (or `border`, where all repositories of a job are) are the machine's, and followed.
 pub(super) fn without_links(path: &Path, border: Option<&Path>) -> io::Result<PathBuf> {
-    let full = plain(&std::path::absolute(path)?);
+    let full = normalize(&std::path::absolute(path)?);
     let border = border.and_then(|border| border.canonicalize().ok());
     let mut above: Vec<&Path> = full.ancestors().collect();
     above.reverse();

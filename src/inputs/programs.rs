@@ -97,7 +97,7 @@ impl Programs<'_> {
         folders.extend([self.workspace.to_owned(), root.to_owned()]);
         let full = folders
             .iter()
-            .flat_map(|folder| names.iter().map(|name| crate::trust::plain(&folder.join(name))));
+            .flat_map(|folder| names.iter().map(|name| crate::trust::normalize(&folder.join(name))));
         let paths: BTreeSet<String> =
             full.filter_map(|full| full.strip_prefix(root).ok().and_then(below)).collect();
         let comparison = Comparison { commit, repository: self.repository, root, has_secret };

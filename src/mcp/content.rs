@@ -1,11 +1,12 @@
-//! A server's result as text for the model.
+//! Results of MCP servers as text for the model.
 
 use jsonschema::Validator;
 use rmcp::model::{CallToolResult, ContentBlock, ResourceContents};
 
 use crate::tool::ToolResult;
 
-/// What the model reads of a result. One that breaks the schema that its server has promised is a failure.
+/// Converts a result for the model. It is a failure if it violates the output schema that its server has
+/// promised.
 pub(super) fn result(result: CallToolResult, promised: Option<&Validator>) -> ToolResult {
     let mut parts: Vec<String> =
         result.content.into_iter().map(part).filter(|part| !part.is_empty()).collect();
@@ -35,7 +36,7 @@ pub(super) fn result(result: CallToolResult, promised: Option<&Validator>) -> To
 }
 
 fn part(block: ContentBlock) -> String {
-    // Sizes are those of the base64 text.
+    // The length is that of the base64 text.
     let blob = |what: &str, kind: &str, length: usize| {
         format!("[{what}, {kind}, about {} bytes, not shown]", length / 4 * 3)
     };

@@ -1,10 +1,10 @@
-//! MCP servers: other people's tools, by rmcp, behind our own pipeline.
+//! MCP servers: tools of others, connected through rmcp, behind our own pipeline.
 //!
-//! A server is started (or spoken to over HTTP) before the first model call; what it offers becomes tools
-//! named `mcp_SERVER_TOOL`. One that fails costs its tools, never the run.
+//! A server is started (or spoken to over HTTP) before the first request to the model; its tools are named
+//! `mcp_SERVER_TOOL`. A server that fails costs its tools, never the run.
 
+mod connect;
 mod content;
-mod reach;
 mod tool;
 
 use std::sync::Arc;
@@ -22,104 +22,105 @@ use crate::command::{Shell, Talking, last_lines};
 use crate::event::{Events, NoticeLevel};
 use crate::workspace::{Mirror, Observed, TrackedWorkspace};
 
-use reach::{Hello, Reached};
-pub use reach::{Reach, Server};
+use connect::{Client, Connection};
+pub use connect::{Endpoint, Server};
 pub use tool::McpTool;
 
-/// Most tools of one server that the model is told of.
+/// Maximum number of tools offered to the model per server.
 const MAX_TOOLS: usize = 64;
 
-/// What servers run on.
-pub struct Ground {
+/// What servers have to know about the run.
+pub struct ServerContext {
     /// How programs are started.
     pub shell: Shell,
-    /// The checkout, where calls change it for real; `None` in a dry run.
+    /// The checkout, which calls change directly; `None` in a dry run.
     pub checkout: Option<Arc<TrackedWorkspace>>,
-    /// The folder of the checkout.
+    /// Path of the checkout.
     pub root: std::path::PathBuf,
-    /// Where throw-away folders go.
+    /// Folder for temporary files.
     pub temp: std::path::PathBuf,
-    /// A copy of the checkout, made before a server starts that may change it; held by the call that is watched:
-    /// what two change at once could not be told apart.
+    /// Copy of the checkout, made before a server starts that may change it. The call being watched holds the
+    /// lock, because the changes of two calls at once could not be told apart.
     pub mirror: tokio::sync::Mutex<Option<Mirror>>,
-    /// Ends calls early.
+    /// Token that ends calls early.
     pub cancel: CancellationToken,
-    /// Takes warnings.
+    /// Event bus that receives warnings.
     pub events: Events,
 }
 
-/// The servers of a run.
+/// Running servers of a run.
 #[derive(Default)]
 pub struct Servers {
     running: Vec<Running>,
-    ground: Option<Arc<Ground>>,
-    /// Their tools.
+    context: Option<Arc<ServerContext>>,
+    /// Tools of all servers.
     pub tools: Vec<Arc<McpTool>>,
 }
 
 struct Running {
-    service: RunningService<RoleClient, Hello>,
+    service: RunningService<RoleClient, Client>,
     child: Option<Talking>,
 }
 
 impl Servers {
-    /// Starts all servers side by side and asks for their tools.
-    pub async fn start(servers: &[Server], variables: &Variables, ground: &Arc<Ground>) -> Self {
-        if let Some(checkout) = ground.checkout.clone().filter(|_| servers.iter().any(Server::is_local)) {
-            let temp = ground.temp.clone();
+    /// Starts all servers in parallel and lists their tools. Servers that fail are reported and left out.
+    pub async fn start(servers: &[Server], variables: &Variables, context: &Arc<ServerContext>) -> Self {
+        if let Some(checkout) = context.checkout.clone().filter(|_| servers.iter().any(Server::is_local)) {
+            let temp = context.temp.clone();
             let made = tokio::task::spawn_blocking(move || Mirror::new(checkout, &temp)).await;
             match made.map_err(std::io::Error::other).and_then(|made| made) {
-                Ok(mirror) => *ground.mirror.lock().await = Some(mirror),
+                Ok(mirror) => *context.mirror.lock().await = Some(mirror),
                 Err(error) => {
                     let told = format!("MCP servers are left out: the checkout could not be copied: {error}");
-                    ground.events.notice(NoticeLevel::Warning, told);
+                    context.events.notice(NoticeLevel::Warning, told);
                     return Self::default();
                 }
             }
         }
         let begin = |server| async move {
             tokio::select! {
-                started = begin(server, variables, ground) => started,
-                () = ground.cancel.cancelled() => Err("the run was interrupted".to_owned()),
+                started = begin(server, variables, context) => started,
+                () = context.cancel.cancelled() => Err("the run was interrupted".to_owned()),
             }
         };
         let started = join_all(servers.iter().map(begin)).await;
-        let mut all = Self { ground: Some(Arc::clone(ground)), ..Self::default() };
+        let mut all = Self { context: Some(Arc::clone(context)), ..Self::default() };
         for (server, started) in servers.iter().zip(started) {
             match started {
                 Ok((running, tools)) => {
                     let told = format!("MCP server {}: {} tools", server.name, tools.len());
-                    ground.events.notice(NoticeLevel::Info, told);
+                    context.events.notice(NoticeLevel::Info, told);
                     all.running.push(running);
                     all.tools.extend(tools);
                 }
                 Err(error) => {
                     let told = format!("MCP server {} is left out: {error}", server.name);
-                    ground.events.notice(NoticeLevel::Warning, told);
+                    context.events.notice(NoticeLevel::Warning, told);
                 }
             }
         }
         all
     }
 
-    /// Whether there are none.
+    /// Returns `true` if no server is running.
     pub fn is_empty(&self) -> bool {
         self.running.is_empty()
     }
 
-    /// Ends all servers, and what they have started. Gives what they changed in the checkout after their answers.
+    /// Stops all servers and the processes they have started. Returns what they changed in the checkout after
+    /// their last answers.
     pub async fn stop(self) -> Observed {
         drop(self.tools);
         join_all(self.running.into_iter().map(|running| end(running.service, running.child))).await;
-        let Some(ground) = self.ground else { return Observed::default() };
-        let Some(mirror) = ground.mirror.lock().await.take() else { return Observed::default() };
+        let Some(context) = self.context else { return Observed::default() };
+        let Some(mirror) = context.mirror.lock().await.take() else { return Observed::default() };
         let late = tokio::task::spawn_blocking(move || mirror.late()).await;
         match late.map_err(|error| error.to_string()).and_then(|late| late.map_err(|error| error.to_string()))
         {
             Ok(observed) => observed,
             Err(error) => {
                 let told = format!("what MCP servers changed at their end cannot be read: {error}");
-                ground.events.notice(NoticeLevel::Error, told);
+                context.events.notice(NoticeLevel::Error, told);
                 Observed::default()
             }
         }
@@ -128,8 +129,8 @@ impl Servers {
 
 type Started = (Running, Vec<Arc<McpTool>>);
 
-async fn begin(server: &Server, variables: &Variables, ground: &Arc<Ground>) -> Result<Started, String> {
-    let Reached { service, child } = reach::reach(server, variables, ground).await?;
+async fn begin(server: &Server, variables: &Variables, context: &Arc<ServerContext>) -> Result<Started, String> {
+    let Connection { service, child } = connect::connect(server, variables, context).await?;
     let listed = tokio::time::timeout(server.timeout, service.list_all_tools()).await;
     let listed = match listed {
         Ok(Ok(tools)) => Ok(tools),
@@ -140,12 +141,12 @@ async fn begin(server: &Server, variables: &Variables, ground: &Arc<Ground>) -> 
         Ok(listed) => listed,
         Err(error) => return Err(format!("{error}{}", end(service, child).await)),
     };
-    let line = Arc::new(Line {
+    let handle = Arc::new(ServerHandle {
         peer: service.peer().clone(),
         server: server.name.clone(),
         timeout: server.timeout,
         local: child.is_some(),
-        ground: Arc::clone(ground),
+        context: Arc::clone(context),
     });
     let allowed = |name: &str| {
         server.allowed_tools.as_ref().is_none_or(|allowed| allowed.iter().any(|allowed| allowed == name))
@@ -153,28 +154,28 @@ async fn begin(server: &Server, variables: &Variables, ground: &Arc<Ground>) -> 
     let mut tools = Vec::new();
     for tool in listed.into_iter().filter(|tool| allowed(&tool.name)) {
         let name = tool.name.to_string();
-        match McpTool::new(tool, &line) {
+        match McpTool::new(tool, &handle) {
             _ if tools.len() >= MAX_TOOLS => {
                 let told = format!(
                     "MCP server {} has more than {MAX_TOOLS} tools; name those to use in `allowed_tools`",
                     server.name
                 );
-                ground.events.notice(NoticeLevel::Warning, told);
+                context.events.notice(NoticeLevel::Warning, told);
                 break;
             }
             Ok(tool) => tools.push(Arc::new(tool)),
             Err(error) => {
                 let told =
                     format!("MCP server {}: the tool {:?} is left out: {error}", server.name, brief(&name));
-                ground.events.notice(NoticeLevel::Warning, told);
+                context.events.notice(NoticeLevel::Warning, told);
             }
         }
     }
     Ok((Running { service, child }, tools))
 }
 
-/// Ends a server; gives what it said last, for people who wonder why.
-async fn end(mut service: RunningService<RoleClient, Hello>, child: Option<Talking>) -> String {
+/// Stops a server. Returns its last output, as an addition to an error.
+async fn end(mut service: RunningService<RoleClient, Client>, child: Option<Talking>) -> String {
     let _ = service.close_with_timeout(Duration::from_secs(1)).await;
     drop(service);
     match child {
@@ -183,7 +184,7 @@ async fn end(mut service: RunningService<RoleClient, Hello>, child: Option<Talki
     }
 }
 
-/// The last lines of a server's standard error.
+/// Returns the last lines of a server's standard error, as an addition to an error; empty if there are none.
 fn said(stderr: &str) -> String {
     let last = last_lines(stderr.trim(), 5);
     if last.is_empty() { String::new() } else { format!("; it said: {}", brief(&last)) }
@@ -194,18 +195,18 @@ fn brief(text: &str) -> String {
     text[..cut].to_owned()
 }
 
-/// The way to one server, as its tools have it.
-struct Line {
+/// Connection to one server, shared by its tools.
+struct ServerHandle {
     peer: rmcp::service::Peer<RoleClient>,
     server: String,
     timeout: Duration,
-    /// Whether it runs on this machine, where it can change the checkout.
+    /// Whether the server runs on this machine, where it can change the checkout.
     local: bool,
-    ground: Arc<Ground>,
+    context: Arc<ServerContext>,
 }
 
-impl Line {
-    /// Makes one call; the error is for the model.
+impl ServerHandle {
+    /// Makes one call. The error is for the model.
     async fn call(&self, tool: &str, arguments: Map<String, Value>) -> Result<CallToolResult, String> {
         let params = CallToolRequestParams::new(tool.to_owned()).with_arguments(arguments);
         let request = ClientRequest::CallToolRequest(Request::new(params));
@@ -217,9 +218,9 @@ impl Line {
         let seconds = self.timeout.as_secs();
         let server = &self.server;
         let late = || format!("the MCP server {server} did not answer within {seconds} s");
-        // Sending may hang as well, where the server does not read.
+        // Sending may hang as well, if the server does not read.
         let answer = tokio::select! {
-            () = self.ground.cancel.cancelled() => return Err("stopped, because the run was interrupted".to_owned()),
+            () = self.context.cancel.cancelled() => return Err("stopped, because the run was interrupted".to_owned()),
             answer = tokio::time::timeout(self.timeout + Duration::from_secs(1), answer) => answer.map_err(|_| late())?,
         };
         match answer {

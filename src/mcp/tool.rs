@@ -1,4 +1,4 @@
-//! A server's tool as one of ours.
+//! Tool of an MCP server as a [`Tool`].
 
 use std::sync::Arc;
 
@@ -7,37 +7,38 @@ use futures::future::BoxFuture;
 use jsonschema::Validator;
 use serde_json::{Map, Value};
 
-use super::{Line, content};
+use super::{ServerHandle, content};
 use crate::event::{Effects, Remote};
 use crate::tool::{Call, Context, Tool, ToolError, ToolResult, schema};
 use crate::workspace::{LastLink, WorkspacePath};
 
-/// Most characters of a tool's name: what providers accept.
+/// Maximum length of a tool's name that providers accept.
 const MAX_NAME: usize = 64;
-/// Most characters of a description, and bytes of a schema: they are paid with every request.
+/// Maximum length of a description in characters, and of a schema in bytes: both are paid for with every
+/// request.
 const MAX_DESCRIPTION: usize = 1_000;
 const MAX_SCHEMA: usize = 16 * 1024;
 
-/// A tool of a server.
+/// Tool of a server.
 pub struct McpTool {
     name: String,
     description: String,
     parameters: Value,
-    /// What the server calls it.
+    /// Name that the server knows it by.
     remote: String,
     read_only: bool,
     accepts: Validator,
     promises: Option<Validator>,
-    line: Arc<Line>,
+    server: Arc<ServerHandle>,
 }
 
 impl McpTool {
-    /// A tool as its server describes it; the error says why it cannot be used.
-    pub(super) fn new(tool: rmcp::model::Tool, line: &Arc<Line>) -> Result<Self, String> {
+    /// Converts a tool from its server's description. The error says why it cannot be used.
+    pub(super) fn new(tool: rmcp::model::Tool, server: &Arc<ServerHandle>) -> Result<Self, String> {
         let mut parameters = Value::Object(Map::clone(&tool.input_schema));
         if let Some(object) = parameters.as_object_mut() {
             object.remove("$schema");
-            // Some providers want a list of properties, be it empty.
+            // Some providers require a list of properties, even if it is empty.
             object.entry("type").or_insert_with(|| "object".into());
             object.entry("properties").or_insert_with(|| Map::new().into());
         }
@@ -54,36 +55,36 @@ impl McpTool {
         let description: String =
             tool.description.as_deref().unwrap_or_default().chars().take(MAX_DESCRIPTION).collect();
         Ok(Self {
-            name: name(&line.server, &tool.name),
+            name: name(&server.server, &tool.name),
             description,
             accepts: validator(&parameters)?,
             parameters,
             read_only: tool.annotations.is_some_and(|hints| hints.read_only_hint == Some(true)),
             remote: tool.name.into_owned(),
             promises,
-            line: Arc::clone(line),
+            server: Arc::clone(server),
         })
     }
 
-    /// Whether the server says that it changes nothing.
+    /// Returns `true` if the server declares that the tool changes nothing.
     pub fn is_read_only(&self) -> bool {
         self.read_only
     }
 
     async fn call(&self, arguments: Map<String, Value>) -> ToolResult {
-        match self.line.call(&self.remote, arguments).await {
+        match self.server.call(&self.remote, arguments).await {
             Ok(result) => content::result(result, self.promises.as_ref()),
             Err(error) => ToolResult::failed(error),
         }
     }
 
-    /// Makes a call of a server on this machine, and finds what it changes in the checkout.
+    /// Makes a call and records its changes to the checkout, if the server runs on this machine.
     async fn call_watched(&self, arguments: Map<String, Value>) -> ToolResult {
-        let ground = &self.line.ground;
-        let Some(checkout) = ground.checkout.clone().filter(|_| self.line.local) else {
+        let context = &self.server.context;
+        let Some(checkout) = context.checkout.clone().filter(|_| self.server.local) else {
             return self.call(arguments).await;
         };
-        let mut held = ground.mirror.lock().await;
+        let mut held = context.mirror.lock().await;
         let Some(mirror) = held.take() else {
             return ToolResult::failed("what the server changes could not be seen, so it is not called");
         };
@@ -99,12 +100,12 @@ impl McpTool {
         };
         *held = Some(mirror);
         checkout.absorb(&observed.changes);
-        result.note(&observed);
+        result.note_changes(&observed);
         result
     }
 }
 
-/// `mcp_SERVER_TOOL`, of characters that every provider takes.
+/// Returns `mcp_SERVER_TOOL`, with characters that not every provider accepts replaced.
 fn name(server: &str, tool: &str) -> String {
     let plain = |c: char| if c.is_ascii_alphanumeric() || c == '-' || c == '_' { c } else { '_' };
     format!("mcp_{server}_{tool}").chars().map(plain).take(MAX_NAME).collect()
@@ -148,9 +149,9 @@ impl Call for McpCall {
     fn effects(&self, cx: &Context) -> Result<Effects, ToolError> {
         let mut paths = Vec::new();
         for value in self.arguments.values() {
-            named(value, cx, &self.tool.line.ground.root, &mut paths);
+            named(value, cx, &self.tool.server.context.root, &mut paths);
         }
-        let target = format!("{}/{}", self.tool.line.server, self.tool.remote);
+        let target = format!("{}/{}", self.tool.server.server, self.tool.remote);
         let remote = Remote { target, read_only: self.tool.read_only, paths };
         Ok(Effects { remote: Some(remote), ..Effects::default() })
     }
@@ -160,7 +161,7 @@ impl Call for McpCall {
             let Self { tool, arguments } = *self;
             if tool.read_only {
                 tool.call(arguments).await
-            } else if tool.line.ground.checkout.is_some() {
+            } else if tool.server.context.checkout.is_some() {
                 tool.call_watched(arguments).await
             } else {
                 ToolResult::done("A dry run records what MCP tools would do and does not call them; plan on.")
@@ -170,7 +171,7 @@ impl Call for McpCall {
     }
 }
 
-/// Files of the workspace that a value names, so that the rules about files hold here as well.
+/// Collects the workspace's files that a value names, so that guardrails on files apply here as well.
 fn named(value: &Value, cx: &Context, root: &std::path::Path, paths: &mut Vec<WorkspacePath>) {
     match value {
         Value::Array(values) => values.iter().for_each(|value| named(value, cx, root, paths)),
@@ -183,7 +184,7 @@ fn named(value: &Value, cx: &Context, root: &std::path::Path, paths: &mut Vec<Wo
             let exists = resolved
                 .as_ref()
                 .is_some_and(|path| cx.workspace.stat(path).is_ok_and(|stat| stat.is_some()));
-            // A sentence is no path, unless there is such a file.
+            // Text with spaces is not taken for a path, unless the file exists.
             if exists || !text.contains(char::is_whitespace) {
                 paths.extend(resolved.map(|path| WorkspacePath::clone(&path)).filter(|other| *other != path));
                 paths.push(path);

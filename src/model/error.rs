@@ -1,4 +1,4 @@
-//! What can go wrong between us and a model, by what to do about it.
+//! Errors between us and a model, sorted by what can be done about them.
 
 use std::time::Duration;
 
@@ -7,54 +7,54 @@ use crate::event::Exit;
 /// Why there is no answer.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ModelError {
-    /// 401 or 403: the key is missing, wrong, or may not use the model.
+    /// 401 or 403: the key is missing or wrong, or not allowed to use the model.
     #[error("the model provider refused the key ({status}): {message}; check the variable that holds it")]
     Unauthorized {
-        /// The HTTP status.
+        /// HTTP status.
         status: u16,
-        /// What the provider said.
+        /// Message from the provider.
         message: String,
     },
     /// The provider does not have the model.
     #[error("the provider does not know the model: {0}; check `model`")]
     UnknownModel(String),
-    /// The conversation is longer than the model takes.
+    /// The conversation exceeds the model's context window.
     #[error("the conversation is longer than the model takes: {0}")]
     TooLong(String),
-    /// The account is out of credit: waiting does not help.
+    /// The account is out of credit, so waiting does not help.
     #[error("the account with the model provider is out of credit: {0}")]
     OutOfCredit(String),
     /// Too many requests.
     #[error("the model provider limits the rate: {message}")]
     RateLimited {
-        /// What the provider said.
+        /// Message from the provider.
         message: String,
-        /// How long it wants us to wait.
+        /// Delay that the provider asks for.
         retry_after: Option<Duration>,
     },
-    /// The provider is in trouble, or the way to it is.
+    /// The provider, or the connection to it, has failed.
     #[error("the model provider is not available: {message}")]
     Unavailable {
         /// What happened.
         message: String,
-        /// How long it wants us to wait.
+        /// Delay that the provider asks for.
         retry_after: Option<Duration>,
     },
-    /// The answer could not be understood.
+    /// The answer could not be parsed.
     #[error("the model's answer could not be read: {0}")]
     Malformed(String),
-    /// The request itself was refused.
+    /// The request was rejected.
     #[error("the model provider refused the request ({status}): {message}")]
     Refused {
-        /// The HTTP status; 0 where there was none.
+        /// HTTP status; 0 if there was none.
         status: u16,
-        /// What the provider said.
+        /// Message from the provider.
         message: String,
     },
-    /// A transcript that is played back has no answer, or not for what was asked.
+    /// A replayed transcript has no further answer, or a result differs from the recorded one.
     #[error("replay: {0}")]
     Replay(String),
-    /// A recipe's step failed.
+    /// A step of a recipe failed.
     #[error("recipe: {0}")]
     Recipe(String),
 }
@@ -82,10 +82,10 @@ impl ModelError {
     }
 }
 
-/// Most of a provider's words that are passed on.
+/// Maximum length of a provider's message that is passed on, in bytes.
 const MAX_MESSAGE: usize = 600;
 
-/// The readable part of an error body.
+/// Extracts the readable message from an error body.
 pub(super) fn message_of(body: &str) -> String {
     let parsed: Option<serde_json::Value> = serde_json::from_slice(body.as_bytes()).ok();
     let text = parsed
@@ -101,7 +101,7 @@ pub(super) fn message_of(body: &str) -> String {
     if text.is_empty() { "no details given".to_owned() } else { text.to_owned() }
 }
 
-/// Sorts a failed HTTP status.
+/// Classifies a failed HTTP status, with the help of the body where the status is ambiguous.
 pub(super) fn from_status(status: u16, body: &str, retry_after: Option<Duration>) -> ModelError {
     let message = message_of(body);
     let lower = body.to_lowercase();

@@ -1,4 +1,5 @@
-//! A program of the user's as a model: it is asked and answers in JSON, a line each.
+//! Model `exec::COMMAND`: a program of the user that answers requests over its standard streams, one JSON
+//! object per line.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -15,65 +16,65 @@ use super::{ChatModel, Completion, Message, ModelError, Request, ToolSchema};
 use crate::command::{Shell, Talk, Talking};
 use crate::event::{ToolCall, Usage};
 
-/// The longest answer, in bytes.
-const MAX_ANSWER: u64 = 32 * 1024 * 1024;
+/// Maximum length of one answer, in bytes.
+const MAX_ANSWER_BYTES: u64 = 32 * 1024 * 1024;
 
-/// What is written to the program: one line for each question, with all that there is to know.
+/// One request, as a line to the program, with everything there is to know.
 #[derive(Serialize)]
-struct Question<'a> {
+struct ExecRequest<'a> {
     agent: &'a str,
     system: &'a str,
     tools: &'a [ToolSchema],
-    messages: Vec<Turn<'a>>,
+    messages: Vec<ExecMessage<'a>>,
     may_call: bool,
 }
 
 #[derive(Serialize)]
 #[serde(tag = "role", rename_all = "lowercase")]
-enum Turn<'a> {
+enum ExecMessage<'a> {
     User { content: &'a str },
     Assistant { content: &'a str, calls: &'a [ToolCall] },
     Tool { id: &'a str, name: &'a str, content: &'a str, success: bool },
 }
 
-impl<'a> Turn<'a> {
+impl<'a> ExecMessage<'a> {
     fn of(message: &'a Message) -> Self {
         match message {
-            Message::User(content) => Turn::User { content },
-            Message::Assistant { text, calls, .. } => Turn::Assistant { content: text, calls },
+            Message::User(content) => ExecMessage::User { content },
+            Message::Assistant { text, calls, .. } => ExecMessage::Assistant { content: text, calls },
             Message::Tool { id, name, content, success } => {
-                Turn::Tool { id, name, content, success: *success }
+                ExecMessage::Tool { id, name, content, success: *success }
             }
         }
     }
 }
 
-/// What the program writes: one line for each answer.
+/// One answer, as a line from the program.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Answer {
+struct Response {
     #[serde(default)]
     text: String,
     #[serde(default)]
-    calls: Vec<Asked>,
+    calls: Vec<RequestedCall>,
     #[serde(default)]
     usage: Usage,
-    /// Why there is no answer.
+    /// Reason why there is no answer.
     #[serde(default)]
     error: Option<String>,
 }
 
-/// A call as the program wants it; it need not name it.
+/// Call requested by the program, which need not give it an ID.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Asked {
+struct RequestedCall {
     #[serde(default)]
     id: String,
     name: String,
     arguments: serde_json::Value,
 }
 
-/// A program that answers.
+/// Model that is a program; it is started with the first request and kept running.
 pub struct ExecModel {
     name: String,
     command: Vec<String>,
@@ -82,7 +83,7 @@ pub struct ExecModel {
     variables: BTreeMap<String, String>,
     /// Whether it may write to the checkout.
     writes: bool,
-    silence: Duration,
+    answer_timeout: Duration,
     running: Mutex<Option<Running>>,
 }
 
@@ -93,25 +94,25 @@ struct Running {
 }
 
 /// How the program is started.
-pub struct Start {
-    /// The command line, for the shell.
+pub struct ExecOptions {
+    /// Command line for the shell.
     pub command: String,
-    /// Walls and variables, as for any command.
+    /// Shell with its sandbox and environment, as for any command.
     pub shell: Shell,
-    /// Where it runs.
+    /// Working directory.
     pub root: PathBuf,
-    /// Variables that no other child sees: the model's key.
+    /// Variables that no other child sees, such as the model's key.
     pub variables: BTreeMap<String, String>,
-    /// Whether it may write to the checkout.
+    /// Whether the program may write to the checkout.
     pub writes: bool,
-    /// How long an answer may take.
-    pub silence: Duration,
+    /// Time limit of one answer.
+    pub answer_timeout: Duration,
 }
 
 impl ExecModel {
-    /// A model by that name; the program starts with the first question.
-    pub fn new(name: &str, start: Start) -> Self {
-        let Start { command, shell, root, variables, writes, silence } = start;
+    /// Creates the model; the program is started with the first request.
+    pub fn new(name: &str, options: ExecOptions) -> Self {
+        let ExecOptions { command, shell, root, variables, writes, answer_timeout } = options;
         let command = shell.flags.iter().cloned().chain([command]).collect();
         Self {
             name: name.to_owned(),
@@ -120,7 +121,7 @@ impl ExecModel {
             root,
             variables,
             writes,
-            silence,
+            answer_timeout,
             running: Mutex::new(None),
         }
     }
@@ -133,31 +134,31 @@ impl ExecModel {
         let Some(program) = running.as_mut() else {
             return Err(unavailable("it was not started".to_owned()));
         };
-        let question = serde_json::to_string(&question(request)).map_err(|error| malformed(&error))?;
-        let asked = tokio::time::timeout(self.silence, program.ask(&question)).await;
-        let trouble = match asked {
+        let question = serde_json::to_string(&exec_request(request)).map_err(|error| malformed(&error))?;
+        let asked = tokio::time::timeout(self.answer_timeout, program.ask(&question)).await;
+        let problem = match asked {
             Ok(Ok(line)) => return completion(&line),
-            Ok(Err(trouble)) => trouble,
-            Err(_) => format!("no answer within {} s (llm.timeout)", self.silence.as_secs()),
+            Ok(Err(problem)) => problem,
+            Err(_) => format!("no answer within {} s (llm.timeout)", self.answer_timeout.as_secs()),
         };
-        // It may be in the middle of anything: the next try gets a new one.
-        let Some(Running { child, stdin, stdout }) = running.take() else { return Err(unavailable(trouble)) };
+        // It may be in the middle of anything, so the next try gets a new process.
+        let Some(Running { child, stdin, stdout }) = running.take() else { return Err(unavailable(problem)) };
         drop((stdin, stdout));
         let said = child.end().await.text();
         let said = said.trim();
         let more = if said.is_empty() { String::new() } else { format!("; it said: {}", last_lines(said)) };
-        Err(unavailable(format!("{trouble}{more}")))
+        Err(unavailable(format!("{problem}{more}")))
     }
 
     async fn start(&self) -> Result<Running, ModelError> {
-        let talk = Talk {
+        let command = Talk {
             program: &self.shell.program,
             arguments: &self.command,
             variables: &self.variables,
             cwd: &self.root,
             writes: self.writes,
         };
-        let started = self.shell.converse(talk).await;
+        let started = self.shell.converse(command).await;
         let (child, stdin, stdout) =
             started.map_err(|error| unavailable(format!("it cannot be started: {error}")))?;
         Ok(Running { child, stdin, stdout: BufReader::new(stdout) })
@@ -173,37 +174,37 @@ impl Running {
             stdin.flush().await
         };
         let mut line = Vec::new();
-        let mut limited = stdout.take(MAX_ANSWER);
-        // Beside each other: it may answer before it has read all.
+        let mut limited = stdout.take(MAX_ANSWER_BYTES);
+        // Written and read concurrently, because it may answer before it has read everything.
         let (written, read) = tokio::join!(write, limited.read_until(b'\n', &mut line));
         read.map_err(|error| format!("its answer cannot be read: {error}"))?;
         if line.last() == Some(&b'\n') {
             return String::from_utf8(line).map_err(|_| "its answer is not UTF-8".to_owned());
         }
-        if line.len() as u64 >= MAX_ANSWER {
-            return Err(format!("its answer is longer than {MAX_ANSWER} bytes"));
+        if line.len() as u64 >= MAX_ANSWER_BYTES {
+            return Err(format!("its answer is longer than {MAX_ANSWER_BYTES} bytes"));
         }
         let how = written.err().map_or_else(String::new, |error| format!(" ({error})"));
         Err(format!("it ended before it had answered{how}"))
     }
 }
 
-fn question(request: Request<'_>) -> Question<'_> {
-    Question {
+fn exec_request(request: Request<'_>) -> ExecRequest<'_> {
+    ExecRequest {
         agent: request.agent,
         system: request.system,
         tools: request.tools,
-        messages: request.messages.iter().map(Turn::of).collect(),
+        messages: request.messages.iter().map(ExecMessage::of).collect(),
         may_call: request.may_call,
     }
 }
 
 fn completion(line: &str) -> Result<Completion, ModelError> {
-    let answer: Answer = serde_json::from_slice(line.as_bytes()).map_err(|error| malformed(&error))?;
+    let answer: Response = serde_json::from_slice(line.as_bytes()).map_err(|error| malformed(&error))?;
     if let Some(error) = answer.error {
         return Err(ModelError::Refused { status: 0, message: error });
     }
-    let call = |Asked { id, name, arguments }| ToolCall { id, name, arguments };
+    let call = |RequestedCall { id, name, arguments }| ToolCall { id, name, arguments };
     let calls = answer.calls.into_iter().map(call).collect();
     Ok(Completion { text: answer.text, calls, usage: answer.usage, ..Completion::default() })
 }

@@ -1,4 +1,4 @@
-//! Models: what is asked, what comes back, and who answers.
+//! Models: requests, answers, and the trait [`ChatModel`] of whatever answers them.
 
 mod error;
 mod exec;
@@ -15,90 +15,90 @@ use serde_json::Value;
 use crate::event::{ToolCall, Usage};
 
 pub use error::ModelError;
-pub use exec::{ExecModel, Start};
+pub use exec::{ExecModel, ExecOptions};
 pub use name::{ModelName, NameError, Provider};
 pub use price::{Budget, Price, Prices};
 pub use providers::{ProviderModel, Settings};
 pub use replay::{ReplayError, ReplayModel};
 pub use retry::{Backoff, retry};
 
-/// A tool as the model is told of it.
+/// Tool as it is presented to the model.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ToolSchema {
-    /// The name.
+    /// Unique name.
     pub name: String,
-    /// What it is for.
+    /// Purpose, for the model.
     pub description: String,
-    /// The JSON Schema of its arguments.
+    /// JSON Schema of the arguments.
     pub parameters: Value,
 }
 
 /// One message of the conversation after the system prompt.
 #[derive(Clone, Debug)]
 pub enum Message {
-    /// From the person, or from the runner on their behalf.
+    /// Message from the user, or from the runner on the user's behalf.
     User(String),
-    /// From the model.
+    /// Answer of the model.
     Assistant {
-        /// What it said.
+        /// Text of the answer.
         text: String,
-        /// What it wanted done.
+        /// Calls that the model asks for.
         calls: Vec<ToolCall>,
-        /// What the provider wants back unchanged, such as signed reasoning.
+        /// Content that the provider wants back unchanged, such as signed reasoning.
         opaque: Option<Opaque>,
     },
-    /// The result of one call.
+    /// Result of one call.
     Tool {
-        /// The model's name for the call.
+        /// ID of the call, as the model gave it.
         id: String,
-        /// The tool.
+        /// Name of the tool.
         name: String,
-        /// What the model is told.
+        /// Text that the model reads.
         content: String,
         /// Whether the tool did what was asked.
         success: bool,
     },
 }
 
-/// A provider's own form of an answer; only [`ProviderModel`] looks inside.
+/// Provider's own form of an answer; only [`ProviderModel`] looks inside.
 #[derive(Clone, Debug)]
 pub struct Opaque(genai::chat::MessageContent);
 
-/// A question to a model.
+/// Request to a model.
 #[derive(Clone, Copy, Debug)]
 pub struct Request<'a> {
-    /// Which agent asks.
+    /// Name of the agent that asks.
     pub agent: &'a str,
-    /// The system prompt.
+    /// System prompt.
     pub system: &'a str,
-    /// The tools there are. They stay the same in every call, so that providers' caches hit.
+    /// Tools of the agent. They stay the same in every request, so that the provider's cache hits.
     pub tools: &'a [ToolSchema],
-    /// Whether tools may be called; not for a closing summary.
+    /// Whether tools may be called; `false` for a closing summary.
     pub may_call: bool,
-    /// The conversation.
+    /// Conversation so far.
     pub messages: &'a [Message],
 }
 
-/// An answer.
+/// Answer of a model.
 #[derive(Clone, Debug, Default)]
 pub struct Completion {
-    /// What it said.
+    /// Text of the answer.
     pub text: String,
-    /// What it wants done.
+    /// Calls that the model asks for.
     pub calls: Vec<ToolCall>,
-    /// Tokens used.
+    /// Tokens used by this request.
     pub usage: Usage,
-    /// Whether the answer was cut at the provider's or our token limit.
+    /// Whether the answer was cut off at the provider's or our token limit.
     pub cut: bool,
-    /// See [`Message::Assistant`].
+    /// Content to be sent back unchanged; see [`Message::Assistant`].
     pub opaque: Option<Opaque>,
 }
 
-/// Somebody who answers.
+/// Anything that answers requests: a provider, a transcript, a program or a recipe.
 pub trait ChatModel: Send + Sync {
-    /// `provider::name`.
+    /// Returns the full name, as `provider::name`.
     fn name(&self) -> &str;
 
-    /// Asks once.
+    /// Sends one request, without retries.
     fn complete<'a>(&'a self, request: Request<'a>) -> BoxFuture<'a, Result<Completion, ModelError>>;
 }

@@ -1,4 +1,4 @@
-//! `provider::name`, parsed.
+//! Names of models: `provider::name`, parsed.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -8,48 +8,48 @@ use genai::adapter::AdapterKind;
 
 use crate::base::did_you_mean::nearest;
 
-/// A model as people name it.
+/// Model as the user names it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ModelName {
-    /// A transcript that is played back.
+    /// Transcript that is replayed.
     Replay(PathBuf),
-    /// A recipe that is followed.
+    /// Recipe that is followed.
     Recipe(PathBuf),
-    /// A program that is asked.
+    /// Command line of a program that answers.
     Exec(String),
-    /// A provider's model.
+    /// Model of a provider.
     Provider(Provider),
 }
 
-/// A provider and one of its models.
+/// Provider and one of its models.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Provider {
     pub(super) kind: AdapterKind,
-    /// `provider::name` in full.
+    /// Full name, as `provider::name`.
     pub(super) full: String,
-    /// The same as genai says it.
+    /// Full name as genai knows it, with aliases resolved.
     pub(super) asked: String,
     alias: Option<&'static Alias>,
 }
 
-/// A provider that speaks another's protocol at an address of its own.
+/// Provider that speaks another provider's protocol at an address of its own.
 #[derive(Debug, PartialEq, Eq)]
 struct Alias {
     name: &'static str,
     kind: AdapterKind,
     address: Address,
-    /// Variables that may hold the key, in the order in which they are looked at.
+    /// Variables that may hold the key, in the order in which they are tried.
     keys: &'static [&'static str],
 }
 
-/// Where such a provider is.
+/// Address of an aliased provider.
 #[derive(Debug, PartialEq, Eq)]
 enum Address {
-    /// At a place that all share.
+    /// The same address for everybody.
     Shared(&'static str),
-    /// At a place that a variable names, and what follows it.
+    /// Address from the variable, with the suffix appended.
     Variable(&'static str, &'static str),
-    /// Where genai thinks.
+    /// Address that genai knows by itself.
     Known,
 }
 
@@ -61,7 +61,7 @@ const ALIASES: [Alias; 3] = [
         address: Address::Shared("https://models.github.ai/inference"),
         keys: &["GITHUB_TOKEN", "GH_TOKEN", "INPUT_GITHUB-TOKEN", "INPUT_GITHUB_TOKEN"],
     },
-    // Azure's address for OpenAI's protocol; the name is that of the deployment.
+    // Azure's endpoint for OpenAI's protocol; the model name is that of the deployment.
     Alias {
         name: "azure",
         kind: AdapterKind::OpenAI,
@@ -76,29 +76,29 @@ const ALIASES: [Alias; 3] = [
     },
 ];
 
-/// Why a text names no model.
+/// Reason why a text does not name a model.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NameError {
-    /// No `::`.
+    /// There is no `::`.
     #[error("the model {0:?} names no provider; write it as `provider::name`, for example `{1}::{0}`")]
     NoProvider(String, String),
-    /// Nothing after the `::`.
+    /// There is nothing after the `::`.
     #[error("the model {0:?} has no name after `::`")]
     NoName(String),
-    /// A provider that is not known.
+    /// The provider is unknown.
     #[error("the model provider {given:?} is not known{hint}; known are: {known}")]
     UnknownProvider {
-        /// As written.
+        /// Name as written.
         given: String,
-        /// The nearest name, as a question.
+        /// Most similar known name, as a question; empty if there is none.
         hint: String,
-        /// All names.
+        /// All known names.
         known: String,
     },
 }
 
 impl ModelName {
-    /// Reads `provider::name`, `replay::FILE`, `recipe::FILE` or `exec::COMMAND`.
+    /// Parses `provider::name`, `replay::FILE`, `recipe::FILE` or `exec::COMMAND`.
     pub fn parse(text: &str) -> Result<Self, NameError> {
         let text = text.trim();
         let Some((provider, name)) = text.split_once("::") else {
@@ -140,7 +140,7 @@ fn unknown(given: &str) -> NameError {
 }
 
 impl Provider {
-    /// The variables in which this provider's key is customarily kept, the likeliest first; none where no key
+    /// Returns the variables that customarily hold this provider's key, the likeliest first; empty if no key
     /// is needed.
     pub fn key_variables(&self) -> Vec<&'static str> {
         match self.alias {
@@ -149,8 +149,8 @@ impl Provider {
         }
     }
 
-    /// The address that a configuration which names none means; `None` where genai knows it. The error is
-    /// the variable that should name it.
+    /// Returns the address to use if the configuration gives none, or `None` if genai knows it. The error is
+    /// the name of the variable that should hold it.
     pub fn address(&self, variable: impl Fn(&str) -> Option<String>) -> Result<Option<String>, &'static str> {
         match self.alias.map(|alias| &alias.address) {
             Some(Address::Shared(url)) => Ok(Some((*url).to_owned())),
@@ -171,7 +171,7 @@ fn last(file: &Path) -> Cow<'_, str> {
 impl fmt::Display for ModelName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            // Where the transcript lies on this machine tells a reader nothing.
+            // The folder of a transcript on this machine tells a reader nothing.
             Self::Replay(file) => write!(f, "replay::{}", last(file)),
             Self::Recipe(file) => write!(f, "recipe::{}", last(file)),
             Self::Exec(command) => write!(f, "exec::{command}"),

@@ -1,4 +1,4 @@
-//! What tokens cost.
+//! Prices of tokens, and the budget of a run.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -10,26 +10,26 @@ use serde::{Deserialize, Serialize};
 use crate::base::yaml;
 use crate::event::Usage;
 
-/// USD for a million tokens.
+/// Price of a model, in USD per million tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Price {
-    /// Sent.
+    /// Input tokens.
     pub input: f64,
-    /// Sent, but cached by the provider; as `input`, if not given.
+    /// Input tokens read from the provider's cache; as `input`, if not given.
     #[serde(default)]
     pub cached: Option<f64>,
-    /// Sent, and put into the provider's cache; as `input`, if not given.
+    /// Input tokens written to the provider's cache; as `input`, if not given.
     #[serde(default)]
     pub written: Option<f64>,
-    /// Received.
+    /// Output tokens.
     pub output: f64,
 }
 
 impl Price {
-    /// What a use costs, in USD.
+    /// Returns the cost of `usage`, in USD.
     pub fn cost(&self, usage: Usage) -> f64 {
-        // Counts of tokens are far below where a float gets coarse.
+        // Token counts are far below the range in which a float gets imprecise.
         #[expect(clippy::cast_precision_loss, reason = "as above")]
         let million = |tokens: u64| tokens as f64 / 1_000_000.0;
         let fresh = usage.input.saturating_sub(usage.cached + usage.written);
@@ -40,12 +40,13 @@ impl Price {
     }
 }
 
-/// Prices by model.
+/// Prices by model name.
 #[derive(Clone, Debug, Default)]
 pub struct Prices(BTreeMap<String, Price>);
 
 impl Prices {
-    /// The built-in table, with `more` (YAML of the same form) above it; the error says what is wrong.
+    /// Returns the built-in table, with the entries of `more` (YAML of the same form) replacing or extending
+    /// it. The error is for the user.
     pub fn new(more: Option<&str>) -> Result<Self, String> {
         let read = |text: &str| yaml::from_str::<BTreeMap<String, Price>>(text);
         let mut prices = read(include_str!("prices.yml")).map_err(|error| error.to_string())?;
@@ -55,9 +56,11 @@ impl Prices {
         Ok(Self(prices))
     }
 
-    /// The price of a model by its full name (`provider::name`) or its name; also of a dated version.
+    /// Returns the price of a model by its full name (`provider::name`), its bare name, or its name without a
+    /// date.
     pub fn find(&self, model: &str) -> Option<Price> {
-        // `github::openai/gpt-5` and `open_router::…/gpt-5` say who made the model.
+        // In `github::openai/gpt-5` and `open_router::…/gpt-5`, the part before the slash is the model's
+        // maker.
         let name = model.split_once("::").map_or(model, |(_, name)| name);
         let name = name.rsplit('/').next().unwrap_or(name);
         let is_version = |key: &str| {
@@ -70,7 +73,7 @@ impl Prices {
     }
 }
 
-/// What a run may cost and has cost.
+/// Spending limit of a run, and what it has spent.
 #[derive(Debug, Default)]
 pub struct Budget {
     price: Option<Price>,
@@ -79,38 +82,40 @@ pub struct Budget {
     spent: Arc<Spent>,
 }
 
-/// What models of the same run share.
+/// Counters that the models of one run share.
 #[derive(Debug, Default)]
 struct Spent {
     usd: Mutex<f64>,
     warned: AtomicBool,
-    /// Steps of sub-agents.
+    /// Turns of sub-agents.
     steps: AtomicU32,
 }
 
 impl Budget {
-    /// A budget; without a price nothing is known of costs.
+    /// Creates a budget, with `limit` and `warn_at` in USD. Without a price, costs are unknown and nothing is
+    /// limited.
     pub fn new(price: Option<Price>, limit: Option<f64>, warn_at: Option<f64>) -> Self {
         Self { price, limit, warn_at, spent: Arc::default() }
     }
 
-    /// The same budget for a model of another price.
+    /// Returns a budget with another model's price that shares limit and spending with this one.
     #[must_use]
     pub fn priced(&self, price: Option<Price>) -> Self {
         Self { price, limit: self.limit, warn_at: self.warn_at, spent: Arc::clone(&self.spent) }
     }
 
-    /// Counts a step of a sub-agent.
+    /// Counts one turn of a sub-agent.
     pub fn count_step(&self) {
         self.spent.steps.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Steps of sub-agents so far.
+    /// Returns the number of turns that sub-agents have taken so far.
     pub fn steps(&self) -> u32 {
         self.spent.steps.load(Ordering::Relaxed)
     }
 
-    /// Adds a use; gives the cost so far when it has just passed the mark for the warning.
+    /// Adds the cost of `usage`. Returns the cost so far, in USD, the first time it reaches the warning
+    /// threshold.
     pub fn add(&self, usage: Usage) -> Option<f64> {
         *self.spent.usd.lock().unwrap_or_else(PoisonError::into_inner) += self.price(usage)?;
         let cost = self.cost()?;
@@ -118,17 +123,17 @@ impl Budget {
             .then_some(cost)
     }
 
-    /// What a use costs in USD, if the model's price is known.
+    /// Returns the cost of `usage` in USD, if the model's price is known.
     pub fn price(&self, usage: Usage) -> Option<f64> {
         self.price.map(|price| price.cost(usage))
     }
 
-    /// The cost so far in USD, if the model's price is known.
+    /// Returns the cost so far in USD, if the model's price is known.
     pub fn cost(&self) -> Option<f64> {
         self.price.map(|_| *self.spent.usd.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Whether the limit is reached.
+    /// Returns `true` if the spending limit has been reached.
     pub fn is_used_up(&self) -> bool {
         self.limit.zip(self.cost()).is_some_and(|(limit, cost)| cost >= limit)
     }

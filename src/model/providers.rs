@@ -1,4 +1,4 @@
-//! Every provider that genai speaks to, behind [`ChatModel`].
+//! Models of providers: everything that genai speaks to, behind [`ChatModel`].
 
 use std::time::{Duration, SystemTime};
 
@@ -18,37 +18,37 @@ use crate::base::http::http_client;
 use crate::config::Llm;
 use crate::event::{ToolCall, Usage};
 
-/// What a provider's model needs besides its name.
+/// Settings of a provider's model besides its name.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// The key; `None` for servers that want none.
+    /// API key; `None` for servers that need none.
     pub key: Option<String>,
-    /// Timeouts, limits, streaming, address.
+    /// Timeouts, limits, streaming and address.
     pub llm: Llm,
 }
 
-/// A model behind an API.
+/// Model behind an HTTP API.
 pub struct ProviderModel {
-    /// As people name it.
+    /// Name as the user gave it.
     name: String,
-    /// As genai names it.
+    /// Name as genai knows it.
     asked: String,
     kind: AdapterKind,
     client: Client,
     options: ChatOptions,
     stream: bool,
-    /// Whether the provider is told what to keep for the next request.
+    /// Whether cache breakpoints are marked in requests, as Anthropic's API expects.
     marks_cache: bool,
 }
 
 impl ProviderModel {
-    /// Makes the client; nothing is sent yet.
+    /// Creates the client; nothing is sent yet.
     pub fn new(provider: &Provider, settings: Settings) -> Result<Self, ModelError> {
         let Settings { key, llm } = settings;
         let http = http_client(llm.timeout.seconds())
             .map_err(|error| ModelError::Refused { status: 0, message: chain(&error) })?;
         let auth = AuthResolver::from_resolver_fn(move |_: ModelIden| {
-            // A server of one's own often wants no key, but the header has to hold something.
+            // A self-hosted server often needs no key, but the header must not be empty.
             Ok(Some(AuthData::from_single(key.clone().unwrap_or_else(|| "none".to_owned()))))
         });
         let mut builder = Client::builder().with_reqwest(http).with_auth_resolver(auth);
@@ -92,7 +92,7 @@ impl ProviderModel {
             let ChatStreamEvent::End(end) = event else { continue };
             let said_end = end.captured_stop_reason.is_some();
             let completion = completion_of_stream(end);
-            // What ends without saying so, with nothing or with half a call, is no answer.
+            // A stream that ends without a stop reason, with nothing or with half a call, is no answer.
             let is_whole = !completion.calls.iter().any(|call| !call.arguments.is_object())
                 && (!completion.text.is_empty() || !completion.calls.is_empty());
             if said_end || is_whole {
@@ -107,13 +107,13 @@ impl ProviderModel {
     }
 }
 
-/// Longest answer, in bytes: many times what any model may say.
+/// Maximum length of an answer, in bytes: many times what any model may produce.
 const MAX_ANSWER: usize = 8 << 20;
 
-/// Most pieces of one answer.
+/// Maximum number of stream events of one answer.
 const MAX_PIECES: usize = 1 << 20;
 
-/// How much of an answer has come; a server that never ends must not fill the memory.
+/// Amount received of an answer; a server that never stops must not fill the memory.
 #[derive(Default)]
 struct Length {
     bytes: usize,
@@ -130,7 +130,7 @@ impl Length {
                 self.bytes += piece.content.len();
                 self.bytes
             }
-            // Some providers' pieces hold all that has come of the call.
+            // With some providers, each event repeats all of the call so far.
             ChatStreamEvent::ToolCallChunk(piece) => {
                 piece.tool_call.fn_arguments.as_str().map_or(0, str::len).max(self.bytes)
             }
@@ -203,7 +203,7 @@ fn chat_request(request: Request<'_>, marks_cache: bool) -> ChatRequest {
         messages.push(ChatMessage::from(results));
     }
     if marks_cache && let Some(last) = messages.pop() {
-        // The whole history so far is what the next request begins with.
+        // The next request begins with the whole history up to here.
         messages.push(last.with_options(CacheControl::Ephemeral));
     }
     let chat = ChatRequest::new(messages);
@@ -223,7 +223,8 @@ fn assistant(text: &str, calls: &[ToolCall]) -> MessageContent {
         content.push(text);
     }
     for call in calls {
-        // Arguments that were no JSON go back as an empty object: providers accept nothing else.
+        // Arguments that were not valid JSON go back as an empty object, because providers accept nothing
+        // else.
         let arguments =
             if call.arguments.is_object() { call.arguments.clone() } else { serde_json::json!({}) };
         content.push(GenaiCall {
@@ -256,7 +257,7 @@ fn completion(content: MessageContent, usage: &GenaiUsage, stop: Option<&StopRea
         .collect();
     let count = |tokens: Option<i32>| tokens.and_then(|tokens| u64::try_from(tokens).ok()).unwrap_or(0);
     let details = usage.prompt_tokens_details.as_ref();
-    // What the provider sent is kept only where it holds more than text and well-formed calls.
+    // The provider's own form is kept only if it has more than text and well-formed calls.
     let special =
         content.parts().iter().any(|part| part.as_text().is_none() && part.as_tool_call().is_none())
             || content.tool_calls().iter().any(|call| call.thought_signatures.is_some());
@@ -311,7 +312,7 @@ fn sort(error: &genai::Error) -> ModelError {
     }
 }
 
-/// An error that arrives inside of a stream has a type but no status.
+/// Classifies an error that arrives within a stream, which has a type but no HTTP status.
 fn from_stream_error(body: &serde_json::Value) -> ModelError {
     let text = body.to_string();
     let lower = text.to_lowercase();
@@ -333,7 +334,7 @@ fn brief(text: &str) -> String {
     text[..cut].to_owned()
 }
 
-/// An error with its causes, without the address (which may hold a key).
+/// Returns an error with its causes, but without the URL, which may contain a key.
 fn chain(error: &reqwest::Error) -> String {
     let mut text = if error.is_timeout() {
         "the server stayed silent for too long".to_owned()
@@ -350,7 +351,7 @@ fn chain(error: &reqwest::Error) -> String {
     text
 }
 
-/// `retry-after-ms`, or `retry-after` in seconds or as a date.
+/// Parses the header `retry-after-ms`, or `retry-after` in seconds or as a date.
 fn retry_after(headers: &reqwest::header::HeaderMap) -> Option<Duration> {
     let value = |name: &str| headers.get(name)?.to_str().ok();
     if let Some(milliseconds) = value("retry-after-ms").and_then(|value| value.trim().parse::<u64>().ok()) {

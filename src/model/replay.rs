@@ -1,4 +1,4 @@
-//! Plays a transcript back: the model of tests, demos and exact repetitions.
+//! Model `replay::FILE`: plays a transcript back, for tests, demos and exact repetitions.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, VecDeque};
@@ -14,33 +14,33 @@ use regex::Regex;
 use super::{ChatModel, Completion, Message, ModelError, Request};
 use crate::event::{Event, Line, Reply};
 
-/// Why a transcript cannot be played.
+/// Reason why a transcript cannot be replayed.
 #[derive(Debug, thiserror::Error)]
 pub enum ReplayError {
-    /// It cannot be read.
+    /// The file cannot be read.
     #[error("the transcript {path} cannot be read: {error}; check the file after `replay::`")]
     Unreadable {
-        /// The file.
+        /// Path of the transcript.
         path: PathBuf,
-        /// Why.
+        /// I/O error.
         error: std::io::Error,
     },
-    /// A line is no event.
+    /// A line is not an event.
     #[error("{path}:{line}: this is no transcript line: {error}")]
     Invalid {
-        /// The file.
+        /// Path of the transcript.
         path: PathBuf,
-        /// The line, from 1.
+        /// Number of the line, from 1.
         line: usize,
-        /// Why.
+        /// Parser's error.
         error: serde_json::Error,
     },
-    /// No answers in it.
+    /// The transcript has no answer of a model.
     #[error("the transcript {0} holds no reply of a model")]
     Empty(PathBuf),
 }
 
-/// Answers with what a transcript recorded, agent by agent, in order.
+/// Model that answers with the recorded replies, in order, for each agent separately.
 pub struct ReplayModel {
     name: String,
     strict: bool,
@@ -50,13 +50,13 @@ pub struct ReplayModel {
 #[derive(Default)]
 struct State {
     replies: HashMap<String, VecDeque<Reply>>,
-    /// Results as recorded, by agent and the model's name for the call.
+    /// Recorded results by agent and call ID.
     results: HashMap<(String, String), String>,
 }
 
 impl ReplayModel {
-    /// Reads a transcript. With `strict`, a tool result that differs from the recorded one fails the run. Of each
-    /// agent as many answers are passed over as it has had in `past`.
+    /// Reads a transcript. With `strict`, a tool result that differs from the recorded one fails the run. For
+    /// each agent, as many answers are skipped as `past` has replies of it.
     pub fn open(path: &Path, strict: bool, past: &[Line]) -> Result<Self, ReplayError> {
         let unreadable = |error| ReplayError::Unreadable { path: path.to_owned(), error };
         let file = File::open(path).map_err(unreadable)?;
@@ -102,12 +102,13 @@ impl ReplayModel {
     }
 }
 
-/// The results that came back since the last answer must be those that were recorded.
+/// Compares the results since the last answer with the recorded ones. Returns an error for the first that
+/// differs.
 fn compare(state: &State, request: Request<'_>) -> Result<(), ModelError> {
     for message in request.messages.iter().rev() {
         let Message::Tool { id, name, content, .. } = message else { break };
         let Some(recorded) = state.results.get(&(request.agent.to_owned(), id.clone())) else { continue };
-        // The loop guard may have added a remark of its own; what a command takes is never the same twice.
+        // The loop detector may have appended a remark, and durations are never the same twice.
         if !without_time(content).starts_with(&*without_time(recorded)) {
             return Err(ModelError::Replay(format!(
                 "the result of {name} ({id}) differs from the recorded one\nrecorded: {recorded}\nnow: {content}"

@@ -1,24 +1,25 @@
-//! Tries again what may work the next time.
+//! Retries of requests that may succeed the next time.
 
 use std::future::Future;
 use std::time::Duration;
 
 use super::error::ModelError;
 
-/// Longest wait that a provider may ask for; beyond it the run ends rather than burn CI minutes.
+/// Longest delay that a provider may ask for; beyond it the run ends rather than burn CI minutes.
 const MAX_WAIT: Duration = Duration::from_mins(2);
 
-/// How often, and how long apart.
+/// Number of retries, and the delay between them.
 #[derive(Clone, Copy, Debug)]
 pub struct Backoff {
-    /// Tries after the first.
+    /// Maximum number of tries after the first.
     pub retries: u64,
-    /// The first wait; it doubles each time, give or take a half, so that many jobs do not come back
-    /// at the same moment.
+    /// First delay. It doubles with each retry, give or take a half, so that many jobs do not come back at
+    /// the same moment.
     pub first: Duration,
 }
 
-/// Calls until it works, cannot work, or has been tried often enough. `waiting` is told each time.
+/// Repeats `call` until it succeeds, fails for good, or the retries are used up; returns the last error then.
+/// `waiting` is called with the error and the delay before each retry.
 pub async fn retry<T, F: Future<Output = Result<T, ModelError>>>(
     backoff: Backoff,
     mut call: impl FnMut() -> F,

@@ -1,4 +1,4 @@
-//! Applies a reviewed plan exactly: what stands in it is checked first, then all files change or none.
+//! Applying a reviewed plan exactly: its content is checked first, then all files change or none.
 
 use std::collections::BTreeSet;
 
@@ -6,29 +6,29 @@ use super::file::{Damaged, Plan};
 use super::journal::{Journal, JournalError, Step};
 use crate::workspace::{ChangeSet, DiskWorkspace, FileChange, FileError, Mode, Operation, WorkspacePath};
 
-/// A plan that fits the checkout.
+/// Plan that fits the checkout.
 #[derive(Debug)]
 pub struct Checked {
     changes: ChangeSet,
-    /// Files that are as the plan leaves them already.
+    /// Number of files that already are as the plan leaves them.
     pub already: usize,
 }
 
-/// What became of a plan.
+/// Result of applying a plan.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Applied {
-    /// These files changed.
+    /// These files were changed.
     Done(Vec<FileChange>),
     /// There was nothing left to do.
     Already,
 }
 
-/// A file that is not as the plan found it.
+/// File that is not as the plan found it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stale {
-    /// The file.
+    /// Path of the file.
     pub path: WorkspacePath,
-    /// What is there instead.
+    /// What was found instead.
     pub now: String,
 }
 
@@ -38,37 +38,37 @@ impl std::fmt::Display for Stale {
     }
 }
 
-/// Why a plan was not applied; nothing was written, or what was written was taken back.
+/// Reason why a plan was not applied. Nothing was written, or what was written has been reverted.
 #[derive(Debug, thiserror::Error)]
 pub enum ApplyError {
-    /// The file's own digest is wrong.
+    /// The digest in the plan does not match its content.
     #[error(
         "the plan's content has the digest {computed}, but it says {written}; it was changed after the review"
     )]
     Tampered {
-        /// As the plan says.
+        /// Digest given in the plan.
         written: String,
-        /// As it is.
+        /// Digest of the content.
         computed: String,
     },
-    /// It is another plan than the one that was reviewed.
+    /// The plan is not the one that was reviewed.
     #[error("this is the plan {found}, not {wanted} that `digest` names")]
     OtherPlan {
-        /// As asked for.
+        /// Digest that was asked for.
         wanted: String,
-        /// As it is.
+        /// Digest of the plan.
         found: String,
     },
-    /// The checkout has moved on.
+    /// Files of the checkout have changed since the plan was made.
     #[error("the plan is stale, make a new one: {}", list(.0))]
     Stale(Vec<Stale>),
-    /// What the plan says makes no sense.
+    /// A file's content is not what the plan promises.
     #[error(transparent)]
     Damaged(#[from] Damaged),
-    /// A command's call is another than what people are shown.
+    /// A command's call runs a different line than people are shown.
     #[error("the plan shows the command `{0}`, but its input runs another one; make a new plan")]
     Disguised(String),
-    /// A file is there twice.
+    /// A file occurs twice.
     #[error("the plan has two entries for {0}; make a new plan")]
     Twice(WorkspacePath),
     /// A link would lead out of the workspace.
@@ -76,13 +76,13 @@ pub enum ApplyError {
         "the plan makes {0} a link that may lead outside of the workspace; make the link by hand if it is wanted"
     )]
     LinkOutside(WorkspacePath),
-    /// A rule stands against a file.
+    /// A guardrail forbids a file.
     #[error("the plan changes a file that must not be: {0}")]
     Refused(String),
-    /// A file cannot be read.
+    /// A file could not be read.
     #[error(transparent)]
     File(#[from] FileError),
-    /// Writing failed.
+    /// The changes could not be written.
     #[error(transparent)]
     Journal(#[from] JournalError),
 }
@@ -92,8 +92,8 @@ fn list(stale: &[Stale]) -> String {
 }
 
 impl Plan {
-    /// Compares the plan with its digest, with the digest that was reviewed, and with the checkout.
-    /// `may_write` gives the reason why a file must not be written.
+    /// Checks the plan against its own digest, against the digest that was reviewed, and against the
+    /// checkout. `may_write` returns the reason if a file must not be written.
     pub fn check(
         &self,
         disk: &DiskWorkspace,
@@ -117,7 +117,7 @@ impl Plan {
         let (mut changes, mut stale, mut already) = (Vec::new(), Vec::new(), 0);
         for file in &self.files {
             may_write(&file.path).map_err(ApplyError::Refused)?;
-            // A link in the way is one that somebody put there, unless the plan takes it away.
+            // A link in the way was put there by somebody else, unless the plan removes it.
             let link = disk.link_above(&file.path)?;
             if link.is_some_and(|link| !self.deletes(&link)) {
                 stale.push(Stale {
@@ -161,8 +161,8 @@ impl Plan {
     }
 }
 
-/// Tells whether a link may lead outside. It may climb first and go down then: no folder above it is a link, so
-/// that its way is known; what comes after a name may be anywhere.
+/// Returns `true` if a link may lead outside. A target may first climb, then descend: no folder above the
+/// link is a link itself, so the way up is known, but a `..` after a name may lead anywhere.
 fn leaves(link: &WorkspacePath, target: &[u8]) -> bool {
     let Ok(target) = std::str::from_utf8(target) else { return true };
     let mut names = target.split('/').filter(|name| !matches!(*name, "" | ".")).peekable();
@@ -179,7 +179,7 @@ fn leaves(link: &WorkspacePath, target: &[u8]) -> bool {
 }
 
 impl Checked {
-    /// Changes all files, or none. `observe` is told of every step before it is made.
+    /// Changes all files, or none. `observe` is called with every step before it is made.
     pub fn apply(self, disk: &DiskWorkspace, observe: &dyn Fn(Step)) -> Result<Applied, ApplyError> {
         if self.changes.is_empty() {
             return Ok(Applied::Already);

@@ -1,4 +1,4 @@
-//! `plan.json`: the exact plan and its digest.
+//! The plan file `plan.json`: the exact plan and its digest.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -12,7 +12,7 @@ use crate::event::PlannedAction;
 use crate::event::{Base, Block, Class, GateRecord, HookRecord, Usage};
 use crate::workspace::{ChangeSet, FileChange, FileState, LineCounts, Mode, Operation, WorkspacePath};
 
-/// The version of the format.
+/// Version of the format.
 pub const SCHEMA_VERSION: u32 = 1;
 
 /// How a planned file's new content is given.
@@ -21,7 +21,7 @@ pub const SCHEMA_VERSION: u32 = 1;
 pub enum Contents {
     /// A patch in Git's format, against the content whose hash is `before_sha256`.
     Patch(String),
-    /// The whole content, where a patch would be no text or the kind of file changes.
+    /// The whole content, where a patch would not be text or the kind of file changes.
     Base64(String),
 }
 
@@ -34,11 +34,11 @@ pub struct PlanFile {
     pub op: Operation,
     /// Its Git mode afterwards (of a deleted file, before).
     pub mode: Mode,
-    /// SHA-256 of the content that the plan stands on, in hexadecimal; `null` where there is no file.
+    /// SHA-256 of the content that the plan is based on, in hexadecimal; `null` where there is no file.
     pub before_sha256: Option<String>,
-    /// SHA-256 of the content that the plan leads to; `null` for a deleted file.
+    /// SHA-256 of the content that the plan leads to, in hexadecimal; `null` for a deleted file.
     pub after_sha256: Option<String>,
-    /// How to get there.
+    /// The new content.
     #[serde(flatten)]
     pub contents: Contents,
     /// Lines added and removed.
@@ -54,7 +54,7 @@ impl PlanFile {
         };
         let is_link =
             |state: &Option<FileState>| state.as_ref().is_some_and(|state| state.mode == Mode::Link);
-        // A patch is for text that stays text.
+        // A patch needs text before and after.
         let contents = match String::from_utf8(change.git_patch("")) {
             Ok(patch) if !change.is_binary() && is_link(&change.before) == is_link(&change.after) => {
                 Contents::Patch(patch)
@@ -73,13 +73,13 @@ impl PlanFile {
     }
 }
 
-/// A plan's file that leads to something else than the plan says.
+/// Error for a file whose content is not what the plan promises.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the plan does not lead to what it promises for {0}; it was changed by hand or damaged")]
 pub struct Damaged(pub WorkspacePath);
 
 impl PlanFile {
-    /// The file's state after the plan, made from the one before it.
+    /// Returns the state of the file after the plan, computed from the one before; `None` for a deleted file.
     pub fn after(&self, before: Option<&FileState>) -> Result<Option<FileState>, Damaged> {
         let damaged = || Damaged(self.path.clone());
         if self.op == Operation::Delete {
@@ -95,18 +95,19 @@ impl PlanFile {
         if Some(state.sha256()) == self.after_sha256 { Ok(Some(state)) } else { Err(damaged()) }
     }
 
-    /// Whether a file is as the plan found it; the mode of a changed file is not known.
+    /// Returns `true` if a file is as the plan found it. The mode is not compared, because the plan has only
+    /// the one afterwards.
     pub fn is_before(&self, now: Option<&FileState>) -> bool {
         now.map(FileState::sha256) == self.before_sha256
     }
 
-    /// Whether a file is as the plan leaves it.
+    /// Returns `true` if a file is as the plan leaves it.
     pub fn is_after(&self, now: Option<&FileState>) -> bool {
         now.map(FileState::sha256) == self.after_sha256 && now.is_none_or(|state| state.mode == self.mode)
     }
 }
 
-/// Applies the hunks of a patch in Git's format, if there are any.
+/// Applies the hunks of a patch in Git's format; a patch without hunks changes nothing.
 fn patched(before: &[u8], patch: &str) -> Option<Vec<u8>> {
     let hunks = match patch.find("\n@@ ") {
         Some(at) => &patch[at + 1..],
@@ -120,23 +121,23 @@ fn patched(before: &[u8], patch: &str) -> Option<Vec<u8>> {
 /// A command of a plan.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PlannedCommand {
-    /// The line.
+    /// The command line.
     pub command: String,
-    /// The folder where it runs.
+    /// The folder in which it runs.
     pub cwd: WorkspacePath,
-    /// What it was classified as.
+    /// Its command class.
     pub class: Class,
-    /// What decided that.
+    /// What decided the class.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub reason: String,
     /// The tool that runs it.
     #[serde(default = "run_command", skip_serializing_if = "is_run_command")]
     pub tool: String,
-    /// All arguments of the call: timeout and variables too.
+    /// All arguments of the call, including timeout and variables.
     pub input: Value,
 }
 
-/// Nearly all commands are for this one, so that it need not be said.
+/// Returns the tool that nearly all commands are for, which the file therefore omits.
 fn run_command() -> String {
     "run_command".to_owned()
 }
@@ -146,12 +147,12 @@ fn is_run_command(tool: &str) -> bool {
 }
 
 impl PlannedCommand {
-    /// Tells whether the call runs the line that people see.
+    /// Returns `true` if the call runs the command line that people see.
     pub(super) fn is_as_shown(&self) -> bool {
         let runs = match self.tool.as_str() {
             "run_command" => self.input.get("command"),
             "run_powershell" => self.input.get("script"),
-            // Which line other tools run, they tell themselves before they do.
+            // Other tools state their command line in their effects before they run.
             _ => return true,
         };
         runs.and_then(Value::as_str) == Some(self.command.as_str())
@@ -181,11 +182,11 @@ pub struct Plan {
     pub agent: String,
     /// The model.
     pub model: String,
-    /// The commit that the plan stands on; `null` outside of a repository.
+    /// The commit that the plan is based on; `null` outside of a repository.
     pub base: Option<Base>,
     /// What the agent would do, in order.
     pub actions: Vec<PlannedAction>,
-    /// What all of it comes to, file by file.
+    /// The combined changes, file by file.
     pub files: Vec<PlanFile>,
     /// Commands that would run, in order.
     pub commands: Vec<PlannedCommand>,
@@ -201,24 +202,25 @@ pub struct Plan {
     pub digest: String,
 }
 
-/// What a plan is made of.
+/// Parts that a plan is made from.
 pub struct Planned<'a> {
-    /// The task.
+    /// Text of the task.
     pub task: &'a str,
-    /// The agent.
+    /// Name of the agent.
     pub agent: &'a str,
-    /// The model.
+    /// Name of the model.
     pub model: &'a str,
-    /// The commit.
+    /// Commit that the plan is based on.
     pub base: Option<Base>,
-    /// The actions.
+    /// Actions of the run, in order.
     pub actions: Vec<PlannedAction>,
-    /// The changes.
+    /// Combined changes of the run.
     pub changes: &'a ChangeSet,
 }
 
 impl Plan {
-    /// Makes the plan and its digest; records of the run are added by whoever has them.
+    /// Creates the plan and its digest. Gates, guardrails, hooks and usage are left empty, for the caller to
+    /// fill.
     pub fn new(planned: Planned<'_>) -> Self {
         let commands = planned.actions.iter().filter_map(PlannedCommand::of).collect();
         let mut plan = Self {
@@ -240,7 +242,7 @@ impl Plan {
         plan
     }
 
-    /// The digest that the content has, whatever the `digest` field says.
+    /// Computes the digest of the content, whatever the `digest` field says.
     pub fn computed_digest(&self) -> String {
         #[derive(Serialize)]
         struct Covered<'a> {
@@ -249,7 +251,7 @@ impl Plan {
             commands: &'a [PlannedCommand],
         }
         let covered = Covered { base: &self.base, files: &self.files, commands: &self.commands };
-        // The types hold nothing that JSON cannot: no maps with other keys than strings, no NaN.
+        // Serialization cannot fail: all maps have string keys, and there is no NaN.
         let canonical = serde_json_canonicalizer::to_vec(&covered).unwrap_or_default();
         hex(&Sha256::digest(canonical))
     }

@@ -1,8 +1,8 @@
-//! All files or none, also when the process dies in between.
+//! Apply journal: changes all files or none, even if the process dies in between.
 //!
-//! What every file was and will be is written beside the checkout first, then a journal that names them in
-//! one step. From then on each file changes by a rename, which needs no space. Whoever finds a journal later
-//! puts every file back: there is no moment at which that is impossible, and it can be done again.
+//! First, the old and the new content of every file is written beside the checkout, then, in one step, a
+//! journal that lists them. From then on, each file changes by a rename, which needs no space. Whoever finds
+//! a journal later puts every file back. This is possible at any time, and can be repeated.
 
 use std::fs::{self, File};
 use std::io;
@@ -12,95 +12,95 @@ use serde::{Deserialize, Serialize};
 
 use crate::workspace::{DiskWorkspace, FileChange, FileError, FileState, Mode, WorkspacePath};
 
-/// The journal's folder, in Git's own (where no commit can put anything), else in the checkout.
+/// Folder of the journal: in `.git`, where no commit can put anything, else in the checkout.
 const FOLDER: &str = "architect-ci-apply";
 const JOURNAL: &str = "journal.json";
 const LOCK: &str = "lock";
 
-/// What is about to be done.
+/// Step of an apply, announced before it is made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
-    /// The content of the file of this number is written beside the checkout.
+    /// The old and new contents of the file with this index are written beside the checkout.
     Stage(usize),
-    /// The journal comes into being: from here on, an end means going back.
+    /// The journal is written: from here on, an interruption means that everything is put back.
     Commit,
-    /// The file of this number changes.
+    /// The file with this index changes.
     Change(usize),
-    /// The journal goes: from here on, all is done.
+    /// The journal is removed: from here on, the apply is complete.
     Finish,
-    /// The file of this number is put back.
+    /// The file with this index is put back.
     Restore(usize),
-    /// What is left of the journal's folder goes.
+    /// The rest of the journal's folder is removed.
     Clean,
 }
 
-/// Why the files are as they were.
+/// Reason why the files were not changed.
 #[derive(Debug, thiserror::Error)]
 pub enum JournalError {
-    /// Somebody else is at it.
+    /// Another process is applying a plan to this checkout.
     #[error("another apply is at work on this checkout")]
     Busy,
     /// The journal could not be written.
     #[error("nothing was written: {path}: {error}")]
     Write {
-        /// The file.
+        /// Path that could not be written.
         path: PathBuf,
-        /// What the system said.
+        /// I/O error.
         error: io::Error,
     },
-    /// A file could not be changed.
+    /// A file could not be changed; all files were put back.
     #[error("not every file could be written, so every file was put back: {0}")]
     PutBack(FileError),
-    /// A file could not be changed, and another one not put back.
+    /// A file could not be changed, and another one could not be put back.
     #[error(
         "not every file could be written ({failed}) or put back ({left}); the journal is in {journal}, the next run tries again"
     )]
     Stuck {
         /// Why it was not applied.
         failed: Box<FileError>,
-        /// Why it was not taken back.
+        /// Why it was not reverted.
         left: Box<FileError>,
-        /// Where the journal lies.
+        /// Path of the journal's folder.
         journal: PathBuf,
     },
-    /// What was left of an earlier one could not be put back.
+    /// An interrupted apply could not be reverted.
     #[error(
         "an earlier apply was interrupted and could not be taken back: {error}; its journal is in {journal}"
     )]
     Recover {
-        /// Why.
+        /// Why not.
         error: Box<FileError>,
-        /// Where the journal lies.
+        /// Path of the journal's folder.
         journal: PathBuf,
     },
 }
 
-/// One file, as the journal names it.
+/// One file in the journal.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Entry {
     path: WorkspacePath,
-    /// Mode and hash before; `None` where there was no file.
+    /// Mode and hash before; `None` if there was no file.
     before: Option<(Mode, String)>,
     /// Whether there is a file afterwards.
     comes: bool,
-    /// Folders that come into being with it, the outermost first.
+    /// Folders that are created for it, the outermost first.
     folders: Vec<WorkspacePath>,
 }
 
-/// A journal that is in force.
+/// Journal that has been written.
 pub(super) struct Journal<'a> {
     disk: &'a DiskWorkspace,
-    place: Place,
+    paths: JournalPaths,
     entries: Vec<Entry>,
 }
 
-/// The journal's folder; locked as long as this lives.
-struct Place {
+/// Folder of the journal, locked while this value lives.
+struct JournalPaths {
     path: PathBuf,
     _lock: File,
 }
 
-impl Place {
+impl JournalPaths {
     fn of(disk: &DiskWorkspace) -> PathBuf {
         let git = disk.path().join(".git");
         if git.is_dir() { git.join(FOLDER) } else { disk.path().join(format!(".{FOLDER}")) }
@@ -110,7 +110,7 @@ impl Place {
         let path = Self::of(disk);
         let failed = |error| JournalError::Write { path: path.clone(), error };
         fs::create_dir_all(&path).map_err(failed)?;
-        // In a checkout without Git somebody may have put links here.
+        // In a checkout without Git, links may have been planted here.
         let leads_away = [path.clone(), path.join(LOCK), path.join(JOURNAL)]
             .iter()
             .any(|path| fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_symlink()));
@@ -128,27 +128,27 @@ impl Place {
 }
 
 impl<'a> Journal<'a> {
-    /// Writes all that is needed to go on or back.
+    /// Writes the journal, with all that is needed to finish or to revert.
     pub(super) fn write(
         disk: &'a DiskWorkspace,
         changes: &[FileChange],
         observe: &dyn Fn(Step),
     ) -> Result<Self, JournalError> {
-        let place = Place::lock(disk)?;
-        let staged = stage(disk, &place, changes, observe);
+        let paths = JournalPaths::lock(disk)?;
+        let staged = stage(disk, &paths, changes, observe);
         match staged {
-            Ok(entries) => Ok(Self { disk, place, entries }),
+            Ok(entries) => Ok(Self { disk, paths, entries }),
             Err((path, error)) => {
-                // Nothing is in force yet, so all of it can go.
-                let _ = fs::remove_dir_all(&place.path);
+                // The journal is not in force yet, so all of it can be removed.
+                let _ = fs::remove_dir_all(&paths.path);
                 Err(JournalError::Write { path, error })
             }
         }
     }
 
-    /// Changes the files; puts all of them back when one cannot be changed.
+    /// Changes the files; puts all of them back if one cannot be changed.
     pub(super) fn perform(self, observe: &dyn Fn(Step)) -> Result<(), JournalError> {
-        // What goes makes room for what comes.
+        // Deletions come first: they make room.
         let order = (0..self.entries.len()).filter(|index| !self.entries[*index].comes);
         let order = order.chain((0..self.entries.len()).filter(|index| self.entries[*index].comes));
         for index in order {
@@ -159,7 +159,7 @@ impl<'a> Journal<'a> {
                     Err(left) => JournalError::Stuck {
                         failed: Box::new(failed),
                         left: Box::new(left),
-                        journal: self.place.path.clone(),
+                        journal: self.paths.path.clone(),
                     },
                 });
             }
@@ -171,15 +171,15 @@ impl<'a> Journal<'a> {
     fn change(&self, index: usize) -> Result<(), FileError> {
         let entry = &self.entries[index];
         if entry.comes {
-            self.disk.move_in(&self.place.file("new", index), &entry.path)
+            self.disk.move_in(&self.paths.file("new", index), &entry.path)
         } else {
             self.disk.put(&entry.path, None)
         }
     }
 
-    /// Makes every file what it was.
+    /// Restores every file to its old state.
     fn put_back(&self, observe: &dyn Fn(Step)) -> Result<(), FileError> {
-        // First what came goes: it may stand where a folder has to be.
+        // New files are removed first: one may stand where a folder has to be restored.
         for (index, entry) in self.entries.iter().enumerate().filter(|(_, entry)| entry.before.is_none()) {
             observe(Step::Restore(index));
             self.disk.put(&entry.path, None)?;
@@ -191,27 +191,28 @@ impl<'a> Journal<'a> {
             let now = self.disk.state_of(&entry.path)?;
             let is_back = now.is_some_and(|now| now.mode == *mode && now.sha256() == *hash);
             if !is_back {
-                self.disk.move_in(&self.place.file("old", index), &entry.path)?;
+                self.disk.move_in(&self.paths.file("old", index), &entry.path)?;
             }
         }
         self.close(observe);
         Ok(())
     }
 
-    /// The journal is no longer in force.
+    /// Removes the journal, after which it is no longer in force.
     fn close(&self, observe: &dyn Fn(Step)) {
         observe(Step::Finish);
-        // What cannot be removed is removed by the next one.
-        let _ = fs::remove_file(self.place.path.join(JOURNAL));
-        sync(&self.place.path);
+        // What cannot be removed now is removed by the next apply.
+        let _ = fs::remove_file(self.paths.path.join(JOURNAL));
+        sync(&self.paths.path);
         observe(Step::Clean);
-        let _ = fs::remove_dir_all(&self.place.path);
+        let _ = fs::remove_dir_all(&self.paths.path);
     }
 }
 
+/// Writes the contents and the journal. The error has the path that could not be written.
 fn stage(
     disk: &DiskWorkspace,
-    place: &Place,
+    paths: &JournalPaths,
     changes: &[FileChange],
     observe: &dyn Fn(Step),
 ) -> Result<Vec<Entry>, (PathBuf, io::Error)> {
@@ -219,7 +220,7 @@ fn stage(
     for (index, change) in changes.iter().enumerate() {
         observe(Step::Stage(index));
         for (kind, state) in [("old", &change.before), ("new", &change.after)] {
-            let path = place.file(kind, index);
+            let path = paths.file(kind, index);
             let Some(state) = state else { continue };
             disk.stage(&path, state, &change.path).map_err(|error| (path, error))?;
         }
@@ -231,16 +232,16 @@ fn stage(
         });
     }
     observe(Step::Commit);
-    let journal = place.path.join(JOURNAL);
+    let journal = paths.path.join(JOURNAL);
     let written = serde_json::to_vec(&entries).map_err(io::Error::from).and_then(|text| {
-        let mut file = tempfile::NamedTempFile::new_in(&place.path)?;
+        let mut file = tempfile::NamedTempFile::new_in(&paths.path)?;
         io::Write::write_all(&mut file, &text)?;
         file.as_file().sync_all()?;
         file.persist(&journal).map_err(|error| error.error)?;
         Ok(())
     });
     written.map_err(|error| (journal, error))?;
-    sync(&place.path);
+    sync(&paths.path);
     Ok(entries)
 }
 
@@ -249,30 +250,30 @@ pub fn write_all(disk: &DiskWorkspace, changes: &[FileChange]) -> Result<(), Jou
     if changes.is_empty() { Ok(()) } else { Journal::write(disk, changes, &|_| {})?.perform(&|_| {}) }
 }
 
-/// Puts back what an interrupted apply has left; whether there was something to put back. `may_write` keeps
-/// a journal that somebody planted from writing where nobody may.
+/// Reverts an interrupted apply. Returns `true` if there was one. `may_write` prevents a planted journal from
+/// writing protected files.
 pub fn recover(
     disk: &DiskWorkspace,
     may_write: impl Fn(&WorkspacePath) -> Result<(), String>,
     observe: &dyn Fn(Step),
 ) -> Result<bool, JournalError> {
-    let path = Place::of(disk);
+    let path = JournalPaths::of(disk);
     if fs::symlink_metadata(&path).is_err() {
         return Ok(false);
     }
-    let place = Place::lock(disk)?;
-    let text = fs::read(place.path.join(JOURNAL)).ok();
+    let paths = JournalPaths::lock(disk)?;
+    let text = fs::read(paths.path.join(JOURNAL)).ok();
     let entries: Option<Vec<Entry>> = text.and_then(|text| serde_json::from_slice(&text).ok());
     let Some(entries) = entries else {
-        // It came to an end before it was in force, or after.
-        let _ = fs::remove_dir_all(&place.path);
+        // The journal was not in force yet, or not any more.
+        let _ = fs::remove_dir_all(&paths.path);
         return Ok(false);
     };
     let refused = entries.iter().find_map(|entry| may_write(&entry.path).err());
-    let journal = Journal { disk, place, entries };
+    let journal = Journal { disk, paths, entries };
     let failed = |error: FileError| JournalError::Recover {
         error: Box::new(error),
-        journal: journal.place.path.clone(),
+        journal: journal.paths.path.clone(),
     };
     if let Some(reason) = refused {
         let path = WorkspacePath::root();
@@ -282,8 +283,8 @@ pub fn recover(
     Ok(true)
 }
 
-/// Makes what happened to the entries of a folder last.
+/// Flushes a folder's entries to disk.
 fn sync(folder: &Path) {
-    // Some file systems cannot; then it lasts when they say so.
+    // Some file systems do not support this, and flush at their own discretion.
     let _ = File::open(folder).and_then(|folder| folder.sync_all());
 }

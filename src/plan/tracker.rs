@@ -1,4 +1,4 @@
-//! Records what a dry run would do.
+//! Planned actions of a dry run.
 
 use std::fmt::Write;
 
@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::event::PlannedAction;
 
-/// Longest argument shown in full, in characters.
+/// Maximum length of an argument that is shown in full, in characters.
 const MAX_ARGUMENT: usize = 60;
 
 /// The actions of a dry run, in order.
@@ -14,23 +14,23 @@ const MAX_ARGUMENT: usize = 60;
 pub struct DryRunTracker(Vec<PlannedAction>);
 
 impl DryRunTracker {
-    /// Adds an action.
+    /// Appends an action.
     pub fn record(&mut self, action: PlannedAction) {
         self.0.push(action);
     }
 
-    /// The actions so far.
+    /// Returns the actions so far.
     pub fn actions(&self) -> &[PlannedAction] {
         &self.0
     }
 
-    /// Hands out the actions.
+    /// Takes the actions, leaving none.
     pub fn take(&mut self) -> Vec<PlannedAction> {
         std::mem::take(&mut self.0)
     }
 }
 
-/// A call on one line, long arguments cut: `edit_file(path="a.py", old_str="…120 characters")`.
+/// Renders a call on one line, with long arguments cut: `edit_file(path="a.py", old_str=…120 characters)`.
 pub fn summarize_call(tool: &str, input: &Value) -> String {
     let mut text = format!("{tool}(");
     for (index, (name, value)) in input.as_object().into_iter().flatten().enumerate() {

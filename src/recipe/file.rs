@@ -1,4 +1,4 @@
-//! A recipe as people write it.
+//! Recipe files: the format in which people write recipes.
 
 use grep_regex::RegexMatcher;
 use regex::Regex;
@@ -13,22 +13,22 @@ use crate::workspace::Glob;
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Recipe {
-    /// What it is for, in a line.
+    /// What it is for, in one line.
     #[serde(default)]
     pub description: String,
     /// What is done, in order.
     pub steps: Vec<Step>,
 }
 
-/// Actions, once or for each file that matches.
+/// Actions, done once or for each matching file.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Step {
-    /// Globs of the files for which the actions are done, as in `**/*.py`; once if there are neither these nor
-    /// `containing`.
+    /// Globs of the files for which the actions are done, as in `**/*.py`; if neither these nor `containing`
+    /// is given, they are done once.
     #[serde(default)]
     pub files: Vec<String>,
-    /// Globs of files to pass over.
+    /// Globs of files to skip.
     #[serde(default)]
     pub exclude: Vec<String>,
     /// A regular expression that some line of the file has to match.
@@ -46,14 +46,14 @@ pub struct Action {
     /// The tool's name, such as `edit_file`, `apply_patch` or `run_command`.
     #[serde(default)]
     pub tool: Option<String>,
-    /// The tool's arguments. `{file}`, `{dir}`, `{name}` and `{stem}` stand for the file's path, folder, name, and
-    /// name without extension; in a command they are quoted for the shell.
+    /// The tool's arguments. `{file}`, `{dir}`, `{name}` and `{stem}` stand for the file's path, folder,
+    /// name, and name without extension; in a command they are quoted for the shell.
     #[serde(default)]
     pub with: Map<String, Value>,
-    /// Every match of a regular expression is replaced in the file.
+    /// A replacement for every match of a regular expression in the file.
     #[serde(default)]
     pub replace: Option<Replace>,
-    /// Whether the recipe goes on, without this file, where the action fails; else it ends there.
+    /// Whether the recipe continues, without this file, if the action fails; otherwise it ends there.
     #[serde(default)]
     pub optional: bool,
 }
@@ -62,32 +62,32 @@ pub struct Action {
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Replace {
-    /// A regular expression; `(?m)` makes `^` and `$` match at lines.
+    /// A regular expression; `(?m)` makes `^` and `$` match at line ends.
     pub pattern: String,
-    /// What stands there then; `$1` or `${name}` is what a group matched, `$$` a dollar sign.
+    /// The replacement; `$1` or `${name}` is what a group matched, `$$` a dollar sign.
     pub with: String,
 }
 
-/// Why a recipe cannot be followed.
+/// Reason why a recipe cannot be followed.
 #[derive(Debug, thiserror::Error)]
 pub enum RecipeError {
-    /// The file is no recipe.
+    /// The file is not valid YAML of a recipe.
     #[error(transparent)]
     File(#[from] ConfigError),
-    /// Something in it makes no sense.
+    /// A step is not valid.
     #[error("{file}: {place}: {problem}")]
     Step {
-        /// The file.
+        /// Name of the file.
         file: String,
-        /// Where in it.
+        /// Position in the file, such as `steps[0].do[1]`.
         place: String,
-        /// What is wrong and what to do.
+        /// What is wrong, and what to do.
         problem: String,
     },
 }
 
 impl Recipe {
-    /// Reads a recipe; whatever is wrong with it is found here.
+    /// Parses and validates a recipe. `file` is its name in errors.
     pub fn parse(text: &str, file: &str) -> Result<Self, RecipeError> {
         let recipe: Self = parse_as(text, file)?;
         recipe.check().map_err(|(place, problem)| RecipeError::Step {
@@ -114,7 +114,7 @@ impl Recipe {
         Ok(())
     }
 
-    /// The most turns that following it takes.
+    /// Returns the maximum number of turns that following it takes.
     pub fn turns(&self) -> u32 {
         let actions: usize = self.steps.iter().map(|step| step.actions.len()).sum();
         u32::try_from(actions).unwrap_or(u32::MAX).saturating_add(1)
@@ -122,7 +122,7 @@ impl Recipe {
 }
 
 impl Step {
-    /// Whether its actions are done for each file that matches.
+    /// Returns `true` if the actions are done for each matching file.
     pub fn is_for_files(&self) -> bool {
         !self.files.is_empty() || self.containing.is_some()
     }

@@ -1,5 +1,6 @@
-//! Recipes: an ordered list of tool calls instead of a model. They go through the same pipeline as a model's
-//! calls, so that plan, guardrails, hooks, gates and reports are the same; a recipe only decides what is called.
+//! Recipes: an ordered list of tool calls in place of a model. They go through the same pipeline as a model's
+//! calls, so that plan, guardrails, hooks, gates and reports are the same; a recipe only decides what is
+//! called.
 
 mod file;
 mod player;

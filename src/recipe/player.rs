@@ -1,4 +1,4 @@
-//! Follows a recipe: answers like a model, with the calls that come next.
+//! Recipe player: a [`ChatModel`] that answers with the next calls of a recipe.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt::Write;
@@ -17,16 +17,16 @@ use crate::model::{ChatModel, Completion, Message, ModelError, Request};
 use crate::tool::Context;
 use crate::workspace::{LastLink, WorkspacePath};
 
-/// Arguments that a shell reads: what is filled in is quoted for it.
+/// Arguments that a shell reads, for which file names are quoted.
 const SHELL_ARGUMENTS: [&str; 2] = ["command", "script"];
 
-/// Failed calls that are told of at the end.
-const MAX_TOLD: usize = 20;
+/// Maximum number of failed calls listed at the end.
+const MAX_LISTED_FAILURES: usize = 20;
 
-/// A recipe that is being followed.
+/// Model that follows a recipe.
 pub struct RecipePlayer {
     name: String,
-    /// Whose calls it makes; it answers nobody else.
+    /// Agent whose calls it makes; it answers no other.
     agent: String,
     context: Context,
     state: Mutex<State>,
@@ -34,29 +34,30 @@ pub struct RecipePlayer {
 
 #[derive(Default)]
 struct State {
-    /// Steps that have not begun.
+    /// Steps that have not begun, with their indexes.
     steps: VecDeque<(usize, super::file::Step)>,
-    /// Actions that are left of the step that has, with its number and theirs.
+    /// Remaining actions of the current step, with their positions for messages.
     actions: VecDeque<(String, Action)>,
-    /// The files that they are for; one without a path for a step that is done once.
+    /// Files that the actions are for; a single `None` for a step that is done once.
     targets: Vec<Option<WorkspacePath>>,
-    /// What was called last.
-    called: Option<Called>,
+    /// Calls of the last answer.
+    pending: Option<PendingCalls>,
     files: usize,
     calls: usize,
     skipped: Vec<String>,
 }
 
 /// Calls whose results are awaited.
-struct Called {
+struct PendingCalls {
     place: String,
     optional: bool,
-    /// By the call's name.
+    /// Files by call ID.
     targets: BTreeMap<String, Option<WorkspacePath>>,
 }
 
 impl RecipePlayer {
-    /// Follows `recipe` on what `context` sees.
+    /// Creates a player for `recipe`, which only answers `agent`. Files are selected and read through
+    /// `context`.
     pub fn new(name: &str, agent: &str, recipe: &Recipe, context: Context) -> Self {
         let steps = recipe.steps.iter().cloned().enumerate().collect();
         let (name, agent) = (name.to_owned(), agent.to_owned());
@@ -69,13 +70,13 @@ impl RecipePlayer {
         }
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         if !request.may_call {
-            return Ok(said(state.sum("Stopped before its end")));
+            return Ok(said(state.summary("Stopped before its end")));
         }
         state.take_results(request.messages)?;
         loop {
             let Some((place, action)) = state.actions.pop_front() else {
                 let Some((index, step)) = state.steps.pop_front() else {
-                    return Ok(said(state.sum("Followed to its end")));
+                    return Ok(said(state.summary("Followed to its end")));
                 };
                 let here = format!("steps[{index}]");
                 let failed = |problem| ModelError::Recipe(format!("{here}: {problem}"));
@@ -100,11 +101,11 @@ impl RecipePlayer {
         }
     }
 
-    /// The calls of one action, one for each file.
+    /// Returns the calls of one action, one for each file.
     fn calls(&self, state: &mut State, place: &str, action: &Action) -> Result<Vec<ToolCall>, ModelError> {
         let failed = |problem: String| ModelError::Recipe(format!("{place}: {problem}"));
-        let mut called =
-            Called { place: place.to_owned(), optional: action.optional, targets: BTreeMap::new() };
+        let mut pending =
+            PendingCalls { place: place.to_owned(), optional: action.optional, targets: BTreeMap::new() };
         let mut calls = Vec::new();
         for target in state.targets.clone() {
             let (name, arguments) = match (&action.tool, &action.replace, &target) {
@@ -119,20 +120,20 @@ impl RecipePlayer {
             };
             state.calls += 1;
             let id = format!("recipe_{}", state.calls);
-            called.targets.insert(id.clone(), target);
+            pending.targets.insert(id.clone(), target);
             calls.push(ToolCall { id, name, arguments });
         }
-        state.called = Some(called);
+        state.pending = Some(pending);
         Ok(calls)
     }
 
-    /// The file's text with every match replaced; `None` where there is none.
+    /// Returns the file's text with every match replaced, or `None` if there is none or the file is not text.
     fn replaced(&self, replace: &Replace, file: &WorkspacePath) -> Result<Option<String>, String> {
         let pattern = Regex::new(&replace.pattern).map_err(|error| error.to_string())?;
         let path =
             self.context.workspace.resolve(file, LastLink::Follow).map_err(|error| error.to_string())?;
         let state = self.context.workspace.read(&path).map_err(|error| error.to_string())?;
-        // What is no text is nothing to replace in.
+        // There is nothing to replace in a file that is not text.
         let Ok(text) = std::str::from_utf8(&state.content) else { return Ok(None) };
         let replaced = pattern.replace_all(text, replace.with.as_str());
         if replaced == text {
@@ -144,34 +145,34 @@ impl RecipePlayer {
 }
 
 impl State {
-    /// Looks at what became of the calls. A file whose optional action failed is left out from there on.
+    /// Checks the results of the last calls. A file whose optional action failed is excluded from then on.
     fn take_results(&mut self, messages: &[Message]) -> Result<(), ModelError> {
-        let Some(called) = self.called.take() else { return Ok(()) };
+        let Some(pending) = self.pending.take() else { return Ok(()) };
         for message in messages.iter().rev() {
             let Message::Tool { id, name, content, success } = message else { continue };
-            let Some(target) = called.targets.get(id).filter(|_| !success) else { continue };
+            let Some(target) = pending.targets.get(id).filter(|_| !success) else { continue };
             let on = target.as_ref().map_or(String::new(), |file| format!(" on {file}"));
-            let told = format!("{}: {name}{on}: {content}", called.place);
-            if !called.optional {
-                return Err(ModelError::Recipe(told));
+            let failure = format!("{}: {name}{on}: {content}", pending.place);
+            if !pending.optional {
+                return Err(ModelError::Recipe(failure));
             }
-            self.skipped.push(told);
+            self.skipped.push(failure);
             self.targets.retain(|other| other != target);
         }
         Ok(())
     }
 
-    fn sum(&self, how: &str) -> String {
+    fn summary(&self, how: &str) -> String {
         let count = |n: usize, what: &str| format!("{n} {what}{}", if n == 1 { "" } else { "s" });
         let mut text = format!("{how}: {}, {}.", count(self.files, "file"), count(self.calls, "call"));
         if !self.skipped.is_empty() {
             // Writing to a String cannot fail.
             let _ = write!(text, "\n\nOptional and failed:\n");
-            for told in self.skipped.iter().take(MAX_TOLD) {
-                let _ = writeln!(text, "- {}", told.lines().next().unwrap_or_default());
+            for failure in self.skipped.iter().take(MAX_LISTED_FAILURES) {
+                let _ = writeln!(text, "- {}", failure.lines().next().unwrap_or_default());
             }
-            if self.skipped.len() > MAX_TOLD {
-                let _ = writeln!(text, "- … {} more", self.skipped.len() - MAX_TOLD);
+            if self.skipped.len() > MAX_LISTED_FAILURES {
+                let _ = writeln!(text, "- … {} more", self.skipped.len() - MAX_LISTED_FAILURES);
             }
         }
         text
@@ -182,13 +183,13 @@ fn said(text: String) -> Completion {
     Completion { text, ..Completion::default() }
 }
 
-/// Arguments with the file's name in the places for it.
+/// Fills the placeholders of arguments with the parts of the file's path.
 fn filled(value: &Value, file: Option<&WorkspacePath>, for_shell: bool) -> Value {
     match value {
         Value::String(text) => Value::String(fill(text, |name| {
             let path = file?.as_str();
             let value = if name == "file" { path } else { path_part(path, name)? };
-            // No path holds a NUL, which alone cannot be quoted.
+            // Only NUL cannot be quoted, and no path contains it.
             if for_shell { shlex::try_quote(value).ok().map(Into::into) } else { Some(value.to_owned()) }
         })),
         Value::Array(items) => items.iter().map(|item| filled(item, file, for_shell)).collect(),

@@ -1,4 +1,4 @@
-//! Which files a step is about: as the tools see them, planned edits and all.
+//! Selection of a step's files, as the tools see them, including planned edits.
 
 use grep_regex::RegexMatcher;
 use grep_searcher::sinks::Bytes;
@@ -8,7 +8,7 @@ use super::file::Step;
 use crate::tool::Context;
 use crate::workspace::{FileError, Glob, ResolvedPath, WorkspacePath};
 
-/// Files that match, sorted; sensitive and ignored files and links never do.
+/// Returns the matching files, sorted. Sensitive files, ignored files and links never match.
 pub(super) fn select(step: &Step, cx: &Context) -> Result<Vec<WorkspacePath>, String> {
     let globs =
         |patterns: &[String]| patterns.iter().map(|glob| Glob::parse(glob)).collect::<Result<Vec<_>, _>>();

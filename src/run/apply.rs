@@ -1,7 +1,7 @@
 //! Applies a reviewed plan: the files exactly, its commands if that is wanted, then the gates for real.
 
 use super::{Outcome, Run};
-use crate::agent::Ended;
+use crate::agent::SessionOutcome;
 use crate::base::verbose_log::detail;
 use crate::engine::Caller;
 use crate::event::{NoticeLevel, Status, StopReason, ToolCall};
@@ -46,7 +46,7 @@ impl Run<'_> {
                 }
             }
         };
-        Outcome { ended: Ended { status, reason, message, error: None }, structured: None }
+        Outcome { ended: SessionOutcome { status, reason, message, error: None }, structured: None }
     }
 
     fn change_files(&self, plan: &Plan, digest: Option<&str>) -> Result<Applied, ApplyError> {

@@ -27,7 +27,7 @@ const MAX_GUIDE: usize = 8 * 1024;
 /// What agents are told of the checkout: its outline, and what its people say.
 pub(super) fn surroundings(workspace: &dyn Workspace, guide: Option<&TrustedFile>) -> String {
     let mut system = String::new();
-    let outline = agent::outline(workspace);
+    let outline = agent::repo_map(workspace);
     if !outline.is_empty() {
         system += &format!("\n\nThe checkout:\n{}", outline.trim_end());
     }

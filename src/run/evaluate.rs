@@ -8,8 +8,8 @@ use futures::future::BoxFuture;
 use serde::Deserialize;
 
 use super::Run;
-use crate::agent::{Agent, History, Limits, Opinion, Review, Session, Since};
-use crate::engine::cut_middle;
+use crate::agent::{Agent, AnswerCheck, AnswerVerdict, History, Limits, Session, StepOffset};
+use crate::engine::truncate_middle;
 use crate::event::NoticeLevel;
 use crate::model::ChatModel;
 
@@ -80,8 +80,8 @@ impl Evaluator {
             limits: self.limits.clone(),
             budget: &run.budget,
             cancel: run.cancel.clone(),
-            leads: false,
-            since: Since::default(),
+            is_main: false,
+            offset: StepOffset::default(),
             history: History::default(),
         };
         let ended = session.run(&question(run, answer), &mut Anything).await;
@@ -126,16 +126,16 @@ impl Run<'_> {
         let diff: String =
             changes.iter().map(|change| format!("--- {}\n{}", change.path, change.diff())).collect();
         let diff = if diff.is_empty() { "(no file was changed)\n".to_owned() } else { diff };
-        self.engine.masker.mask_known(&cut_middle(&diff, tokens)).into_owned()
+        self.engine.masker.mask_known(&truncate_middle(&diff, tokens)).into_owned()
     }
 }
 
 /// Whatever the evaluator says is its answer.
 struct Anything;
 
-impl Review for Anything {
-    fn review<'a>(&'a mut self, _: &'a str) -> BoxFuture<'a, Opinion> {
-        async { Opinion::Accept }.boxed()
+impl AnswerCheck for Anything {
+    fn check<'a>(&'a mut self, _: &'a str) -> BoxFuture<'a, AnswerVerdict> {
+        async { AnswerVerdict::Accept }.boxed()
     }
 }
 

@@ -7,7 +7,7 @@ use futures::future::BoxFuture;
 use serde::Deserialize;
 
 use super::Run;
-use crate::agent::{Agent, History, Limits, Opinion, Review, Session, Since};
+use crate::agent::{Agent, AnswerCheck, AnswerVerdict, History, Limits, Session, StepOffset};
 use crate::event::{Event, Finding, NoticeLevel, ReviewRecord, Severity};
 use crate::inputs::InputError;
 use crate::model::{Budget, ChatModel};
@@ -100,8 +100,8 @@ impl Inspector {
             limits: self.limits.clone(),
             budget: &self.budget,
             cancel: run.cancel.clone(),
-            leads: false,
-            since: Since::default(),
+            is_main: false,
+            offset: StepOffset::default(),
             history: History::default(),
         };
         let gates: String = run
@@ -171,17 +171,17 @@ struct Form {
     sent_back: bool,
 }
 
-impl Review for Form {
-    fn review<'a>(&'a mut self, answer: &'a str) -> BoxFuture<'a, Opinion> {
+impl AnswerCheck for Form {
+    fn check<'a>(&'a mut self, answer: &'a str) -> BoxFuture<'a, AnswerVerdict> {
         let opinion = match read(answer) {
             Err(problem) if !self.sent_back => {
                 self.sent_back = true;
                 let told = format!(
                     "Your answer could not be read: {problem}. Answer again with the JSON object alone."
                 );
-                Opinion::SendBack(told)
+                AnswerVerdict::SendBack(told)
             }
-            _ => Opinion::Accept,
+            _ => AnswerVerdict::Accept,
         };
         async { opinion }.boxed()
     }

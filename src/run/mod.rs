@@ -23,18 +23,18 @@ use serde_json::json;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-use crate::agent::{self, Dispatch, History, Limits, Session, Since, Staff};
+use crate::agent::{self, Dispatch, History, Limits, Session, StepOffset, SubagentContext};
 use crate::command::Shell;
 use crate::config::{self, Isolation as GateIsolation};
 use crate::engine::Engine;
 use crate::event::{Event, Events, GateRecord, Line, NoticeLevel, RunMode};
-use crate::gates::{self, Round};
+use crate::gates::{self, GateRun};
 use crate::github::{Api, Reaction, react};
 use crate::hooks::{HookEvent, Subject};
 use crate::inputs::{InputError, ModelChoice, RunRequest};
 use crate::isolation::Isolation;
 use crate::mcp::Servers;
-use crate::model::{Backoff, Budget, ChatModel, ExecModel, ProviderModel, ReplayModel, Settings, Start};
+use crate::model::{Backoff, Budget, ChatModel, ExecModel, ProviderModel, ReplayModel, Settings, ExecOptions};
 use crate::plan::Plan;
 use crate::publish::RunResult;
 use crate::recipe::RecipePlayer;
@@ -148,7 +148,7 @@ pub(crate) fn model(
 
 /// How the agent's part of a run ended.
 struct Outcome {
-    ended: agent::Ended,
+    ended: agent::SessionOutcome,
     structured: Option<serde_json::Value>,
 }
 
@@ -160,13 +160,13 @@ impl Run<'_> {
             (Some(model), _) => model,
             (None, ModelChoice::Exec { command, variables }) => Arc::new(ExecModel::new(
                 &request.model_name,
-                Start {
+                ExecOptions {
                     command: command.clone(),
                     shell: self.shell.clone(),
                     root: request.workspace.clone(),
                     variables: variables.clone(),
                     writes: request.mode != RunMode::DryRun,
-                    silence: request.config().llm.timeout.seconds(),
+                    answer_timeout: request.config().llm.timeout.seconds(),
                 },
             )),
             (None, ModelChoice::Recipe(recipe)) => {
@@ -205,15 +205,15 @@ impl Run<'_> {
             agent.prompt += structured::INSTRUCTION;
         }
         let system = self.system_prompt(&agent.prompt);
-        self.dispatch.begin(Staff {
+        self.dispatch.begin(SubagentContext {
             engine: Arc::downgrade(&self.engine),
             model: Arc::clone(&model),
             limits: limits.clone(),
-            outline: self.surroundings.clone(),
+            surroundings: self.surroundings.clone(),
         });
         let past = self.request.resumed.as_ref().filter(|_| self.request.rounds.is_none());
         let history = past.map(|resumed| History::of(resumed.past(), &agent.name)).unwrap_or_default();
-        let session = |since| Session {
+        let session = |offset| Session {
             history: history.clone(),
             system: system.clone(),
             agent: &agent,
@@ -222,8 +222,8 @@ impl Run<'_> {
             limits: limits.clone(),
             budget: &self.budget,
             cancel: self.cancel.clone(),
-            leads: true,
-            since,
+            is_main: true,
+            offset,
         };
         let structured = self.request.output_schema.as_ref().map(Structured::new);
         let reviewer = |round| {
@@ -233,7 +233,11 @@ impl Run<'_> {
         let task =
             context::task(&self.request.task, self.request.github.as_ref(), self.request.repository.as_ref());
         let ended = match self.request.rounds {
-            None => session(Since { step: history.step, colleagues: 0 }).run(&task, &mut reviewer(1)).await,
+            None => {
+                session(StepOffset { step: history.step, subagent_steps: 0 })
+                    .run(&task, &mut reviewer(1))
+                    .await
+            }
             Some(most) => self.rounds(most, &task, session, reviewer).await,
         };
         if let Some(error) = &ended.error {
@@ -298,7 +302,7 @@ impl Run<'_> {
             self.events.notice(NoticeLevel::Info, "quality gates were skipped (dry_run.gates: skip)");
             return Ok(Vec::new());
         }
-        let ran = gates::run(list, &self.isolation, Round { round, predicted }, &self.cancel).await;
+        let ran = gates::run(list, &self.isolation, GateRun { round, predicted }, &self.cancel).await;
         let records = ran.map_err(|error| self.events.notice(NoticeLevel::Error, error.to_string()))?;
         for record in &records {
             self.events.emit(Event::Gate(record.clone()));

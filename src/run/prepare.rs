@@ -19,7 +19,7 @@ use crate::engine::Engine;
 use crate::event::{Event, Events, NoticeLevel, RunMode};
 use crate::git::Repository;
 use crate::guardrails::{self, Guardrails};
-use crate::hooks::{Hooks, Setting};
+use crate::hooks::{HookContext, Hooks};
 use crate::inputs::{InputError, RunRequest};
 use crate::isolation::{Isolation, Judge};
 use crate::model::Budget;
@@ -27,7 +27,7 @@ use crate::plan::recover;
 use crate::report::Collector;
 use crate::sanitize::Masker;
 use crate::sessions::Resumed;
-use crate::tool::{Context, Ground};
+use crate::tool::{CommandTarget, Context};
 use crate::workspace::{
     Below, DiskWorkspace, IsProtected, OverlayWorkspace, Plot, TrackedFiles, TrackedWorkspace, Workspace,
     WorkspacePath,
@@ -79,7 +79,7 @@ impl<'a> Run<'a> {
         };
         let (mut registry, servers) = workbench.tools().await?;
         registry.replace(Arc::clone(&dispatch) as _);
-        let setting = Setting {
+        let setting = HookContext {
             isolation: Arc::clone(&isolation),
             workspace: request.workspace.clone(),
             session: session.to_owned(),
@@ -96,7 +96,7 @@ impl<'a> Run<'a> {
         let rules = Arc::clone(&guardrails);
         let protected: Option<IsProtected> =
             (!dry_run).then(|| Arc::new(move |path: &WorkspacePath| rules.is_protected(path)) as _);
-        let (before, looked) = look_before(
+        let (before, baseline_ready) = look_before(
             request.workspace.clone(),
             request.repository.clone(),
             request.out.clone(),
@@ -120,7 +120,7 @@ impl<'a> Run<'a> {
             events: events.clone(),
             cancel: cancel.clone(),
             untested: AtomicBool::new(false),
-            looked,
+            baseline_ready,
         });
         Ok(Self {
             request,
@@ -146,7 +146,7 @@ struct Site {
     workspace: Arc<dyn Workspace>,
     tracked: Option<Arc<TrackedWorkspace>>,
     isolation: Arc<Isolation>,
-    ground: Ground,
+    target: CommandTarget,
 }
 
 impl Site {
@@ -170,14 +170,14 @@ impl Site {
         if request.mode != RunMode::DryRun {
             let real = Arc::new(TrackedWorkspace::new(Arc::clone(disk)));
             let isolation = isolated(Below::Real(Arc::clone(&real)), Arc::clone(&real) as _);
-            let ground = Ground::Checkout(Arc::clone(&isolation));
+            let ground = CommandTarget::Checkout(Arc::clone(&isolation));
             return Self { workspace: Arc::clone(&real) as _, tracked: Some(real), isolation, ground };
         }
         let planned = Arc::new(OverlayWorkspace::new(Arc::clone(disk)));
         let isolation = isolated(Below::Planned(Arc::clone(&planned)), Arc::clone(&planned) as _);
         let ground = match request.config().dry_run.commands {
-            PlannedCommands::Isolated => Ground::Planned(Arc::clone(&isolation)),
-            PlannedCommands::Record => Ground::Nowhere,
+            PlannedCommands::Isolated => CommandTarget::Planned(Arc::clone(&isolation)),
+            PlannedCommands::Record => CommandTarget::RecordOnly,
         };
         Self { workspace: planned, tracked: None, isolation, ground }
     }
@@ -206,7 +206,7 @@ fn budget(request: &RunRequest, events: &Events) -> Budget {
 
 fn guardrails(request: &RunRequest) -> Result<Guardrails, String> {
     let config = request.config();
-    let ground = guardrails::Ground {
+    let ground = guardrails::GuardrailContext {
         root: &request.workspace,
         config_file: request.origin.file.as_deref(),
         allow_workflow_edits: config.workspace.allow_workflow_edits,

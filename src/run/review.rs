@@ -7,7 +7,7 @@ use super::Run;
 use super::evaluate::Evaluator;
 use super::inspect::{self, Inspector};
 use super::structured::Structured;
-use crate::agent::{Opinion, Review};
+use crate::agent::{AnswerCheck, AnswerVerdict};
 use crate::config;
 use crate::event::{Finding, GateRecord, Severity, Status, StopReason};
 
@@ -57,91 +57,91 @@ impl<'a> Reviewer<'a> {
         }
     }
 
-    async fn look(&mut self, answer: &str) -> Opinion {
+    async fn look(&mut self, answer: &str) -> AnswerVerdict {
         if let Some(complaint) = self.structured.and_then(|structured| structured.complaint(answer)) {
             self.forms += 1;
             if self.forms > MAX_FORM_REVIEWS {
-                return Opinion::GiveUp(Status::Failed, StopReason::InvalidOutput);
+                return AnswerVerdict::GiveUp(Status::Failed, StopReason::InvalidOutput);
             }
-            return Opinion::SendBack(complaint);
+            return AnswerVerdict::SendBack(complaint);
         }
         let rules = &self.run.request.config().guardrails;
         if rules.require_test_after_edit && !self.asked_for_tests && self.run.engine.is_untested() {
             self.asked_for_tests = true;
-            return Opinion::SendBack(UNTESTED.to_owned());
+            return AnswerVerdict::SendBack(UNTESTED.to_owned());
         }
         match self.gates().await {
-            Opinion::Accept => {}
+            AnswerVerdict::Accept => {}
             opinion => return opinion,
         }
         match self.evaluate(answer).await {
-            Opinion::Accept => self.inspect(answer).await,
+            AnswerVerdict::Accept => self.inspect(answer).await,
             opinion => opinion,
         }
     }
 
     /// The review. What it finds goes back to the agent as often as the configuration says.
-    async fn inspect(&mut self, answer: &str) -> Opinion {
-        let Some(inspector) = self.inspector else { return Opinion::Accept };
+    async fn inspect(&mut self, answer: &str) -> AnswerVerdict {
+        let Some(inspector) = self.inspector else { return AnswerVerdict::Accept };
         if self.run.budget.is_used_up() || self.run.cancel.is_cancelled() {
-            return Opinion::Accept;
+            return AnswerVerdict::Accept;
         }
         self.reviews += 1;
         let Some(record) = inspector.inspect(self.run, answer, self.reviews).await else {
-            return Opinion::Accept;
+            return AnswerVerdict::Accept;
         };
         let rules = &self.run.request.config().review;
         let of = |least: Severity| record.findings.iter().filter(move |finding| finding.severity >= least);
         let to_mend: Vec<&Finding> = of(rules.fix).collect();
         if !to_mend.is_empty() && u64::from(self.reviews) <= rules.max_fix_passes.get() {
-            return Opinion::SendBack(inspect::complaint(&to_mend));
+            return AnswerVerdict::SendBack(inspect::complaint(&to_mend));
         }
         match rules.fail_on {
             Some(least) if of(least).next().is_some() => {
-                Opinion::GiveUp(Status::Partial, StopReason::FindingsLeft)
+                AnswerVerdict::GiveUp(Status::Partial, StopReason::FindingsLeft)
             }
-            _ => Opinion::Accept,
+            _ => AnswerVerdict::Accept,
         }
     }
 
-    async fn evaluate(&mut self, answer: &str) -> Opinion {
+    async fn evaluate(&mut self, answer: &str) -> AnswerVerdict {
         let wanted = self.run.request.config().evaluation;
         // Where there is nothing left to ask with, the answer stands.
         if wanted == config::Evaluation::Off || self.run.budget.is_used_up() || self.run.cancel.is_cancelled()
         {
-            return Opinion::Accept;
+            return AnswerVerdict::Accept;
         }
         self.evaluations += 1;
         match self.evaluator.evaluate(self.run, answer).await {
-            Some(found) if found.completed => Opinion::Accept,
+            Some(found) if found.completed => AnswerVerdict::Accept,
             Some(found) if wanted == config::Evaluation::Full && self.evaluations <= MAX_EVALUATIONS => {
-                Opinion::SendBack(found.complaint())
+                AnswerVerdict::SendBack(found.complaint())
             }
-            Some(_) => Opinion::GiveUp(Status::Partial, StopReason::NotConvinced),
+            Some(_) => AnswerVerdict::GiveUp(Status::Partial, StopReason::NotConvinced),
             // No opinion is no reason to doubt.
-            None => Opinion::Accept,
+            None => AnswerVerdict::Accept,
         }
     }
 
-    async fn gates(&mut self) -> Opinion {
+    async fn gates(&mut self) -> AnswerVerdict {
         self.gate_rounds += 1;
         let failed: Vec<GateRecord> = match self.run.gates(self.round + self.gate_rounds - 1).await {
             Ok(records) => records.into_iter().filter(|gate| gate.required && !gate.passed).collect(),
             // The run cannot check what it has to: no round of the agent's changes that.
-            Err(()) => return Opinion::GiveUp(Status::Failed, StopReason::GatesFailed),
+            Err(()) => return AnswerVerdict::GiveUp(Status::Failed, StopReason::GatesFailed),
         };
         if failed.is_empty() {
-            return Opinion::Accept;
+            return AnswerVerdict::Accept;
         }
         if u64::from(self.gate_rounds) >= self.run.request.config().guardrails.max_gate_rounds.get() {
-            return Opinion::GiveUp(Status::Partial, StopReason::GatesFailed);
+            return AnswerVerdict::GiveUp(Status::Partial, StopReason::GatesFailed);
         }
-        Opinion::SendBack(complaint(&failed))
+        AnswerVerdict::SendBack(complaint(&failed))
     }
 }
 
-impl Review for Reviewer<'_> {
-    fn review<'a>(&'a mut self, answer: &'a str) -> BoxFuture<'a, Opinion> {
+impl AnswerCheck for Reviewer<'_> {
+    fn check<'a>(&'a mut self, answer: &'a str) -> BoxFuture<'a, AnswerVerdict> {
         self.look(answer).boxed()
     }
 }

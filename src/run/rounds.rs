@@ -2,8 +2,8 @@
 
 use super::Run;
 use super::review::Reviewer;
-use crate::agent::{Ended, Session, Since};
-use crate::engine::cut_middle;
+use crate::agent::{Session, SessionOutcome, StepOffset};
+use crate::engine::truncate_middle;
 use crate::event::{GateRecord, NoticeLevel, Status, StopReason};
 
 /// Most tokens of the changes that a round is shown.
@@ -21,9 +21,9 @@ impl<'a> Run<'a> {
         &'s self,
         most: u32,
         task: &str,
-        session: impl Fn(Since) -> Session<'s>,
+        session: impl Fn(StepOffset) -> Session<'s>,
         reviewer: impl Fn(u32) -> Reviewer<'s>,
-    ) -> Ended
+    ) -> SessionOutcome
     where
         'a: 's,
     {
@@ -63,23 +63,26 @@ impl<'a> Run<'a> {
             if round >= most {
                 let notice = format!("all of the {most} rounds are used up; still failing: {names}");
                 self.events.notice(NoticeLevel::Warning, notice);
-                return Ended { status: Status::Partial, reason: StopReason::GatesFailed, ..ended };
+                return SessionOutcome { status: Status::Partial, reason: StopReason::GatesFailed, ..ended };
             }
             self.events.notice(
                 NoticeLevel::Info,
                 format!("round {round} of at most {most} ended; failing: {names}"),
             );
-            notes.push(format!("Round {round}: {}", cut_middle(ended.message.trim(), MAX_NOTES)));
+            notes.push(format!("Round {round}: {}", truncate_middle(ended.message.trim(), MAX_NOTES)));
             round += 1;
             told = self.next(task, (round, most), &failed, &notes);
         }
     }
 
     /// Where the steps of the next round begin.
-    fn since(&self) -> Since {
+    fn since(&self) -> StepOffset {
         let steps = self.collector.collected().steps;
         let of_agent = steps.iter().filter(|step| step.agent == self.request.agent.name);
-        Since { step: of_agent.map(|step| step.step).max().unwrap_or(0), colleagues: self.budget.steps() }
+        StepOffset {
+            step: of_agent.map(|step| step.step).max().unwrap_or(0),
+            subagent_steps: self.budget.steps(),
+        }
     }
 
     fn failed_gates(&self) -> Vec<GateRecord> {

@@ -10,7 +10,7 @@ use crate::command::{Policy, Shell, Walls};
 use crate::event::{Events, NoticeLevel, RunMode};
 use crate::inputs::{InputError, RunRequest};
 use crate::mcp::{self, Servers};
-use crate::tool::{Ground, Registry, RunCommand, RunPowershell, pwsh};
+use crate::tool::{CommandTarget, Registry, RunCommand, RunPowershell, pwsh};
 use crate::web::{FetchUrl, Web, WebSearch};
 use crate::workspace::TrackedWorkspace;
 
@@ -20,7 +20,7 @@ pub(super) struct Workbench<'a> {
     /// How children are started.
     pub(super) shell: &'a Shell,
     /// Where commands run.
-    pub(super) ground: Ground,
+    pub(super) target: CommandTarget,
     /// The checkout, where it is changed for real.
     pub(super) tracked: Option<Arc<TrackedWorkspace>>,
     pub(super) events: &'a Events,
@@ -62,7 +62,7 @@ impl Workbench<'_> {
             shell,
             default_timeout: commands.default_timeout,
             max_output_lines: commands.max_output_lines.count(),
-            ground: self.ground.clone(),
+            target: self.target.clone(),
             cancel: self.cancel.clone(),
         }
     }
@@ -71,7 +71,7 @@ impl Workbench<'_> {
         if self.request.mode == RunMode::Apply {
             return Servers::default();
         }
-        let ground = Arc::new(mcp::Ground {
+        let ground = Arc::new(mcp::ServerContext {
             shell: self.shell.clone(),
             checkout: self.tracked.clone(),
             root: self.request.workspace.clone(),

@@ -1,8 +1,8 @@
-//! What each language's grammar calls the things that an outline shows.
+//! Tables of the languages: what each grammar calls the things that an outline shows.
 
 use tree_sitter::Node;
 
-/// A language that can be outlined.
+/// Language that can be outlined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Language {
     /// `.py`, `.pyi`
@@ -23,22 +23,22 @@ pub enum Language {
     Cpp,
 }
 
-/// What a node is to a reader.
+/// Role of a syntax node in an outline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Role {
-    /// Not shown.
+    /// Not shown, and not entered.
     Nothing,
-    /// Not shown; what is in it may be.
+    /// Not shown, but entered.
     Wrapper,
     /// Shown with all of its text.
     Import,
     /// Shown up to its body.
     Definition,
-    /// Shown up to its body, and then what is in it.
+    /// Shown up to its body, which is then entered.
     Type,
 }
 
-/// The nodes of a grammar by their roles.
+/// Node kinds of a grammar, by role.
 #[derive(Clone, Copy)]
 pub(super) struct Kinds {
     imports: &'static [&'static str],
@@ -128,7 +128,7 @@ const JAVA: Kinds = Kinds {
 };
 
 impl Language {
-    /// The language of a file, by the end of its name.
+    /// Returns the language of a file, by the extension of its name.
     pub fn of(file_name: &str) -> Option<Self> {
         let (_, extension) = file_name.rsplit_once('.')?;
         Some(match extension.to_ascii_lowercase().as_str() {
@@ -144,13 +144,13 @@ impl Language {
         })
     }
 
-    /// Its grammar; none of C and C++, which are read without one.
+    /// Returns the grammar and its table; `None` for C and C++, which are read without a grammar.
     pub(super) fn grammar(self) -> Option<(tree_sitter::Language, Kinds)> {
         let (grammar, kinds) = match self {
             Self::Python => (tree_sitter_python::LANGUAGE, PYTHON),
             Self::Rust => (tree_sitter_rust::LANGUAGE, RUST),
-            // TypeScript with elements holds all of JavaScript, and all of TypeScript but casts in angle
-            // brackets, which stumble and are got over. Each grammar of its own would cost a megabyte.
+            // The grammar of TypeScript with JSX covers all of JavaScript, and all of TypeScript but casts in
+            // angle brackets, from which it recovers. A grammar for each would cost a megabyte.
             Self::JavaScript | Self::TypeScript => (tree_sitter_typescript::LANGUAGE_TSX, ECMASCRIPT),
             Self::Go => (tree_sitter_go::LANGUAGE, GO),
             Self::Java => (tree_sitter_java::LANGUAGE, JAVA),
@@ -161,9 +161,10 @@ impl Language {
 }
 
 impl Kinds {
+    /// Returns the role of a node.
     pub(super) fn role(self, node: Node<'_>, source: &str) -> Role {
         match node.kind() {
-            // What lies in broken text.
+            // Broken text may still contain definitions.
             "ERROR" => Role::Wrapper,
             "variable_declarator" | "public_field_definition" | "field_definition" => {
                 declarator(node, source)
@@ -177,7 +178,7 @@ impl Kinds {
     }
 }
 
-/// A variable is shown where it names a function, a class or a module.
+/// Returns the role of a variable, which is shown if its value is a function, a class or a module.
 fn declarator(node: Node<'_>, source: &str) -> Role {
     let Some(value) = node.child_by_field_name("value") else { return Role::Nothing };
     match value.kind() {

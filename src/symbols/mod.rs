@@ -1,7 +1,7 @@
-//! The outline of a source file: imports, types and functions with their lines, without the bodies.
+//! Outlines of source files: imports, types and functions with their lines, without bodies.
 //!
-//! A grammar says what a node is called, a table (`language`) what it means to a reader; the walk knows
-//! neither language nor tool. C and C++ are read without one (`c` says why).
+//! A grammar names the nodes, and a table ([`language`]) says what they are to a reader; the walk over the
+//! tree knows no language. C and C++ are read without a grammar; [`c`] says why.
 
 mod c;
 mod language;
@@ -16,13 +16,13 @@ use crate::base::tree_sitter::parse;
 pub use language::Language;
 use language::{Kinds, Role};
 
-/// How long a file may take to parse; broken text can keep a grammar busy.
+/// Time limit of parsing; broken text can keep a grammar busy.
 const MAX_TIME: Duration = Duration::from_secs(2);
-/// How deep definitions may lie in each other, and in what only wraps them.
+/// Maximum nesting of nodes that are entered.
 const MAX_DEPTH: usize = 40;
-/// Most definitions that are listed.
+/// Maximum number of definitions listed.
 const MAX_SYMBOLS: usize = 500;
-/// Most characters of one definition's line.
+/// Maximum length of one definition's text, in characters.
 const MAX_SIGNATURE: usize = 160;
 
 /// One line of an outline.
@@ -32,55 +32,55 @@ pub struct Symbol {
     pub start: usize,
     /// Last line.
     pub end: usize,
-    /// How many types it lies in.
+    /// Number of types it is nested in.
     pub depth: usize,
     /// Its text up to the body, on one line.
     pub signature: String,
 }
 
-/// What a file defines.
+/// Definitions of a source file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Outline {
-    /// In the order of the file.
+    /// Definitions in the order of the file.
     pub symbols: Vec<Symbol>,
-    /// Whether there is something that does not fit the language.
+    /// Whether something in the file does not fit the language.
     pub has_errors: bool,
-    /// Whether there was more than is listed.
+    /// Whether there are more definitions than are listed.
     pub cut: bool,
 }
 
-/// A file that took too long to parse.
+/// Error for a file that took too long to parse.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the file takes too long to parse; read_file it")]
-pub struct TooHard;
+pub struct ParseTimeout;
 
 impl Outline {
-    /// Reads a source file; errors in it are tolerated.
-    pub fn of(source: &str, language: Language) -> Result<Self, TooHard> {
+    /// Outlines a source file; syntax errors are tolerated.
+    pub fn of(source: &str, language: Language) -> Result<Self, ParseTimeout> {
         let Some((grammar, kinds)) = language.grammar() else { return Ok(c::outline(source)) };
-        let tree = parse(source, &grammar, MAX_TIME).ok_or(TooHard)?;
+        let tree = parse(source, &grammar, MAX_TIME).ok_or(ParseTimeout)?;
         let mut outline = Self { has_errors: tree.root_node().has_error(), ..Self::default() };
-        outline.visit(tree.root_node(), Place { source, kinds, depth: 0, level: 0 });
+        outline.visit(tree.root_node(), Cursor { source, kinds, depth: 0, level: 0 });
         Ok(outline)
     }
 
-    fn visit(&mut self, node: Node<'_>, place: Place<'_>) {
-        if place.level >= MAX_DEPTH {
+    fn visit(&mut self, node: Node<'_>, at: Cursor<'_>) {
+        if at.level >= MAX_DEPTH {
             self.cut = true;
             return;
         }
         let mut cursor = node.walk();
         for child in node.named_children(&mut cursor) {
-            let below = Place { level: place.level + 1, ..place };
-            match place.kinds.role(child, place.source) {
+            let below = Cursor { level: at.level + 1, ..at };
+            match at.kinds.role(child, at.source) {
                 Role::Nothing => {}
                 Role::Wrapper => self.visit(child, below),
-                Role::Import => self.push(lines(child), place.depth, &place.source[child.byte_range()]),
-                Role::Definition => self.push(lines(child), place.depth, &signature(child, place.source)),
+                Role::Import => self.push(lines(child), at.depth, &at.source[child.byte_range()]),
+                Role::Definition => self.push(lines(child), at.depth, &signature(child, at.source)),
                 Role::Type => {
-                    self.push(lines(child), place.depth, &signature(child, place.source));
+                    self.push(lines(child), at.depth, &signature(child, at.source));
                     if let Some(body) = body(child) {
-                        self.visit(body, Place { depth: place.depth + 1, ..below });
+                        self.visit(body, Cursor { depth: at.depth + 1, ..below });
                     }
                 }
             }
@@ -105,7 +105,7 @@ impl Outline {
         self.symbols.push(Symbol { start, end, depth, signature });
     }
 
-    /// The outline as text, one definition a line: `12-30   def name(argument)`.
+    /// Renders the outline as text, with one definition per line: `12-30   def name(argument)`.
     pub fn render(&self) -> String {
         let mut text = String::new();
         for Symbol { start, end, depth, signature } in &self.symbols {
@@ -126,23 +126,23 @@ impl Outline {
     }
 }
 
-/// Where the walk is.
+/// Position of the walk, and what it needs there.
 #[derive(Clone, Copy)]
-struct Place<'a> {
+struct Cursor<'a> {
     source: &'a str,
     kinds: Kinds,
     depth: usize,
     level: usize,
 }
 
-/// The lines of a node, from 1.
+/// Returns the lines of a node, from 1.
 fn lines(node: Node<'_>) -> RangeInclusive<usize> {
     // Some grammars end a node at the beginning of the next line.
     let end = node.end_position().row + usize::from(node.end_position().column > 0);
     node.start_position().row + 1..=end
 }
 
-/// A definition without its body; of one that has none, the first line.
+/// Returns a definition without its body, or its first line if it has no body.
 fn signature(node: Node<'_>, source: &str) -> String {
     let Some(body) = body(node) else {
         return source[node.byte_range()].lines().next().unwrap_or_default().to_owned();
@@ -156,7 +156,7 @@ fn signature(node: Node<'_>, source: &str) -> String {
     }
 }
 
-/// Where a definition's inside begins: what comes before it is what people call its signature.
+/// Returns the body of a definition; what precedes it is the signature.
 fn body(node: Node<'_>) -> Option<Node<'_>> {
     let inner = |name| node.child_by_field_name(name);
     // A value, such as an arrow function, has a body of its own.

@@ -1,4 +1,4 @@
-//! `apply_patch`
+//! Tool `apply_patch`.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -9,7 +9,7 @@ use super::{Context, Effects, FileTool, ToolError, ToolInfo, ToolResult};
 use crate::patch::{Patch, apply};
 use crate::workspace::{FileChange, FileError, WorkspacePath};
 
-/// Applies a unified diff to one file.
+/// Tool that applies a unified diff to one file.
 pub(super) struct ApplyPatch;
 
 #[derive(Deserialize, JsonSchema)]

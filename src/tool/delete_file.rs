@@ -1,4 +1,4 @@
-//! `delete_file`
+//! Tool `delete_file`.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -6,11 +6,11 @@ use serde::Deserialize;
 use super::{Context, Effects, FileTool, ToolError, ToolInfo, ToolResult};
 use crate::workspace::{FileChange, FileError, FileState, Kind, LastLink, ResolvedPath, WorkspacePath};
 
-/// What to say where deletion is not allowed.
+/// Refusal if deletion is not allowed.
 pub(super) const DISABLED: &str =
     "deletion is disabled; it needs `workspace.allow_delete: true` in the configuration";
 
-/// Removes a file or a link.
+/// Tool that removes a file or a link.
 pub(super) struct DeleteFile;
 
 #[derive(Deserialize, JsonSchema)]
@@ -45,6 +45,7 @@ impl FileTool for DeleteFile {
     }
 }
 
+/// Resolves a path without following its last link, so that links themselves can be deleted.
 fn resolve(path: &str, cx: &Context) -> Result<ResolvedPath, ToolError> {
     let path = cx.workspace.resolve(&WorkspacePath::parse(path)?, LastLink::Keep)?;
     if path.is_root() {

@@ -1,4 +1,4 @@
-//! `edit_file`
+//! Tool `edit_file`.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -8,7 +8,7 @@ use super::write_file::store;
 use super::{Context, Effects, FileTool, ToolError, ToolInfo, ToolResult};
 use crate::sanitize::invisible::unmarked;
 
-/// Replaces one block of text.
+/// Tool that replaces one block of text.
 pub(super) struct EditFile;
 
 #[derive(Deserialize, JsonSchema)]
@@ -57,8 +57,8 @@ impl FileTool for EditFile {
     }
 }
 
-/// Returns the text with `old` replaced, if it is there exactly once. Files are shown with codes in place of
-/// invisible characters, so that a block which is not found as it is may be quoted with those.
+/// Replaces `old`, which has to occur exactly once. Files are shown with codes in place of invisible
+/// characters, so a block that is not found as it is may have been quoted with these codes.
 fn replace(content: &str, old: &str, new: &str) -> Result<String, String> {
     let meant = unmarked(old);
     if meant != old && !content.contains(old) && content.contains(&meant) {
@@ -67,12 +67,12 @@ fn replace(content: &str, old: &str, new: &str) -> Result<String, String> {
     replace_once(content, old, new)
 }
 
-/// The text with `old` replaced, if it is there exactly once.
+/// Replaces `old`, which has to occur exactly once. The error tells the model why not.
 fn replace_once(content: &str, old: &str, new: &str) -> Result<String, String> {
     if old.is_empty() {
         return Err("old_str is empty; to create or replace a whole file use write_file".to_owned());
     }
-    // In a file with Windows line ends a block given with plain ones means the same lines.
+    // In a file with Windows line ends, a block given with plain line ends means the same lines.
     let crlf = content.contains("\r\n") && !has_lone_newline(content);
     let (old, new) = if crlf { (to_crlf(old), to_crlf(new)) } else { (old.to_owned(), new.to_owned()) };
     if old == new {
@@ -89,7 +89,7 @@ fn replace_once(content: &str, old: &str, new: &str) -> Result<String, String> {
     }
 }
 
-/// Where `needle` starts, also where two of them overlap: either could be meant.
+/// Returns the positions of `needle`, including overlapping ones, because either could be meant.
 fn overlapping<'a>(content: &'a str, needle: &'a str) -> impl Iterator<Item = usize> + 'a {
     let step = needle.chars().next().map_or(1, char::len_utf8);
     let mut from = 0;
@@ -112,7 +112,7 @@ fn to_crlf(text: &str) -> String {
     text.replace("\r\n", "\n").replace('\n', "\r\n")
 }
 
-/// Says where the block would be found if blanks did not count.
+/// Returns a hint where the block would be found if whitespace were ignored; empty if nowhere.
 fn near_miss(content: &str, old: &str) -> String {
     let wanted: Vec<&str> = old.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
     let have: Vec<&str> = content.lines().map(str::trim).collect();

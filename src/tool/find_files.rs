@@ -1,4 +1,4 @@
-//! `find_files`
+//! Tool `find_files`.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -7,7 +7,7 @@ use super::read_file::resolve;
 use super::search::{MAX_ENTRIES, Scope, listing};
 use super::{Context, Effects, FileTool, ToolError, ToolInfo, ToolResult};
 
-/// Finds files by name or path.
+/// Tool that finds files by name or path.
 pub(super) struct FindFiles;
 
 #[derive(Deserialize, JsonSchema)]
@@ -15,10 +15,10 @@ pub(super) struct FindFiles;
 pub(super) struct Args {
     /// Glob on names (test_*.py) or paths (src/**/*.ts)
     pattern: String,
-    /// Folder to look in
+    /// Folder to search
     #[serde(default = "super::search::here")]
     path: String,
-    /// Also in folders below
+    /// Include subfolders
     #[serde(default = "super::search::yes")]
     recursive: bool,
 }

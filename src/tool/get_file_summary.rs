@@ -1,4 +1,4 @@
-//! `get_file_summary`
+//! Tool `get_file_summary`.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -7,7 +7,7 @@ use super::read_file::{resolve, text};
 use super::{Context, Effects, FileTool, ToolError, ToolInfo, ToolResult};
 use crate::symbols::{Language, Outline};
 
-/// Outlines a source file.
+/// Tool that outlines a source file.
 pub(super) struct GetFileSummary;
 
 #[derive(Deserialize, JsonSchema)]

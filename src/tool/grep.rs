@@ -1,4 +1,4 @@
-//! `grep`
+//! Tool `grep`.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -7,7 +7,7 @@ use super::read_file::resolve;
 use super::search::{Query, Scope};
 use super::{Context, Effects, FileTool, ToolError, ToolInfo, ToolResult};
 
-/// Searches for literal text.
+/// Tool that searches for literal text.
 pub(super) struct Grep;
 
 #[derive(Deserialize, JsonSchema)]
@@ -22,7 +22,7 @@ pub(super) struct Args {
     /// Glob of the files to search
     #[serde(default = "super::search::any")]
     file_pattern: String,
-    /// Also in folders below
+    /// Include subfolders
     #[serde(default = "super::search::yes")]
     recursive: bool,
     #[serde(default = "super::search::yes")]

@@ -1,4 +1,4 @@
-//! `list_directory`
+//! Tool `list_directory`.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -7,7 +7,7 @@ use super::read_file::resolve;
 use super::search::{MAX_ENTRIES, Scope, listing};
 use super::{Context, Effects, FileTool, ToolError, ToolInfo, ToolResult};
 
-/// Lists a folder as a table.
+/// Tool that lists a folder as a table.
 pub(super) struct ListDirectory;
 
 #[derive(Deserialize, JsonSchema)]

@@ -1,4 +1,4 @@
-//! `list_files`
+//! Tool `list_files`.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -7,7 +7,7 @@ use super::read_file::resolve;
 use super::search::{MAX_ENTRIES, Scope, listing};
 use super::{Context, Effects, FileTool, ToolError, ToolInfo, ToolResult};
 
-/// Lists a folder.
+/// Tool that lists a folder.
 pub(super) struct ListFiles;
 
 #[derive(Deserialize, JsonSchema)]
@@ -19,7 +19,7 @@ pub(super) struct Args {
     /// Glob on names (*.py) or paths (src/**/*.ts)
     #[serde(default)]
     pattern: Option<String>,
-    /// Also what lies in folders below
+    /// Include subfolders
     #[serde(default)]
     recursive: bool,
 }
@@ -40,7 +40,7 @@ impl FileTool for ListFiles {
     }
 
     fn run(&self, args: &Args, cx: &Context) -> Result<ToolResult, ToolError> {
-        // A pattern with folders in it asks for what lies below them.
+        // A pattern with folders in it is meant for what lies below them.
         let deep = args.recursive || args.pattern.as_ref().is_some_and(|pattern| pattern.contains('/'));
         let scope = Scope::new(cx, &args.path, args.pattern.as_deref(), if deep { None } else { Some(1) })?;
         let (found, skipped) = scope.entries()?;

@@ -1,9 +1,10 @@
-//! What the model can do: tools, their arguments, effects and results.
+//! Tools: what the model can do, with arguments, effects and results.
 //!
-//! A tool is one file: an argument type, its effects, and the work. Everything around the call
-//! (guardrails, hooks, confirmation, dry run, reports) reads [`Effects`] and never a tool's name.
+//! A tool is one file: an argument type, its effects, and the work. Everything around a call (guardrails,
+//! hooks, confirmation, dry run, reports) reads [`Effects`], never a tool's name.
 
 mod apply_patch;
+mod command_effects;
 mod delete_file;
 mod edit_file;
 mod find_files;
@@ -19,7 +20,6 @@ pub(crate) mod schema;
 mod search;
 mod search_code;
 mod search_files;
-mod touched;
 mod write_file;
 
 use std::collections::HashMap;
@@ -34,41 +34,41 @@ use serde_json::Value;
 use crate::workspace::{FileChange, FileError, FileState, PathGlobs, ResolvedPath, Workspace};
 
 pub use crate::event::{CommandEffect, Effects, Remote};
+pub use command_effects::command_effects;
 pub use registry::{DuplicateTool, Registry};
-pub use run_command::{Ground, RunCommand};
+pub use run_command::{CommandTarget, RunCommand};
 pub use run_powershell::{RunPowershell, pwsh};
-pub use touched::touched;
 
 /// What a call came to; a failure is data for the model, never an abort.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ToolResult {
     /// Whether the tool did what was asked.
     pub success: bool,
-    /// What the model reads on success.
+    /// Text for the model on success.
     pub output: String,
-    /// What the model reads on failure.
+    /// Text for the model on failure.
     pub error: Option<String>,
-    /// The files that the call changed.
+    /// Files that the call changed.
     pub changes: Vec<FileChange>,
-    /// The exit code of the command that it ran to its end.
+    /// Exit code of the command, if it ran to its end.
     pub exit_code: Option<i32>,
-    /// Why nothing of what it changed was kept.
+    /// Reasons why none of the command's changes were kept.
     pub refused: Vec<String>,
 }
 
 impl ToolResult {
-    /// A success with its text.
+    /// Creates a successful result with `output`.
     pub fn done(output: impl Into<String>) -> Self {
         let (error, changes, exit_code, refused) = (None, Vec::new(), None, Vec::new());
         Self { success: true, output: output.into(), error, changes, exit_code, refused }
     }
 
-    /// A failure with its reason.
+    /// Creates a failed result with its reason.
     pub fn failed(error: impl Into<String>) -> Self {
         Self { success: false, error: Some(error.into()), ..Self::done("") }
     }
 
-    /// What the model reads.
+    /// Returns the text that the model reads.
     pub fn text(&self) -> String {
         match &self.error {
             Some(error) if self.output.is_empty() => format!("Error: {error}"),
@@ -78,7 +78,7 @@ impl ToolResult {
     }
 }
 
-/// Why a tool could not do what was asked.
+/// Reason why a tool could not do what was asked.
 #[derive(Debug, thiserror::Error)]
 pub enum ToolError {
     /// A file operation failed.
@@ -95,21 +95,22 @@ impl From<crate::workspace::PathError> for ToolError {
     }
 }
 
-/// What a tool works with.
+/// Context in which tools work.
 #[derive(Clone)]
 pub struct Context {
-    /// The checkout, or the overlay above it.
+    /// The checkout, or the overlay workspace above it.
     pub workspace: Arc<dyn Workspace>,
-    /// Whether `delete_file` may delete.
+    /// Whether `delete_file` is allowed to delete.
     pub allow_delete: bool,
-    /// Files that searches pass over.
+    /// Globs of files that searches skip.
     pub sensitive: Arc<PathGlobs>,
-    /// What the model has read last of each file.
+    /// Content of each file as the model last read it.
     pub seen: Arc<Seen>,
 }
 
 impl Context {
-    /// A context for trying a call: it holds the same, and what happens in it is forgotten.
+    /// Returns a context for trying a call: it starts with the same state, and what happens in it is
+    /// discarded.
     #[must_use]
     pub fn preview(&self) -> Self {
         let seen = self.seen.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
@@ -117,69 +118,70 @@ impl Context {
     }
 }
 
-/// The content of each file as the model last read or wrote it.
+/// Hashes of the files' contents as the model last read or wrote them.
 #[derive(Default)]
 pub struct Seen(Mutex<HashMap<ResolvedPath, String>>);
 
 impl Seen {
-    /// Takes note of what was read or written.
+    /// Records the content that was read or written.
     pub fn note(&self, path: &ResolvedPath, state: &FileState) {
         let mut seen = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         seen.insert(path.clone(), state.sha256());
     }
 
-    /// Whether the file was read and is another one now.
+    /// Returns `true` if the file was read before and has changed since.
     fn is_stale(&self, path: &ResolvedPath, state: &FileState) -> bool {
         let seen = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         seen.get(path).is_some_and(|hash| *hash != state.sha256())
     }
 }
 
-/// Name, purpose and sensitivity of a tool.
+/// Static description of a tool.
 #[derive(Clone, Copy, Debug)]
 pub struct ToolInfo {
-    /// The unique name.
+    /// Unique name.
     pub name: &'static str,
-    /// What the model is told.
+    /// Purpose, for the model.
     pub description: &'static str,
     /// Whether `confirm-sensitive` asks before it runs.
     pub sensitive: bool,
 }
 
-/// A tool that works on files: plain synchronous code, run off the async threads.
+/// Tool that works on files: plain synchronous code, run on a blocking thread.
 pub trait FileTool: Send + Sync + 'static {
-    /// The arguments; their JSON Schema is what the model gets.
+    /// Arguments; the model gets their JSON Schema.
     type Args: DeserializeOwned + JsonSchema + Send + Sync + 'static;
 
-    /// Name, purpose and sensitivity.
+    /// Returns name, description and sensitivity.
     fn info(&self) -> ToolInfo;
 
-    /// What a call would touch; fails where the arguments name no path inside the workspace.
+    /// Returns what a call would touch. Fails if the arguments name no path inside the workspace.
     fn effects(&self, args: &Self::Args, cx: &Context) -> Result<Effects, ToolError>;
 
-    /// Does the work.
+    /// Executes the call.
     fn run(&self, args: &Self::Args, cx: &Context) -> Result<ToolResult, ToolError>;
 }
 
-/// A tool as the registry holds it. Tools that are no [`FileTool`] implement it themselves.
+/// Tool as the registry holds it. Tools that are not a [`FileTool`] implement it themselves.
 pub trait Tool: Send + Sync {
-    /// The unique name.
+    /// Returns the unique name.
     fn name(&self) -> &str;
-    /// What the model is told.
+    /// Returns the purpose, for the model.
     fn description(&self) -> &str;
-    /// Whether `confirm-sensitive` asks before it runs.
+    /// Returns `true` if `confirm-sensitive` asks before the tool runs.
     fn sensitive(&self) -> bool;
-    /// The JSON Schema of the arguments.
+    /// Returns the JSON Schema of the arguments.
     fn parameters(&self) -> Value;
-    /// Checks the arguments and makes the call ready; the error names field and expected type.
+    /// Parses the arguments into a call that is ready to run. The error, for the model, names the field and
+    /// what was expected.
     fn prepare(self: Arc<Self>, arguments: &Value) -> Result<Box<dyn Call>, String>;
 }
 
-/// A call with checked arguments.
+/// Call with valid arguments.
 pub trait Call: Send + Sync {
-    /// What it would touch.
+    /// Returns what the call would touch.
     fn effects(&self, cx: &Context) -> Result<Effects, ToolError>;
-    /// Runs it.
+    /// Executes the call.
     fn run(self: Box<Self>, cx: Context) -> BoxFuture<'static, ToolResult>;
 }
 
@@ -222,7 +224,7 @@ impl<T: FileTool> Call for FileCall<T> {
             match work.await {
                 Ok(Ok(result)) => result,
                 Ok(Err(error)) => ToolResult::failed(error.to_string()),
-                // A bug in a tool; the message of the panic has gone to the log.
+                // A bug in a tool; the panic's message has gone to the log.
                 Err(_) => ToolResult::failed("internal error: the tool stopped unexpectedly"),
             }
         }

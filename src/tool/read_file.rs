@@ -1,4 +1,4 @@
-//! `read_file`
+//! Tool `read_file`.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -6,7 +6,7 @@ use serde::Deserialize;
 use super::{Context, Effects, FileTool, ToolError, ToolInfo, ToolResult};
 use crate::workspace::{FileState, LastLink, ResolvedPath, WorkspacePath};
 
-/// Reads a text file.
+/// Tool that reads a text file.
 pub(super) struct ReadFile;
 
 #[derive(Deserialize, JsonSchema)]
@@ -58,11 +58,12 @@ impl FileTool for ReadFile {
     }
 }
 
+/// Parses a path and resolves it, with links followed.
 pub(super) fn resolve(path: &str, cx: &Context) -> Result<ResolvedPath, ToolError> {
     Ok(cx.workspace.resolve(&WorkspacePath::parse(path)?, LastLink::Follow)?)
 }
 
-/// A file's content as text, or why it is none.
+/// Returns a file's content as text, or an error if it is binary or not UTF-8.
 pub(super) fn text<'a>(path: &WorkspacePath, state: &'a FileState) -> Result<&'a str, ToolError> {
     if state.content.contains(&0) {
         let size = state.content.len();

@@ -1,4 +1,4 @@
-//! The list of tools.
+//! Registry of the tools of a run.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -12,24 +12,24 @@ use super::{
     read_file::ReadFile, search_code::SearchCode, search_files::SearchFiles, write_file::WriteFile,
 };
 
-/// All tools of a run, by name.
+/// Tools of a run, by name.
 #[derive(Default)]
 pub struct Registry {
     tools: BTreeMap<String, Arc<dyn Tool>>,
 }
 
-/// Two tools of one name.
+/// Error for a second tool of the same name.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[error("a tool named {0:?} is registered already")]
 pub struct DuplicateTool(String);
 
 impl Registry {
-    /// An empty list.
+    /// Creates an empty registry.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The tools that every run has.
+    /// Creates a registry with the tools that every run has.
     pub fn with_built_in() -> Self {
         let mut registry = Self::new();
         let built_in: [Arc<dyn Tool>; 12] = [
@@ -52,7 +52,7 @@ impl Registry {
         registry
     }
 
-    /// Adds a tool.
+    /// Adds a tool whose name must be new.
     pub fn register(&mut self, tool: Arc<dyn Tool>) -> Result<(), DuplicateTool> {
         if self.has(tool.name()) {
             return Err(DuplicateTool(tool.name().to_owned()));
@@ -61,37 +61,37 @@ impl Registry {
         Ok(())
     }
 
-    /// Adds a tool in place of one of the same name.
+    /// Adds a tool, in place of one of the same name.
     pub fn replace(&mut self, tool: Arc<dyn Tool>) {
         self.tools.insert(tool.name().to_owned(), tool);
     }
 
-    /// The tool of that name.
+    /// Returns the tool called `name`.
     pub fn get(&self, name: &str) -> Option<&Arc<dyn Tool>> {
         self.tools.get(name)
     }
 
-    /// Whether there is a tool of that name.
+    /// Returns `true` if there is a tool called `name`.
     pub fn has(&self, name: &str) -> bool {
         self.tools.contains_key(name)
     }
 
-    /// How many tools there are.
+    /// Returns the number of tools.
     pub fn count(&self) -> usize {
         self.tools.len()
     }
 
-    /// All tools, sorted by name.
+    /// Returns all tools, sorted by name.
     pub fn list(&self) -> impl Iterator<Item = &Arc<dyn Tool>> {
         self.tools.values()
     }
 
-    /// The tools of an allow-list, sorted by name; unknown names are passed over.
+    /// Returns the tools of an allow-list, sorted by name; unknown names are ignored.
     pub fn filter<S: AsRef<str>>(&self, allowed: &[S]) -> Vec<&Arc<dyn Tool>> {
         self.list().filter(|tool| allowed.iter().any(|name| name.as_ref() == tool.name())).collect()
     }
 
-    /// Schemas in OpenAI's function format, of all tools or of an allow-list.
+    /// Returns schemas in OpenAI's function format, for all tools or those of an allow-list.
     pub fn schemas<S: AsRef<str>>(&self, allowed: Option<&[S]>) -> Vec<Value> {
         let tools = allowed.map_or_else(|| self.list().collect(), |allowed| self.filter(allowed));
         let schema = |tool: &Arc<dyn Tool>| {
@@ -102,7 +102,7 @@ impl Registry {
         tools.into_iter().map(schema).collect()
     }
 
-    /// The name closest to one that is not there.
+    /// Returns the name most similar to an unknown one, if any is similar enough.
     pub fn closest(&self, name: &str) -> Option<&str> {
         crate::base::did_you_mean::nearest(name, self.tools.keys().map(String::as_str))
     }

@@ -1,4 +1,4 @@
-//! `run_command`
+//! Tool `run_command`.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -11,7 +11,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
-use super::touched::touched;
+use super::command_effects::command_effects;
 use super::{Call, Context, Effects, Tool, ToolError, ToolResult, schema};
 use crate::command::sandbox::Rights;
 use crate::command::{Ended, Policy, Shell};
@@ -20,45 +20,45 @@ use crate::event::Class;
 use crate::isolation::{Isolation, Keep, Ran, Work};
 use crate::workspace::{FileError, Kind, LastLink, Observed, WorkspacePath};
 
-/// Most files that the model is told of by name.
+/// Maximum number of files listed by name for the model.
 const MAX_NAMED: usize = 20;
 
-/// Runs a shell command.
+/// Tool that runs a shell command.
 pub struct RunCommand {
-    /// What commands are taken for.
+    /// Classification of commands.
     pub policy: Policy,
-    /// How they are started.
+    /// How commands are started.
     pub shell: Shell,
-    /// Seconds that a command may take which does not say so itself.
+    /// Time limit in seconds of commands that do not give their own.
     pub default_timeout: Bounded<1, 600>,
-    /// Lines of output that are kept.
+    /// Number of lines of output that are kept.
     pub max_output_lines: usize,
-    /// Where commands run.
-    pub ground: Ground,
-    /// Ends them early.
+    /// State on which commands run.
+    pub target: CommandTarget,
+    /// Token that ends commands early.
     pub cancel: CancellationToken,
 }
 
-/// Where commands run.
+/// State on which commands run.
 #[derive(Clone)]
-pub enum Ground {
-    /// On a throw-away state; what they change goes on into the checkout.
+pub enum CommandTarget {
+    /// Isolated state; changes are then carried into the checkout.
     Checkout(Arc<Isolation>),
-    /// On a throw-away state; what they change joins the plan.
+    /// Isolated state above the planned one; changes join the plan.
     Planned(Arc<Isolation>),
-    /// Nowhere: they are recorded alone.
-    Nowhere,
+    /// None: commands are only recorded.
+    RecordOnly,
 }
 
 impl RunCommand {
-    /// A tool that runs nothing: for listing it.
-    pub fn nowhere() -> Self {
+    /// Creates a tool that runs nothing, for listings of all tools.
+    pub fn for_listing() -> Self {
         Self {
             policy: Policy::default(),
             shell: Shell::default(),
             default_timeout: Bounded::fixed::<30>(),
             max_output_lines: 0,
-            ground: Ground::Nowhere,
+            target: CommandTarget::RecordOnly,
             cancel: CancellationToken::new(),
         }
     }
@@ -129,7 +129,7 @@ impl CommandCall {
         }
     }
 
-    /// Runs the command on the throw-away state, and tells what became of what it changed.
+    /// Runs the command on the isolated state, and reports what happened to its changes.
     async fn run_on(&self, isolation: &Isolation, cwd: &WorkspacePath) -> ToolResult {
         let Self { tool, args } = self;
         let work = Work {
@@ -145,12 +145,12 @@ impl CommandCall {
             moves: self.moves(cwd),
         };
         match isolation.run_by(&tool.shell, work).await {
-            Ok(ran) => self.tell(ran),
+            Ok(ran) => self.result(ran),
             Err(error) => ToolResult::failed(error.to_string()),
         }
     }
 
-    /// Operands of `git mv`: such as are folders it renames in one step.
+    /// Returns the operands of `git mv`, which renames folders in one step.
     fn moves(&self, cwd: &WorkspacePath) -> Vec<WorkspacePath> {
         let simple = self.tool.policy.judge(&self.args.command, cwd).simple();
         let operands =
@@ -163,7 +163,7 @@ impl CommandCall {
         self.tool.policy.judge(&self.args.command, cwd).verdict.class
     }
 
-    fn tell(&self, ran: Ran) -> ToolResult {
+    fn result(&self, ran: Ran) -> ToolResult {
         let Ran { finished, changes, large, dropped, warnings, refused } = ran;
         let text = finished.stdout.lines(self.tool.max_output_lines);
         let took = format!("{:.1} s", finished.duration.as_secs_f64());
@@ -179,7 +179,7 @@ impl CommandCall {
         let output = match (&error, text.is_empty()) {
             (None, true) => format!("exit code 0 after {took}, no output"),
             (None, false) => format!("exit code 0 after {took}\n{text}"),
-            // What a child says that cannot be shut in.
+            // The command's output is merged, so standard error only has a failure to set up the sandbox.
             (Some(_), true) => finished.stderr.text(),
             (Some(_), false) => text,
         };
@@ -189,7 +189,7 @@ impl CommandCall {
         };
         let mut result =
             ToolResult { success: error.is_none(), output, error, changes: Vec::new(), exit_code, refused };
-        result.note(&Observed { changes, large, unnamed: 0 });
+        result.note_changes(&Observed { changes, large, unnamed: 0 });
         if !dropped.is_empty() {
             result.add(&format!("[not kept: {}]", shown(dropped.into_iter())));
         }
@@ -200,7 +200,7 @@ impl CommandCall {
     }
 }
 
-/// Some of many names.
+/// Joins names with commas; beyond [`MAX_NAMED`], only the number of the others is given.
 fn shown(names: impl Iterator<Item = String>) -> String {
     let mut all: Vec<String> = names.collect();
     let more = all.len().saturating_sub(MAX_NAMED);
@@ -219,8 +219,8 @@ impl ToolResult {
         self.output.push_str(line);
     }
 
-    /// Takes over what was changed, and tells the model.
-    pub(crate) fn note(&mut self, observed: &Observed) {
+    /// Adopts the observed changes, and lists them for the model.
+    pub(crate) fn note_changes(&mut self, observed: &Observed) {
         if !observed.changes.is_empty() {
             let paths = shown(observed.changes.iter().map(|change| change.path.to_string()));
             self.add(&format!("[changed: {paths}]"));
@@ -240,7 +240,13 @@ impl Call for CommandCall {
     fn effects(&self, cx: &Context) -> Result<Effects, ToolError> {
         let cwd = self.cwd(cx)?;
         let judgement = self.tool.policy.judge(&self.args.command, &cwd);
-        Ok(touched(&self.args.command, &cwd, self.tool.policy.root(), &judgement, cx.workspace.as_ref()))
+        Ok(command_effects(
+            &self.args.command,
+            &cwd,
+            self.tool.policy.root(),
+            &judgement,
+            cx.workspace.as_ref(),
+        ))
     }
 
     fn run(self: Box<Self>, cx: Context) -> BoxFuture<'static, ToolResult> {
@@ -249,15 +255,15 @@ impl Call for CommandCall {
                 Ok(cwd) => cwd,
                 Err(error) => return ToolResult::failed(error.to_string()),
             };
-            match &self.tool.ground {
-                Ground::Checkout(isolation) => self.run_on(isolation, &cwd).await,
-                Ground::Planned(isolation) if self.class(&cwd) != Class::Dangerous => {
+            match &self.tool.target {
+                CommandTarget::Checkout(isolation) => self.run_on(isolation, &cwd).await,
+                CommandTarget::Planned(isolation) if self.class(&cwd) != Class::Dangerous => {
                     self.run_on(isolation, &cwd).await
                 }
-                Ground::Planned(_) => ToolResult::done(
+                CommandTarget::Planned(_) => ToolResult::done(
                     "A dry run records dangerous commands and does not run them, so there is no output; plan on.",
                 ),
-                Ground::Nowhere => ToolResult::done(
+                CommandTarget::RecordOnly => ToolResult::done(
                     "A dry run records commands and does not run them, so there is no output; plan on.",
                 ),
             }

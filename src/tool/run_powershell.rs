@@ -1,4 +1,4 @@
-//! `run_powershell`: `run_command` in another language, where there is `pwsh`.
+//! Tool `run_powershell`: as `run_command`, for PowerShell, where `pwsh` is installed.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -13,10 +13,11 @@ use super::{Call, Tool, schema};
 use crate::command::Shell;
 use crate::config::Bounded;
 
-/// Runs a script of PowerShell; the rest is as with commands.
+/// Tool that runs a PowerShell script; everything else is as with commands.
 pub struct RunPowershell(pub Arc<RunCommand>);
 
-/// The shell that runs such scripts, made of the one for commands; `None` where there is no `pwsh`.
+/// Returns the shell for PowerShell scripts, derived from the one for commands, or `None` if there is no
+/// `pwsh`.
 pub fn pwsh(shell: &Shell) -> Option<Shell> {
     let program = find(shell.environment.get("PATH")?)?;
     let mut shell = shell.clone();

@@ -1,11 +1,11 @@
-//! Argument types as schemas for the model, and the model's arguments as values.
+//! Argument types as JSON Schemas for the model, and the model's arguments as typed values.
 
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-/// The schema of a type without what only costs tokens.
+/// Returns the JSON Schema of a type, without the parts that only cost tokens.
 pub(crate) fn of<T: JsonSchema>() -> Value {
     let settings = SchemaSettings::draft07().with(|settings| {
         settings.meta_schema = None;
@@ -20,7 +20,7 @@ fn strip(schema: &mut Value) {
     match schema {
         Value::Object(object) => {
             for noise in ["title", "format", "$schema"] {
-                // A property may well be called so; its schema is an object then.
+                // A property may have that name too, but then its value is an object.
                 if object.get(noise).is_some_and(Value::is_string) {
                     object.remove(noise);
                 }
@@ -32,11 +32,11 @@ fn strip(schema: &mut Value) {
     }
 }
 
-/// Reads arguments as the model gave them: an object, or the text of one.
+/// Deserializes arguments as the model gave them: an object, or JSON text of one. The error names the field.
 pub(crate) fn parse<T: DeserializeOwned>(arguments: &Value) -> Result<T, String> {
     let parsed;
     let arguments = match arguments {
-        // Some providers hand on broken or doubly encoded arguments as a string.
+        // Some providers pass on broken or doubly encoded arguments as a string.
         Value::String(text) if text.trim().is_empty() => &Value::Object(Map::new()),
         Value::String(text) => {
             parsed = serde_json::from_slice(text.as_bytes())

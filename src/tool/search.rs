@@ -1,4 +1,4 @@
-//! What the listing and searching tools share: where to look, ripgrep's matcher, and limits.
+//! Shared parts of the listing and searching tools: scope, ripgrep's matcher, and limits.
 
 use std::fmt::Write;
 use std::io;
@@ -12,15 +12,15 @@ use super::read_file::resolve;
 use super::{Context, ToolError};
 use crate::workspace::{FileError, Found, Glob, Kind, ResolvedPath};
 
-/// Most entries of one listing.
+/// Maximum number of entries of one listing.
 pub(super) const MAX_ENTRIES: usize = 1_000;
-/// Most bytes of one answer.
+/// Maximum size of one result, in bytes.
 const MAX_BYTES: usize = 64 * 1024;
-/// Most bytes shown of one line.
+/// Maximum length shown of one line, in bytes.
 const MAX_LINE: usize = 400;
-/// Longest line that the searcher takes into memory; longer ones end the search of their file.
+/// Longest line, in bytes, that the searcher takes into memory; a longer one ends the search of its file.
 const MAX_LINE_MEMORY: usize = 8 * 1024 * 1024;
-/// Most lines of context on each side.
+/// Maximum number of context lines on each side.
 const MAX_CONTEXT: usize = 20;
 
 pub(super) fn here() -> String {
@@ -35,7 +35,7 @@ pub(super) fn yes() -> bool {
     true
 }
 
-/// A folder (or one file) to look in, and which files of it.
+/// Folder (or single file) to search, and which of its files.
 pub(super) struct Scope<'a> {
     cx: &'a Context,
     start: ResolvedPath,
@@ -58,14 +58,14 @@ impl<'a> Scope<'a> {
         Ok(Self { cx, start: resolve(path, cx)?, glob, depth })
     }
 
-    /// Files and folders that fit, and how many had to be left out.
+    /// Returns the matching files and folders, and the number of entries that could not be read.
     pub(super) fn entries(&self) -> Result<(Vec<Found>, usize), ToolError> {
         if self.cx.workspace.stat(&self.start)?.is_some_and(|stat| stat.kind == Kind::File) {
             return Ok((vec![Found { path: self.start.clone(), directory: false }], 0));
         }
         let mut walk = self.cx.workspace.walk(&self.start, self.depth)?;
         walk.found.retain(|found| {
-            // A path glob may be meant from the root or from the folder that is searched.
+            // A path glob may be relative to the root or to the folder that is searched.
             let below = found.path.relative_to(&self.start).unwrap_or(found.path.as_str());
             let fits = |glob: &Glob| glob.matches(below) || glob.matches(found.path.as_str());
             self.glob.as_ref().is_none_or(fits)
@@ -73,14 +73,14 @@ impl<'a> Scope<'a> {
         Ok((walk.found, walk.skipped))
     }
 
-    /// Files that fit, without sensitive ones, and how many had to be left out.
+    /// Returns the matching files, and the number of entries that could not be read.
     pub(super) fn files(&self) -> Result<(Vec<ResolvedPath>, usize), ToolError> {
         let (found, skipped) = self.entries()?;
         Ok((found.into_iter().filter(|found| !found.directory).map(|found| found.path).collect(), skipped))
     }
 }
 
-/// Lines up to a limit, and a word on what is missing.
+/// Joins lines up to `limit` and [`MAX_BYTES`], followed by remarks on what is missing.
 pub(super) fn listing(lines: impl Iterator<Item = String>, limit: usize, skipped: usize) -> String {
     let mut text = String::new();
     let mut shown = 0;
@@ -106,7 +106,7 @@ pub(super) fn listing(lines: impl Iterator<Item = String>, limit: usize, skipped
     text
 }
 
-/// What to search for and how much of it to show.
+/// Pattern to search for, and how much of each match to show.
 pub(super) struct Query {
     matcher: RegexMatcher,
     context: usize,
@@ -146,36 +146,37 @@ impl Query {
         self
     }
 
-    /// Searches the files of a scope in parallel; the answer is in order of path and line.
+    /// Searches the files of a scope in parallel, sensitive ones excluded. The result is sorted by path and
+    /// line.
     pub(super) fn search(&self, scope: &Scope<'_>) -> Result<String, ToolError> {
         let (mut files, skipped) = scope.files()?;
         let all = files.len();
         if !scope.cx.sensitive.is_empty() {
             files.retain(|path| scope.cx.sensitive.find(path).is_none());
         }
-        let mut answer = Answer { sensitive: all - files.len(), skipped, ..Answer::default() };
+        let mut output = SearchOutput { sensitive: all - files.len(), skipped, ..SearchOutput::default() };
         let (found, all_searched) = self.search_files(&files, scope.cx);
-        for hits in found {
-            answer.add(hits, self.max_results);
+        for found in found {
+            output.add(found, self.max_results);
         }
-        answer.more |= !all_searched;
-        Ok(answer.render())
+        output.more |= !all_searched;
+        Ok(output.render())
     }
 
-    /// Searches files in their order until there are enough matches; what is found is that of the first
-    /// files, without gaps. Also tells whether all files were searched.
-    fn search_files(&self, files: &[ResolvedPath], cx: &Context) -> (Vec<Hits>, bool) {
+    /// Searches files in order until there are enough matches, so that the result covers the first files
+    /// without gaps. Also returns whether all files were searched.
+    fn search_files(&self, files: &[ResolvedPath], cx: &Context) -> (Vec<FileMatches>, bool) {
         let (next, matches) = (AtomicUsize::new(0), AtomicUsize::new(0));
-        let results: Mutex<Vec<(usize, Hits)>> = Mutex::default();
+        let results: Mutex<Vec<(usize, FileMatches)>> = Mutex::default();
         let work = || {
             let mut searcher = self.searcher();
             while matches.load(Ordering::Relaxed) < self.max_results {
                 let index = next.fetch_add(1, Ordering::Relaxed);
                 let Some(path) = files.get(index) else { break };
-                let hits = self.search_file(&mut searcher, path, cx);
-                if hits.matches > 0 || hits.unreadable {
-                    matches.fetch_add(hits.matches, Ordering::Relaxed);
-                    results.lock().unwrap_or_else(PoisonError::into_inner).push((index, hits));
+                let found = self.search_file(&mut searcher, path, cx);
+                if found.matches > 0 || found.unreadable {
+                    matches.fetch_add(found.matches, Ordering::Relaxed);
+                    results.lock().unwrap_or_else(PoisonError::into_inner).push((index, found));
                 }
             }
         };
@@ -188,7 +189,7 @@ impl Query {
         });
         let mut results = results.into_inner().unwrap_or_else(PoisonError::into_inner);
         results.sort_by_key(|(index, _)| *index);
-        (results.into_iter().map(|(_, hits)| hits).collect(), next.into_inner() >= files.len())
+        (results.into_iter().map(|(_, found)| found).collect(), next.into_inner() >= files.len())
     }
 
     fn searcher(&self) -> Searcher {
@@ -200,29 +201,29 @@ impl Query {
             .build()
     }
 
-    fn search_file(&self, searcher: &mut Searcher, path: &ResolvedPath, cx: &Context) -> Hits {
-        let mut hits = Hits { max: self.max_results, ..Hits::default() };
+    fn search_file(&self, searcher: &mut Searcher, path: &ResolvedPath, cx: &Context) -> FileMatches {
+        let mut found = FileMatches { max: self.max_results, ..FileMatches::default() };
         let found = cx.workspace.open(path).and_then(|file| {
-            let sink = FileSink { path, hits: &mut hits };
+            let sink = FileSink { path, found: &mut found };
             searcher
                 .search_reader(&self.matcher, file, sink)
                 .map_err(|error| FileError::Io { path: (**path).clone(), error })
         });
-        hits.unreadable = found.is_err();
-        hits
+        found.unreadable = found.is_err();
+        found
     }
 }
 
-/// The lines of one file.
+/// Matching lines of one file.
 #[derive(Default)]
-struct Hits {
+struct FileMatches {
     lines: Vec<Line>,
     matches: usize,
     max: usize,
     unreadable: bool,
 }
 
-/// One line of an answer: a match, or context of one.
+/// One line of the result: a match, or context of one.
 struct Line {
     text: String,
     is_match: bool,
@@ -230,7 +231,7 @@ struct Line {
 
 struct FileSink<'a> {
     path: &'a ResolvedPath,
-    hits: &'a mut Hits,
+    found: &'a mut FileMatches,
 }
 
 impl FileSink<'_> {
@@ -242,7 +243,7 @@ impl FileSink<'_> {
         let tail = if cut < text.len() { " …" } else { "" };
         let line = line.unwrap_or(0);
         let text = format!("{}{mark}{line}{mark}{}{tail}\n", self.path, &text[..cut]);
-        self.hits.lines.push(Line { text, is_match });
+        self.found.lines.push(Line { text, is_match });
     }
 }
 
@@ -250,9 +251,9 @@ impl Sink for FileSink<'_> {
     type Error = io::Error;
 
     fn matched(&mut self, _: &Searcher, found: &SinkMatch<'_>) -> Result<bool, io::Error> {
-        self.hits.matches += 1;
+        self.found.matches += 1;
         self.push(found.line_number(), true, found.bytes());
-        Ok(self.hits.matches <= self.hits.max)
+        Ok(self.found.matches <= self.found.max)
     }
 
     fn context(&mut self, _: &Searcher, context: &SinkContext<'_>) -> Result<bool, io::Error> {
@@ -261,13 +262,13 @@ impl Sink for FileSink<'_> {
     }
 
     fn context_break(&mut self, _: &Searcher) -> Result<bool, io::Error> {
-        self.hits.lines.push(Line { text: "--\n".to_owned(), is_match: false });
+        self.found.lines.push(Line { text: "--\n".to_owned(), is_match: false });
         Ok(true)
     }
 }
 
 #[derive(Default)]
-struct Answer {
+struct SearchOutput {
     text: String,
     matches: usize,
     sensitive: usize,
@@ -276,10 +277,10 @@ struct Answer {
     more: bool,
 }
 
-impl Answer {
-    fn add(&mut self, hits: Hits, max_results: usize) {
-        self.unreadable += usize::from(hits.unreadable);
-        for line in hits.lines {
+impl SearchOutput {
+    fn add(&mut self, found: FileMatches, max_results: usize) {
+        self.unreadable += usize::from(found.unreadable);
+        for line in found.lines {
             if self.matches >= max_results && line.is_match || self.text.len() + line.text.len() > MAX_BYTES {
                 self.more = true;
                 return;

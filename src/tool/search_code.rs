@@ -1,4 +1,4 @@
-//! `search_code`
+//! Tool `search_code`.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -7,7 +7,7 @@ use super::read_file::resolve;
 use super::search::{Query, Scope};
 use super::{Context, Effects, FileTool, ToolError, ToolInfo, ToolResult};
 
-/// Searches by regular expression, with lines of context.
+/// Tool that searches by regular expression, with lines of context.
 pub(super) struct SearchCode;
 
 #[derive(Deserialize, JsonSchema)]

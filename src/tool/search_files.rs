@@ -1,4 +1,4 @@
-//! `search_files`
+//! Tool `search_files`.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -7,7 +7,7 @@ use super::read_file::resolve;
 use super::search::{MAX_ENTRIES, Scope, listing};
 use super::{Context, Effects, FileTool, ToolError, ToolInfo, ToolResult};
 
-/// Finds files below a folder by a path glob.
+/// Tool that finds files below a folder by a path glob.
 pub(super) struct SearchFiles;
 
 #[derive(Deserialize, JsonSchema)]

@@ -1,4 +1,4 @@
-//! `write_file`
+//! Tool `write_file`.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -7,7 +7,7 @@ use super::read_file::resolve;
 use super::{Context, Effects, FileTool, ToolError, ToolInfo, ToolResult};
 use crate::workspace::{FileChange, FileError, FileState, MAX_FILE, Mode, ResolvedPath};
 
-/// Creates or replaces a file, or appends to it.
+/// Tool that creates or replaces a file, or appends to it.
 pub(super) struct WriteFile;
 
 #[derive(Deserialize, JsonSchema)]
@@ -68,7 +68,7 @@ impl FileTool for WriteFile {
     }
 }
 
-/// Writes new content and tells what changed.
+/// Writes new content and returns a result with the change.
 pub(super) fn store(
     path: &ResolvedPath,
     before: Option<FileState>,

@@ -1,23 +1,24 @@
-//! Whether a path belongs to the repository, decided by its words and not by links that the repository holds.
+//! Location of a path relative to the repository, decided by its text and not by links that the repository
+//! contains.
 
 use std::path::{Component, Path, PathBuf};
 
 /// Where a path leads.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Location {
-    /// Into the repository; relative to its root.
+    /// Into the repository; the path relative to its root.
     Inside(String),
-    /// To a file of the machine's.
+    /// To a file of the machine.
     Outside(PathBuf),
     /// Into the repository, by a link from outside of it.
     Linked(PathBuf),
 }
 
-/// Tells where a path leads, links of the repository's own not followed. `root` is the repository's root, absolute
+/// Locates a path, without following the repository's own links. `root` is the repository's root, absolute
 /// and without links.
 pub(super) fn locate(root: &Path, path: &Path) -> Location {
-    let full = plain(path);
-    // From the top: what stands above the root is nobody's but the machine's.
+    let full = normalize(path);
+    // From the top: folders above the root belong to the machine, so their links may be followed.
     let mut above: Vec<&Path> = full.ancestors().collect();
     above.reverse();
     for folder in above {
@@ -37,17 +38,17 @@ pub(super) fn locate(root: &Path, path: &Path) -> Location {
     }
 }
 
-/// Returns a path without `.` and `..`, by its words alone.
-pub(crate) fn plain(path: &Path) -> PathBuf {
-    let mut plain = PathBuf::new();
+/// Removes `.` and `..` from a path by its text alone, without following links.
+pub(crate) fn normalize(path: &Path) -> PathBuf {
+    let mut normalized = PathBuf::new();
     for part in path.components() {
         match part {
             Component::CurDir => {}
-            Component::ParentDir => drop(plain.pop()),
-            other => plain.push(other),
+            Component::ParentDir => drop(normalized.pop()),
+            other => normalized.push(other),
         }
     }
-    plain
+    normalized
 }
 
 #[cfg(all(test, unix))]

@@ -10,7 +10,7 @@ use std::path::Path;
 use crate::config::{Config, ConfigError, parse};
 use crate::git::{GitError, Place, Repository};
 
-pub(crate) use location::plain;
+pub(crate) use location::normalize;
 use location::{Location, locate};
 
 /// Where a configuration is looked for, in this order, below the workspace.

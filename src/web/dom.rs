@@ -1,4 +1,4 @@
-//! A page as a tree: its elements by name, class and place, and what is written in them.
+//! HTML pages as trees: elements by name, class and position, and their text.
 
 use std::rc::Rc;
 
@@ -6,20 +6,20 @@ use html2text::config::{plain, with_decorator};
 use html2text::render::TrivialDecorator;
 use html2text::{Document, Element, Handle, RcDom};
 
-/// An element by its name and one of its classes; whichever is empty is any.
+/// Pattern for an element: its name and one of its classes; an empty string matches any.
 pub(super) type Like = (&'static str, &'static str);
 
-/// A part of a page.
+/// Element of a page, with everything in it.
 #[derive(Clone)]
 pub(super) struct Part(Handle);
 
 impl Part {
-    /// Reads a page; there is none that cannot be read.
+    /// Parses a page. HTML parsing is infallible; `None` only if reading fails.
     pub(super) fn page(html: &str) -> Option<Self> {
         plain().parse_html(html.as_bytes()).ok().map(|dom| Self(dom.document))
     }
 
-    /// The value of an attribute.
+    /// Returns the value of an attribute.
     pub(super) fn attribute(&self, name: &str) -> Option<String> {
         let Element { attrs, .. } = &self.0.data else { return None };
         let attributes = attrs.borrow();
@@ -36,10 +36,10 @@ impl Part {
                 || self.attribute("class").is_some_and(|all| all.split_whitespace().any(|own| own == class)))
     }
 
-    /// Visits every element, in the order of the page, with those that it lies in; what the visitor answers
-    /// `false` to is not entered.
+    /// Visits every element in document order, together with its ancestors. Elements for which the visitor
+    /// returns `false` are not entered.
     pub(super) fn visit(&self, visitor: &mut impl FnMut(&[Self]) -> bool) {
-        // A stack of elements, each with how many of its children were visited: pages may be deeper than a
+        // An explicit stack of elements, each with the number of visited children: pages may be deeper than a
         // thread's stack.
         let mut path = vec![self.clone()];
         let mut next = vec![0];
@@ -62,7 +62,7 @@ impl Part {
         }
     }
 
-    /// The first element that fits.
+    /// Returns the first element that `fits`.
     pub(super) fn find(&self, fits: impl Fn(&Self) -> bool) -> Option<Self> {
         let mut found = None;
         self.visit(&mut |path| {
@@ -74,7 +74,7 @@ impl Part {
         found
     }
 
-    /// What is written in it, on one line. Takes it apart.
+    /// Returns its text on one line. The tree is consumed by rendering.
     pub(super) fn words(self) -> String {
         let text = self.rendered(|dom| {
             let config = with_decorator(TrivialDecorator::new()).no_table_borders().allow_width_overflow();
@@ -83,7 +83,8 @@ impl Part {
         text.split_whitespace().collect::<Vec<_>>().join(" ")
     }
 
-    /// What is written in it, in lines of a width, with the addresses of its links below. Takes it apart.
+    /// Returns its text in lines of `width` columns, with the addresses of links below. The tree is consumed
+    /// by rendering.
     pub(super) fn lines(self, width: usize) -> String {
         self.rendered(|dom| {
             let config =
@@ -97,7 +98,8 @@ impl Part {
         if matches!(self.0.data, Document) {
             return render(&dom(&self.0)).unwrap_or_default();
         }
-        // Not every element is one that can stand alone (a cell of a table): what is in it becomes a page.
+        // Some elements, such as a table's cell, cannot stand alone, so their children become the body of an
+        // empty page.
         let page =
             Self::page("").and_then(|page| page.find(|part| part.is_named("body")).map(|body| (page, body)));
         let Some((page, body)) = page else { return String::new() };
@@ -106,7 +108,8 @@ impl Part {
     }
 }
 
-/// Whether the last of a path is what the last of the pattern says, and lies in what is said before, in order.
+/// Returns `true` if the last element of `path` matches the last of `pattern`, and its ancestors match the
+/// others, in order.
 pub(super) fn fits(path: &[Part], pattern: &[Like]) -> bool {
     let (Some((last, around)), Some((wanted, mut outer))) = (path.split_last(), pattern.split_last()) else {
         return false;

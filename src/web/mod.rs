@@ -1,11 +1,11 @@
-//! The web, for agents that may look things up: pages and search results, as text.
+//! Access to the web for agents that may look things up: pages and search results, as text.
 //!
-//! Addresses are judged when they are connected to ([`address`]), at every hop; what a page does to a parser
-//! happens in a process of its own ([`page`]).
+//! Addresses are checked when they are connected to ([`ip_filter`]), at every hop; HTML is parsed in a
+//! process of its own ([`page`]).
 
-pub mod address;
 mod dom;
 mod fetch_url;
+pub mod ip_filter;
 pub mod page;
 mod web_search;
 
@@ -20,70 +20,70 @@ use tokio_util::sync::CancellationToken;
 
 use crate::base::http::http_client_builder;
 use crate::config;
-use address::{Filtered, Rule, is_public};
+use ip_filter::{FilteringResolver, IpRule, is_public};
 
 pub use fetch_url::FetchUrl;
 pub use web_search::WebSearch;
 
-/// Redirects that are followed.
+/// Maximum number of redirects.
 const MAX_HOPS: usize = 5;
-/// Most bytes of a page.
+/// Maximum size of a page, in bytes.
 const MAX_BYTES: usize = 2 * 1024 * 1024;
-/// How long a page may take, all hops together.
+/// Time limit of a page, all hops together.
 const MAX_TIME: Duration = Duration::from_secs(20);
-/// Most characters of an address.
+/// Maximum length of an address.
 const MAX_URL: usize = 2_000;
 
-/// The way to the web.
+/// Web client of a run, shared by its tools.
 pub struct Web {
-    rule: Rule,
+    rule: IpRule,
     allowed_hosts: Vec<String>,
     search_url: String,
     cancel: CancellationToken,
-    /// This program, which reads pages.
+    /// Path of this program, which is started to parse pages.
     launcher: PathBuf,
-    /// For what the model names.
+    /// Client for addresses named by the model.
     client: Client,
-    /// For what the configuration names.
+    /// Client for addresses named by the configuration.
     trusting: Client,
 }
 
 type Client = OnceLock<Result<reqwest::Client, String>>;
 
-/// What came back from an address.
+/// Response with a text body.
 #[derive(Debug)]
-struct Answer {
-    /// Where it came from in the end.
+struct Response {
+    /// Final address, after redirects.
     url: Url,
-    /// `text/html`, without parameters.
+    /// Media type without parameters, such as `text/html`.
     kind: String,
-    /// The body, decoded.
+    /// Decoded body.
     text: String,
-    /// Whether there was more.
+    /// Whether the body was longer than [`MAX_BYTES`].
     cut: bool,
 }
 
-/// How far an address may be trusted.
+/// Who named an address, and so how far it is trusted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Trust {
-    /// The model has named it.
+enum NamedBy {
+    /// The model, or a redirect.
     Model,
-    /// The configuration has.
+    /// The configuration.
     Configuration,
 }
 
 impl Web {
-    /// A way to the public internet; the error names what is wrong in the configuration.
+    /// Creates a client for the public internet. The error names what is wrong in the configuration.
     pub fn new(config: &config::Web, cancel: CancellationToken) -> Result<Self, String> {
         let launcher = std::env::current_exe().map_err(|error| format!("pages cannot be read: {error}"))?;
         Self::with_rule(config, cancel, is_public, launcher)
     }
 
-    /// The same, with another idea of which addresses are public.
+    /// Creates a client with another rule for which addresses may be connected to; for tests.
     pub fn with_rule(
         config: &config::Web,
         cancel: CancellationToken,
-        rule: Rule,
+        rule: IpRule,
         launcher: PathBuf,
     ) -> Result<Self, String> {
         let search_url = config.search_url.clone();
@@ -107,40 +107,40 @@ impl Web {
         })
     }
 
-    /// The client is made when it is first needed: it loads root certificates.
-    fn client(&self, trust: Trust) -> Result<&reqwest::Client, String> {
-        let (client, rule): (&Client, Rule) = match trust {
-            Trust::Model => (&self.client, self.rule),
-            Trust::Configuration => (&self.trusting, |_| true),
+    /// Returns the client, which is created when first needed, because that loads root certificates.
+    fn client(&self, named_by: NamedBy) -> Result<&reqwest::Client, String> {
+        let (client, rule): (&Client, IpRule) = match named_by {
+            NamedBy::Model => (&self.client, self.rule),
+            NamedBy::Configuration => (&self.trusting, |_| true),
         };
         let build = || {
             http_client_builder()
                 .timeout(MAX_TIME)
                 .redirect(Policy::none())
-                // A proxy would look names up itself, out of reach of the rule.
+                // A proxy would resolve names itself, bypassing the rule.
                 .no_proxy()
-                .dns_resolver(Filtered { rule })
+                .dns_resolver(FilteringResolver { rule })
                 .build()
                 .map_err(|error| error.to_string())
         };
         client.get_or_init(build).as_ref().map_err(Clone::clone)
     }
 
-    /// Gets a page, over redirects that are judged one by one; the error is for the model.
-    async fn get(&self, url: &str, trust: Trust) -> Result<Answer, String> {
+    /// Fetches a page, following redirects that are checked one by one. The error is for the model.
+    async fn get(&self, url: &str, named_by: NamedBy) -> Result<Response, String> {
         let work = async {
-            let (mut url, mut trust) = (self.judge(url, trust)?, trust);
+            let (mut url, mut named_by) = (self.check(url, named_by)?, named_by);
             for _ in 0..=MAX_HOPS {
                 let response =
-                    self.client(trust)?.get(url.clone()).send().await.map_err(|error| reason(&error))?;
+                    self.client(named_by)?.get(url.clone()).send().await.map_err(|error| reason(&error))?;
                 let next = response.headers().get(LOCATION).and_then(|next| next.to_str().ok());
                 match next.filter(|_| response.status().is_redirection()) {
                     Some(next) => {
                         let next =
                             url.join(next).map_err(|error| format!("it redirects to {next:?}: {error}"))?;
                         let told = |error| format!("it redirects to {next}: {error}");
-                        trust = Trust::Model;
-                        url = self.judge(next.as_str(), trust).map_err(told)?;
+                        named_by = NamedBy::Model;
+                        url = self.check(next.as_str(), named_by).map_err(told)?;
                     }
                     None => return read(response, url).await,
                 }
@@ -155,8 +155,8 @@ impl Web {
         }
     }
 
-    /// An address that may be asked, as far as it tells by itself; names are judged when they are resolved.
-    fn judge(&self, text: &str, trust: Trust) -> Result<Url, String> {
+    /// Checks an address as far as its text tells; names are checked when they are resolved.
+    fn check(&self, text: &str, named_by: NamedBy) -> Result<Url, String> {
         if text.len() > MAX_URL {
             return Err(format!("an address has at most {MAX_URL} characters"));
         }
@@ -168,7 +168,7 @@ impl Web {
             return Err("ACCESS DENIED: no addresses with a user or a password".to_owned());
         }
         let Some(host) = url.host_str() else { return Err(format!("{text:?} has no host")) };
-        if trust == Trust::Configuration {
+        if named_by == NamedBy::Configuration {
             return Ok(url);
         }
         let address = host.trim_matches(['[', ']']).parse();
@@ -186,7 +186,8 @@ impl Web {
     }
 }
 
-async fn read(mut response: reqwest::Response, url: Url) -> Result<Answer, String> {
+/// Reads a successful response with a text body, up to [`MAX_BYTES`].
+async fn read(mut response: reqwest::Response, url: Url) -> Result<Response, String> {
     let status = response.status();
     if !status.is_success() {
         return Err(format!("it answers with status {status}"));
@@ -211,7 +212,7 @@ async fn read(mut response: reqwest::Response, url: Url) -> Result<Answer, Strin
         }
     }
     let text = page::decode(&bytes, &header);
-    Ok(Answer { url, kind, text, cut })
+    Ok(Response { url, kind, text, cut })
 }
 
 fn is_text(kind: &str) -> bool {
@@ -224,7 +225,7 @@ fn is_html(kind: &str) -> bool {
     matches!(kind, "text/html" | "application/xhtml+xml")
 }
 
-/// What went wrong on the way, without the address, which the model knows.
+/// Describes what went wrong, without the address, which the model knows.
 fn reason(error: &reqwest::Error) -> String {
     let mut deepest: &dyn std::error::Error = error;
     while let Some(source) = deepest.source() {

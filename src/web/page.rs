@@ -1,6 +1,6 @@
-//! Pages as text. A page is written by a stranger, and parsers of HTML can be made to take all time, all
-//! stack or all memory: they run in a process of their own (`architect-ci __page`), which has given up files
-//! and network, has little of everything, and is not waited for for long.
+//! Pages as text. Pages are written by strangers, and HTML parsers can be made to use up all time, stack or
+//! memory. They therefore run in a process of their own (`architect-ci __page`), without access to files and
+//! network, with tight resource limits and a short timeout.
 
 use std::io::{self, Read, Write};
 use std::path::Path;
@@ -14,49 +14,50 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use super::dom::{Like, Part, fits};
 
-/// The sub-command.
+/// Name of the hidden sub-command.
 pub const PAGE: &str = "__page";
 
-/// How long a page may keep the parser busy.
+/// Time limit of the parser.
 const MAX_TIME: Duration = Duration::from_secs(5);
-/// Columns of the text.
+/// Width of the text, in columns.
 const WIDTH: usize = 120;
-/// Most characters of the text.
+/// Maximum length of the text, in characters.
 const MAX_CHARS: usize = 40_000;
-/// Most results of a search.
+/// Maximum number of search results.
 const MAX_RESULTS: usize = 5;
-/// Most characters of a snippet.
+/// Maximum length of a snippet, in characters.
 const MAX_SNIPPET: usize = 400;
-/// Less than this is not what a page is about.
+/// Minimum size, in bytes, of an element that can be a page's main content.
 const MIN_MAIN: usize = 300;
-/// What the parser may take: deep pages need a deep stack.
+/// Stack of the parser, in bytes: deep pages need a deep one.
 const STACK: usize = 256 * 1024 * 1024;
+/// Memory limit of the parser, in bytes.
 const MEMORY: u64 = 1024 * 1024 * 1024;
 
-/// What to make of a page.
+/// What to extract from a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Wanted {
-    /// Its text.
+pub enum Extraction {
+    /// Text of the page.
     Text,
     /// Search results, as JSON.
     Results,
 }
 
-/// One search result.
+/// One result of a search engine.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Found {
-    /// Its title.
+pub struct SearchResult {
+    /// Title of the page.
     pub title: String,
-    /// Its address.
+    /// Address of the page.
     pub url: String,
-    /// What it is about.
+    /// Excerpt or description.
     pub snippet: String,
 }
 
-/// Makes text of a page in a process of its own; the error is for the model.
-pub async fn convert(launcher: &Path, html: &str, wanted: Wanted) -> Result<String, String> {
+/// Extracts text or search results from a page, in a process of its own. The error is for the model.
+pub async fn convert(launcher: &Path, html: &str, extraction: Extraction) -> Result<String, String> {
     let failed = |error: io::Error| format!("the page cannot be converted: {error}");
-    let word = if wanted == Wanted::Text { "text" } else { "results" };
+    let word = if extraction == Extraction::Text { "text" } else { "results" };
     let mut child = tokio::process::Command::new(launcher)
         .args([PAGE, word])
         .env_clear()
@@ -70,7 +71,7 @@ pub async fn convert(launcher: &Path, html: &str, wanted: Wanted) -> Result<Stri
     let work = async {
         let feed = async {
             if let Some(mut stdin) = stdin {
-                // It may give up before it has read all.
+                // The parser may give up before it has read everything.
                 let _ = stdin.write_all(html.as_bytes()).await;
             }
         };
@@ -91,10 +92,11 @@ pub async fn convert(launcher: &Path, html: &str, wanted: Wanted) -> Result<Stri
     }
 }
 
-/// The process of its own: reads a page from standard input and writes what is wanted of it.
-pub(crate) fn execute(wanted: Option<&str>) -> u8 {
-    limit();
-    let results = wanted == Some("results");
+/// Runs the hidden sub-command: reads a page from standard input and writes what was extracted. Returns the
+/// exit code.
+pub(crate) fn execute(extraction: Option<&str>) -> u8 {
+    drop_privileges();
+    let results = extraction == Some("results");
     let work = move || {
         let mut html = String::new();
         io::stdin().read_to_string(&mut html)?;
@@ -106,9 +108,9 @@ pub(crate) fn execute(wanted: Option<&str>) -> u8 {
     u8::from(!done)
 }
 
-/// Gives up what a parser needs not.
+/// Drops privileges that an HTML parser does not need.
 #[cfg(target_os = "linux")]
-fn limit() {
+fn drop_privileges() {
     use crate::command::sandbox::{Walls, restrict};
     use rustix::process::{Resource, Rlimit, setrlimit};
     let most = |amount| Rlimit { current: Some(amount), maximum: Some(amount) };
@@ -120,14 +122,14 @@ fn limit() {
     ] {
         let _ = setrlimit(resource, most(amount));
     }
-    // Where the kernel has no walls, the limits are all there is.
+    // If the kernel has no Landlock, the limits are all there is.
     let _ = restrict(&Walls::nothing());
 }
 
 #[cfg(not(target_os = "linux"))]
-fn limit() {}
+fn drop_privileges() {}
 
-/// The bytes of a page as text, by the header's charset or the page's own.
+/// Decodes the bytes of a page by the charset of the header, else of the page itself, else as UTF-8.
 pub(super) fn decode(bytes: &[u8], content_type: &str) -> String {
     static META: LazyLock<Option<Regex>> =
         LazyLock::new(|| Regex::new(r#"(?i)<meta[^>]+charset\s*=\s*["']?([a-z0-9_:-]+)"#).ok());
@@ -140,7 +142,7 @@ pub(super) fn decode(bytes: &[u8], content_type: &str) -> String {
     encoding.decode(bytes).0.into_owned()
 }
 
-/// The text of a page: its title, and what it is about.
+/// Returns the text of a page: its title and its main content.
 fn text_of(html: &str) -> String {
     let mains: [fn(&Part) -> bool; 3] = [
         |part| part.is_like(("main", "")),
@@ -151,7 +153,7 @@ fn text_of(html: &str) -> String {
         let mut texts = mains.iter().filter_map(|is_main| Some(page.find(is_main)?.lines(WIDTH)));
         texts.find(|text| text.len() >= MIN_MAIN)
     });
-    // Whatever was rendered is taken apart; all of the page is still there only in a new tree.
+    // Rendering takes the tree apart, so the page is parsed again for all of its text.
     let text = main.or_else(|| Some(Part::page(html)?.lines(WIDTH))).unwrap_or_default();
     let title = title_of(html);
     let title =
@@ -159,7 +161,7 @@ fn text_of(html: &str) -> String {
     shorten(&format!("{title}{}", text.trim()), MAX_CHARS)
 }
 
-/// A page's title, which is no part of what it shows.
+/// Returns a page's title, which is not part of the rendered text.
 fn title_of(html: &str) -> String {
     static TITLE: LazyLock<Option<Regex>> =
         LazyLock::new(|| Regex::new(r"(?is)<title\b[^>]*>(.*?)</title").ok());
@@ -170,11 +172,11 @@ fn title_of(html: &str) -> String {
 
 /// How a search engine marks up its results.
 struct Engine {
-    /// A result's link, from what it lies in to itself.
+    /// Path to a result's link, from an ancestor to the link itself.
     link: &'static [Like],
-    /// What it is about, behind the link.
+    /// Path to the snippet, which follows the link.
     snippet: &'static [Like],
-    /// What is none of them.
+    /// Elements that are not results, such as advertisements.
     skip: Option<Like>,
 }
 
@@ -200,8 +202,8 @@ const ENGINES: [Engine; 4] = [
     },
 ];
 
-/// The results of a search engine's page, or of a JSON answer.
-fn results_of(page: &str) -> Vec<Found> {
+/// Returns the search results of an HTML page or of a JSON answer.
+fn results_of(page: &str) -> Vec<SearchResult> {
     if let Ok(value) = serde_json::from_slice(page.as_bytes()) {
         return of_json(&value);
     }
@@ -209,8 +211,8 @@ fn results_of(page: &str) -> Vec<Found> {
     ENGINES.iter().map(|engine| of_engine(&page, engine)).find(|found| !found.is_empty()).unwrap_or_default()
 }
 
-fn of_engine(page: &Part, engine: &Engine) -> Vec<Found> {
-    // Each link with what comes behind it.
+fn of_engine(page: &Part, engine: &Engine) -> Vec<SearchResult> {
+    // Each link, with the snippet behind it.
     let mut results: Vec<(Part, Option<Part>)> = Vec::new();
     page.visit(&mut |path| {
         let Some(part) = path.last() else { return false };
@@ -228,29 +230,30 @@ fn of_engine(page: &Part, engine: &Engine) -> Vec<Found> {
     });
     let found = results.into_iter().filter_map(|(link, about)| {
         let href = link.attribute("href")?;
-        found(&link.words(), &href, &about.map(Part::words).unwrap_or_default())
+        search_result(&link.words(), &href, &about.map(Part::words).unwrap_or_default())
     });
     found.take(MAX_RESULTS).collect()
 }
 
-/// Any list of objects that have a title and an address: SearXNG, Brave and others differ in the rest.
-fn of_json(value: &serde_json::Value) -> Vec<Found> {
+/// Returns the results of a JSON answer: any list of objects with a title and an address, because SearXNG,
+/// Brave and others differ in everything else.
+fn of_json(value: &serde_json::Value) -> Vec<SearchResult> {
     let text = |value: &serde_json::Value, names: &[&str]| {
         names.iter().find_map(|name| value.get(name)?.as_str().map(str::to_owned)).unwrap_or_default()
     };
     let one = |value: &serde_json::Value| {
         let about = text(value, &["content", "description", "snippet"]);
-        found(&text(value, &["title", "name"]), &text(value, &["url", "link", "href"]), &about)
+        search_result(&text(value, &["title", "name"]), &text(value, &["url", "link", "href"]), &about)
     };
     let lists = ["/results", "/web/results", "/organic", "/items", "/webPages/value", ""];
     let list = lists.iter().find_map(|list| value.pointer(list)?.as_array());
     list.into_iter().flatten().filter_map(one).take(MAX_RESULTS).collect()
 }
 
-fn found(title: &str, href: &str, snippet: &str) -> Option<Found> {
+fn search_result(title: &str, href: &str, snippet: &str) -> Option<SearchResult> {
     let base = reqwest::Url::parse("https://duckduckgo.com/").ok()?;
     let mut url = base.join(href).ok()?;
-    // DuckDuckGo counts clicks on the way.
+    // DuckDuckGo's links lead through a click counter.
     let target = url.query_pairs().find(|(name, _)| name == "uddg").map(|(_, target)| target.into_owned());
     if let Some(target) = target {
         url = reqwest::Url::parse(&target).ok()?;
@@ -258,10 +261,10 @@ fn found(title: &str, href: &str, snippet: &str) -> Option<Found> {
     let plain = |text: &str| without_tags(text).split_whitespace().collect::<Vec<_>>().join(" ");
     let (title, snippet) = (plain(title), shorten(&plain(snippet), MAX_SNIPPET));
     let real = matches!(url.scheme(), "http" | "https") && !href.is_empty() && !title.is_empty();
-    real.then(|| Found { title: shorten(&title, MAX_SNIPPET), url: url.into(), snippet })
+    real.then(|| SearchResult { title: shorten(&title, MAX_SNIPPET), url: url.into(), snippet })
 }
 
-/// Some engines mark what was searched for, in JSON as well.
+/// Removes markup: some engines highlight the words that were searched for, in JSON as well.
 fn without_tags(text: &str) -> String {
     let marked = text.contains('<').then(|| Part::page(text)).flatten();
     marked.map_or_else(|| text.to_owned(), Part::words)
@@ -313,7 +316,7 @@ mod tests {
         let expected =
             expected.map(|(title, url, about)| (title.to_owned(), url.to_owned(), about.to_owned()));
         assert_eq!(found.collect::<Vec<_>>(), expected);
-        // A link is one only where it belongs.
+        // A link is a result only in the right context.
         assert_eq!(results_of("<h3><a href=https://a.example>A</a></h3>"), []);
         assert_eq!(
             results_of("<article class=result><h3><a href=https://a.example>A</a></h3></article>").len(),

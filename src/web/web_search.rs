@@ -1,4 +1,4 @@
-//! `web_search`
+//! Tool `web_search`.
 
 use std::sync::Arc;
 
@@ -9,15 +9,15 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::page::{self, Found, Wanted};
-use super::{Trust, Web};
+use super::page::{self, Extraction, SearchResult};
+use super::{NamedBy, Web};
 use crate::event::Effects;
 use crate::tool::{Call, Context, Tool, ToolError, ToolResult, schema};
 
-/// Most characters of a query.
+/// Maximum length of a query, in characters.
 const MAX_QUERY: usize = 400;
 
-/// Asks a search engine.
+/// Tool that queries a search engine.
 pub struct WebSearch(pub Arc<Web>);
 
 #[derive(Deserialize, JsonSchema)]
@@ -65,14 +65,14 @@ impl Search {
     async fn search(&self) -> Result<String, String> {
         let query = utf8_percent_encode(self.args.query.trim(), NON_ALPHANUMERIC).to_string();
         let url = self.web.search_url.replace("{query}", &query);
-        let answer = self.web.get(&url, Trust::Configuration).await?;
-        let results = page::convert(&self.web.launcher, &answer.text, Wanted::Results).await?;
-        let results: Vec<Found> =
+        let response = self.web.get(&url, NamedBy::Configuration).await?;
+        let results = page::convert(&self.web.launcher, &response.text, Extraction::Results).await?;
+        let results: Vec<SearchResult> =
             serde_json::from_slice(results.as_bytes()).map_err(|error| error.to_string())?;
         if results.is_empty() {
             return Ok("No results found (or the search engine wants to talk to a person)".to_owned());
         }
-        let numbered = results.iter().enumerate().map(|(index, Found { title, url, snippet })| {
+        let numbered = results.iter().enumerate().map(|(index, SearchResult { title, url, snippet })| {
             let about = if snippet.is_empty() { String::new() } else { format!("   {snippet}\n") };
             format!("{}. {title}\n   {url}\n{about}", index + 1)
         });

@@ -1,56 +1,57 @@
 //! Outlines of C and C++, read as a list of statements.
 //!
-//! The grammar that others keep takes more of the program than all other languages together, and gives up
-//! where macros begin. An outline needs less than a grammar: where statements and blocks end, and what a
-//! block's head says.
+//! The tree-sitter grammar of C++ is larger than those of all other languages together, and fails where
+//! macros begin. An outline needs less than a grammar: where statements and blocks end, and what the head of
+//! a block says.
 
-mod head;
+mod declarator;
 mod tokens;
 
 use super::{MAX_DEPTH, Outline};
-use head::{assigned, bare, callable, is_type, text, top_level, type_name};
+use declarator::{assigned, bare, callable, is_type, text, top_level, type_name};
 use tokens::{Kind, Token, tokens};
 
-/// Words that begin a statement in a function, which broken text may lead to.
+/// Words that begin a statement within a function, which broken text may expose.
 const CONTROL: [&str; 12] =
     ["if", "else", "for", "while", "do", "switch", "case", "return", "goto", "catch", "friend", "delete"];
-/// Words that begin a declaration where they begin a line.
+/// Words that begin a declaration if they begin a line.
 const BEGINNINGS: [&str; 7] = ["extern", "inline", "namespace", "static", "template", "typedef", "using"];
 const ACCESS: [&str; 5] = ["public", "private", "protected", "signals", "slots"];
 const BLOCK: &str = "{ … }";
 
-/// Most tokens of a statement's head; a longer one declares nothing that people would look for.
+/// Maximum number of tokens of a statement's head; a longer one declares nothing that people would look for.
 const MAX_HEAD: usize = 400;
 
-/// An open block whose inside is shown.
+/// Open block whose content is shown.
 struct Scope<'a> {
-    /// The type's or the namespace's line in the outline; none of `extern "C"`.
+    /// Index of the type or namespace in the outline; `None` for `extern "C"`.
     symbol: Option<usize>,
-    /// A type's name, by which its constructors are known.
+    /// Name of the type, by which its constructors are recognized.
     name: Option<&'a str>,
 }
 
-/// What a block is, by the head before it.
+/// Kind of a block, by the head before it.
 #[derive(Clone, Copy)]
-enum Opens<'a> {
-    /// A type or a namespace.
+enum BlockKind<'a> {
+    /// A type, with its name, or a namespace.
     Shown(Option<&'a str>),
-    /// Only a wrapper.
+    /// A wrapper that is not shown.
     Wrapper,
     /// A function's body: the statement ends with it.
     Body,
     /// The values of an enumeration.
     Values,
-    /// A value, or the members of what `typedef` names.
+    /// An initializer, or the members of what `typedef` names.
     Value,
 }
 
+/// State while reading a source.
 struct Reader<'a> {
     outline: Outline,
-    /// Where lines begin, in bytes.
+    /// Offsets of the lines' beginnings, in bytes.
     lines: Vec<usize>,
     scopes: Vec<Scope<'a>>,
-    /// The statement so far.
+    /// Tokens of the statement so far.
     head: Vec<Token<'a>>,
 }
 
@@ -69,7 +70,7 @@ impl<'a> Reader<'a> {
         let mut nested = 0_usize;
         while let Some(&token) = tokens.get(at) {
             at += 1;
-            // Parentheses that nothing closes must not swallow the rest of the file.
+            // An unclosed parenthesis must not swallow the rest of the file.
             if nested > 0
                 && self.lines.binary_search(&token.start).is_ok()
                 && (BEGINNINGS.contains(&token.text)
@@ -85,18 +86,18 @@ impl<'a> Reader<'a> {
             match (token.kind, token.text) {
                 (Kind::Directive, _) => self.directive(token),
                 (Kind::Sign, "{") => {
-                    let opens = if nested > 0 { Opens::Value } else { self.opens() };
-                    if let Opens::Shown(_) | Opens::Wrapper = opens {
-                        self.enter(opens, token);
+                    let kind = if nested > 0 { BlockKind::Value } else { self.block_kind() };
+                    if let BlockKind::Shown(_) | BlockKind::Wrapper = kind {
+                        self.enter(kind, token);
                         continue;
                     }
-                    let end = close(tokens, at - 1);
+                    let end = closing_brace(tokens, at - 1);
                     self.outline.has_errors |= end.is_none();
                     at = end.map_or(tokens.len(), |end| end + 1);
-                    self.leave_out(opens, token, tokens[at - 1]);
-                    // `MACRO(x) = { … } MACRO_END(x)`: what macros make of a value has no semicolon.
+                    self.skip_block(kind, token, tokens[at - 1]);
+                    // `MACRO(x) = { … } MACRO_END(x)`: a macro may end an initializer without a semicolon.
                     if tokens.get(at).is_some_and(|next| next.kind == Kind::Word)
-                        && assigned(&self.head).is_some()
+                        && initializer(&self.head).is_some()
                     {
                         self.head.clear();
                     }
@@ -138,12 +139,12 @@ impl<'a> Reader<'a> {
         self.outline.has_errors |= !self.scopes.is_empty();
     }
 
-    /// The statement so far, without what stands before its declaration.
-    fn bare(&self) -> &[Token<'a>] {
-        bare(&self.head, self.class())
+    /// Returns the statement so far, without what precedes its declaration.
+    fn strip_prefixes(&self) -> &[Token<'a>] {
+        strip_prefixes(&self.head, self.class())
     }
 
-    /// The type that is open.
+    /// Returns the name of the innermost open type.
     fn class(&self) -> Option<&'a str> {
         self.scopes.last().and_then(|scope| scope.name)
     }
@@ -160,53 +161,53 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// What the block is that begins behind the head.
-    fn opens(&self) -> Opens<'a> {
+    /// Returns the kind of the block that begins after the head.
+    fn block_kind(&self) -> BlockKind<'a> {
         let head = self.bare();
-        let Some(first) = head.first() else { return Opens::Wrapper };
+        let Some(first) = head.first() else { return BlockKind::Wrapper };
         let says = |word| top_level(head).any(|token| token.says(word));
         let call = callable(head);
         if says("namespace") {
-            return Opens::Shown(None);
+            return BlockKind::Shown(None);
         }
         if CONTROL.contains(&first.text) {
-            return Opens::Body;
+            return BlockKind::Body;
         }
         // `extern "C"`, or the name of a macro that opens a namespace.
         if head.len() == 1
             || matches!(head, [.., word, text] if word.says("extern") && text.kind == Kind::Text)
         {
-            return Opens::Wrapper;
+            return BlockKind::Wrapper;
         }
-        if first.says("typedef") || assigned(head).is_some() {
-            return Opens::Value;
+        if first.says("typedef") || initializer(head).is_some() {
+            return BlockKind::Value;
         }
         if let Some(call) = call {
-            // `Shape() : side{1} {`: the first of the blocks is the value of a member.
+            // `Shape() : side{1} {`: the first of the two blocks initializes a member.
             let list = head[call..]
                 .iter()
                 .position(|token| token.is(")"))
                 .is_some_and(|end| top_level(&head[call + end + 1..]).any(|token| token.is(":")));
             let last = head[head.len() - 1];
             return if list && (last.kind == Kind::Word || last.is(">")) {
-                Opens::Value
+                BlockKind::Value
             } else {
-                Opens::Body
+                BlockKind::Body
             };
         }
         if says("enum") {
-            return Opens::Values;
+            return BlockKind::Values;
         }
         match type_name(head) {
-            Some(name) => Opens::Shown(Some(name)),
-            // Nothing, or a type without a name: its members are a variable's.
-            None => Opens::Value,
+            Some(name) => BlockKind::Shown(Some(name)),
+            // Nothing, or a type without a name, whose members belong to a variable.
+            None => BlockKind::Value,
         }
     }
 
-    fn enter(&mut self, opens: Opens<'a>, brace: Token<'a>) {
-        let scope = match opens {
-            Opens::Shown(name) => {
+    fn enter(&mut self, kind: BlockKind<'a>, brace: Token<'a>) {
+        let scope = match kind {
+            BlockKind::Shown(name) => {
                 let head = self.bare();
                 let symbol = self.outline.symbols.len();
                 let (ends, signature) = ([head[0], brace], text(head));
@@ -220,9 +221,9 @@ impl<'a> Reader<'a> {
         self.head.clear();
     }
 
-    /// Goes on behind a block whose inside is not shown.
-    fn leave_out(&mut self, opens: Opens<'a>, open: Token<'a>, end: Token<'a>) {
-        if let Opens::Body | Opens::Values = opens {
+    /// Continues after a block whose content is not shown.
+    fn skip_block(&mut self, kind: BlockKind<'a>, open: Token<'a>, end: Token<'a>) {
+        if let BlockKind::Body | BlockKind::Values = kind {
             let head = self.bare();
             let is_function = head.first().is_some_and(|first| !CONTROL.contains(&first.text));
             if is_function {
@@ -235,7 +236,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// A statement without a block of its own, at its semicolon.
+    /// Reads a statement without a block, which ends at the semicolon.
     fn declaration(&mut self, semicolon: Token<'a>) {
         let head = self.bare();
         let Some(first) = head.first() else { return };
@@ -253,7 +254,7 @@ impl<'a> Reader<'a> {
 
     fn declares_function(&self, head: &[Token<'a>]) -> bool {
         let Some(call) = callable(head) else { return false };
-        if assigned(head).is_some_and(|assigned| assigned < call) {
+        if initializer(head).is_some_and(|assigned| assigned < call) {
             return false;
         }
         // `Shape origin(1, 2);` is a variable.
@@ -262,7 +263,7 @@ impl<'a> Reader<'a> {
         }) {
             return false;
         }
-        // A function has a type before its name; a macro has not, and a constructor neither.
+        // A function has a type before its name; a macro has none, and a constructor has none either.
         let name = &head[..call];
         name.len() > 1 || self.class() == Some(name[0].text)
     }
@@ -274,13 +275,13 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// The line of a place, from 1.
+/// Returns the line of a byte offset, from 1.
 fn line(lines: &[usize], at: usize) -> usize {
     lines.partition_point(|start| *start <= at)
 }
 
-/// The end of a block, by its beginning.
-fn close(tokens: &[Token<'_>], open: usize) -> Option<usize> {
+/// Returns the index of the brace that closes the one at `open`.
+fn closing_brace(tokens: &[Token<'_>], open: usize) -> Option<usize> {
     let mut depth = 0_usize;
     tokens[open..]
         .iter()

@@ -1,49 +1,50 @@
-//! C and C++ as a list of tokens: no comments, and of alternatives (`#if … #else`) that open and close
-//! different blocks only the first.
+//! Tokens of C and C++: without comments, and with only the first branch of an `#if … #else` whose branches
+//! open and close different blocks.
 
 use std::sync::LazyLock;
 
 use regex::Regex;
 
-/// What a token is.
+/// Kind of a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     /// A name, a keyword or a number.
     Word,
     /// A string or a character.
     Text,
-    /// A sign, one character long but for `::` and `->`.
+    /// A sign: one character, except for `::` and `->`.
     Sign,
-    /// A line of the preprocessor, with those that continue it.
+    /// A preprocessor directive, with its continuation lines.
     Directive,
-    /// A block that was left out of a head, as it is shown.
+    /// A placeholder for a block that was left out of a head.
     Block,
 }
 
-/// One token and where it stands.
+/// Token and its position.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Token<'a> {
     pub(super) kind: Kind,
     pub(super) text: &'a str,
-    /// Where it begins, in bytes.
+    /// Offset of the beginning, in bytes.
     pub(super) start: usize,
-    /// Where it ends; of a block that was left out, the end of that.
+    /// Offset of the end, in bytes; for a block that was left out, the end of the block.
     pub(super) end: usize,
 }
 
 impl Token<'_> {
-    /// Whether it is this sign.
+    /// Returns `true` if the token is the sign `sign`.
     pub(super) fn is(self, sign: &str) -> bool {
         self.kind == Kind::Sign && self.text == sign
     }
 
-    /// Whether it is this word.
+    /// Returns `true` if the token is the word `word`.
     pub(super) fn says(self, word: &str) -> bool {
         self.kind == Kind::Word && self.text == word
     }
 }
 
-/// A comment, a directive, a literal, a word, or a sign: told apart by how they begin.
+/// Expression for a comment, a directive, a literal, a word or a sign; they are distinguished by how they
+/// begin.
 static TOKEN: LazyLock<Regex> = LazyLock::new(|| {
     #[expect(clippy::expect_used, reason = "a constant, which every test of this file would show broken")]
     Regex::new(
@@ -83,13 +84,13 @@ pub(super) fn tokens(source: &str) -> Vec<Token<'_>> {
     one_way(&all)
 }
 
-/// The end of a raw string (`R"x(…)x"`), where a word and what follows it begin one.
+/// Returns the end of a raw string (`R"x(…)x"`) if `word` and what follows it begin one.
 fn raw(source: &str, word: &str, end: usize) -> Option<usize> {
     if !matches!(word, "R" | "LR" | "uR" | "UR" | "u8R") {
         return None;
     }
     let rest = source[end..].strip_prefix('"')?;
-    // The standard allows a fence sixteen characters.
+    // The standard limits the delimiter to sixteen characters.
     let length = rest.bytes().take(17).position(|byte| byte == b'(')?;
     let (fence, inside) = (&rest[..length], &rest[length + 1..]);
     if fence.contains([' ', '\\', ')', '"', '\n']) {
@@ -99,18 +100,18 @@ fn raw(source: &str, word: &str, end: usize) -> Option<usize> {
     Some(inside.find(&close).map_or(source.len(), |at| source.len() - inside.len() + at + close.len()))
 }
 
-/// A place where the preprocessor chooses.
+/// Preprocessor conditional that is open.
 struct Choice {
-    /// Open blocks at its beginning.
+    /// Number of open blocks at its beginning.
     before: isize,
-    /// Whether what follows is left out.
+    /// Whether the current branch is left out.
     dropped: bool,
-    /// Whether the branches after this one are.
+    /// Whether the branches after this one are left out.
     decided: bool,
 }
 
-/// Leaves out `#if 0`, and the later branches of a choice whose first does not close what it opens: both
-/// together would open twice what is closed once.
+/// Removes `#if 0` blocks, and all later branches of a conditional whose first branch leaves a block open:
+/// keeping both would open twice what is closed once.
 fn one_way<'a>(all: &[Token<'a>]) -> Vec<Token<'a>> {
     let mut kept = Vec::with_capacity(all.len());
     let mut choices: Vec<Choice> = Vec::new();

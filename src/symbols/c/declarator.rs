@@ -1,8 +1,8 @@
-//! What the head of a statement says: its name, its parameters, its value.
+//! Heads of statements: the declared name, its parameters, and its initializer.
 
 use super::tokens::{Kind, Token};
 
-/// Words that are followed by parentheses and name nothing.
+/// Words that are followed by parentheses but do not name a function.
 const NO_NAMES: [&str; 26] = [
     "alignas",
     "_Alignas",
@@ -35,14 +35,14 @@ const NO_NAMES: [&str; 26] = [
 const TRAILING: [&str; 8] =
     ["const", "volatile", "noexcept", "override", "final", "try", "requires", "throw"];
 
-/// Whether a word begins a type.
+/// Returns `true` if a word begins the declaration of a type.
 pub(super) fn is_type(token: Token<'_>) -> bool {
     matches!(token.text, "class" | "struct" | "union" | "enum")
 }
 
-/// A head without what stands before a declaration: `template <…>`, and macros with arguments on lines of
-/// their own. What bears the name of the class around is no macro.
-pub(super) fn bare<'t, 'a>(mut head: &'t [Token<'a>], class: Option<&str>) -> &'t [Token<'a>] {
+/// Returns a head without what precedes its declaration: `template <…>`, and macros with arguments on lines
+/// of their own. A call with the name of the surrounding class is a constructor, not a macro.
+pub(super) fn strip_prefixes<'t, 'a>(mut head: &'t [Token<'a>], class: Option<&str>) -> &'t [Token<'a>] {
     loop {
         let length = match head {
             [word, next, ..] if word.kind == Kind::Word && next.says("template") => Some(0),
@@ -64,8 +64,8 @@ pub(super) fn bare<'t, 'a>(mut head: &'t [Token<'a>], class: Option<&str>) -> &'
     }
 }
 
-/// Whether a function's name and parameters are all that is left: then the macro before them, as in
-/// `EXTERN(int) count(void)`, makes its type.
+/// Returns `true` if exactly a function's name and parameters are left. Then the macro before them makes its
+/// type, as in `EXTERN(int) count(void)`.
 fn is_function(rest: &[Token<'_>], class: Option<&str>) -> bool {
     let [name, open, ..] = rest else { return false };
     let end = balanced(&rest[1..], "(", ")").and_then(|length| rest.get(1 + length));
@@ -73,7 +73,7 @@ fn is_function(rest: &[Token<'_>], class: Option<&str>) -> bool {
     name.kind == Kind::Word && Some(name.text) != class && open.is("(") && ends
 }
 
-/// How many tokens there are from an opening sign to the one that closes it.
+/// Returns the number of tokens from an opening sign to the one that closes it, both included.
 fn balanced(tokens: &[Token<'_>], open: &str, end: &str) -> Option<usize> {
     let (mut depth, mut parentheses) = (0_usize, 0_usize);
     let last = tokens.iter().position(|token| {
@@ -91,7 +91,7 @@ fn balanced(tokens: &[Token<'_>], open: &str, end: &str) -> Option<usize> {
     last.map(|last| last + 1)
 }
 
-/// What does not stand in parentheses or brackets.
+/// Returns the tokens that are not in parentheses or brackets.
 pub(super) fn top_level<'t, 'a>(head: &'t [Token<'a>]) -> impl Iterator<Item = Token<'a>> + use<'t, 'a> {
     let mut depth = 0_usize;
     head.iter().copied().filter(move |token| {
@@ -103,7 +103,8 @@ pub(super) fn top_level<'t, 'a>(head: &'t [Token<'a>]) -> impl Iterator<Item = T
     })
 }
 
-/// Where parameters begin: the parenthesis behind the first word that can be a function's name.
+/// Returns the index of the parenthesis that opens the parameters: the one behind the first word that can be
+/// a function's name.
 pub(super) fn callable(head: &[Token<'_>]) -> Option<usize> {
     if let Some(operator) = head.iter().position(|token| token.says("operator")) {
         // `operator()(…)`
@@ -121,22 +122,23 @@ pub(super) fn callable(head: &[Token<'_>]) -> Option<usize> {
         let behind = at + 1 + balanced(&head[at + 1..], "(", ")").unwrap_or(head.len());
         let follows = |at: usize| head.get(at).filter(|next| next.kind == Kind::Word);
         let pointer = head.get(behind).is_some_and(|next| next.is("*") || next.is("&"));
-        // `class EXPORT(x) Shape`, `STACK_OF(x) *list(void)`, `EXTERN(int) count(void)`: a macro that makes a type.
+        // A macro makes a type: `class EXPORT(x) Shape`, `STACK_OF(x) *list(void)`, `EXTERN(int)
+        // count(void)`.
         let makes_type = of_type && follows(behind).is_some_and(|next| !TRAILING.contains(&next.text))
             || pointer && follows(behind + 1).is_some()
             || at == 0 && head.get(behind..).is_some_and(|rest| is_function(rest, None));
         if !NO_NAMES.contains(&word.text) && !makes_type {
             return Some(at + 1);
         }
-        // `void (*signal(int))(int)`: the name stands inside.
+        // The name is inside: `void (*signal(int))(int)`.
         let inside = !makes_type && head.get(at + 2).is_some_and(|next| next.is("*") || next.is("&"));
         at = if inside { at + 2 } else { behind };
     }
     None
 }
 
-/// Where a value is given to what is declared.
-pub(super) fn assigned(head: &[Token<'_>]) -> Option<usize> {
+/// Returns the index of the `=` of an initializer.
+pub(super) fn initializer(head: &[Token<'_>]) -> Option<usize> {
     if head.iter().any(|token| token.says("operator")) {
         return None;
     }
@@ -147,7 +149,7 @@ pub(super) fn assigned(head: &[Token<'_>]) -> Option<usize> {
     })
 }
 
-/// A type's name: the last word between `class` and its bases.
+/// Returns a type's name: the last word between `class` and its bases.
 pub(super) fn type_name<'a>(head: &[Token<'a>]) -> Option<&'a str> {
     top_level(head)
         .skip_while(|token| !is_type(*token))
@@ -158,7 +160,7 @@ pub(super) fn type_name<'a>(head: &[Token<'a>]) -> Option<&'a str> {
         .map(|token| token.text)
 }
 
-/// A head as it is shown: a space where there is any in the source, nothing where there is none.
+/// Returns the text of a head, with one space wherever the source has any.
 pub(super) fn text(head: &[Token<'_>]) -> String {
     let mut text = String::new();
     let mut end = None;

@@ -1,4 +1,4 @@
-//! How a server is reached: a program that is started, or an address.
+//! Connection to an MCP server: a program that is started, or an address.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -9,46 +9,46 @@ use rmcp::transport::StreamableHttpClientTransport;
 use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig;
 use rmcp::{ClientHandler, RoleClient};
 
-use super::{Ground, brief, said};
+use super::{ServerContext, brief, said};
 use crate::base::env::Variables;
 use crate::base::http::http_client;
 use crate::command::{Talk, Talking};
 use crate::config::McpServer;
 
-/// Most characters of a server's name: it becomes part of its tools' names.
+/// Maximum length of a server's name, which becomes part of its tools' names.
 const MAX_NAME: usize = 24;
 
-/// How much longer than a call may take a connection may stay silent.
-const LONGER: Duration = Duration::from_secs(10);
+/// Margin of the connection's read timeout over the time limit of a call.
+const READ_TIMEOUT_MARGIN: Duration = Duration::from_secs(10);
 
-/// A server that can be reached, as far as the configuration tells.
+/// Server from the configuration, validated.
 #[derive(Clone, Debug)]
 pub struct Server {
     pub(super) name: String,
-    pub(super) reach: Reach,
+    pub(super) endpoint: Endpoint,
     pub(super) token_env: Option<String>,
     pub(super) allowed_tools: Option<Vec<String>>,
     pub(super) timeout: Duration,
 }
 
-/// Where a server is.
+/// Where a server is reached.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Reach {
-    /// A program, spoken to over its standard streams.
+pub enum Endpoint {
+    /// Program, spoken to over its standard streams.
     Program {
-        /// Its path or name.
+        /// Path or name of the program.
         command: String,
-        /// Its arguments.
+        /// Arguments of the program.
         args: Vec<String>,
-        /// Its variables.
+        /// Environment variables of the program.
         env: BTreeMap<String, String>,
     },
-    /// An address, spoken to over streamable HTTP.
+    /// Address, spoken to over streamable HTTP.
     Url(String),
 }
 
 impl Server {
-    /// Reads the configuration's list; the error names the entry and what is wrong.
+    /// Validates the configured servers. The error names the entry and what is wrong with it.
     pub fn all(servers: &[McpServer]) -> Result<Vec<Self>, String> {
         let mut all: Vec<Self> = Vec::new();
         for (index, config) in servers.iter().enumerate() {
@@ -64,9 +64,9 @@ impl Server {
         Ok(all)
     }
 
-    /// Whether it is a program on this machine, which can change the checkout.
+    /// Returns `true` if the server is a program on this machine, which can change the checkout.
     pub fn is_local(&self) -> bool {
-        matches!(self.reach, Reach::Program { .. })
+        matches!(self.endpoint, Endpoint::Program { .. })
     }
 
     /// Returns the server's name.
@@ -74,14 +74,15 @@ impl Server {
         &self.name
     }
 
-    /// Returns the words of the program's command and what its variables hold; `None` for an address.
+    /// Returns the words of the program's command and the parts of its variables' values, split at `:`;
+    /// `None` for an address.
     pub fn words(&self) -> Option<Vec<String>> {
-        let Reach::Program { command, args, env } = &self.reach else { return None };
+        let Endpoint::Program { command, args, env } = &self.endpoint else { return None };
         let values = env.values().flat_map(|value| value.split(':')).map(str::to_owned);
         Some(std::iter::once(command.clone()).chain(args.iter().cloned()).chain(values).collect())
     }
 
-    /// The variable that holds the server's token.
+    /// Returns the name of the variable that holds the server's token.
     pub fn token_variable(&self) -> Option<&str> {
         self.token_env.as_deref()
     }
@@ -92,8 +93,8 @@ impl Server {
         if name.is_empty() || name.len() > MAX_NAME || !name.chars().all(plain) {
             return Err(format!("the name {name:?} must be 1 to {MAX_NAME} letters, digits, `-` or `_`"));
         }
-        let reach = match (&config.command, &config.url) {
-            (Some(command), None) if !command.trim().is_empty() => Reach::Program {
+        let endpoint = match (&config.command, &config.url) {
+            (Some(command), None) if !command.trim().is_empty() => Endpoint::Program {
                 command: command.clone(),
                 args: config.args.clone(),
                 env: config.env.clone(),
@@ -106,13 +107,13 @@ impl Server {
                 if !matches!(parsed.scheme(), "http" | "https") {
                     return Err(format!("url {url:?}: it must begin with https:// or http://"));
                 }
-                Reach::Url(url.to_owned())
+                Endpoint::Url(url.to_owned())
             }
             _ => return Err("it needs `command` or `url`, one of the two".to_owned()),
         };
         Ok(Self {
             name: name.clone(),
-            reach,
+            endpoint,
             token_env: config.token_env.clone(),
             allowed_tools: config.allowed_tools.clone(),
             timeout: config.timeout.seconds(),
@@ -120,28 +121,29 @@ impl Server {
     }
 }
 
-/// What servers are told of us. We offer no sampling, no elicitation and no roots.
-pub(super) struct Hello;
+/// What we present to servers. We offer no sampling, no elicitation and no roots.
+pub(super) struct Client;
 
-impl ClientHandler for Hello {
+impl ClientHandler for Client {
     fn get_info(&self) -> ClientConfig {
         let us = Implementation::new("architect-ci", env!("CARGO_PKG_VERSION"));
         ClientConfig::new(ClientCapabilities::default(), us)
     }
 }
 
-/// A server that answered.
-pub(super) struct Reached {
-    pub(super) service: RunningService<RoleClient, Hello>,
+/// Server that has answered the handshake.
+pub(super) struct Connection {
+    pub(super) service: RunningService<RoleClient, Client>,
     pub(super) child: Option<Talking>,
 }
 
-/// Reaches a server and shakes hands.
-pub(super) async fn reach(
+/// Connects to a server, starting it if it is a program, and performs the handshake. The error is for the
+/// user.
+pub(super) async fn connect(
     server: &Server,
     variables: &Variables,
-    ground: &Ground,
-) -> Result<Reached, String> {
+    context: &ServerContext,
+) -> Result<Connection, String> {
     let token = match &server.token_env {
         None => None,
         Some(name) => match variables.get(name).filter(|token| !token.trim().is_empty()) {
@@ -150,35 +152,36 @@ pub(super) async fn reach(
         },
     };
     let late = || format!("it does not answer within {} s", server.timeout.as_secs());
-    match &server.reach {
-        Reach::Url(url) => {
-            // A call's own time limit comes first: it says what happened.
-            let client = http_client(server.timeout + LONGER).map_err(|error| error.to_string())?;
+    match &server.endpoint {
+        Endpoint::Url(url) => {
+            // The time limit of a call should come first, because its error says what happened.
+            let client =
+                http_client(server.timeout + READ_TIMEOUT_MARGIN).map_err(|error| error.to_string())?;
             let mut config = StreamableHttpClientTransportConfig::with_uri(url.as_str());
             if let Some((_, token)) = token {
                 config = config.auth_header(token);
             }
             let transport = StreamableHttpClientTransport::with_client(client, config);
-            let service = tokio::time::timeout(server.timeout, Hello.serve(transport)).await;
+            let service = tokio::time::timeout(server.timeout, Client.serve(transport)).await;
             let service = service.map_err(|_| late())?.map_err(|error| brief(&error.to_string()))?;
-            Ok(Reached { service, child: None })
+            Ok(Connection { service, child: None })
         }
-        Reach::Program { command, args, env } => {
+        Endpoint::Program { command, args, env } => {
             let mut variables = env.clone();
             variables.extend(token);
             let talk = Talk {
                 program: command,
                 arguments: args,
                 variables: &variables,
-                cwd: &ground.root,
-                // What a dry run must not change, its servers must not either.
-                writes: ground.checkout.is_some(),
+                cwd: &context.root,
+                // What a dry run must not change, its servers must not change either.
+                writes: context.checkout.is_some(),
             };
-            let started = ground.shell.converse(talk).await;
+            let started = context.shell.converse(talk).await;
             let (child, stdin, stdout) = started.map_err(|error| format!("it cannot be started: {error}"))?;
-            let shaken = tokio::time::timeout(server.timeout, Hello.serve((stdout, stdin))).await;
+            let shaken = tokio::time::timeout(server.timeout, Client.serve((stdout, stdin))).await;
             let error = match shaken {
-                Ok(Ok(service)) => return Ok(Reached { service, child: Some(child) }),
+                Ok(Ok(service)) => return Ok(Connection { service, child: Some(child) }),
                 Ok(Err(error)) => brief(&error.to_string()),
                 Err(_) => late(),
             };

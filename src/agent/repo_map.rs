@@ -1,17 +1,18 @@
-//! The shape of the checkout, for the system prompt: enough to know where to look first.
+//! Repository map: the tree of the checkout for the system prompt, enough for a model to know where to look
+//! first.
 
 use std::collections::BTreeMap;
 
 use crate::sanitize::invisible::is_invisible;
 use crate::workspace::{LastLink, Walk, Workspace, WorkspacePath};
 
-/// Levels that the outline shows, if they fit.
+/// Maximum depth of the tree; fewer levels are shown if they do not fit into [`BUDGET`].
 const DEPTH: usize = 3;
-/// Most bytes of the outline: some 1,500 tokens, paid with every request.
+/// Maximum size in bytes: about 1,500 tokens, which are paid for with every request.
 const BUDGET: usize = 6_000;
-/// Most files listed of one folder; of more, the number is told.
+/// Maximum number of files listed per folder; the rest is only counted.
 const MAX_FILES: usize = 12;
-/// Most characters of one name.
+/// Maximum number of characters shown of one name.
 const MAX_NAME: usize = 60;
 
 #[derive(Default)]
@@ -20,8 +21,9 @@ struct Folder<'a> {
     files: Vec<&'a str>,
 }
 
-/// The tree of folders and files, indented: as many levels as fit into the budget.
-pub fn outline(workspace: &dyn Workspace) -> String {
+/// Returns the folders and files of the checkout as an indented list, with as many levels as fit into
+/// [`BUDGET`].
+pub fn repo_map(workspace: &dyn Workspace) -> String {
     let walk = workspace
         .resolve(&WorkspacePath::root(), LastLink::Follow)
         .and_then(|root| workspace.walk(&root, Some(DEPTH)))
@@ -69,7 +71,8 @@ fn render(folder: &Folder<'_>, depth: usize, levels: usize, text: &mut String) {
     *text += &format!("{indent}{}{more}\n", shown.join(", "));
 }
 
-/// A name on one line: what a file is called must not look like a line of the prompt.
+/// Returns a file name safe for one line of the prompt: control and invisible characters are replaced,
+/// because a name must not pass for a line of instructions.
 fn plain(name: &str) -> String {
     let shown = |c: char| if c.is_control() || is_invisible(c) { '?' } else { c };
     let mut plain: String = name.chars().take(MAX_NAME).map(shown).collect();
@@ -92,7 +95,7 @@ mod tests {
             std::fs::write(path, "").expect("a file");
         }
         let disk = DiskWorkspace::open(dir.path()).expect("a workspace");
-        outline(&OverlayWorkspace::new(std::sync::Arc::new(disk)))
+        repo_map(&OverlayWorkspace::new(std::sync::Arc::new(disk)))
     }
 
     #[test]

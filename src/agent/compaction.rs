@@ -1,20 +1,20 @@
-//! A conversation that grows too long: its older part becomes a summary, once and at a time, because every
-//! compaction costs the provider's prompt cache.
+//! Compaction: replaces the older part of a long conversation with a summary. This is done rarely and in one
+//! go, because every compaction costs the provider's prompt cache.
 
 use crate::model::Message;
 
-/// What the model is asked for.
-pub(super) const ASK: &str = "The conversation is getting long, so its older part will be replaced by a summary that you write now. Do not call tools. Write down what somebody needs to go on with the task: what was found out (with paths and names), what was changed, what failed and why, what is left to do.";
+/// Request for the summary, sent as the last user message.
+pub(super) const SUMMARY_PROMPT: &str = "The conversation is getting long, so its older part will be replaced by a summary that you write now. Do not call tools. Write down what somebody needs to go on with the task: what was found out (with paths and names), what was changed, what failed and why, what is left to do.";
 
-/// What stands before the summary.
-const HEAD: &str = "[Summary of the work so far]";
+/// Heading between the task and the summary in the first message.
+const SUMMARY_HEADING: &str = "[Summary of the work so far]";
 
-/// Longest part of an argument in a summary that nobody wrote.
+/// Longest text or argument, in bytes, in a summary that no model wrote.
 const MAX_ARGUMENT: usize = 200;
 
-/// Where the part begins that stays: the last `keep` answers with their results. `None` where there are
-/// not more than `after` answers, so that nothing is gained.
-pub(super) fn cut(messages: &[Message], after: usize, keep: usize) -> Option<usize> {
+/// Returns the index of the first message to keep, so that the last `keep` answers stay with their results.
+/// Returns `None` if there are no more than `after` answers, or if nothing would be gained.
+pub(super) fn split_point(messages: &[Message], after: usize, keep: usize) -> Option<usize> {
     let answers: Vec<usize> =
         (0..messages.len()).filter(|index| matches!(messages[*index], Message::Assistant { .. })).collect();
     if answers.len() <= after.max(keep) {
@@ -23,19 +23,21 @@ pub(super) fn cut(messages: &[Message], after: usize, keep: usize) -> Option<usi
     answers.get(answers.len() - keep).copied().filter(|cut| *cut > 1)
 }
 
-/// The task with the summary, then what stays.
-pub(super) fn compacted(messages: &[Message], cut: usize, summary: &str) -> Vec<Message> {
+/// Returns the conversation with everything before `cut` replaced by the task and `summary`. An earlier
+/// summary in the task is replaced, not kept.
+pub(super) fn replace_with_summary(messages: &[Message], cut: usize, summary: &str) -> Vec<Message> {
     let task = match messages.first() {
-        Some(Message::User(task)) => task.split(HEAD).next().unwrap_or(task).trim_end().to_owned(),
+        Some(Message::User(task)) => task.split(SUMMARY_HEADING).next().unwrap_or(task).trim_end().to_owned(),
         _ => String::new(),
     };
-    let mut compacted = vec![Message::User(format!("{task}\n\n{HEAD}\n{}", summary.trim()))];
+    let mut compacted = vec![Message::User(format!("{task}\n\n{SUMMARY_HEADING}\n{}", summary.trim()))];
     compacted.extend_from_slice(&messages[cut..]);
     compacted
 }
 
-/// A summary without a model: what was called, and how it went.
-pub(super) fn mechanical(messages: &[Message]) -> String {
+/// Builds a summary without a model, as a list of the calls made and their failures; used if the model gives
+/// none.
+pub(super) fn fallback_summary(messages: &[Message]) -> String {
     let mut lines = Vec::new();
     for message in messages {
         match message {
@@ -87,20 +89,20 @@ mod tests {
     #[test]
     fn the_older_part_goes_and_calls_keep_their_results() {
         let messages = conversation(10);
-        assert_eq!(cut(&messages, 10, 4), None);
-        let at = cut(&messages, 8, 4).expect("a cut");
-        let short = compacted(&messages, at, "what was\n");
+        assert_eq!(split_point(&messages, 10, 4), None);
+        let at = split_point(&messages, 8, 4).expect("a cut");
+        let short = replace_with_summary(&messages, at, "what was\n");
         assert_eq!(short.len(), 1 + 8);
         assert!(
             matches!(&short[0], Message::User(text) if text == "the task\n\n[Summary of the work so far]\nwhat was")
         );
         assert!(matches!(&short[1], Message::Assistant { calls, .. } if calls[0].id == "c6"));
-        // A summary of a summary does not pile up.
-        let again = compacted(&short, 3, "more");
+        // A second summary replaces the first.
+        let again = replace_with_summary(&short, 3, "more");
         assert!(
             matches!(&again[0], Message::User(text) if text == "the task\n\n[Summary of the work so far]\nmore")
         );
-        let told = mechanical(&messages[..at]);
+        let told = fallback_summary(&messages[..at]);
         assert!(
             told.starts_with(
                 "- called grep({\"n\":0})\n- called grep({\"n\":1})\n- grep failed: Error: not there\n"

@@ -1,4 +1,5 @@
-//! Rules on what really changes: before a file tool runs, by trying it; after a command ran, by looking.
+//! Enforcement of guardrails on what really changes: before a file tool runs, by trying it; after a command
+//! or a server has run, by looking at the result.
 
 use super::record::Target;
 use super::{Caller, Engine, append};
@@ -7,57 +8,59 @@ use crate::tool::ToolResult;
 use crate::workspace::{FileChange, FileError};
 
 impl Engine {
-    /// Asks the guardrails about changes that a call would make, or has made.
-    pub(super) fn review(&self, own: &[FileChange], are_to_come: bool) -> Result<Vec<String>, String> {
-        if own.is_empty() || !self.guardrails.look_at_changes() {
+    /// Asks the guardrails about the changes of a call. `are_to_come` says that they are not made yet.
+    /// Returns warnings, or the reason for the refusal.
+    pub(super) fn check_changes(&self, own: &[FileChange], are_to_come: bool) -> Result<Vec<String>, String> {
+        if own.is_empty() || !self.guardrails.checks_changes() {
             return Ok(Vec::new());
         }
         let all = self.context.workspace.changes().map_err(|error| error.to_string())?;
         let all = if are_to_come { all.and(own) } else { all };
-        self.guardrails.review(&all, own)
+        self.guardrails.check_changes(&all, own)
     }
 
-    /// Tells of what was refused. What a server has changed is known only now; what must not be is put back.
-    pub(super) fn police(&self, caller: Caller<'_>, tool: &str, effects: &Effects, result: &mut ToolResult) {
+    /// Reports the changes that were refused. A server's changes are only known after the call: those that
+    /// are not allowed are reverted here.
+    pub(super) fn enforce(&self, caller: Caller<'_>, tool: &str, effects: &Effects, result: &mut ToolResult) {
         let mut refused: Vec<String> = std::mem::take(&mut result.refused)
             .into_iter()
             .map(|reason| format!("{reason}; nothing of what the command changed was kept"))
             .collect();
         if effects.remote.is_some() && !result.changes.is_empty() {
-            self.put_back(result, &mut refused);
+            self.revert_refused(result, &mut refused);
         }
         for reason in &refused {
-            self.blocked(caller, tool, Target::of(effects), reason);
+            self.emit_block(caller, tool, Target::of(effects), reason);
         }
         if !refused.is_empty() {
             let earlier = result.error.take().map_or(String::new(), |error| format!("{error}\n"));
             result.error = Some(format!("{earlier}Guardrail: {}", refused.join("; ")));
-            // What is not kept is not planned either.
+            // Changes that are not kept are not planned either.
             (result.success, result.exit_code) = (false, None);
         }
     }
 
-    fn put_back(&self, result: &mut ToolResult, refused: &mut Vec<String>) {
+    fn revert_refused(&self, result: &mut ToolResult, refused: &mut Vec<String>) {
         let workspace = &self.context.workspace;
         result.changes.retain(|change| match self.guardrails.check_write(&change.path) {
             Ok(()) => true,
             Err(reason) => {
-                refused.push(put_back(&reason, workspace.revert(change)));
+                refused.push(revert_note(&reason, workspace.revert(change)));
                 false
             }
         });
-        match self.review(&result.changes, false) {
+        match self.check_changes(&result.changes, false) {
             Ok(warnings) => append(result, &warnings),
             Err(reason) => {
                 let undone = result.changes.iter().try_for_each(|change| workspace.revert(change));
                 result.changes.clear();
-                refused.push(put_back(&reason, undone));
+                refused.push(revert_note(&reason, undone));
             }
         }
     }
 }
 
-fn put_back(reason: &str, undone: Result<(), FileError>) -> String {
+fn revert_note(reason: &str, undone: Result<(), FileError>) -> String {
     match undone {
         Ok(()) => format!("{reason}; what it had changed was put back"),
         Err(error) => format!("{reason}; it could not be put back: {error}"),

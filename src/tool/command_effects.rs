@@ -1,4 +1,4 @@
-//! Which files a command line touches, as far as its words tell.
+//! Effects of a command line, as far as its words tell which files it touches.
 
 use std::path::Path;
 
@@ -7,29 +7,30 @@ use crate::command::Judgement;
 use crate::command::analysis::{Simple, Word};
 use crate::workspace::{LastLink, Workspace, WorkspacePath};
 
-/// Programs whose operands are files that they write or remove.
+/// Programs that write or remove the files named by their operands.
 const WRITERS: &str = "rm rmdir mv tee touch mkdir truncate chmod chown chgrp shred unlink patch dd \
                        set-content sc add-content ac clear-content clc out-file tee-object remove-item ri del erase rd \
                        move-item mi move copy-item cpi copy new-item ni rename-item rni export-csv";
 
-/// Programs that write their last operand, or the folder that `-t` names, and read the others.
+/// Programs that write their last operand, or the folder given with `-t`, and read the others.
 const COPIERS: &str = "cp ln install";
 
-/// Programs whose first operand is no file.
+/// Programs whose first operand is a mode or an owner, not a file.
 const WITH_MODE: &str = "chmod chown chgrp";
 
-/// Sub-commands of Git's that write files of the working tree.
+/// Git's sub-commands that write files of the working tree.
 const GIT_WRITERS: &str = "mv rm restore checkout clean";
 
 /// Programs whose operands are text.
-const SPEAKERS: &str = "echo printf";
+const TEXT_PRINTERS: &str = "echo printf";
 
-/// Programs that read all that lies in a folder, and the options by which those do that do not always.
+/// Programs that read everything in a folder, and the option letters that make those do so that do not
+/// always.
 const TREE_READERS: [(&str, &str); 6] =
     [("rg", ""), ("ag", ""), ("grep", "rR"), ("egrep", "rR"), ("fgrep", "rR"), ("diff", "r")];
 
-/// Options whose values say what to leave out or to look for, by program: they are no files to read. Another
-/// program's option of the same name may well stand before a file (`sort -g`, `grep -I`).
+/// Options, by program, whose values say what to skip or to look for, so that they do not name files to read.
+/// Another program may have an option of the same name that precedes a file (`sort -g`, `grep -I`).
 const FILTERS: [(&str, &str); 5] = [
     ("find", "-path -ipath -wholename -iwholename -name -iname -lname -ilname -regex -iregex"),
     ("tree", "-I -P"),
@@ -38,8 +39,8 @@ const FILTERS: [(&str, &str); 5] = [
     ("grep egrep fgrep", "--include --exclude --exclude-dir"),
 ];
 
-/// What a line that is to run in `cwd` would touch.
-pub fn touched(
+/// Returns the effects of `line`, to be run in `cwd`, with its assessment.
+pub fn command_effects(
     line: &str,
     cwd: &WorkspacePath,
     root: &Path,
@@ -57,7 +58,7 @@ pub fn touched(
         trees: Vec::new(),
     };
     let mut effects = Effects::default();
-    let place = Place { cwd, root, workspace };
+    let paths = PathResolver { cwd, root, workspace };
     let moves = judgement
         .analysis
         .commands
@@ -68,18 +69,18 @@ pub fn touched(
             if redirect.target.glob {
                 command.globs.extend(redirect.target.text().and_then(|text| glob(text, cwd, root)));
             }
-            let path = redirect.target.text().and_then(|text| place.path(text));
+            let path = redirect.target.text().and_then(|text| paths.path(text));
             let list = if redirect.writes { &mut effects.writes } else { &mut effects.reads };
             list.extend(path);
         }
         let Some(name) = simple.name().map(|name| name.rsplit('/').next().unwrap_or(name)) else { continue };
-        if is_in(SPEAKERS, name) {
+        if is_in(TEXT_PRINTERS, name) {
             continue;
         }
         for word in operands(name, simple) {
             let writes = writes(name, simple, word);
             if moves {
-                // Whichever folder it is in by then.
+                // The line changes folders, so the file may lie in any of them.
                 command.globs.extend(word.text().map(|text| format!("**/{}", text.trim_start_matches("./"))));
             }
             if word.glob {
@@ -87,16 +88,16 @@ pub fn touched(
                 continue;
             }
             let text = word.text().unwrap_or_default();
-            for path in parts(text).filter_map(|part| place.path(part)) {
-                if writes && (name != "git" || place.exists(&path)) {
+            for path in parts(text).filter_map(|part| paths.path(part)) {
+                if writes && (name != "git" || paths.exists(&path)) {
                     effects.writes.push(path);
-                } else if place.exists(&path) {
+                } else if paths.exists(&path) {
                     effects.reads.push(path);
                 }
             }
-            // `COMMIT:PATH`: it may be there in the commit alone.
+            // In `COMMIT:PATH`, the path may exist only in that commit.
             let of_commit = text.split_once(':').filter(|_| name == "git");
-            effects.reads.extend(of_commit.and_then(|(_, path)| place.path(path)));
+            effects.reads.extend(of_commit.and_then(|(_, path)| paths.path(path)));
         }
         if reads_trees(name, simple) {
             let below = operands(name, simple)
@@ -104,8 +105,8 @@ pub fn touched(
                 .filter_map(|word| glob(word.text()?, cwd, root));
             command.globs.extend(below.map(|glob| format!("{glob}/**")));
             let folders: Vec<WorkspacePath> = operands(name, simple)
-                .filter_map(|word| place.path(word.text()?))
-                .filter(|path| place.exists(path))
+                .filter_map(|word| paths.path(word.text()?))
+                .filter(|path| paths.exists(path))
                 .collect();
             command.trees.extend(if folders.is_empty() || moves { vec![cwd.clone()] } else { folders });
         }
@@ -122,7 +123,7 @@ fn is_in(list: &str, name: &str) -> bool {
     list.split(' ').any(|item| item == name)
 }
 
-/// Whether a command writes what one of its words names.
+/// Returns `true` if a command writes what `word` names.
 fn writes(name: &str, simple: &Simple, word: &Word) -> bool {
     let has = |options: [&str; 2]| {
         let [short, long] = options;
@@ -147,12 +148,12 @@ fn writes(name: &str, simple: &Simple, word: &Word) -> bool {
     }
 }
 
-/// Words that may name files: all but options, and values of options that filter.
+/// Returns the words that may name files: everything but options, and but the values of filter options.
 fn operands<'a>(name: &str, simple: &'a Simple) -> impl Iterator<Item = &'a Word> {
     let filters =
         FILTERS.iter().find(|(programs, _)| is_in(programs, name)).map_or("", |(_, options)| options);
     let words = &simple.words;
-    // `--exclude=x`, and `--exclude x`.
+    // Both `--exclude=x` and `--exclude x`.
     let is_filter = move |at: usize| {
         let text = |at: usize| words[at].text().unwrap_or_default();
         let option = |text: &str| text.starts_with('-') && is_in(filters, text);
@@ -161,21 +162,21 @@ fn operands<'a>(name: &str, simple: &'a Simple) -> impl Iterator<Item = &'a Word
     (1..words.len()).filter(move |at| !is_filter(*at)).map(|at| &words[at])
 }
 
-/// The word, and what follows a `=` in it.
+/// Returns the word, unless it is an option, and what follows a `=` in it.
 fn parts(text: &str) -> impl Iterator<Item = &str> {
     let whole = (!text.starts_with('-')).then_some(text);
     let value = text.split_once('=').map(|(_, value)| value);
     [whole, value].into_iter().flatten()
 }
 
-/// A glob as seen from the workspace's root; `None` where it leads outside.
+/// Returns a glob relative to the workspace's root, or `None` if it leads outside.
 fn glob(text: &str, cwd: &WorkspacePath, root: &Path) -> Option<String> {
     let full = match text.strip_prefix('/') {
         Some(_) => Path::new(text).strip_prefix(root).ok()?.to_str()?.to_owned(),
         None if cwd.is_root() => text.to_owned(),
         None => format!("{cwd}/{text}"),
     };
-    // Only the text is needed: what it leads through is found by what it fits.
+    // Links need not be resolved: files behind them are found by matching their paths.
     let mut names: Vec<&str> = Vec::new();
     for name in full.split('/') {
         match name {
@@ -187,6 +188,7 @@ fn glob(text: &str, cwd: &WorkspacePath, root: &Path) -> Option<String> {
     Some(names.join("/"))
 }
 
+/// Returns `true` if a command reads everything in the folders it names.
 fn reads_trees(name: &str, simple: &Simple) -> bool {
     let short = |letters: &str| {
         simple.arguments().iter().filter_map(Word::text).any(|text| {
@@ -197,14 +199,15 @@ fn reads_trees(name: &str, simple: &Simple) -> bool {
     TREE_READERS.iter().any(|(reader, letters)| *reader == name && (letters.is_empty() || short(letters)))
 }
 
-struct Place<'a> {
+struct PathResolver<'a> {
     cwd: &'a WorkspacePath,
     root: &'a Path,
     workspace: &'a dyn Workspace,
 }
 
-impl Place<'_> {
-    /// The file that a word names, its links followed; `None` where that is outside or no path at all.
+impl PathResolver<'_> {
+    /// Returns the file that a word names, with links followed, or `None` if it is outside or not a path at
+    /// all.
     fn path(&self, text: &str) -> Option<WorkspacePath> {
         let path = if text.starts_with('/') {
             let below = Path::new(text).strip_prefix(self.root).ok()?.to_str()?;

@@ -1,4 +1,4 @@
-//! The sections on what happens with what a run has done: review, report files, traces.
+//! Sections `review`, `report` and `telemetry`: what happens with the results of a run.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -6,25 +6,25 @@ use serde::{Deserialize, Serialize};
 use crate::base::bounded::Bounded;
 use crate::event::Severity;
 
-/// The review of what a run has changed, by an agent that only reads.
+/// The code review of a run's changes, by an agent that only reads.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Review {
-    /// Whether there is one.
+    /// Whether there is a code review.
     pub enabled: bool,
-    /// The reviewer's model; else the run's.
+    /// The reviewer's model; otherwise the run's.
     pub model: Option<String>,
     /// Address of a compatible server for that model.
     pub base_url: Option<String>,
     /// Name of the variable that holds that model's key.
     pub api_key_env: Option<String>,
-    /// Replaces what the reviewer is told of its work.
+    /// Replaces the reviewer's instructions.
     pub prompt: Option<String>,
-    /// How often findings go back to the agent to be mended.
+    /// How often findings go back to the agent to be fixed.
     pub max_fix_passes: Bounded<0, 5>,
-    /// The least finding that goes back to the agent.
+    /// The lowest severity of findings that go back to the agent.
     pub fix: Severity,
-    /// The least finding that makes the run partial, if any does.
+    /// The lowest severity of findings that make the run partial, if any does.
     pub fail_on: Option<Severity>,
 }
 
@@ -43,7 +43,7 @@ impl Default for Review {
     }
 }
 
-/// Where report files go; a path is relative to the output folder.
+/// Where report files go; paths are relative to the output folder.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Report {
@@ -63,18 +63,18 @@ pub struct Report {
     pub transcript: Option<String>,
 }
 
-/// Traces of runs, sent to a receiver of OpenTelemetry (OTLP over HTTP, as JSON) when a run is over.
+/// Traces of runs, sent to an OpenTelemetry receiver (OTLP over HTTP, as JSON) at the end of a run.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Telemetry {
-    /// Whether they are sent.
+    /// Whether traces are sent.
     pub enabled: bool,
-    /// The receiver, without `/v1/traces`; else what `OTEL_EXPORTER_OTLP_ENDPOINT` says. Headers, such as a key,
-    /// come from `OTEL_EXPORTER_OTLP_HEADERS`.
+    /// The receiver, without `/v1/traces`; otherwise that of `OTEL_EXPORTER_OTLP_ENDPOINT`. Headers, such as
+    /// a key, come from `OTEL_EXPORTER_OTLP_HEADERS`.
     pub endpoint: Option<String>,
     /// The service's name.
     pub service_name: String,
-    /// Whether words of models, tools, hooks and gates are sent as well, masked.
+    /// Whether the texts of models, tools, hooks and gates are sent as well, masked.
     pub content: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Which addresses a page may come from: those of the public internet. Whatever answers on a runner's own
+//! IP filter: pages may only come from addresses of the public internet. Whatever answers on a runner's own
 //! network (metadata services, build caches, the host) is out of reach, by whatever name.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -6,11 +6,11 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use futures::FutureExt;
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 
-/// Decides about addresses.
-pub type Rule = fn(IpAddr) -> bool;
+/// Predicate on addresses that may be connected to.
+pub type IpRule = fn(IpAddr) -> bool;
 
-/// Networks of version 4 that are not the public internet: IANA's special-purpose registry, and the address
-/// by which Azure's hosts, GitHub's runners among them, are told of their surroundings.
+/// IPv4 networks that are not the public internet: IANA's special-purpose registry, and the address at which
+/// Azure's virtual machines, GitHub's runners among them, find their platform services.
 const SPECIAL_V4: [(Ipv4Addr, u32); 15] = [
     (Ipv4Addr::UNSPECIFIED, 8),
     (Ipv4Addr::new(10, 0, 0, 0), 8),
@@ -30,7 +30,7 @@ const SPECIAL_V4: [(Ipv4Addr, u32); 15] = [
     (Ipv4Addr::new(224, 0, 0, 0), 3),
 ];
 
-/// Whether an address is one of the public internet.
+/// Returns `true` if an address belongs to the public internet.
 pub fn is_public(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(address) => is_public_v4(address),
@@ -50,24 +50,24 @@ fn is_public_v6(address: Ipv6Addr) -> bool {
     let [a, b, c, d, ..] = address.segments();
     let last = || Ipv4Addr::from_bits((address.to_bits() & 0xffff_ffff) as u32);
     match (a, b, c, d) {
-        // Version 4 in other clothes: mapped, translated (NAT64), tunnelled (6to4).
+        // IPv4-mapped, NAT64 and 6to4 addresses.
         (0, 0, 0, 0) => address.to_ipv4_mapped().is_some_and(is_public_v4),
         (0x64, 0xff9b, 0, 0) => is_public_v4(last()),
         (0x2002, high, low, _) => is_public_v4(Ipv4Addr::from_bits(u32::from(high) << 16 | u32::from(low))),
-        // Teredo, benchmarks, documentation.
+        // Teredo, benchmarking, documentation.
         (0x2001, 0 | 2 | 0xdb8, ..) | (0x3fff, ..) => false,
-        // All that has been given out begins with 001.
+        // All addresses allocated so far begin with the bits 001.
         _ => a >> 13 == 1,
     }
 }
 
-/// Asks the system's resolver and passes on the addresses that a rule allows: a name is judged by what is
-/// connected to, not by what it was a moment before.
-pub(super) struct Filtered {
-    pub(super) rule: Rule,
+/// DNS resolver that drops addresses which the rule does not allow. Filtering at this point judges the
+/// addresses that are connected to, not those that the name had a moment before.
+pub(super) struct FilteringResolver {
+    pub(super) rule: IpRule,
 }
 
-impl Resolve for Filtered {
+impl Resolve for FilteringResolver {
     fn resolve(&self, name: Name) -> Resolving {
         let host = name.as_str().to_owned();
         let rule = self.rule;

@@ -1,0 +1,22 @@
+//! Files that the model sees without a call, under the same guardrails, masking and limits.
+
+use super::{Engine, truncate_middle};
+use crate::sanitize::invisible::marked;
+use crate::event::Effects;
+use crate::workspace::{LastLink, WorkspacePath};
+
+impl Engine {
+    /// Returns the content of a file as the model may see it, truncated like any result, or the reason in
+    /// parentheses if it must not or cannot be read.
+    pub fn file_view(&self, path: &WorkspacePath) -> String {
+        let read = || {
+            let resolved =
+                self.context.workspace.resolve(path, LastLink::Follow).map_err(|error| error.to_string())?;
+            self.guardrails.check(&Effects::read(&resolved))?;
+            let state = self.context.workspace.read(&resolved).map_err(|error| error.to_string())?;
+            Ok(String::from_utf8_lossy(&state.content).into_owned())
+        };
+        let text = read().unwrap_or_else(|error: String| format!("({error})"));
+        truncate_middle(&marked(&self.masker.mask_known(&text)), self.max_result_tokens)
+    }
+}
