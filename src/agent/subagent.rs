@@ -34,7 +34,7 @@ const TOOLS: [&str; 6] = ["read_file", "list_files", "search_code", "grep", "fin
 /// Purpose of a sub-agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub enum Kind {
+pub enum SubagentKind {
     /// Finds things out.
     Explore,
     /// Runs tests.
@@ -43,7 +43,7 @@ pub enum Kind {
     Review,
 }
 
-impl Kind {
+impl SubagentKind {
     fn name(self) -> &'static str {
         match self {
             Self::Explore => "explore",
@@ -150,7 +150,7 @@ struct Args {
     /// What to find out
     task: String,
     /// Who does it
-    agent_type: Kind,
+    agent_type: SubagentKind,
     /// What it should know
     context: Option<String>,
     /// Files to start from
