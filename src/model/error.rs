@@ -57,16 +57,26 @@ pub enum ModelError {
     Recipe(String),
 }
 
+/// Whether and when a failed request may be repeated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Retry {
+    /// Another try would fail as well.
+    Never,
+    /// After a delay of our choice.
+    Backoff,
+    /// After the delay that the provider asks for.
+    After(Duration),
+}
+
 impl ModelError {
-    /// Returns how long to wait before the next try: `None` if another try is pointless, `Some(None)` if the
-    /// provider asks for no particular delay.
-    pub(super) fn retry_after(&self) -> Option<Option<Duration>> {
+    /// Returns whether and when the request may be repeated.
+    pub(super) fn retry(&self) -> Retry {
         match self {
             Self::RateLimited { retry_after, .. } | Self::Unavailable { retry_after, .. } => {
-                Some(*retry_after)
+                retry_after.map_or(Retry::Backoff, Retry::After)
             }
-            Self::Malformed(_) => Some(None),
-            _ => None,
+            Self::Malformed(_) => Retry::Backoff,
+            _ => Retry::Never,
         }
     }
 }
