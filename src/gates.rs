@@ -53,7 +53,7 @@ pub async fn run(
             Ended::NotStarted(error) => output += &format!("\n(could not be started: {error})"),
         }
         if finished.ended != Ended::Exited(0) {
-            output += &missed(isolation.shell(), &gate.command, &output);
+            output += &withheld_variables_note(isolation.shell(), &gate.command, &output);
         }
         records.push(GateRecord {
             name: gate.name.clone(),
@@ -71,7 +71,7 @@ pub async fn run(
 }
 
 /// Returns a line about the variables that a failed gate mentions but was not given; empty if there are none.
-fn missed(shell: &Shell, command: &str, output: &str) -> String {
+fn withheld_variables_note(shell: &Shell, command: &str, output: &str) -> String {
     let mut names = mentioned(&shell.withheld, command);
     names.extend(mentioned(&shell.withheld, output));
     names.sort_unstable();

@@ -17,7 +17,7 @@ use crate::config::AgentConfig;
 pub use history::History;
 pub use repo_map::repo_map;
 pub use session::{AnswerCheck, AnswerVerdict, Limits, Session, SessionOutcome, StepOffset};
-pub use subagent::{Dispatch, Kind, SubagentContext};
+pub use subagent::{Dispatch, SubagentContext, SubagentKind};
 
 /// Tools that change nothing.
 const READ_ONLY: [&str; 10] = [

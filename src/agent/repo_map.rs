@@ -57,7 +57,7 @@ fn tree(walk: &Walk) -> Folder<'_> {
 fn render(folder: &Folder<'_>, depth: usize, levels: usize, text: &mut String) {
     let indent = "  ".repeat(depth);
     for (name, below) in &folder.folders {
-        *text += &format!("{indent}{}/\n", plain(name));
+        *text += &format!("{indent}{}/\n", display_name(name));
         if levels > 1 {
             render(below, depth + 1, levels - 1, text);
         }
@@ -65,7 +65,7 @@ fn render(folder: &Folder<'_>, depth: usize, levels: usize, text: &mut String) {
     if folder.files.is_empty() {
         return;
     }
-    let shown: Vec<String> = folder.files.iter().take(MAX_FILES).map(|name| plain(name)).collect();
+    let shown: Vec<String> = folder.files.iter().take(MAX_FILES).map(|name| display_name(name)).collect();
     let rest = folder.files.len().saturating_sub(MAX_FILES);
     let more = if rest > 0 { format!(", … {rest} more") } else { String::new() };
     *text += &format!("{indent}{}{more}\n", shown.join(", "));
@@ -73,7 +73,7 @@ fn render(folder: &Folder<'_>, depth: usize, levels: usize, text: &mut String) {
 
 /// Returns a file name safe for one line of the prompt: control and invisible characters are replaced,
 /// because a name must not pass for a line of instructions.
-fn plain(name: &str) -> String {
+fn display_name(name: &str) -> String {
     let shown = |c: char| if c.is_control() || is_invisible(c) { '?' } else { c };
     let mut plain: String = name.chars().take(MAX_NAME).map(shown).collect();
     if name.chars().nth(MAX_NAME).is_some() {

@@ -34,7 +34,7 @@ const TOOLS: [&str; 6] = ["read_file", "list_files", "search_code", "grep", "fin
 /// Purpose of a sub-agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub enum Kind {
+pub enum SubagentKind {
     /// Finds things out.
     Explore,
     /// Runs tests.
@@ -43,7 +43,7 @@ pub enum Kind {
     Review,
 }
 
-impl Kind {
+impl SubagentKind {
     fn name(self) -> &'static str {
         match self {
             Self::Explore => "explore",
@@ -149,8 +149,8 @@ impl Dispatch {
 struct Args {
     /// What to find out
     task: String,
-    /// Who does it
-    agent_type: Kind,
+    /// Kind of sub-agent
+    agent_type: SubagentKind,
     /// What it should know
     context: Option<String>,
     /// Files to start from
@@ -177,7 +177,7 @@ impl Tool for Dispatch {
     }
 
     fn description(&self) -> &'static str {
-        "Send a colleague with a fresh mind to explore, test or review; they report in a few lines. Several in one turn work side by side."
+        "Send a sub-agent with a new conversation to explore, test or review; it reports in a few lines. Several in one turn run in parallel."
     }
 
     fn sensitive(&self) -> bool {

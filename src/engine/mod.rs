@@ -114,11 +114,11 @@ impl Engine {
     /// whichever ends first, so that repeated runs of the same session give the same transcript.
     pub async fn call_in_parallel(&self, caller: Caller<'_>, calls: &[ToolCall]) -> Vec<ToolResult> {
         let passed = join_all(calls.iter().map(|call| self.pass(caller, call))).await;
-        let tell = |(result, record)| {
+        let emit = |(result, record)| {
             self.events.emit(Event::Call(Box::new(record)));
             result
         };
-        passed.into_iter().map(tell).collect()
+        passed.into_iter().map(emit).collect()
     }
 
     async fn pass(&self, caller: Caller<'_>, call: &ToolCall) -> (ToolResult, CallRecord) {

@@ -222,8 +222,8 @@ impl Invocation {
                 HookResponse::Failed(format!("[Hook {}: nothing that it changed was kept: {reasons}]", hook.name));
         } else if let (HookResponse::Allow { context, .. }, false) = (&mut response, changed.is_empty()) {
             // The model has to know, because an edit that expects the file's old content would fail.
-            let told = format!("[Hook {} changed: {}]", hook.name, changed.join(", "));
-            *context = Some(context.take().map_or(told.clone(), |context| format!("{context}\n{told}")));
+            let note = format!("[Hook {} changed: {}]", hook.name, changed.join(", "));
+            *context = Some(context.take().map_or(note.clone(), |context| format!("{context}\n{note}")));
         }
         let decision = match &response {
             HookResponse::Allow { updated_input: Some(_), .. } if hook.event.takes_input() && hook.waits => {

@@ -9,7 +9,7 @@ use rmcp::transport::StreamableHttpClientTransport;
 use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig;
 use rmcp::{ClientHandler, RoleClient};
 
-use super::{ServerContext, brief, said};
+use super::{ServerContext, brief, stderr_note};
 use crate::base::env::Variables;
 use crate::base::http::http_client;
 use crate::command::{Talk, Talking};
@@ -185,7 +185,7 @@ pub(super) async fn connect(
                 Ok(Err(error)) => brief(&error.to_string()),
                 Err(_) => late(),
             };
-            Err(format!("{error}{}", said(&child.end().await.text())))
+            Err(format!("{error}{}", stderr_note(&child.end().await.text())))
         }
     }
 }

@@ -29,8 +29,9 @@ pub(super) fn result(result: CallToolResult, promised: Option<&Validator>) -> To
         None if text.is_empty() => ToolResult::done("(no output)"),
         None => ToolResult::done(text),
         Some(error) => {
-            let told = format!("the result does not satisfy the schema that the server has given: {error}");
-            ToolResult { output: text, ..ToolResult::failed(told) }
+            let message =
+                format!("the result does not satisfy the schema that the server has given: {error}");
+            ToolResult { output: text, ..ToolResult::failed(message) }
         }
     }
 }

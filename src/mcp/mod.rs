@@ -71,8 +71,8 @@ impl Servers {
             match made.map_err(std::io::Error::other).and_then(|made| made) {
                 Ok(mirror) => *context.mirror.lock().await = Some(mirror),
                 Err(error) => {
-                    let told = format!("MCP servers are left out: the checkout could not be copied: {error}");
-                    context.events.notice(NoticeLevel::Warning, told);
+                    let message = format!("MCP servers are left out: the checkout could not be copied: {error}");
+                    context.events.notice(NoticeLevel::Warning, message);
                     return Self::default();
                 }
             }
@@ -88,14 +88,14 @@ impl Servers {
         for (server, started) in servers.iter().zip(started) {
             match started {
                 Ok((running, tools)) => {
-                    let told = format!("MCP server {}: {} tools", server.name, tools.len());
-                    context.events.notice(NoticeLevel::Info, told);
+                    let message = format!("MCP server {}: {} tools", server.name, tools.len());
+                    context.events.notice(NoticeLevel::Info, message);
                     all.running.push(running);
                     all.tools.extend(tools);
                 }
                 Err(error) => {
-                    let told = format!("MCP server {} is left out: {error}", server.name);
-                    context.events.notice(NoticeLevel::Warning, told);
+                    let message = format!("MCP server {} is left out: {error}", server.name);
+                    context.events.notice(NoticeLevel::Warning, message);
                 }
             }
         }
@@ -119,8 +119,8 @@ impl Servers {
         {
             Ok(observed) => observed,
             Err(error) => {
-                let told = format!("what MCP servers changed at their end cannot be read: {error}");
-                context.events.notice(NoticeLevel::Error, told);
+                let message = format!("what MCP servers changed at their end cannot be read: {error}");
+                context.events.notice(NoticeLevel::Error, message);
                 Observed::default()
             }
         }
@@ -156,18 +156,18 @@ async fn begin(server: &Server, variables: &Variables, context: &Arc<ServerConte
         let name = tool.name.to_string();
         match McpTool::new(tool, &handle) {
             _ if tools.len() >= MAX_TOOLS => {
-                let told = format!(
+                let message = format!(
                     "MCP server {} has more than {MAX_TOOLS} tools; name those to use in `allowed_tools`",
                     server.name
                 );
-                context.events.notice(NoticeLevel::Warning, told);
+                context.events.notice(NoticeLevel::Warning, message);
                 break;
             }
             Ok(tool) => tools.push(Arc::new(tool)),
             Err(error) => {
-                let told =
+                let message =
                     format!("MCP server {}: the tool {:?} is left out: {error}", server.name, brief(&name));
-                context.events.notice(NoticeLevel::Warning, told);
+                context.events.notice(NoticeLevel::Warning, message);
             }
         }
     }
@@ -179,13 +179,13 @@ async fn end(mut service: RunningService<RoleClient, Client>, child: Option<Talk
     let _ = service.close_with_timeout(Duration::from_secs(1)).await;
     drop(service);
     match child {
-        Some(child) => said(&child.end().await.text()),
+        Some(child) => stderr_note(&child.end().await.text()),
         None => String::new(),
     }
 }
 
 /// Returns the last lines of a server's standard error, as an addition to an error; empty if there are none.
-fn said(stderr: &str) -> String {
+fn stderr_note(stderr: &str) -> String {
     let last = last_lines(stderr.trim(), 5);
     if last.is_empty() { String::new() } else { format!("; it said: {}", brief(&last)) }
 }

@@ -55,7 +55,7 @@ impl McpTool {
         let description: String =
             tool.description.as_deref().unwrap_or_default().chars().take(MAX_DESCRIPTION).collect();
         Ok(Self {
-            name: name(&server.server, &tool.name),
+            name: tool_name(&server.server, &tool.name),
             description,
             accepts: validator(&parameters)?,
             parameters,
@@ -106,7 +106,7 @@ impl McpTool {
 }
 
 /// Returns `mcp_SERVER_TOOL`, with characters that not every provider accepts replaced.
-fn name(server: &str, tool: &str) -> String {
+fn tool_name(server: &str, tool: &str) -> String {
     let plain = |c: char| if c.is_ascii_alphanumeric() || c == '-' || c == '_' { c } else { '_' };
     format!("mcp_{server}_{tool}").chars().map(plain).take(MAX_NAME).collect()
 }
@@ -149,7 +149,7 @@ impl Call for McpCall {
     fn effects(&self, cx: &Context) -> Result<Effects, ToolError> {
         let mut paths = Vec::new();
         for value in self.arguments.values() {
-            named(value, cx, &self.tool.server.context.root, &mut paths);
+            collect_paths(value, cx, &self.tool.server.context.root, &mut paths);
         }
         let target = format!("{}/{}", self.tool.server.server, self.tool.remote);
         let remote = Remote { target, read_only: self.tool.read_only, paths };
@@ -172,10 +172,10 @@ impl Call for McpCall {
 }
 
 /// Collects the workspace's files that a value names, so that guardrails on files apply here as well.
-fn named(value: &Value, cx: &Context, root: &std::path::Path, paths: &mut Vec<WorkspacePath>) {
+fn collect_paths(value: &Value, cx: &Context, root: &std::path::Path, paths: &mut Vec<WorkspacePath>) {
     match value {
-        Value::Array(values) => values.iter().for_each(|value| named(value, cx, root, paths)),
-        Value::Object(values) => values.values().for_each(|value| named(value, cx, root, paths)),
+        Value::Array(values) => values.iter().for_each(|value| collect_paths(value, cx, root, paths)),
+        Value::Object(values) => values.values().for_each(|value| collect_paths(value, cx, root, paths)),
         Value::String(text) => {
             let text = text.strip_prefix("file://").unwrap_or(text);
             let within = std::path::Path::new(text).strip_prefix(root).ok().and_then(|path| path.to_str());

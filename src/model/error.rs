@@ -59,6 +59,17 @@ pub enum ModelError {
     Recipe(String),
 }
 
+/// Whether and when a failed request may be repeated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Retry {
+    /// Another try would fail as well.
+    Never,
+    /// After a delay of our choice.
+    Backoff,
+    /// After the delay that the provider asks for.
+    After(Duration),
+}
+
 impl ModelError {
     /// Returns the exit of a run that this error ends, where it has one of its own.
     pub fn exit(&self) -> Option<Exit> {
@@ -69,15 +80,14 @@ impl ModelError {
         }
     }
 
-    /// How long to wait before another try: `None` where another try is pointless, `Some(None)`
-    /// where any time will do.
-    pub(super) fn retry_after(&self) -> Option<Option<Duration>> {
+    /// Returns whether and when the request may be repeated.
+    pub(super) fn retry(&self) -> Retry {
         match self {
             Self::RateLimited { retry_after, .. } | Self::Unavailable { retry_after, .. } => {
-                Some(*retry_after)
+                retry_after.map_or(Retry::Backoff, Retry::After)
             }
-            Self::Malformed(_) => Some(None),
-            _ => None,
+            Self::Malformed(_) => Retry::Backoff,
+            _ => Retry::Never,
         }
     }
 }
@@ -142,10 +152,10 @@ mod tests {
     fn statuses_are_sorted_by_what_to_do() {
         let quota = r#"{"error": {"message": "You exceeded your quota", "code": "insufficient_quota"}}"#;
         assert_eq!(from_status(429, quota, None), ModelError::OutOfCredit("You exceeded your quota".into()));
-        let wait = Some(Duration::from_secs(7));
-        assert_eq!(from_status(429, "{}", wait).retry_after(), Some(wait));
-        assert_eq!(from_status(529, "Overloaded", None).retry_after(), Some(None));
-        assert_eq!(from_status(401, "{}", None).retry_after(), None);
+        let wait = Duration::from_secs(7);
+        assert_eq!(from_status(429, "{}", Some(wait)).retry(), Retry::After(wait));
+        assert_eq!(from_status(529, "Overloaded", None).retry(), Retry::Backoff);
+        assert_eq!(from_status(401, "{}", None).retry(), Retry::Never);
         let long = r#"{"error": {"message": "too long", "code": "context_length_exceeded"}}"#;
         assert_eq!(from_status(400, long, None), ModelError::TooLong("too long".into()));
         assert_eq!(

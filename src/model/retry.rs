@@ -3,7 +3,7 @@
 use std::future::Future;
 use std::time::Duration;
 
-use super::error::ModelError;
+use super::error::{ModelError, Retry};
 
 /// Longest delay that a provider may ask for; beyond it the run ends rather than burn CI minutes.
 const MAX_WAIT: Duration = Duration::from_mins(2);
@@ -31,12 +31,13 @@ pub async fn retry<T, F: Future<Output = Result<T, ModelError>>>(
             Ok(value) => return Ok(value),
             Err(error) => error,
         };
-        let Some(asked) = error.retry_after().filter(|_| tried < backoff.retries) else {
-            return Err(error);
+        let jittered = || backoff.first.mul_f64(f64::from(1 << tried.min(6)) * (0.5 + fastrand::f64()));
+        let wait = match error.retry() {
+            Retry::Never => return Err(error),
+            Retry::Backoff => jittered(),
+            Retry::After(wait) => wait,
         };
-        let jittered = backoff.first.mul_f64(f64::from(1 << tried.min(6)) * (0.5 + fastrand::f64()));
-        let wait = asked.unwrap_or(jittered);
-        if wait > MAX_WAIT {
+        if tried >= backoff.retries || wait > MAX_WAIT {
             return Err(error);
         }
         waiting(&error, wait);

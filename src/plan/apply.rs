@@ -138,10 +138,9 @@ impl Plan {
                 stale.push(Stale { path: file.path.clone(), now: text });
             } else {
                 let after = file.after(now.as_ref())?;
-                if after
-                    .as_ref()
-                    .is_some_and(|after| after.mode == Mode::Link && leaves(&file.path, &after.content))
-                {
+                if after.as_ref().is_some_and(|after| {
+                    after.mode == Mode::Link && may_lead_outside(&file.path, &after.content)
+                }) {
                     return Err(ApplyError::LinkOutside(file.path.clone()));
                 }
                 changes.extend(FileChange::new(file.path.clone(), now, after));
@@ -163,7 +162,7 @@ impl Plan {
 
 /// Returns `true` if a link may lead outside. A target may first climb, then descend: no folder above the
 /// link is a link itself, so the way up is known, but a `..` after a name may lead anywhere.
-fn leaves(link: &WorkspacePath, target: &[u8]) -> bool {
+fn may_lead_outside(link: &WorkspacePath, target: &[u8]) -> bool {
     let Ok(target) = std::str::from_utf8(target) else { return true };
     let mut names = target.split('/').filter(|name| !matches!(*name, "" | ".")).peekable();
     let mut climbed = 0;

@@ -70,13 +70,13 @@ impl RecipePlayer {
         }
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         if !request.may_call {
-            return Ok(said(state.summary("Stopped before its end")));
+            return Ok(final_answer(state.summary("Stopped before its end")));
         }
         state.take_results(request.messages)?;
         loop {
             let Some((place, action)) = state.actions.pop_front() else {
                 let Some((index, step)) = state.steps.pop_front() else {
-                    return Ok(said(state.summary("Followed to its end")));
+                    return Ok(final_answer(state.summary("Followed to its end")));
                 };
                 let here = format!("steps[{index}]");
                 let failed = |problem| ModelError::Recipe(format!("{here}: {problem}"));
@@ -179,7 +179,7 @@ impl State {
     }
 }
 
-fn said(text: String) -> Completion {
+fn final_answer(text: String) -> Completion {
     Completion { text, ..Completion::default() }
 }
 

@@ -138,9 +138,9 @@ impl Web {
                     Some(next) => {
                         let next =
                             url.join(next).map_err(|error| format!("it redirects to {next:?}: {error}"))?;
-                        let told = |error| format!("it redirects to {next}: {error}");
+                        let redirected = |error| format!("it redirects to {next}: {error}");
                         named_by = NamedBy::Model;
-                        url = self.check(next.as_str(), named_by).map_err(told)?;
+                        url = self.check(next.as_str(), named_by).map_err(redirected)?;
                     }
                     None => return read(response, url).await,
                 }
