@@ -9,9 +9,9 @@ mod source;
 mod verb;
 
 pub use crate::base::bounded::{Bounded, Usd};
-pub use reporting::{Report, Review, Telemetry};
 pub use error::ConfigError;
 pub use github::{Comment, DEFAULT_KEY, Deliver, DeliverTo, GitHub};
+pub use reporting::{Report, Review, Telemetry};
 pub use rules::{CodeRule, GateConfig, Guardrails, HookConfig, Hooks, Severity};
 pub use sections::{
     AgentConfig, Commands, Config, ContextLimits, Costs, DryRun, Evaluation, Isolation, Llm, McpServer,

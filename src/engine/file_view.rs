@@ -1,8 +1,8 @@
 //! Files that the model sees without a call, under the same guardrails, masking and limits.
 
 use super::{Engine, truncate_middle};
-use crate::sanitize::invisible::marked;
 use crate::event::Effects;
+use crate::sanitize::invisible::marked;
 use crate::workspace::{LastLink, WorkspacePath};
 
 impl Engine {

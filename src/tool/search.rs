@@ -203,13 +203,13 @@ impl Query {
 
     fn search_file(&self, searcher: &mut Searcher, path: &ResolvedPath, cx: &Context) -> FileMatches {
         let mut found = FileMatches { max: self.max_results, ..FileMatches::default() };
-        let found = cx.workspace.open(path).and_then(|file| {
+        let searched = cx.workspace.open(path).and_then(|file| {
             let sink = FileSink { path, found: &mut found };
             searcher
                 .search_reader(&self.matcher, file, sink)
                 .map_err(|error| FileError::Io { path: (**path).clone(), error })
         });
-        found.unreadable = found.is_err();
+        found.unreadable = searched.is_err();
         found
     }
 }
