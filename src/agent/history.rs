@@ -3,8 +3,10 @@
 use crate::event::{Event, Line, ToolCall};
 use crate::model::Message;
 
-const INTERRUPTED: &str = "Error: the run was interrupted here, and it is not known whether this call took effect; look before you repeat it";
-const RESUMED: &str = "[RESUMED] The run was interrupted and goes on now, with the checkout as you left it. Go on with the task.";
+const INTERRUPTED: &str = "Error: the run was interrupted here, and it is unknown whether this call took \
+                           effect; check before you repeat it";
+const RESUMED: &str = "[RESUMED] The run was interrupted and is now resumed, with the checkout as you left \
+                       it. Continue the task.";
 
 /// What was said before.
 #[derive(Clone, Debug, Default)]
@@ -26,7 +28,7 @@ impl History {
                     history.close(&mut open);
                     if matches!(history.messages.last(), Some(Message::Assistant { .. })) {
                         // What stood between was the runner's, and providers want turns to alternate.
-                        history.messages.push(Message::User("Go on.".to_owned()));
+                        history.messages.push(Message::User("Continue.".to_owned()));
                     }
                     history.step = history.step.max(reply.step);
                     let (text, calls) = (reply.text.clone(), reply.calls.clone());
@@ -97,7 +99,7 @@ mod tests {
                 "tool a true",
                 "tool b false",
                 "assistant Done. 0",
-                "user Go on.",
+                "user Continue.",
                 "assistant Really. 0",
                 "user [RESUM"
             ]

@@ -24,9 +24,9 @@ const NEVER: Duration = Duration::from_hours(24 * 365);
 /// How long the closing summary may take once the time is up.
 const CLOSING: Duration = Duration::from_secs(30);
 
-const EMPTY_REPLY: &str = "Your last reply was empty. Go on with the task, or answer what you have done.";
+const EMPTY_REPLY: &str = "Your last reply was empty. Continue the task, or say what you have done.";
 const SAME_CALL: &str =
-    "[You have made this very call several times with the same result. Do something else, or finish.]";
+    "[You have made exactly this call several times with the same result. Do something else, or finish.]";
 
 /// What a session must not exceed.
 #[derive(Clone, Debug)]
@@ -151,13 +151,13 @@ impl Session<'_> {
                     if self.compact(&mut talk, 1).await {
                         continue;
                     }
-                    return failed(ModelError::TooLong("there is nothing left to leave out".to_owned()));
+                    return failed(ModelError::TooLong("there is nothing left to summarize".to_owned()));
                 }
                 Err(Failure::Model(error)) => return failed(error),
                 Err(Failure::Cancelled) => return interrupted(),
                 // Whoever has not come to an end by now would not sum up in time either.
                 Err(Failure::TimeUp) => {
-                    let told = "(no summary: the model was still answering when the time was up)";
+                    let told = "(no summary: the time limit was reached while the model was answering)";
                     return ended(Status::Partial, StopReason::Timeout, told.to_owned());
                 }
             };
@@ -315,7 +315,7 @@ impl Session<'_> {
         talk.count(completion.usage);
         if completion.cut {
             let told = format!(
-                "{}'s answer of step {} was cut at the model's limit of tokens (llm.max_tokens)",
+                "the answer of {} in step {} was cut off at the model's token limit (`llm.max_tokens`)",
                 self.agent.name, talk.step
             );
             events.notice(NoticeLevel::Warning, told);
@@ -323,7 +323,7 @@ impl Session<'_> {
         if let Some(cost) = self.budget.add(completion.usage) {
             events.notice(
                 NoticeLevel::Warning,
-                format!("the run has cost ${cost:.4} so far (costs.warn_at_usd)"),
+                format!("the run has cost ${cost:.4} so far (`costs.warn_at_usd`)"),
             );
             self.hook(HookEvent::BudgetWarning, talk.step, || json!({"cost_usd": cost})).await;
         }
@@ -377,7 +377,8 @@ impl Session<'_> {
             return interrupted();
         }
         talk.messages.push(Message::User(format!(
-            "You have to stop now: {reason}. Do not call tools. Sum up in a few lines what is done and what is left."
+            "You have to stop now: {reason}. Do not call tools. Summarize in a few lines what is done and \
+             what is left."
         )));
         talk.step += 1;
         let message = match self.ask(talk, false).await {

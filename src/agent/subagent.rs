@@ -105,7 +105,7 @@ impl Dispatch {
     async fn send(&self, args: Args) -> ToolResult {
         let Some((staff, engine)) = self.staff.get().and_then(|staff| Some((staff, staff.engine.upgrade()?)))
         else {
-            return ToolResult::failed("there is no run to dispatch for");
+            return ToolResult::failed("sub-agents are not available in this run");
         };
         let started = Instant::now();
         let agent = args.agent_type.agent(self.sent.fetch_add(1, Ordering::Relaxed) + 1);
@@ -175,7 +175,8 @@ impl Tool for Dispatch {
     }
 
     fn description(&self) -> &'static str {
-        "Send a colleague with a fresh mind to explore, test or review; they report in a few lines. Several in one turn work side by side."
+        "Start a sub-agent with a new conversation to explore, test or review; it reports in a few lines. \
+         Several in one turn run in parallel."
     }
 
     fn sensitive(&self) -> bool {
@@ -189,7 +190,7 @@ impl Tool for Dispatch {
     fn prepare(self: Arc<Self>, arguments: &Value) -> Result<Box<dyn Call>, String> {
         let args: Args = schema::parse(arguments)?;
         if args.task.trim().is_empty() {
-            return Err("task: it is empty".to_owned());
+            return Err("task: must not be empty".to_owned());
         }
         Ok(Box::new(DispatchCall { tool: self, args }))
     }

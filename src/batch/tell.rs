@@ -102,7 +102,7 @@ fn tell_runner(report: &BatchReport, telling: &Telling, comment_url: Option<&str
         let path = telling.variables.get(variable).filter(|path| !path.is_empty());
         let done = path.map(|path| StepFile::open(Path::new(path).to_owned()).put(text));
         if let Some(Err(error)) = done {
-            tracing::warn!("warning: {variable} could not be written: {error}");
+            tracing::warn!("warning: could not write to {variable}: {error}");
         }
     };
     if telling.variables.get("GITHUB_ACTIONS").is_some_and(|value| value == "true") {

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::github::Verb;
 
 /// What GitHub is told, and what it may ask for.
-#[expect(clippy::struct_excessive_bools, reason = "each is a key of the configuration by itself")]
+#[expect(clippy::struct_excessive_bools, reason = "each one is a configuration key of its own")]
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct GitHub {

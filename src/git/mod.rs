@@ -42,7 +42,7 @@ pub struct Base {
 #[derive(Debug, thiserror::Error)]
 pub enum GitError {
     /// The program could not be started.
-    #[error("git could not be started: {0}; install git or add it to PATH")]
+    #[error("could not start git: {0}; install git or add it to `PATH`")]
     Start(#[from] std::io::Error),
     /// It ended with an error.
     #[error("git {command}: {message}")]
@@ -53,7 +53,7 @@ pub enum GitError {
         message: String,
     },
     /// The repository is not one that can be used.
-    #[error("{path} is no Git repository that can be used: {problem}")]
+    #[error("{path} is not a usable Git repository: {problem}")]
     Unusable {
         /// The folder or file.
         path: String,
@@ -61,13 +61,13 @@ pub enum GitError {
         problem: String,
     },
     /// Something else stands where the repository was.
-    #[error("{0} is not the folder any more that it was when the run began; nothing is asked of it")]
+    #[error("{0} was replaced by another folder during the run, so it is not used")]
     Replaced(String),
     /// The clone lacks an object.
-    #[error("the clone does not hold the object {0}; give `actions/checkout` a greater `fetch-depth`")]
+    #[error("the clone does not contain the object {0}; set a greater `fetch-depth` for `actions/checkout`")]
     Missing(String),
     /// An object is not what its name says.
-    #[error("the object {id} cannot be believed: {problem}; clone the repository anew")]
+    #[error("the object {id} is corrupt: {problem}; clone the repository again")]
     Corrupt {
         /// Its id.
         id: String,
@@ -75,7 +75,7 @@ pub enum GitError {
         problem: String,
     },
     /// A link of a commit leads nowhere that may be read.
-    #[error("{path} is a link at the commit {commit} that leads out of the repository or in a circle")]
+    #[error("in the commit {commit}, {path} is a link that leads out of the repository or forms a loop")]
     Link {
         /// The file.
         path: String,

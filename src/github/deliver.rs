@@ -98,7 +98,8 @@ pub enum DeliverError {
     #[error(transparent)]
     Api(#[from] ApiError),
     /// The branch has moved on, and the same lines were changed there.
-    #[error("{branch} has moved on since the checkout, and other changes there are in the way of {}; run again on its newest commit", .files.join(", "))]
+    #[error("{branch} has moved since the checkout, and changes there conflict with {}; run again on its \
+             latest commit", .files.join(", "))]
     Conflict {
         /// The branch that the changes go to.
         branch: String,
@@ -107,7 +108,8 @@ pub enum DeliverError {
     },
     /// The branch is somebody else's.
     #[error(
-        "the branch {branch} holds commits that are not of this job ({first:?}); merge or delete it, or set `deliver.branch`"
+        "the branch {branch} contains commits that this job did not make ({first:?}); merge or delete it, or \
+         set `deliver.branch`"
     )]
     Foreign {
         /// The branch.
@@ -116,11 +118,12 @@ pub enum DeliverError {
         first: String,
     },
     /// The branch is not where the plan was made.
-    #[error("{0} has moved on since the plan was made; ask for a new one")]
+    #[error("{0} has moved since the plan was made; make a new plan")]
     Moved(String),
     /// The commit is there, its pull request is not.
     #[error(
-        "the changes are on {branch}, but it has no pull request: {error}; Actions may open some only where Settings, Actions, General allows it"
+        "the changes are on {branch}, but could not open a pull request: {error}; Actions can open pull \
+         requests only if Settings, Actions, General allows it"
     )]
     NoPull {
         /// The branch.
@@ -129,7 +132,7 @@ pub enum DeliverError {
         error: ApiError,
     },
     /// There is no such branch.
-    #[error("there is no branch {0}; check `deliver.base`")]
+    #[error("the branch {0} does not exist; check `deliver.base`")]
     NoBranch(String),
 }
 
@@ -149,7 +152,7 @@ impl Delivery<'_> {
             match self.commit(api).await {
                 // Somebody pushed between our look and our commit.
                 Err(DeliverError::Api(error)) if error.status() == Some(422) && tries < MAX_TRIES => {
-                    detail!("{error}; looking again");
+                    detail!("{error}; trying again");
                 }
                 answer => return answer,
             }

@@ -44,7 +44,7 @@ impl Hook {
     fn new(event: HookEvent, edits_only: bool, config: &HookConfig) -> Result<Self, String> {
         let pattern = if config.matcher == "*" { ".*" } else { &config.matcher };
         let matcher = Regex::new(&format!("^(?:{pattern})$")).map_err(|error| {
-            format!("the hook {:?} has a matcher that is no regular expression: {error}", config.name)
+            format!("invalid regular expression in `matcher` of the hook {:?}: {error}", config.name)
         })?;
         let globs =
             config.file_patterns.iter().map(|pattern| Glob::parse(pattern)).collect::<Result<_, _>>()?;
@@ -220,7 +220,7 @@ impl Order {
         if !refused.is_empty() {
             let reasons = refused.join("; ");
             answer =
-                Answer::Failed(format!("[Hook {}: nothing that it changed was kept: {reasons}]", hook.name));
+                Answer::Failed(format!("[Hook {}: none of its changes were kept: {reasons}]", hook.name));
         } else if let (Answer::Allow { context, .. }, false) = (&mut answer, changed.is_empty()) {
             // An edit of the model's that counts on what the file was before would fail.
             let told = format!("[Hook {} changed: {}]", hook.name, changed.join(", "));

@@ -33,7 +33,7 @@ pub enum ApplyError {
     },
     /// A hunk without numbers whose lines are there several times.
     #[error(
-        "hunk {hunk} has no line numbers and its lines are there {times} times; give numbers, or more context"
+        "hunk {hunk} has no line numbers and matches in {times} places; add line numbers or more context"
     )]
     Ambiguous {
         /// Which one, from 1.

@@ -77,16 +77,16 @@ pub struct Patch {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ParseError {
     /// No hunk in it.
-    #[error("there is no hunk in the patch; give a unified diff with lines `@@ -10,3 +10,4 @@`")]
+    #[error("the patch has no hunks; use a unified diff with lines such as `@@ -10,3 +10,4 @@`")]
     NoHunk,
     /// Another format.
-    #[error("this is no unified diff; give one with `@@` lines instead of `*** Begin Patch`")]
+    #[error("this is not a unified diff; use `@@` lines instead of `*** Begin Patch`")]
     OtherFormat,
     /// Several files.
-    #[error("the patch changes several files ({0}, {1}); call once for each file")]
+    #[error("the patch changes several files ({0}, {1}); make one call for each file")]
     SeveralFiles(String, String),
     /// A header names another file.
-    #[error("the patch is for {named}, but path is {path}")]
+    #[error("the patch is for {named}, but `path` is {path}")]
     OtherFile {
         /// The file in the header.
         named: String,
@@ -97,13 +97,13 @@ pub enum ParseError {
     #[error(transparent)]
     Path(#[from] crate::workspace::PathError),
     /// More than content changes.
-    #[error("the patch {0}, which apply_patch does not do; it changes content alone")]
+    #[error("the patch {0}, which apply_patch does not support; it only changes content")]
     Unsupported(&'static str),
     /// A hunk without lines.
     #[error("hunk {0} has no lines")]
     EmptyHunk(usize),
     /// A line that belongs to nothing.
-    #[error("line {line} of the patch starts with none of blank, `+`, `-`, `@@`: {text:?}")]
+    #[error("line {line} of the patch does not start with a space, `+`, `-` or `@@`: {text:?}")]
     Stray {
         /// The line, from 1.
         line: usize,

@@ -65,17 +65,17 @@ impl RecipePlayer {
 
     fn answer(&self, request: Request<'_>) -> Result<Completion, ModelError> {
         if request.agent != self.agent {
-            return Err(ModelError::Recipe(format!("there is nobody to be the agent {}", request.agent)));
+            return Err(ModelError::Recipe(format!("a recipe cannot act as the agent {}", request.agent)));
         }
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         if !request.may_call {
-            return Ok(said(state.sum("Stopped before its end")));
+            return Ok(said(state.sum("Stopped early")));
         }
         state.take_results(request.messages)?;
         loop {
             let Some((place, action)) = state.actions.pop_front() else {
                 let Some((index, step)) = state.steps.pop_front() else {
-                    return Ok(said(state.sum("Followed to its end")));
+                    return Ok(said(state.sum("Completed")));
                 };
                 let here = format!("steps[{index}]");
                 let failed = |problem| ModelError::Recipe(format!("{here}: {problem}"));
@@ -166,7 +166,7 @@ impl State {
         let mut text = format!("{how}: {}, {}.", count(self.files, "file"), count(self.calls, "call"));
         if !self.skipped.is_empty() {
             // Writing to a String cannot fail.
-            let _ = write!(text, "\n\nOptional and failed:\n");
+            let _ = write!(text, "\n\nFailed optional actions:\n");
             for told in self.skipped.iter().take(MAX_TOLD) {
                 let _ = writeln!(text, "- {}", told.lines().next().unwrap_or_default());
             }

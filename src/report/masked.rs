@@ -29,10 +29,10 @@ pub enum Format {
 #[derive(Debug, thiserror::Error)]
 pub enum MaskError {
     /// It could not be written as JSON, or not be read again once it was masked.
-    #[error("secrets could not be masked in it ({0})")]
+    #[error("could not mask its secrets ({0})")]
     Form(#[from] serde_json::Error),
     /// The schema of its format is damaged.
-    #[error("secrets could not be masked in it (its schema is not readable)")]
+    #[error("could not mask its secrets (its schema is not readable)")]
     Schema,
 }
 

@@ -127,11 +127,11 @@ fn write_plan(plan: Option<&Plan>, patch: &[u8], files: &Files, masker: &Masker)
         None => false,
     };
     if in_plan || masker.knows_of(patch) {
-        return Err("the changes hold a secret of this job, so neither plan nor patch was written; \
-                    remove the secret from the checkout"
+        return Err("the changes contain one of this job's secrets, so neither the plan nor the patch was \
+                    written; remove the secret from the checkout"
             .to_owned());
     }
-    let failed = |path: &Path, error| format!("{} could not be written: {error}", path.display());
+    let failed = |path: &Path, error| format!("could not write {}: {error}", path.display());
     if let Some(json) = json {
         Files::write_private(&files.plan, &json).map_err(|error| failed(&files.plan, error))?;
     }
@@ -158,7 +158,7 @@ fn write_files(report: &mut RunReport, request: &RunRequest, files: &Files, mask
         // Masked as a value before; renderings may bring together what was apart. JSON keeps its form.
         let text = if *path == files.report { text.as_str().into() } else { masker.mask_rendered(&text) };
         if let Err(error) = Files::write(path, text.as_bytes()) {
-            warn(report, format!("{} could not be written: {error}", path.display()));
+            warn(report, format!("could not write {}: {error}", path.display()));
         }
     }
 }
@@ -171,7 +171,7 @@ fn tell_runner(report: &mut RunReport, files: &Files, step_files: &StepFiles, co
     let outputs = step_files.outputs.as_ref().map(|file| file.put(&outputs_of(report, files, comment_url)));
     for (kind, told) in [("GITHUB_STEP_SUMMARY", summary), ("GITHUB_OUTPUT", outputs)] {
         if let Some(Err(error)) = told {
-            warn(report, format!("{kind} could not be written: {error}"));
+            warn(report, format!("could not write {kind}: {error}"));
         }
     }
 }

@@ -55,7 +55,7 @@ pub struct Found {
 
 /// Makes text of a page in a process of its own; the error is for the model.
 pub async fn convert(launcher: &Path, html: &str, wanted: Wanted) -> Result<String, String> {
-    let failed = |error: io::Error| format!("the page cannot be converted: {error}");
+    let failed = |error: io::Error| format!("could not convert the page: {error}");
     let word = if wanted == Wanted::Text { "text" } else { "results" };
     let mut child = tokio::process::Command::new(launcher)
         .args([PAGE, word])
@@ -86,8 +86,8 @@ pub async fn convert(launcher: &Path, html: &str, wanted: Wanted) -> Result<Stri
     };
     match tokio::time::timeout(MAX_TIME, work).await {
         Ok((true, text)) => Ok(String::from_utf8_lossy(&text).into_owned()),
-        Ok((false, _)) => Err("the page is too intricate to be read".to_owned()),
-        Err(_) => Err("the page takes too long to be read".to_owned()),
+        Ok((false, _)) => Err("the page is too complex to read".to_owned()),
+        Err(_) => Err("the page takes too long to read".to_owned()),
     }
 }
 

@@ -19,10 +19,10 @@ pub enum CarryError {
     #[error(transparent)]
     Changes(#[from] JournalError),
     /// What a build left behind could not be moved.
-    #[error("what the command built could not be moved into the checkout: {0}")]
+    #[error("could not move what the command built into the checkout: {0}")]
     Outputs(FileError),
     /// The plan could not take it.
-    #[error("what the command changed could not be planned: {0}")]
+    #[error("could not plan what the command changed: {0}")]
     Plan(FileError),
 }
 
