@@ -176,7 +176,7 @@ mod tests {
             ),
             ("steps:\n- files: ['[']\n  do: [{tool: x}]\n", "invalid glob"),
             ("steps:\n- containing: '('\n  do: [{tool: x}]\n", "invalid regular expression in `containing`"),
-            ("steps:\n- exclude: [a]\n  do: [{tool: x}]\n", "`exclude` needs"),
+            ("steps:\n- exclude: [a]\n  do: [{tool: x}]\n", "`exclude` requires"),
             ("stpes: []\n", "did you mean `steps`?"),
         ] {
             assert!(error(text).contains(told), "{text}\n{}", error(text));

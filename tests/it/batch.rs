@@ -432,7 +432,7 @@ fn shards_on_other_machines_work_from_one_list_and_are_merged() {
     assert_eq!(report["lost_shards"], json!([2, 3]));
     let lost = ends(&report).values().filter(|end| *end == "lost").count();
     assert!((4..=6).contains(&lost), "{lost}");
-    assert!(report["notices"][0]["message"].as_str().unwrap().contains("batch-3/batch.json cannot be used"));
+    assert!(report["notices"][0]["message"].as_str().unwrap().contains("batch-3/batch.json: "));
     let report = merge(&[]).expect_code(1).json("batch.json");
     assert_eq!((&report["lost_shards"], ends(&report).len()), (&json!([2, 3]), 10 - lost));
     // One that says it is of more shards than there can be is none.
@@ -519,7 +519,7 @@ fn hostile_values_stay_what_they_are() {
 fn what_cannot_be_is_said_before_anything_is_done() {
     let sandbox = Sandbox::new(&[("recipe.yml", RECIPE)]);
     for (file, told) in [
-        ("name: n\ntasks: [{id: a}]\n", "batch.yml: tasks[0]: it needs `task`"),
+        ("name: n\ntasks: [{id: a}]\n", "batch.yml: tasks[0]: nothing to do; set `task`"),
         ("name: n\ntasks: [{id: '{x}', task: y, for_each: {x: {lines: 'exit 3'}}}]\n", "`exit 3` failed"),
         (
             "name: n\ntasks: [{id: '{x}', task: y, for_each: {x: {lines: 'yes | head -n 900000'}}}]\n",
@@ -552,7 +552,7 @@ fn what_cannot_be_is_said_before_anything_is_done() {
         run.stderr.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
     let tasks: Vec<&str> = lines.iter().filter_map(|line| line["task"].as_str()).collect();
     assert_eq!(tasks.len(), 2, "{}", run.stderr);
-    assert!(run.stderr.contains("`mode` is confirm-all"), "{}", run.stderr);
+    assert!(run.stderr.contains("`mode` is `confirm-all`"), "{}", run.stderr);
     let run = program(&sandbox, &["batch", "none.yml"], &[]).expect_code(3);
     assert!(run.stderr.contains("the batch file none.yml does not exist"), "{}", run.stderr);
     // A list that somebody has tampered with.
@@ -562,7 +562,7 @@ fn what_cannot_be_is_said_before_anything_is_done() {
         let list = json!({"schema_version": 1, "name": "n", "commit": "a".repeat(40), "file_sha256": "", "budget_usd": null, "timeout": null, "tasks": tasks});
         sandbox.write("m.json", list.to_string());
         let run = program(&sandbox, &["batch", "--manifest", "m.json"], &[]).expect_code(3);
-        assert!(run.stderr.contains("is no id"), "{}", run.stderr);
+        assert!(run.stderr.contains("invalid or duplicate id"), "{}", run.stderr);
     }
     let elsewhere = Sandbox::without_git(&[("batch.yml", "name: n\ntasks: []\n")]);
     let run = batch(&elsewhere, &[]).expect_code(3);

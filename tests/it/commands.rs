@@ -118,13 +118,13 @@ fn a_refusal_says_what_to_do_instead() {
         (Walls::Missing, "git push", "`deliver`"),
         (Walls::Missing, "find . -delete", "Omit the option."),
         (Walls::Missing, "cat /etc/passwd", "Use a file in the workspace."),
-        (Walls::Missing, "cat $X", "Write the words out"),
+        (Walls::Missing, "cat $X", "Write the words literally"),
         (Walls::Missing, "PYTHONPATH=src pytest", "`commands.env_passthrough`"),
         (Walls::Missing, "nosuchcommand", "`commands.dev_commands` or `commands.safe_commands`"),
         (Walls::Missing, "ls (", "simpler parts"),
         (Walls::Standing, "git push", "`deliver`"),
         (Walls::Standing, "npm publish", "a step of the workflow after the run"),
-        (Walls::Standing, "npm i -g x", "for the project alone"),
+        (Walls::Standing, "npm i -g x", "only for the project"),
         (Walls::Standing, "curl x", "`fetch_url`"),
         (Walls::Standing, "ssh host", "a step of the workflow after the run"),
         (Walls::Standing, "docker run x", "`commands.dev_commands`"),
@@ -367,7 +367,7 @@ guardrails: { sensitive_files: [".env*", "*.pem"], protected_files: [schema.sql]
     );
     let output = lines("git status\n");
     assert_eq!(output.status.code(), Some(3));
-    assert!(String::from_utf8_lossy(&output.stderr).contains("error: line 1 is no {\"command\": …}"));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("error: line 1 is not of the form {\"command\": …}"));
 }
 
 #[test]

@@ -255,7 +255,7 @@ fn what_cannot_pass_ends_the_run_with_its_reason() {
             ),
             (refused(500, r#"{"error":{"message":"oops"}}"#), 1, 2, "status 500, oops"),
             (refused(502, "<html>Bad gateway</html>"), 1, 2, "status 502"),
-            (refused(429, "{}"), 1, 2, "limits the rate"),
+            (refused(429, "{}"), 1, 2, "rate-limited by the model provider"),
             (Answer::Reset, 1, 2, "the model provider is not available"),
             (Answer::Page, 1, 2, "the model"),
             (Answer::CutInCall, 1, 2, "the model"),

@@ -157,7 +157,7 @@ fn programs_that_misbehave_end_the_run_with_a_reason() {
     let config = "llm: {retries: 1, timeout: 1}\n";
     for (program, told) in [
         ("exit 3", "it exited before it answered"),
-        ("echo oh no >&2; exit 1", "it said: oh no"),
+        ("echo oh no >&2; exit 1", "its output: oh no"),
         ("while read -r x; do echo nonsense; done", "could not read the model's answer"),
         ("while read -r x; do echo '{\"error\": \"out of ideas\"}'; done", "out of ideas"),
         ("while read -r x; do echo '{\"txet\": \"\"}'; done", "unknown field `txet`"),

@@ -161,7 +161,7 @@ async fn what_is_not_public_is_out_of_reach_by_any_way() {
         ("http://127.0.0.1:PORT/image", "it is \"image/png\", not text"),
         ("ftp://127.0.0.1/", "ACCESS DENIED: only http and https URLs are allowed"),
         ("file:///etc/passwd", "ACCESS DENIED: only http and https URLs are allowed"),
-        ("/etc/passwd", "is no address"),
+        ("/etc/passwd", "invalid URL"),
         ("http://127.0.0.1:1/", "could not reach it"),
     ];
     for (url, expected) in cases {
