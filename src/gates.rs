@@ -50,7 +50,7 @@ pub async fn run(
             Ended::Signaled(signal) => output += &format!("\n(ended by signal {signal})"),
             Ended::TimedOut => output += &format!("\n(stopped after {} s)", gate.timeout.get()),
             Ended::Cancelled => output += "\n(the run was interrupted)",
-            Ended::NotStarted(error) => output += &format!("\n(could not be started: {error})"),
+            Ended::NotStarted(error) => output += &format!("\n(could not start: {error})"),
         }
         if finished.ended != Ended::Exited(0) {
             output += &withheld_variables_note(isolation.shell(), &gate.command, &output);
@@ -80,5 +80,8 @@ fn withheld_variables_note(shell: &Shell, command: &str, output: &str) -> String
         return String::new();
     }
     let names = names.join(", ");
-    format!("\n(not passed on to commands: {names}; `commands.env_passthrough` names what is)")
+    format!(
+        "\n(not passed on to commands: {names}; name the variables that they need in \
+             `commands.env_passthrough`)"
+    )
 }

@@ -66,10 +66,7 @@ impl Guardrails {
     pub fn new(rules: &config::Guardrails, context: GuardrailContext<'_>) -> Result<Self, String> {
         let code_rule = |rule: &config::CodeRule| {
             let pattern = RegexBuilder::new(&rule.pattern).multi_line(true).build().map_err(|error| {
-                format!(
-                    "guardrails.code_rules: the pattern {:?} is no regular expression: {error}",
-                    rule.pattern
-                )
+                format!("`guardrails.code_rules`: invalid regular expression {:?}: {error}", rule.pattern)
             })?;
             Ok(CodeRule { pattern, message: rule.message.clone(), severity: rule.severity })
         };
@@ -132,7 +129,7 @@ impl Guardrails {
 
     fn check_read(&self, path: &WorkspacePath) -> Result<(), String> {
         if is_git(path) {
-            return Err(format!("{path} belongs to Git's own folder, which is out of reach"));
+            return Err(format!("{path} is in Git's own folder, which is not accessible"));
         }
         match self.sensitive.find(path) {
             Some(pattern) => Err(format!("{path} is a sensitive file (sensitive_files: {pattern})")),
@@ -184,13 +181,14 @@ impl Guardrails {
         for text in &command.globs {
             if let Some(file) = files.iter().find(|file| shell_glob_fits(text, file, dots)) {
                 let text = text.trim_start_matches("**/");
-                return Err(format!("{text} fits the sensitive file {file}"));
+                return Err(format!("{text} matches the sensitive file {file}"));
             }
         }
         let within = |folder: &WorkspacePath| files.iter().find(|file| file.is_within(folder));
         match command.trees.iter().find_map(|folder| Some((folder, within(folder)?))) {
             Some((folder, file)) => Err(format!(
-                "{folder} holds the sensitive file {file}; search with the tools grep or search_code, which pass over it"
+                "{folder} contains the sensitive file {file}; search with the tools grep or search_code, \
+                 which skip it"
             )),
             None => Ok(()),
         }
@@ -213,7 +211,7 @@ impl Guardrails {
     fn check_count(&self, commands: usize) -> Result<(), String> {
         match self.max_commands {
             Some(max) if commands >= max => {
-                Err(format!("{max} commands have been run (max_commands_executed)"))
+                Err(format!("the limit of {max} commands was reached (max_commands_executed)"))
             }
             _ => Ok(()),
         }
@@ -233,14 +231,20 @@ impl Guardrails {
     /// Returns warnings for the model, or the reason for the refusal.
     pub fn check_changes(&self, all: &ChangeSet, own: &[FileChange]) -> Result<Vec<String>, String> {
         if let Some(max) = self.max_files.filter(|max| all.len() > *max) {
-            return Err(format!("{} files would be modified, {max} may be (max_files_modified)", all.len()));
+            return Err(format!(
+                "{} files would be modified, but the limit is {max} (max_files_modified)",
+                all.len()
+            ));
         }
         if let Some(max) = self.max_lines {
             let mut lines = LineCounts::default();
             all.iter().for_each(|change| lines += change.line_counts());
             let changed = lines.added + lines.removed;
             if changed > max {
-                return Err(format!("{changed} lines would be changed, {max} may be (max_lines_changed)"));
+                return Err(format!(
+                    "{changed} lines would be changed, but the limit is {max} \
+                                    (max_lines_changed)"
+                ));
             }
         }
         let mut warnings = Vec::new();
@@ -279,7 +283,7 @@ impl Guardrails {
         let is_config = CONFIG_FILES.contains(&folded.as_str())
             || (folded == "architect.yml" && path.as_str().contains('~'))
             || self.config_file.as_ref().is_some_and(|file| file.folded() == folded);
-        is_config.then_some("it configures this very tool")
+        is_config.then_some("it configures this tool")
     }
 }
 
@@ -333,23 +337,23 @@ mod tests {
     #[test]
     fn writing_is_refused_where_it_must_be() {
         for (file, reason) in [
-            (".git/hooks/pre-commit", "out of reach"),
-            ("sub/.GIT/config", "out of reach"),
-            (".git./config", "out of reach"),
-            ("git~1/config", "out of reach"),
-            ("sub/GIT~1", "out of reach"),
-            (".git::$INDEX_ALLOCATION/config", "out of reach"),
-            (".git\u{200c}/config", "out of reach"),
+            (".git/hooks/pre-commit", "not accessible"),
+            ("sub/.GIT/config", "not accessible"),
+            (".git./config", "not accessible"),
+            ("git~1/config", "not accessible"),
+            ("sub/GIT~1", "not accessible"),
+            (".git::$INDEX_ALLOCATION/config", "not accessible"),
+            (".git\u{200c}/config", "not accessible"),
             (".github/workflow\u{17f}/x.yml", "always protected"),
             ("GITHUB~1/WORKFL~1/x.yml", "always protected"),
             (".github:x/actions /x/action.yml", "always protected"),
-            ("ARCHIT~1.YML", "configures this very tool"),
-            ("CI/agent.yml", "configures this very tool"),
+            ("ARCHIT~1.YML", "configures this tool"),
+            ("CI/agent.yml", "configures this tool"),
             (".github/workflows/ci.yml", "always protected"),
             (".github/Workflows/ci.yml", "always protected"),
             (".github/actions/x/action.yml", "always protected"),
-            (".github/architect.yml", "configures this very tool"),
-            ("ci/agent.yml", "configures this very tool"),
+            (".github/architect.yml", "configures this tool"),
+            ("ci/agent.yml", "configures this tool"),
             ("app/Cargo.lock", "protected_files: Cargo.lock"),
             ("migrations/0001.sql", "protected_files: migrations"),
             (".env.local", "sensitive_files: .env*"),

@@ -119,7 +119,7 @@ impl Isolation {
             let mut isolated = isolated;
             isolated.update(&below)?;
             if let Err(error) = isolated.make_movable(&moves) {
-                detail!("folders cannot be renamed in one step: {error}");
+                detail!("could not rename folders atomically: {error}");
             }
             let before = isolated.before()?;
             Ok::<_, IsolationError>((isolated, before))
@@ -177,13 +177,18 @@ impl Isolation {
             let plot = self.plot.clone();
             if let Some(isolated) = blocking(move || Isolated::mounted(&plot)).await {
                 let took = started.elapsed().as_secs_f64() * 1000.0;
-                self.events
-                    .notice(NoticeLevel::Info, format!("commands run on an overlay, made in {took:.1} ms"));
+                self.events.notice(
+                    NoticeLevel::Info,
+                    format!(
+                        "commands run on an overlay, which took {took:.1} ms \
+                                                        to mount"
+                    ),
+                );
                 self.tell_of_git(&isolated);
                 return Ok(isolated);
             }
         }
-        detail!("no overlay can be mounted");
+        detail!("overlays cannot be mounted");
         let plot = self.plot.clone();
         let (copied, bytes) = blocking(move || {
             let copied = Isolated::copied(&plot)?;
@@ -191,7 +196,7 @@ impl Isolation {
             Ok::<_, IsolationError>((copied, bytes))
         })
         .await?;
-        let place = "at another path, so that what names the checkout's own is not true there";
+        let place = "at another path, where references to the checkout's own path do not hold";
         let (megabytes, took) = (bytes / 1_000_000, copied.took.as_secs_f64());
         let told = format!("commands run on a copy of the checkout, {place} ({megabytes} MB, {took:.1} s)");
         self.events.notice(NoticeLevel::Info, told);
@@ -201,8 +206,8 @@ impl Isolation {
 
     fn tell_of_git(&self, isolated: &Isolated) {
         if isolated.git_is_hidden {
-            let told = "the repository holds sensitive files that were committed and cannot be shown without them, \
-                        so commands see no repository";
+            let told = "the repository contains committed sensitive files and cannot be shown without them, \
+                        so commands do not see it";
             self.events.notice(NoticeLevel::Warning, told);
         }
     }
@@ -229,7 +234,7 @@ fn keep_changes(
     let mut found = match isolated.found(before, below) {
         Ok(found) => found,
         Err(error) => {
-            ran.refused.push(format!("what the command changed cannot be read: {error}"));
+            ran.refused.push(format!("could not read what the command changed: {error}"));
             return (ran, None);
         }
     };
@@ -248,7 +253,7 @@ fn keep_changes(
     }
     let settled = isolated.settle(&found, below, carried);
     if let Err(error) = &settled {
-        detail!("the throw-away state starts afresh: {error}");
+        detail!("the throw-away state was reset: {error}");
     }
     (ran, settled.is_ok().then_some(isolated))
 }
@@ -257,7 +262,7 @@ fn keep_changes(
 /// never kept: those files, nested repositories, and names that are not UTF-8.
 fn dropped(found: &mut Outcome, isolated: &Isolated, judge: &Judge) -> Vec<String> {
     let mut dropped: Vec<String> =
-        found.repositories.iter().map(|path| format!("{path}: a repository of its own")).collect();
+        found.repositories.iter().map(|path| format!("{path}: a separate repository")).collect();
     let is_refused = |path: &WorkspacePath| {
         isolated.hides(path) || isolated.is_sensitive(path) && judge(&[], std::slice::from_ref(path)).is_err()
     };
@@ -266,7 +271,7 @@ fn dropped(found: &mut Outcome, isolated: &Isolated, judge: &Judge) -> Vec<Strin
     found.outputs = kept;
     dropped.extend(refused.into_iter().map(|path| format!("{path}: a sensitive file")));
     if found.unnamed > 0 {
-        dropped.push(format!("{} with names that are no text", found.unnamed));
+        dropped.push(format!("{} with names that are not text", found.unnamed));
     }
     dropped
 }
@@ -276,7 +281,7 @@ fn dropped(found: &mut Outcome, isolated: &Isolated, judge: &Judge) -> Vec<Strin
 fn overstepped(found: &Outcome) -> Option<String> {
     let changes = found.changes.iter().map(|change| &change.path);
     let first = changes.chain(&found.large).chain(&found.outputs).next()?;
-    Some(format!("it was taken for a command that only looks, but it changed {first}"))
+    Some(format!("it was classified as read-only, but it changed {first}"))
 }
 
 fn keep_all(

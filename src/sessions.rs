@@ -86,21 +86,19 @@ pub struct Found {
 #[derive(Debug, thiserror::Error)]
 pub enum SessionError {
     /// No session has this id or folder.
-    #[error(
-        "there is no session {0}; `architect-ci sessions list` shows those that there are, or name its folder"
-    )]
+    #[error("there is no session {0}; use one of `architect-ci sessions list`, or name its folder")]
     Unknown(String),
     /// Several sessions have ids that begin like this.
-    #[error("more than one session begins with {0}; give more of its id, or its folder")]
+    #[error("more than one session begins with {0}; use more of its id, or its folder")]
     Ambiguous(String),
     /// Another process is running the session.
-    #[error("the session {0} is being worked on")]
+    #[error("the session {0} is in use; wait until it ends")]
     Running(String),
     /// The session has succeeded, so there is nothing left to do.
-    #[error("the session {0} has ended with success; there is nothing to go on with")]
+    #[error("the session {0} succeeded, so there is nothing to resume")]
     Over(String),
     /// Another commit is checked out than the session began with.
-    #[error("the checkout is at {now} and the session began at {then}; check that commit out to go on")]
+    #[error("the checkout is at {now}, but the session began at {then}; check out that commit to resume")]
     Moved {
         /// The commit that is checked out.
         now: String,
@@ -109,12 +107,12 @@ pub enum SessionError {
     },
     /// The session file is not as our run left it: its seal is missing or does not match.
     #[error(
-        "the session {0} is not as this user's run has left it (its seal below ~/.local/state/architect-ci is another or \
-         missing), so it does not go on; start the task anew"
+        "the session {0} was changed after this user's run wrote it (its seal in ~/.local/state/architect-ci \
+         does not match or is missing); start the task again"
     )]
     Unsealed(String),
     /// A file of the session cannot be read.
-    #[error("{path} cannot be read: {problem}")]
+    #[error("could not read {path}: {problem}")]
     Unreadable {
         /// The path of the file.
         path: PathBuf,

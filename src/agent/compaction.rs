@@ -4,7 +4,10 @@
 use crate::model::Message;
 
 /// Request for the summary, sent as the last user message.
-pub(super) const SUMMARY_PROMPT: &str = "The conversation is getting long, so its older part will be replaced by a summary that you write now. Do not call tools. Write down what somebody needs to go on with the task: what was found out (with paths and names), what was changed, what failed and why, what is left to do.";
+pub(super) const SUMMARY_PROMPT: &str = "The conversation is getting long, so its older part will be replaced by a \
+                              summary that you write now. Do not call tools. Write down what somebody needs \
+                              to continue the task: what was found out (with paths and names), what was \
+                              changed, what failed and why, what is left to do.";
 
 /// Heading between the task and the summary in the first message.
 const SUMMARY_HEADING: &str = "[Summary of the work so far]";

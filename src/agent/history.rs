@@ -3,8 +3,10 @@
 use crate::event::{Event, Line, ToolCall};
 use crate::model::Message;
 
-const INTERRUPTED: &str = "Error: the run was interrupted here, and it is not known whether this call took effect; look before you repeat it";
-const RESUMED: &str = "[RESUMED] The run was interrupted and goes on now, with the checkout as you left it. Go on with the task.";
+const INTERRUPTED: &str = "Error: the run was interrupted here, and it is unknown whether this call took \
+                           effect; check before you repeat it";
+const RESUMED: &str = "[RESUMED] The run was interrupted and is now resumed, with the checkout as you left \
+                       it. Continue the task.";
 
 /// Conversation of an interrupted session, as far as the transcript tells.
 #[derive(Clone, Debug, Default)]
@@ -28,7 +30,7 @@ impl History {
                     if matches!(history.messages.last(), Some(Message::Assistant { .. })) {
                         // The message between the two was the runner's own and is not in the transcript, but
                         // providers want roles to alternate.
-                        history.messages.push(Message::User("Go on.".to_owned()));
+                        history.messages.push(Message::User("Continue.".to_owned()));
                     }
                     history.step = history.step.max(reply.step);
                     let (text, calls) = (reply.text.clone(), reply.calls.clone());
@@ -99,7 +101,7 @@ mod tests {
                 "tool a true",
                 "tool b false",
                 "assistant Done. 0",
-                "user Go on.",
+                "user Continue.",
                 "assistant Really. 0",
                 "user [RESUM"
             ]

@@ -55,7 +55,7 @@ pub struct Agent {
 
 /// Error for the name of an agent that is neither built in nor configured.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
-#[error("there is no agent named {name:?}{hint}; known are: {known}")]
+#[error("unknown agent {name:?}{hint}; use one of: {known}")]
 pub struct UnknownAgent {
     name: String,
     hint: String,
@@ -129,7 +129,7 @@ fn built_in(name: &str) -> Option<Agent> {
 fn unknown(name: &str, configured: &BTreeMap<String, AgentConfig>) -> UnknownAgent {
     let known: BTreeSet<&str> = BUILT_IN.into_iter().chain(configured.keys().map(String::as_str)).collect();
     let hint = nearest(name, known.iter().copied())
-        .map_or(String::new(), |near| format!(", did you mean {near:?}?"));
+        .map_or(String::new(), |near| format!(" (did you mean {near:?}?)"));
     UnknownAgent { name: name.to_owned(), hint, known: known.into_iter().collect::<Vec<_>>().join(", ") }
 }
 
@@ -151,7 +151,7 @@ mod tests {
         let error = Agent::find("biuld", &configured).expect_err("unknown").to_string();
         assert_eq!(
             error,
-            "there is no agent named \"biuld\", did you mean \"build\"?; known are: build, docs, plan, resume, review"
+            "unknown agent \"biuld\" (did you mean \"build\"?); use one of: build, docs, plan, resume, review"
         );
     }
 }

@@ -25,9 +25,9 @@ const NEVER: Duration = Duration::from_hours(24 * 365);
 /// Time limit of the closing summary after a limit was reached.
 const CLOSING: Duration = Duration::from_secs(30);
 
-const EMPTY_REPLY: &str = "Your last reply was empty. Go on with the task, or answer what you have done.";
+const EMPTY_REPLY: &str = "Your last reply was empty. Continue the task, or say what you have done.";
 const SAME_CALL: &str =
-    "[You have made this very call several times with the same result. Do something else, or finish.]";
+    "[You have made exactly this call several times with the same result. Do something else, or finish.]";
 
 /// Limits of a session.
 #[derive(Clone, Debug)]
@@ -157,13 +157,13 @@ impl Session<'_> {
                     if self.compact(&mut conversation, 1).await {
                         continue;
                     }
-                    return failed(ModelError::TooLong("there is nothing left to leave out".to_owned()));
+                    return failed(ModelError::TooLong("there is nothing left to summarize".to_owned()));
                 }
                 Err(Failure::Model(error)) => return failed(error),
                 Err(Failure::Cancelled) => return interrupted(),
                 // A model that has not finished by now would not sum up in time either.
                 Err(Failure::TimeUp) => {
-                    let message = "(no summary: the model was still answering when the time was up)";
+                    let message = "(no summary: the time limit was reached while the model was answering)";
                     return ended(Status::Partial, StopReason::Timeout, message.to_owned());
                 }
             };
@@ -338,7 +338,7 @@ impl Session<'_> {
         conversation.record_token_count(completion.usage);
         if completion.cut {
             let message = format!(
-                "{}'s answer of step {} was cut at the model's limit of tokens (llm.max_tokens)",
+                "the answer of {} in step {} was cut off at the model's token limit (`llm.max_tokens`)",
                 self.agent.name, conversation.step
             );
             events.notice(NoticeLevel::Warning, message);
@@ -346,7 +346,7 @@ impl Session<'_> {
         if let Some(cost) = self.budget.add(completion.usage) {
             events.notice(
                 NoticeLevel::Warning,
-                format!("the run has cost ${cost:.4} so far (costs.warn_at_usd)"),
+                format!("the run has cost ${cost:.4} so far (`costs.warn_at_usd`)"),
             );
             self.hook(HookEvent::BudgetWarning, conversation.step, || json!({"cost_usd": cost})).await;
         }
@@ -409,7 +409,8 @@ impl Session<'_> {
             return interrupted();
         }
         conversation.messages.push(Message::User(format!(
-            "You have to stop now: {reason}. Do not call tools. Sum up in a few lines what is done and what is left."
+            "You have to stop now: {reason}. Do not call tools. Summarize in a few lines what is done and \
+             what is left."
         )));
         conversation.step += 1;
         let message = match self.ask(conversation, false).await {

@@ -107,7 +107,7 @@ impl Dispatch {
         let Some((context, engine)) =
             self.context.get().and_then(|context| Some((context, context.engine.upgrade()?)))
         else {
-            return ToolResult::failed("there is no run to dispatch for");
+            return ToolResult::failed("sub-agents are not available in this run");
         };
         let started = Instant::now();
         let agent = args.agent_type.agent(self.sent.fetch_add(1, Ordering::Relaxed) + 1);
@@ -177,7 +177,8 @@ impl Tool for Dispatch {
     }
 
     fn description(&self) -> &'static str {
-        "Send a sub-agent with a new conversation to explore, test or review; it reports in a few lines. Several in one turn run in parallel."
+        "Start a sub-agent with a new conversation to explore, test or review; it reports in a few lines. \
+         Several in one turn run in parallel."
     }
 
     fn sensitive(&self) -> bool {
@@ -191,7 +192,7 @@ impl Tool for Dispatch {
     fn prepare(self: Arc<Self>, arguments: &Value) -> Result<Box<dyn Call>, String> {
         let args: Args = schema::parse(arguments)?;
         if args.task.trim().is_empty() {
-            return Err("task: it is empty".to_owned());
+            return Err("task: must not be empty".to_owned());
         }
         Ok(Box::new(DispatchCall { tool: self, args }))
     }

@@ -17,7 +17,7 @@ impl<const MIN: u64, const MAX: u64> Bounded<MIN, MAX> {
         if (MIN..=MAX).contains(&value) {
             Ok(Self(value))
         } else {
-            Err(format!("{value} is out of range; it must be from {MIN} to {MAX}"))
+            Err(format!("{value} is out of range; use a number from {MIN} to {MAX}"))
         }
     }
 
@@ -74,7 +74,7 @@ impl Usd {
         if value.is_finite() && value > 0.0 {
             Ok(Self(value))
         } else {
-            Err(format!("{value} is no amount; it must be above 0"))
+            Err(format!("invalid amount {value}; use a number above 0"))
         }
     }
 

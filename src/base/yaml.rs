@@ -192,7 +192,7 @@ impl<'t> MapAccess<'t> for Map<'t> {
     }
 
     fn next_value_seed<S: DeserializeSeed<'t>>(&mut self, seed: S) -> Result<S::Value, Error> {
-        let Some(node) = self.value.take() else { return Err(Error::custom("a value before its key")) };
+        let Some(node) = self.value.take() else { return Err(Error::custom("a value without a key")) };
         Cursor { node, text: self.text }.read(seed)
     }
 }

@@ -41,14 +41,14 @@ pub fn expand(
     };
     let defaults = &batch.defaults;
     if slug(&batch.name).is_empty() {
-        return Err(wrong("name", "it needs a letter or a digit".to_owned()));
+        return Err(wrong("name", "it must contain a letter or a digit".to_owned()));
     }
     if defaults.id.is_some()
         || !defaults.for_each.is_empty()
         || defaults.task.is_some()
         || defaults.task_file.is_some()
     {
-        let problem = "`id`, `for_each`, `task` and `task_file` belong to tasks".to_owned();
+        let problem = "`id`, `for_each`, `task` and `task_file` are only allowed in tasks".to_owned();
         return Err(wrong("defaults", problem));
     }
     let mut tasks: Vec<(Task, Origin)> = Vec::new();
@@ -60,12 +60,14 @@ pub fn expand(
         for (name, source) in &entry.for_each {
             let place = format!("{place}.for_each.{name}");
             if !is_name(name) {
-                let problem = "a placeholder is a lower-case letter, then letters, digits and `_`".to_owned();
+                let problem = "invalid placeholder; use a lower-case letter followed by letters, digits and \
+                               `_`"
+                .to_owned();
                 return Err(wrong(&place, problem));
             }
             let values = values(source, ground).map_err(|problem| wrong(&place, problem))?;
             if sets.len().saturating_mul(values.len()) > MAX_TASKS {
-                return Err(wrong(&place, format!("that makes more than {MAX_TASKS} tasks")));
+                return Err(wrong(&place, format!("the combinations make more than {MAX_TASKS} tasks")));
             }
             sets = sets
                 .iter()
@@ -84,7 +86,7 @@ pub fn expand(
         }
     }
     if tasks.len() > MAX_TASKS {
-        return Err(wrong("tasks", format!("they are more than {MAX_TASKS}")));
+        return Err(wrong("tasks", format!("there are more than {MAX_TASKS} tasks")));
     }
     let tasks = tell_apart(tasks).map_err(|problem| wrong("tasks", problem))?;
     let mut manifest = Manifest::new(&batch.name, commit, text, tasks);
@@ -94,19 +96,23 @@ pub fn expand(
 }
 
 fn check(entry: &Entry) -> Result<(), String> {
-    let Some(id) = &entry.id else { return Err("it has no `id`".to_owned()) };
+    let Some(id) = &entry.id else { return Err("`id` is missing".to_owned()) };
     let given = [entry.task.is_some(), entry.task_file.is_some(), entry.recipe.is_some()];
     match given {
-        [true, true, _] => return Err("both `task` and `task_file` are given; leave one out".to_owned()),
-        [false, false, false] => return Err("it needs `task`, `task_file` or `recipe`".to_owned()),
+        [true, true, _] => return Err("both `task` and `task_file` are set; remove one of them".to_owned()),
+        [false, false, false] => return Err("nothing to do; set `task`, `task_file` or `recipe`".to_owned()),
         _ => {}
     }
     if entry.recipe.is_some() && entry.model.is_some() {
-        return Err("both `recipe` and `model` are given; a recipe takes a model's place".to_owned());
+        return Err("both `recipe` and `model` are set; remove one of them, because a recipe replaces the \
+                    model"
+            .to_owned());
     }
     for name in entry.for_each.keys() {
         if !names(id).any(|used| used == name || parts_of(name).any(|part| part == used)) {
-            return Err(format!("`id` does not hold `{{{name}}}`, so all of its tasks would have the same"));
+            return Err(format!(
+                "`id` does not contain `{{{name}}}`, so several tasks would have the same id"
+            ));
         }
     }
     let texts = [
@@ -124,7 +130,8 @@ fn check(entry: &Entry) -> Result<(), String> {
         };
         if let Some(unknown) = names(text).find(|name| !known(name)) {
             return Err(format!(
-                "`{{{unknown}}}` is no placeholder of its `for_each`; write `{{{{{unknown}}}}}` for the text itself"
+                "unknown placeholder `{{{unknown}}}`; define it in `for_each`, or write `{{{{{unknown}}}}}` \
+                 for the literal text"
             ));
         }
     }
@@ -160,7 +167,7 @@ fn values(source: &Source, ground: &Ground<'_>) -> Result<Vec<String>, String> {
     let mut seen = BTreeSet::new();
     values.retain(|value| seen.insert(value.clone()));
     if values.iter().any(|value| value.contains('\0')) {
-        return Err("a value holds a NUL character".to_owned());
+        return Err("a value contains a NUL character".to_owned());
     }
     Ok(values)
 }
@@ -200,7 +207,7 @@ fn task(entry: &Entry, set: &BTreeMap<String, String>, ground: &Ground<'_>) -> R
     }
     let id = slug(&entry.id.as_ref().map(raw).unwrap_or_default());
     if id.is_empty() {
-        return Err(format!("its `id` comes to nothing with {set:?}"));
+        return Err(format!("its `id` is empty with the values {set:?}"));
     }
     let size = set.values().map(|value| size(value, ground)).sum::<u64>();
     Ok(Task { id, entry: filled, size: if size == 0 { UNKNOWN_SIZE } else { size } })
@@ -249,7 +256,10 @@ fn tell_apart(tasks: Vec<(Task, Origin)>) -> Result<Vec<Task>, String> {
         if seen.insert(task.id.clone()) {
             Ok(task)
         } else {
-            Err(format!("two tasks have the id {}; say in `id` what tells them apart", task.id))
+            Err(format!(
+                "two tasks have the id {}; add the placeholder that distinguishes them to `id`",
+                task.id
+            ))
         }
     };
     tasks.into_iter().map(named).collect()
@@ -308,29 +318,29 @@ mod tests {
     #[test]
     fn mistakes_are_named_with_their_place() {
         for (text, told) in [
-            ("name: n\ntasks: [{task: x}]\n", "b.yml: tasks[0]: it has no `id`"),
-            ("name: n\ntasks: [{id: a}]\n", "it needs `task`, `task_file` or `recipe`"),
+            ("name: n\ntasks: [{task: x}]\n", "b.yml: tasks[0]: `id` is missing"),
+            ("name: n\ntasks: [{id: a}]\n", "nothing to do; set `task`, `task_file` or `recipe`"),
             ("name: n\ntasks: [{id: a, task: x}, {id: A, task: x}]\n", "two tasks have the id a;"),
             (
                 "name: n\ntasks: [{id: a, task: 'x {y}'}]\n",
-                "`{y}` is no placeholder of its `for_each`; write `{{y}}`",
+                "unknown placeholder `{y}`; define it in `for_each`, or write `{{y}}`",
             ),
             (
                 "name: n\ntasks: [{id: a, task: x, for_each: {y: {values: [b]}}}]\n",
-                "`id` does not hold `{y}`",
+                "`id` does not contain `{y}`",
             ),
             (
                 "name: n\ntasks: [{id: '{y}', task: x, for_each: {y: {}}}]\n",
-                "tasks[0].for_each.y: it needs one of",
+                "tasks[0].for_each.y: set exactly one of",
             ),
             (
                 "name: n\ntasks: [{id: '{y}', task: x, folder: '{y}', for_each: {y: {values: ['../x']}}}]\n",
                 "folder \"../x\"",
             ),
             ("name: n\ndefaults: {task: x}\ntasks: []\n", "b.yml: defaults:"),
-            ("name: '!'\ntasks: []\n", "b.yml: name: it needs a letter"),
+            ("name: '!'\ntasks: []\n", "b.yml: name: it must contain a letter"),
             ("name: n\ntasks: [{id: a, tsk: x}]\n", "did you mean `task`?"),
-            ("name: n\ntasks: [{id: a, task: x, recipe: r, model: m}]\n", "a recipe takes a model's place"),
+            ("name: n\ntasks: [{id: a, task: x, recipe: r, model: m}]\n", "a recipe replaces the model"),
         ] {
             let error = tasks(text).expect_err(text);
             assert!(error.contains(told), "{text}\n{error}");

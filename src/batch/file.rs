@@ -126,7 +126,7 @@ impl Source {
             self.lines.is_some(),
         ];
         if given.iter().filter(|given| **given).count() != 1 {
-            return Err("it needs one of `values`, `files`, `folders_with` and `lines`".to_owned());
+            return Err("set exactly one of `values`, `files`, `folders_with` and `lines`".to_owned());
         }
         for glob in self.files.iter().chain(&self.exclude) {
             crate::workspace::Glob::parse(glob)?;

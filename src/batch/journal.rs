@@ -40,21 +40,22 @@ enum Line {
 #[derive(Debug, thiserror::Error)]
 pub enum JournalError {
     /// Somebody else is at work.
-    #[error("another batch is at work on {0}; wait for its end, or give another `out`")]
+    #[error("another batch is using {0}; wait until it ends, or set a different `out`")]
     Busy(PathBuf),
     /// It is about other tasks.
     #[error(
-        "{0} is about other tasks than these (another batch file, commit or shard); start without `resume`, or give another `out`"
+        "{0} belongs to a different batch (another batch file, commit or shard); start without `resume`, or \
+         set a different `out`"
     )]
     Other(PathBuf),
     /// Somebody else has written the list of tasks.
     #[error(
-        "{0} is not as this user's batch has left it (its seal below ~/.local/state/architect-ci is another or missing); \
-         start without `resume`"
+        "{0} was changed after this user's batch wrote it (its seal in ~/.local/state/architect-ci does not \
+         match or is missing); start without `resume`"
     )]
     Unsealed(PathBuf),
     /// The disk.
-    #[error("{path} cannot be read or written: {error}")]
+    #[error("could not read or write {path}: {error}")]
     Io {
         /// The file.
         path: PathBuf,

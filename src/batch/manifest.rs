@@ -64,7 +64,7 @@ pub enum ManifestError {
         problem: String,
     },
     /// The manifest cannot be read.
-    #[error("the manifest {path} cannot be used: {problem}; make it with `architect-ci batch FILE --matrix`")]
+    #[error("invalid manifest {path}: {problem}; create it with `architect-ci batch FILE --matrix`")]
     Unusable {
         /// The file.
         path: String,
@@ -103,7 +103,7 @@ impl Manifest {
         let text = std::fs::read(path).map_err(|error| unusable(error.to_string()))?;
         let manifest: Self = serde_json::from_slice(&text).map_err(|error| unusable(error.to_string()))?;
         if manifest.schema_version != SCHEMA_VERSION {
-            return Err(unusable(format!("its schema_version is {}", manifest.schema_version)));
+            return Err(unusable(format!("unsupported schema_version {}", manifest.schema_version)));
         }
         if manifest.tasks.len() > MAX_TASKS {
             return Err(unusable(format!("it has more than {MAX_TASKS} tasks")));
@@ -112,11 +112,11 @@ impl Manifest {
         for task in &manifest.tasks {
             // They become names of folders.
             if task.id.is_empty() || slug(&task.id) != task.id || !ids.insert(task.id.as_str()) {
-                return Err(unusable(format!("{:?} is no id, or there are two of it", task.id)));
+                return Err(unusable(format!("invalid or duplicate id {:?}", task.id)));
             }
         }
         if !is_commit(&manifest.commit) {
-            return Err(unusable(format!("{:?} is no commit", manifest.commit)));
+            return Err(unusable(format!("invalid commit {:?}", manifest.commit)));
         }
         Ok(manifest)
     }

@@ -30,10 +30,10 @@ const IN_LINK: AsciiSet = NON_ALPHANUMERIC.remove(b'/').remove(b'.').remove(b'_'
 #[derive(Debug, thiserror::Error)]
 pub enum MergeError {
     /// There is no report.
-    #[error("there is no {BATCH} and no {RUN} below {0}; download the artifacts of all jobs first")]
+    #[error("there is no {BATCH} or {RUN} in {0}; download the artifacts of all jobs first")]
     Nothing(String),
     /// Reports of several batches.
-    #[error("{one} and {other} are about different lists of tasks; merge the reports of one batch at a time")]
+    #[error("{one} and {other} belong to different batches; merge the reports of one batch at a time")]
     Different {
         /// A report.
         one: String,
@@ -123,7 +123,7 @@ impl Joined {
         let either = match read(path) {
             Ok(either) => either,
             Err(problem) => {
-                self.warn(format!("the report {shown} cannot be used: {problem}"));
+                self.warn(format!("invalid report {shown}: {problem}"));
                 return Ok(());
             }
         };
@@ -208,7 +208,7 @@ impl Joined {
                 if !self.tasks.is_empty() {
                     let count = self.tasks.len();
                     self.warn(format!(
-                        "{count} tasks of the reports are none of this batch; they were left out"
+                        "{count} tasks in the reports do not belong to this batch and were left out"
                     ));
                 }
                 tasks
@@ -257,10 +257,10 @@ fn read(path: &Path) -> Result<Either, String> {
         Ok(BatchReport { shard: Some(shard), .. })
             if shard.of > MAX_SHARDS || !(1..=shard.of).contains(&shard.index) =>
         {
-            Err(format!("it says that it is shard {} of {}", shard.index, shard.of))
+            Err(format!("invalid shard {} of {}", shard.index, shard.of))
         }
         Ok(report) if report.schema_version == BATCH_SCHEMA_VERSION => Ok(Either::Batch(Box::new(report))),
-        Ok(report) => Err(format!("its schema_version is {}", report.schema_version)),
+        Ok(report) => Err(format!("unsupported schema_version {}", report.schema_version)),
         // A report under a name of somebody's own.
         Err(error) => serde_json::from_slice(&text).map(Either::Run).map_err(|_| error.to_string()),
     }

@@ -69,7 +69,8 @@ impl BatchRequest {
             && SPOKEN.contains(&github.event.as_str())
         {
             return Err(InputError::Unusable(format!(
-                "a batch is not started by the event {}, which anybody can cause; use schedule, workflow_dispatch or push",
+                "the event {}, which anybody can cause, does not start a batch; use `schedule`, \
+                 `workflow_dispatch` or `push`",
                 github.event
             )));
         }
@@ -81,12 +82,12 @@ impl BatchRequest {
         let tasks = match (lookup.path("batch"), lookup.path("manifest")) {
             (Some(_), Some(_)) => {
                 return Err(InputError::Unusable(
-                    "both a batch file and `manifest` are given; leave one out".to_owned(),
+                    "both a batch file and `manifest` are set; remove one of them".to_owned(),
                 ));
             }
             (None, None) => {
                 return Err(InputError::Unusable(
-                    "there is no batch; give a batch file, or a `manifest`".to_owned(),
+                    "no batch is set; name a batch file or a `manifest`".to_owned(),
                 ));
             }
             (None, Some(path)) => Tasks::Manifest(Box::new(Manifest::read(&path)?)),
@@ -159,7 +160,8 @@ impl BatchRequest {
         if let Some(folder) = folder {
             request.workspace = rooted(&request.workspace, folder)?;
             if !request.workspace.starts_with(place.checkout) {
-                let problem = format!("the task {}: folder {folder:?} leads out of the checkout", task.id);
+                let problem =
+                    format!("the task {}: the folder {folder:?} leads out of the checkout", task.id);
                 return Err(InputError::Unusable(problem));
             }
             let repository = request.repository.take();

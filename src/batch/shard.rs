@@ -26,7 +26,10 @@ impl Shard {
     /// Reads `3/8`.
     pub fn parse(text: &str) -> Result<Self, String> {
         let wrong = || {
-            format!("`shard` is {text:?}; it has to be I/N with I from 1 to N, and N at most {MAX_SHARDS}")
+            format!(
+                "invalid value {text:?} for `shard`; use I/N with I from 1 to N, and N at most \
+                     {MAX_SHARDS}"
+            )
         };
         let (index, of) = text.trim().split_once('/').ok_or_else(wrong)?;
         let (index, of) = (index.parse().map_err(|_| wrong())?, of.parse().map_err(|_| wrong())?);

@@ -94,7 +94,7 @@ impl Show {
                 let log = fs::read(folder.join(LOG)).unwrap_or_default();
                 let log = String::from_utf8_lossy(&log);
                 let from = log.ceil_char_boundary(log.len().saturating_sub(MAX_LOG));
-                let cut = if from > 0 { "… the beginning is in the task's log.txt\n" } else { "" };
+                let cut = if from > 0 { "… the full log is in the task's log.txt\n" } else { "" };
                 let log = log_lines(&log[from..]);
                 let text =
                     format!("::group::{}\n{cut}{}\n::endgroup::\n", command_data(&line), log.trim_end());

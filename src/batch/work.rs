@@ -61,7 +61,11 @@ fn repository(request: &BatchRequest) -> Result<&Repository, InputError> {
 }
 
 fn no_commit() -> InputError {
-    InputError::Unusable("a batch needs a Git repository with a commit: each task gets a worktree".to_owned())
+    InputError::Unusable(
+        "a batch needs a Git repository with a commit, because each task gets its own \
+                          worktree"
+            .to_owned(),
+    )
 }
 
 /// What the commands print whose lines are values.
@@ -96,7 +100,9 @@ async fn printed(
         };
         let finished = shell.run(job).await;
         let output = match finished.ended {
-            Ended::Exited(0) => finished.stdout.whole().ok_or_else(|| format!("`{command}` prints too much")),
+            Ended::Exited(0) => {
+                finished.stdout.whole().ok_or_else(|| format!("the output of `{command}` is too long"))
+            }
             other => Err(format!("`{command}` failed ({other:?}): {}", finished.stderr.text().trim())),
         };
         printed.insert(command.clone(), output);
@@ -126,8 +132,10 @@ pub async fn batch(request: &Arc<BatchRequest>, options: BatchOptions) -> Result
     };
     let clone = repository(request)?;
     if !clone.has_commit(&manifest.commit) {
-        let problem =
-            format!("the checkout does not have the commit {} that the tasks are about", manifest.commit);
+        let problem = format!(
+            "the checkout does not contain the commit {}, for which the tasks were listed",
+            manifest.commit
+        );
         return Err(InputError::Unusable(problem));
     }
     let shard = request.shard.map(|shard| ShardReport { index: shard.index, of: shard.of });
@@ -145,8 +153,9 @@ pub async fn batch(request: &Arc<BatchRequest>, options: BatchOptions) -> Result
     worktrees.clear();
     let mut notices: Vec<Notice> = request.warnings.iter().map(|warning| told(warning)).collect();
     if clone.base().is_some_and(|base| base.dirty) {
-        notices
-            .push(told("the checkout has local changes; tasks work on the commit, which does not have them"));
+        notices.push(told(
+            "the checkout has local changes, which the tasks do not see; they work on the commit",
+        ));
     }
     let timeout = request.timeout.or(manifest.timeout.map(Duration::from_secs));
     let budget = request.budget_usd.or(manifest.budget_usd.map(Usd::get));
@@ -217,9 +226,9 @@ enum Stop {
 impl Stop {
     fn why(self) -> &'static str {
         match self {
-            Self::Time => "not begun: the batch's time was up",
-            Self::Budget => "not begun: the batch's budget was used up",
-            Self::Signal => "not begun: the batch was interrupted",
+            Self::Time => "not started: the batch's time limit was reached",
+            Self::Budget => "not started: the batch's budget was used up",
+            Self::Signal => "not started: the batch was interrupted",
         }
     }
 }

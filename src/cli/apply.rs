@@ -29,24 +29,28 @@ const SHARED: [&str; 12] = [
 
 pub(super) fn command() -> Command {
     Command::new(NAME)
-        .about("Apply a plan exactly as it was reviewed, all of it or nothing; no model is asked")
-        .arg(Arg::new("plan").value_name("PLAN").help("The plan.json of a dry run [default: the Action input `plan`]"))
+        .about("Apply a plan exactly as it was reviewed, all of it or nothing, without a model")
+        .arg(
+            Arg::new("plan")
+                .value_name("PLAN")
+                .help("The plan.json of a dry run [default: the Action input `plan`]"),
+        )
         .arg(
             Arg::new("digest")
                 .long("digest")
                 .value_name("SHA256")
-                .help("The digest that was reviewed; another plan is refused"),
+                .help("The digest of the reviewed plan; any other plan is refused"),
         )
         .arg(
             Arg::new("run-commands")
                 .long("run-commands")
                 .action(ArgAction::SetTrue)
-                .help("Run the plan's commands again, under the rules of this configuration"),
+                .help("Also run the plan's commands, under the rules of this configuration"),
         )
         .args(input_args(|input| SHARED.contains(&input.name)))
         .after_help(
-            "Exit codes: 0 applied (or already applied), 1 applied, but a gate or command failed, 3 wrong input,\n\
-             6 the plan does not fit; nothing was written.",
+            "Exit codes: 0 applied (or already applied), 1 applied, but a gate or command failed, 3 invalid \
+             input,\n6 the plan does not fit; nothing was written.",
         )
 }
 
@@ -68,7 +72,10 @@ fn read(path: &Path) -> Result<Plan, InputError> {
     let plan: Plan = serde_json::from_slice(&text).map_err(|error| failed(error.to_string()))?;
     if plan.schema_version != SCHEMA_VERSION {
         let version = plan.schema_version;
-        return Err(failed(format!("its schema_version is {version}, this program knows {SCHEMA_VERSION}")));
+        return Err(failed(format!(
+            "its schema_version is {version}, but this program supports \
+                                   {SCHEMA_VERSION}"
+        )));
     }
     Ok(plan)
 }

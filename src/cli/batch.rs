@@ -22,13 +22,18 @@ const OWN: [&str; 3] = ["task", "task-file", "output-schema"];
 
 pub(super) fn command() -> Command {
     Command::new(NAME)
-        .about("Work on many tasks, each in a worktree of its own, and report on all of them")
-        .arg(Arg::new("batch").value_name("FILE").help("The batch: a YAML file of tasks [default: the Action input `batch`]"))
+        .about("Work on many tasks, each in its own worktree, and report on all of them")
+        .arg(
+            Arg::new("batch")
+                .value_name("FILE")
+                .help("The batch: a YAML file of tasks [default: the Action input `batch`]"),
+        )
         .args(input_args_of(&BATCH_INPUTS, |input| input.name != "batch"))
         .args(input_args(|input| !OWN.contains(&input.name)))
         .after_help(
-            "What is given here stands above what the file says of its tasks; --budget-usd and --timeout are of all\n\
-             tasks together. Exit codes: 0 all done, 1 some failed, 2 some partial or not run, 5 out of time.",
+            "Flags take precedence over what the batch file says about its tasks; --budget-usd and --timeout \
+             apply\nto all tasks together. Exit codes: 0 all succeeded, 1 some failed, 2 some partial or not \
+             run, 5 timeout.",
         )
 }
 
@@ -79,7 +84,7 @@ async fn plan(request: &BatchRequest, lookup: &Lookup, most: u32) -> Result<Exit
             ("out-path", request.destination.out.display().to_string()),
         ],
     );
-    tracing::info!("{count} tasks; the list is in {}", path.display());
+    tracing::info!("{count} tasks; the task list is in {}", path.display());
     super::print(&format!("{matrix}\n"));
     Ok(Exit::Success)
 }

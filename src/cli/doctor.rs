@@ -20,12 +20,12 @@ pub(super) const NAME: &str = "doctor";
 
 pub(super) fn command() -> Command {
     Command::new(NAME)
-        .about("Check programs, sandbox and GitHub environment; the model too, if asked")
+        .about("Check the programs, the sandbox, the GitHub environment and, on request, the model")
         .arg(
             Arg::new("ask-model")
                 .long("ask-model")
                 .action(ArgAction::SetTrue)
-                .help("Read the configuration as a run would, and ask the model one question"),
+                .help("Read the configuration as a run would, and send the model one request"),
         )
         .args(run::input_args(|input| MODEL_INPUTS.contains(&input.name)))
 }
@@ -98,7 +98,7 @@ fn ask(lookup: &Lookup) -> Result<String, Trouble> {
     };
     let answer = runtime.block_on(model.complete(question)).map_err(Trouble::Model)?;
     let cost = request.prices.find(&request.model_name).map(|price| price.cost(answer.usage));
-    let price = cost.map_or_else(|| "its price is not known".to_owned(), |usd| format!("${usd:.6}"));
+    let price = cost.map_or_else(|| "its price is unknown".to_owned(), |usd| format!("${usd:.6}"));
     Ok(format!("{} answers after {} ms ({price})", request.model_name, started.elapsed().as_millis()))
 }
 
@@ -129,7 +129,7 @@ fn containment() -> Vec<Check> {
     if !shell.withheld.is_empty() {
         let names: Vec<&str> = shell.withheld.iter().map(String::as_str).collect();
         let says = format!(
-            "not passed on to commands: {}; `commands.env_passthrough` names what is",
+            "not passed on to commands: {}; name the variables that they need in `commands.env_passthrough`",
             names.join(", ")
         );
         checks.push(Check { name: "variables", good: true, says });
@@ -137,7 +137,7 @@ fn containment() -> Vec<Check> {
     let settings = shell.sandbox.as_ref().map_or(&[][..], Sandbox::withheld);
     if !settings.is_empty() {
         let names: Vec<String> = settings.iter().map(|path| path.display().to_string()).collect();
-        let says = format!("not seen by commands, because they hold a credential: {}", names.join(", "));
+        let says = format!("not visible to commands, because they contain credentials: {}", names.join(", "));
         checks.push(Check { name: "settings", good: true, says });
     }
     checks
@@ -146,10 +146,10 @@ fn containment() -> Vec<Check> {
 fn sandbox() -> Check {
     let Offered { files, .. } = offered();
     let says = if files {
-        "active: the kernel keeps commands, hooks and gates to the rights that their class has (Landlock)"
+        "active: the kernel limits commands, hooks and gates to the rights of their class (Landlock)"
     } else {
-        "no Landlock here: commands that are not known to be harmless are refused, and `commands.sandbox: required` \
-         refuses to run"
+        "this system has no Landlock: commands that are not known to be harmless are refused, and with \
+         `commands.sandbox: required` a run does not start"
     };
     Check { name: "sandbox", good: files, says: says.to_owned() }
 }
@@ -157,16 +157,18 @@ fn sandbox() -> Check {
 /// What commands see of this machine.
 fn view(namespaces: Option<Namespaces>) -> Check {
     let by = match namespaces {
-        Some(Namespaces::Root) => "by root's own rights",
-        Some(Namespaces::User) => "by user namespaces",
-        Some(Namespaces::Sudo) => "by sudo, whose rights are given up before anything else runs",
+        Some(Namespaces::Root) => "with root's own rights",
+        Some(Namespaces::User) => "with user namespaces",
+        Some(Namespaces::Sudo) => "with sudo, whose rights are given up before anything else runs",
         None => {
-            let says = "the machine's: no namespaces can be had, so commands run on a copy of the checkout at another path; modes, owners and times of files elsewhere, files that anybody may read in /tmp, \
-                        and sockets with a path are not kept from them";
+            let says = "the machine's: namespaces are not available, so commands run on a copy of the \
+                        checkout at another path; they are not protected against changes of the modes, \
+                        owners and times of other files, and can reach world-readable files in /tmp and \
+                        sockets with a path";
             return Check { name: "files", good: false, says: says.to_owned() };
         }
     };
-    let says = format!("commands have a file system of their own ({by}), with an overlay above the checkout");
+    let says = format!("commands have their own file system ({by}), with an overlay on top of the checkout");
     Check { name: "files", good: true, says }
 }
 
@@ -174,11 +176,11 @@ fn signals_and_network() -> Check {
     let Offered { network, signals, .. } = offered();
     let word = |has: bool| if has { "yes" } else { "no" };
     let says = format!(
-        "`commands.network: deny` can be kept: {}; signals stay inside: {}",
+        "`commands.network: deny` can be enforced: {}; signals are confined: {}",
         word(network),
         word(signals)
     );
-    Check { name: "walls", good: network && signals, says }
+    Check { name: "network", good: network && signals, says }
 }
 
 /// A daemon that acts for root and listens to this user: walls around files do not reach it.
@@ -187,8 +189,8 @@ fn docker() -> Option<Check> {
     use rustix::fs::{Access, access};
     const SOCKET: &str = "/var/run/docker.sock";
     let says = format!(
-        "{SOCKET} can be used by commands, and by it the whole machine; \
-         where tasks come from strangers, take it away: sudo chmod 600 {SOCKET}"
+        "commands can use {SOCKET}, and through it control the whole machine; if tasks come from strangers, \
+         block it with: sudo chmod 600 {SOCKET}"
     );
     access(SOCKET, Access::WRITE_OK).is_ok().then_some(Check { name: "docker", good: false, says })
 }
@@ -211,7 +213,8 @@ fn program(name: &'static str) -> Check {
 fn github() -> Check {
     let (good, says) = match Environment::read(&variables(), None) {
         Ok(Some(github)) => {
-            let token = if github.token.is_some() { "a token" } else { "no token: no comment can be posted" };
+            let token =
+                if github.token.is_some() { "a token" } else { "no token, so comments cannot be posted" };
             (
                 github.token.is_some(),
                 format!("{}/{}, event {}, {token}", github.owner, github.repository, github.event),

@@ -26,23 +26,26 @@ pub(super) fn command() -> Command {
         Arg::new(name).long(name).value_name(value_name).help(help)
     };
     Command::new(NAME)
-        .about("Say what class a shell command is of, whether a run would run it, why, and what it touches")
+        .about(
+            "Show the class of a shell command, whether a run would execute it, why, and which paths it \
+                affects",
+        )
         .arg(Arg::new("command").value_name("COMMAND").required_unless_present("jsonl"))
         .arg(
             Arg::new("jsonl")
                 .long("jsonl")
                 .action(ArgAction::SetTrue)
                 .conflicts_with("command")
-                .help("Read lines like {\"command\": \"ls\"} and answer each with a line of JSON"),
+                .help("Read lines such as {\"command\": \"ls\"} and answer each one with a line of JSON"),
         )
         .arg(
             Arg::new("powershell")
                 .long("powershell")
                 .action(ArgAction::SetTrue)
-                .help("They are scripts for run_powershell, not command lines"),
+                .help("Treat the input as scripts for run_powershell, not as command lines"),
         )
-        .arg(value("workspace", "DIR", "The checkout [default: the current folder]"))
-        .arg(value("config", "FILE", "The configuration [default: the checkout's]"))
+        .arg(value("workspace", "DIR", "Folder of the checkout [default: the current folder]"))
+        .arg(value("config", "FILE", "Configuration file [default: the checkout's]"))
 }
 
 #[derive(Deserialize)]
@@ -186,7 +189,7 @@ fn lines(rules: &Rules) -> Exit {
         let question: Question = match serde_json::from_slice(line.as_bytes()) {
             Ok(question) => question,
             Err(error) => {
-                eprintln!("error: line {} is no {{\"command\": …}}: {error}", index + 1);
+                eprintln!("error: line {} is not of the form {{\"command\": …}}: {error}", index + 1);
                 return Exit::Configuration;
             }
         };

@@ -41,12 +41,12 @@ const MAX_REPORT: u64 = 50_000_000;
 
 pub(super) fn command() -> Command {
     Command::new(NAME)
-        .about("Work on reports of runs that are over")
+        .about("Post or merge the reports of finished runs")
         .subcommand_required(true)
         .arg_required_else_help(true)
         .subcommand(
             Command::new(POST)
-                .about("Post a report as the sticky comment; it may come from a job that must not write itself")
+                .about("Post a report as the sticky comment, for a job that has no write permission")
                 .arg(
                     Arg::new("report")
                         .value_name("REPORT")
@@ -54,24 +54,23 @@ pub(super) fn command() -> Command {
                 )
                 .args(input_args(|input| SHARED.contains(&input.name)))
                 .after_help(
-                    "On `workflow_run` the pull request is the one that GitHub knows for that run's commit; what the\n\
-                     report says of itself decides nothing.",
+                    "On `workflow_run`, GitHub determines the pull request from that run's commit; what the \
+                     report says\nabout itself is ignored.",
                 ),
         )
         .subcommand(
             Command::new(MERGE)
-                .about("Join the reports of a batch's shards, or of single runs, into one")
+                .about("Merge the reports of a batch's shards, or of single runs, into one")
                 .arg(
-                    Arg::new("reports")
-                        .value_name("PATH")
-                        .num_args(1..)
-                        .help("Folders of artifacts, or reports [default: the Action input `reports`]"),
+                    Arg::new("reports").value_name("PATH").num_args(1..).help(
+                        "Folders with artifacts, or report files [default: the Action input `reports`]",
+                    ),
                 )
                 .args(input_args_of(&BATCH_INPUTS, |input| input.name == "manifest"))
                 .args(input_args(|input| MERGE_INPUTS.contains(&input.name)))
                 .after_help(
-                    "With the manifest, which `batch --matrix` has written, tasks of shards that left no report are\n\
-                     named as lost. Exit codes are those of `batch`.",
+                    "With the manifest that `batch --matrix` wrote, tasks of shards without a report are \
+                     listed as lost.\nThe exit codes are those of `batch`.",
                 ),
         )
 }
@@ -94,7 +93,9 @@ fn join(lookup: &Lookup, mut paths: Vec<PathBuf>) -> Result<Exit, InputError> {
         paths.extend(lookup.text("reports").unwrap_or_default().lines().map(PathBuf::from));
     }
     if paths.is_empty() {
-        return Err(InputError::Unusable("there is nothing to merge; name folders of artifacts".to_owned()));
+        return Err(InputError::Unusable(
+            "there is nothing to merge; name the folders with the artifacts".to_owned(),
+        ));
     }
     let voice = Voice::read(lookup)?;
     let destination = BatchDestination::resolve(lookup)?;

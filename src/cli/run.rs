@@ -48,12 +48,15 @@ pub(super) fn input_args_of(
 
 pub(super) fn command() -> Command {
     Command::new(NAME)
-        .about("Let an agent work on a task, planning (dry-run) or doing (yolo) it, and report")
+        .about(
+            "Let an agent work on a task, either planning the changes (dry-run) or making them (yolo), \
+                and report",
+        )
         .args(input_args(|_| true))
         .after_help(
-            "Every flag is also an Action input (INPUT_…) and a variable (ARCHITECT_…), in falling priority.\n\
-             Exit codes: 0 success, 1 failed, 2 partial, 3 wrong configuration or input, 4 missing key or\n\
-             permission, 5 timeout, 130/143 interrupted.",
+            "Every flag is also an Action input (INPUT_…) and a variable (ARCHITECT_…), in order of \
+             precedence.\nExit codes: 0 success, 1 failed, 2 partial, 3 invalid configuration or input, 4 \
+             missing key or\npermission, 5 timeout, 130/143 interrupted.",
         )
 }
 
@@ -134,7 +137,7 @@ pub(super) fn flags(matches: &ArgMatches) -> BTreeMap<String, String> {
 /// The threads that everything runs on.
 pub(super) fn runtime() -> Result<tokio::runtime::Runtime, InputError> {
     let built = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
-    built.map_err(|error| InputError::Rules(format!("no threads can be started: {error}")))
+    built.map_err(|error| InputError::Rules(format!("could not start threads: {error}")))
 }
 
 /// How the process speaks.

@@ -83,7 +83,7 @@ mod linux {
             .map_err(|error| named(&launch.cwd.display().to_string(), error))?;
         if launch.walls.restricted {
             restrict(&launch.walls)
-                .map_err(|error| io::Error::other(format!("the sandbox could not be set up: {error}")))?;
+                .map_err(|error| io::Error::other(format!("could not set up the sandbox: {error}")))?;
         }
         let mut command = Command::new(&launch.program);
         command.args(&launch.arguments).env_clear().envs(&launch.environment);

@@ -25,7 +25,7 @@ pub(super) fn command() -> Command {
         Arg::new("format")
             .required(true)
             .value_parser(PossibleValuesParser::new(FORMATS.map(|(name, _)| name)))
-            .help("A file that is read or written; `transcript` is a line of transcript.jsonl"),
+            .help("The file format; `transcript` is one line of transcript.jsonl"),
     )
 }
 

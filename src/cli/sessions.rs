@@ -27,34 +27,44 @@ const SHARED: [&str; 9] =
     ["model", "base-url", "api-key-env", "max-steps", "budget-usd", "timeout", "json", "verbose", "quiet"];
 
 pub(super) fn command() -> Command {
-    let folders = Arg::new("in").long("in").value_name("FOLDER").num_args(1..).help(
-        "Where to look [default: RUNNER_TEMP/architect-ci and what lies in the folder for temporary files]",
-    );
+    let folders = Arg::new("in")
+        .long("in")
+        .value_name("FOLDER")
+        .num_args(1..)
+        .help("Folder to search [default: RUNNER_TEMP/architect-ci and the folder for temporary files]");
     let session = Arg::new("session")
         .required(true)
         .value_name("SESSION")
-        .help("Its id, the beginning of it, or its folder");
+        .help("Id of the session, the beginning of its id, or its folder");
     Command::new(NAME)
-        .about("Find runs that have left their files; show them, go on with them, or clear them away")
+        .about("List, show, resume and remove saved runs")
         .subcommand_required(true)
         .arg_required_else_help(true)
-        .subcommand(Command::new(LIST).about("List sessions, the latest first").arg(folders.clone()))
-        .subcommand(Command::new(SHOW).about("Print the report of a session, or what it has done so far").arg(session.clone()).arg(folders.clone()))
+        .subcommand(Command::new(LIST).about("List sessions, newest first").arg(folders.clone()))
+        .subcommand(
+            Command::new(SHOW)
+                .about("Print the report of a session, or its progress so far")
+                .arg(session.clone())
+                .arg(folders.clone()),
+        )
         .subcommand(
             Command::new(RESUME)
-                .about("Go on with a session that was interrupted, failed or reached a limit, with its conversation")
+                .about(
+                    "Resume a session that was interrupted, failed or reached a limit, with its \
+                        conversation",
+                )
                 .arg(session)
                 .arg(folders.clone())
                 .args(input_args(|input| SHARED.contains(&input.name))),
         )
         .subcommand(
-            Command::new(CLEAN).about("Remove sessions that nobody is working on").arg(folders).arg(
+            Command::new(CLEAN).about("Remove sessions that are not in use").arg(folders).arg(
                 Arg::new("older-than")
                     .long("older-than")
                     .value_name("DAYS")
                     .default_value("7")
                     .value_parser(clap::value_parser!(u64).range(0..=3650))
-                    .help("Only those that nothing was written to for so long"),
+                    .help("Only sessions that have not been written to for this long"),
             ),
         )
 }
@@ -95,7 +105,7 @@ fn folders(lookup: &Lookup, matches: &ArgMatches) -> Vec<PathBuf> {
 
 fn list(found: &[Found]) -> String {
     if found.is_empty() {
-        return "There are no sessions here; name a folder with --in.\n".to_owned();
+        return "No sessions found; name a folder with --in.\n".to_owned();
     }
     let mut text = String::new();
     for Found { folder, file, state } in found {
@@ -147,7 +157,7 @@ fn clean(found: &[Found], days: u64, variables: &Variables) -> String {
                 bytes += size;
             }
             Err(error) => {
-                let _ = writeln!(text, "{} could not be removed: {error}", session.folder.display());
+                let _ = writeln!(text, "could not remove {}: {error}", session.folder.display());
             }
         }
     }

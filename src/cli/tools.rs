@@ -15,8 +15,7 @@ use crate::web::{FetchUrl, Web, WebSearch};
 pub(super) const NAME: &str = "tools";
 
 pub(super) fn command() -> Command {
-    Command::new(NAME)
-        .about("Print all tools and their schemas, as the model is told of those that are enabled")
+    Command::new(NAME).about("Print all tools and their schemas, as the model sees them if they are enabled")
 }
 
 pub(super) fn execute() -> Exit {

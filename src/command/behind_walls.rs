@@ -138,5 +138,5 @@ fn written(simple: &Simple, scope: Scope<'_>) -> Option<Refusal> {
         _ => 0,
     };
     let word = redirected.chain(operands[first..].iter().copied()).find(beyond)?;
-    Some(Refusal::new(format!("nothing can be written to {}", word.raw), WayOut::InWorkspaceOrTemporary))
+    Some(Refusal::new(format!("{} is not writable", word.raw), WayOut::InWorkspaceOrTemporary))
 }

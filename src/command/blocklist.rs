@@ -108,14 +108,14 @@ fn command(simple: &Simple) -> Option<String> {
             .any(|text| short(text, option) || (!long.is_empty() && text.starts_with(long)))
     };
     match name {
-        "sudo" | "su" | "doas" | "pkexec" | "runuser" => Some(format!("'{name}' is another user's right")),
+        "sudo" | "su" | "doas" | "pkexec" | "runuser" => Some(format!("'{name}' uses another user's rights")),
         "rm" if has('r', "--recursive") || has('R', "--recursive") => {
             let target = arguments.iter().find(|word| is_everything(word))?;
             Some(format!("'rm -r {}' removes everything", target.raw))
         }
         "chmod" => {
             let open = arguments.iter().filter_map(Word::text).find(|text| is_world_writable(text))?;
-            Some(format!("'chmod {open}' opens files to everybody"))
+            Some(format!("'chmod {open}' gives everybody access to files"))
         }
         "dd" => {
             let device = arguments
@@ -125,12 +125,14 @@ fn command(simple: &Simple) -> Option<String> {
             Some(format!("'dd {device}' overwrites a device"))
         }
         "killall" if has('9', "--signal=9") || has('K', "-KILL") => {
-            Some("'killall -9' ends processes of others".to_owned())
+            Some("'killall -9' kills the processes of others".to_owned())
         }
         "pkill" if has('f', "--full") && (has('9', "--signal=9") || has('K', "-KILL")) => {
-            Some("'pkill -9 -f' ends processes of others".to_owned())
+            Some("'pkill -9 -f' kills the processes of others".to_owned())
         }
-        name if name == "mkfs" || name.starts_with("mkfs.") => Some(format!("'{name}' makes a file system")),
+        name if name == "mkfs" || name.starts_with("mkfs.") => {
+            Some(format!("'{name}' creates a file system"))
+        }
         "shutdown" | "reboot" | "halt" | "poweroff" => Some(format!("'{name}' stops the machine")),
         _ => None,
     }

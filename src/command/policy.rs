@@ -42,7 +42,7 @@ impl OwnCommands {
         let of = |key: &'static str, texts: &[String], class: Class| {
             let entry = move |text: &String| {
                 let words: Option<Vec<String>> = shlex::split(text).filter(|words| !words.is_empty());
-                let words = words.ok_or_else(|| format!("commands.{key}: {text:?} is no command"))?;
+                let words = words.ok_or_else(|| format!("`commands.{key}`: invalid command {text:?}"))?;
                 Ok((words, class))
             };
             texts.iter().map(entry).collect::<Result<Vec<_>, String>>()
@@ -73,9 +73,8 @@ impl Patterns {
     /// Parses patterns. The error names the first invalid one, and `key`.
     pub(crate) fn read(key: &str, patterns: &[String]) -> Result<Self, String> {
         for pattern in patterns {
-            Regex::new(pattern).map_err(|error| {
-                format!("{key}: the pattern {pattern:?} is no regular expression: {error}")
-            })?;
+            Regex::new(pattern)
+                .map_err(|error| format!("`{key}`: invalid regular expression {pattern:?}: {error}"))?;
         }
         RegexSet::new(patterns).map(Self).map_err(|error| format!("{key}: {error}"))
     }
@@ -188,9 +187,10 @@ impl Policy {
             && !name.starts_with(|c: char| c.is_ascii_digit())
             && !name.is_empty();
         if !plain || value.contains('\0') {
-            return Some(format!("env: {name:?} is no variable that can be set"));
+            return Some(format!("env: invalid variable name {name:?}"));
         }
-        is_loader(name).then(|| format!("env: {name} decides what is loaded or run, and cannot be set"))
+        is_loader(name)
+            .then(|| format!("env: {name} cannot be set, because it decides what is loaded or run"))
     }
 }
 
@@ -297,11 +297,11 @@ mod tests {
         for (commands, part) in [
             (
                 config::Commands { blocked_patterns: vec!["(".to_owned()], ..config::Commands::default() },
-                "commands.blocked_patterns: the pattern \"(\"",
+                "`commands.blocked_patterns`: invalid regular expression \"(\"",
             ),
             (
                 config::Commands { safe_commands: vec!["'".to_owned()], ..config::Commands::default() },
-                "commands.safe_commands: \"'\" is no command",
+                "`commands.safe_commands`: invalid command \"'\"",
             ),
         ] {
             let error = Policy::new(&commands, Path::new("/")).expect_err("wrong rules");

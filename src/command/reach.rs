@@ -29,12 +29,12 @@ pub(super) enum Reach {
 impl Reach {
     fn reason(self) -> &'static str {
         match self {
-            Self::Publish => "publishes, or uses an account of a registry",
-            Self::Push => "reaches the repository's host",
-            Self::Deploy => "reaches where the project runs",
-            Self::Install => "installs for the whole machine",
-            Self::Network => "reaches another machine",
-            Self::Daemon => "has a service of the machine do it",
+            Self::Publish => "publishes, or uses a registry account",
+            Self::Push => "accesses the repository's host",
+            Self::Deploy => "accesses the deployed project",
+            Self::Install => "installs software for the whole machine",
+            Self::Network => "accesses another machine",
+            Self::Daemon => "uses a service of the machine",
             Self::System => "changes the machine",
         }
     }

@@ -36,24 +36,23 @@ impl WayOut {
             Self::Configure => {
                 "A maintainer can allow it in `commands.dev_commands` or `commands.safe_commands`."
             }
-            Self::FileTools => "Use the tools for files, such as `write_file` and `edit_file`.",
-            Self::Fetch => {
-                "Use the tool `fetch_url`, or have a step of the workflow fetch it before the run."
-            }
-            Self::WithoutOption => "Leave the option out.",
-            Self::InWorkspace => "Name a file of the workspace.",
+            Self::FileTools => "Use the file tools, such as `write_file` and `edit_file`.",
+            Self::Fetch => "Use the tool `fetch_url`, or let a step of the workflow fetch it before the run.",
+            Self::WithoutOption => "Omit the option.",
+            Self::InWorkspace => "Use a file in the workspace.",
             Self::InWorkspaceOrTemporary => "Write to the workspace or to /tmp.",
-            Self::WrittenOut => "Write the words out, so that they are known before the command runs.",
+            Self::WrittenOut => "Write the words literally, so that they are known before the command runs.",
             Self::WithoutVariable => {
-                "Leave the variable out; a maintainer can set it for the step and name it in `commands.env_passthrough`."
+                "Omit the variable; a maintainer can set it for the step and name it in \
+                 `commands.env_passthrough`."
             }
-            Self::InParts => "Run it in simpler parts, one command each.",
-            Self::Deliver => "Change the files alone: the run delivers them as `deliver` says.",
+            Self::InParts => "Split it into simpler parts with one command each.",
+            Self::Deliver => "Only change the files; the run delivers them as `deliver` says.",
             Self::OtherStep => {
                 "Leave it to a step of the workflow after the run; a maintainer can allow it in `commands.dev_commands`."
             }
             Self::Locally => {
-                "Install it for the project alone, or have a step of the workflow install it before the run."
+                "Install it only for the project, or let a step of the workflow install it before the run."
             }
         }
     }
@@ -101,7 +100,7 @@ impl Refusal {
 
     /// Refuses a path that leaves the workspace.
     pub(super) fn outside(what: impl std::fmt::Display) -> Self {
-        Self::new(format!("{what} lies outside of the workspace"), WayOut::InWorkspace)
+        Self::new(format!("{what} is outside of the workspace"), WayOut::InWorkspace)
     }
 
     /// Refuses a variable that decides what is loaded or run.

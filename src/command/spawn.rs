@@ -214,7 +214,7 @@ impl Shell {
             if finished.ended == Ended::Exited(0) {
                 return Some(*namespaces);
             }
-            detail!("no file system of their own for commands ({namespaces:?}): {}", finished.output());
+            detail!("commands do not get their own file system ({namespaces:?}): {}", finished.output());
         }
         None
     }

@@ -217,9 +217,9 @@ impl Judge<'_> {
             }
             [Some("-m"), Some(module), ..] => Err(Refusal::unknown(&format!("python -m {module}"))),
             [Some("-c"), ..] => {
-                Err(Refusal::new("'python -c' runs code that is given as text", WayOut::Configure))
+                Err(Refusal::new("'python -c' runs code from its arguments", WayOut::Configure))
             }
-            _ => Err(Refusal::new("'python' runs a script or code that is not known", WayOut::Configure)),
+            _ => Err(Refusal::new("'python' runs an unknown script or code", WayOut::Configure)),
         }
     }
 
@@ -238,7 +238,7 @@ impl Judge<'_> {
                         .map_err(|refusal| refusal.map(|reason| format!("{reason} (read by pip)")))?;
                     if file.text().is_some_and(|text| text.contains("://")) {
                         return Err(Refusal::new(
-                            "'pip install' from an address is not allowed",
+                            "'pip install' from a URL is not allowed",
                             WayOut::Configure,
                         ));
                     }
@@ -264,7 +264,7 @@ impl Judge<'_> {
         if listed {
             Ok((Class::Dev, reason("pip install", Class::Dev)))
         } else {
-            Err(Refusal::new("'pip install' needs -r or -e", WayOut::Configure))
+            Err(Refusal::new("'pip install' requires -r or -e", WayOut::Configure))
         }
     }
 }
@@ -303,7 +303,7 @@ fn wrapper(name: &str, arguments: &[Word]) -> Known {
     }
     if name == "xargs" {
         // The words that it appends come from elsewhere.
-        return Err(Refusal::at_run_time("what 'xargs' hands on"));
+        return Err(Refusal::at_run_time("what 'xargs' passes on"));
     }
     if name == "env" {
         let variable = |text: &str| text.split_once('=').map(|(variable, _)| variable.to_owned());
@@ -321,7 +321,7 @@ fn shell(name: &str, arguments: &[Word]) -> Known {
         // The script is classified by itself.
         Script::Text(_) => Ok((Class::Safe, String::new())),
         Script::File | Script::Unknown => {
-            Err(Refusal::new(format!("'{name}' runs a script that is not known"), WayOut::Configure))
+            Err(Refusal::new(format!("'{name}' runs an unknown script"), WayOut::Configure))
         }
     }
 }
@@ -336,7 +336,7 @@ fn node(arguments: &[Word]) -> Known {
     if test && !inline {
         Ok((Class::Dev, reason("node --test", Class::Dev)))
     } else {
-        Err(Refusal::new("'node' runs a script or code that is not known", WayOut::Configure))
+        Err(Refusal::new("'node' runs an unknown script or code", WayOut::Configure))
     }
 }
 

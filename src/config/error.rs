@@ -12,7 +12,8 @@ pub enum ConfigError {
     Invalid(String),
     /// The configuration file that was asked for does not exist.
     #[error(
-        "the configuration file {0} does not exist; check `config`, or leave it out to use .github/architect.yml"
+        "the configuration file {0} does not exist; check `config`, or leave it out to use \
+         `.github/architect.yml`"
     )]
     Missing(String),
     /// The task file does not exist.
@@ -22,7 +23,7 @@ pub enum ConfigError {
     #[error("the {0} {1} does not exist")]
     MissingFile(&'static str, String),
     /// A file cannot be read.
-    #[error("{path} cannot be read: {error}")]
+    #[error("could not read {path}: {error}")]
     Unreadable {
         /// Path of the file.
         path: String,
@@ -31,9 +32,9 @@ pub enum ConfigError {
     },
     /// The base commit of a pull request cannot be read.
     #[error(
-        "the configuration is read from the pull request's base commit {commit}, which is not in this clone ({error}); \
-         give actions/checkout `fetch-depth: 0` (or 2), or set `trust-head-config: true` if everybody who can open a \
-         pull request may change what the agent does"
+        "the configuration is read from the pull request's base commit {commit}, which is not in this clone \
+         ({error}); set `fetch-depth: 0` (or 2) for `actions/checkout`, or set `trust-head-config: true` if \
+         everybody who can open a pull request may change what the agent does"
     )]
     BaseUnavailable {
         /// Hash of the commit.

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::verb::Verb;
 
 /// What is published on GitHub, and what may be asked for there.
-#[expect(clippy::struct_excessive_bools, reason = "each is a key of the configuration by itself")]
+#[expect(clippy::struct_excessive_bools, reason = "each one is a configuration key of its own")]
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct GitHub {

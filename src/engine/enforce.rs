@@ -24,7 +24,7 @@ impl Engine {
     pub(super) fn enforce(&self, caller: Caller<'_>, tool: &str, effects: &Effects, result: &mut ToolResult) {
         let mut refused: Vec<String> = std::mem::take(&mut result.refused)
             .into_iter()
-            .map(|reason| format!("{reason}; nothing of what the command changed was kept"))
+            .map(|reason| format!("{reason}; none of the changes of the command were kept"))
             .collect();
         if effects.remote.is_some() && !result.changes.is_empty() {
             self.revert_refused(result, &mut refused);
@@ -62,7 +62,7 @@ impl Engine {
 
 fn revert_note(reason: &str, undone: Result<(), FileError>) -> String {
     match undone {
-        Ok(()) => format!("{reason}; what it had changed was put back"),
-        Err(error) => format!("{reason}; it could not be put back: {error}"),
+        Ok(()) => format!("{reason}; its changes were reverted"),
+        Err(error) => format!("{reason}; could not revert its changes: {error}"),
     }
 }

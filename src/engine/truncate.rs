@@ -18,7 +18,7 @@ pub fn truncate_middle(text: &str, max_tokens: usize) -> String {
         tail.find('\n').filter(|start| *start < tail.len() / 2).map_or(tail, |start| &tail[start + 1..]);
     let missing = &text[head.len()..text.len() - tail.len()];
     let lines = missing.matches('\n').count();
-    format!("{head}\n… {lines} lines ({} bytes) omitted; ask for a smaller part …\n{tail}", missing.len())
+    format!("{head}\n… {lines} lines ({} bytes) omitted; request a smaller part …\n{tail}", missing.len())
 }
 
 #[cfg(test)]

@@ -111,12 +111,12 @@ impl fmt::Display for StopReason {
             Self::UserInterrupt => "the run was interrupted",
             Self::InvalidOutput => "the final answer does not satisfy the output schema",
             Self::GatesFailed => "a required quality gate failed",
-            Self::NotConvinced => "the self-check found the task not done",
-            Self::FindingsLeft => "the review found what must not stay",
+            Self::NotConvinced => "the self-check found that the task is not done",
+            Self::FindingsLeft => "the code review left unresolved findings",
             Self::CheckoutChanged => "something changed the checkout during a dry run",
             Self::HookBlocked => "a hook stopped the run",
             Self::Applied => "the plan is applied",
-            Self::NotPublished => "GitHub did not take the result",
+            Self::NotPublished => "GitHub did not accept the result",
             Self::NotApplied => "the plan cannot be applied; nothing was written",
         })
     }

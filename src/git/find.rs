@@ -145,10 +145,10 @@ impl Held {
         let hash = match settings.last("extensions", "objectformat") {
             None | Some("sha1") => Kind::Sha1,
             Some("sha256") => Kind::Sha256,
-            Some(other) => return Err(unusable(format!("its objects have hashes of the kind {other:?}"))),
+            Some(other) => return Err(unusable(format!("its objects use the unsupported hash {other:?}"))),
         };
         if let Some(other) = settings.last("extensions", "refstorage").filter(|kind| *kind != "files") {
-            return Err(unusable(format!("its branches are stored as {other:?}, which is not known here")));
+            return Err(unusable(format!("its branches are stored in the unsupported format {other:?}")));
         }
         let (git_dir, common) = (HeldFolder::open(git_dir), HeldFolder::open(common));
         Ok(Self { root, git_dir, common, hash, settings, fetched: Mutex::default(), store: Mutex::default() })
@@ -170,7 +170,7 @@ fn entry(folder: &Path) -> Result<Option<(PathBuf, PathBuf)>, GitError> {
         let target = target.ok_or_else(|| unusable("the file does not begin with `gitdir: `"))?;
         folder.join(target).canonicalize().map_err(|error| unusable(&format!("{target}: {error}")))?
     } else {
-        return Err(unusable("it is neither a folder nor a file; a link there is not followed"));
+        return Err(unusable("it is neither a folder nor a file, and links are not followed"));
     };
     let common = match fs::read_to_string(git_dir.join("commondir")) {
         Ok(text) => git_dir.join(text.trim_end()).canonicalize()?,

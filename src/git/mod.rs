@@ -30,7 +30,7 @@ pub use remote::{Place, Push};
 #[derive(Debug, thiserror::Error)]
 pub enum GitError {
     /// Failure to start the `git` program.
-    #[error("git could not be started: {0}; install git or add it to PATH")]
+    #[error("could not start git: {0}; install git or add it to `PATH`")]
     Start(#[from] std::io::Error),
     /// Unsuccessful exit of the `git` program.
     #[error("git {command}: {message}")]
@@ -41,7 +41,7 @@ pub enum GitError {
         message: String,
     },
     /// A `.git` entry or repository of a kind that is not supported.
-    #[error("{path} is no Git repository that can be used: {problem}")]
+    #[error("{path} is not a usable Git repository: {problem}")]
     Unusable {
         /// The folder or file that is at fault.
         path: String,
@@ -49,13 +49,13 @@ pub enum GitError {
         problem: String,
     },
     /// A repository folder that was replaced after it had been opened; holds its path.
-    #[error("{0} is not the folder any more that it was when the run began; nothing is asked of it")]
+    #[error("{0} was replaced by another folder during the run, so it is not used")]
     Replaced(String),
     /// An object that the clone lacks, by its id; most often because the clone is shallow.
-    #[error("the clone does not hold the object {0}; give `actions/checkout` a greater `fetch-depth`")]
+    #[error("the clone does not contain the object {0}; set a greater `fetch-depth` for `actions/checkout`")]
     Missing(String),
     /// An object whose content does not match its id, or cannot be parsed.
-    #[error("the object {id} cannot be believed: {problem}; clone the repository anew")]
+    #[error("the object {id} is corrupt: {problem}; clone the repository again")]
     Corrupt {
         /// The id of the object.
         id: String,
@@ -63,7 +63,7 @@ pub enum GitError {
         problem: String,
     },
     /// A symbolic link in a commit that leads out of the repository or in a circle.
-    #[error("{path} is a link at the commit {commit} that leads out of the repository or in a circle")]
+    #[error("in the commit {commit}, {path} is a link that leads out of the repository or forms a loop")]
     Link {
         /// The path that was asked for.
         path: String,

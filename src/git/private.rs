@@ -35,7 +35,7 @@ impl Private {
         let name = objects.to_str().filter(|name| !name.contains('\n') && !name.starts_with('"'));
         let name = name.ok_or_else(|| GitError::Unusable {
             path: objects.display().to_string(),
-            problem: "its path cannot be written down for Git".to_owned(),
+            problem: "its path cannot be represented in a Git file".to_owned(),
         })?;
         fs::write(path.join("objects/info/alternates"), format!("{name}\n"))?;
         // The boundary of a shallow history.

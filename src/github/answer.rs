@@ -39,7 +39,7 @@ impl Answer {
         let body = if self.body.is_empty() { "null" } else { &self.body };
         serde_json::from_slice(body.as_bytes()).map_err(|error| ApiError::Unclear {
             doing: to.doing,
-            message: format!("its answer is not the one that is documented: {error}"),
+            message: format!("unexpected answer: {error}"),
         })
     }
 

@@ -228,7 +228,7 @@ impl Api {
         struct Data {
             viewer: Login,
         }
-        let to = Purpose { doing: "say whose the token is", permission: "metadata: read" };
+        let to = Purpose { doing: "identify the owner of the token", permission: "metadata: read" };
         match self.graphql::<Data>("query { viewer { login } }", json!({}), to).await {
             Ok(Data { viewer }) => Ok(viewer.login),
             Err(error @ ApiError::Unauthorized(_)) => Err(error),
@@ -252,7 +252,7 @@ impl Api {
         };
         let status = response.status();
         if !status.is_success() {
-            let message = "the place that GitHub named does not give it".to_owned();
+            let message = "could not download it from the address that GitHub gave".to_owned();
             return Err(ApiError::Refused { doing: to.doing, status: status.as_u16(), message });
         }
         let mut bytes = Vec::new();
@@ -299,7 +299,7 @@ impl Api {
             if sent == MAX_SENT {
                 return Err(failed.error);
             }
-            detail!("GitHub: {}; again in {} ms", failed.error, pause.as_millis());
+            detail!("GitHub: {}; retrying in {} ms", failed.error, pause.as_millis());
             tokio::time::sleep(pause).await;
         }
         unreachable!("the loop ends by returning")
@@ -361,7 +361,7 @@ impl Api {
             _ => to.permission.to_owned(),
         };
         let fork = if self.from_fork {
-            "; on pull requests from forks the token can only read whatever the job asks for"
+            "; on pull requests from forks, the token is read-only whatever the job requests"
         } else {
             ""
         };

@@ -67,7 +67,7 @@ pub async fn plan_of_run(api: &Api, run: u64, digest: &str) -> Result<Left, ApiE
                     return Ok(Left::Plan(Box::new(plan)));
                 }
             }
-            Err(error) => detail!("the artifact {} cannot be read: {error}", artifact.name),
+            Err(error) => detail!("could not read the artifact {}: {error}", artifact.name),
         }
     }
     Ok(if expired { Left::Expired } else { Left::Nothing })

@@ -117,12 +117,10 @@ impl Decision {
         };
         match Said::read(&comment.body) {
             Said::Nothing => Self::Ignore(format!("the comment does not begin with {CALL}")),
-            Said::Unknown(word) => {
-                Self::Explain { asker, reason: format!("{word:?} is nothing that can be asked for") }
-            }
+            Said::Unknown(word) => Self::Explain { asker, reason: format!("unknown command {word:?}") },
             Said::Order(order) if !rules.orders.contains(&order.verb) => Self::Explain {
                 asker,
-                reason: format!("{CALL} {} is not in the configuration's `github.commands`", order.verb),
+                reason: format!("`{CALL} {}` is not enabled in `github.commands`", order.verb),
             },
             Said::Order(order) => Self::Start { order: Some(order), asker },
         }
@@ -133,15 +131,15 @@ impl Decision {
 fn not_for_us(environment: &Environment, event: &str, action: &str, rules: &Rules) -> Option<String> {
     match (event, action) {
         ("issue_comment", "created") | ("pull_request" | "pull_request_target", _) => None,
-        ("issue_comment", _) => Some(format!("a comment was {action}, and only new ones are read")),
+        ("issue_comment", _) => Some(format!("a comment was {action}, but only new comments are read")),
         ("issues", "labeled") if environment.label.as_deref() == Some(rules.label.as_str()) => None,
         ("issues", "labeled") => Some(format!(
-            "the label is {:?}, and `github.label` is {:?}",
+            "the label is {:?}, but `github.label` is {:?}",
             environment.label.as_deref().unwrap_or_default(),
             rules.label
         )),
         ("issues", _) => {
-            Some(format!("the issue was {action}; it is the label {:?} that starts a run", rules.label))
+            Some(format!("the issue was {action}, but only adding the label {:?} starts a run", rules.label))
         }
         _ => None,
     }
@@ -161,18 +159,23 @@ fn is_trusted(rules: &Rules, sender: &Person) -> bool {
 /// Renders help as a comment: the allowed commands, after `reason` if there is one.
 pub fn help(reason: Option<&str>, orders: &[Verb]) -> String {
     let mut text = reason.map_or(String::new(), |reason| format!("{}.\n\n", markdown(reason).trim_end()));
-    text += "Comment one of these, as somebody with write permission:\n\n";
+    text += "People with write permission can comment one of these commands:\n\n";
     for (verb, what) in [
-        (Verb::Run, "`/architect run TASK` – does it, and delivers as the workflow says"),
-        (Verb::Plan, "`/architect plan TASK` – plans it, and changes nothing"),
-        (Verb::Apply, "`/architect apply` – applies the plan of the comment above, exactly, without a model"),
-        (Verb::Help, "`/architect help` – says this"),
+        (Verb::Run, "`/architect run TASK` – makes the changes and delivers them as the workflow says"),
+        (Verb::Plan, "`/architect plan TASK` – plans the changes and changes nothing"),
+        (
+            Verb::Apply,
+            "`/architect apply` – applies the plan from the comment above, exactly and without a \
+                       model",
+        ),
+        (Verb::Help, "`/architect help` – shows this list"),
     ] {
         if orders.contains(&verb) {
             text += &format!("- {what}\n");
         }
     }
-    text += "\nWithout a TASK it is the workflow's, else what this issue or pull request describes.\n";
+    text += "\nWithout a TASK, the workflow's task is used, or else the description of this issue or pull \
+             request.\n";
     text
 }
 

@@ -9,7 +9,7 @@ pub fn branch_name(template: &str, values: &[(&str, String)]) -> Result<String, 
     }
     if let Some(at) = name.find(['{', '}']) {
         let known: Vec<String> = values.iter().map(|(key, _)| format!("{{{key}}}")).collect();
-        return Err(format!("`{}` is no placeholder; there are {}", &name[at..], known.join(", ")));
+        return Err(format!("unknown placeholder `{}`; use {}", &name[at..], known.join(", ")));
     }
     let parts: Vec<String> = name
         .split('/')
@@ -20,7 +20,7 @@ pub fn branch_name(template: &str, values: &[(&str, String)]) -> Result<String, 
         .filter(|part| !part.is_empty())
         .collect();
     let name = parts.join("/");
-    if is_branch(&name) { Ok(name) } else { Err(format!("{name:?} cannot be the name of a branch")) }
+    if is_branch(&name) { Ok(name) } else { Err(format!("invalid branch name {name:?}")) }
 }
 
 /// Converts a text into a part of a branch name: lower case, dashes for all but letters, digits, `.` and
@@ -66,10 +66,10 @@ mod tests {
             ("{number}/{task}", "docs", "", Ok("rename-a_b-c")),
             ("bot/{key}", "../../x", "", Ok("bot/x")),
             ("bot/{key}", "a b~c^d:e", "", Ok("bot/a-b-c-d-e")),
-            ("{branch}", "docs", "", Err("`{branch}` is no placeholder; there are {key}, {number}, {task}")),
-            ("x..y", "docs", "", Err("\"x..y\" cannot be the name of a branch")),
-            ("{number}", "docs", "", Err("\"\" cannot be the name of a branch")),
-            ("a.lock", "docs", "", Err("\"a.lock\" cannot be the name of a branch")),
+            ("{branch}", "docs", "", Err("unknown placeholder `{branch}`; use {key}, {number}, {task}")),
+            ("x..y", "docs", "", Err("invalid branch name \"x..y\"")),
+            ("{number}", "docs", "", Err("invalid branch name \"\"")),
+            ("a.lock", "docs", "", Err("invalid branch name \"a.lock\"")),
         ] {
             let found = branch_name(template, &values(key, number));
             assert_eq!(found.as_deref().map_err(String::as_str), expected, "{template} {key}");

@@ -101,7 +101,8 @@ pub enum DeliverError {
     #[error(transparent)]
     Api(#[from] ApiError),
     /// The branch has moved on, and files cannot be merged with what changed there.
-    #[error("{branch} has moved on since the checkout, and other changes there are in the way of {}; run again on its newest commit", .files.join(", "))]
+    #[error("{branch} has moved since the checkout, and changes there conflict with {}; run again on its \
+             latest commit", .files.join(", "))]
     Conflict {
         /// The branch that the commit stands on.
         branch: String,
@@ -110,7 +111,8 @@ pub enum DeliverError {
     },
     /// The branch holds commits of somebody else.
     #[error(
-        "the branch {branch} holds commits that are not of this job ({first:?}); merge or delete it, or set `deliver.branch`"
+        "the branch {branch} contains commits that this job did not make ({first:?}); merge or delete it, or \
+         set `deliver.branch`"
     )]
     Foreign {
         /// The name of the branch.
@@ -119,11 +121,12 @@ pub enum DeliverError {
         first: String,
     },
     /// The branch is no longer at the commit for which the plan was made.
-    #[error("{0} has moved on since the plan was made; ask for a new one")]
+    #[error("{0} has moved since the plan was made; make a new plan")]
     Moved(String),
     /// The commit was made, but its pull request could not be opened or updated.
     #[error(
-        "the changes are on {branch}, but it has no pull request: {error}; Actions may open some only where Settings, Actions, General allows it"
+        "the changes are on {branch}, but could not open a pull request: {error}; Actions can open pull \
+         requests only if Settings, Actions, General allows it"
     )]
     NoPull {
         /// The branch that holds the commit.
@@ -132,7 +135,7 @@ pub enum DeliverError {
         error: ApiError,
     },
     /// The branch to build on does not exist.
-    #[error("there is no branch {0}; check `deliver.base`")]
+    #[error("the branch {0} does not exist; check `deliver.base`")]
     NoBranch(String),
 }
 
@@ -153,7 +156,7 @@ impl Delivery<'_> {
             match self.commit(api).await {
                 // Somebody pushed between our reading the branch and moving it.
                 Err(DeliverError::Api(error)) if error.status() == Some(422) && tries < MAX_TRIES => {
-                    detail!("{error}; looking again");
+                    detail!("{error}; trying again");
                 }
                 answer => return answer,
             }

@@ -130,7 +130,7 @@ pub struct Environment {
 #[derive(Debug, thiserror::Error)]
 pub enum EnvironmentError {
     /// The file with the payload cannot be read.
-    #[error("the event file {path} cannot be read: {error}; check `event` (or GITHUB_EVENT_PATH)")]
+    #[error("could not read the event file {path}: {error}; check `event` (or `GITHUB_EVENT_PATH`)")]
     Unreadable {
         /// The path of the payload.
         path: PathBuf,
@@ -138,7 +138,7 @@ pub enum EnvironmentError {
         error: std::io::Error,
     },
     /// The payload is not a JSON object of the documented form.
-    #[error("the event file {path} is no event of GitHub's: {error}")]
+    #[error("the event file {path} is not a GitHub event: {error}")]
     Invalid {
         /// The path of the payload.
         path: PathBuf,
@@ -146,7 +146,7 @@ pub enum EnvironmentError {
         error: serde_json::Error,
     },
     /// The name of the repository is not `owner/repository`.
-    #[error("GITHUB_REPOSITORY is {0:?}; it has to be `owner/repository`")]
+    #[error("invalid value {0:?} for `GITHUB_REPOSITORY`; use `owner/repository`")]
     Repository(String),
 }
 

@@ -7,7 +7,10 @@ pub enum ApiError {
     #[error("GitHub refused the token ({0}); check `github-token`")]
     Unauthorized(String),
     /// The token lacks a permission.
-    #[error("the token must not {doing} ({message}); give the job `permissions: {permission}`{fork}")]
+    #[error(
+        "the token is not allowed to {doing} ({message}); add `permissions: {permission}` to the \
+             job{fork}"
+    )]
     Forbidden {
         /// The operation, as an infinitive without "to".
         doing: &'static str,
@@ -19,7 +22,7 @@ pub enum ApiError {
         fork: &'static str,
     },
     /// A rate limit applies for longer than we wait.
-    #[error("GitHub's rate limit stands against it until {until} ({message}); the run does not wait so long")]
+    #[error("rate-limited by GitHub until {until} ({message}); the run does not wait that long")]
     RateLimited {
         /// The time at which the limit ends: RFC 3339, UTC.
         until: String,
@@ -37,7 +40,7 @@ pub enum ApiError {
         message: String,
     },
     /// There was no response, or none that makes sense. The operation may have been carried out.
-    #[error("GitHub gave no answer when asked to {doing}: {message}")]
+    #[error("GitHub did not answer a request to {doing}: {message}")]
     Unclear {
         /// The operation, as an infinitive without "to".
         doing: &'static str,
@@ -45,7 +48,7 @@ pub enum ApiError {
         message: String,
     },
     /// No request was possible, for example without a token.
-    #[error("GitHub cannot be asked: {0}")]
+    #[error("could not send a request to GitHub: {0}")]
     Unusable(String),
 }
 

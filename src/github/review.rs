@@ -93,7 +93,7 @@ impl Review<'_> {
             if goes {
                 match resolve(api, &thread.id).await {
                     Ok(()) => sum.resolved += 1,
-                    Err(error) => detail!("a suggestion could not be resolved: {error}"),
+                    Err(error) => detail!("could not resolve a suggestion: {error}"),
                 }
             }
         }

@@ -120,7 +120,7 @@ impl Sticky {
         // The key has a new owner, such as another token; two comments would contradict each other.
         for id in abandoned {
             if let Err(error) = self.minimise(id).await {
-                detail!("an older comment could not be minimised: {error}");
+                detail!("could not minimize an older comment: {error}");
             }
         }
         Ok(created.html_url)
@@ -221,7 +221,7 @@ pub async fn may_write(api: &Api, login: &str) -> Result<bool, ApiError> {
     if login.is_empty() || !login.chars().all(|c| c.is_ascii_alphanumeric() || "-_[]".contains(c)) {
         return Ok(false);
     }
-    let to = Purpose { doing: "look up somebody's permission", permission: "contents: read" };
+    let to = Purpose { doing: "look up a person's permission", permission: "contents: read" };
     match api.get::<Answer>(&format!("/collaborators/{login}/permission"), to).await {
         // `maintain` and an organization's own roles are reported as one of these as well.
         Ok(Answer { permission }) => Ok(matches!(permission.as_str(), "admin" | "write")),

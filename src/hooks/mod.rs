@@ -43,7 +43,7 @@ impl Hook {
     fn new(event: HookEvent, edits_only: bool, config: &HookConfig) -> Result<Self, String> {
         let pattern = if config.matcher == "*" { ".*" } else { &config.matcher };
         let matcher = Regex::new(&format!("^(?:{pattern})$")).map_err(|error| {
-            format!("the hook {:?} has a matcher that is no regular expression: {error}", config.name)
+            format!("invalid regular expression in `matcher` of the hook {:?}: {error}", config.name)
         })?;
         let globs =
             config.file_patterns.iter().map(|pattern| Glob::parse(pattern)).collect::<Result<_, _>>()?;
@@ -219,7 +219,7 @@ impl Invocation {
         if !refused.is_empty() {
             let reasons = refused.join("; ");
             response = HookResponse::Failed(format!(
-                "[Hook {}: nothing that it changed was kept: {reasons}]",
+                "[Hook {}: none of its changes were kept: {reasons}]",
                 hook.name
             ));
         } else if let (HookResponse::Allow { context, .. }, false) = (&mut response, changed.is_empty()) {

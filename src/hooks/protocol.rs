@@ -37,7 +37,7 @@ pub(super) fn interpret(name: &str, finished: &Finished, timeout: Duration, can_
             let reason = if reason.is_empty() { "no reason given" } else { cut(reason) };
             HookResponse::Block(format!("{reason} ({name})"))
         }
-        Ended::TimedOut => failed(name, -1, &format!("Timeout after {}s", timeout.as_secs())),
+        Ended::TimedOut => failed(name, -1, &format!("Timeout after {} s", timeout.as_secs())),
         Ended::NotStarted(error) => failed(name, -1, error),
         ended => failed(name, ended.code(), &finished.output()),
     }
@@ -105,7 +105,7 @@ mod tests {
             ),
             (
                 answer(Ended::TimedOut, "", "", true),
-                HookResponse::Failed("[Hook h: FAILED (exit -1)]\nTimeout after 3s".into()),
+                HookResponse::Failed("[Hook h: FAILED (exit -1)]\nTimeout after 3 s".into()),
             ),
             (
                 answer(Ended::Signaled(9), "", "", true),

@@ -51,7 +51,7 @@ impl Asked {
         {
             basis.react(&github, Reaction::Failed);
             return Ok(Self::Nothing(format!(
-                "{login} has no write permission; name them in `allow-users` if they may start runs"
+                "{login} has no write permission; add the name to `allow-users` to let this person start runs"
             )));
         }
         if let Some(reason) = complaint {
@@ -72,9 +72,7 @@ impl Asked {
                     && is_of_commit(&github)
                     && basis.repository.as_ref().is_some_and(|found| found.is_at_trailer(&trailer(&key)))
                 {
-                    return Ok(Self::Nothing(
-                        "the newest commit is one that this job has delivered".to_owned(),
-                    ));
+                    return Ok(Self::Nothing("the latest commit was delivered by this job".to_owned()));
                 }
                 Ok(Self::work(request))
             }
@@ -111,16 +109,16 @@ fn described(lookup: &Lookup, github: &Environment) -> Lookup {
 impl Basis<'_> {
     /// Whether whoever caused the event may start a batch; the error says why not.
     pub(crate) fn may_start_batch(&self, github: &Environment) -> Result<(), InputError> {
-        let no = |reason: String| Err(InputError::Unusable(format!("no batch is started: {reason}")));
+        let no = |reason: String| Err(InputError::Unusable(format!("the batch is not started: {reason}")));
         match Decision::on(github, &self.rules()) {
             Decision::Start { order: None, asker: None } => Ok(()),
             Decision::Start { order: None, asker: Some(login) } if self.may_start(github, &login)? => Ok(()),
             Decision::Start { order: None, asker: Some(login) } => no(format!(
-                "{login} has no write permission; name them in `allow-users` if they may start runs"
+                "{login} has no write permission; add the name to `allow-users` to let this person start runs"
             )),
             Decision::Ignore(reason) => no(reason),
             Decision::Start { order: Some(_), .. } | Decision::Explain { .. } => {
-                no("comments order runs, not batches".to_owned())
+                no("comments can start runs, but not batches".to_owned())
             }
         }
     }
@@ -204,10 +202,13 @@ impl Basis<'_> {
     /// The plan that the sticky comment shows, if it still fits the pull request.
     fn plan(&self, github: &Environment, digest: Option<&str>) -> Result<(PlanMark, Plan), NoPlan> {
         let Subject::PullRequest { number, fork, .. } = github.subject else {
-            return Err(NoPlan::told("there is no pull request here to apply it to"));
+            return Err(NoPlan::told("there is no pull request to apply it to"));
         };
         if fork {
-            return Err(NoPlan::told("the pull request is from a fork, whose branch cannot be written to"));
+            return Err(NoPlan::told(
+                "the pull request is from a fork, and the branch of a fork cannot be \
+                                     written",
+            ));
         }
         let key = self.comment_key();
         let read = |api: Api| async move {
@@ -222,7 +223,7 @@ impl Basis<'_> {
         if let Some(digest) = digest
             && (digest.len() < 8 || !mark.digest.starts_with(&digest.to_ascii_lowercase()))
         {
-            return Err(NoPlan::told("the comment shows another plan now than the one of that digest"));
+            return Err(NoPlan::told("the comment now shows a plan with another digest"));
         }
         if pull.state != "open" {
             return Err(NoPlan::told("the pull request is closed"));
@@ -230,12 +231,14 @@ impl Basis<'_> {
         if pull.head.sha != mark.head {
             let (then, now) = (short(&mark.head), short(&pull.head.sha));
             return Err(NoPlan::Told(format!(
-                "the pull request has moved on since, from `{then}` to `{now}`; ask for a new plan with `/architect plan`"
+                "the pull request has moved from `{then}` to `{now}`; ask for a new plan with `/architect \
+                 plan`"
             )));
         }
         if !self.repository.as_ref().is_some_and(|repository| repository.stands_on(&pull.head.sha)) {
             return Err(NoPlan::Told(format!(
-                "the workflow has checked out something else than the pull request's head; give `actions/checkout` `ref: refs/pull/{number}/head`"
+                "the workflow did not check out the pull request's head; set `ref: refs/pull/{number}/head` \
+                 for `actions/checkout`"
             )));
         }
         let (run, digest) = (mark.run, mark.digest.clone());
@@ -246,7 +249,8 @@ impl Basis<'_> {
                 mark.run
             ))),
             Left::Nothing => Err(NoPlan::Told(format!(
-                "the run {} has left no artifact with this plan; upload the output folder with `actions/upload-artifact` under a name that begins with `{ARTIFACT}`",
+                "the run {} has no artifact with this plan; upload the output folder with \
+                 `actions/upload-artifact` under a name that begins with `{ARTIFACT}`",
                 mark.run
             ))),
         }

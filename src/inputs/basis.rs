@@ -107,7 +107,7 @@ pub(crate) fn rooted(base: &Path, root: &str) -> Result<PathBuf, InputError> {
     if full.starts_with(base) {
         return Ok(full);
     }
-    let error = std::io::Error::other(format!("it does not lie below {}", base.display()));
+    let error = std::io::Error::other(format!("it is not inside of {}", base.display()));
     Err(InputError::Workspace { path: full, error })
 }
 

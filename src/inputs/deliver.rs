@@ -77,7 +77,8 @@ impl Deliver {
             DeliverTo::Branch | DeliverTo::PullRequest => {}
         }
         let github = github.ok_or_else(|| {
-            let needs = "a branch is on GitHub, and this run is not; set GITHUB_REPOSITORY and GITHUB_TOKEN";
+            let needs = "a branch can be delivered only to GitHub; set `GITHUB_REPOSITORY` and \
+                         `GITHUB_TOKEN`";
             InputError::Deliver(needs.to_owned())
         })?;
         let title = title(config, task, github);
@@ -97,13 +98,14 @@ impl Deliver {
             .or(head.map(|head| head.branch.clone()))
             .or_else(|| github.base_branch());
         let onto = onto.ok_or_else(|| {
-            InputError::Deliver("the event names no branch to go to; set `deliver.base`".to_owned())
+            InputError::Deliver("the event does not name a target branch; set `deliver.base`".to_owned())
         })?;
         let values = values(config, github, agent, task);
         let template = config.deliver.branch.as_deref().unwrap_or(BRANCH);
         let branch = branch_name(template, &values).map_err(InputError::Deliver)?;
         if branch == onto {
-            let same = format!("`deliver.branch` and the branch that it goes to are both {branch}");
+            let same =
+                format!("`deliver.branch` and the target branch are both {branch}; change one of them");
             return Err(InputError::Deliver(same));
         }
         Ok(Self::OwnBranch { branch, onto, title, pull: to == DeliverTo::PullRequest })

@@ -15,16 +15,17 @@ use crate::sessions::SessionError;
 #[derive(Debug, thiserror::Error)]
 pub enum InputError {
     /// Neither `task` nor `task-file`.
-    #[error("there is no task; give `task` (the text) or `task-file` (a Markdown file)")]
+    #[error("no task is set; set `task` (a text) or `task-file` (a Markdown file)")]
     NoTask,
     /// Both.
-    #[error("both `task` and `task-file` are given; leave one out")]
+    #[error("both `task` and `task-file` are set; remove one of them")]
     TwoTasks,
     /// The task is there but says nothing.
     #[error("the task {0} is empty")]
     EmptyTask(String),
     /// A mode that is not known.
-    #[error("`mode` is {given:?}, which is no mode{}; it is dry-run or yolo (on a terminal also confirm-all or confirm-sensitive)", did_you_mean(near.as_deref()))]
+    #[error("invalid value {given:?} for `mode`{}; use `dry-run` or `yolo` (on a terminal also `confirm-all` \
+             or `confirm-sensitive`)", did_you_mean(near.as_deref()))]
     UnknownMode {
         /// As written.
         given: String,
@@ -33,12 +34,14 @@ pub enum InputError {
     },
     /// A mode that asks, and nobody to answer.
     #[error(
-        "`mode` is {0}, but there is no TTY available for confirmation; in CI use --mode yolo or --mode dry-run"
+        "`mode` is `{0}`, but there is no TTY available for confirmation; in CI use --mode yolo or --mode \
+         dry-run"
     )]
     ModeNeedsTerminal(RunMode),
     /// No model anywhere.
     #[error(
-        "no model is given; set `model` to `provider::name`, for example `anthropic::claude-sonnet-4-6`, or `replay::FILE`"
+        "no model is set; set `model` to `provider::name`, for example `anthropic::claude-sonnet-4-6`, or \
+         `replay::FILE`"
     )]
     NoModel,
     /// A model's name that makes no sense.
@@ -46,7 +49,8 @@ pub enum InputError {
     ModelName(#[from] NameError),
     /// The key is not there.
     #[error(
-        "the variable {variable}, which holds the model's key, is not set or empty; pass it to the step with `env:`, or name another with `api-key-env`"
+        "the variable `{variable}` with the model's key is not set or empty; pass it to the step with \
+         `env:`, or name another one with `api-key-env`"
     )]
     MissingKey {
         /// The variable.
@@ -54,7 +58,8 @@ pub enum InputError {
     },
     /// The provider's address is not there.
     #[error(
-        "the variable {variable}, which holds the model provider's address, is not set; pass it to the step with `env:`, or set `base-url`"
+        "the variable `{variable}` with the model provider's URL is not set; pass it to the step with \
+         `env:`, or set `base-url`"
     )]
     MissingAddress {
         /// The variable.
@@ -82,7 +87,7 @@ pub enum InputError {
     #[error(transparent)]
     Event(EnvironmentError),
     /// The workspace is not there.
-    #[error("the workspace {path} is not a folder that can be opened: {error}; check `workspace`")]
+    #[error("could not open the workspace {path}: {error}; check `workspace`")]
     Workspace {
         /// The folder.
         path: PathBuf,
@@ -94,8 +99,8 @@ pub enum InputError {
     Repository(crate::git::GitError),
     /// A repository that the pull request may have put there.
     #[error(
-        "{inner} is a repository inside of {outer}, whose commit chooses it (a submodule, say), so that no pull request \
-         can be trusted there; set `workspace` to the outer repository"
+        "{inner} is a repository inside of {outer} (for example a submodule), so a pull request controls \
+         which commit it has; set `workspace` to the outer repository"
     )]
     Nested {
         /// The root of the one that holds the workspace.
@@ -105,15 +110,15 @@ pub enum InputError {
     },
     /// What the event is about has no commit that can be trusted.
     #[error(
-        "the event {0} does not say which commit of the default branch it is about, so that nothing steers the run; set \
-         `trust-head-config: true` if everybody who can cause it may change what the agent does"
+        "the event {0} does not name a commit of the default branch, so there is no trusted configuration; \
+         set `trust-head-config: true` if everybody who can cause the event may change what the agent does"
     )]
     NoBase(String),
     /// A program of the configuration must not run.
     #[error("{0}")]
     Program(String),
     /// The output folder cannot be made.
-    #[error("the output folder {path} cannot be made: {error}; check `out`")]
+    #[error("could not create the output folder {path}: {error}; check `out`")]
     Out {
         /// The folder.
         path: PathBuf,
@@ -121,10 +126,10 @@ pub enum InputError {
         error: std::io::Error,
     },
     /// The schema for the final message is none.
-    #[error("`output-schema` is no JSON Schema: {0}")]
+    #[error("invalid JSON Schema in `output-schema`: {0}")]
     OutputSchema(String),
     /// A value of the wrong form.
-    #[error("`{name}` is {given:?}; it has to be {expected}")]
+    #[error("invalid value {given:?} for `{name}`; use {expected}")]
     Value {
         /// The input.
         name: String,
@@ -134,7 +139,7 @@ pub enum InputError {
         expected: String,
     },
     /// It cannot be seen whether somebody may start a run.
-    #[error("it cannot be seen whether {login} may start a run: {error}")]
+    #[error("could not check whether {login} has write permission: {error}")]
     Permission {
         /// Who.
         login: String,
@@ -145,27 +150,27 @@ pub enum InputError {
     #[error(transparent)]
     GitHub(ApiError),
     /// A plan cannot go to a fork.
-    #[error(
-        "the pull request is from a fork, so that no plan is applied here; apply it in a checkout of your own"
-    )]
+    #[error("plans are not applied to pull requests from forks; apply it in a checkout of your own")]
     Fork,
     /// Changes cannot go where they should.
-    #[error("`deliver` cannot be used: {0}")]
+    #[error("invalid `deliver` settings: {0}")]
     Deliver(String),
     /// Guardrails or hooks that cannot be used.
-    #[error("the configuration cannot be used: {0}")]
+    #[error("invalid configuration: {0}")]
     Rules(String),
     /// Walls are wanted that the kernel does not offer.
     #[error(
-        "{0}; run on a kernel with Landlock (Linux 5.13, for `network: deny` 6.7), or change `commands.sandbox`"
+        "{0}; use a kernel with Landlock (Linux 5.13, or 6.7 for `network: deny`), or change \
+         `commands.sandbox`"
     )]
     Sandbox(&'static str),
     /// No plan to apply.
-    #[error("there is no plan; name the plan.json of a dry run (as an Action input, `plan`)")]
+    #[error("no plan is set; name the `plan.json` of a dry run (as an Action input, `plan`)")]
     NoPlan,
     /// A report cannot be read.
     #[error(
-        "the report {path} cannot be read: {error}; give the report.json of a run (as an Action input, `report`)"
+        "could not read the report {path}: {error}; name the `report.json` of a run (as an Action input, \
+         `report`)"
     )]
     Report {
         /// The file.
@@ -174,7 +179,7 @@ pub enum InputError {
         error: String,
     },
     /// The plan cannot be read.
-    #[error("the plan {path} cannot be read: {error}; give the plan.json of a dry run")]
+    #[error("could not read the plan {path}: {error}; name the `plan.json` of a dry run")]
     Plan {
         /// The file.
         path: PathBuf,
@@ -188,10 +193,10 @@ pub enum InputError {
     #[error(transparent)]
     Replay(#[from] crate::model::ReplayError),
     /// The model cannot be set up.
-    #[error("the model cannot be set up: {0}")]
+    #[error("could not set up the model: {0}")]
     Model(crate::model::ModelError),
     /// A file of the run cannot be written.
-    #[error("{path} cannot be written: {error}; check `out`")]
+    #[error("could not write {path}: {error}; check `out`")]
     Write {
         /// The file.
         path: PathBuf,
@@ -199,7 +204,7 @@ pub enum InputError {
         error: std::io::Error,
     },
     /// Secrets cannot be masked in the report.
-    #[error("the report is not published: {0}; the transcript in the output folder tells what happened")]
+    #[error("the report was not published: {0}; see the transcript in the output folder")]
     Unmasked(#[from] MaskError),
 }
 
@@ -218,5 +223,5 @@ impl InputError {
 }
 
 fn did_you_mean(near: Option<&str>) -> String {
-    near.map_or(String::new(), |near| format!(", did you mean `{near}`?"))
+    near.map_or(String::new(), |near| format!(" (did you mean `{near}`?)"))
 }

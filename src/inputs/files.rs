@@ -16,7 +16,7 @@ pub(super) fn prices(costs: &config::Costs, trusted: &Trusted<'_>) -> Result<Pri
     let Some(file) = &costs.prices_file else { return Prices::new(None).map_err(InputError::Rules) };
     let named = |error: String| InputError::Rules(format!("costs.prices_file: {file}: {error}"));
     let found = trusted.read(&trusted.workspace.join(file))?;
-    let text = found.ok_or_else(|| named("there is no such file".to_owned()))?.text;
+    let text = found.ok_or_else(|| named("the file does not exist".to_owned()))?.text;
     Prices::new(Some(&text)).map_err(named)
 }
 

@@ -22,7 +22,7 @@ pub(super) fn without_links(path: &Path, border: Option<&Path>) -> io::Result<Pa
         match fs::symlink_metadata(folder) {
             Ok(metadata) if metadata.is_symlink() => {
                 return Err(io::Error::other(format!(
-                    "{} is a link, which the repository could point anywhere; name the folder itself",
+                    "{} is a link, which the repository could point anywhere; use the folder itself",
                     folder.display()
                 )));
             }

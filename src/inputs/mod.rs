@@ -140,7 +140,7 @@ impl RunRequest {
         let in_ci = lookup.in_ci();
         if in_ci && origin.config.commands.allowed_only.replace(true) == Some(false) {
             warnings.push(
-                "`commands.allowed_only` is always true in CI; the configuration's false is overruled"
+                "`commands.allowed_only` is always true in CI, so `false` in the configuration is ignored"
                     .to_owned(),
             );
         }
@@ -173,8 +173,7 @@ impl RunRequest {
             }
             mode = RunMode::DryRun;
             warnings.push(
-                "another workflow's run may have been about anybody's pull request, so this is a dry run"
-                    .to_owned(),
+                "the other workflow may have run for anybody's pull request, so this is a dry run".to_owned(),
             );
         }
         secret_variables.extend(servers.iter().filter_map(Server::token_variable).map(str::to_owned));
@@ -190,8 +189,8 @@ impl RunRequest {
         let mut secrets = repository.as_ref().map(credentials::of_checkout).unwrap_or_default();
         if !secrets.is_empty() && origin.config.commands.enabled && mode != RunMode::DryRun {
             warnings.push(
-                "the checkout keeps a credential for Git, which a command could read; \
-                 check it out with `persist-credentials: false`"
+                "the checkout contains a Git credential, which a command could read; check it out with \
+                 `persist-credentials: false`"
                     .to_owned(),
             );
         }

@@ -66,7 +66,7 @@ impl Programs<'_> {
             match self.check(&words, has_secret) {
                 Ok(()) => true,
                 Err(reason) => {
-                    tell(format!("MCP server {} is left out: {reason}", server.name()));
+                    tell(format!("the MCP server {} is left out: {reason}", server.name()));
                     false
                 }
             }
@@ -139,11 +139,11 @@ impl Comparison<'_> {
     fn check(&self, path: &str) -> Result<(), String> {
         let on_disk = fs::symlink_metadata(self.root.join(path)).is_ok();
         let Some(repository) = self.repository else {
-            let unknown = "the base commit is not in a clone here, so that it cannot be compared; \
-                           give actions/checkout `fetch-depth: 0`";
+            let unknown = "the base commit is not in this clone, so it cannot be compared; set `fetch-depth: \
+                           0` for `actions/checkout`";
             return if on_disk { Err(format!("{path}: {unknown}")) } else { Ok(()) };
         };
-        let failed = |error: GitError| format!("{path} cannot be compared with the base commit: {error}");
+        let failed = |error: GitError| format!("could not compare {path} with the base commit: {error}");
         let entry = match repository.entry_at(self.commit, path) {
             Ok(entry) => entry,
             // A word that is no file at all needs no commit.
@@ -173,8 +173,8 @@ impl Comparison<'_> {
                 compare(folder, entry.as_ref())
             }
             None if self.has_secret => Err(format!(
-                "{path} lies in the repository's root, where it could load any other file, and it is given a secret; \
-                 move it into a folder of its own"
+                "{path} gets a secret, but is in the repository's root, where it could load any other file; \
+                 move it to a folder of its own"
             )),
             None => Ok(()),
         }

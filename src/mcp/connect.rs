@@ -52,10 +52,10 @@ impl Server {
     pub fn all(servers: &[McpServer]) -> Result<Vec<Self>, String> {
         let mut all: Vec<Self> = Vec::new();
         for (index, config) in servers.iter().enumerate() {
-            let server = Self::new(config).map_err(|error| format!("mcp.servers[{index}]: {error}"))?;
+            let server = Self::new(config).map_err(|error| format!("`mcp.servers[{index}]`: {error}"))?;
             if all.iter().any(|other| other.name == server.name) {
                 return Err(format!(
-                    "mcp.servers[{index}]: the name {:?} is taken; names are unique",
+                    "`mcp.servers[{index}]`: duplicate name {:?}; use a unique name",
                     server.name
                 ));
             }
@@ -91,7 +91,7 @@ impl Server {
         let name = &config.name;
         let plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
         if name.is_empty() || name.len() > MAX_NAME || !name.chars().all(plain) {
-            return Err(format!("the name {name:?} must be 1 to {MAX_NAME} letters, digits, `-` or `_`"));
+            return Err(format!("invalid name {name:?}; use 1 to {MAX_NAME} letters, digits, `-` or `_`"));
         }
         let endpoint = match (&config.command, &config.url) {
             (Some(command), None) if !command.trim().is_empty() => Endpoint::Program {
@@ -100,16 +100,20 @@ impl Server {
                 env: config.env.clone(),
             },
             (None, Some(_)) if !config.args.is_empty() || !config.env.is_empty() => {
-                return Err("`args` and `env` belong to `command`, not to `url`".to_owned());
+                return Err("`args` and `env` are only allowed with `command`, not with `url`".to_owned());
             }
             (None, Some(url)) => {
-                let parsed = reqwest::Url::parse(url).map_err(|error| format!("url {url:?}: {error}"))?;
+                let parsed = reqwest::Url::parse(url)
+                    .map_err(|error| format!("invalid value {url:?} for `url`: {error}"))?;
                 if !matches!(parsed.scheme(), "http" | "https") {
-                    return Err(format!("url {url:?}: it must begin with https:// or http://"));
+                    return Err(format!(
+                        "invalid value {url:?} for `url`; use a URL that begins with https:// \
+                                        or http://"
+                    ));
                 }
                 Endpoint::Url(url.to_owned())
             }
-            _ => return Err("it needs `command` or `url`, one of the two".to_owned()),
+            _ => return Err("set exactly one of `command` and `url`".to_owned()),
         };
         Ok(Self {
             name: name.clone(),
@@ -148,10 +152,10 @@ pub(super) async fn connect(
         None => None,
         Some(name) => match variables.get(name).filter(|token| !token.trim().is_empty()) {
             Some(token) => Some((name.clone(), token.clone())),
-            None => return Err(format!("the variable {name} (`token_env`) is not set")),
+            None => return Err(format!("the variable `{name}` (`token_env`) is not set")),
         },
     };
-    let late = || format!("it does not answer within {} s", server.timeout.as_secs());
+    let late = || format!("it did not answer within {} s", server.timeout.as_secs());
     match &server.endpoint {
         Endpoint::Url(url) => {
             // The time limit of a call should come first, because its error says what happened.
@@ -178,7 +182,7 @@ pub(super) async fn connect(
                 writes: context.checkout.is_some(),
             };
             let started = context.shell.converse(talk).await;
-            let (child, stdin, stdout) = started.map_err(|error| format!("it cannot be started: {error}"))?;
+            let (child, stdin, stdout) = started.map_err(|error| format!("could not start it: {error}"))?;
             let shaken = tokio::time::timeout(server.timeout, Client.serve((stdout, stdin))).await;
             let error = match shaken {
                 Ok(Ok(service)) => return Ok(Connection { service, child: Some(child) }),

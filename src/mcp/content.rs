@@ -23,14 +23,13 @@ pub(super) fn result(result: CallToolResult, promised: Option<&Validator>) -> To
     }
     let broken = promised.and_then(|promised| match &result.structured_content {
         Some(value) => promised.validate(value).err().map(|error| error.to_string()),
-        None => Some("there is no structured content".to_owned()),
+        None => Some("the structured content is missing".to_owned()),
     });
     match broken {
         None if text.is_empty() => ToolResult::done("(no output)"),
         None => ToolResult::done(text),
         Some(error) => {
-            let message =
-                format!("the result does not satisfy the schema that the server has given: {error}");
+            let message = format!("the result does not satisfy the server's own schema: {error}");
             ToolResult { output: text, ..ToolResult::failed(message) }
         }
     }
@@ -50,9 +49,9 @@ fn part(block: ContentBlock) -> String {
             ResourceContents::BlobResourceContents { uri, blob: data, mime_type, .. } => {
                 blob(&uri, mime_type.as_deref().unwrap_or("unknown type"), data.len())
             }
-            _ => "[a resource of an unknown kind, not shown]".to_owned(),
+            _ => "[a resource of an unknown type, not shown]".to_owned(),
         },
         ContentBlock::ResourceLink(link) => format!("[{}: {}]", link.name, link.uri),
-        _ => "[content of an unknown kind, not shown]".to_owned(),
+        _ => "[content of an unknown type, not shown]".to_owned(),
     }
 }

@@ -71,8 +71,7 @@ impl Servers {
             match made.map_err(std::io::Error::other).and_then(|made| made) {
                 Ok(mirror) => *context.mirror.lock().await = Some(mirror),
                 Err(error) => {
-                    let message =
-                        format!("MCP servers are left out: the checkout could not be copied: {error}");
+                    let message = format!("MCP servers are left out: could not copy the checkout: {error}");
                     context.events.notice(NoticeLevel::Warning, message);
                     return Self::default();
                 }
@@ -95,7 +94,7 @@ impl Servers {
                     all.tools.extend(tools);
                 }
                 Err(error) => {
-                    let message = format!("MCP server {} is left out: {error}", server.name);
+                    let message = format!("the MCP server {} is left out: {error}", server.name);
                     context.events.notice(NoticeLevel::Warning, message);
                 }
             }
@@ -120,7 +119,7 @@ impl Servers {
         {
             Ok(observed) => observed,
             Err(error) => {
-                let message = format!("what MCP servers changed at their end cannot be read: {error}");
+                let message = format!("could not read what MCP servers changed when they stopped: {error}");
                 context.events.notice(NoticeLevel::Error, message);
                 Observed::default()
             }
@@ -139,8 +138,8 @@ async fn begin(
     let listed = tokio::time::timeout(server.timeout, service.list_all_tools()).await;
     let listed = match listed {
         Ok(Ok(tools)) => Ok(tools),
-        Ok(Err(error)) => Err(format!("it does not list its tools: {}", brief(&error.to_string()))),
-        Err(_) => Err(format!("it does not list its tools within {} s", server.timeout.as_secs())),
+        Ok(Err(error)) => Err(format!("could not list its tools: {}", brief(&error.to_string()))),
+        Err(_) => Err(format!("it did not list its tools within {} s", server.timeout.as_secs())),
     };
     let listed = match listed {
         Ok(listed) => listed,
@@ -162,7 +161,8 @@ async fn begin(
         match McpTool::new(tool, &handle) {
             _ if tools.len() >= MAX_TOOLS => {
                 let message = format!(
-                    "MCP server {} has more than {MAX_TOOLS} tools; name those to use in `allowed_tools`",
+                    "the MCP server {} has more than {MAX_TOOLS} tools; name the ones to use in \
+                     `allowed_tools`",
                     server.name
                 );
                 context.events.notice(NoticeLevel::Warning, message);
@@ -170,8 +170,11 @@ async fn begin(
             }
             Ok(tool) => tools.push(Arc::new(tool)),
             Err(error) => {
-                let message =
-                    format!("MCP server {}: the tool {:?} is left out: {error}", server.name, brief(&name));
+                let message = format!(
+                    "the MCP server {}: the tool {:?} is left out: {error}",
+                    server.name,
+                    brief(&name)
+                );
                 context.events.notice(NoticeLevel::Warning, message);
             }
         }
@@ -192,7 +195,7 @@ async fn end(mut service: RunningService<RoleClient, Client>, child: Option<Talk
 /// Returns the last lines of a server's standard error, as an addition to an error; empty if there are none.
 fn stderr_note(stderr: &str) -> String {
     let last = last_lines(stderr.trim(), 5);
-    if last.is_empty() { String::new() } else { format!("; it said: {}", brief(&last)) }
+    if last.is_empty() { String::new() } else { format!("; its output: {}", brief(&last)) }
 }
 
 fn brief(text: &str) -> String {
@@ -230,16 +233,16 @@ impl ServerHandle {
         };
         match answer {
             Ok(ServerResult::CallToolResult(result)) => Ok(result),
-            Ok(_) => Err(format!("the MCP server {server} answered with something else than a result")),
+            Ok(_) => Err(format!("the MCP server {server} did not answer with a result")),
             Err(ServiceError::McpError(error)) => {
                 Err(format!("the MCP server {server}: {}", brief(&error.message)))
             }
             Err(ServiceError::Timeout { .. }) => Err(late()),
             Err(ServiceError::TransportSend(error)) if !self.local => {
-                Err(format!("the MCP server {server} cannot be reached: {}", brief(&error.to_string())))
+                Err(format!("could not reach the MCP server {server}: {}", brief(&error.to_string())))
             }
             Err(ServiceError::TransportClosed | ServiceError::TransportSend(_)) => {
-                Err(format!("the MCP server {server} is gone; its tools do not work any more"))
+                Err(format!("the MCP server {server} has exited, so its tools no longer work"))
             }
             Err(error) => Err(format!("the MCP server {server}: {}", brief(&error.to_string()))),
         }

@@ -46,7 +46,7 @@ impl McpTool {
             return Err(format!("its schema is longer than {MAX_SCHEMA} bytes"));
         }
         let validator = |schema: &Value| {
-            jsonschema::validator_for(schema).map_err(|error| format!("its schema is none: {error}"))
+            jsonschema::validator_for(schema).map_err(|error| format!("its schema is invalid: {error}"))
         };
         let promises = match &tool.output_schema {
             Some(schema) => Some(validator(&Value::Object(Map::clone(schema)))?),
@@ -86,17 +86,17 @@ impl McpTool {
         };
         let mut held = context.mirror.lock().await;
         let Some(mirror) = held.take() else {
-            return ToolResult::failed("what the server changes could not be seen, so it is not called");
+            return ToolResult::failed("changes of the server could not be detected, so it is not called");
         };
         let before =
             tokio::task::spawn_blocking(move || mirror.before().map(|before| (mirror, before))).await;
         let Ok(Ok((mirror, before))) = before else {
-            return ToolResult::failed("the checkout could not be looked at, so the server is not called");
+            return ToolResult::failed("could not inspect the checkout, so the server is not called");
         };
         let mut result = self.call(arguments).await;
         let after = tokio::task::spawn_blocking(move || (mirror.after(&before), mirror)).await;
         let Ok((Ok(observed), mirror)) = after else {
-            return ToolResult::failed("what the server changed could not be read");
+            return ToolResult::failed("could not read what the server changed");
         };
         *held = Some(mirror);
         checkout.absorb(&observed.changes);
@@ -135,7 +135,7 @@ impl Tool for McpTool {
             let place = error.instance_path().to_string();
             return Err(if place.is_empty() { error.to_string() } else { format!("{place}: {error}") });
         }
-        let Value::Object(arguments) = value else { return Err("an object is expected".to_owned()) };
+        let Value::Object(arguments) = value else { return Err("expected an object".to_owned()) };
         Ok(Box::new(McpCall { tool: self, arguments }))
     }
 }
@@ -164,7 +164,10 @@ impl Call for McpCall {
             } else if tool.server.context.checkout.is_some() {
                 tool.call_watched(arguments).await
             } else {
-                ToolResult::done("A dry run records what MCP tools would do and does not call them; plan on.")
+                ToolResult::done(
+                    "A dry run records calls of MCP tools without making them; continue \
+                                  planning.",
+                )
             }
         }
         .boxed()

@@ -16,16 +16,16 @@ pub enum ModelError {
         message: String,
     },
     /// The provider does not have the model.
-    #[error("the provider does not know the model: {0}; check `model`")]
+    #[error("unknown model: {0}; check `model`")]
     UnknownModel(String),
     /// The conversation exceeds the model's context window.
-    #[error("the conversation is longer than the model takes: {0}")]
+    #[error("the conversation is too long for the model: {0}")]
     TooLong(String),
     /// The account is out of credit, so waiting does not help.
-    #[error("the account with the model provider is out of credit: {0}")]
+    #[error("the account with the model provider has no credit left: {0}; add credit or use another key")]
     OutOfCredit(String),
     /// Too many requests.
-    #[error("the model provider limits the rate: {message}")]
+    #[error("rate-limited by the model provider: {message}")]
     RateLimited {
         /// Message from the provider.
         message: String,
@@ -41,7 +41,7 @@ pub enum ModelError {
         retry_after: Option<Duration>,
     },
     /// The answer could not be parsed.
-    #[error("the model's answer could not be read: {0}")]
+    #[error("could not read the model's answer: {0}")]
     Malformed(String),
     /// The request was rejected.
     #[error("the model provider refused the request ({status}): {message}")]

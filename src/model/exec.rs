@@ -146,7 +146,8 @@ impl ExecModel {
         drop((stdin, stdout));
         let said = child.end().await.text();
         let said = said.trim();
-        let more = if said.is_empty() { String::new() } else { format!("; it said: {}", last_lines(said)) };
+        let more =
+            if said.is_empty() { String::new() } else { format!("; its output: {}", last_lines(said)) };
         Err(unavailable(format!("{problem}{more}")))
     }
 
@@ -160,7 +161,7 @@ impl ExecModel {
         };
         let started = self.shell.converse(command).await;
         let (child, stdin, stdout) =
-            started.map_err(|error| unavailable(format!("it cannot be started: {error}")))?;
+            started.map_err(|error| unavailable(format!("could not start it: {error}")))?;
         Ok(Running { child, stdin, stdout: BufReader::new(stdout) })
     }
 }
@@ -177,7 +178,7 @@ impl Running {
         let mut limited = stdout.take(MAX_ANSWER_BYTES);
         // Written and read concurrently, because it may answer before it has read everything.
         let (written, read) = tokio::join!(write, limited.read_until(b'\n', &mut line));
-        read.map_err(|error| format!("its answer cannot be read: {error}"))?;
+        read.map_err(|error| format!("could not read its answer: {error}"))?;
         if line.last() == Some(&b'\n') {
             return String::from_utf8(line).map_err(|_| "its answer is not UTF-8".to_owned());
         }
@@ -185,7 +186,7 @@ impl Running {
             return Err(format!("its answer is longer than {MAX_ANSWER_BYTES} bytes"));
         }
         let how = written.err().map_or_else(String::new, |error| format!(" ({error})"));
-        Err(format!("it ended before it had answered{how}"))
+        Err(format!("it exited before it answered{how}"))
     }
 }
 
@@ -210,7 +211,7 @@ fn completion(line: &str) -> Result<Completion, ModelError> {
 }
 
 fn malformed(error: &serde_json::Error) -> ModelError {
-    ModelError::Malformed(format!("{error}; an answer is one line: {{\"text\": …, \"calls\": […]}}"))
+    ModelError::Malformed(format!("{error}; answer with one line: {{\"text\": …, \"calls\": […]}}"))
 }
 
 fn unavailable(message: String) -> ModelError {

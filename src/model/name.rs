@@ -80,13 +80,13 @@ const ALIASES: [Alias; 3] = [
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NameError {
     /// There is no `::`.
-    #[error("the model {0:?} names no provider; write it as `provider::name`, for example `{1}::{0}`")]
+    #[error("the model {0:?} has no provider; write it as `provider::name`, for example `{1}::{0}`")]
     NoProvider(String, String),
     /// There is nothing after the `::`.
     #[error("the model {0:?} has no name after `::`")]
     NoName(String),
     /// The provider is unknown.
-    #[error("the model provider {given:?} is not known{hint}; known are: {known}")]
+    #[error("unknown model provider {given:?}{hint}; use one of: {known}")]
     UnknownProvider {
         /// Name as written.
         given: String,
@@ -135,7 +135,7 @@ fn unknown(given: &str) -> NameError {
         .chain(["replay", "recipe", "exec"])
         .collect();
     let hint = nearest(given, known.iter().copied())
-        .map_or(String::new(), |near| format!(", did you mean `{near}`?"));
+        .map_or(String::new(), |near| format!(" (did you mean `{near}`?)"));
     NameError::UnknownProvider { given: given.to_owned(), hint, known: known.join(", ") }
 }
 

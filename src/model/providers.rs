@@ -339,7 +339,7 @@ fn chain(error: &reqwest::Error) -> String {
     let mut text = if error.is_timeout() {
         "the server stayed silent for too long".to_owned()
     } else if error.is_connect() {
-        "the connection could not be made".to_owned()
+        "could not connect".to_owned()
     } else {
         "the connection failed".to_owned()
     };

@@ -18,7 +18,7 @@ use crate::event::{Event, Line, Reply};
 #[derive(Debug, thiserror::Error)]
 pub enum ReplayError {
     /// The file cannot be read.
-    #[error("the transcript {path} cannot be read: {error}; check the file after `replay::`")]
+    #[error("could not read the transcript {path}: {error}; check the file after `replay::`")]
     Unreadable {
         /// Path of the transcript.
         path: PathBuf,
@@ -26,7 +26,7 @@ pub enum ReplayError {
         error: std::io::Error,
     },
     /// A line is not an event.
-    #[error("{path}:{line}: this is no transcript line: {error}")]
+    #[error("{path}:{line}: not a transcript line: {error}")]
     Invalid {
         /// Path of the transcript.
         path: PathBuf,
@@ -36,7 +36,7 @@ pub enum ReplayError {
         error: serde_json::Error,
     },
     /// The transcript has no answer of a model.
-    #[error("the transcript {0} holds no reply of a model")]
+    #[error("the transcript {0} contains no model reply; use the transcript of a run")]
     Empty(PathBuf),
 }
 

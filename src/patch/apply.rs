@@ -33,7 +33,7 @@ pub enum ApplyError {
     },
     /// A hunk without line numbers whose lines occur several times in the file.
     #[error(
-        "hunk {hunk} has no line numbers and its lines are there {times} times; give numbers, or more context"
+        "hunk {hunk} has no line numbers and matches in {times} places; add line numbers or more context"
     )]
     Ambiguous {
         /// The number of the hunk, from 1.

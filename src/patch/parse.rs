@@ -77,16 +77,16 @@ pub struct Patch {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ParseError {
     /// A text without any hunk.
-    #[error("there is no hunk in the patch; give a unified diff with lines `@@ -10,3 +10,4 @@`")]
+    #[error("the patch has no hunks; use a unified diff with lines such as `@@ -10,3 +10,4 @@`")]
     NoHunk,
     /// The `*** Begin Patch` format.
-    #[error("this is no unified diff; give one with `@@` lines instead of `*** Begin Patch`")]
+    #[error("this is not a unified diff; use `@@` lines instead of `*** Begin Patch`")]
     OtherFormat,
     /// A patch for several files; holds the names of the first two.
-    #[error("the patch changes several files ({0}, {1}); call once for each file")]
+    #[error("the patch changes several files ({0}, {1}); make one call for each file")]
     SeveralFiles(String, String),
     /// A header that names another file than the call does.
-    #[error("the patch is for {named}, but path is {path}")]
+    #[error("the patch is for {named}, but `path` is {path}")]
     OtherFile {
         /// The name in the header.
         named: String,
@@ -97,13 +97,13 @@ pub enum ParseError {
     #[error(transparent)]
     Path(#[from] crate::workspace::PathError),
     /// A change of more than content, such as a rename or a mode; holds a verb phrase for it.
-    #[error("the patch {0}, which apply_patch does not do; it changes content alone")]
+    #[error("the patch {0}, which apply_patch does not support; it only changes content")]
     Unsupported(&'static str),
     /// A hunk without lines, by its number from 1.
     #[error("hunk {0} has no lines")]
     EmptyHunk(usize),
     /// A line after the first hunk that belongs neither to a hunk nor to a header.
-    #[error("line {line} of the patch starts with none of blank, `+`, `-`, `@@`: {text:?}")]
+    #[error("line {line} of the patch does not start with a space, `+`, `-` or `@@`: {text:?}")]
     Stray {
         /// The number of the line in the patch, from 1.
         line: usize,

@@ -43,7 +43,8 @@ impl std::fmt::Display for Stale {
 pub enum ApplyError {
     /// The digest in the plan does not match its content.
     #[error(
-        "the plan's content has the digest {computed}, but it says {written}; it was changed after the review"
+        "the plan's content has the digest {computed}, but the plan says {written}; it was changed after the \
+         review, so make a new plan"
     )]
     Tampered {
         /// Digest given in the plan.
@@ -52,7 +53,7 @@ pub enum ApplyError {
         computed: String,
     },
     /// The plan is not the one that was reviewed.
-    #[error("this is the plan {found}, not {wanted} that `digest` names")]
+    #[error("the plan has the digest {found}, not {wanted}; check `digest`")]
     OtherPlan {
         /// Digest that was asked for.
         wanted: String,
@@ -60,24 +61,25 @@ pub enum ApplyError {
         found: String,
     },
     /// Files of the checkout have changed since the plan was made.
-    #[error("the plan is stale, make a new one: {}", list(.0))]
+    #[error("the plan is stale; make a new plan: {}", list(.0))]
     Stale(Vec<Stale>),
     /// A file's content is not what the plan promises.
     #[error(transparent)]
     Damaged(#[from] Damaged),
     /// A command's call runs a different line than people are shown.
-    #[error("the plan shows the command `{0}`, but its input runs another one; make a new plan")]
+    #[error("the plan shows the command `{0}`, but its input runs a different one; make a new plan")]
     Disguised(String),
     /// A file occurs twice.
     #[error("the plan has two entries for {0}; make a new plan")]
     Twice(WorkspacePath),
     /// A link would lead out of the workspace.
     #[error(
-        "the plan makes {0} a link that may lead outside of the workspace; make the link by hand if it is wanted"
+        "the plan makes {0} a link that may lead outside of the workspace; create the link by hand if you \
+         want it"
     )]
     LinkOutside(WorkspacePath),
     /// A guardrail forbids a file.
-    #[error("the plan changes a file that must not be: {0}")]
+    #[error("the plan changes a protected file: {0}")]
     Refused(String),
     /// A file could not be read.
     #[error(transparent)]
@@ -122,7 +124,7 @@ impl Plan {
             if link.is_some_and(|link| !self.deletes(&link)) {
                 stale.push(Stale {
                     path: file.path.clone(),
-                    now: "a folder above it is a link now".to_owned(),
+                    now: "a folder above it is now a link".to_owned(),
                 });
                 continue;
             }
@@ -131,9 +133,9 @@ impl Plan {
                 already += 1;
             } else if !file.is_before(now.as_ref()) {
                 let text = match (&now, &file.before_sha256) {
-                    (None, _) => "gone".to_owned(),
-                    (Some(_), None) => "there already".to_owned(),
-                    (Some(_), Some(_)) => "changed since".to_owned(),
+                    (None, _) => "it no longer exists".to_owned(),
+                    (Some(_), None) => "it already exists".to_owned(),
+                    (Some(_), Some(_)) => "it has changed".to_owned(),
                 };
                 stale.push(Stale { path: file.path.clone(), now: text });
             } else {
@@ -150,7 +152,7 @@ impl Plan {
         stale.extend(
             disk.occupied(&changes)?
                 .into_iter()
-                .map(|path| Stale { path, now: "in the way of a planned file".to_owned() }),
+                .map(|path| Stale { path, now: "it is in the way of a planned file".to_owned() }),
         );
         if stale.is_empty() { Ok(Checked { changes, already }) } else { Err(ApplyError::Stale(stale)) }
     }

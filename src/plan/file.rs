@@ -75,7 +75,7 @@ impl PlanFile {
 
 /// Error for a file whose content is not what the plan promises.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the plan does not lead to what it promises for {0}; it was changed by hand or damaged")]
+#[error("the result for {0} does not match the plan; it was edited or damaged, so make a new plan")]
 pub struct Damaged(pub WorkspacePath);
 
 impl PlanFile {

@@ -38,7 +38,7 @@ pub enum Step {
 #[derive(Debug, thiserror::Error)]
 pub enum JournalError {
     /// Another process is applying a plan to this checkout.
-    #[error("another apply is at work on this checkout")]
+    #[error("another apply is running on this checkout; wait until it ends")]
     Busy,
     /// The journal could not be written.
     #[error("nothing was written: {path}: {error}")]
@@ -49,11 +49,12 @@ pub enum JournalError {
         error: io::Error,
     },
     /// A file could not be changed; all files were put back.
-    #[error("not every file could be written, so every file was put back: {0}")]
+    #[error("could not write every file, so all files were restored: {0}")]
     PutBack(FileError),
     /// A file could not be changed, and another one could not be put back.
     #[error(
-        "not every file could be written ({failed}) or put back ({left}); the journal is in {journal}, the next run tries again"
+        "could not write every file ({failed}) or restore every file ({left}); the next run tries again with \
+         the journal in {journal}"
     )]
     Stuck {
         /// Why it was not applied.
@@ -65,7 +66,7 @@ pub enum JournalError {
     },
     /// An interrupted apply could not be reverted.
     #[error(
-        "an earlier apply was interrupted and could not be taken back: {error}; its journal is in {journal}"
+        "an earlier apply was interrupted and could not be rolled back: {error}; its journal is in {journal}"
     )]
     Recover {
         /// Why it could not be reverted.
@@ -115,7 +116,7 @@ impl JournalPaths {
             .iter()
             .any(|path| fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_symlink()));
         if leads_away {
-            return Err(failed(io::Error::other("it is a link, or holds one")));
+            return Err(failed(io::Error::other("it is a link, or contains one")));
         }
         let lock = File::create(path.join(LOCK)).map_err(failed)?;
         lock.try_lock().map_err(|_| JournalError::Busy)?;

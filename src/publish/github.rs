@@ -45,12 +45,14 @@ impl Publication<'_> {
                 } else {
                     "not on GitHub"
                 };
-                tracing::info!("comment: in {} alone ({why})", files.comment.display());
+                tracing::info!("comment: only in {} ({why})", files.comment.display());
                 if delivers && !self.changes.is_empty() {
                     self.not_delivered(report, exit, why, false);
                 } else if config.required && other.is_some() {
-                    let trouble =
-                        Trouble { message: format!("GitHub cannot be told: {why}"), about_permission: true };
+                    let trouble = Trouble {
+                        message: format!("could not publish to GitHub: {why}"),
+                        about_permission: true,
+                    };
                     self.trouble(report, exit, trouble);
                 }
                 return None;
@@ -73,7 +75,7 @@ impl Publication<'_> {
                 Ok(done) => {
                     let Suggested { posted, known, resolved, left_out } = done;
                     tracing::info!(
-                        "suggestions: {posted} new, {known} known, {resolved} resolved, {left_out} left out"
+                        "suggestions: {posted} new, {known} known, {resolved} resolved, {left_out} omitted"
                     );
                 }
                 Err(trouble) => troubles.push(trouble),
@@ -82,7 +84,7 @@ impl Publication<'_> {
         if config.check_run && !self.cancel.is_cancelled() {
             match publisher.check(report, diagnostics_of(request, report, self.prefix)).await {
                 Ok(url) => {
-                    tracing::info!("check run: {}", url.as_deref().unwrap_or("no commit to write it to"));
+                    tracing::info!("check run: {}", url.as_deref().unwrap_or("no commit to attach it to"));
                 }
                 Err(trouble) => troubles.push(trouble),
             }
@@ -109,17 +111,15 @@ impl Publication<'_> {
         }
         let states = self.changes.iter().filter_map(|change| change.after.as_ref());
         if states.into_iter().any(|state| self.masker.knows_of(&state.content)) {
-            let why = "they hold a secret of this job; remove it from the files";
+            let why = "they contain one of this job's secrets; remove it from the files";
             return self.not_delivered(report, exit, why, false);
         }
         let paths: Vec<&str> = self.changes.iter().map(|change| change.path.as_str()).collect();
         let repository = self.request.repository.as_ref();
         let filtered = repository.map(|repository| repository.filtered(&paths)).unwrap_or_default();
         if !filtered.is_empty() {
-            let why = format!(
-                "a Git filter (such as LFS) stands over {}, and it is not run here",
-                filtered.join(", ")
-            );
+            let why =
+                format!("{} has a Git filter (such as LFS), which is not run here", filtered.join(", "));
             return self.not_delivered(report, exit, &why, false);
         }
         match publisher.deliver(self.request, report, self.changes, self.prefix).await {
@@ -128,7 +128,7 @@ impl Publication<'_> {
                 report.delivery = Some(delivery);
             }
             Ok(None) => {
-                let told = "the branch has all of these changes already, so nothing was delivered".to_owned();
+                let told = "the branch already has all of these changes, so nothing was delivered".to_owned();
                 report.notices.push(Notice { level: NoticeLevel::Info, message: told });
             }
             Err(Trouble { message, about_permission }) => {
@@ -169,14 +169,17 @@ impl Publication<'_> {
         let Self { request, files, .. } = self;
         let (config, file) = (publisher.config, files.comment.display());
         if !wants_comment(config, report) {
-            tracing::info!("comment: in {file} alone (not wanted)");
+            tracing::info!("comment: only in {file} (not requested)");
             return None;
         }
         // Progress may have found it already.
         let found = known.or_else(|| sticky(publisher.github, &publisher.api, &config.comment_key));
         let Some(sticky) = found else {
             let event = &publisher.github.event;
-            tracing::info!("comment: in {file} alone (the event {event} is about no pull request or issue)");
+            tracing::info!(
+                "comment: only in {file} (the event {event} does not belong to a pull request or \
+                            issue)"
+            );
             return None;
         };
         let body = self.masker.mask_rendered(&comment_of(request, report)).into_owned();

@@ -82,7 +82,7 @@ impl OutputFiles {
                         remove the secret from the checkout"
                 .to_owned());
         }
-        let failed = |path: &Path, error| format!("{} could not be written: {error}", path.display());
+        let failed = |path: &Path, error| format!("could not write {}: {error}", path.display());
         if let Some(json) = json {
             write_private(&self.plan, &json).map_err(|error| failed(&self.plan, error))?;
         }
@@ -115,7 +115,7 @@ impl OutputFiles {
             // Masked as a value before; renderings may bring together what was apart. JSON keeps its form.
             let text = if *path == self.report { text.as_str().into() } else { masker.mask_rendered(&text) };
             if let Err(error) = write_atomic(path, text.as_bytes()) {
-                warn(report, format!("{} could not be written: {error}", path.display()));
+                warn(report, format!("could not write {}: {error}", path.display()));
             }
         }
     }
@@ -131,7 +131,7 @@ fn make_folder(out: &Path, path: &Path) -> io::Result<()> {
     let below = path.strip_prefix(out).ok().filter(|below| {
         below.file_name().is_some() && below.components().all(|part| matches!(part, Component::Normal(_)))
     });
-    let below = below.ok_or_else(|| io::Error::other("it does not lie below the output folder"))?;
+    let below = below.ok_or_else(|| io::Error::other("it is not inside of the output folder"))?;
     let mut folder = out.to_owned();
     for name in below.parent().into_iter().flat_map(Path::components) {
         folder.push(name);

@@ -18,21 +18,22 @@ impl<'a> Repost<'a> {
     pub fn resolve(lookup: &'a Lookup) -> Result<Self, InputError> {
         let basis = Basis::read(lookup)?;
         let nowhere = |why: &str| InputError::GitHub(ApiError::Unusable(why.to_owned()));
-        let mut github = basis.github.clone().ok_or_else(|| nowhere("this is not on GitHub"))?;
+        let mut github = basis.github.clone().ok_or_else(|| nowhere("this run is not on GitHub"))?;
         if let Some(run) = github.other_run.clone() {
             let pull = basis
                 .desk
                 .ask(&github, |api| async move { Pull::of_run(&api, &run).await })
                 .map_err(InputError::GitHub)?;
             let pull =
-                pull.ok_or_else(|| nowhere("no open pull request has the commit of that run as its head"))?;
+                pull.ok_or_else(|| nowhere("no open pull request has that run's commit as its head"))?;
             github.subject = pull.subject();
             // The run to look at is the other one.
             let Environment { server_url, owner, repository, other_run, .. } = &github;
             let id = other_run.as_ref().map(|run| run.id).unwrap_or_default();
             github.run_url = Some(format!("{server_url}/{owner}/{repository}/actions/runs/{id}"));
         }
-        let number = github.number().ok_or_else(|| nowhere("the event is about no pull request or issue"))?;
+        let number =
+            github.number().ok_or_else(|| nowhere("the event does not belong to a pull request or issue"))?;
         Ok(Self { basis, github, number })
     }
 
@@ -43,8 +44,7 @@ impl<'a> Repost<'a> {
         report.run_url.clone_from(&self.github.run_url);
         report.delivery = None;
         if self.github.other_run.is_some() {
-            let message =
-                "another run has left this report, and what it says of itself is not checked".to_owned();
+            let message = "this report comes from another run, and its contents are not verified".to_owned();
             report.notices.insert(0, Notice { level: NoticeLevel::Warning, message });
         }
         let masker = Masker::from_environment(self.basis.lookup.variables(), &[], &[]);

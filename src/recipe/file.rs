@@ -100,7 +100,7 @@ impl Recipe {
 
     fn check(&self) -> Result<(), (String, String)> {
         if self.steps.is_empty() {
-            return Err(("steps".to_owned(), "there are none".to_owned()));
+            return Err(("steps".to_owned(), "there are no steps".to_owned()));
         }
         for (index, step) in self.steps.iter().enumerate() {
             let here = format!("steps[{index}]");
@@ -133,10 +133,10 @@ impl Step {
         }
         if let Some(pattern) = &self.containing {
             RegexMatcher::new_line_matcher(pattern)
-                .map_err(|error| format!("`containing` is no valid regular expression: {error}"))?;
+                .map_err(|error| format!("invalid regular expression in `containing`: {error}"))?;
         }
         if !self.exclude.is_empty() && !self.is_for_files() {
-            return Err("`exclude` needs `files` or `containing`".to_owned());
+            return Err("`exclude` requires `files` or `containing`".to_owned());
         }
         if self.actions.is_empty() { Err("`do` is empty".to_owned()) } else { Ok(()) }
     }
@@ -146,16 +146,14 @@ impl Action {
     fn check(&self, for_files: bool) -> Result<(), String> {
         match (&self.tool, &self.replace) {
             (Some(_), None) => Ok(()),
-            (None, Some(_)) if !self.with.is_empty() => Err("`with` belongs to `tool`".to_owned()),
+            (None, Some(_)) if !self.with.is_empty() => Err("`with` is only allowed with `tool`".to_owned()),
             (None, Some(_)) if !for_files => {
                 Err("`replace` works on the files of its step; give the step `files`".to_owned())
             }
             (None, Some(replace)) => Regex::new(&replace.pattern)
                 .map(drop)
-                .map_err(|error| format!("`replace.pattern` is no valid regular expression: {error}")),
-            (Some(_), Some(_)) | (None, None) => {
-                Err("it needs `tool` or `replace`, one of the two".to_owned())
-            }
+                .map_err(|error| format!("invalid regular expression in `replace.pattern`: {error}")),
+            (Some(_), Some(_)) | (None, None) => Err("set exactly one of `tool` and `replace`".to_owned()),
         }
     }
 }
@@ -168,17 +166,17 @@ mod tests {
     fn mistakes_are_named_with_their_place() {
         let error = |text: &str| Recipe::parse(text, "r.yml").expect_err("no recipe").to_string();
         for (text, told) in [
-            ("steps: []\n", "r.yml: steps: there are none"),
+            ("steps: []\n", "r.yml: steps: there are no steps"),
             ("steps:\n- do: []\n", "r.yml: steps[0]: `do` is empty"),
-            ("steps:\n- do: [{}]\n", "r.yml: steps[0].do[0]: it needs `tool` or `replace`"),
+            ("steps:\n- do: [{}]\n", "r.yml: steps[0].do[0]: set exactly one of `tool` and `replace`"),
             ("steps:\n- do: [{replace: {pattern: a, with: b}}]\n", "give the step `files`"),
             (
                 "steps:\n- files: ['*.py']\n  do: [{replace: {pattern: '(', with: b}}]\n",
-                "no valid regular expression",
+                "invalid regular expression",
             ),
-            ("steps:\n- files: ['[']\n  do: [{tool: x}]\n", "not a valid glob"),
-            ("steps:\n- containing: '('\n  do: [{tool: x}]\n", "`containing` is no valid"),
-            ("steps:\n- exclude: [a]\n  do: [{tool: x}]\n", "`exclude` needs"),
+            ("steps:\n- files: ['[']\n  do: [{tool: x}]\n", "invalid glob"),
+            ("steps:\n- containing: '('\n  do: [{tool: x}]\n", "invalid regular expression in `containing`"),
+            ("steps:\n- exclude: [a]\n  do: [{tool: x}]\n", "`exclude` requires"),
             ("stpes: []\n", "did you mean `steps`?"),
         ] {
             assert!(error(text).contains(told), "{text}\n{}", error(text));

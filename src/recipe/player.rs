@@ -66,17 +66,17 @@ impl RecipePlayer {
 
     fn answer(&self, request: Request<'_>) -> Result<Completion, ModelError> {
         if request.agent != self.agent {
-            return Err(ModelError::Recipe(format!("there is nobody to be the agent {}", request.agent)));
+            return Err(ModelError::Recipe(format!("a recipe cannot act as the agent {}", request.agent)));
         }
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         if !request.may_call {
-            return Ok(final_answer(state.summary("Stopped before its end")));
+            return Ok(final_answer(state.summary("Stopped early")));
         }
         state.take_results(request.messages)?;
         loop {
             let Some((place, action)) = state.actions.pop_front() else {
                 let Some((index, step)) = state.steps.pop_front() else {
-                    return Ok(final_answer(state.summary("Followed to its end")));
+                    return Ok(final_answer(state.summary("Completed")));
                 };
                 let here = format!("steps[{index}]");
                 let failed = |problem| ModelError::Recipe(format!("{here}: {problem}"));
@@ -167,7 +167,7 @@ impl State {
         let mut text = format!("{how}: {}, {}.", count(self.files, "file"), count(self.calls, "call"));
         if !self.skipped.is_empty() {
             // Writing to a String cannot fail.
-            let _ = write!(text, "\n\nOptional and failed:\n");
+            let _ = write!(text, "\n\nFailed optional actions:\n");
             for failure in self.skipped.iter().take(MAX_LISTED_FAILURES) {
                 let _ = writeln!(text, "- {}", failure.lines().next().unwrap_or_default());
             }

@@ -13,9 +13,9 @@ fn how_to_apply(report: &RunReport, by_comment: bool) -> String {
     let Some(plan) = report.plan.as_ref().filter(sound) else { return String::new() };
     let line = format!("architect-ci apply plan.json --digest {}", plan.digest);
     let how = if by_comment {
-        "Comment `/architect apply` where a workflow listens for it, or run this (or `git apply plan.patch`):"
+        "Comment `/architect apply` if a workflow handles it, or run this (or `git apply plan.patch`):"
     } else {
-        "Exactly as it stands here, without a model (or `git apply plan.patch`):"
+        "This applies exactly this plan, without a model (or use `git apply plan.patch`):"
     };
     format!("<details><summary>Apply this plan</summary>\n\n{how}\n\n{}\n</details>\n\n", fence(&line, "sh"))
 }
@@ -56,14 +56,14 @@ pub(super) fn delivery(report: &RunReport) -> Section {
             let commit = code(&commit.chars().take(10).collect::<String>());
             format!("**Delivered** as {commit} on {}", code(&delivery.branch))
         }
-        None => format!("**Delivered** before: {} has it all", code(&delivery.branch)),
+        None => format!("**Delivered** earlier: {} already has all changes", code(&delivery.branch)),
     };
     if let Some(pull) = &delivery.pull_request {
         text += &format!(", pull request #{}", pull.number);
     }
     if !delivery.merged.is_empty() {
         let files: Vec<String> = delivery.merged.iter().map(|path| code(path)).collect();
-        text += &format!("; merged with what others changed in {}", files.join(", "));
+        text += &format!("; merged with changes of others in {}", files.join(", "));
     }
     Section::fixed(format!("{text}\n\n"))
 }

@@ -52,7 +52,7 @@ impl Doing {
     pub fn comment(&self, hidden: &str, task: &str, elapsed_ms: u64, run_url: Option<&str>) -> String {
         let first = task.trim().lines().next().unwrap_or_default();
         let list: String = self.recent.iter().map(|line| format!("- {line}\n")).collect();
-        let list = if list.is_empty() { "- waiting for the model\n".to_owned() } else { list };
+        let list = if list.is_empty() { "- Waiting for the model\n".to_owned() } else { list };
         let link = run_url.and_then(run_link).map_or(String::new(), |link| format!("\n<sub>{link}</sub>\n"));
         format!(
             "{hidden}### ⏳ Working: {}, {}, {}\n\n> **Task:** {}\n\n{list}{link}",

@@ -38,7 +38,7 @@ pub(super) fn fit(mut sections: Vec<Section>, limit: usize) -> String {
     let mut text: String = sections.into_iter().map(|section| section.full).collect();
     if total > limit {
         // Only absurdly long fixed sections get here.
-        let note = "\n\n… cut; see the report files of the run\n";
+        let note = "\n\n… shortened; see the report files of the run\n";
         let mut units = 0;
         let end = text.char_indices().find(|(_, c)| {
             units += c.len_utf16();

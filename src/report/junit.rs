@@ -33,9 +33,7 @@ pub fn junit(report: &RunReport) -> Result<String, String> {
 /// Serializes a JUnit report as XML.
 pub(super) fn write(report: &Report) -> Result<String, String> {
     let mut xml = Vec::new();
-    report
-        .write_xml(&mut xml)
-        .map_err(|error| format!("the JUnit report could not be written: {error:?}"))?;
+    report.write_xml(&mut xml).map_err(|error| format!("could not write the JUnit report: {error:?}"))?;
     String::from_utf8(xml).map_err(|error| error.to_string())
 }
 

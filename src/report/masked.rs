@@ -30,10 +30,10 @@ pub enum Format {
 #[derive(Debug, thiserror::Error)]
 pub enum MaskError {
     /// The value could not be serialized, or was no longer valid once it was masked.
-    #[error("secrets could not be masked in it ({0})")]
+    #[error("could not mask its secrets ({0})")]
     Form(#[from] serde_json::Error),
     /// The schema of the format could not be parsed.
-    #[error("secrets could not be masked in it (its schema is not readable)")]
+    #[error("could not mask its secrets (its schema is not readable)")]
     Schema,
 }
 

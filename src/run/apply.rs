@@ -53,7 +53,7 @@ impl Run<'_> {
         let may_write = |path: &_| self.engine.guardrails.check_write(path);
         let checked = plan.check(&self.disk, digest, may_write)?;
         if checked.already > 0 {
-            let told = format!("{} files are as the plan leaves them already", checked.already);
+            let told = format!("{} files already have their planned content", checked.already);
             self.events.notice(NoticeLevel::Info, told);
         }
         let applied = checked.apply(&self.disk, &|step| detail!("apply: {step:?}"))?;
@@ -79,8 +79,10 @@ impl Run<'_> {
                 effects.command.is_some_and(|found| found.line == command.command && found.cwd == command.cwd)
             });
             if !is_as_shown {
-                let told =
-                    format!("the plan's command `{}` is not what its input would run", command.command);
+                let told = format!(
+                    "the plan shows the command `{}`, but its input would run a different one",
+                    command.command
+                );
                 self.events.notice(NoticeLevel::Error, told);
             }
             if !is_as_shown || !self.engine.call(caller, &call).await.success {

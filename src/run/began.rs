@@ -146,7 +146,7 @@ impl Began {
         let written = tokio::task::spawn_blocking(move || {
             let file = SessionFile { commit: repository.and_then(|repository| repository.head()), ..file };
             if let Err(error) = file.write(&out, &variables) {
-                detail!("the session could not be written down: {error}");
+                detail!("could not save the session: {error}");
             }
         });
         *self.remembered.lock().unwrap_or_else(PoisonError::into_inner) = Some(written);

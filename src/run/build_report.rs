@@ -26,10 +26,10 @@ impl Run<'_> {
         self.engine.hooks.collect().await;
         if let Some(bytes) = self.isolation.bytes().await {
             self.events
-                .notice(NoticeLevel::Info, format!("isolated runs took {} kB on disk", bytes.div_ceil(1000)));
+                .notice(NoticeLevel::Info, format!("isolated runs used {} kB on disk", bytes.div_ceil(1000)));
         }
         let changes = self.engine.context.workspace.changes().unwrap_or_else(|error| {
-            self.events.notice(NoticeLevel::Error, format!("the changes could not be collected: {error}"));
+            self.events.notice(NoticeLevel::Error, format!("could not collect the changes: {error}"));
             ended.status = Status::Failed;
             ChangeSet::default()
         });
@@ -150,7 +150,7 @@ fn files(changes: &ChangeSet, tracked: Option<&TrackedWorkspace>) -> Vec<FileSum
 fn forget_caches(events: &Events, shell: &Shell) {
     let left = shell.sandbox.as_ref().map_or(0, Sandbox::forget_caches);
     if left > 0 {
-        let told = format!("{left} files that commands wrote to caches could not be removed");
+        let told = format!("could not remove {left} files that commands wrote to caches");
         events.notice(NoticeLevel::Warning, told);
     }
 }
@@ -159,7 +159,7 @@ fn forget_caches(events: &Events, shell: &Shell) {
 fn put_back(events: &Events, restored: Vec<Restored>) {
     for Restored { path, after, back } in restored {
         let done =
-            if back { "it was put back" } else { "it could not be put back; do not use this checkout" };
+            if back { "it was restored" } else { "it could not be restored; do not use this checkout" };
         let path = path.display();
         events.notice(NoticeLevel::Error, format!("{after} changed {path}, which is protected; {done}"));
     }

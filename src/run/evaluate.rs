@@ -51,7 +51,7 @@ impl Evaluation {
         if !self.suggestion.is_empty() {
             let _ = writeln!(text, "Suggestion: {}", self.suggestion);
         }
-        text + "Go on, or say why you see it otherwise."
+        text + "Continue, or explain why you disagree."
     }
 }
 
@@ -95,9 +95,9 @@ impl Evaluator {
                 let issues = found.issues.join("; ");
                 (NoticeLevel::Warning, format!("self-check: the task is not done: {issues}"))
             }
-            (None, Some(error)) => (NoticeLevel::Warning, format!("self-check: there is none: {error}")),
+            (None, Some(error)) => (NoticeLevel::Warning, format!("self-check: not carried out: {error}")),
             (None, None) => {
-                (NoticeLevel::Warning, "self-check: there is none: the answer was no JSON".to_owned())
+                (NoticeLevel::Warning, "self-check: not carried out: the answer was not JSON".to_owned())
             }
         };
         run.events.notice(level, told);
@@ -113,7 +113,7 @@ fn question(run: &Run<'_>, answer: &str) -> String {
         .collect();
     let gates = if gates.is_empty() { String::new() } else { format!("\n\nChecks:\n{gates}") };
     format!(
-        "Task:\n{}\n\nThe engineer's last words:\n{answer}\n\nChanges:\n{}{gates}",
+        "Task:\n{}\n\nThe engineer's final message:\n{answer}\n\nChanges:\n{}{gates}",
         run.request.task,
         run.diff(MAX_CHANGES),
     )
@@ -151,7 +151,8 @@ mod tests {
         assert!(!found.completed);
         assert_eq!(
             found.complaint(),
-            "A check of your work found that the task is not done.\n- no test\nGo on, or say why you see it otherwise."
+            "A check of your work found that the task is not done.\n- no test\nContinue, or explain why you \
+             disagree."
         );
         for nothing in ["", "yes", "}{", "{\"completed\": \"perhaps\"}"] {
             assert_eq!(Evaluation::read(nothing), None, "{nothing}");

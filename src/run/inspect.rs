@@ -112,7 +112,7 @@ impl Inspector {
             .map(|gate| format!("- {}: {}\n", gate.name, if gate.passed { "passed" } else { "failed" }))
             .collect();
         let question = format!(
-            "Task:\n{}\n\nThe engineer's last words:\n{answer}\n\nChecks:\n{gates}\nChange:\n{}",
+            "Task:\n{}\n\nThe engineer's final message:\n{answer}\n\nChecks:\n{gates}\nChange:\n{}",
             run.request.task,
             run.diff(MAX_CHANGES)
         );
@@ -136,7 +136,7 @@ fn none(run: &Run<'_>, problem: &str) -> Option<ReviewRecord> {
 /// Reads an answer: a JSON object, whatever stands around it.
 fn read(answer: &str) -> Result<Vec<Said>, String> {
     let object = answer.find('{').zip(answer.rfind('}')).and_then(|(from, to)| answer.get(from..=to));
-    let object = object.ok_or_else(|| "the answer holds no JSON object".to_owned())?;
+    let object = object.ok_or_else(|| "the answer contains no JSON object".to_owned())?;
     serde_json::from_slice::<Answer>(object.as_bytes())
         .map(|answer| answer.findings)
         .map_err(|error| error.to_string())
@@ -177,7 +177,7 @@ impl AnswerCheck for Form {
             Err(problem) if !self.sent_back => {
                 self.sent_back = true;
                 let told = format!(
-                    "Your answer could not be read: {problem}. Answer again with the JSON object alone."
+                    "Your answer could not be read: {problem}. Answer again with only the JSON object."
                 );
                 AnswerVerdict::SendBack(told)
             }
@@ -189,10 +189,10 @@ impl AnswerCheck for Form {
 
 /// What the agent is told to mend.
 pub(super) fn complaint(findings: &[&Finding]) -> String {
-    let mut text = "A review of your changes found this:\n".to_owned();
+    let mut text = "A code review of your changes has these findings:\n".to_owned();
     for finding in findings {
         let place = finding.file.as_ref().map_or(String::new(), |file| format!("{file}:{}: ", finding.line));
         text += &format!("- {}: {place}{}\n", finding.severity, finding.message);
     }
-    text + "Mend what is right about it, then finish again; say what you left as it is, and why."
+    text + "Fix the findings that are correct, then finish again; say which ones you did not fix, and why."
 }

@@ -94,7 +94,7 @@ pub async fn run(request: &RunRequest, masker: Arc<Masker>, signal: Signal) -> R
     let mut run = began.prepare(request, &signal, &masker).await?;
     let model = model
         .await
-        .unwrap_or_else(|error| Err(InputError::Rules(format!("the model could not be set up: {error}"))))?;
+        .unwrap_or_else(|error| Err(InputError::Rules(format!("could not set up the model: {error}"))))?;
     let model = run.model(model)?;
     let limits = run.limits(began.info.started);
     let inspector = run.inspector(&model, &limits)?;
@@ -272,8 +272,8 @@ impl Run<'_> {
             }
             for change in refused {
                 let done = match tracked.revert(change) {
-                    Ok(()) => "it was put back".to_owned(),
-                    Err(error) => format!("it could not be put back: {error}"),
+                    Ok(()) => "it was restored".to_owned(),
+                    Err(error) => format!("could not restore it: {error}"),
                 };
                 let told = format!("an MCP server changed {} after its answer; {done}", change.path);
                 self.events.notice(NoticeLevel::Error, told);

@@ -49,7 +49,7 @@ impl<'a> Run<'a> {
         let dry_run = request.mode == RunMode::DryRun;
         let guardrails = guardrails(request).map_err(InputError::Rules)?;
         if recover(&disk, |path| guardrails.check_write(path), &|_| {})? {
-            let told = "an earlier apply was interrupted; its files were put back";
+            let told = "an earlier apply was interrupted; its files were restored";
             events.notice(NoticeLevel::Warning, told);
         }
         let (variables, keys) = (&request.variables, &request.secret_variables);
@@ -190,7 +190,7 @@ fn budget(request: &RunRequest, events: &Events) -> Budget {
     if price.is_none() && wanted && request.mode != RunMode::Apply {
         let model = &request.model_name;
         let told = format!(
-            "no price is known for {model}, so its cost cannot be limited; name one in `costs.prices_file`"
+            "no price is known for {model}, so its cost cannot be limited; add a price to `costs.prices_file`"
         );
         events.notice(NoticeLevel::Warning, told);
     }

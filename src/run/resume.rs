@@ -19,14 +19,14 @@ impl Run<'_> {
                     Ok(changes) => {
                         tracked.absorb(&changes);
                         let told = format!(
-                            "going on: {} files differ from the commit, and count as changed by this run",
+                            "resumed: {} files differ from the commit and count as changed by this run",
                             changes.len()
                         );
                         self.events.notice(NoticeLevel::Info, told);
                     }
                     Err(problem) => {
                         let told = format!(
-                            "what was changed before the interruption is not in this report: {problem}"
+                            "this report does not contain the changes made before the interruption: {problem}"
                         );
                         self.events.notice(NoticeLevel::Warning, told);
                     }
@@ -64,7 +64,7 @@ impl Run<'_> {
         self.events.mute(false);
         if other > 0 {
             let told = format!(
-                "{other} calls came to something else than before the interruption; the checkout has changed"
+                "{other} calls have different results than before the interruption; the checkout has changed"
             );
             self.events.notice(NoticeLevel::Warning, told);
         }
@@ -73,7 +73,7 @@ impl Run<'_> {
 
 /// Files that differ from the commit, with what they were there.
 fn before(repository: Option<&Repository>) -> Result<Vec<FileChange>, String> {
-    let git = repository.ok_or("there is no Git repository")?;
+    let git = repository.ok_or("the checkout is not a Git repository")?;
     let names = git.not_in_index().map_err(|error| error.to_string())?;
     let known: Vec<&str> = names.iter().map(String::as_str).collect();
     let indexed = git.indexed(&known).map_err(|error| error.to_string())?;

@@ -17,8 +17,9 @@ const MAX_FORM_REVIEWS: u32 = 2;
 /// How often the agent goes back to work because of the self-check.
 const MAX_EVALUATIONS: u32 = 2;
 
-const UNTESTED: &str = "You have edited files and run no tests since. Run the tests that concern them with run_command (a dry run \
-                        records them), then finish. If there are none, say so and finish.";
+const UNTESTED: &str = "You have edited files without running tests since. Run the relevant tests with \
+                        run_command (a dry run records them), then finish. If there are none, say so and \
+                        finish.";
 
 /// Looks at final answers for a run.
 pub(super) struct Reviewer<'a> {

@@ -13,7 +13,7 @@ const MAX_NOTES: usize = 500;
 /// Rounds whose notes are shown: the last ones.
 const ROUNDS_TOLD: usize = 5;
 
-const NOTES: &str = "End with notes for whoever comes next: what you did, what you found out, what is left.";
+const NOTES: &str = "End with notes for the next round: what you did, what you found out, what is left.";
 
 impl<'a> Run<'a> {
     /// Works until every required gate passes, or rounds, money or time are used up.
@@ -34,7 +34,7 @@ impl<'a> Run<'a> {
             .filter(|gate| gate.required)
             .map(|gate| format!("- `{}`\n", gate.command))
             .collect();
-        let mut told = format!("{task}\n\nThe work is over when these commands succeed:\n{checks}{NOTES}");
+        let mut told = format!("{task}\n\nThe work is done when these commands succeed:\n{checks}{NOTES}");
         let mut round = 1;
         loop {
             let mut ended = session(self.since()).run(&told, &mut reviewer(round)).await;
@@ -61,7 +61,7 @@ impl<'a> Run<'a> {
             let names: Vec<&str> = failed.iter().map(|gate| gate.name.as_str()).collect();
             let names = names.join(", ");
             if round >= most {
-                let notice = format!("all of the {most} rounds are used up; still failing: {names}");
+                let notice = format!("all {most} rounds are used up; still failing: {names}");
                 self.events.notice(NoticeLevel::Warning, notice);
                 return SessionOutcome { status: Status::Partial, reason: StopReason::GatesFailed, ..ended };
             }
@@ -92,8 +92,8 @@ impl<'a> Run<'a> {
 
     fn next(&self, task: &str, (round, most): (u32, u32), failed: &[GateRecord], notes: &[String]) -> String {
         let mut text = format!(
-            "{task}\n\n[ROUND {round} of at most {most}] Others have worked on this before you, and you see the checkout as \
-             they left it. The work is over when these checks pass:\n"
+            "{task}\n\n[ROUND {round} of at most {most}] Others have worked on this before you, and you see \
+             the checkout as they left it. The work is done when these checks pass:\n"
         );
         for gate in failed {
             let told = format!(

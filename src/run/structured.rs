@@ -3,7 +3,8 @@
 use serde_json::Value;
 
 /// Added to the agent's prompt.
-pub(super) const INSTRUCTION: &str = "\nYour final answer has to be one JSON value that satisfies the schema below: no prose, no code fence.\n";
+pub(super) const INSTRUCTION: &str = "\nYour final answer must be a single JSON value that satisfies the \
+                                      schema below, without prose or code fences.\n";
 
 /// The schema, ready to check.
 pub(super) struct Structured(Option<jsonschema::Validator>);
@@ -23,7 +24,7 @@ impl Structured {
     pub(super) fn complaint(&self, message: &str) -> Option<String> {
         let error = self.check(message).err()?;
         Some(format!(
-            "Your answer does not satisfy the schema: {error}. Answer again with the JSON value alone."
+            "Your answer does not satisfy the schema: {error}. Answer again with only the JSON value."
         ))
     }
 

@@ -49,7 +49,7 @@ impl Workbench<'_> {
         let servers = self.servers().await;
         for tool in &servers.tools {
             if let Err(error) = registry.register(Arc::clone(tool) as _) {
-                self.events.notice(NoticeLevel::Warning, format!("an MCP tool is left out: {error}"));
+                self.events.notice(NoticeLevel::Warning, format!("an MCP tool was left out: {error}"));
             }
         }
         Ok((registry, servers))

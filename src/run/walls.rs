@@ -49,24 +49,24 @@ pub(crate) fn shell(
         Some(if cfg!(target_os = "linux") {
             "the sandbox is not available: this kernel has no Landlock"
         } else {
-            "the sandbox is not available: it is made of Landlock, which only Linux has"
+            "the sandbox is not available: it requires Landlock, which only Linux has"
         })
     } else if !network && !offered.network {
-        Some("the network cannot be denied: this kernel's Landlock does not know TCP")
+        Some("the network cannot be denied: this kernel's Landlock does not support TCP rules")
     } else {
         None
     };
     let wanted = match (commands.sandbox, missing) {
         (SandboxMode::Off, _) if !network => {
             return Err(InputError::Sandbox(
-                "`commands.network: deny` needs a sandbox, but `commands.sandbox` is off",
+                "`commands.network: deny` requires a sandbox, but `commands.sandbox` is off",
             ));
         }
         (SandboxMode::Off, _) => false,
         (SandboxMode::Required, Some(missing)) => return Err(InputError::Sandbox(missing)),
         (SandboxMode::Auto, Some(missing)) if !network => return Err(InputError::Sandbox(missing)),
         (SandboxMode::Auto, Some(missing)) => {
-            let told = "what commands, hooks and gates are kept from is told by `architect-ci doctor`";
+            let told = "`architect-ci doctor` shows what commands, hooks and gates are protected against";
             events.notice(NoticeLevel::Warning, format!("{missing}; {told}"));
             true
         }
@@ -85,7 +85,7 @@ pub(crate) fn shell(
         landlock: offered.files,
     });
     let launcher = std::env::current_exe()
-        .map_err(|error| InputError::Rules(format!("children cannot be started: {error}")))?;
+        .map_err(|error| InputError::Rules(format!("could not prepare child processes: {error}")))?;
     Ok(Shell {
         launcher,
         program,

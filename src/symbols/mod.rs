@@ -51,7 +51,7 @@ pub struct Outline {
 
 /// Error for a file that took too long to parse.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the file takes too long to parse; read_file it")]
+#[error("the file takes too long to parse; use read_file instead")]
 pub struct ParseTimeout;
 
 impl Outline {

@@ -121,7 +121,7 @@ impl Telemetry {
             Ok(Err(trouble)) => trouble,
             Err(_) => "no answer in time".to_owned(),
         };
-        tracing::warn!("warning: telemetry was not taken by {}: {trouble}", self.receiver.url);
+        tracing::warn!("warning: could not send telemetry to {}: {trouble}", self.receiver.url);
     }
 
     async fn post(&self, spans: &[Value]) -> Result<(), String> {

@@ -32,17 +32,25 @@ impl Receiver {
             .map(base)
             .or_else(|| variable("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"))
             .or_else(|| variable("OTEL_EXPORTER_OTLP_ENDPOINT").map(|url| base(&url)))
-            .ok_or("telemetry is enabled, but nothing says where to; set `telemetry.endpoint` or OTEL_EXPORTER_OTLP_ENDPOINT")?;
-        let parsed =
-            reqwest::Url::parse(&url).map_err(|error| format!("telemetry.endpoint {url:?}: {error}"))?;
+            .ok_or(
+                "telemetry is enabled, but has no endpoint; set `telemetry.endpoint` or \
+                    `OTEL_EXPORTER_OTLP_ENDPOINT`",
+            )?;
+        let parsed = reqwest::Url::parse(&url)
+            .map_err(|error| format!("invalid value {url:?} for `telemetry.endpoint`: {error}"))?;
         if !matches!(parsed.scheme(), "http" | "https") {
-            return Err(format!("telemetry.endpoint {url:?}: it must begin with https:// or http://"));
+            return Err(format!(
+                "invalid value {url:?} for `telemetry.endpoint`; use a URL that begins with \
+                                https:// or http://"
+            ));
         }
         let given = variable(HEADERS);
         let mut headers = HeaderMap::new();
         for pair in given.unwrap_or_default().split(',').filter(|pair| !pair.trim().is_empty()) {
-            let wrong =
-                || "OTEL_EXPORTER_OTLP_HEADERS has to be NAME=VALUE pairs with commas between".to_owned();
+            let wrong = || {
+                "invalid value for `OTEL_EXPORTER_OTLP_HEADERS`; use comma-separated NAME=VALUE pairs"
+                    .to_owned()
+            };
             let (name, value) = pair.split_once('=').ok_or_else(wrong)?;
             let value = percent_encoding::percent_decode_str(value.trim()).decode_utf8_lossy();
             let name = HeaderName::try_from(name.trim()).map_err(|_| wrong())?;

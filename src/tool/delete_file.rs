@@ -8,7 +8,7 @@ use crate::workspace::{FileChange, FileError, FileState, Kind, LastLink, Resolve
 
 /// Refusal if deletion is not allowed.
 pub(super) const DISABLED: &str =
-    "deletion is disabled; it needs `workspace.allow_delete: true` in the configuration";
+    "deletion is disabled; it requires `workspace.allow_delete: true` in the configuration";
 
 /// Tool that removes a file or a link.
 pub(super) struct DeleteFile;

@@ -28,8 +28,8 @@ impl FileTool for EditFile {
     fn info(&self) -> ToolInfo {
         ToolInfo {
             name: "edit_file",
-            description: "Replace one exact block of text in a file. Give enough of the lines around it \
-                          to make it unique. Returns the diff.",
+            description: "Replace one exact block of text in a file. Include enough surrounding lines to \
+                          make it unique. Returns the diff.",
             sensitive: true,
         }
     }
@@ -45,7 +45,7 @@ impl FileTool for EditFile {
         let stale = cx.seen.is_stale(&path, &before);
         let edited = replace(content, &args.old_str, &args.new_str).map_err(|mut reason| {
             if stale {
-                reason += "; the file has changed since it was last read, read it again";
+                reason += "; the file has changed since it was last read; read it again";
             }
             ToolError::Refused(reason)
         })?;
@@ -122,9 +122,9 @@ fn near_miss(content: &str, old: &str) -> String {
         Some(at)
             if have[at..].iter().filter(|line| !line.is_empty()).take(wanted.len()).eq(wanted.iter()) =>
         {
-            format!("; line {} has it with other whitespace", at + 1)
+            format!("; line {} has it with different whitespace", at + 1)
         }
-        Some(at) => format!("; its first line is line {}, the lines after it differ", at + 1),
+        Some(at) => format!("; its first line is line {}, but the lines after it differ", at + 1),
         None => String::new(),
     }
 }
@@ -164,13 +164,13 @@ mod tests {
                 "  if x:\n    y\n",
                 "if x:\n  y",
                 "",
-                Err("old_str not found; line 1 has it with other whitespace"),
+                Err("old_str not found; line 1 has it with different whitespace"),
             ),
             (
                 "a\nb\n",
                 "a\nc",
                 "",
-                Err("old_str not found; its first line is line 1, the lines after it differ"),
+                Err("old_str not found; its first line is line 1, but the lines after it differ"),
             ),
             ("a", "", "b", Err("old_str is empty; to create or replace a whole file use write_file")),
             ("a", "a", "a", Err("old_str and new_str are the same; nothing to change")),

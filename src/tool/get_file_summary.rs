@@ -39,7 +39,7 @@ impl FileTool for GetFileSummary {
         let lines = text.lines().count();
         let language = path.file_name().and_then(Language::of).ok_or_else(|| {
             ToolError::Refused(format!(
-                "{path} ({lines} lines) is in no language that can be outlined; read_file it"
+                "{path} ({lines} lines) is not in a supported language; use read_file instead"
             ))
         })?;
         let outline = Outline::of(text, language).map_err(|error| ToolError::Refused(error.to_string()))?;

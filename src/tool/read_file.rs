@@ -49,7 +49,7 @@ impl FileTool for ReadFile {
         let (start, end) = (args.start_line.unwrap_or(1), args.end_line.unwrap_or(total).min(total));
         if start == 0 || start > end {
             return Err(ToolError::Refused(format!(
-                "lines {start} to {} are not in {path}, which has {total} lines; lines count from 1",
+                "lines {start} to {} are not in {path}, which has {total} lines; lines are numbered from 1",
                 args.end_line.unwrap_or(total)
             )));
         }

@@ -103,7 +103,7 @@ impl Tool for RunCommand {
     fn prepare(self: Arc<Self>, arguments: &Value) -> Result<Box<dyn Call>, String> {
         let args: Args = schema::parse(arguments)?;
         if args.command.trim().is_empty() {
-            return Err("command: it is empty".to_owned());
+            return Err("command: must not be empty".to_owned());
         }
         let refused = args.env.iter().find_map(|(name, value)| Policy::variable_refusal(name, value));
         match refused {
@@ -172,9 +172,12 @@ impl CommandCall {
             Ended::Exited(0) => None,
             Ended::Exited(code) => Some(format!("exit code {code} after {took}")),
             Ended::Signaled(signal) => Some(format!("ended by signal {signal} after {took}")),
-            Ended::TimedOut => Some(format!("timed out: stopped after {timeout} s, with all it had started")),
+            Ended::TimedOut => Some(format!(
+                "timed out: stopped after {timeout} s, with everything that it \
+                                             had started"
+            )),
             Ended::Cancelled => Some("stopped, because the run was interrupted".to_owned()),
-            Ended::NotStarted(error) => Some(format!("could not be started: {error}")),
+            Ended::NotStarted(error) => Some(format!("could not start: {error}")),
         };
         let output = match (&error, text.is_empty()) {
             (None, true) => format!("exit code 0 after {took}, no output"),
@@ -230,7 +233,7 @@ impl ToolResult {
             self.add(&format!("[changed, but too large to be shown: {paths}]"));
         }
         if observed.unnamed > 0 {
-            self.add(&format!("[changed, with names that are no text: {}]", observed.unnamed));
+            self.add(&format!("[changed, with names that are not text: {}]", observed.unnamed));
         }
         self.changes.clone_from(&observed.changes);
     }
@@ -261,10 +264,12 @@ impl Call for CommandCall {
                     self.run_on(isolation, &cwd).await
                 }
                 CommandTarget::Planned(_) => ToolResult::done(
-                    "A dry run records dangerous commands and does not run them, so there is no output; plan on.",
+                    "A dry run records dangerous commands without running them, so there is no output; \
+                     continue planning.",
                 ),
                 CommandTarget::RecordOnly => ToolResult::done(
-                    "A dry run records commands and does not run them, so there is no output; plan on.",
+                    "A dry run records commands without running them, so there is no output; continue \
+                     planning.",
                 ),
             }
         }

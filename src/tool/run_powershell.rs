@@ -59,7 +59,7 @@ impl Tool for RunPowershell {
     }
 
     fn description(&self) -> &'static str {
-        "Run a PowerShell script in the workspace; the rules of run_command apply."
+        "Run a PowerShell script in the workspace, under the same rules as run_command."
     }
 
     fn sensitive(&self) -> bool {
@@ -73,7 +73,7 @@ impl Tool for RunPowershell {
     fn prepare(self: Arc<Self>, arguments: &Value) -> Result<Box<dyn Call>, String> {
         let Args { script, timeout } = schema::parse(arguments)?;
         if script.trim().is_empty() {
-            return Err("script: it is empty".to_owned());
+            return Err("script: must not be empty".to_owned());
         }
         let args = CommandArgs { command: script, cwd: root(), timeout, env: BTreeMap::new() };
         Ok(Box::new(CommandCall { tool: Arc::clone(&self.0), args }))

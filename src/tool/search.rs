@@ -137,7 +137,7 @@ impl Query {
             .case_insensitive(!case_sensitive)
             .line_terminator(Some(b'\n'))
             .build(pattern)
-            .map_err(|error| ToolError::Refused(format!("the pattern cannot be used: {error}")))?;
+            .map_err(|error| ToolError::Refused(format!("invalid pattern: {error}")))?;
         Ok(Self { matcher, context: 0, max_results: max_results.clamp(1, 1_000) })
     }
 

@@ -115,7 +115,7 @@ impl Trusted<'_> {
             (Location::Inside(path), Trust::Checkout) => from_disk(&root.join(&path), self.shown(&path)),
             (Location::Linked(path), Trust::Base(_)) => Err(ConfigError::Unreadable {
                 path: path.display().to_string(),
-                error: "it leads into the repository by a link; name it by its place in the repository"
+                error: "it leads into the repository through a link; use its path in the repository"
                     .to_owned(),
             }),
             (Location::Outside(path) | Location::Linked(path), _) => {
@@ -136,7 +136,7 @@ impl Trusted<'_> {
             let bytes = repository.read_at(commit, path)?;
             Ok::<_, GitError>(bytes.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()))
         };
-        let mut problem = "there is no clone of the repository".to_owned();
+        let mut problem = "the repository is not cloned here".to_owned();
         if let Some(repository) = self.repository {
             match read(repository) {
                 Err(GitError::Missing(_) | GitError::Corrupt { .. }) => {}

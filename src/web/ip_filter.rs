@@ -75,7 +75,7 @@ impl Resolve for FilteringResolver {
             let found = tokio::net::lookup_host((host.as_str(), 0)).await?;
             let allowed: Vec<SocketAddr> = found.filter(|address| rule(address.ip())).collect();
             if allowed.is_empty() {
-                return Err(format!("{host} is no host of the public internet").into());
+                return Err(format!("{host} is not a host on the public internet").into());
             }
             Ok(Box::new(allowed.into_iter()) as Addrs)
         }

@@ -75,7 +75,8 @@ enum NamedBy {
 impl Web {
     /// Creates a client for the public internet. The error names what is wrong in the configuration.
     pub fn new(config: &config::Web, cancel: CancellationToken) -> Result<Self, String> {
-        let launcher = std::env::current_exe().map_err(|error| format!("pages cannot be read: {error}"))?;
+        let launcher =
+            std::env::current_exe().map_err(|error| format!("could not prepare reading pages: {error}"))?;
         Self::with_rule(config, cancel, is_public, launcher)
     }
 
@@ -92,7 +93,8 @@ impl Web {
             || !Url::parse(&example).is_ok_and(|url| matches!(url.scheme(), "http" | "https"))
         {
             return Err(format!(
-                "web.search_url: {search_url:?} must be an http(s) address that holds {{query}}"
+                "invalid value {search_url:?} for `web.search_url`; use an http or https URL that contains \
+                 `{{query}}`"
             ));
         }
         let allowed_hosts = config.allowed_hosts.iter().map(|host| host.to_ascii_lowercase()).collect();
@@ -150,7 +152,7 @@ impl Web {
         tokio::select! {
             () = self.cancel.cancelled() => Err("stopped, because the run was interrupted".to_owned()),
             answer = tokio::time::timeout(MAX_TIME, work) => {
-                answer.unwrap_or_else(|_| Err(format!("it takes longer than {} s", MAX_TIME.as_secs())))
+                answer.unwrap_or_else(|_| Err(format!("it took longer than {} s", MAX_TIME.as_secs())))
             }
         }
     }
@@ -158,14 +160,14 @@ impl Web {
     /// Checks an address as far as its text tells; names are checked when they are resolved.
     fn check(&self, text: &str, named_by: NamedBy) -> Result<Url, String> {
         if text.len() > MAX_URL {
-            return Err(format!("an address has at most {MAX_URL} characters"));
+            return Err(format!("the URL is longer than {MAX_URL} characters"));
         }
-        let url = Url::parse(text).map_err(|error| format!("{text:?} is no address: {error}"))?;
+        let url = Url::parse(text).map_err(|error| format!("invalid URL {text:?}: {error}"))?;
         if !matches!(url.scheme(), "http" | "https") {
-            return Err("ACCESS DENIED: only http and https addresses".to_owned());
+            return Err("ACCESS DENIED: only http and https URLs are allowed".to_owned());
         }
         if !url.username().is_empty() || url.password().is_some() {
-            return Err("ACCESS DENIED: no addresses with a user or a password".to_owned());
+            return Err("ACCESS DENIED: URLs with a user name or a password are not allowed".to_owned());
         }
         let Some(host) = url.host_str() else { return Err(format!("{text:?} has no host")) };
         if named_by == NamedBy::Configuration {
@@ -173,7 +175,7 @@ impl Web {
         }
         let address = host.trim_matches(['[', ']']).parse();
         if address.is_ok_and(|address| !(self.rule)(address)) {
-            return Err(format!("ACCESS DENIED: {host} is no host of the public internet"));
+            return Err(format!("ACCESS DENIED: {host} is not a host on the public internet"));
         }
         let below = |allowed: &String| {
             host == allowed || host.strip_suffix(allowed).is_some_and(|rest| rest.ends_with('.'))
@@ -190,7 +192,7 @@ impl Web {
 async fn read(mut response: reqwest::Response, url: Url) -> Result<Response, String> {
     let status = response.status();
     if !status.is_success() {
-        return Err(format!("it answers with status {status}"));
+        return Err(format!("the server answered with status {status}"));
     }
     let header = response
         .headers()
@@ -231,9 +233,9 @@ fn reason(error: &reqwest::Error) -> String {
     while let Some(source) = deepest.source() {
         deepest = source;
     }
-    let what = if error.is_timeout() { "it takes too long" } else { "it cannot be reached" };
+    let what = if error.is_timeout() { "it took too long" } else { "could not reach it" };
     let detail = deepest.to_string();
-    if detail.contains("no host of the public internet") {
+    if detail.contains("not a host on the public internet") {
         format!("ACCESS DENIED: {detail}")
     } else {
         format!("{what}: {detail}")

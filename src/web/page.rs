@@ -56,7 +56,7 @@ pub struct SearchResult {
 
 /// Extracts text or search results from a page, in a process of its own. The error is for the model.
 pub async fn convert(launcher: &Path, html: &str, extraction: Extraction) -> Result<String, String> {
-    let failed = |error: io::Error| format!("the page cannot be converted: {error}");
+    let failed = |error: io::Error| format!("could not convert the page: {error}");
     let word = if extraction == Extraction::Text { "text" } else { "results" };
     let mut child = tokio::process::Command::new(launcher)
         .args([PAGE, word])
@@ -87,8 +87,8 @@ pub async fn convert(launcher: &Path, html: &str, extraction: Extraction) -> Res
     };
     match tokio::time::timeout(MAX_TIME, work).await {
         Ok((true, text)) => Ok(String::from_utf8_lossy(&text).into_owned()),
-        Ok((false, _)) => Err("the page is too intricate to be read".to_owned()),
-        Err(_) => Err("the page takes too long to be read".to_owned()),
+        Ok((false, _)) => Err("the page is too complex to read".to_owned()),
+        Err(_) => Err("the page takes too long to read".to_owned()),
     }
 }
 

@@ -33,7 +33,7 @@ impl Tool for WebSearch {
     }
 
     fn description(&self) -> &'static str {
-        "Search the web: title, address and snippet of the first results."
+        "Search the web; returns title, URL and snippet of the first results."
     }
 
     fn sensitive(&self) -> bool {
@@ -47,9 +47,9 @@ impl Tool for WebSearch {
     fn prepare(self: Arc<Self>, arguments: &Value) -> Result<Box<dyn Call>, String> {
         let args: Args = schema::parse(arguments)?;
         match args.query.trim() {
-            "" => Err("query: it is empty".to_owned()),
+            "" => Err("query: must not be empty".to_owned()),
             query if query.chars().count() > MAX_QUERY => {
-                Err(format!("query: it has more than {MAX_QUERY} characters"))
+                Err(format!("query: must not be longer than {MAX_QUERY} characters"))
             }
             _ => Ok(Box::new(Search { web: Arc::clone(&self.0), args })),
         }
@@ -70,7 +70,7 @@ impl Search {
         let results: Vec<SearchResult> =
             serde_json::from_slice(results.as_bytes()).map_err(|error| error.to_string())?;
         if results.is_empty() {
-            return Ok("No results found (or the search engine wants to talk to a person)".to_owned());
+            return Ok("No results found (or the search engine requires a human)".to_owned());
         }
         let numbered = results.iter().enumerate().map(|(index, SearchResult { title, url, snippet })| {
             let about = if snippet.is_empty() { String::new() } else { format!("   {snippet}\n") };

@@ -18,7 +18,7 @@ impl Glob {
         let glob = GlobBuilder::new(trimmed)
             .literal_separator(true)
             .build()
-            .map_err(|error| format!("the pattern {pattern:?} is not a valid glob: {}", error.kind()))?;
+            .map_err(|error| format!("invalid glob {pattern:?}: {}", error.kind()))?;
         Ok(Self { matcher: glob.compile_matcher(), by_name: !trimmed.contains('/') })
     }
 

@@ -116,7 +116,8 @@ pub enum FileError {
     LinkLoop(WorkspacePath),
     /// A file larger than [`MAX_FILE`].
     #[error(
-        "{path} is {size} bytes, more than the {limit} that are handled as a whole; use grep or search_code to find the part you need"
+        "{path} is {size} bytes, but the limit for whole files is {limit} bytes; use grep or search_code to \
+         find the part you need"
     )]
     TooLarge {
         /// The file or folder.

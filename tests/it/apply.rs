@@ -103,7 +103,7 @@ fn what_does_not_fit_is_refused_and_nothing_is_written() {
         (
             "a file changed",
             &|sandbox, _| sandbox.write("a.txt", "one\ny\n"),
-            "the plan is stale, make a new one: a.txt (changed since)",
+            "the plan is stale; make a new plan: a.txt (it has changed)",
         ),
         (
             "a file is gone",
@@ -118,12 +118,12 @@ fn what_does_not_fit_is_refused_and_nothing_is_written() {
         (
             "a folder is in the way",
             &|sandbox, _| sandbox.write("empty.txt/x", "x"),
-            "empty.txt/x (in the way of a planned file)",
+            "empty.txt/x (it is in the way of a planned file)",
         ),
         (
-            "a folder is a link now",
+            "a folder is now a link",
             &|sandbox, _| std::os::unix::fs::symlink("..", sandbox.repo().join("new")).unwrap(),
-            "new/deep/b.txt (a folder above it is a link now)",
+            "new/deep/b.txt (a folder above it is now a link)",
         ),
         (
             "the content was changed",
@@ -134,7 +134,7 @@ fn what_does_not_fit_is_refused_and_nothing_is_written() {
         (
             "another version",
             &|_, plan| plan["schema_version"] = json!(2),
-            "its schema_version is 2, this program knows 1",
+            "its schema_version is 2, but this program supports 1",
         ),
         (
             "a path leads out",
@@ -156,7 +156,7 @@ fn what_does_not_fit_is_refused_and_nothing_is_written() {
     }
     fs::write(&place, original.to_string()).unwrap();
     let run = apply(&sandbox, &place, &["--digest", &"1".repeat(64)]).expect_code(6);
-    assert!(run.stderr.contains(&format!("this is the plan {digest}, not 1111")), "{}", run.stderr);
+    assert!(run.stderr.contains(&format!("the plan has the digest {digest}, not 1111")), "{}", run.stderr);
     assert_eq!(run.report()["stop_reason"], "not_applied");
     // Rules of the checkout hold for plans as well.
     let strict = Sandbox::new(&FILES);
@@ -174,8 +174,8 @@ fn a_forged_plan_writes_no_file_that_nobody_may() {
     let place = plan(&sandbox, &session());
     let original: Plan = serde_json::from_str(&fs::read_to_string(&place).unwrap()).unwrap();
     for (path, says) in [
-        (".git/hooks/pre-commit", "belongs to Git's own folder"),
-        ("sub/.GIT/config", "belongs to Git's own folder"),
+        (".git/hooks/pre-commit", "is in Git's own folder"),
+        ("sub/.GIT/config", "is in Git's own folder"),
         (".github/workflows/ci.yml", "always protected"),
         (".architect.yml", "always protected"),
     ] {
@@ -212,7 +212,7 @@ fn a_forged_plan_shows_what_it_does_and_leads_nowhere_outside() {
         assert_eq!(sandbox.tree(), before, "{says}");
     };
     forge(&|plan| plan.commands[0].input["command"] = json!("bash .s/1; bash .s/2"));
-    refused("the plan shows the command `bash .s/1`, but its input runs another one");
+    refused("the plan shows the command `bash .s/1`, but its input runs a different one");
     forge(&|plan| plan.commands[0].command = "ls".to_owned());
     refused("the plan shows the command `ls`");
     forge(&|plan| plan.files.push(plan.files[0].clone()));
@@ -255,7 +255,7 @@ fn a_damaged_patch_is_found_by_its_result() {
     fs::write(&place, serde_json::to_string(&forged).unwrap()).unwrap();
     let before = sandbox.tree();
     let run = apply(&sandbox, &place, &[]).expect_code(6);
-    assert!(run.stderr.contains("does not lead to what it promises for a.txt"), "{}", run.stderr);
+    assert!(run.stderr.contains("the result for a.txt does not match the plan"), "{}", run.stderr);
     assert_eq!(sandbox.tree(), before);
 }
 
@@ -463,7 +463,7 @@ fn two_at_once_do_not_meet_and_planted_journals_are_refused() {
     lock.lock().unwrap();
     let run = apply(&sandbox, &place, &[]);
     assert_eq!(run.code, 6, "{}", run.stderr);
-    assert!(run.stderr.contains("another apply is at work"), "{}", run.stderr);
+    assert!(run.stderr.contains("another apply is running"), "{}", run.stderr);
     drop(lock);
     for (path, says) in
         [(".github/workflows/evil.yml", "always protected"), (".git/hooks/pre-commit", "Git's own folder")]

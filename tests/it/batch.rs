@@ -249,21 +249,21 @@ fn two_batches_do_not_share_a_folder_and_another_batch_is_not_resumed() {
         std::thread::sleep(Duration::from_millis(5));
     }
     let run = batch(&sandbox, &[]).expect_code(3);
-    assert!(run.stderr.contains("another batch is at work"), "{}", run.stderr);
+    assert!(run.stderr.contains("another batch is using"), "{}", run.stderr);
     child.kill().expect("a kill");
     child.wait().expect("an end");
     let original = sandbox.read("batch.yml");
     let other = original.replace("t{n}", "u{n}");
     sandbox.write("batch.yml", &other);
     let run = batch(&sandbox, &["--resume"]).expect_code(3);
-    assert!(run.stderr.contains("is about other tasks than these"), "{}", run.stderr);
+    assert!(run.stderr.contains("belongs to a different batch"), "{}", run.stderr);
     // What somebody else has written into the list of tasks is not obeyed.
     let list = out.join("manifest.json");
     let tampered = fs::read_to_string(&list).unwrap().replace("recipe.yml", "other.yml");
     fs::write(&list, tampered).unwrap();
     sandbox.write("batch.yml", &original);
     let run = batch(&sandbox, &["--resume"]).expect_code(3);
-    assert!(run.stderr.contains("is not as this user's batch has left it"), "{}", run.stderr);
+    assert!(run.stderr.contains("was changed after this user's batch wrote it"), "{}", run.stderr);
     sandbox.write("batch.yml", other);
     // Anew it is the new one, of a commit that has it.
     sandbox.commit("other names");
@@ -311,7 +311,7 @@ fn money_and_time_are_of_all_tasks_together() {
     let report = run.json("batch.json");
     assert_eq!(report["cost_usd"], 3.0);
     assert_eq!(ends(&report).values().filter(|end| *end == "not_run").count(), 5);
-    assert!(run.file("batch.md").contains("not begun: the batch's budget was used up"));
+    assert!(run.file("batch.md").contains("not started: the batch's budget was used up"));
     // What was spent before counts when it goes on.
     let run = batch(&sandbox, &["--resume", "--budget-usd", "5"]).expect_code(2);
     assert_eq!(run.json("batch.json")["cost_usd"], 5.0);
@@ -432,7 +432,7 @@ fn shards_on_other_machines_work_from_one_list_and_are_merged() {
     assert_eq!(report["lost_shards"], json!([2, 3]));
     let lost = ends(&report).values().filter(|end| *end == "lost").count();
     assert!((4..=6).contains(&lost), "{lost}");
-    assert!(report["notices"][0]["message"].as_str().unwrap().contains("batch-3/batch.json cannot be used"));
+    assert!(report["notices"][0]["message"].as_str().unwrap().contains("batch-3/batch.json: "));
     let report = merge(&[]).expect_code(1).json("batch.json");
     assert_eq!((&report["lost_shards"], ends(&report).len()), (&json!([2, 3]), 10 - lost));
     // One that says it is of more shards than there can be is none.
@@ -441,12 +441,12 @@ fn shards_on_other_machines_work_from_one_list_and_are_merged() {
     vast["shard"]["of"] = json!(u32::MAX);
     fs::write(parts.join("batch-3/batch.json"), vast.to_string()).unwrap();
     let told = merge(&["--manifest", &manifest]).expect_code(1).json("batch.json");
-    assert!(told["notices"][0]["message"].as_str().unwrap().contains("it says that it is shard"), "{told}");
+    assert!(told["notices"][0]["message"].as_str().unwrap().contains("invalid shard"), "{told}");
     // Another batch's report does not belong.
     let other = report.to_string().replace(report["manifest"].as_str().unwrap(), "0");
     fs::create_dir_all(parts.join("other")).unwrap();
     fs::write(parts.join("other/batch.json"), other).unwrap();
-    assert!(merge(&[]).expect_code(3).stderr.contains("different lists of tasks"));
+    assert!(merge(&[]).expect_code(3).stderr.contains("different batches"));
 }
 
 #[test]
@@ -519,11 +519,11 @@ fn hostile_values_stay_what_they_are() {
 fn what_cannot_be_is_said_before_anything_is_done() {
     let sandbox = Sandbox::new(&[("recipe.yml", RECIPE)]);
     for (file, told) in [
-        ("name: n\ntasks: [{id: a}]\n", "batch.yml: tasks[0]: it needs `task`"),
+        ("name: n\ntasks: [{id: a}]\n", "batch.yml: tasks[0]: nothing to do; set `task`"),
         ("name: n\ntasks: [{id: '{x}', task: y, for_each: {x: {lines: 'exit 3'}}}]\n", "`exit 3` failed"),
         (
             "name: n\ntasks: [{id: '{x}', task: y, for_each: {x: {lines: 'yes | head -n 900000'}}}]\n",
-            "prints too much",
+            "is too long",
         ),
         ("tasks: []\n", "missing field `name`"),
         ("name: n\nname: m\ntasks: []\n", "duplicate"),
@@ -536,7 +536,7 @@ fn what_cannot_be_is_said_before_anything_is_done() {
     assert!(batch(&sandbox, &[]).expect_code(0).stdout.starts_with("✅ n: 0 of 0 tasks done"));
     for (args, told) in [
         (vec!["--shard", "3/2"], "I/N"),
-        (vec!["--manifest", "m.json"], "leave one out"),
+        (vec!["--manifest", "m.json"], "remove one of them"),
         (vec!["--jobs", "0"], "a whole number from 1 to 64"),
     ] {
         let run = batch(&sandbox, &args).expect_code(3);
@@ -552,7 +552,7 @@ fn what_cannot_be_is_said_before_anything_is_done() {
         run.stderr.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
     let tasks: Vec<&str> = lines.iter().filter_map(|line| line["task"].as_str()).collect();
     assert_eq!(tasks.len(), 2, "{}", run.stderr);
-    assert!(run.stderr.contains("`mode` is confirm-all"), "{}", run.stderr);
+    assert!(run.stderr.contains("`mode` is `confirm-all`"), "{}", run.stderr);
     let run = program(&sandbox, &["batch", "none.yml"], &[]).expect_code(3);
     assert!(run.stderr.contains("the batch file none.yml does not exist"), "{}", run.stderr);
     // A list that somebody has tampered with.
@@ -562,7 +562,7 @@ fn what_cannot_be_is_said_before_anything_is_done() {
         let list = json!({"schema_version": 1, "name": "n", "commit": "a".repeat(40), "file_sha256": "", "budget_usd": null, "timeout": null, "tasks": tasks});
         sandbox.write("m.json", list.to_string());
         let run = program(&sandbox, &["batch", "--manifest", "m.json"], &[]).expect_code(3);
-        assert!(run.stderr.contains("is no id"), "{}", run.stderr);
+        assert!(run.stderr.contains("invalid or duplicate id"), "{}", run.stderr);
     }
     let elsewhere = Sandbox::without_git(&[("batch.yml", "name: n\ntasks: []\n")]);
     let run = batch(&elsewhere, &[]).expect_code(3);
@@ -614,7 +614,8 @@ async fn the_same_task_is_the_same_branch_and_pull_request_every_night() {
         let variables: Vec<(String, String)> = scene.variables("issue_comment");
         let variables: Vec<(&str, &str)> = variables.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
         let run = program(&scene.sandbox, &["batch", "batch.yml", "--event", event.to_str().unwrap()], &variables).expect_code(3);
-        assert!(run.stderr.contains("not started by the event issue_comment"), "{}", run.stderr);
+        assert!(run.stderr.contains("the event issue_comment, which anybody can cause, does not start a \
+                                     batch"), "{}", run.stderr);
     })
     .await;
 }

@@ -114,18 +114,18 @@ fn behind_walls_only_what_needs_more_is_dangerous() {
 #[test]
 fn a_refusal_says_what_to_do_instead() {
     for (walls, line, says) in [
-        (Walls::Missing, "sed -i s/a/b/ x", "Use the tools for files"),
+        (Walls::Missing, "sed -i s/a/b/ x", "Use the file tools"),
         (Walls::Missing, "curl x", "`fetch_url`"),
         (Walls::Missing, "git push", "`deliver`"),
-        (Walls::Missing, "find . -delete", "Leave the option out."),
-        (Walls::Missing, "cat /etc/passwd", "Name a file of the workspace."),
-        (Walls::Missing, "cat $X", "Write the words out"),
+        (Walls::Missing, "find . -delete", "Omit the option."),
+        (Walls::Missing, "cat /etc/passwd", "Use a file in the workspace."),
+        (Walls::Missing, "cat $X", "Write the words literally"),
         (Walls::Missing, "PYTHONPATH=src pytest", "`commands.env_passthrough`"),
         (Walls::Missing, "nosuchcommand", "`commands.dev_commands` or `commands.safe_commands`"),
         (Walls::Missing, "ls (", "simpler parts"),
         (Walls::Standing, "git push", "`deliver`"),
         (Walls::Standing, "npm publish", "a step of the workflow after the run"),
-        (Walls::Standing, "npm i -g x", "for the project alone"),
+        (Walls::Standing, "npm i -g x", "only for the project"),
         (Walls::Standing, "curl x", "`fetch_url`"),
         (Walls::Standing, "ssh host", "a step of the workflow after the run"),
         (Walls::Standing, "docker run x", "`commands.dev_commands`"),
@@ -291,7 +291,7 @@ guardrails: { sensitive_files: [".env*", "*.pem"], protected_files: [schema.sql]
         ("terraform plan", "dev, allowed\nreason: 'terraform' runs the project's own code\n"),
         (
             "echo $(curl x)",
-            "dangerous, refused\nreason: 'curl' is not an allowed command in $(…)\ninstead: Use the tool `fetch_url`, or have a step of the workflow fetch it before the run.\n",
+            "dangerous, refused\nreason: 'curl' is not an allowed command in $(…)\ninstead: Use the tool `fetch_url`, or let a step of the workflow fetch it before the run.\n",
         ),
         ("rm -rf /", "dangerous, blocked\nreason: 'rm -r /' removes everything\n"),
         ("sh -c 'terraform destroy'", "dangerous, blocked\nreason: it matches \"terraform +destroy\"\n"),
@@ -313,19 +313,19 @@ guardrails: { sensitive_files: [".env*", "*.pem"], protected_files: [schema.sql]
         ),
         (
             "cd deep && cat ./key.pem",
-            "safe, refused\nreason: key.pem fits the sensitive file deep/key.pem\nreads: deep\n",
+            "safe, refused\nreason: key.pem matches the sensitive file deep/key.pem\nreads: deep\n",
         ),
         (
             "cd deep; grep -r KEY",
-            "safe, refused\nreason: . holds the sensitive file .env; search with the tools grep or search_code, which pass over it\nreads: deep\n",
+            "safe, refused\nreason: . contains the sensitive file .env; search with the tools grep or search_code, which skip it\nreads: deep\n",
         ),
         ("cd src && cat b.txt", "safe, allowed\nreads: src\n"),
-        ("cat < .e*", "safe, refused\nreason: .e* fits the sensitive file .env\nreads: .e*\n"),
-        ("cat $PWD/.e*", "safe, refused\nreason: .e* fits the sensitive file .env\n"),
+        ("cat < .e*", "safe, refused\nreason: .e* matches the sensitive file .env\nreads: .e*\n"),
+        ("cat $PWD/.e*", "safe, refused\nreason: .e* matches the sensitive file .env\n"),
         ("grep -c x *", "safe, allowed\n"),
         (
             "grep -rn TODO .",
-            "safe, refused\nreason: . holds the sensitive file .env; search with the tools grep or search_code, which pass over it\nreads: .\n",
+            "safe, refused\nreason: . contains the sensitive file .env; search with the tools grep or search_code, which skip it\nreads: .\n",
         ),
         ("grep -rn TODO src", "safe, allowed\nreads: src\n"),
         (
@@ -334,7 +334,7 @@ guardrails: { sensitive_files: [".env*", "*.pem"], protected_files: [schema.sql]
         ),
         (
             "cat .git/config",
-            "safe, refused\nreason: .git/config belongs to Git's own folder, which is out of reach\nreads: .git/config\n",
+            "safe, refused\nreason: .git/config is in Git's own folder, which is not accessible\nreads: .git/config\n",
         ),
         ("find . -not -path './.git/*'", "safe, allowed\nreads: .\n"),
         (
@@ -368,7 +368,9 @@ guardrails: { sensitive_files: [".env*", "*.pem"], protected_files: [schema.sql]
     );
     let output = lines("git status\n");
     assert_eq!(output.status.code(), Some(3));
-    assert!(String::from_utf8_lossy(&output.stderr).contains("error: line 1 is no {\"command\": …}"));
+    assert!(
+        String::from_utf8_lossy(&output.stderr).contains("error: line 1 is not of the form {\"command\": …}")
+    );
 }
 
 #[test]

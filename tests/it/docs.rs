@@ -210,9 +210,9 @@ fn the_list_of_inputs_and_outputs_is_that_of_the_action() {
     let action: Value = serde_yaml::from_str(&read("action.yml")).unwrap();
     let mut text = "<!-- Made from action.yml and the program's own lists: UPDATE_DOCS=1 cargo test docs:: -->\n\n\
                     # Inputs and outputs\n\n\
-                    Every input of the action is also a flag of the program (`--max-steps 5`) and an environment variable (`ARCHITECT_MAX_STEPS=5`).\n\
-                    Flags take precedence over Action inputs, Action inputs over variables, and variables over the configuration. An empty\n\
-                    input counts as absent.\n\n\
+                    Inputs of the action with a flag can also be set as a flag of the program (`--max-steps 5`) or as an environment variable\n\
+                    (`ARCHITECT_MAX_STEPS=5`). Flags take precedence over Action inputs, Action inputs over variables, and variables over the\n\
+                    configuration. An empty input counts as absent.\n\n\
                     ## Inputs\n\n| input | flag | description | default |\n|---|---|---|---|\n"
         .to_owned();
     for (name, input) in action["inputs"].as_object().unwrap() {

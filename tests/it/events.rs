@@ -32,12 +32,12 @@ async fn events_start_runs_or_say_why_not() {
                 "issues",
                 &other_label,
                 "skipped",
-                "the label is \"bug\", and `github.label` is \"architect\"",
+                "the label is \"bug\", but `github.label` is \"architect\"",
                 None,
             ),
-            ("push", &push, "success", "is about no pull request or issue", None),
-            ("workflow_dispatch", &dispatch, "success", "is about no pull request or issue", None),
-            ("schedule", &schedule, "success", "is about no pull request or issue", None),
+            ("push", &push, "success", "does not belong to a pull request or issue", None),
+            ("workflow_dispatch", &dispatch, "success", "does not belong to a pull request or issue", None),
+            ("schedule", &schedule, "success", "does not belong to a pull request or issue", None),
             ("issue_comment", &chat, "skipped", "the comment does not begin with /architect", None),
         ] {
             let before = scene.github.comments_by(BOT).len();
@@ -67,7 +67,7 @@ async fn only_people_with_write_permission_start_runs() {
         for (sender, args, status, says) in [
             ("dev", vec![], "success", ""),
             ("owner", vec![], "success", ""),
-            ("reader", vec![], "skipped", "reader has no write permission; name them in `allow-users`"),
+            ("reader", vec![], "skipped", "reader has no write permission; add the name to `allow-users`"),
             ("nobody", vec![], "skipped", "nobody has no write permission"),
             ("../../x", vec![], "skipped", "../../x has no write permission"),
             ("reader", vec!["--allow-users", "someone, Reader"], "success", ""),
@@ -97,7 +97,7 @@ async fn only_people_with_write_permission_start_runs() {
         scene.github.forbid("GET /repos/octo/demo/collaborators");
         let event = scene.label_event("dev", "architect");
         let run = scene.run("issues", &event, &["--model", &model], &[]).expect_code(4);
-        assert!(run.stderr.contains("it cannot be seen whether dev may start a run"), "{}", run.stderr);
+        assert!(run.stderr.contains("could not check whether dev has write permission"), "{}", run.stderr);
         // Not one request asked about a name that is none.
         assert_eq!(scene.github.count("GET /repos/octo/demo/collaborators/.."), 0);
     })
@@ -137,10 +137,7 @@ async fn comments_order_and_are_answered() {
         assert_eq!(reactions(&scene, id), ["confused"]);
         let replies = scene.github.comments_by(BOT);
         assert_eq!(replies.iter().filter(|body| body.contains("- `/architect apply`")).count(), 2);
-        assert!(
-            replies.last().unwrap().starts_with("\"deploy\" is nothing that can be asked for"),
-            "{replies:?}"
-        );
+        assert!(replies.last().unwrap().starts_with("unknown command \"deploy\""), "{replies:?}");
         // A stranger gets no answer, so that nobody can make the bot talk.
         let (_, id) = said(7, "reader", "/architect run rm -rf", 0);
         assert_eq!(reactions(&scene, id), ["confused"]);
@@ -164,7 +161,11 @@ async fn what_comments_may_order_is_configured() {
         let model = scene.edit("five", "FIVE");
         let (event, id) = scene.comment_event(7, "reader", "/architect run it");
         let run = scene.run("issue_comment", &event, &["--model", &model], &[]).expect_code(0);
-        assert!(run.stdout.contains("/architect run is not in the configuration's"), "{}", run.stdout);
+        assert!(
+            run.stdout.contains("`/architect run` is not enabled in `github.commands`"),
+            "{}",
+            run.stdout
+        );
         assert_eq!(reactions(&scene, id), ["confused"]);
         assert!(!scene.github.comments_by(BOT).concat().contains("- `/architect run"));
         let (event, _) = scene.comment_event(7, "reader", "/architect plan it");
@@ -200,11 +201,7 @@ async fn nothing_of_its_own_starts_a_run() {
             }
             let event = scene.pull_event(7, "dev");
             let run = scene.run("pull_request", &event, &args, &[]).expect_code(0);
-            assert!(
-                run.stdout.contains("the newest commit is one that this job has delivered"),
-                "{}",
-                run.stdout
-            );
+            assert!(run.stdout.contains("the latest commit was delivered by this job"), "{}", run.stdout);
         }
         // To plan on it harms nobody.
         let model = scene.edit("six", "SIX");

@@ -97,14 +97,14 @@ async fn a_failed_comment_names_the_way_out_and_loses_nothing() {
             "POST /repos",
             403,
             "Resource not accessible by integration",
-            "give the job `permissions: pull-requests: write`",
+            "add `permissions: pull-requests: write` to the job",
         ),
         (
             true,
             "POST /repos",
             403,
             "Resource not accessible by integration",
-            "on pull requests from forks the token can only read",
+            "on pull requests from forks, the token is read-only",
         ),
         (false, "POST /graphql", 401, "Bad credentials", "GitHub refused the token (Bad credentials)"),
         (false, "POST /repos", 422, "Validation Failed", "Validation Failed (422)"),
@@ -162,12 +162,12 @@ async fn without_a_token_or_a_pull_request_the_comment_is_a_file() {
         std::fs::write(&pull.event, r#"{"repository": {"full_name": "octo/demo"}}"#).unwrap();
         let run = pull.run(&github, &[("GITHUB_EVENT_NAME", "schedule")]).expect_code(0);
         assert!(
-            run.stderr.contains("the event schedule is about no pull request or issue"),
+            run.stderr.contains("the event schedule does not belong to a pull request or issue"),
             "{}",
             run.stderr
         );
         let never = pull.run(&github, &[("INPUT_COMMENT", "never")]).expect_code(0);
-        assert!(never.stderr.contains("alone (not wanted)"), "{}", never.stderr);
+        assert!(never.stderr.contains("(not requested)"), "{}", never.stderr);
         assert!(github.requests().is_empty(), "{:?}", github.requests());
         assert!(run.file("comment.md").starts_with(MARKER));
     })

@@ -57,11 +57,11 @@ fn totals_are_kept_and_refused_calls_do_not_count() {
         assert_eq!(
             reasons(run),
             [
-                "3 files would be modified, 2 may be (max_files_modified)",
-                "8 lines would be changed, 6 may be (max_lines_changed)",
-                "7 lines would be changed, 6 may be (max_lines_changed)",
-                "Command classified as 'dangerous' and allowed_only=true: 'curl' reaches another machine. Use the tool `fetch_url`, or have a step of the workflow fetch it before the run.",
-                "2 commands have been run (max_commands_executed)",
+                "3 files would be modified, but the limit is 2 (max_files_modified)",
+                "8 lines would be changed, but the limit is 6 (max_lines_changed)",
+                "7 lines would be changed, but the limit is 6 (max_lines_changed)",
+                "Command classified as 'dangerous' and allowed_only=true: 'curl' accesses another machine. Use the tool `fetch_url`, or let a step of the workflow fetch it before the run.",
+                "the limit of 2 commands was reached (max_commands_executed)",
             ]
         );
         let results = run.results();
@@ -74,7 +74,10 @@ fn totals_are_kept_and_refused_calls_do_not_count() {
             "{}",
             results[4]
         );
-        assert_eq!(results[2], "Error: Guardrail: 3 files would be modified, 2 may be (max_files_modified)");
+        assert_eq!(
+            results[2],
+            "Error: Guardrail: 3 files would be modified, but the limit is 2 (max_files_modified)"
+        );
         let files: Vec<String> = run.report()["files"]
             .as_array()
             .unwrap()
@@ -134,7 +137,7 @@ fn what_a_file_gains_is_looked_at_whichever_tool_writes_it() {
             assert_eq!(sandbox.tree().len(), 2);
         } else {
             assert!(results[6].starts_with("Error: Guardrail: made.js: do not use eval"), "{}", results[6]);
-            assert!(results[6].contains("nothing of what the command changed was kept"), "{}", results[6]);
+            assert!(results[6].contains("none of the changes of the command were kept"), "{}", results[6]);
             assert!(!sandbox.repo().join("made.js").exists());
             assert_eq!(sandbox.read("old.js"), "let c = 'evaluate(1)'\n");
         }
@@ -170,15 +173,15 @@ fn rules_that_cannot_be_read_are_errors_that_name_them() {
     for (config, says) in [
         (
             "guardrails: { blocked_commands: ['('] }\n",
-            "guardrails.blocked_commands: the pattern \"(\" is no regular expression",
+            "`guardrails.blocked_commands`: invalid regular expression \"(\"",
         ),
         (
             "guardrails: { code_rules: [{ pattern: '[', message: x }] }\n",
-            "guardrails.code_rules: the pattern \"[\"",
+            "`guardrails.code_rules`: invalid regular expression \"[\"",
         ),
         ("guardrails: { code_rules: [{ pattern: x, message: x, severity: fatal }] }\n", "severity"),
-        ("guardrails: { max_files_modified: 0 }\n", "it must be from 1 to"),
-        ("commands: { default_timeout: 601 }\n", "it must be from 1 to 600"),
+        ("guardrails: { max_files_modified: 0 }\n", "use a number from 1 to"),
+        ("commands: { default_timeout: 601 }\n", "use a number from 1 to 600"),
         ("hooks: { pre_tool_used: [] }\n", "pre_tool_used"),
     ] {
         let sandbox = Sandbox::new(&[(".architect.yml", config)]);

@@ -373,7 +373,10 @@ fn no_secret_gets_out_by_any_way() {
         let task = format!("Use {text}");
         let run = sandbox.run(&["--model", &model, "--task", &task], &variables).expect_code(1);
         assert!(
-            run.stderr.contains("the changes hold a secret of this job, so neither plan nor patch"),
+            run.stderr.contains(
+                "the changes contain one of this job's secrets, so neither the plan nor the \
+                                 patch"
+            ),
             "{name}: {}",
             run.stderr
         );

@@ -255,11 +255,13 @@ fn dangerous_commands_are_recorded_and_protected_files_put_back() {
         |method, _, run| {
             assert_eq!(run.code, 0, "{method}: {}", run.stderr);
             let results = run.results();
-            assert!(results[0].contains("Guardrail: a.lock is a protected file (protected_files: *.lock); nothing of what the command changed was kept"), "{method}: {}", results[0]);
+            assert!(results[0].contains("Guardrail: a.lock is a protected file (protected_files: *.lock); none of the changes of the command were kept"), "{method}: {}", results[0]);
             assert_eq!((results[1].as_str(), results[2].as_str()), ("1\n", "one\n"), "{method}");
             assert!(results[3].contains("\n1"), "{method}: {}", results[3]);
             assert!(
-                results[4].contains("Guardrail: 3 files would be modified, 2 may be (max_files_modified)"),
+                results[4].contains(
+                    "Guardrail: 3 files would be modified, but the limit is 2 (max_files_modified)"
+                ),
                 "{method}: {}",
                 results[4]
             );
@@ -284,13 +286,13 @@ fn what_is_too_large_to_plan_fails_its_command_alone() {
         |method, _, run| {
             let results = run.results();
             assert!(
-                results[0].contains("Guardrail: huge.bin is too large to be planned; nothing of what the command changed was kept"),
+                results[0].contains("Guardrail: huge.bin is too large to be planned; none of the changes of the command were kept"),
                 "{method}: {}",
                 results[0]
             );
             assert!(!results[1].contains("huge.bin"), "{method}: {}", results[1]);
             assert_eq!(planned(run), ["add other.txt 100644"], "{method}");
-            assert!(run.stderr.contains("isolated runs took "), "{method}: {}", run.stderr);
+            assert!(run.stderr.contains("isolated runs used "), "{method}: {}", run.stderr);
         },
     );
 }

@@ -107,7 +107,7 @@ fn a_budget_warns_and_then_ends_the_run() {
     assert!(run.file("comment.md").contains("$0.0091"));
     assert_eq!(told(&sandbox).len(), 1, "once");
     assert!((told(&sandbox)[0]["cost_usd"].as_f64().unwrap() - 0.0026).abs() < 1e-9);
-    assert_eq!(notices(&run)[0], "the run has cost $0.0026 so far (costs.warn_at_usd)");
+    assert_eq!(notices(&run)[0], "the run has cost $0.0026 so far (`costs.warn_at_usd`)");
     let server = ModelServer::start(answers());
     let args = ["--model", "openai::gpt-5", "--base-url", &server.url, "--budget-usd", "0.003"];
     let run = sandbox.run(&args, &[]).expect_code(2);
@@ -124,7 +124,7 @@ fn a_budget_warns_and_then_ends_the_run() {
     assert!(notices(&run)[0].starts_with("no price is known for openai::mystery"), "{:?}", notices(&run));
     let run = sandbox.run(&["--model", "replay::x", "--budget-usd", "nothing"], &[]).expect_code(3);
     assert!(
-        run.stderr.contains("`budget-usd` is \"nothing\"; it has to be a number of USD above 0"),
+        run.stderr.contains("invalid value \"nothing\" for `budget-usd`; use a number of USD above 0"),
         "{}",
         run.stderr
     );

@@ -139,7 +139,7 @@ fn commands_see_what_is_harmless_and_a_failing_gate_names_what_it_missed() {
     for line in ["NODE_ENV=test", "PGHOST=db", "GITHUB_SHA=abc", "NPM_TOKEN=***", "WORKERS=4"] {
         assert!(run.results()[0].contains(line), "{line}: {}", run.results()[0]);
     }
-    let told = "(not passed on to commands: DATABASE_URL; `commands.env_passthrough` names what is)";
+    let told = "(not passed on to commands: DATABASE_URL; name the variables that they need in `commands.env_passthrough`)";
     assert!(output.ends_with(told), "{output}");
 }
 

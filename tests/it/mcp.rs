@@ -97,7 +97,7 @@ fn tools_of_a_server_answer_and_their_arguments_are_checked() {
     assert_eq!(results[5], "odd name/with: signs");
     assert!(results[6].starts_with("Error: Tool not found: mcp_test_schemaless"), "{}", results[6]);
     let notices = notices(&run).join("\n");
-    assert!(notices.contains("the tool \"schemaless\" is left out: its schema is none"), "{notices}");
+    assert!(notices.contains("the tool \"schemaless\" is left out: its schema is invalid"), "{notices}");
     assert!(
         notices.contains("the tool \"wordy\" is left out: its schema is longer than 16384 bytes"),
         "{notices}"
@@ -118,7 +118,7 @@ fn no_fault_of_a_server_costs_the_run() {
     let (_, results) = call(&sandbox, &["--mode", "yolo"], &[], &calls);
     assert!(results[0].len() < 10_000 && results[0].contains("omitted"), "{}", results[0].len());
     assert!(
-        results[1].starts_with("Error: the result does not satisfy the schema that the server has given:"),
+        results[1].starts_with("Error: the result does not satisfy the server's own schema:"),
         "{}",
         results[1]
     );
@@ -138,7 +138,7 @@ fn a_server_that_dies_answers_no_more_and_the_run_goes_on() {
     let calls = [("mcp_test_die", json!({})), ("mcp_test_echo", json!({"text": "x"})), ("edit_file", edit)];
     let (_, results) = call(&sandbox, &["--mode", "yolo"], &[], &calls);
     for result in &results[..2] {
-        assert_eq!(result, "Error: the MCP server test is gone; its tools do not work any more");
+        assert_eq!(result, "Error: the MCP server test has exited, so its tools no longer work");
     }
     assert_eq!(sandbox.read("a.txt"), "two\n");
     assert_gone(&sandbox);
@@ -148,9 +148,9 @@ fn a_server_that_dies_answers_no_more_and_the_run_goes_on() {
 fn a_server_that_does_not_start_is_left_out_with_the_reason() {
     let cases = [
         (config("crash", ""), "no configuration found"),
-        (config("mute", "").replace("timeout: 3", "timeout: 1"), "it does not answer within 1 s"),
+        (config("mute", "").replace("timeout: 3", "timeout: 1"), "it did not answer within 1 s"),
         (config("garbage", ""), "MCP server test is left out"),
-        (config("stdio", ", token_env: NOT_SET"), "the variable NOT_SET (`token_env`) is not set"),
+        (config("stdio", ", token_env: NOT_SET"), "the variable `NOT_SET` (`token_env`) is not set"),
         ("mcp: { servers: [{ name: test, command: no-such-program }] }".to_owned(), "no-such-program"),
         (
             "mcp: { servers: [{ name: test, url: 'http://127.0.0.1:9/mcp' }] }".to_owned(),
@@ -217,7 +217,7 @@ fn a_dry_run_records_what_is_not_marked_as_reading() {
     assert_eq!(results[0], "read");
     assert!(
         results[1].starts_with("[DRY-RUN] Would execute: mcp_test_write(")
-            && results[1].ends_with("does not call them; plan on."),
+            && results[1].ends_with("without making them; continue planning."),
         "{}",
         results[1]
     );
@@ -271,12 +271,12 @@ fn a_server_with_too_many_tools_is_cut() {
 #[test]
 fn a_configuration_that_names_no_server_is_refused() {
     let cases = [
-        ("[{ name: 'a b', command: x }]", "mcp.servers[0]: the name \"a b\" must be"),
-        ("[{ name: a }]", "mcp.servers[0]: it needs `command` or `url`"),
-        ("[{ name: a, command: x, url: 'http://x' }]", "it needs `command` or `url`, one of the two"),
-        ("[{ name: a, url: 'ftp://x' }]", "it must begin with https:// or http://"),
-        ("[{ name: a, url: 'https://x', args: [y] }]", "`args` and `env` belong to `command`"),
-        ("[{ name: a, command: x }, { name: a, command: y }]", "mcp.servers[1]: the name \"a\" is taken"),
+        ("[{ name: 'a b', command: x }]", "`mcp.servers[0]`: invalid name \"a b\""),
+        ("[{ name: a }]", "`mcp.servers[0]`: set exactly one of `command` and `url`"),
+        ("[{ name: a, command: x, url: 'http://x' }]", "set exactly one of `command` and `url`"),
+        ("[{ name: a, url: 'ftp://x' }]", "use a URL that begins with https:// or http://"),
+        ("[{ name: a, url: 'https://x', args: [y] }]", "`args` and `env` are only allowed with `command`"),
+        ("[{ name: a, command: x }, { name: a, command: y }]", "`mcp.servers[1]`: duplicate name \"a\""),
     ];
     for (servers, reason) in cases {
         let sandbox = sandbox(&format!("mcp: {{ servers: {servers} }}\n"));

@@ -221,7 +221,7 @@ fn what_cannot_pass_ends_the_run_with_its_reason() {
                 ),
                 3,
                 1,
-                "the provider does not know the model",
+                "unknown model",
             ),
             (
                 refused(
@@ -236,7 +236,7 @@ fn what_cannot_pass_ends_the_run_with_its_reason() {
                 refused(400, r#"{"error":{"message":"too long","code":"context_length_exceeded"}}"#),
                 2,
                 1,
-                "longer than the model takes",
+                "too long for the model",
             ),
             (
                 refused(
@@ -245,7 +245,7 @@ fn what_cannot_pass_ends_the_run_with_its_reason() {
                 ),
                 2,
                 1,
-                "longer than the model takes",
+                "too long for the model",
             ),
             (
                 refused(400, r#"{"error":{"message":"no such parameter"}}"#),
@@ -255,7 +255,7 @@ fn what_cannot_pass_ends_the_run_with_its_reason() {
             ),
             (refused(500, r#"{"error":{"message":"oops"}}"#), 1, 2, "status 500, oops"),
             (refused(502, "<html>Bad gateway</html>"), 1, 2, "status 502"),
-            (refused(429, "{}"), 1, 2, "limits the rate"),
+            (refused(429, "{}"), 1, 2, "rate-limited by the model provider"),
             (Answer::Reset, 1, 2, "the model provider is not available"),
             (Answer::Page, 1, 2, "the model"),
             (Answer::CutInCall, 1, 2, "the model"),
@@ -275,7 +275,7 @@ fn what_cannot_pass_ends_the_run_with_its_reason() {
     let sandbox = Sandbox::new(&[(".architect.yml", "llm:\n  retries: 0\n")]);
     let unreachable = ["--model", "openai::gpt-5", "--base-url", "http://127.0.0.1:9/v1"];
     let run = sandbox.run(&unreachable, &[]).expect_code(1);
-    assert!(run.stderr.contains("the connection could not be made"), "{}", run.stderr);
+    assert!(run.stderr.contains("could not connect"), "{}", run.stderr);
     assert_eq!(run.report()["stop_reason"], "llm_error");
 }
 
@@ -297,7 +297,7 @@ fn mistakes_of_the_model_come_back_to_it() {
         match way {
             // Here the library loses the whole answer, which is asked for again.
             Way { protocol: Protocol::Chat | Protocol::Responses, stream: false, .. } => {
-                assert!(run.stderr.contains("the model's answer could not be read"), "{}", run.stderr);
+                assert!(run.stderr.contains("could not read the model's answer"), "{}", run.stderr);
                 results.insert(0, String::new());
             }
             // Here it loses the arguments, and the tool says what is missing.
@@ -400,7 +400,7 @@ fn an_answer_that_is_cut_is_told() {
         let run = sandbox.run(&["--model", model, "--base-url", &server.url], &[]).expect_code(0);
         let notices = run.report()["notices"].to_string();
         assert!(
-            notices.contains("build's answer of step 1 was cut at the model's limit of tokens"),
+            notices.contains("the answer of build in step 1 was cut off at the model's token limit"),
             "{notices}"
         );
     }

@@ -258,7 +258,7 @@ fn a_file_that_changes_between_reading_and_writing_is_noticed() {
     let results = run.results();
     assert_eq!(
         results[2],
-        "Error: old_str not found; the file has changed since it was last read, read it again"
+        "Error: old_str not found; the file has changed since it was last read; read it again"
     );
     assert_eq!(
         results[3],

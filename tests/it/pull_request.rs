@@ -326,7 +326,7 @@ async fn a_reviewed_plan_is_applied_by_comment() {
         };
         // Another digest than the one that stands there.
         let (run, reactions) = order("/architect apply 0123456789", 6);
-        assert!(run.stdout.contains("shows another plan now"), "{}", run.stdout);
+        assert!(run.stdout.contains("now shows a plan with another digest"), "{}", run.stdout);
         assert_eq!(reactions, ["eyes", "confused"]);
         // A permission is missing: the comment goes on to show the plan, for another try.
         let server = scene.github.world().repository.as_ref().unwrap().path();
@@ -367,7 +367,7 @@ async fn a_plan_that_does_not_fit_is_not_applied() {
         };
         // No artifact, then one that holds something else under that name.
         let refused = order(7, "dev").expect_code(6);
-        assert!(refused.stdout.contains("has left no artifact with this plan"), "{}", refused.stdout);
+        assert!(refused.stdout.contains("has no artifact with this plan"), "{}", refused.stdout);
         scene.github.world().artifacts.insert(899, ("architect-ci".to_owned(), 4711, Vec::new()));
         assert!(order(7, "dev").expect_code(6).stdout.contains("the artifacts of the run 4711 have expired"));
         scene.github.world().artifacts.clear();
@@ -376,13 +376,13 @@ async fn a_plan_that_does_not_fit_is_not_applied() {
         std::fs::create_dir_all(scene.sandbox.out()).unwrap();
         std::fs::write(&plan, original.replace("+FIVE", "+evil")).unwrap();
         scene.upload("architect-ci");
-        assert!(order(7, "dev").expect_code(6).stdout.contains("has left no artifact with this plan"));
+        assert!(order(7, "dev").expect_code(6).stdout.contains("has no artifact with this plan"));
         std::fs::write(&plan, &original).unwrap();
         scene.upload("architect-ci-again");
         // Somebody else, a fork, an issue.
         assert!(order(7, "reader").expect_code(0).stdout.contains("no write permission"));
         assert!(order(8, "dev").expect_code(6).stdout.contains("is from a fork"));
-        assert!(order(9, "dev").expect_code(6).stdout.contains("no pull request here"));
+        assert!(order(9, "dev").expect_code(6).stdout.contains("no pull request to apply it to"));
         // A checkout of something else.
         scene.sandbox.git(&["checkout", "--quiet", "main"]);
         let refused = order(7, "dev").expect_code(6);
@@ -394,16 +394,12 @@ async fn a_plan_that_does_not_fit_is_not_applied() {
         // The head moves between our look and our commit.
         scene.github.move_on("GET /repos/octo/demo/actions/runs/", "feature");
         let refused = order(7, "dev").expect_code(1);
-        assert!(
-            refused.stderr.contains("feature has moved on since the plan was made"),
-            "{}",
-            refused.stderr
-        );
+        assert!(refused.stderr.contains("feature has moved since the plan was made"), "{}", refused.stderr);
         scene.sandbox.git(&["checkout", "--quiet", "--force", "feature"]);
         // The head has moved.
         scene.github.world().repository.as_ref().unwrap().push("feature", &[("b.txt", "b\n")], "more");
         let refused = order(7, "dev").expect_code(6);
-        assert!(refused.stdout.contains("the pull request has moved on since, from `"), "{}", refused.stdout);
+        assert!(refused.stdout.contains("the pull request has moved from `"), "{}", refused.stdout);
         assert_eq!(scene.branch("feature", "a.txt"), HEAD);
         assert_eq!(scene.github.count("POST /repos/octo/demo/git/"), 0);
         scene.github.assert_valid();
@@ -420,7 +416,7 @@ async fn a_fork_gets_a_plan_and_loses_nothing() {
         let run =
             scene.run("pull_request", &event, &["--model", &model, "--mode", "yolo"], &[]).expect_code(0);
         assert_eq!(run.report()["mode"], "dry-run");
-        assert!(run.stderr.contains("on pull requests from forks the token can only read"), "{}", run.stderr);
+        assert!(run.stderr.contains("on pull requests from forks, the token is read-only"), "{}", run.stderr);
         assert!(run.file("comment.md").starts_with(MARKER) && run.file("plan.patch").contains("+FIVE"));
         // A trusted job posts what the untrusted one has left. What that says of itself leads nowhere.
         let mut report = run.report();
@@ -445,7 +441,7 @@ async fn a_fork_gets_a_plan_and_loses_nothing() {
         let output = command.output().unwrap();
         assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
         let posted = scene.sticky();
-        assert!(posted.contains("what it says of itself is not checked"), "{posted}");
+        assert!(posted.contains("its contents are not verified"), "{posted}");
         assert!(posted.contains("/octo/demo/actions/runs/77)") && !posted.contains("evil"), "{posted}");
         assert!(
             posted.contains("`<img src=x>`")
@@ -466,8 +462,7 @@ async fn a_fork_gets_a_plan_and_loses_nothing() {
         let output = command.env("GITHUB_EVENT_PATH", &moved).output().unwrap();
         assert_eq!(output.status.code(), Some(4));
         assert!(
-            String::from_utf8_lossy(&output.stderr)
-                .contains("no open pull request has the commit of that run")
+            String::from_utf8_lossy(&output.stderr).contains("no open pull request has that run's commit")
         );
     })
     .await;
@@ -480,7 +475,7 @@ async fn what_is_required_fails_the_run() {
         scene.github.forbid("POST /repos/octo/demo/check-runs");
         let run = scene.plan(&model, &[]).expect_code(4);
         assert!(
-            run.stderr.contains("the token must not write a check run")
+            run.stderr.contains("the token is not allowed to write a check run")
                 && run.stderr.contains("`permissions: checks: write`"),
             "{}",
             run.stderr
@@ -488,7 +483,11 @@ async fn what_is_required_fails_the_run() {
         assert_eq!(run.report()["exit_code"], 4);
         assert_eq!(scene.output("exit-code").as_deref(), Some("4"));
         // The comment came all the same, and tells of it.
-        assert!(scene.sticky().contains("the token must not write a check run"), "{}", scene.sticky());
+        assert!(
+            scene.sticky().contains("the token is not allowed to write a check run"),
+            "{}",
+            scene.sticky()
+        );
     })
     .await;
 }
@@ -584,7 +583,7 @@ async fn limits_are_waited_for_or_named() {
         let headers = [("x-ratelimit-remaining", "0"), ("x-ratelimit-reset", &reset.to_string())];
         scene.github.fail_with("GET /repos/octo/demo/issues", 403, "API rate limit exceeded", &headers);
         let run = scene.plan(&model, &[]).expect_code(0);
-        assert!(run.stderr.contains("GitHub's rate limit stands against it until 20"), "{}", run.stderr);
+        assert!(run.stderr.contains("rate-limited by GitHub until 20"), "{}", run.stderr);
         // Other refusals are told as GitHub tells them.
         for (status, message) in [(410, "Issues are disabled"), (423, "Locked"), (422, "Validation Failed")] {
             scene.github.fail("PATCH /repos/octo/demo/issues/comments", status, message);

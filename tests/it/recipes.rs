@@ -58,10 +58,7 @@ fn a_recipe_changes_every_file_that_matches_in_both_modes_alike() {
         let report = run.report();
         assert_eq!(report["task"], "Clocks know their time zone");
         assert_eq!(report["model"], "recipe::recipe.yml");
-        assert!(
-            report["message"].as_str().unwrap().starts_with("Followed to its end: 3 files, 7 calls."),
-            "{report}"
-        );
+        assert!(report["message"].as_str().unwrap().starts_with("Completed: 3 files, 7 calls."), "{report}");
         assert!(
             report["message"].as_str().unwrap().contains("edit_file on d.py: Error: old_str is not unique")
         );
@@ -159,9 +156,9 @@ fn a_program_answers_in_json_lines() {
 fn programs_that_misbehave_end_the_run_with_a_reason() {
     let config = "llm: {retries: 1, timeout: 1}\n";
     for (program, told) in [
-        ("exit 3", "it ended before it had answered"),
-        ("echo oh no >&2; exit 1", "it said: oh no"),
-        ("while read -r x; do echo nonsense; done", "the model's answer could not be read"),
+        ("exit 3", "it exited before it answered"),
+        ("echo oh no >&2; exit 1", "its output: oh no"),
+        ("while read -r x; do echo nonsense; done", "could not read the model's answer"),
         ("while read -r x; do echo '{\"error\": \"out of ideas\"}'; done", "out of ideas"),
         ("while read -r x; do echo '{\"txet\": \"\"}'; done", "unknown field `txet`"),
         ("exec sleep 60", "no answer within 1 s"),

@@ -187,7 +187,7 @@ fn a_plan_that_would_hold_a_secret_is_not_written() {
     let model = sandbox.script(&[vec![edit]], "done");
     let run = sandbox.run(&["--model", &model], &[("MY_TOKEN", "s3cr3t-value-42")]).expect_code(0);
     assert!(!run.out.join("plan.json").exists() && !run.out.join("plan.patch").exists());
-    assert!(run.stderr.contains("the changes hold a secret of this job"), "{}", run.stderr);
+    assert!(run.stderr.contains("the changes contain one of this job's secrets"), "{}", run.stderr);
     assert!(!run.file("report.html").contains("s3cr3t"));
 }
 
@@ -264,7 +264,8 @@ fn the_comment_of_every_status_reads_well() {
         (
             "a refused plan",
             json!({"mode": "apply", "plan": null, "status": "failed", "stop_reason": "not_applied", "exit_code": 6, "message": "", "files": [], "steps": [], "hooks": [], "calls": [], "gates": [],
-            "notices": [{"level": "error", "message": "the plan is stale, make a new one: src/net.rs (changed since)"}]}),
+            "notices": [{"level": "error", "message": "the plan is stale; make a new plan: src/net.rs (it \
+                                                       has changed)"}]}),
         ),
         (
             "an interrupted run",

@@ -96,7 +96,7 @@ fn a_round_is_told_what_is_there_what_fails_and_what_others_noted() {
     assert_eq!(rounds.len(), 4);
     assert!(
         rounds[0]
-            .starts_with("Do it\n\nThe work is over when these commands succeed:\n- `echo it fails; false`")
+            .starts_with("Do it\n\nThe work is done when these commands succeed:\n- `echo it fails; false`")
     );
     assert!(rounds[2].starts_with("Do it\n\n[ROUND 3 of at most 3]"), "{}", rounds[2]);
     for part in ["it fails\n", "exit code 1", "- Round 1: Notes ", "- Round 2: Notes ", "Changes so far:"] {

@@ -196,9 +196,9 @@ fn children_see_no_secret_and_what_loads_code_cannot_be_set() {
     }
     assert_eq!(
         results[1],
-        "Error: Invalid arguments: env: LD_PRELOAD decides what is loaded or run, and cannot be set"
+        "Error: Invalid arguments: env: LD_PRELOAD cannot be set, because it decides what is loaded or run"
     );
-    assert_eq!(results[2], "Error: Invalid arguments: env: \"A B\" is no variable that can be set");
+    assert_eq!(results[2], "Error: Invalid arguments: env: invalid variable name \"A B\"");
 }
 
 #[test]
@@ -211,7 +211,10 @@ fn a_command_that_takes_too_long_ends_with_all_it_started() {
     let started = Instant::now();
     let call = ("run_command", json!({"command": "bash probe.sh", "timeout": 1}));
     let run = yolo(&sandbox, vec![call]);
-    assert!(run.results()[0].starts_with("Error: timed out: stopped after 1 s, with all it had started"));
+    assert!(
+        run.results()[0]
+            .starts_with("Error: timed out: stopped after 1 s, with everything that it had started")
+    );
     assert!(started.elapsed() < Duration::from_secs(20), "{:?}", started.elapsed());
     assert!(sandbox.repo().join("far").exists() && sandbox.repo().join("near").exists());
     assert!(!is_alive(&far) && !is_alive(&near));
@@ -328,7 +331,7 @@ fn gits_configuration_and_hooks_stay_what_they_are() {
     assert!(!sandbox.read(".git/config").contains("fsmonitor"));
     assert!(!sandbox.repo().join("nested").join(".git").exists());
     assert_eq!(sandbox.git(&["log", "--format=%s"]).trim(), "before");
-    assert!(result.contains("[not kept: nested/.git: a repository of its own]"), "{result}");
+    assert!(result.contains("[not kept: nested/.git: a separate repository]"), "{result}");
     assert!(run.report()["files"].as_array().unwrap().is_empty());
 }
 
@@ -344,7 +347,7 @@ fn a_credential_of_the_checkout_is_masked_and_warned_of() {
     let results = run.results();
     assert!(results[0].starts_with("Error: exit code 1"), "commands do not see it: {}", results[0]);
     assert!(!run.file("transcript.jsonl").contains("eC1hY2Nlc3M"));
-    assert!(results[1].contains("belongs to Git's own folder"), "{}", results[1]);
+    assert!(results[1].contains("is in Git's own folder"), "{}", results[1]);
     assert!(run.stderr.contains("check it out with `persist-credentials: false`"), "{}", run.stderr);
 }
 
@@ -382,7 +385,7 @@ fn what_touches_a_protected_file_keeps_nothing() {
     let run = yolo(&sandbox, vec![command("bash probe.sh"), command("rm b.txt")]);
     let result = run.results().remove(0);
     for part in [
-        ".architect.yml is always protected: it configures this very tool; nothing of what the command changed was kept",
+        ".architect.yml is always protected: it configures this tool; none of the changes of the command were kept",
         "a.lock is a protected file",
         ".github/workflows/ci.yml is always protected",
     ] {
@@ -412,7 +415,7 @@ fn sensitive_files_are_not_there_for_commands() {
     let result = run.results().remove(0);
     assert!(!result.contains("of-the-checkout") && result.contains("No such file"), "{result}");
     assert!(
-        result.contains(".env is a sensitive file (sensitive_files: .env*); nothing of what"),
+        result.contains(".env is a sensitive file (sensitive_files: .env*); none of the changes"),
         "{result}"
     );
     assert!(result.contains("[not kept: .env.local: a sensitive file]"), "{result}");
@@ -428,7 +431,7 @@ fn what_ignore_files_exclude_is_kept_and_huge_files_cost_no_memory() {
     let run = yolo(&sandbox, vec![command("bash probe.sh"), command("cat target/deep/o; rm -r target")]);
     let results = run.results();
     assert!(results[0].contains("[changed, but too large to be shown: huge.bin]"), "{}", results[0]);
-    assert!(results[0].contains("[not kept: 1 with names that are no text]"), "{}", results[0]);
+    assert!(results[0].contains("[not kept: 1 with names that are not text]"), "{}", results[0]);
     assert_eq!(sandbox.read("built.log"), "built\n");
     let mode = std::os::unix::fs::PermissionsExt::mode(
         &fs::metadata(sandbox.repo().join("built.log")).unwrap().permissions(),
@@ -455,7 +458,7 @@ fn commands_stay_in_the_workspace_and_can_be_switched_off() {
         "ACCESS DENIED: path escapes the workspace: /",
         "sub/a.txt is not a directory",
         "nowhere does not exist",
-        "Invalid arguments: command: it is empty",
+        "Invalid arguments: command: must not be empty",
     ]) {
         assert!(result.contains(part), "{part}: {result}");
     }
@@ -520,7 +523,7 @@ fn scripts_of_powershell_run_where_there_is_pwsh_by_their_own_rules() {
         "Error: Guardrail: Command classified as 'dangerous' and allowed_only=true: 'remove-item' is not an allowed command. A maintainer can allow it in `commands.dev_commands` or `commands.safe_commands`.",
         "Error: Guardrail: a.key is a sensitive file (sensitive_files: a.key)",
         "Error: Guardrail: Command blocked: running a download",
-        "Error: Invalid arguments: script: it is empty",
+        "Error: Invalid arguments: script: must not be empty",
     ];
     assert_eq!(results[3..7], expected);
     assert!(results[7].starts_with("Error: Invalid arguments: cwd: unknown field"), "{}", results[7]);

@@ -155,7 +155,7 @@ fn the_network_can_be_denied() {
         assert_eq!(outputs(&run.expect_code(0)), [expected; 3]);
     }
     let (run, _sandbox) = probe(&script, "  network: deny\n  sandbox: off", &Outside::new());
-    assert!(run.expect_code(3).stderr.contains("`commands.network: deny` needs a sandbox"));
+    assert!(run.expect_code(3).stderr.contains("`commands.network: deny` requires a sandbox"));
 }
 
 #[test]
@@ -176,8 +176,8 @@ fn doctor_tells_what_is_active() {
     let text = String::from_utf8_lossy(&output.stdout);
     for part in [
         "✓ sandbox    active",
-        "✓ files      commands have a file system of their own",
-        "✓ walls",
+        "✓ files      commands have their own file system",
+        "✓ network",
         "✓ git        git version",
         "✓ github     not on GitHub",
     ] {
@@ -226,7 +226,7 @@ fn a_second_name_of_a_file_does_not_change_it_later() {
     let files = [(".gitignore", "target/\n"), (".github/workflows/ci.yml", "on: push\n")];
     let (run, sandbox) = commands(&[first, second], &files, &Outside::new(), None);
     let run = run.expect_code(0);
-    assert!(run.results()[1].contains("nothing of what the command changed was kept"), "{:?}", run.results());
+    assert!(run.results()[1].contains("none of the changes of the command were kept"), "{:?}", run.results());
     assert_eq!(sandbox.read("target/a"), "one\n");
     assert_eq!(std::fs::metadata(sandbox.repo().join("big")).unwrap().len(), 11_000_000);
 }

@@ -181,7 +181,8 @@ fn the_result_is_judged_by_one_more_call_if_wanted() {
         let asked = texts(&bodies[1]);
         assert!(asked[0].starts_with("You check whether a task was done."), "{asked:?}");
         assert!(
-            asked[1].starts_with("Task:\nWrite b.txt\n\nThe engineer's last words:\nAll done.\n\nChanges:\n"),
+            asked[1]
+                .starts_with("Task:\nWrite b.txt\n\nThe engineer's final message:\nAll done.\n\nChanges:\n"),
             "{asked:?}"
         );
         assert!(bodies[1].get("tools").is_none(), "{}", bodies[1]);
@@ -256,7 +257,7 @@ fn doctor_asks_the_model_when_told_to() {
         "{text}"
     );
     let (code, text, _) = doctor(Answer::Status(404, vec![], "{}"), &["--ask-model"]);
-    assert!(code == Some(3) && text.contains("does not know the model"), "{text}");
+    assert!(code == Some(3) && text.contains("unknown model"), "{text}");
     let output = sandbox.command(&["doctor", "--ask-model"]).output().unwrap();
     assert_eq!(output.status.code(), Some(3), "no model is named");
 }

@@ -62,7 +62,7 @@ fn interrupted(mode: &str) -> Sandbox {
         listed.stdout
     );
     let refused = program(&sandbox, &["sessions", "resume", out.to_str().unwrap()]).expect_code(3);
-    assert!(refused.stderr.contains("is being worked on"), "{}", refused.stderr);
+    assert!(refused.stderr.contains("is in use"), "{}", refused.stderr);
     child.kill().expect("a kill");
     child.wait().expect("an end");
     fs::write(go, "").unwrap();
@@ -139,7 +139,7 @@ fn a_run_that_was_killed_goes_on_where_it_was() {
             fs::read(run.out.join("plan.patch")).unwrap()
         );
         let over = program(&sandbox, &["sessions", "resume", id, "--in", &folder]).expect_code(3);
-        assert!(over.stderr.contains("has ended with success"), "{}", over.stderr);
+        assert!(over.stderr.contains("succeeded"), "{}", over.stderr);
     }
 }
 
@@ -164,13 +164,13 @@ fn a_session_at_its_limit_goes_on_with_another() {
         fs::write(&file, other).unwrap();
         let refused =
             program(&sandbox, &["sessions", "resume", sandbox.out().to_str().unwrap()]).expect_code(3);
-        assert!(refused.stderr.contains("is not as this user's run has left it"), "{}", refused.stderr);
+        assert!(refused.stderr.contains("was changed after this user's run wrote it"), "{}", refused.stderr);
     }
     // Another commit is another checkout.
     let sandbox = interrupted("yolo");
     sandbox.commit("something else");
     let moved = program(&sandbox, &["sessions", "resume", sandbox.out().to_str().unwrap()]).expect_code(3);
-    assert!(moved.stderr.contains("check that commit out to go on"), "{}", moved.stderr);
+    assert!(moved.stderr.contains("check out that commit to resume"), "{}", moved.stderr);
 }
 
 #[test]
@@ -187,5 +187,5 @@ fn sessions_are_found_named_and_cleared_away() {
     assert_eq!(at(&["clean"]).expect_code(0).stdout, "0 removed, 0 kB\n");
     assert!(at(&["clean", "--older-than", "0"]).expect_code(0).stdout.starts_with("1 removed, "));
     assert!(!sandbox.out().exists());
-    assert!(at(&["list"]).expect_code(0).stdout.starts_with("There are no sessions here"));
+    assert!(at(&["list"]).expect_code(0).stdout.starts_with("No sessions found"));
 }

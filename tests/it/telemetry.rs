@@ -156,13 +156,13 @@ fn nothing_is_sent_unasked_and_a_receiver_in_trouble_is_a_warning() {
     assert!(receiver.taken.lock().unwrap().is_empty());
     sandbox.write(".architect.yml", receiver.config(""));
     let told = run(&sandbox).stderr;
-    assert!(told.contains("telemetry was not taken by") && told.contains("HTTP 503"), "{told}");
+    assert!(told.contains("could not send telemetry to") && told.contains("HTTP 503"), "{told}");
     sandbox.write(".architect.yml", "telemetry: {enabled: true, endpoint: 'http://127.0.0.1:1'}\n");
-    assert!(run(&sandbox).stderr.contains("telemetry was not taken by"));
+    assert!(run(&sandbox).stderr.contains("could not send telemetry to"));
     sandbox.write(".architect.yml", "telemetry: {enabled: true}\n");
     let told = sandbox.run(&["--model", &model], &[]).expect_code(3);
     assert!(
-        told.stderr.contains("set `telemetry.endpoint` or OTEL_EXPORTER_OTLP_ENDPOINT"),
+        told.stderr.contains("set `telemetry.endpoint` or `OTEL_EXPORTER_OTLP_ENDPOINT`"),
         "{}",
         told.stderr
     );

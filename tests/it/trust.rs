@@ -279,7 +279,7 @@ async fn a_link_in_place_of_a_folder_makes_no_other_file_the_configuration() {
         symlink(repo.join("ci"), scene.sandbox.path().join("into")).unwrap();
         let into = scene.sandbox.path().join("into/a.yml");
         let run = scene.pull(&["--config", into.to_str().unwrap()]).expect_code(3);
-        assert!(run.stderr.contains("leads into the repository by a link"), "{}", run.stderr);
+        assert!(run.stderr.contains("leads into the repository through a link"), "{}", run.stderr);
     })
     .await;
 }
@@ -298,7 +298,7 @@ async fn links_of_the_base_stay_inside_of_it() {
         assert_eq!(scene.key(&["--config", &scene.at("good.yml")]), "by-base");
         for bad in ["bad.yml", "circle.yml"] {
             let run = scene.pull(&["--config", &scene.at(bad)]).expect_code(3);
-            assert!(run.stderr.contains("is a link at the commit"), "{}", run.stderr);
+            assert!(run.stderr.contains("is a link that leads out of the repository"), "{}", run.stderr);
         }
     })
     .await;
@@ -440,7 +440,7 @@ async fn a_server_of_the_head_gets_no_token() {
         let event = scene.pull_event(8, "dev");
         let variables = [("TRACKER", "the-tracker-token")];
         let run = scene.run("pull_request", &event, &["--model", &model], &variables).expect_code(0);
-        let told = "MCP server tracker is left out: ci/mcp.py differs from the base commit";
+        let told = "the MCP server tracker is left out: ci/mcp.py differs from the base commit";
         assert!(run.file("report.json").contains(told), "{}", run.stderr);
         assert!(!mark.exists());
     })
@@ -463,7 +463,7 @@ async fn a_model_of_the_head_gets_no_key() {
         // In the root a program could load anything.
         let args = ["--model", "exec::python3 model.py"];
         let run = scene.run("pull_request", &event, &args, &key).expect_code(3);
-        assert!(run.stderr.contains("move it into a folder of its own"), "{}", run.stderr);
+        assert!(run.stderr.contains("move it to a folder of its own"), "{}", run.stderr);
         assert!(!mark.exists());
         // Those who trust the head have it run.
         let run = scene.run("pull_request", &event, &["--trust-head-config"], &key);
@@ -489,7 +489,7 @@ async fn after_another_workflow_the_default_branch_steers_a_dry_run() {
         assert!(run.stderr.contains("so this is a dry run"), "{}", run.stderr);
         let run =
             scene.run("workflow_run", &event, &["--model", &model], &[("GITHUB_SHA", "")]).expect_code(3);
-        assert!(run.stderr.contains("does not say which commit of the default branch"), "{}", run.stderr);
+        assert!(run.stderr.contains("does not name a commit of the default branch"), "{}", run.stderr);
     })
     .await;
 }
@@ -530,10 +530,10 @@ fn a_repository_that_was_swapped_gives_no_answers() {
         }
         assert!(held.head().is_none() && held.base().is_none() && !held.has_commit("HEAD"), "{swap}");
         let error = held.indexed(&["a.txt"]).unwrap_err().to_string();
-        assert!(error.contains("is not the folder any more that it was when the run began"), "{error}");
+        assert!(error.contains("was replaced by another folder during the run"), "{error}");
         if swap == "link" {
             let error = Repository::find(&repo, None).unwrap_err().to_string();
-            assert!(error.contains("a link there is not followed"), "{error}");
+            assert!(error.contains("links are not followed"), "{error}");
         }
         fs::remove_dir_all(repo.join(".git")).or_else(|_| fs::remove_file(repo.join(".git"))).unwrap();
     }

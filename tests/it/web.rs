@@ -134,7 +134,7 @@ async fn what_is_not_public_is_out_of_reach_by_any_way() {
     let server = Server::start();
     let at = |url: &str| url.replace("PORT", &server.port.to_string());
     let cases = [
-        ("http://127.0.0.2:PORT/page", "ACCESS DENIED: 127.0.0.2 is no host of the public internet"),
+        ("http://127.0.0.2:PORT/page", "ACCESS DENIED: 127.0.0.2 is not a host on the public internet"),
         ("http://169.254.169.254/latest/meta-data/", "ACCESS DENIED: 169.254.169.254 is"),
         ("http://0x7f.0.0.2:PORT/page", "ACCESS DENIED: 127.0.0.2 is"),
         ("http://2130706434:PORT/page", "ACCESS DENIED: 127.0.0.2 is"),
@@ -152,14 +152,17 @@ async fn what_is_not_public_is_out_of_reach_by_any_way() {
             "http://127.0.0.1:PORT/file",
             "it redirects to file:///etc/passwd: ACCESS DENIED: only http and https",
         ),
-        ("http://127.0.0.1:PORT/elsewhere", "ACCESS DENIED: no addresses with a user or a password"),
+        (
+            "http://127.0.0.1:PORT/elsewhere",
+            "ACCESS DENIED: URLs with a user name or a password are not allowed",
+        ),
         ("http://127.0.0.1:PORT/loop", "it redirects more than 5 times"),
-        ("http://127.0.0.1:PORT/missing", "it answers with status 404"),
+        ("http://127.0.0.1:PORT/missing", "the server answered with status 404"),
         ("http://127.0.0.1:PORT/image", "it is \"image/png\", not text"),
-        ("ftp://127.0.0.1/", "ACCESS DENIED: only http and https addresses"),
-        ("file:///etc/passwd", "ACCESS DENIED: only http and https addresses"),
-        ("/etc/passwd", "is no address"),
-        ("http://127.0.0.1:1/", "it cannot be reached"),
+        ("ftp://127.0.0.1/", "ACCESS DENIED: only http and https URLs are allowed"),
+        ("file:///etc/passwd", "ACCESS DENIED: only http and https URLs are allowed"),
+        ("/etc/passwd", "invalid URL"),
+        ("http://127.0.0.1:1/", "could not reach it"),
     ];
     for (url, expected) in cases {
         let error = fetch(&at(url)).await.expect_err(url);
@@ -180,7 +183,7 @@ async fn names_are_judged_by_the_addresses_they_stand_for() {
     let run = sandbox.run(&["--mode", "dry-run", "--model", &model], &[]).expect_code(0);
     for result in run.results() {
         assert!(
-            result.contains("ACCESS DENIED") && result.contains("no host of the public internet"),
+            result.contains("ACCESS DENIED") && result.contains("not a host on the public internet"),
             "{result}"
         );
     }
@@ -221,7 +224,7 @@ async fn results_of_search_engines_are_read() {
     }
     insta::assert_snapshot!(all);
     let empty = call(&config::Web::default(), "web_search", json!({"query": " "})).await;
-    assert_eq!(empty.error.as_deref(), Some("query: it is empty"));
+    assert_eq!(empty.error.as_deref(), Some("query: must not be empty"));
 }
 
 #[test]
@@ -236,7 +239,7 @@ fn tools_of_the_web_are_there_only_if_wanted() {
         ),
         (
             "web: { enabled: true, search_url: 'http://127.0.0.1:1/{query}' }\n".to_owned(),
-            "Error: the search failed: it cannot be reached",
+            "Error: the search failed: could not reach it",
         ),
     ];
     for (config, expected) in cases {
@@ -249,7 +252,10 @@ fn tools_of_the_web_are_there_only_if_wanted() {
     let model = sandbox.script(&[], "done");
     let run = sandbox.run(&["--mode", "dry-run", "--model", &model], &[]).expect_code(3);
     assert!(
-        run.stderr.contains("web.search_url: \"https://x/\" must be an http(s) address that holds {query}"),
+        run.stderr.contains(
+            "invalid value \"https://x/\" for `web.search_url`; use an http or https URL \
+                             that contains `{query}`"
+        ),
         "{}",
         run.stderr
     );

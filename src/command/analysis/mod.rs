@@ -160,7 +160,7 @@ fn is_intricate(text: &str) -> bool {
 fn watched(command: String) -> Result<Analysis, &'static str> {
     static STUCK: AtomicUsize = AtomicUsize::new(0);
     if STUCK.load(Ordering::Relaxed) >= MAX_STUCK {
-        return Err("it is intricate, and others before it took too long to parse");
+        return Err("it is complex, and earlier commands took too long to parse");
     }
     STUCK.fetch_add(1, Ordering::Relaxed);
     let (tell, told) = mpsc::channel();
@@ -171,7 +171,7 @@ fn watched(command: String) -> Result<Analysis, &'static str> {
     });
     if thread.is_err() {
         STUCK.fetch_sub(1, Ordering::Relaxed);
-        return Err("there is no thread to parse it");
+        return Err("no thread is available to parse it");
     }
     told.recv_timeout(MAX_TIME).map_err(|_| "it takes too long to parse")
 }
@@ -183,13 +183,13 @@ fn nesting(text: &str) -> Result<usize, String> {
         return Err(format!("it is {} bytes long", text.len()));
     }
     if text.contains('\0') {
-        return Err("it holds a NUL byte".to_owned());
+        return Err("it contains a NUL byte".to_owned());
     }
     if has_huge_number(text) {
-        return Err("it holds a number that is too large".to_owned());
+        return Err("it contains a number that is too large".to_owned());
     }
     if has_nameless_document(text) {
-        return Err("it holds a here-document without a delimiter".to_owned());
+        return Err("it contains a here-document without a delimiter".to_owned());
     }
     let (mut depth, mut deepest, mut unclosed) = (0_usize, 0_usize, 0_usize);
     for byte in text.bytes() {
@@ -214,7 +214,7 @@ fn nesting(text: &str) -> Result<usize, String> {
     let compound =
         words.filter(|word| matches!(*word, "if" | "while" | "until" | "for" | "case" | "select")).count();
     if deepest + compound > MAX_DEPTH {
-        return Err(format!("it may be {} levels deep", deepest + compound));
+        return Err(format!("it is nested up to {} levels deep", deepest + compound));
     }
     Ok(deepest + compound)
 }

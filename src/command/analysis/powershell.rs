@@ -54,10 +54,10 @@ pub fn analyse_powershell(script: &str) -> Analysis {
         return unclear("it is too long");
     }
     if let Some(odd) = odd_character(script) {
-        return unclear(&format!("it holds the character U+{:04X}", u32::from(odd)));
+        return unclear(&format!("it contains the character U+{:04X}", u32::from(odd)));
     }
     if DIRECTIVES.iter().any(|directive| script.to_ascii_lowercase().contains(directive)) {
-        return unclear("it holds a directive to PowerShell itself");
+        return unclear("it contains a directive to PowerShell itself");
     }
     let grammar = tree_sitter_powershell::LANGUAGE.into();
     let Some(tree) = parse(script, &grammar, MAX_TIME) else { return unclear("it takes too long to parse") };
@@ -109,7 +109,7 @@ impl<'a> Walk<'a> {
             kind if is_in(HARMLESS, kind) => {}
             kind => {
                 let kind = kind.replace('_', " ");
-                self.give_up(format!("a {kind} is not followed"));
+                self.give_up(format!("a {kind} is not analyzed"));
             }
         }
         let mut cursor = node.walk();
@@ -130,7 +130,7 @@ impl<'a> Walk<'a> {
         for part in node.named_children(&mut cursor) {
             match part.kind() {
                 "command_invokation_operator" if self.text(part).trim() != "&" => {
-                    self.give_up("it reads in a script".to_owned());
+                    self.give_up("it loads a script".to_owned());
                 }
                 "command_invokation_operator" => {}
                 "command_name" | "command_name_expr" => {
@@ -138,7 +138,7 @@ impl<'a> Walk<'a> {
                     simple.words.push(name);
                 }
                 "command_elements" => self.elements(part, &mut simple, depth),
-                kind => self.give_up(format!("a {} is not followed", kind.replace('_', " "))),
+                kind => self.give_up(format!("a {} is not analyzed", kind.replace('_', " "))),
             }
         }
         let simple = canonical(simple);
@@ -191,7 +191,7 @@ impl<'a> Walk<'a> {
     /// Gives up on a word that may contain a script, which the grammar does not show.
     fn plain_token(&mut self, text: &str) {
         if text.contains(['(', '{', '`', '"', '\'']) {
-            self.give_up(format!("the word {text} is not followed"));
+            self.give_up(format!("the word {text} is not analyzed"));
         }
     }
 

@@ -203,7 +203,7 @@ impl Walk {
 
     fn simple(&mut self, command: &SimpleCommand, place: &Place) {
         if self.analysis.commands.len() >= MAX_COMMANDS {
-            return self.unclear("it comes to too many commands");
+            return self.unclear("it results in too many commands");
         }
         let mut simple = Simple {
             words: Vec::new(),
@@ -269,7 +269,7 @@ impl Walk {
     pub(in crate::command) fn eval(&mut self, script: Option<&str>, by: &str) {
         match script {
             Some(text) => self.script(text, &Place::Script(by.to_owned())),
-            None => self.dynamic(&format!("the script for {by} is put together at run time")),
+            None => self.dynamic(&format!("the script for {by} is constructed at run time")),
         }
     }
 

@@ -68,7 +68,7 @@ pub(super) fn read(raw: &str, variables: &Variables, found: &mut Found) -> Word 
     if let Some(Ok(pieces)) = guarded(|| parse(raw, &options)) {
         append(&mut word, &pieces, false, variables, found);
     } else {
-        found.unclear = Some(format!("the word {raw} cannot be read"));
+        found.unclear = Some(format!("the word {raw} cannot be parsed"));
         word.text = None;
     }
     word

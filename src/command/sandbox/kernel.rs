@@ -20,7 +20,7 @@ pub fn offered() -> Offered {
 
 /// Restricts this process for good. The error says which restriction is not available.
 pub fn restrict(walls: &Walls) -> Result<(), String> {
-    give_up_powers().map_err(|error| format!("capabilities could not be given up: {error}"))?;
+    give_up_powers().map_err(|error| format!("could not drop capabilities: {error}"))?;
     rustix::thread::set_no_new_privs(true)
         .map_err(|error| format!("the kernel refused no_new_privs: {error}"))?;
     match landlock(walls) {

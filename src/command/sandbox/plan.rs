@@ -209,7 +209,7 @@ impl Sandbox {
             open_to_all(&scratch.path().join("tmp")).ok()?;
             Some(scratch)
         });
-        let none = || io::Error::other(format!("no folder can be made in {}", self.0.temp.display()));
+        let none = || io::Error::other(format!("could not create a folder in {}", self.0.temp.display()));
         made.as_ref().map(Scratch::path).ok_or_else(none)
     }
 

@@ -20,10 +20,10 @@ pub enum CarryError {
     #[error(transparent)]
     Changes(#[from] JournalError),
     /// A failure to make room for the project's files among build outputs.
-    #[error("what the command built could not be moved into the checkout: {0}")]
+    #[error("could not move what the command built into the checkout: {0}")]
     Outputs(FileError),
     /// A failure to add the changes to the plan.
-    #[error("what the command changed could not be planned: {0}")]
+    #[error("could not plan what the command changed: {0}")]
     Plan(FileError),
 }
 

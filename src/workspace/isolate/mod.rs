@@ -140,7 +140,7 @@ impl Outcome {
 #[derive(Debug, thiserror::Error)]
 pub enum IsolationError {
     /// A file that could not be copied.
-    #[error("the checkout could not be copied for an isolated run: {path}: {error}")]
+    #[error("could not copy the checkout for an isolated run: {path}: {error}")]
     Copy {
         /// The file.
         path: PathBuf,
@@ -148,7 +148,7 @@ pub enum IsolationError {
         error: io::Error,
     },
     /// Planned edits that could not be written to the state, or files that could not be read.
-    #[error("the planned edits could not be written for an isolated run: {0}")]
+    #[error("could not write the planned edits for an isolated run: {0}")]
     Update(#[from] FileError),
 }
 

@@ -286,7 +286,7 @@ fn clear_folder(upper: &Path, folder: &WorkspacePath, hidden: &BTreeSet<Workspac
 fn remove(folder: &Path) -> io::Result<()> {
     super::scratch::remove(folder);
     match fs::symlink_metadata(folder) {
-        Ok(_) => Err(io::Error::other(format!("{} cannot be removed", folder.display()))),
+        Ok(_) => Err(io::Error::other(format!("could not remove {}", folder.display()))),
         Err(_) => Ok(()),
     }
 }
