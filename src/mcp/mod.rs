@@ -71,7 +71,8 @@ impl Servers {
             match made.map_err(std::io::Error::other).and_then(|made| made) {
                 Ok(mirror) => *context.mirror.lock().await = Some(mirror),
                 Err(error) => {
-                    let message = format!("MCP servers are left out: could not copy the checkout: {error}");
+                    let message =
+                        format!("MCP servers are left out: could not copy the checkout: {error}");
                     context.events.notice(NoticeLevel::Warning, message);
                     return Self::default();
                 }
@@ -147,7 +148,7 @@ async fn begin(
     };
     let handle = Arc::new(ServerHandle {
         peer: service.peer().clone(),
-        server: server.name.clone(),
+        name: server.name.clone(),
         timeout: server.timeout,
         local: child.is_some(),
         context: Arc::clone(context),
@@ -206,7 +207,7 @@ fn brief(text: &str) -> String {
 /// Connection to one server, shared by its tools.
 struct ServerHandle {
     peer: rmcp::service::Peer<RoleClient>,
-    server: String,
+    name: String,
     timeout: Duration,
     /// Whether the server runs on this machine, where it can change the checkout.
     local: bool,
@@ -224,7 +225,7 @@ impl ServerHandle {
             sent.await_response().await
         };
         let seconds = self.timeout.as_secs();
-        let server = &self.server;
+        let server = &self.name;
         let late = || format!("the MCP server {server} did not answer within {seconds} s");
         // Sending may hang as well, if the server does not read.
         let answer = tokio::select! {

@@ -156,8 +156,8 @@ impl Query {
         }
         let mut output = SearchOutput { sensitive: all - files.len(), skipped, ..SearchOutput::default() };
         let (found, all_searched) = self.search_files(&files, scope.cx);
-        for found in found {
-            output.add(found, self.max_results);
+        for file in found {
+            output.add(file, self.max_results);
         }
         output.more |= !all_searched;
         Ok(output.render())
