@@ -26,8 +26,8 @@ COPY Cargo.toml Cargo.lock ./
 COPY benches ./benches
 COPY docs/schemas ./docs/schemas
 COPY src ./src
-RUN cargo build --release --locked --bin architect-ci
+RUN cargo build --profile dist --locked --bin architect-ci
 
 FROM base
-COPY --from=build /src/target/release/architect-ci /usr/local/bin/architect-ci
+COPY --from=build /src/target/dist/architect-ci /usr/local/bin/architect-ci
 USER 10001

@@ -16,9 +16,9 @@ test *args:
 everyday tables="" sessions="500":
     EVERYDAY={{tables}} EVERYDAY_SESSIONS={{sessions}} cargo test --test it everyday:: -- --nocapture
 
-# What the walls cost a command, by a release build.
+# What the walls cost a command, by the program as it is released.
 walls-cost *args:
-    cargo build --release
+    cargo build --profile dist
     tests/scripts/walls-cost.py {{args}}
 
 # Every attack of `tests/attacks`, and so many generated ones; `cargo test` plays a part.

@@ -14,8 +14,14 @@ sample=$samples/$name
 [ -d "$sample/base" ] || { echo "unknown sample: $name; use invoice or slug" >&2; exit 3; }
 
 if [ -z "${ARCHITECT_CI:-}" ]; then
-  cargo build --release --quiet --manifest-path "$samples/../Cargo.toml"
-  ARCHITECT_CI=${CARGO_TARGET_DIR:-$samples/../target}/release/architect-ci
+  "$samples/tools.sh" cargo cc git node python3
+  # What `cargo test` builds as well: a release takes minutes more, for a sample that takes a second. Cargo is started
+  # where `rust-toolchain.toml` is.
+  root=$(cd "$samples/.." && pwd)
+  target=${CARGO_TARGET_DIR:-$root/target}
+  case $target in /*) ;; *) target=$PWD/$target ;; esac
+  (cd "$root" && CARGO_TARGET_DIR=$target cargo build --locked)
+  ARCHITECT_CI=$target/debug/architect-ci
 fi
 
 work=$(mktemp -d "${TMPDIR:-/tmp}/architect-ci-sample-XXXXXX")

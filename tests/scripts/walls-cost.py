@@ -20,7 +20,7 @@ import time
 from pathlib import Path
 
 parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-parser.add_argument("program", nargs="?", default="target/release/architect-ci", type=Path)
+parser.add_argument("program", nargs="?", default="target/dist/architect-ci", type=Path)
 parser.add_argument("--files", type=int, default=20_000)
 parser.add_argument("--commands", type=int, default=30)
 parser.add_argument("--rounds", type=int, default=5)
