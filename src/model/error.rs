@@ -141,10 +141,10 @@ mod tests {
     fn statuses_are_sorted_by_what_to_do() {
         let quota = r#"{"error": {"message": "You exceeded your quota", "code": "insufficient_quota"}}"#;
         assert_eq!(from_status(429, quota, None), ModelError::OutOfCredit("You exceeded your quota".into()));
-        let wait = Some(Duration::from_secs(7));
-        assert_eq!(from_status(429, "{}", wait).retry_after(), Some(wait));
-        assert_eq!(from_status(529, "Overloaded", None).retry_after(), Some(None));
-        assert_eq!(from_status(401, "{}", None).retry_after(), None);
+        let wait = Duration::from_secs(7);
+        assert_eq!(from_status(429, "{}", Some(wait)).retry(), Retry::After(wait));
+        assert_eq!(from_status(529, "Overloaded", None).retry(), Retry::Backoff);
+        assert_eq!(from_status(401, "{}", None).retry(), Retry::Never);
         let long = r#"{"error": {"message": "too long", "code": "context_length_exceeded"}}"#;
         assert_eq!(from_status(400, long, None), ModelError::TooLong("too long".into()));
         assert_eq!(
