@@ -149,7 +149,7 @@ impl Dispatch {
 struct Args {
     /// What to find out
     task: String,
-    /// Who does it
+    /// Kind of sub-agent
     agent_type: SubagentKind,
     /// What it should know
     context: Option<String>,
@@ -177,7 +177,7 @@ impl Tool for Dispatch {
     }
 
     fn description(&self) -> &'static str {
-        "Send a colleague with a fresh mind to explore, test or review; they report in a few lines. Several in one turn work side by side."
+        "Send a sub-agent with a new conversation to explore, test or review; it reports in a few lines. Several in one turn run in parallel."
     }
 
     fn sensitive(&self) -> bool {

@@ -68,7 +68,7 @@ pub enum JournalError {
         "an earlier apply was interrupted and could not be taken back: {error}; its journal is in {journal}"
     )]
     Recover {
-        /// Why not.
+        /// Why it could not be reverted.
         error: Box<FileError>,
         /// Path of the journal's folder.
         journal: PathBuf,

@@ -30,7 +30,7 @@ impl FileTool for ListFiles {
     fn info(&self) -> ToolInfo {
         ToolInfo {
             name: "list_files",
-            description: "List files and folders (folders end with /). Honours .gitignore.",
+            description: "List files and folders (folders end with /). Honors .gitignore.",
             sensitive: false,
         }
     }

@@ -59,7 +59,7 @@ impl Tool for RunPowershell {
     }
 
     fn description(&self) -> &'static str {
-        "Run a PowerShell script in the workspace; run_command's rules hold."
+        "Run a PowerShell script in the workspace; the rules of run_command apply."
     }
 
     fn sensitive(&self) -> bool {
