@@ -8,7 +8,7 @@ mod declarator;
 mod tokens;
 
 use super::{MAX_DEPTH, Outline};
-use declarator::{assigned, bare, callable, is_type, text, top_level, type_name};
+use declarator::{callable, initializer, is_type, strip_prefixes, text, top_level, type_name};
 use tokens::{Kind, Token, tokens};
 
 /// Words that begin a statement within a function, which broken text may expose.
@@ -140,7 +140,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Returns the statement so far, without what precedes its declaration.
-    fn strip_prefixes(&self) -> &[Token<'a>] {
+    fn declaration_head(&self) -> &[Token<'a>] {
         strip_prefixes(&self.head, self.class())
     }
 
@@ -163,7 +163,7 @@ impl<'a> Reader<'a> {
 
     /// Returns the kind of the block that begins after the head.
     fn block_kind(&self) -> BlockKind<'a> {
-        let head = self.bare();
+        let head = self.declaration_head();
         let Some(first) = head.first() else { return BlockKind::Wrapper };
         let says = |word| top_level(head).any(|token| token.says(word));
         let call = callable(head);
@@ -208,7 +208,7 @@ impl<'a> Reader<'a> {
     fn enter(&mut self, kind: BlockKind<'a>, brace: Token<'a>) {
         let scope = match kind {
             BlockKind::Shown(name) => {
-                let head = self.bare();
+                let head = self.declaration_head();
                 let symbol = self.outline.symbols.len();
                 let (ends, signature) = ([head[0], brace], text(head));
                 self.push(ends, &signature);
@@ -224,7 +224,7 @@ impl<'a> Reader<'a> {
     /// Continues after a block whose content is not shown.
     fn skip_block(&mut self, kind: BlockKind<'a>, open: Token<'a>, end: Token<'a>) {
         if let BlockKind::Body | BlockKind::Values = kind {
-            let head = self.bare();
+            let head = self.declaration_head();
             let is_function = head.first().is_some_and(|first| !CONTROL.contains(&first.text));
             if is_function {
                 let (ends, signature) = ([head[0], end], text(head));
@@ -238,7 +238,7 @@ impl<'a> Reader<'a> {
 
     /// Reads a statement without a block, which ends at the semicolon.
     fn declaration(&mut self, semicolon: Token<'a>) {
-        let head = self.bare();
+        let head = self.declaration_head();
         let Some(first) = head.first() else { return };
         let shown = match first.text {
             "using" | "typedef" | "concept" => true,
