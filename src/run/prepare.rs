@@ -146,7 +146,7 @@ struct Site {
     workspace: Arc<dyn Workspace>,
     tracked: Option<Arc<TrackedWorkspace>>,
     isolation: Arc<Isolation>,
-    target: CommandTarget,
+    ground: CommandTarget,
 }
 
 impl Site {

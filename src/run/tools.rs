@@ -20,7 +20,7 @@ pub(super) struct Workbench<'a> {
     /// How children are started.
     pub(super) shell: &'a Shell,
     /// Where commands run.
-    pub(super) target: CommandTarget,
+    pub(super) ground: CommandTarget,
     /// The checkout, where it is changed for real.
     pub(super) tracked: Option<Arc<TrackedWorkspace>>,
     pub(super) events: &'a Events,
@@ -62,7 +62,7 @@ impl Workbench<'_> {
             shell,
             default_timeout: commands.default_timeout,
             max_output_lines: commands.max_output_lines.count(),
-            target: self.target.clone(),
+            target: self.ground.clone(),
             cancel: self.cancel.clone(),
         }
     }
