@@ -156,8 +156,8 @@ impl Query {
         }
         let mut output = SearchOutput { sensitive: all - files.len(), skipped, ..SearchOutput::default() };
         let (found, all_searched) = self.search_files(&files, scope.cx);
-        for found in found {
-            output.add(found, self.max_results);
+        for file in found {
+            output.add(file, self.max_results);
         }
         output.more |= !all_searched;
         Ok(output.render())
@@ -203,13 +203,13 @@ impl Query {
 
     fn search_file(&self, searcher: &mut Searcher, path: &ResolvedPath, cx: &Context) -> FileMatches {
         let mut found = FileMatches { max: self.max_results, ..FileMatches::default() };
-        let found = cx.workspace.open(path).and_then(|file| {
+        let searched = cx.workspace.open(path).and_then(|file| {
             let sink = FileSink { path, found: &mut found };
             searcher
                 .search_reader(&self.matcher, file, sink)
                 .map_err(|error| FileError::Io { path: (**path).clone(), error })
         });
-        found.unreadable = found.is_err();
+        found.unreadable = searched.is_err();
         found
     }
 }
