@@ -143,7 +143,7 @@ async fn begin(server: &Server, variables: &Variables, context: &Arc<ServerConte
     };
     let handle = Arc::new(ServerHandle {
         peer: service.peer().clone(),
-        server: server.name.clone(),
+        name: server.name.clone(),
         timeout: server.timeout,
         local: child.is_some(),
         context: Arc::clone(context),
@@ -198,7 +198,7 @@ fn brief(text: &str) -> String {
 /// Connection to one server, shared by its tools.
 struct ServerHandle {
     peer: rmcp::service::Peer<RoleClient>,
-    server: String,
+    name: String,
     timeout: Duration,
     /// Whether the server runs on this machine, where it can change the checkout.
     local: bool,
@@ -216,7 +216,7 @@ impl ServerHandle {
             sent.await_response().await
         };
         let seconds = self.timeout.as_secs();
-        let server = &self.server;
+        let server = &self.name;
         let late = || format!("the MCP server {server} did not answer within {seconds} s");
         // Sending may hang as well, if the server does not read.
         let answer = tokio::select! {

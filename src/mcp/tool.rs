@@ -54,7 +54,7 @@ impl McpTool {
         let description: String =
             tool.description.as_deref().unwrap_or_default().chars().take(MAX_DESCRIPTION).collect();
         Ok(Self {
-            name: tool_name(&server.server, &tool.name),
+            name: tool_name(&server.name, &tool.name),
             description,
             accepts: validator(&parameters)?,
             parameters,
@@ -150,7 +150,7 @@ impl Call for McpCall {
         for value in self.arguments.values() {
             collect_paths(value, cx, &self.tool.server.context.root, &mut paths);
         }
-        let target = format!("{}/{}", self.tool.server.server, self.tool.remote);
+        let target = format!("{}/{}", self.tool.server.name, self.tool.remote);
         let remote = Remote { target, read_only: self.tool.read_only, paths };
         Ok(Effects { remote: Some(remote), ..Effects::default() })
     }
