@@ -27,7 +27,7 @@ use crate::report::secrets::Masker;
 use crate::tool::{Call, Context, Effects, Registry, Tool, ToolResult};
 use crate::workspace::FileChange;
 
-use confirm::{Confirmation, ConfirmPolicy};
+use confirm::{ConfirmPolicy, Confirmation};
 use record::{Target, describe, diff_of, record};
 pub use truncate::{CHARS_PER_TOKEN, truncate_middle};
 
@@ -211,8 +211,9 @@ impl Engine {
         if self.guardrails.checks_changes() && !effects.writes.is_empty() && effects.command.is_none() {
             // The call is tried on a preview in memory first, so that a refused change never touches a file.
             let tried = prepare(tool, &input)?.run(self.context.preview()).await;
-            warnings =
-                self.check_changes(&tried.changes, true).map_err(|reason| guardrail_refusal(reason, &effects))?;
+            warnings = self
+                .check_changes(&tried.changes, true)
+                .map_err(|reason| guardrail_refusal(reason, &effects))?;
         }
         Ok(Cleared { tool: Arc::clone(tool), call, input, effects, warnings })
     }
@@ -346,7 +347,11 @@ impl Engine {
                 format!("Guardrail: {reason}")
             }
         };
-        CallOutcome { outcome: Outcome::Refused, result: ToolResult::failed(message), effects: Effects::default() }
+        CallOutcome {
+            outcome: Outcome::Refused,
+            result: ToolResult::failed(message),
+            effects: Effects::default(),
+        }
     }
 
     /// Masks secrets, marks invisible characters, and truncates what the model is shown of a result: a secret

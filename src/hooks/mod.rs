@@ -219,8 +219,10 @@ impl Invocation {
         let mut response = interpret(&hook.name, &finished, hook.timeout, can_block);
         if !refused.is_empty() {
             let reasons = refused.join("; ");
-            response =
-                HookResponse::Failed(format!("[Hook {}: nothing that it changed was kept: {reasons}]", hook.name));
+            response = HookResponse::Failed(format!(
+                "[Hook {}: nothing that it changed was kept: {reasons}]",
+                hook.name
+            ));
         } else if let (HookResponse::Allow { context, .. }, false) = (&mut response, changed.is_empty()) {
             // The model has to know, because an edit that expects the file's old content would fail.
             let note = format!("[Hook {} changed: {}]", hook.name, changed.join(", "));

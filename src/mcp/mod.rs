@@ -71,7 +71,8 @@ impl Servers {
             match made.map_err(std::io::Error::other).and_then(|made| made) {
                 Ok(mirror) => *context.mirror.lock().await = Some(mirror),
                 Err(error) => {
-                    let message = format!("MCP servers are left out: the checkout could not be copied: {error}");
+                    let message =
+                        format!("MCP servers are left out: the checkout could not be copied: {error}");
                     context.events.notice(NoticeLevel::Warning, message);
                     return Self::default();
                 }
@@ -129,7 +130,11 @@ impl Servers {
 
 type Started = (Running, Vec<Arc<McpTool>>);
 
-async fn begin(server: &Server, variables: &Variables, context: &Arc<ServerContext>) -> Result<Started, String> {
+async fn begin(
+    server: &Server,
+    variables: &Variables,
+    context: &Arc<ServerContext>,
+) -> Result<Started, String> {
     let Connection { service, child } = connect::connect(server, variables, context).await?;
     let listed = tokio::time::timeout(server.timeout, service.list_all_tools()).await;
     let listed = match listed {

@@ -39,7 +39,9 @@ use crate::hooks::{HookEvent, Subject};
 use crate::inputs::{InputError, ModelChoice, RunRequest};
 use crate::isolation::Isolation;
 use crate::mcp::Servers;
-use crate::model::{Backoff, Budget, ChatModel, ExecModel, ProviderModel, ReplayModel, Settings, ExecOptions};
+use crate::model::{
+    Backoff, Budget, ChatModel, ExecModel, ExecOptions, ProviderModel, ReplayModel, Settings,
+};
 use crate::plan::Plan;
 use crate::recipe::RecipePlayer;
 use crate::report::Collector;
