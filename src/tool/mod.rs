@@ -133,8 +133,8 @@ impl Effects {
         self.command.is_some() || self.remote.as_ref().is_some_and(|remote| !remote.read_only)
     }
 
-    /// Returns `true` if a dry run has to plan the call, because it writes, or because it is a command, whose
-    /// output is not that of the planned state.
+    /// Returns `true` if a dry run has to plan the call, because it may change something, or because it is a
+    /// command, which a dry run only records or runs on the isolated state.
     pub fn is_planned(&self) -> bool {
         self.command.is_some() || !self.is_read_only()
     }
