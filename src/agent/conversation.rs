@@ -68,9 +68,8 @@ impl Conversation {
         }
         let notes = std::mem::take(&mut self.notes).join("\n\n");
         match self.messages.last_mut() {
-            // The last message has not been sent yet, and some providers accept only one user message at a
-            // time. The files in view are sent again later, but notes must stay, so they get a message of
-            // their own.
+            // Notes join a user message that has not been sent yet, because some providers want roles to
+            // alternate. They do not join the block of files, which is removed when the files are shown again.
             Some(message) if is_update(message) => self.messages.push(Message::User(notes)),
             Some(Message::User(text)) => *text += &format!("\n\n{notes}"),
             _ => self.messages.push(Message::User(notes)),

@@ -2,9 +2,9 @@
 
 use crate::event::ToolCall;
 
-/// Repetitions after which the agent is warned.
+/// Number of equal calls in a row at which the agent is warned.
 const WARN_AT: u32 = 3;
-/// Repetitions after which the run ends.
+/// Number of equal calls in a row at which the run ends.
 const STOP_AT: u32 = 5;
 
 /// Reaction to the latest call.

@@ -93,8 +93,8 @@ pub struct Session<'a> {
     pub budget: &'a Budget,
     /// Token that ends the session early.
     pub cancel: CancellationToken,
-    /// Whether this is the run's own agent; sub-agents run fewer hooks and are counted on the main agent's
-    /// turns.
+    /// Whether this is the run's own agent. For any other, no hooks run at start and completion, and its turns
+    /// count toward the limit of the main agent.
     pub is_main: bool,
     /// Turns used by earlier sessions of the same agent; numbering continues from there.
     pub offset: StepOffset,
@@ -189,7 +189,7 @@ impl Session<'_> {
                         return ended(Status::Success, StopReason::LlmDone, text);
                     }
                     AnswerVerdict::SendBack(complaint) => {
-                        conversation.messages.push(Message::User(complaint))
+                        conversation.messages.push(Message::User(complaint));
                     }
                     AnswerVerdict::GiveUp(status, reason) => return ended(status, reason, text),
                 }

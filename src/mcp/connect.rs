@@ -125,7 +125,7 @@ impl Server {
     }
 }
 
-/// What we present to servers. We offer no sampling, no elicitation and no roots.
+/// Our side of a connection. We offer no sampling, no elicitation and no roots.
 pub(super) struct Client;
 
 impl ClientHandler for Client {

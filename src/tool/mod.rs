@@ -39,7 +39,213 @@ pub use registry::{DuplicateTool, Registry};
 pub use run_command::{CommandTarget, RunCommand};
 pub use run_powershell::{RunPowershell, pwsh};
 
+<<<<<<< ours
 /// What a call came to; a failure is data for the model, never an abort.
+||||||| base
+/// What a call would touch, known before it runs.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Effects {
+    /// Files and folders that it would read.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub reads: Vec<WorkspacePath>,
+    /// Files that it would create, change or remove.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub writes: Vec<WorkspacePath>,
+    /// The command that it would run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub command: Option<CommandEffect>,
+    /// What it would reach outside of the checkout.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub remote: Option<Remote>,
+}
+
+/// Something outside of the checkout that a call would reach.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Remote {
+    /// An address, or `SERVER/TOOL`.
+    pub target: String,
+    /// Whether it only reads, as far as is known.
+    pub read_only: bool,
+    /// Files of the workspace that the arguments name.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub paths: Vec<WorkspacePath>,
+}
+
+/// A command that a call would run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct CommandEffect {
+    /// The line, as the model wrote it.
+    pub line: String,
+    /// The folder in which it runs.
+    pub cwd: WorkspacePath,
+    /// The command class: how dangerous it is.
+    pub class: Class,
+    /// What decided the class.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub reason: String,
+    /// Why it is never run, in any mode.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub blocked: Option<String>,
+    /// Every simple command in it, unwrapped and without quotes.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub simple: Vec<String>,
+    /// Globs among its words, relative to the workspace.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub globs: Vec<String>,
+    /// Folders that it reads with everything in them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub trees: Vec<WorkspacePath>,
+}
+
+impl Effects {
+    /// Returns the effects of a call that reads one path.
+    pub fn read(path: &ResolvedPath) -> Self {
+        Self { reads: vec![WorkspacePath::clone(path)], ..Self::default() }
+    }
+
+    /// Returns the effects of a call that writes one path.
+    pub fn write(path: &ResolvedPath) -> Self {
+        Self { writes: vec![WorkspacePath::clone(path)], ..Self::default() }
+    }
+
+    /// Returns the effects of a call that reads something outside of the checkout.
+    pub fn look_at(target: &str) -> Self {
+        let remote = Remote { target: target.to_owned(), read_only: true, paths: Vec::new() };
+        Self { remote: Some(remote), ..Self::default() }
+    }
+
+    /// Returns what a call is about, for people: its command, else the first file that it writes or reads,
+    /// else its remote target.
+    pub fn target(&self) -> Option<&str> {
+        let command = self.command.as_ref().map(|command| command.line.as_str());
+        let path = || self.writes.first().or(self.reads.first()).map(WorkspacePath::as_str);
+        let remote = || self.remote.as_ref().map(|remote| remote.target.as_str());
+        command.or_else(path).or_else(remote)
+    }
+
+    /// Returns `true` if the call changes nothing.
+    pub fn is_read_only(&self) -> bool {
+        self.writes.is_empty()
+            && self.command.as_ref().is_none_or(|command| command.class == Class::Safe)
+            && self.remote.as_ref().is_none_or(|remote| remote.read_only)
+    }
+
+    /// Returns `true` if what the call changes is only known afterwards.
+    pub fn effects_unknown(&self) -> bool {
+        self.command.is_some() || self.remote.as_ref().is_some_and(|remote| !remote.read_only)
+    }
+
+    /// Returns `true` if a dry run has to plan the call, because it writes, or because it is a command, whose
+    /// output is not that of the planned state.
+    pub fn is_planned(&self) -> bool {
+        self.command.is_some() || !self.is_read_only()
+    }
+}
+
+/// Result of a call. A failure is data for the model and never ends the run.
+=======
+/// What a call would touch, known before it runs.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Effects {
+    /// Files and folders that it would read.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub reads: Vec<WorkspacePath>,
+    /// Files that it would create, change or remove.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub writes: Vec<WorkspacePath>,
+    /// The command that it would run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub command: Option<CommandEffect>,
+    /// What it would reach outside of the checkout.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub remote: Option<Remote>,
+}
+
+/// Something outside of the checkout that a call would reach.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Remote {
+    /// An address, or `SERVER/TOOL`.
+    pub target: String,
+    /// Whether it only reads, as far as is known.
+    pub read_only: bool,
+    /// Files of the workspace that the arguments name.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub paths: Vec<WorkspacePath>,
+}
+
+/// A command that a call would run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct CommandEffect {
+    /// The line, as the model wrote it.
+    pub line: String,
+    /// The folder in which it runs.
+    pub cwd: WorkspacePath,
+    /// The command class: how dangerous it is.
+    pub class: Class,
+    /// What decided the class.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub reason: String,
+    /// Why it is never run, in any mode.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub blocked: Option<String>,
+    /// Every simple command in it, unwrapped and without quotes.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub simple: Vec<String>,
+    /// Globs among its words, relative to the workspace.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub globs: Vec<String>,
+    /// Folders that it reads with everything in them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub trees: Vec<WorkspacePath>,
+}
+
+impl Effects {
+    /// Returns the effects of a call that reads one path.
+    pub fn read(path: &ResolvedPath) -> Self {
+        Self { reads: vec![WorkspacePath::clone(path)], ..Self::default() }
+    }
+
+    /// Returns the effects of a call that writes one path.
+    pub fn write(path: &ResolvedPath) -> Self {
+        Self { writes: vec![WorkspacePath::clone(path)], ..Self::default() }
+    }
+
+    /// Returns the effects of a call that reads something outside of the checkout.
+    pub fn look_at(target: &str) -> Self {
+        let remote = Remote { target: target.to_owned(), read_only: true, paths: Vec::new() };
+        Self { remote: Some(remote), ..Self::default() }
+    }
+
+    /// Returns what a call is about, for people: its command, else the first file that it writes or reads,
+    /// else its remote target.
+    pub fn target(&self) -> Option<&str> {
+        let command = self.command.as_ref().map(|command| command.line.as_str());
+        let path = || self.writes.first().or(self.reads.first()).map(WorkspacePath::as_str);
+        let remote = || self.remote.as_ref().map(|remote| remote.target.as_str());
+        command.or_else(path).or_else(remote)
+    }
+
+    /// Returns `true` if the call changes nothing.
+    pub fn is_read_only(&self) -> bool {
+        self.writes.is_empty()
+            && self.command.as_ref().is_none_or(|command| command.class == Class::Safe)
+            && self.remote.as_ref().is_none_or(|remote| remote.read_only)
+    }
+
+    /// Returns `true` if what the call changes is only known afterwards.
+    pub fn effects_unknown(&self) -> bool {
+        self.command.is_some() || self.remote.as_ref().is_some_and(|remote| !remote.read_only)
+    }
+
+    /// Returns `true` if a dry run has to plan the call, because it may change something, or because it is a
+    /// command, which a dry run only records or runs on the isolated state.
+    pub fn is_planned(&self) -> bool {
+        self.command.is_some() || !self.is_read_only()
+    }
+}
+
+/// Result of a call. A failure is data for the model and never ends the run.
+>>>>>>> theirs
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ToolResult {
     /// Whether the tool did what was asked.

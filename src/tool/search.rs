@@ -58,7 +58,7 @@ impl<'a> Scope<'a> {
         Ok(Self { cx, start: resolve(path, cx)?, glob, depth })
     }
 
-    /// Returns the matching files and folders, and the number of entries that could not be read.
+    /// Returns the matching files and folders, and the number of entries that had to be skipped.
     pub(super) fn entries(&self) -> Result<(Vec<Found>, usize), ToolError> {
         if self.cx.workspace.stat(&self.start)?.is_some_and(|stat| stat.kind == Kind::File) {
             return Ok((vec![Found { path: self.start.clone(), directory: false }], 0));
@@ -73,7 +73,7 @@ impl<'a> Scope<'a> {
         Ok((walk.found, walk.skipped))
     }
 
-    /// Returns the matching files, and the number of entries that could not be read.
+    /// Returns the matching files, and the number of entries that had to be skipped.
     pub(super) fn files(&self) -> Result<(Vec<ResolvedPath>, usize), ToolError> {
         let (found, skipped) = self.entries()?;
         Ok((found.into_iter().filter(|found| !found.directory).map(|found| found.path).collect(), skipped))
