@@ -9,6 +9,7 @@
 mod attributes;
 mod commit;
 mod find;
+mod history;
 mod index;
 mod objects;
 mod private;

@@ -99,12 +99,28 @@ pub struct User {
 /// An overlay: what is written lands in `upper`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Overlay {
-    /// The folder below.
-    pub lower: PathBuf,
+    /// The folders below, from top to bottom.
+    pub lowers: Vec<PathBuf>,
     /// Takes what is written.
     pub upper: PathBuf,
     /// The kernel's own.
     pub work: PathBuf,
+}
+
+/// What somebody sees who changes nothing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reader {
+    /// The workspace.
+    pub tree: Overlay,
+    /// What lies above single folders in it, and where they are.
+    pub repositories: Vec<(PathBuf, Overlay)>,
+}
+
+impl Overlay {
+    /// Returns the folder at the bottom: what is seen where nothing lies above it.
+    pub fn bottom(&self) -> &Path {
+        self.lowers.last().unwrap_or(&self.upper)
+    }
 }
 
 /// One part of a new root, `at` a path as the child sees it.

@@ -35,15 +35,18 @@ pub(super) fn put(
     let folders: Vec<PathBuf> =
         full.ancestors().skip(1).take_while(|above| *above != upper).map(Path::to_owned).collect();
     let is_hidden = folders.iter().any(|folder| is_opaque(folder));
+    let obstacle =
+        folders.iter().find(|above| fs::symlink_metadata(above).is_ok_and(|metadata| !metadata.is_dir()));
     if state == below && !is_hidden {
-        // As the checkout holds it, and shows it: nothing has to be here.
+        // As the checkout holds it, and shows it: nothing has to be here, nor above it what says that it is gone.
+        if let Some(obstacle) = obstacle.filter(|_| state.is_some()) {
+            return fs::remove_file(obstacle).map_err(io);
+        }
         return match found {
             Some(metadata) if !metadata.is_dir() => fs::remove_file(&full).map_err(io),
             _ => Ok(()),
         };
     }
-    let obstacle =
-        folders.iter().find(|above| fs::symlink_metadata(above).is_ok_and(|metadata| !metadata.is_dir()));
     let Some(state) = state else {
         return match found {
             // The folder that held it is gone. In one that hides what was there a mark would be a file.
@@ -76,9 +79,14 @@ fn is_whiteout(metadata: &fs::Metadata) -> bool {
 }
 
 /// Marks a file of the lower folder as gone.
-pub(super) fn hide(upper: &Path, path: &WorkspacePath) -> io::Result<()> {
+fn hide(upper: &Path, path: &WorkspacePath) -> io::Result<()> {
+    hide_at(upper, Path::new(path.as_str()))
+}
+
+/// The same by a path of any name.
+pub(super) fn hide_at(upper: &Path, path: &Path) -> io::Result<()> {
     use rustix::fs::{CWD, FileType, Mode, mknodat};
-    let full = upper.join(path.as_str());
+    let full = upper.join(path);
     if let Some(parent) = full.parent() {
         fs::create_dir_all(parent)?;
     }
@@ -240,53 +248,12 @@ fn is_opaque(folder: &Path) -> bool {
     })
 }
 
-/// Empties the upper folder but for Git's own and what marks hidden files.
-pub(super) fn clear(upper: &Path, hidden: &BTreeSet<WorkspacePath>) -> io::Result<()> {
-    clear_folder(upper, &WorkspacePath::root(), hidden).map(drop)
-}
-
-/// Whether nothing is left.
-fn clear_folder(upper: &Path, folder: &WorkspacePath, hidden: &BTreeSet<WorkspacePath>) -> io::Result<bool> {
-    let mut empty = true;
-    for entry in fs::read_dir(upper.join(folder.as_str()))? {
-        let entry = entry?;
-        let path = entry.file_name().to_str().map(|name| folder.child(name));
-        let is_folder = entry.file_type()?.is_dir();
-        let kept = match &path {
-            Some(path) if folder.is_root() && path.as_str() == ".git" => true,
-            Some(path) if !is_folder => hidden.contains(path) && is_whiteout(&entry.metadata()?),
-            _ => false,
-        };
-        if kept {
-            empty = false;
-        } else if let (true, Some(path)) = (is_folder, &path) {
-            // One that hides what is below must go even where it holds a mark, which comes again.
-            let holds = hidden.iter().any(|hidden| hidden.is_within(path));
-            if holds && !is_opaque(&entry.path()) {
-                empty &= clear_folder(upper, path, hidden)?;
-            } else {
-                remove(&entry.path())?;
-            }
-        } else if is_folder {
-            remove(&entry.path())?;
-        } else {
-            fs::remove_file(entry.path())?;
-        }
+/// Empties the upper folder.
+pub(super) fn clear(upper: &Path) -> io::Result<()> {
+    for entry in fs::read_dir(upper)? {
+        super::masks::remove(&entry?.path())?;
     }
-    let is_left = !folder.is_root() && empty;
-    if is_left {
-        fs::remove_dir(upper.join(folder.as_str()))?;
-    }
-    Ok(empty)
-}
-
-/// Removes a folder; what is left of it must not be met by the next command.
-fn remove(folder: &Path) -> io::Result<()> {
-    super::scratch::remove(folder);
-    match fs::symlink_metadata(folder) {
-        Ok(_) => Err(io::Error::other(format!("{} cannot be removed", folder.display()))),
-        Err(_) => Ok(()),
-    }
+    Ok(())
 }
 
 /// Takes away what the kernel notes at files that came through an overlay.
