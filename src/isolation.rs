@@ -13,7 +13,7 @@ use crate::base::verbose_log::detail;
 use crate::command::sandbox::{Rights, View};
 use crate::command::{Finished, Job, Shell};
 use crate::event::{Events, NoticeLevel};
-use crate::workspace::{Below, FileChange, Isolated, IsolationError, Outcome, Plot, WorkspacePath};
+use crate::workspace::{Author, Below, FileChange, Isolated, IsolationError, Outcome, Plot, WorkspacePath};
 
 /// A judgement of changes: `Ok` with warnings, or `Err` with the reasons for refusing them. The second
 /// argument lists files that are too large, or are build outputs, and whose content is therefore not
@@ -100,14 +100,19 @@ impl Isolation {
         self.state.lock().await.as_ref().map(Isolated::bytes)
     }
 
-    /// Runs a command line with the run's shell.
+    /// Runs a command line of the configuration's by the run's shell. It sees Git's own folder as the checkout has it,
+    /// and what it writes there is gone afterwards.
     pub async fn run(&self, work: Work<'_>) -> Result<Ran, IsolationError> {
-        self.run_by(&self.shell, work).await
+        self.run_as(Author::Trusted, &self.shell, work).await
     }
 
-    /// Runs a command line with another shell. Commands run one at a time, except for those that cannot
-    /// change anything where the state is an overlay mount.
+    /// Runs a command line of the agent's by another shell. It meets in Git's own folder what the agent left there.
     pub async fn run_by(&self, shell: &Shell, work: Work<'_>) -> Result<Ran, IsolationError> {
+        self.run_as(Author::Agent, shell, work).await
+    }
+
+    /// Unless it only looks, nobody else is in the state meanwhile.
+    async fn run_as(&self, author: Author, shell: &Shell, work: Work<'_>) -> Result<Ran, IsolationError> {
         let mut state = self.state.lock().await;
         let isolated = match state.take() {
             Some(isolated) => isolated,
@@ -115,24 +120,27 @@ impl Isolation {
         };
         let Work { command, cwd, variables, stdin, merge, timeout, cancel, rights, keep, moves } = work;
         let below = self.below.clone();
-        let (isolated, before) = blocking(move || {
+        let changes_nothing = (rights == Rights::Look || keep == Keep::Nothing) && shell.is_walled();
+        let (isolated, before, reader) = blocking(move || {
             let mut isolated = isolated;
             isolated.update(&below)?;
+            let reader = changes_nothing.then(|| isolated.reader(author)).flatten();
+            if reader.is_none() {
+                isolated.enter(author).map_err(IsolationError::Git)?;
+            }
             if let Err(error) = isolated.make_movable(&moves) {
                 detail!("could not rename folders atomically: {error}");
             }
             let before = isolated.before()?;
-            Ok::<_, IsolationError>((isolated, before))
+            Ok::<_, IsolationError>((isolated, before, reader))
         })
         .await?;
         let root = isolated.path().to_owned();
-        let changes_nothing = (rights == Rights::Look || keep == Keep::Nothing) && shell.is_walled();
-        let reader = changes_nothing.then(|| isolated.reader()).flatten();
-        if let Some(overlay) = reader {
+        if let Some(reader) = reader {
             // A read-only view lets other commands use the state meanwhile.
             *state = Some(isolated);
             drop(state);
-            let view = View::Reader(&overlay);
+            let view = View::Reader(&reader);
             let job = Job {
                 command,
                 cwd: &root.join(cwd.as_str()),
@@ -162,8 +170,20 @@ impl Isolation {
             })
             .await;
         let (below, judge) = (self.below.clone(), Arc::clone(&self.judge));
-        let (ran, isolated) =
-            blocking(move || keep_changes(isolated, before, finished, &below, &judge, (rights, keep))).await;
+        let (ran, isolated) = blocking(move || {
+            let mut isolated = isolated;
+            match isolated.leave(author) {
+                Ok(()) => keep_changes(isolated, before, finished, &below, &judge, (rights, keep)),
+                Err(error) => {
+                    let mut ran = Ran::unchanged(finished);
+                    ran.refused.push(format!(
+                        "what the command left in Git's own folder stands in the way: {error}"
+                    ));
+                    (ran, None)
+                }
+            }
+        })
+        .await;
         // If the state could not be brought back to what is below, it is dropped, so that the next command
         // starts with a new one.
         *state = isolated;
@@ -205,9 +225,12 @@ impl Isolation {
     }
 
     fn tell_of_git(&self, isolated: &Isolated) {
-        if isolated.git_is_hidden {
-            let told = "the repository contains committed sensitive files and cannot be shown without them, \
-                        so commands do not see it";
+        for repository in isolated.unseen_repositories() {
+            let told = format!(
+                "{} holds sensitive files that were committed and cannot be shown without them, so commands do not \
+                 see that repository",
+                repository.display()
+            );
             self.events.notice(NoticeLevel::Warning, told);
         }
     }

@@ -83,7 +83,12 @@ async fn printed(
     let keys: Vec<String> = request.config.llm.api_key_env.iter().cloned().collect();
     let events = Events::new(Vec::new());
     let temp = std::env::temp_dir();
-    let ground = ShellGround { workspace: &request.checkout, sensitive: &PathGlobs::default(), temp: &temp };
+    let ground = ShellGround {
+        workspace: &request.checkout,
+        sensitive: &PathGlobs::default(),
+        held: None,
+        temp: &temp,
+    };
     let shell = shell(&request.config.commands, &request.destination.variables, &keys, ground, &events)?;
     for command in commands {
         let job = Job {

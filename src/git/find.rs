@@ -95,6 +95,17 @@ impl Repository {
         Ok(None)
     }
 
+    /// Opens the repository whose own folder is `git`, with the checkout at `root`; there need not be one.
+    pub fn at(git: &Path, root: &Path) -> Result<Self, GitError> {
+        let held = Held::new(root.to_owned(), git.to_owned(), git.to_owned())?;
+        Ok(Self { held: Arc::new(held), folder: root.to_owned() })
+    }
+
+    /// Returns Git's own folder: of a worktree, that of the repository that it belongs to.
+    pub fn common(&self) -> Result<&Path, GitError> {
+        self.held.common.path()
+    }
+
     /// Returns the same repository as seen from another folder of its checkout.
     #[must_use]
     pub fn seen_from(&self, folder: &Path) -> Self {

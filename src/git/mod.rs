@@ -11,6 +11,7 @@
 mod attributes;
 mod commit;
 mod find;
+mod history;
 mod index;
 mod objects;
 mod private;

@@ -71,8 +71,7 @@ impl Servers {
             match made.map_err(std::io::Error::other).and_then(|made| made) {
                 Ok(mirror) => *context.mirror.lock().await = Some(mirror),
                 Err(error) => {
-                    let message =
-                        format!("MCP servers are left out: could not copy the checkout: {error}");
+                    let message = format!("MCP servers are left out: could not copy the checkout: {error}");
                     context.events.notice(NoticeLevel::Warning, message);
                     return Self::default();
                 }

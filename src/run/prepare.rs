@@ -55,8 +55,12 @@ impl<'a> Run<'a> {
         let (variables, keys) = (&request.variables, &request.secret_variables);
         let guardrails = Arc::new(guardrails);
         let temp = temp(request);
-        let ground =
-            walls::Ground { workspace: &request.workspace, sensitive: &guardrails.sensitive(), temp: &temp };
+        let ground = walls::Ground {
+            workspace: &request.workspace,
+            sensitive: &guardrails.sensitive(),
+            held: request.repository.as_ref(),
+            temp: &temp,
+        };
         let shell = shell(&config.commands, variables, keys, ground, &events)?;
         let plot = Plot {
             root: disk.path().to_owned(),
@@ -163,7 +167,7 @@ impl Site {
             let judge: Judge =
                 Arc::new(move |changes, unread| rules.judge(workspace.as_ref(), changes, unread));
             // Gates and hooks have a home folder of their own.
-            let sandbox = shell.sandbox.as_ref().map(Sandbox::fresh);
+            let sandbox = shell.sandbox.as_ref().map(Sandbox::trusted);
             let trusted = Shell { sandbox, spare: Spare::default(), ..shell.clone() };
             Arc::new(Isolation::new(below, plot, trusted, events.clone(), judge))
         };

@@ -8,6 +8,7 @@ use crate::command::sandbox::{Sandbox, Settings, offered};
 use crate::command::{Shell, Spare};
 use crate::config::{Commands, Network, SandboxMode};
 use crate::event::{Events, NoticeLevel};
+use crate::git::Repository;
 use crate::inputs::InputError;
 use crate::workspace::PathGlobs;
 
@@ -25,6 +26,8 @@ pub(crate) struct Ground<'a> {
     pub(crate) workspace: &'a Path,
     /// Files that nobody sees.
     pub(crate) sensitive: &'a PathGlobs,
+    /// The checkout's repository.
+    pub(crate) held: Option<&'a Repository>,
     /// Where throw-away folders go.
     pub(crate) temp: &'a Path,
 }
@@ -34,7 +37,7 @@ pub(crate) fn shell(
     commands: &Commands,
     variables: &Variables,
     keys: &[String],
-    Ground { workspace, sensitive, temp }: Ground<'_>,
+    Ground { workspace, sensitive, held, temp }: Ground<'_>,
     events: &Events,
 ) -> Result<Shell, InputError> {
     let rules = Rules { passthrough: commands.env_passthrough.clone(), keys: keys.to_vec() };
@@ -80,6 +83,7 @@ pub(crate) fn shell(
         network,
         workspace,
         sensitive,
+        held,
         temp,
         wanted,
         landlock: offered.files,

@@ -30,13 +30,7 @@ impl FileTool for ListFiles {
     fn info(&self) -> ToolInfo {
         ToolInfo {
             name: "list_files",
-<<<<<<< ours
             description: "List files and folders (folders end with /). Respects .gitignore.",
-||||||| base
-            description: "List files and folders (folders end with /). Honours .gitignore.",
-=======
-            description: "List files and folders (folders end with /). Honors .gitignore.",
->>>>>>> theirs
             sensitive: false,
         }
     }

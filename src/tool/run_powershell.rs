@@ -59,13 +59,7 @@ impl Tool for RunPowershell {
     }
 
     fn description(&self) -> &'static str {
-<<<<<<< ours
         "Run a PowerShell script in the workspace, under the same rules as run_command."
-||||||| base
-        "Run a PowerShell script in the workspace; run_command's rules hold."
-=======
-        "Run a PowerShell script in the workspace; the rules of run_command apply."
->>>>>>> theirs
     }
 
     fn sensitive(&self) -> bool {

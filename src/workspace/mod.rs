@@ -29,8 +29,8 @@ pub use disk::DiskWorkspace;
 pub use git_folder::{GitFolder, Restored};
 pub use globs::{Glob, PathGlobs};
 pub use isolate::{
-    Before, Below, CarryError, Isolated, IsolationError, Outcome, Plot, Scratch, TrackedFiles,
-    holds_credentials, sweep, withhold,
+    Author, Before, Below, CarryError, Isolated, IsolationError, Outcome, Plot, Scratch, Secrets,
+    TrackedFiles, mask_repository, sweep,
 };
 pub use overlay::OverlayWorkspace;
 pub use path::{PathError, ResolvedPath, WorkspacePath};

@@ -9,9 +9,9 @@ use std::time::{Duration, Instant};
 use crate::support::{Run, Sandbox};
 use serde_json::{Value, json};
 
-const CONFIG: &str = "commands: { dev_commands: [bash] }\ndry_run: { commands: isolated }\n";
+pub const CONFIG: &str = "commands: { dev_commands: [bash] }\ndry_run: { commands: isolated }\n";
 
-fn command(line: &str) -> (&'static str, Value) {
+pub fn command(line: &str) -> (&'static str, Value) {
     ("run_command", json!({ "command": line }))
 }
 
@@ -19,7 +19,7 @@ fn command(line: &str) -> (&'static str, Value) {
 const NO_NAMESPACES: &str = "echo 0 > /proc/sys/user/max_user_namespaces && echo 0 > /proc/sys/user/max_mnt_namespaces && exec setpriv --no-new-privs --bounding-set=-sys_admin -- \"$@\"";
 
 /// Runs the session twice: with an overlay and with a copy.
-fn both(
+pub fn both(
     files: &[(&str, &str)],
     prepare: impl Fn(&Sandbox),
     turns: &[Vec<(&str, Value)>],

@@ -32,6 +32,7 @@ mod pipeline;
 mod pull_request;
 mod recipes;
 mod reports;
+mod repositories;
 mod rounds;
 mod run_command;
 mod samples;

@@ -100,12 +100,28 @@ pub struct User {
 /// An overlay mount: what is written goes to `upper`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Overlay {
-    /// The lower folder, which is not changed.
-    pub lower: PathBuf,
-    /// The folder that receives what is written.
+    /// The folders below, from top to bottom.
+    pub lowers: Vec<PathBuf>,
+    /// Takes what is written.
     pub upper: PathBuf,
     /// The kernel's work folder.
     pub work: PathBuf,
+}
+
+/// What somebody sees who changes nothing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reader {
+    /// The workspace.
+    pub tree: Overlay,
+    /// What lies above single folders in it, and where they are.
+    pub repositories: Vec<(PathBuf, Overlay)>,
+}
+
+impl Overlay {
+    /// Returns the folder at the bottom: what is seen where nothing lies above it.
+    pub fn bottom(&self) -> &Path {
+        self.lowers.last().unwrap_or(&self.upper)
+    }
 }
 
 /// One part of a new root; `at` is its path as the child sees it.

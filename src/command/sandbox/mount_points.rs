@@ -19,8 +19,8 @@ pub(super) fn prepare(
     for (seen, folder) in home.into_iter().chain(temporary) {
         for mount in mounts {
             let (from, at) = match mount {
-                Mount::Bind { from, at, .. } => (from, at),
-                Mount::Overlay { overlay, at, .. } | Mount::Cache { overlay, at } => (&overlay.lower, at),
+                Mount::Bind { from, at, .. } => (from.as_path(), at),
+                Mount::Overlay { overlay, at, .. } | Mount::Cache { overlay, at } => (overlay.bottom(), at),
                 _ => continue,
             };
             let Some(below) = at.strip_prefix(&seen).ok().filter(|below| below.file_name().is_some()) else {

@@ -112,7 +112,7 @@ fn make(NewRoot { at: root, light, .. }: &NewRoot, step: &Mount) -> io::Result<(
         Mount::Cache { overlay, at } => {
             let target = below(root, at);
             // A cache that cannot be written to is better than none.
-            overlay_at(root, overlay, &target, true).or_else(|_| bind(root, &overlay.lower, &target, false))
+            overlay_at(root, overlay, &target, true).or_else(|_| bind(root, overlay.bottom(), &target, false))
         }
         Mount::Hide { at } => hide(root, &below(root, at)),
         Mount::Processes => processes(root, light),
@@ -216,8 +216,9 @@ fn read_only(at: &Path) -> io::Result<()> {
 }
 
 fn overlay_at(root: &Path, overlay: &Overlay, at: &Path, writable: bool) -> io::Result<()> {
-    mount_point(root, at, &overlay.lower)?;
-    let (lower, upper, work) = (overlay.lower.display(), overlay.upper.display(), overlay.work.display());
+    mount_point(root, at, overlay.bottom())?;
+    let lowers: Vec<String> = overlay.lowers.iter().map(|lower| lower.display().to_string()).collect();
+    let (lower, upper, work) = (lowers.join(":"), overlay.upper.display(), overlay.work.display());
     let options = if writable {
         format!("lowerdir={lower},upperdir={upper},workdir={work},userxattr")
     } else {

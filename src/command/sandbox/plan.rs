@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::SystemTime;
 
@@ -12,8 +13,9 @@ use tokio::sync::OnceCell;
 use super::mount_points::prepare;
 use super::places::Places;
 use super::repository::Repository;
-use super::{Mount, Namespaces, NewRoot, Overlay, Rights, Sockets, User, Walls};
-use crate::workspace::{PathGlobs, Scratch, withhold};
+use super::{Mount, Namespaces, NewRoot, Overlay, Reader, Rights, Sockets, User, Walls};
+use crate::git;
+use crate::workspace::{PathGlobs, Scratch, Secrets};
 
 /// Devices that programs commonly write to.
 const DEVICES: [&str; 6] = ["/dev/null", "/dev/zero", "/dev/full", "/dev/tty", "/dev/ptmx", "/dev/pts"];
@@ -63,6 +65,8 @@ pub struct Settings<'a> {
     pub workspace: &'a Path,
     /// Patterns for files that are hidden, in the checkout and around it in the same repository.
     pub sensitive: &'a PathGlobs,
+    /// The checkout's repository.
+    pub held: Option<&'a git::Repository>,
     /// The folder for scratch folders.
     pub temp: &'a Path,
     /// Whether restrictions are wanted, or the isolated state alone.
@@ -81,6 +85,8 @@ struct Inner {
     writable: Vec<PathBuf>,
     workspace: PathBuf,
     repository: Repository,
+    sensitive: PathGlobs,
+    held: Option<git::Repository>,
     sockets: Sockets,
     temp: PathBuf,
     wanted: bool,
@@ -88,6 +94,8 @@ struct Inner {
     made: SystemTime,
     private: OnceLock<Option<Scratch>>,
     namespaces: Arc<OnceCell<Option<Namespaces>>>,
+    /// How many trusted children were started, if it is theirs.
+    trusted: Option<AtomicUsize>,
 }
 
 /// What a child sees at the path of the workspace.
@@ -96,7 +104,7 @@ pub enum View<'a> {
     /// The workspace as the lower folder of an overlay.
     Overlay(&'a Overlay),
     /// The same overlay read-only, while others may be using it.
-    Reader(&'a Overlay),
+    Reader(&'a Reader),
     /// The folder itself.
     Plain {
         /// Whether the child may write to it.
@@ -135,14 +143,17 @@ impl Sandbox {
             made: SystemTime::now(),
             landlock: settings.landlock,
             private: OnceLock::new(),
+            sensitive: settings.sensitive.clone(),
+            held: settings.held.cloned(),
             namespaces: Arc::default(),
+            trusted: None,
         }))
     }
 
-    /// Returns the same sandbox with private folders of its own: what commands leave in their home folder
-    /// must not decide what gates and hooks run.
+    /// The same for trusted children, who share no folder with those of this: what commands leave in their home folder
+    /// must not decide what gates and hooks run. Each sees Git's own folders as if it were the first.
     #[must_use]
-    pub fn fresh(&self) -> Self {
+    pub fn trusted(&self) -> Self {
         let Inner { places, writable, workspace, repository, sockets, temp, wanted, landlock, made, .. } =
             &*self.0;
         Self(Arc::new(Inner {
@@ -156,7 +167,10 @@ impl Sandbox {
             landlock: *landlock,
             made: *made,
             private: OnceLock::new(),
+            sensitive: self.0.sensitive.clone(),
+            held: self.0.held.clone(),
             namespaces: Arc::clone(&self.0.namespaces),
+            trusted: Some(AtomicUsize::default()),
         }))
     }
 
@@ -216,19 +230,35 @@ impl Sandbox {
     /// Returns an overlay above a folder of the machine, whose changes are discarded.
     fn overlay(&self, kind: &str, index: usize, lower: &Path) -> io::Result<Overlay> {
         let folder = self.private()?.join(format!("{kind}-{index}"));
-        let overlay =
-            Overlay { lower: lower.to_owned(), upper: folder.join("upper"), work: folder.join("work") };
+        let overlay = Overlay {
+            lowers: vec![lower.to_owned()],
+            upper: folder.join("upper"),
+            work: folder.join("work"),
+        };
         fs::create_dir_all(&overlay.work)?;
-        if fs::symlink_metadata(&overlay.upper).is_err() {
-            fs::create_dir(&overlay.upper)?;
-            if kind == GIT {
-                withhold(lower, &overlay.upper)?;
-            }
-        }
+        fs::create_dir_all(&overlay.upper)?;
         Ok(overlay)
     }
 
-    /// Returns an overlay above a folder, for finding out whether one can be mounted.
+    /// A throw-away folder above one of Git's own; `None` where that one cannot be shown.
+    fn git_overlay(&self, index: usize, lower: &Path) -> io::Result<Option<Overlay>> {
+        let Inner { repository, temp, trusted, .. } = &*self.0;
+        let Some(layer) = repository.layer(index, temp, self.secrets()) else { return Ok(None) };
+        let kind = match trusted {
+            Some(started) => format!("{GIT}-{}", started.fetch_add(1, Ordering::Relaxed)),
+            None => GIT.to_owned(),
+        };
+        let mut overlay = self.overlay(&kind, index, lower)?;
+        overlay.lowers.insert(0, layer);
+        Ok(Some(overlay))
+    }
+
+    fn secrets(&self) -> Secrets<'_> {
+        let Inner { workspace, sensitive, held, .. } = &*self.0;
+        Secrets { root: workspace, sensitive, repository: held.as_ref() }
+    }
+
+    /// An overlay above a folder, to find out whether one can be had.
     pub(in crate::command) fn probe_overlay(&self, lower: &Path) -> io::Result<Overlay> {
         self.overlay("probe", 0, lower)
     }
@@ -249,10 +279,13 @@ impl Sandbox {
         environment.remove("XDG_RUNTIME_DIR");
         // In containers the checkout belongs to another user, for which Git refuses it. Whatever its
         // configuration could do stays in the sandbox.
-        for (name, value) in
-            [("GIT_CONFIG_COUNT", "1"), ("GIT_CONFIG_KEY_0", "safe.directory"), ("GIT_CONFIG_VALUE_0", "*")]
-        {
-            environment.insert(name.to_owned(), value.to_owned());
+        let mut settings = vec![("safe.directory", "*")];
+        // Folders that merely look like a repository would have their settings obeyed, whoever made them.
+        settings.extend(self.0.trusted.is_some().then_some(("safe.bareRepository", "explicit")));
+        environment.insert("GIT_CONFIG_COUNT".to_owned(), settings.len().to_string());
+        for (index, (key, value)) in settings.into_iter().enumerate() {
+            environment.insert(format!("GIT_CONFIG_KEY_{index}"), key.to_owned());
+            environment.insert(format!("GIT_CONFIG_VALUE_{index}"), value.to_owned());
         }
         // An overlay above a subfolder of a repository is a file system of its own.
         environment.insert("GIT_DISCOVERY_ACROSS_FILESYSTEM".to_owned(), "1".to_owned());
@@ -333,7 +366,7 @@ impl Sandbox {
         }
         let lists = [&places.readable, &places.toolchains, &places.settings, &places.caches, writable];
         opened.extend(lists.into_iter().flatten().cloned());
-        opened.extend(repository.harmless().cloned());
+        opened.extend(repository.harmless(&self.0.temp, self.secrets()));
         // A copy is elsewhere, where no path leads to what is beside the workspace.
         if root == self.0.workspace {
             opened.extend(repository.root.clone());
@@ -356,13 +389,22 @@ impl Sandbox {
                 let (overlay, at) = (overlay.clone(), root.to_owned());
                 Mount::Overlay { overlay, at, writable: rights == Rights::Work }
             }
-            View::Reader(overlay) => {
-                Mount::Overlay { overlay: overlay.clone(), at: root.to_owned(), writable: false }
+            View::Reader(reader) => {
+                Mount::Overlay { overlay: reader.tree.clone(), at: root.to_owned(), writable: false }
             }
             View::Plain { writable } => bind(root, writable && rights == Rights::Work),
         };
+        let repositories = match view {
+            View::Reader(reader) => reader.repositories.as_slice(),
+            View::Overlay(_) | View::Plain { .. } => &[],
+        };
+        let repositories = repositories.iter().map(|(at, overlay)| Mount::Overlay {
+            overlay: overlay.clone(),
+            at: at.clone(),
+            writable: false,
+        });
         if !self.stands(true) {
-            return Ok(vec![bind(Path::new("/"), true), own]);
+            return Ok([bind(Path::new("/"), true), own].into_iter().chain(repositories).collect());
         }
         let works = rights == Rights::Work;
         let private = self.private()?;
@@ -382,22 +424,25 @@ impl Sandbox {
         }
         mounts.extend(places.settings.iter().map(|file| bind(file, false)));
         mounts.extend(repository.root.iter().map(|folder| bind(folder, false)));
-        let thrown_away =
-            [("tool", &places.toolchains), ("cache", &places.caches), (GIT, &repository.folders)];
-        for (kind, folders) in thrown_away {
+        for (kind, folders) in [("tool", &places.toolchains), ("cache", &places.caches)] {
             for (index, folder) in folders.iter().enumerate().filter(|(_, folder)| !folder.starts_with(root))
             {
                 mounts.push(if works {
                     Mount::Cache { overlay: self.overlay(kind, index, folder)?, at: folder.clone() }
-                } else if kind == GIT {
-                    let overlay = self.overlay(kind, index, folder)?;
-                    Mount::Overlay { overlay, at: folder.clone(), writable: false }
                 } else {
                     bind(folder, false)
                 });
             }
         }
+        for (index, folder) in repository.folders.iter().enumerate() {
+            let at = folder.clone();
+            mounts.push(match self.git_overlay(index, folder)? {
+                Some(overlay) => Mount::Overlay { overlay, at, writable: works },
+                None => Mount::Hide { at },
+            });
+        }
         mounts.push(own);
+        mounts.extend(repositories);
         if let View::Plain { writable: true } = view {
             // The child works in the checkout itself, and not on a state of it.
             let kept = KEPT.iter().map(|name| root.join(name)).filter(|path| path.exists());

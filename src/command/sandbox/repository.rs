@@ -2,8 +2,9 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
 
-use crate::workspace::{PathGlobs, WorkspacePath, holds_credentials};
+use crate::workspace::{PathGlobs, Scratch, Secrets, WorkspacePath, mask_repository};
 
 /// The parts of the checkout's repository outside of the workspace.
 #[derive(Clone, Debug, Default)]
@@ -12,6 +13,24 @@ pub(super) struct Repository {
     pub(super) root: Option<PathBuf>,
     /// Git folders outside of the workspace.
     pub(super) folders: Vec<PathBuf>,
+    layers: Arc<OnceLock<Option<Layers>>>,
+}
+
+/// What is seen of Git's own folders: without credentials, and without what sensitive files ever held.
+#[derive(Debug)]
+struct Layers {
+    scratch: Scratch,
+    /// By folder; `None` where it is not seen at all.
+    found: Vec<Option<Mask>>,
+}
+
+/// What lies above one of Git's own folders.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Mask {
+    /// Nothing has to be hidden.
+    Nothing,
+    /// Something is seen otherwise.
+    Something,
 }
 
 impl Repository {
@@ -33,29 +52,58 @@ impl Repository {
         folders.dedup_by(|below, above| below.starts_with(above));
         let root = Some(root.to_owned())
             .filter(|root| root != workspace && !home.is_some_and(|home| home.starts_with(root)));
-        Self { root, folders }
+        Self { root, folders, layers: Arc::default() }
     }
 }
 
 impl Repository {
-    /// Lists the sensitive files of the repository outside of the workspace.
+    /// What lies beside the workspace and is nobody's business: sensitive files, and other repositories, which may hold
+    /// credentials.
     pub(super) fn sensitive(&self, workspace: &Path, sensitive: &PathGlobs) -> Vec<PathBuf> {
-        let Some(root) = self.root.as_ref().filter(|_| !sensitive.is_empty()) else { return Vec::new() };
-        let walk = ignore::WalkBuilder::new(root).standard_filters(false).build().flatten();
-        let files = walk.filter(|entry| entry.file_type().is_some_and(|kind| kind.is_file()));
-        let is_sensitive = |path: &Path| {
-            let relative = path.strip_prefix(root).ok().and_then(Path::to_str).map(WorkspacePath::parse);
-            relative.is_some_and(|path| path.is_ok_and(|path| sensitive.find(&path).is_some()))
+        let Some(root) = &self.root else { return Vec::new() };
+        let own = root.join(".git");
+        let (beside, within) = (workspace.to_owned(), own.clone());
+        let walk = ignore::WalkBuilder::new(root)
+            .standard_filters(false)
+            .filter_entry(move |entry| entry.path() != beside && !entry.path().starts_with(&within))
+            .build();
+        let is_hidden = |entry: &ignore::DirEntry| {
+            let is_folder = entry.file_type().is_some_and(|kind| kind.is_dir());
+            if is_folder {
+                return entry.file_name() == ".git";
+            }
+            let relative = entry.path().strip_prefix(root).ok().and_then(Path::to_str);
+            let path = relative.filter(|_| !sensitive.is_empty()).map(WorkspacePath::parse);
+            path.is_some_and(|path| path.is_ok_and(|path| sensitive.find(&path).is_some()))
         };
-        files
-            .map(ignore::DirEntry::into_path)
-            .filter(|path| !path.starts_with(workspace) && is_sensitive(path))
-            .collect()
+        walk.flatten().filter(is_hidden).map(ignore::DirEntry::into_path).collect()
     }
 
-    /// Returns the Git folders that contain no credential.
-    pub(super) fn harmless(&self) -> impl Iterator<Item = &PathBuf> {
-        self.folders.iter().filter(|folder| !holds_credentials(folder))
+    /// The folder that lies above one of Git's own; `None` where that one cannot be shown.
+    pub(super) fn layer(&self, index: usize, temp: &Path, secrets: Secrets<'_>) -> Option<PathBuf> {
+        let layers = self.layers(temp, secrets)?;
+        layers.found.get(index)?.map(|_| layers.scratch.path().join(index.to_string()))
+    }
+
+    /// Git's own folders in which nothing has to be hidden.
+    pub(super) fn harmless(&self, temp: &Path, secrets: Secrets<'_>) -> Vec<PathBuf> {
+        let found = self.layers(temp, secrets).map_or(&[][..], |layers| &layers.found);
+        let folders = self.folders.iter().zip(found).filter(|(_, mask)| **mask == Some(Mask::Nothing));
+        folders.map(|(folder, _)| folder.clone()).collect()
+    }
+
+    /// Made when first asked for.
+    fn layers(&self, temp: &Path, secrets: Secrets<'_>) -> Option<&Layers> {
+        let make = || {
+            let scratch = Scratch::new(temp).ok()?;
+            let masked = |(index, folder): (usize, &PathBuf)| {
+                let masked = mask_repository(folder, &scratch.path().join(index.to_string()), secrets);
+                masked.ok().map(|is_masked| if is_masked { Mask::Something } else { Mask::Nothing })
+            };
+            let found = self.folders.iter().enumerate().map(masked).collect();
+            Some(Layers { scratch, found })
+        };
+        if self.folders.is_empty() { None } else { self.layers.get_or_init(make).as_ref() }
     }
 }
 

@@ -10,7 +10,7 @@ use super::super::FileError;
 use super::super::changes::FileState;
 use super::super::disk::DiskWorkspace;
 use super::super::path::{ResolvedPath, WorkspacePath};
-use super::{Below, Isolated, Kind, Outcome};
+use super::{Below, Isolated, Kind, Outcome, masks};
 use crate::plan::{JournalError, write_all};
 
 /// Reasons why a command's changes are not in the checkout or the plan.
@@ -117,37 +117,23 @@ impl Isolated {
             #[cfg(unix)]
             (Kind::Mounted(overlay), Below::Real(_)) => {
                 let path = WorkspacePath::root();
-                super::upper::clear(&overlay.upper, &self.hidden)
-                    .and_then(|()| self.hide_again())
-                    .map_err(|error| FileError::Io { path, error })
+                super::upper::clear(&overlay.upper).map_err(|error| FileError::Io { path, error })
             }
             // The next update reverts what is not planned.
-            (Kind::Mounted(_), _) => Ok(()),
+            (Kind::Mounted(_), _) => self.settle_repositories(found),
             (Kind::Copied, _) if carried => self.withhold_again(found),
             (Kind::Copied, _) => self.restore_copy(found, below),
         }
     }
 
-    /// Restores the marks of hidden files that a command replaced.
-    #[cfg(unix)]
-    fn hide_again(&self) -> io::Result<()> {
-        let Kind::Mounted(overlay) = &self.kind else { return Ok(()) };
-        for path in &self.hidden {
-            if fs::symlink_metadata(overlay.upper.join(path.as_str())).is_err() {
-                super::upper::hide(&overlay.upper, path)?;
-            }
-        }
-        Ok(())
-    }
-
-    /// Restores the files in the copy that a command touched.
+    /// Makes those files of the copy again what is below that a command touched.
     fn restore_copy(&self, found: &Outcome, below: &Below) -> Result<(), FileError> {
         let mut states: BTreeMap<&WorkspacePath, Option<FileState>> = BTreeMap::new();
         for path in found.changes.iter().map(|change| &change.path).chain(&found.large) {
             states.insert(path, below.state(path)?);
         }
         if let Below::Real(tracked) = below {
-            for path in found.outputs.iter().filter(|path| !self.hidden.contains(*path)) {
+            for path in found.outputs.iter().filter(|path| !self.hides(path)) {
                 states.insert(path, tracked.disk().state_of(path)?);
             }
         }
@@ -162,11 +148,33 @@ impl Isolated {
 
     /// Removes from the copy what no command is to see: hidden files and nested repositories.
     fn withhold_again(&self, found: &Outcome) -> Result<(), FileError> {
-        for hidden in &self.hidden {
+        for hidden in &self.masks.sensitive {
             self.disk.put(hidden, None)?;
         }
+        self.settle_repositories(found)
+    }
+
+    /// Makes Git's own folders below the checkout's again what they are there: what a command made of them is not met
+    /// by the next.
+    fn settle_repositories(&self, found: &Outcome) -> Result<(), FileError> {
+        let is_gone =
+            |folder: &WorkspacePath| self.masks.nested.iter().any(|entry| entry.starts_with(folder.as_str()));
+        if let Some(folder) = found.gone_folders.iter().find(|folder| is_gone(folder)) {
+            let error = io::Error::other("a repository is gone with it");
+            return Err(FileError::Io { path: folder.clone(), error });
+        }
         for repository in &found.repositories {
-            super::scratch::remove(&self.disk.path().join(repository.as_str()));
+            let place = self.disk.path().join(repository.as_str());
+            if !masks::is_plain_way(self.disk.path(), Path::new(repository.as_str())) {
+                continue;
+            }
+            let mut settled = masks::remove(&place);
+            if matches!(self.kind, Kind::Copied) && self.masks.nested.contains(Path::new(repository.as_str()))
+            {
+                let copied = || self.masks.copy(&self.root, Path::new(repository.as_str()), &place);
+                settled = settled.and_then(|()| copied().map_err(|(_, error)| error));
+            }
+            settled.map_err(|error| FileError::Io { path: repository.clone(), error })?;
         }
         Ok(())
     }

@@ -2,47 +2,73 @@
 //! not see the latter.
 
 use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
 
 /// Names of configuration files.
-const NAMES: [&str; 2] = ["config", "config.worktree"];
+const SETTINGS: [&str; 2] = ["config", "config.worktree"];
+
+/// Folders whose files say where something was fetched from.
+const OF_TEXTS: [&str; 3] = ["logs", "remotes", "branches"];
+
+/// What keeps more than what Git needs: logs of LFS with the environment, of which the addresses are a part.
+const LOGS: &str = "lfs/logs";
 
 /// Endings of the names of keys that contain or lead to a credential.
-const HOLDERS: [&str; 7] = ["extraheader", "cookiefile", "sslkey", "sslcert", "password", "token", "askpass"];
+const HOLDERS: [&str; 10] = [
+    "extraheader",
+    "cookiefile",
+    "sslkey",
+    "sslcert",
+    "password",
+    "pass",
+    "token",
+    "secret",
+    "oauth",
+    "askpass",
+];
 
 /// Sections that lead to other files or programs with credentials.
 const SECTIONS: [&str; 3] = ["include", "includeif", "credential"];
 
-/// Writes the configuration files in the Git folder `git` and those of its submodules and worktrees to `to`,
-/// without credentials. Files that contain none are not written.
-pub fn withhold(git: &Path, to: &Path) -> io::Result<()> {
-    for (path, without) in settings(git) {
-        let target = to.join(path);
-        fs::create_dir_all(target.parent().unwrap_or(to))?;
-        fs::write(target, without)?;
+/// What of a folder of Git's own is seen otherwise by commands; paths are relative to it.
+#[derive(Debug, Default)]
+pub(super) struct Cleaned {
+    /// Texts that hold a credential, without it.
+    pub(super) texts: Vec<(PathBuf, Vec<u8>)>,
+    /// What is not there.
+    pub(super) hidden: Vec<PathBuf>,
+}
+
+/// Finds what holds a credential in Git's own folder `git` and in those of submodules and worktrees in it.
+pub(super) fn clean(git: &Path) -> Cleaned {
+    let mut cleaned = Cleaned::default();
+    for folder in super::stores::folders(git) {
+        let names = fs::read_dir(&folder).into_iter().flatten().flatten().map(|entry| entry.path());
+        let within = |path: &Path| path.strip_prefix(git).map(Path::to_owned).ok();
+        let is_store = |path: &PathBuf| {
+            path.is_file()
+                && path.file_name().is_some_and(|name| name.to_string_lossy().contains("credential"))
+        };
+        cleaned.hidden.extend(names.filter(is_store).chain([folder.join(LOGS)]).filter_map(|path| {
+            path.symlink_metadata().ok()?;
+            within(&path)
+        }));
+        let deep = OF_TEXTS.iter().flat_map(|name| {
+            ignore::WalkBuilder::new(folder.join(name)).standard_filters(false).build().flatten()
+        });
+        let deep = deep.filter(|entry| entry.file_type().is_some_and(|kind| kind.is_file()));
+        let all = SETTINGS.iter().map(|name| (folder.join(name), true));
+        let all = all.chain([(folder.join("FETCH_HEAD"), false)]);
+        let all = all.chain(deep.map(|entry| (entry.into_path(), false)));
+        cleaned.texts.extend(all.filter_map(|(path, is_settings)| {
+            // What is no text may hold one all the same.
+            let bytes = fs::read(&path).ok()?;
+            let text = String::from_utf8_lossy(&bytes);
+            let without = if is_settings { without_credentials(&text) } else { with_plain_addresses(&text) };
+            (without != text).then_some((within(&path)?, without.into_bytes()))
+        }));
     }
-    Ok(())
-}
-
-/// Returns whether a configuration file in the Git folder contains a credential.
-pub fn holds_credentials(git: &Path) -> bool {
-    !settings(git).is_empty()
-}
-
-/// Returns the configuration files that contain a credential, by path relative to the folder, with their text
-/// without it.
-fn settings(git: &Path) -> Vec<(PathBuf, String)> {
-    let modules = ignore::WalkBuilder::new(git.join("modules")).standard_filters(false).build().flatten();
-    let worktrees = ignore::WalkBuilder::new(git.join("worktrees")).standard_filters(false).build().flatten();
-    let deep = modules.chain(worktrees).map(ignore::DirEntry::into_path);
-    let all = deep.chain(NAMES.map(|name| git.join(name)));
-    let settings = all.filter(|path| NAMES.iter().any(|name| path.ends_with(name))).filter_map(|path| {
-        let text = fs::read_to_string(&path).ok()?;
-        let without = without_credentials(&text);
-        (without != text).then_some((path.strip_prefix(git).ok()?.to_owned(), without))
-    });
-    settings.collect()
+    cleaned
 }
 
 fn without_credentials(text: &str) -> String {
@@ -73,8 +99,11 @@ fn without_credentials(text: &str) -> String {
 }
 
 fn is_credential(setting: &str) -> bool {
-    let name = setting.split('=').next().unwrap_or_default().trim();
-    HOLDERS.iter().any(|holder| name.ends_with(holder))
+    let (name, value) = setting.split_once('=').unwrap_or((setting, ""));
+    let name = name.trim();
+    // A proxy may be named without `http://`.
+    let is_proxy = name.ends_with("proxy") && value.contains('@') && !value.contains("://");
+    is_proxy || HOLDERS.iter().any(|holder| name.ends_with(holder))
 }
 
 /// Removes user and password from URLs.
@@ -84,7 +113,7 @@ fn with_plain_addresses(line: &str) -> String {
     while let Some(at) = rest.find("://") {
         let (before, after) = rest.split_at(at + 3);
         plain += before;
-        let end = after.find(['/', '"', ' ']).unwrap_or(after.len());
+        let end = after.find(['/', '"', ' ', '\t', '\n']).unwrap_or(after.len());
         rest = match after[..end].rfind('@') {
             Some(user) if after[..user].contains(':') || before.contains("http") => &after[user + 1..],
             _ => after,

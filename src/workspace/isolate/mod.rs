@@ -9,7 +9,10 @@
 mod carry;
 mod copy;
 mod credentials;
+mod masks;
 mod scratch;
+mod stores;
+mod turns;
 #[cfg(unix)]
 mod upper;
 
@@ -28,13 +31,15 @@ use super::path::{ResolvedPath, WorkspacePath};
 use super::snapshot::Stamp;
 use super::tracked::TrackedWorkspace;
 use super::{FileError, MAX_FILE, PathGlobs, Workspace, watch};
-use crate::command::sandbox::{Overlay, View};
-use crate::git::{GitError, Repository};
+use crate::command::sandbox::{Overlay, Reader, View};
+use crate::git::Repository;
+use masks::Masks;
 
 pub use carry::CarryError;
 pub(super) use copy::{copy, link};
-pub use credentials::{holds_credentials, withhold};
+pub use masks::{Secrets, mask_repository};
 pub use scratch::{Scratch, sweep};
+pub use turns::Author;
 
 /// The state that the isolated state is based on, and compared with.
 #[derive(Clone)]
@@ -75,15 +80,13 @@ pub struct Isolated {
     kind: Kind,
     root: PathBuf,
     sensitive: Arc<PathGlobs>,
-    /// Sensitive files, which do not exist for commands.
-    hidden: BTreeSet<WorkspacePath>,
+    masks: Masks,
+    /// Of a copy, Git's own folder for trusted runs.
+    trusted: Option<turns::Copy>,
     tracked: TrackedFiles,
     /// Paths at which the state may differ from what is below.
     applied: BTreeSet<WorkspacePath>,
-    /// Whether commands see no repository, because its history contains what they must not see and could not
-    /// be provided without it.
-    pub git_is_hidden: bool,
-    /// The time that creation took.
+    /// How long it took to make.
     pub took: Duration,
 }
 
@@ -147,6 +150,9 @@ pub enum IsolationError {
         /// The system's error.
         error: io::Error,
     },
+    /// Git's own folder could not be put in its place.
+    #[error("Git's own folder could not be made ready for an isolated run: {0}")]
+    Git(io::Error),
     /// Planned edits that could not be written to the state, or files that could not be read.
     #[error("could not write the planned edits for an isolated run: {0}")]
     Update(#[from] FileError),
@@ -167,22 +173,7 @@ pub struct Plot {
     pub repository: Option<Repository>,
 }
 
-impl Plot {
-    /// Writes to `to` what commands see of the Git folder if sensitive files were committed. Returns whether
-    /// that includes objects.
-    fn withhold(&self, to: &Path) -> Result<bool, GitError> {
-        // For a worktree or a subfolder of a repository, the Git folder is elsewhere.
-        let is_here = self.root.join(".git").is_dir() && !self.sensitive.is_empty();
-        let Some(repository) = self.repository.as_ref().filter(|_| is_here) else {
-            return Ok(false);
-        };
-        let is_withheld =
-            |name: &str| WorkspacePath::parse(name).is_ok_and(|path| self.sensitive.find(&path).is_some());
-        repository.withhold(&is_withheld, to)
-    }
-}
-
-/// The files that Git tracks, listed on first use: ignore rules do not apply to them.
+/// Files that Git tracks, listed when first asked for: a rule of an ignore file says nothing about them.
 pub type TrackedFiles =
     Arc<LazyLock<BTreeSet<WorkspacePath>, Box<dyn FnOnce() -> BTreeSet<WorkspacePath> + Send>>>;
 
@@ -194,44 +185,20 @@ impl Isolated {
     pub fn mounted(plot: &Plot) -> Option<Self> {
         let started = Instant::now();
         let scratch = Scratch::new(&plot.temp).ok()?;
-        let overlay = Overlay {
-            lower: plot.root.clone(),
-            upper: scratch.path().join("upper"),
-            work: scratch.path().join("work"),
-        };
-        let paths = [&overlay.lower, &overlay.upper, &overlay.work];
-        if paths.iter().any(|path| path.to_str().is_none_or(|path| path.contains([',', ':', '\\']))) {
+        let at = |name: &str| scratch.path().join(name);
+        let lowers = vec![at("masks"), plot.root.clone()];
+        let overlay = Overlay { lowers, upper: at("upper"), work: at("work") };
+        let paths = overlay.lowers.iter().chain([&overlay.upper, &overlay.work]);
+        if paths.into_iter().any(|path| path.to_str().is_none_or(|path| path.contains([',', ':', '\\']))) {
             return None;
         }
-        fs::create_dir(&overlay.upper).and_then(|()| fs::create_dir(&overlay.work)).ok()?;
+        for folder in [&overlay.upper, &overlay.work, &at("kept")] {
+            fs::create_dir(folder).ok()?;
+        }
         let disk = DiskWorkspace::open(&overlay.upper).ok()?;
-        let hidden = sensitive_files(plot);
-        hidden.iter().try_for_each(|path| upper::hide(&overlay.upper, path)).ok()?;
-        let (git, above) = (plot.root.join(".git"), overlay.upper.join(".git"));
-        if git.is_dir() {
-            credentials::withhold(&git, &above).ok()?;
-        }
-        let git_is_hidden = match plot.withhold(&above) {
-            Ok(true) => upper::hide_below(&above.join("objects")).is_err(),
-            Ok(false) => false,
-            Err(_) => true,
-        };
-        if git_is_hidden {
-            scratch::remove(&above);
-            upper::hide(&overlay.upper, &WorkspacePath::root().child(".git")).ok()?;
-        }
-        Some(Self {
-            scratch,
-            disk,
-            kind: Kind::Mounted(overlay),
-            root: plot.root.clone(),
-            sensitive: Arc::clone(&plot.sensitive),
-            hidden,
-            git_is_hidden,
-            tracked: Arc::clone(&plot.tracked),
-            applied: BTreeSet::new(),
-            took: started.elapsed(),
-        })
+        let masks = Masks::make(plot, at("masks")).ok()?;
+        masks.mark().ok()?;
+        Some(Self::new(plot, scratch, disk, Kind::Mounted(overlay), masks, started))
     }
 
     /// Returns `None`: other systems have no overlays.
@@ -243,44 +210,46 @@ impl Isolated {
     /// Creates a copy of the checkout.
     pub fn copied(plot: &Plot) -> Result<Self, IsolationError> {
         let started = Instant::now();
-        let failed = |path: &Path, error| IsolationError::Copy { path: path.to_owned(), error };
-        let scratch = Scratch::new(&plot.temp).map_err(|error| failed(&plot.temp, error))?;
-        let to = scratch.path().join("copy");
-        let hidden = sensitive_files(plot);
-        copy::copy(&plot.root, &to, &|path| hidden.contains(path))
-            .map_err(|(path, error)| failed(&path, error))?;
-        let git = to.join(".git");
-        if git.is_dir() {
-            credentials::withhold(&git, &git).map_err(|error| failed(&git, error))?;
+        let failed = |(path, error): (PathBuf, io::Error)| IsolationError::Copy { path, error };
+        let scratch = Scratch::new(&plot.temp).map_err(|error| failed((plot.temp.clone(), error)))?;
+        let at = |name: &str| scratch.path().join(name);
+        fs::create_dir(at("kept")).map_err(|error| failed((at("kept"), error)))?;
+        let masks = Masks::make(plot, at("masks")).map_err(|error| failed((at("masks"), error)))?;
+        let to = at("copy");
+        copy::copy(&plot.root, &to, &|path| masks.sensitive.contains(path)).map_err(failed)?;
+        for entry in masks.entries() {
+            masks.lay(entry, &to.join(entry)).map_err(failed)?;
         }
-        let above = scratch.path().join("git");
-        let git_is_hidden = match plot.withhold(&above) {
-            Ok(true) => {
-                scratch::remove(&git.join("objects"));
-                fs::rename(above.join("objects"), git.join("objects")).is_err()
-            }
-            Ok(false) => false,
-            Err(_) => true,
-        };
-        if above.join("index").exists() {
-            fs::rename(above.join("index"), git.join("index")).map_err(|error| failed(&git, error))?;
-        }
-        if git_is_hidden {
-            scratch::remove(&git);
-        }
-        let disk = DiskWorkspace::open(&to).map_err(|error| failed(&to, error))?;
-        Ok(Self {
+        let disk = DiskWorkspace::open(&to).map_err(|error| failed((to, error)))?;
+        Ok(Self::new(plot, scratch, disk, Kind::Copied, masks, started))
+    }
+
+    fn new(
+        plot: &Plot,
+        scratch: Scratch,
+        disk: DiskWorkspace,
+        kind: Kind,
+        masks: Masks,
+        started: Instant,
+    ) -> Self {
+        Self {
             scratch,
             disk,
-            kind: Kind::Copied,
+            kind,
             root: plot.root.clone(),
             sensitive: Arc::clone(&plot.sensitive),
-            hidden,
-            git_is_hidden,
+            masks,
+            trusted: None,
             tracked: Arc::clone(&plot.tracked),
             applied: BTreeSet::new(),
             took: started.elapsed(),
-        })
+        }
+    }
+
+    /// Repositories of the checkout that commands do not see: their history holds what they must not see, and could not
+    /// be had without.
+    pub fn unseen_repositories(&self) -> &[PathBuf] {
+        &self.masks.unseen
     }
 
     /// Returns the path at which commands see the checkout.
@@ -305,18 +274,39 @@ impl Isolated {
         #[cfg(unix)]
         if let Kind::Mounted(overlay) = &self.kind {
             for folder in folders {
-                upper::unfold(&overlay.upper, &overlay.lower, folder, &self.hidden)?;
+                upper::unfold(&overlay.upper, &self.root, folder, &self.masks.sensitive)?;
             }
         }
         Ok(())
     }
 
     /// Returns an overlay for a command that changes nothing while others use the state; `None` for a copy.
-    pub fn reader(&self) -> Option<Overlay> {
-        match &self.kind {
-            Kind::Mounted(overlay) => Some(overlay.clone()),
-            Kind::Copied => None,
-        }
+    #[cfg(unix)]
+    pub fn reader(&self, author: Author) -> Option<Reader> {
+        let Kind::Mounted(overlay) = &self.kind else { return None };
+        let top = match author {
+            Author::Agent => self.kept(),
+            // What the agent does to Git's own folders meanwhile must not be seen.
+            Author::Trusted => self.scratch.path().join("guard"),
+        };
+        let repositories = match author {
+            Author::Agent => Vec::new(),
+            Author::Trusted => self.masks.guard(&self.root, &top).ok()?,
+        };
+        let lowers = std::iter::once(&overlay.upper).chain(&overlay.lowers).cloned().collect();
+        let tree = Overlay { upper: top, lowers, work: overlay.work.clone() };
+        let repository = |entry: PathBuf| {
+            let lowers = vec![self.root.join(&entry)];
+            let upper = self.masks.folder().join(&entry);
+            (self.root.join(entry), Overlay { upper, lowers, work: overlay.work.clone() })
+        };
+        Some(Reader { tree, repositories: repositories.into_iter().map(repository).collect() })
+    }
+
+    /// Other systems have no overlays.
+    #[cfg(not(unix))]
+    pub fn reader(&self, _: Author) -> Option<Reader> {
+        None
     }
 
     /// Returns the size of the state on disk, in bytes.
@@ -357,7 +347,7 @@ impl Isolated {
         let (gone, there): (Vec<_>, Vec<_>) = tracked
             .changed()
             .into_iter()
-            .filter(|path| !self.hidden.contains(path))
+            .filter(|path| !self.masks.sensitive.contains(path))
             .map(|path| Ok((path.clone(), tracked.disk().state_of(&path)?)))
             .collect::<Result<Vec<_>, FileError>>()?
             .into_iter()
@@ -404,7 +394,9 @@ impl Isolated {
         let touched = match &self.kind {
             Kind::Copied => watch::touched(self.disk.path(), &before.0.unwrap_or_default())?,
             #[cfg(unix)]
-            Kind::Mounted(overlay) => upper::touched(&overlay.upper, &overlay.lower, below, &self.hidden)?,
+            Kind::Mounted(overlay) => {
+                upper::touched(&overlay.upper, &self.root, below, &self.masks.sensitive)?
+            }
             #[cfg(not(unix))]
             Kind::Mounted(_) => Touched::default(),
         };
@@ -458,24 +450,6 @@ impl Isolated {
 
     /// Returns whether a path names a file that is hidden from commands.
     pub fn hides(&self, path: &WorkspacePath) -> bool {
-        self.hidden.contains(path)
+        self.masks.sensitive.contains(path)
     }
-}
-
-/// Lists the sensitive files of the checkout, including ignored ones.
-fn sensitive_files(plot: &Plot) -> BTreeSet<WorkspacePath> {
-    if plot.sensitive.is_empty() {
-        return BTreeSet::new();
-    }
-    let walk = ignore::WalkBuilder::new(&plot.root)
-        .standard_filters(false)
-        .filter_entry(|entry| entry.depth() != 1 || entry.file_name() != ".git")
-        .build();
-    let sensitive = |entry: ignore::DirEntry| {
-        let relative = entry.path().strip_prefix(&plot.root).ok()?.to_str()?;
-        let path = WorkspacePath::parse(relative).ok()?;
-        let is_file = entry.depth() > 0 && entry.file_type().is_some_and(|kind| !kind.is_dir());
-        (is_file && plot.sensitive.find(&path).is_some()).then_some(path)
-    };
-    walk.flatten().filter_map(sensitive).collect()
 }

@@ -35,15 +35,18 @@ pub(super) fn put(
     let folders: Vec<PathBuf> =
         full.ancestors().skip(1).take_while(|above| *above != upper).map(Path::to_owned).collect();
     let is_hidden = folders.iter().any(|folder| is_opaque(folder));
+    let obstacle =
+        folders.iter().find(|above| fs::symlink_metadata(above).is_ok_and(|metadata| !metadata.is_dir()));
     if state == below && !is_hidden {
-        // The lower folder has this state, and it is visible: nothing needs to be here.
+        // The lower folder has this state, and it is visible: nothing needs to be here, nor above it what says that it is gone.
+        if let Some(obstacle) = obstacle.filter(|_| state.is_some()) {
+            return fs::remove_file(obstacle).map_err(io);
+        }
         return match found {
             Some(metadata) if !metadata.is_dir() => fs::remove_file(&full).map_err(io),
             _ => Ok(()),
         };
     }
-    let obstacle =
-        folders.iter().find(|above| fs::symlink_metadata(above).is_ok_and(|metadata| !metadata.is_dir()));
     let Some(state) = state else {
         return match found {
             // The folder that contained it is gone. In an opaque folder a whiteout would be seen as a file.
@@ -76,9 +79,14 @@ fn is_whiteout(metadata: &fs::Metadata) -> bool {
 }
 
 /// Marks a file of the lower folder as gone.
-pub(super) fn hide(upper: &Path, path: &WorkspacePath) -> io::Result<()> {
+fn hide(upper: &Path, path: &WorkspacePath) -> io::Result<()> {
+    hide_at(upper, Path::new(path.as_str()))
+}
+
+/// The same by a path of any name.
+pub(super) fn hide_at(upper: &Path, path: &Path) -> io::Result<()> {
     use rustix::fs::{CWD, FileType, Mode, mknodat};
-    let full = upper.join(path.as_str());
+    let full = upper.join(path);
     if let Some(parent) = full.parent() {
         fs::create_dir_all(parent)?;
     }
@@ -242,53 +250,12 @@ fn is_opaque(folder: &Path) -> bool {
     })
 }
 
-/// Empties the upper folder, except for the Git folder and the marks of hidden files.
-pub(super) fn clear(upper: &Path, hidden: &BTreeSet<WorkspacePath>) -> io::Result<()> {
-    clear_folder(upper, &WorkspacePath::root(), hidden).map(drop)
-}
-
-/// Empties a folder. Returns whether nothing is left in it.
-fn clear_folder(upper: &Path, folder: &WorkspacePath, hidden: &BTreeSet<WorkspacePath>) -> io::Result<bool> {
-    let mut empty = true;
-    for entry in fs::read_dir(upper.join(folder.as_str()))? {
-        let entry = entry?;
-        let path = entry.file_name().to_str().map(|name| folder.child(name));
-        let is_folder = entry.file_type()?.is_dir();
-        let kept = match &path {
-            Some(path) if folder.is_root() && path.as_str() == ".git" => true,
-            Some(path) if !is_folder => hidden.contains(path) && is_whiteout(&entry.metadata()?),
-            _ => false,
-        };
-        if kept {
-            empty = false;
-        } else if let (true, Some(path)) = (is_folder, &path) {
-            // An opaque folder has to go even if it contains a mark, which is restored later.
-            let holds = hidden.iter().any(|hidden| hidden.is_within(path));
-            if holds && !is_opaque(&entry.path()) {
-                empty &= clear_folder(upper, path, hidden)?;
-            } else {
-                remove(&entry.path())?;
-            }
-        } else if is_folder {
-            remove(&entry.path())?;
-        } else {
-            fs::remove_file(entry.path())?;
-        }
+/// Empties the upper folder.
+pub(super) fn clear(upper: &Path) -> io::Result<()> {
+    for entry in fs::read_dir(upper)? {
+        super::masks::remove(&entry?.path())?;
     }
-    let is_left = !folder.is_root() && empty;
-    if is_left {
-        fs::remove_dir(upper.join(folder.as_str()))?;
-    }
-    Ok(empty)
-}
-
-/// Removes a folder; an error, because the next command must not find what is left of it.
-fn remove(folder: &Path) -> io::Result<()> {
-    super::scratch::remove(folder);
-    match fs::symlink_metadata(folder) {
-        Ok(_) => Err(io::Error::other(format!("could not remove {}", folder.display()))),
-        Err(_) => Ok(()),
-    }
+    Ok(())
 }
 
 /// Removes the kernel's attributes from a file that came through an overlay.

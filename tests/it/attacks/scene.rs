@@ -97,6 +97,14 @@ impl Scene {
         git(&["commit", "--quiet", "--message", "before"]);
         git(&["config", "http.https://github.com/.extraheader", &secret("checkout")]);
         fs::create_dir_all(self.repo().join(".git/hooks")).expect("a folder");
+        // Another checkout within this one, and where people have helpers keep what they were told.
+        git(&["init", "--quiet", "--template=", "lib"]);
+        let url = format!("https://me:{}@github.com/o/lib", secret("nested"));
+        git(&["-C", "lib", "remote", "add", "origin", &url]);
+        self.write(
+            "work/repo/repo/.git/credentials",
+            &format!("https://me:{}@github.com\n", secret("store")),
+        );
     }
 
     /// Gives the files to the user of the run, where that is not whoever runs the tests.

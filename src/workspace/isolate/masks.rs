@@ -1,0 +1,276 @@
+//! What commands see instead of what the checkout holds: no sensitive files, and repositories without credentials and
+//! without what sensitive files ever held. Made once, before anything runs, and changed by nobody.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::super::PathGlobs;
+use super::super::path::WorkspacePath;
+use super::{Plot, copy, credentials, scratch, stores};
+use crate::git::{GitError, Repository};
+
+/// Settings of a repository in which trees stand for others: they must, and what would pack objects anew has not got
+/// all of them.
+const REPLACING: &str = "[core]\n\tuseReplaceRefs = true\n[gc]\n\tauto = 0\n[maintenance]\n\tauto = false\n";
+
+/// What lies above one folder of Git's own; paths are relative to it.
+#[derive(Debug, Default)]
+struct Above {
+    /// What is not there.
+    hidden: Vec<PathBuf>,
+    /// Folders of which nothing but what lies above is seen.
+    replaced: Vec<PathBuf>,
+}
+
+/// The folder that lies above the checkout, and what is said about it.
+#[derive(Debug)]
+pub(super) struct Masks {
+    folder: PathBuf,
+    /// Files that are not there for commands.
+    pub(super) sensitive: BTreeSet<WorkspacePath>,
+    /// `.git` entries of repositories below the checkout's own.
+    pub(super) nested: BTreeSet<PathBuf>,
+    above: Above,
+    /// Repositories that commands do not see: their history holds what they must not see, and could not be had
+    /// without.
+    pub(super) unseen: Vec<PathBuf>,
+}
+
+impl Masks {
+    /// Looks at the checkout, and writes to `folder` what is seen instead.
+    pub(super) fn make(plot: &Plot, folder: PathBuf) -> io::Result<Self> {
+        fs::create_dir(&folder)?;
+        let stores::Found { sensitive, nested } = stores::find(&plot.root, &plot.sensitive);
+        let (sensitive, nested) = (sensitive.into_iter().collect(), nested.into_iter().collect());
+        let mut masks = Self { folder, sensitive, nested, above: Above::default(), unseen: Vec::new() };
+        let entries: Vec<PathBuf> = masks.entries().map(Path::to_owned).collect();
+        for entry in entries.into_iter().filter(|entry| is_folder(&plot.root.join(entry))) {
+            let to = masks.folder.join(&entry);
+            fs::create_dir_all(&to)?;
+            if let Ok(Above { hidden, replaced }) = above(&plot.root.join(&entry), &to, plot.secrets()) {
+                masks.above.hidden.extend(hidden.into_iter().map(|path| entry.join(path)));
+                masks.above.replaced.extend(replaced.into_iter().map(|path| entry.join(path)));
+            } else {
+                scratch::remove(&to);
+                masks.above.hidden.push(entry.clone());
+                masks.unseen.push(entry);
+            }
+        }
+        Ok(masks)
+    }
+
+    /// Where it lies.
+    pub(super) fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// The `.git` entries of the checkout, relative to it: its own first.
+    pub(super) fn entries(&self) -> impl Iterator<Item = &Path> {
+        std::iter::once(Path::new(".git")).chain(self.nested.iter().map(PathBuf::as_path))
+    }
+
+    /// Writes the entries that hide whatever somebody does in their places, and lists those that something has to be
+    /// mounted at.
+    #[cfg(unix)]
+    pub(super) fn guard(&self, root: &Path, to: &Path) -> io::Result<Vec<PathBuf>> {
+        let is_made = fs::symlink_metadata(to).is_ok();
+        fs::create_dir_all(to)?;
+        let mut folders = Vec::new();
+        for entry in self.entries() {
+            let is_unseen = self.unseen.iter().any(|unseen| unseen == entry);
+            match fs::symlink_metadata(root.join(entry)) {
+                Ok(metadata) if metadata.is_dir() && !is_unseen => {
+                    fs::create_dir_all(to.join(entry))?;
+                    folders.push(entry.to_owned());
+                }
+                _ if is_made => {}
+                Ok(metadata) if metadata.is_file() => {
+                    fs::create_dir_all(to.join(entry).parent().unwrap_or(to))?;
+                    fs::copy(root.join(entry), to.join(entry)).map(drop)?;
+                }
+                _ => super::upper::hide_at(to, entry)?,
+            }
+        }
+        Ok(folders)
+    }
+
+    /// Makes the folder one that an overlay understands.
+    #[cfg(unix)]
+    pub(super) fn mark(&self) -> io::Result<()> {
+        let sensitive = self.sensitive.iter().map(|path| Path::new(path.as_str()));
+        for path in sensitive.chain(self.above.hidden.iter().map(PathBuf::as_path)) {
+            super::upper::hide_at(&self.folder, path)?;
+        }
+        self.above.replaced.iter().try_for_each(|path| super::upper::hide_below(&self.folder.join(path)))
+    }
+
+    /// Copies a `.git` entry of the checkout, as it is to be seen.
+    pub(super) fn copy(&self, root: &Path, entry: &Path, to: &Path) -> Result<(), (PathBuf, io::Error)> {
+        if self.above.hidden.iter().any(|hidden| hidden == entry)
+            || fs::symlink_metadata(root.join(entry)).is_err()
+        {
+            return Ok(());
+        }
+        let from = root.join(entry);
+        if is_folder(&from) {
+            copy::copy(&from, to, &|_| false)?;
+            return self.lay(entry, to);
+        }
+        let copied = match fs::read_link(&from) {
+            Ok(target) => copy::link(&target, to),
+            Err(_) => fs::copy(&from, to).map(drop),
+        };
+        copied.map_err(|error| (from, error))
+    }
+
+    /// Makes a copy of a `.git` entry one as it is to be seen.
+    pub(super) fn lay(&self, entry: &Path, to: &Path) -> Result<(), (PathBuf, io::Error)> {
+        let gone = self.above.hidden.iter().chain(&self.above.replaced);
+        for path in gone.filter_map(|path| path.strip_prefix(entry).ok()) {
+            let path = if path.as_os_str().is_empty() { to.to_owned() } else { to.join(path) };
+            remove(&path).map_err(|error| (path, error))?;
+        }
+        let above = self.folder.join(entry);
+        if above.is_dir() { copy::copy(&above, to, &|_| false) } else { Ok(()) }
+    }
+
+    /// The file that a copy of a `.git` entry has at a path, relative to the checkout.
+    pub(super) fn source(&self, root: &Path, path: &Path) -> Option<PathBuf> {
+        let above = self.folder.join(path);
+        if fs::symlink_metadata(&above).is_ok() {
+            return Some(above);
+        }
+        let is_masked =
+            self.above.hidden.iter().chain(&self.above.replaced).any(|masked| path.starts_with(masked));
+        Some(root.join(path)).filter(|path| !is_masked && fs::symlink_metadata(path).is_ok())
+    }
+}
+
+/// Which files are sensitive, and where.
+#[derive(Clone, Copy, Debug)]
+pub struct Secrets<'a> {
+    /// The checkout.
+    pub root: &'a Path,
+    /// What fits is sensitive.
+    pub sensitive: &'a PathGlobs,
+    /// The checkout's repository.
+    pub repository: Option<&'a Repository>,
+}
+
+impl Plot {
+    fn secrets(&self) -> Secrets<'_> {
+        Secrets { root: &self.root, sensitive: &self.sensitive, repository: self.repository.as_ref() }
+    }
+}
+
+/// Writes to a new folder what an overlay above a folder of Git's own, which lies outside of the checkout, is to show
+/// instead of what it holds. Returns whether there is anything.
+pub fn mask_repository(git: &Path, to: &Path, secrets: Secrets<'_>) -> io::Result<bool> {
+    fs::create_dir_all(to)?;
+    let above = above(git, to, secrets)?;
+    #[cfg(unix)]
+    {
+        above.hidden.iter().try_for_each(|path| super::upper::hide_at(to, path))?;
+        above.replaced.iter().try_for_each(|path| super::upper::hide_below(&to.join(path)))?;
+    }
+    Ok(fs::read_dir(to)?.next().is_some())
+}
+
+/// Writes what is seen of one folder of Git's own instead of what it holds.
+fn above(git: &Path, to: &Path, secrets: Secrets<'_>) -> io::Result<Above> {
+    let credentials::Cleaned { texts, hidden } = credentials::clean(git);
+    for (path, without) in texts {
+        let target = to.join(path);
+        fs::create_dir_all(target.parent().unwrap_or(to))?;
+        fs::write(target, without)?;
+    }
+    let mut above = Above { hidden, replaced: Vec::new() };
+    if secrets.sensitive.is_empty() {
+        return Ok(above);
+    }
+    for store in stores::stores(git) {
+        let Ok(relative) = store.strip_prefix(git) else { continue };
+        let to = if relative.as_os_str().is_empty() { to.to_owned() } else { to.join(relative) };
+        match withhold(&store, git, secrets, &to) {
+            Ok(false) => {}
+            Ok(true) => {
+                above.replaced.push(relative.join("objects"));
+                // What large files hold lies there under names of its own.
+                above.hidden.extend(store.join("lfs/objects").exists().then(|| relative.join("lfs/objects")));
+                replace_settings(&store, &to)?;
+            }
+            Err(error) if relative.as_os_str().is_empty() => return Err(io::Error::other(error)),
+            Err(_) => {
+                scratch::remove(&to);
+                above.hidden.push(relative.to_owned());
+            }
+        }
+    }
+    Ok(above)
+}
+
+/// Writes what is seen of one store of objects; returns whether there is anything to hide.
+fn withhold(store: &Path, git: &Path, secrets: Secrets<'_>, to: &Path) -> Result<bool, GitError> {
+    let Secrets { root, sensitive, repository } = secrets;
+    let held = repository.filter(|held| held.common().is_ok_and(|common| common == store));
+    let (repository, place) = match held {
+        Some(held) => (held.clone(), Some(held.root().to_owned())),
+        None => {
+            let place = if store == git { git.parent().map(Path::to_owned) } else { worktree(store) };
+            (Repository::at(store, place.as_deref().unwrap_or(store))?, place)
+        }
+    };
+    let is_sensitive = |path: &str| {
+        // Rules are about paths from the checkout; of what lies elsewhere, about those from its own root.
+        let full = place.as_ref().map(|place| place.join(path));
+        let within = full.as_ref().and_then(|full| full.strip_prefix(root).ok()?.to_str());
+        WorkspacePath::parse(within.unwrap_or(path)).is_ok_and(|path| sensitive.find(&path).is_some())
+    };
+    repository.withhold(&is_sensitive, to)
+}
+
+/// The folder of a submodule in the checkout, if it is there.
+fn worktree(store: &Path) -> Option<PathBuf> {
+    let settings = fs::read_to_string(store.join("config")).ok()?;
+    let value =
+        settings.lines().find_map(|line| line.trim().strip_prefix("worktree")?.trim().strip_prefix('='))?;
+    store.join(value.trim().trim_matches('"')).canonicalize().ok().filter(|folder| folder.is_dir())
+}
+
+fn replace_settings(store: &Path, to: &Path) -> io::Result<()> {
+    let config = to.join("config");
+    let from = if config.exists() { config.clone() } else { store.join("config") };
+    let mut text = fs::read(from)?;
+    text.extend(b"\n");
+    text.extend(REPLACING.bytes());
+    fs::create_dir_all(to)?;
+    fs::write(config, text)
+}
+
+fn is_folder(path: &Path) -> bool {
+    fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_dir())
+}
+
+/// Whether the way to a path leads through folders alone, as far as there are any: no link that a command left may lead
+/// whoever removes or writes something there elsewhere.
+pub(super) fn is_plain_way(root: &Path, path: &Path) -> bool {
+    let mut above = path.ancestors().skip(1).map(|above| root.join(above));
+    above.all(|above| fs::symlink_metadata(above).map_or(true, |metadata| metadata.is_dir()))
+}
+
+/// Removes whatever is there.
+pub(super) fn remove(path: &Path) -> io::Result<()> {
+    match fs::symlink_metadata(path) {
+        Err(_) => Ok(()),
+        Ok(metadata) if !metadata.is_dir() => fs::remove_file(path),
+        Ok(_) => {
+            scratch::remove(path);
+            if fs::symlink_metadata(path).is_ok() {
+                return Err(io::Error::other(format!("{} cannot be removed", path.display())));
+            }
+            Ok(())
+        }
+    }
+}
