@@ -150,7 +150,7 @@ pub enum InputError {
     #[error(transparent)]
     GitHub(ApiError),
     /// A plan cannot go to a fork.
-    #[error("plans are not applied to pull requests from forks; apply it in a checkout of your own")]
+    #[error("plans are not applied to pull requests from forks; apply the plan in a checkout of your own")]
     Fork,
     /// Changes cannot go where they should.
     #[error("invalid `deliver` settings: {0}")]
