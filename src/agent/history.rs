@@ -101,7 +101,7 @@ mod tests {
                 "tool a true",
                 "tool b false",
                 "assistant Done. 0",
-                "user Continue.",
+                "user Contin",
                 "assistant Really. 0",
                 "user [RESUM"
             ]
