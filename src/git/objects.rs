@@ -60,6 +60,20 @@ impl Find for Verified {
     }
 }
 
+impl Verified {
+    /// Reads an object of a kind.
+    pub(super) fn read(&self, id: &ObjectId, kind: Kind) -> Result<Vec<u8>, GitError> {
+        let mut buffer = Vec::new();
+        match self.try_find(id, &mut buffer) {
+            Ok(Some(data)) if data.kind == kind => {}
+            Ok(Some(data)) => return Err(corrupt(id, &format!("it is a {}, not a {kind}", data.kind))),
+            Ok(None) => return Err(missing(id)),
+            Err(error) => return Err(corrupt(id, &error)),
+        }
+        Ok(buffer)
+    }
+}
+
 impl Repository {
     /// Returns a file's content at a commit, its path relative to the repository's root. Links are followed
     /// inside of the commit; `Ok(None)` where it has no such file.
@@ -203,15 +217,7 @@ impl Repository {
 
     /// Reads an object of a kind, and verifies that it is the one of that id.
     pub(super) fn object(&self, id: &ObjectId, kind: Kind) -> Result<Vec<u8>, GitError> {
-        let verified = Verified(self.store()?);
-        let mut buffer = Vec::new();
-        match verified.try_find(id, &mut buffer) {
-            Ok(Some(data)) if data.kind == kind => {}
-            Ok(Some(data)) => return Err(corrupt(id, &format!("it is a {}, not a {kind}", data.kind))),
-            Ok(None) => return Err(missing(id)),
-            Err(error) => return Err(corrupt(id, &error)),
-        }
-        Ok(buffer)
+        Verified(self.store()?).read(id, kind)
     }
 
     /// Tells whether the clone holds an object.
