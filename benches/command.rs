@@ -70,6 +70,7 @@ fn start(c: &mut Criterion) {
         network: true,
         workspace: Path::new("/tmp"),
         sensitive: &PathGlobs::default(),
+        held: None,
         temp: &std::env::temp_dir(),
         wanted: true,
         landlock: true,

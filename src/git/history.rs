@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 use gix_hash::ObjectId;
 use gix_object::{Kind, TreeRefIter, Write};
 
-use super::objects::corrupt;
+use super::objects::{Verified, corrupt};
 use super::{GitError, Repository};
 
 /// What stands in for what.
@@ -45,12 +45,13 @@ impl Repository {
         is_withheld: &dyn Fn(&str) -> bool,
         to: &gix_odb::loose::Store,
     ) -> Result<Rewritten, GitError> {
+        let objects = Verified(self.store()?);
         let mut walk = Walk::default();
         for root in roots {
             walk.visit(*root, String::new(), false);
         }
         while let Some((id, above, is_below_withheld)) = walk.open.pop() {
-            let data = match self.object(&id, Kind::Tree) {
+            let data = match objects.read(&id, Kind::Tree) {
                 Ok(data) => data,
                 // A clone need not hold all; what is not there shows nothing.
                 Err(GitError::Missing(_)) => continue,
@@ -73,7 +74,7 @@ impl Repository {
         }
         let mut trees = BTreeMap::new();
         for (id, names) in &walk.dropped {
-            let without = self.tree_without(id, names)?;
+            let without = self.tree_without(&objects, id, names)?;
             let written = to.write_buf(Kind::Tree, &without).map_err(|error| corrupt(id, &error))?;
             trees.insert(*id, written);
         }
@@ -82,8 +83,13 @@ impl Repository {
     }
 
     /// Returns a tree as Git writes it, without the entries of these names.
-    fn tree_without(&self, id: &ObjectId, names: &BTreeSet<Vec<u8>>) -> Result<Vec<u8>, GitError> {
-        let data = self.object(id, Kind::Tree)?;
+    fn tree_without(
+        &self,
+        objects: &Verified,
+        id: &ObjectId,
+        names: &BTreeSet<Vec<u8>>,
+    ) -> Result<Vec<u8>, GitError> {
+        let data = objects.read(id, Kind::Tree)?;
         let mut without = Vec::with_capacity(data.len());
         for entry in TreeRefIter::from_bytes(&data, self.held.hash) {
             let entry = entry.map_err(|error| corrupt(id, &error))?;

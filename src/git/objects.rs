@@ -60,6 +60,20 @@ impl Find for Verified {
     }
 }
 
+impl Verified {
+    /// Reads an object of a kind.
+    pub(super) fn read(&self, id: &ObjectId, kind: Kind) -> Result<Vec<u8>, GitError> {
+        let mut buffer = Vec::new();
+        match self.try_find(id, &mut buffer) {
+            Ok(Some(data)) if data.kind == kind => {}
+            Ok(Some(data)) => return Err(corrupt(id, &format!("it is a {}, not a {kind}", data.kind))),
+            Ok(None) => return Err(missing(id)),
+            Err(error) => return Err(corrupt(id, &error)),
+        }
+        Ok(buffer)
+    }
+}
+
 impl Repository {
     /// Returns the content of a file at a commit, or `Ok(None)` if the commit has no such file. `path` is
     /// relative to the repository's root; symbolic links are followed within the commit.
@@ -205,15 +219,7 @@ impl Repository {
 
     /// Reads an object of the given kind, and verifies that its content matches its id.
     pub(super) fn object(&self, id: &ObjectId, kind: Kind) -> Result<Vec<u8>, GitError> {
-        let verified = Verified(self.store()?);
-        let mut buffer = Vec::new();
-        match verified.try_find(id, &mut buffer) {
-            Ok(Some(data)) if data.kind == kind => {}
-            Ok(Some(data)) => return Err(corrupt(id, &format!("it is a {}, not a {kind}", data.kind))),
-            Ok(None) => return Err(missing(id)),
-            Err(error) => return Err(corrupt(id, &error)),
-        }
-        Ok(buffer)
+        Verified(self.store()?).read(id, kind)
     }
 
     /// Returns whether the clone contains an object, of whatever kind, with that id.

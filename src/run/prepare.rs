@@ -55,12 +55,8 @@ impl<'a> Run<'a> {
         let (variables, keys) = (&request.variables, &request.secret_variables);
         let guardrails = Arc::new(guardrails);
         let temp = temp(request);
-        let ground = walls::Ground {
-            workspace: &request.workspace,
-            sensitive: &guardrails.sensitive(),
-            held: request.repository.as_ref(),
-            temp: &temp,
-        };
+        let (workspace, held) = (&request.workspace, request.repository.as_ref());
+        let ground = walls::Ground { workspace, sensitive: &guardrails.sensitive(), held, temp: &temp };
         let shell = shell(&config.commands, variables, keys, ground, &events)?;
         let plot = Plot {
             root: disk.path().to_owned(),

@@ -215,12 +215,11 @@ fn above(git: &Path, to: &Path, secrets: Secrets<'_>) -> io::Result<Above> {
 fn withhold(store: &Path, git: &Path, secrets: Secrets<'_>, to: &Path) -> Result<bool, GitError> {
     let Secrets { root, sensitive, repository } = secrets;
     let held = repository.filter(|held| held.common().is_ok_and(|common| common == store));
-    let (repository, place) = match held {
-        Some(held) => (held.clone(), Some(held.root().to_owned())),
-        None => {
-            let place = if store == git { git.parent().map(Path::to_owned) } else { worktree(store) };
-            (Repository::at(store, place.as_deref().unwrap_or(store))?, place)
-        }
+    let (repository, place) = if let Some(held) = held {
+        (held.clone(), Some(held.root().to_owned()))
+    } else {
+        let place = if store == git { git.parent().map(Path::to_owned) } else { worktree(store) };
+        (Repository::at(store, place.as_deref().unwrap_or(store))?, place)
     };
     let is_sensitive = |path: &str| {
         // Rules are about paths from the checkout; of what lies elsewhere, about those from its own root.
