@@ -30,10 +30,10 @@ impl Reach {
     fn reason(self) -> &'static str {
         match self {
             Self::Publish => "publishes, or uses a registry account",
-            Self::Push => "accesses the repository's host",
-            Self::Deploy => "accesses the deployed project",
+            Self::Push => "contacts the repository's host",
+            Self::Deploy => "acts on a deployed environment",
             Self::Install => "installs software for the whole machine",
-            Self::Network => "accesses another machine",
+            Self::Network => "contacts another machine",
             Self::Daemon => "uses a service of the machine",
             Self::System => "changes the machine",
         }

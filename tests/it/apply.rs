@@ -108,12 +108,12 @@ fn what_does_not_fit_is_refused_and_nothing_is_written() {
         (
             "a file is gone",
             &|sandbox, _| fs::remove_file(sandbox.repo().join("a.txt")).unwrap(),
-            "a.txt (gone)",
+            "a.txt (it no longer exists)",
         ),
         (
             "a file is there",
             &|sandbox, _| sandbox.write("empty.txt", "not empty"),
-            "empty.txt (there already)",
+            "empty.txt (it already exists)",
         ),
         (
             "a folder is in the way",

@@ -246,7 +246,7 @@ fn long_and_deep_lines_take_no_time() {
         ("a here-document with an empty name", "x $(cat <<'' y)".to_owned()),
     ] {
         let took = judge(&line);
-        assert!(took < Duration::from_millis(400), "{name}: {took:?}");
+        assert!(took < Duration::from_secs(5), "{name}: {took:?}");
     }
 }
 
@@ -256,13 +256,13 @@ proptest! {
     #[test]
     fn no_bytes_make_it_panic_or_hang(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
         let took = judge(&String::from_utf8_lossy(&bytes));
-        prop_assert!(took < Duration::from_millis(400), "{:?}", took);
+        prop_assert!(took < Duration::from_secs(5), "{:?}", took);
     }
 
     #[test]
     fn no_shell_makes_it_panic_or_hang(line in r#"(ls|cat|rm -rf|env|xargs|bash -c|eval|\$\(|\)|\(|\(\(|\)\)|`|"|'|\||&&|;|<|>|>>|<<A|\n|A|\{|\}|if|then|fi|for x in|do|done|case|esac|in|;;|\$x|\$\{x:-|~|/|\.\.|\*|\\|=|a=|!|\[\[|\]\]| |&){0,40}"#) {
         let took = judge(&line);
-        prop_assert!(took < Duration::from_millis(400), "{:?}", took);
+        prop_assert!(took < Duration::from_secs(5), "{:?}", took);
     }
 }
 

@@ -60,7 +60,7 @@ fn totals_are_kept_and_refused_calls_do_not_count() {
                 "3 files would be modified, but the limit is 2 (max_files_modified)",
                 "8 lines would be changed, but the limit is 6 (max_lines_changed)",
                 "7 lines would be changed, but the limit is 6 (max_lines_changed)",
-                "Command classified as 'dangerous' and allowed_only=true: 'curl' accesses another machine. Use the tool `fetch_url`, or let a step of the workflow fetch it before the run.",
+                "Command classified as 'dangerous' and allowed_only=true: 'curl' contacts another machine. Use the tool `fetch_url`, or let a step of the workflow fetch it before the run.",
                 "the limit of 2 commands was reached (max_commands_executed)",
             ]
         );
