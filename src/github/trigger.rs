@@ -63,7 +63,7 @@ pub struct Rules {
 
 /// What becomes of an event.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Decision {
+pub enum Trigger {
     /// A run, if the person who asks for it may.
     Start {
         /// What a comment orders.
@@ -82,9 +82,9 @@ pub enum Decision {
     Ignore(String),
 }
 
-impl Decision {
+impl Trigger {
     /// Looks at an event. Nothing is asked of GitHub here.
-    pub fn on(environment: &Environment, rules: &Rules) -> Self {
+    pub fn of(environment: &Environment, rules: &Rules) -> Self {
         let event = environment.event.as_str();
         let action = environment.action.as_deref().unwrap_or_default();
         // Whoever starts these has write permission, or it is the clock.
