@@ -74,7 +74,6 @@ fn start(c: &mut Criterion) {
         temp: &std::env::temp_dir(),
         wanted: true,
         landlock: true,
-        held: None,
     };
     let walled = shell(Some(Sandbox::new(settings)));
     group.bench_function("with the right to look", |b| b.iter(|| run(&walled, Rights::Look)));

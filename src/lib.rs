@@ -1,6 +1,6 @@
 //! LLM agents on a checkout in CI: plans as exact patches, guarded edits, reports.
 //!
-//! Data flows one way: [`inputs`] → [`run`] → [`engine`] → [`report`] → sinks ([`github`] among them). Modules know those
+//! Data flows one way: [`inputs`] → [`run`] → [`engine`] → [`report`] → [`publish`]. Modules know those
 //! of lower layers only; `tests/it/layering.rs` has the order.
 //! `ARCHITECTURE.md` is the map.
 

@@ -4,10 +4,10 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::{BatchFile, Entry, Manifest, Shard, Task};
-use crate::config::{Bounded, Config, ConfigError, Report, Usd, parse_as};
+use crate::config::{Bounded, Comment, Config, ConfigError, Report, Usd, parse_as};
 use crate::event::RunMode;
 use crate::git::Repository;
-use crate::inputs::{Basis, InputError, Lookup, RunRequest, rooted, usd};
+use crate::inputs::{InputError, Inputs, Lookup, RequestContext, RunRequest, rooted};
 use crate::publish::BatchDestination;
 
 /// Events by which people who may not write to the repository speak; they start no batch.
@@ -55,7 +55,7 @@ pub struct BatchRequest {
     pub resume: bool,
     /// What people should know.
     pub warnings: Vec<String>,
-    lookup: Lookup,
+    inputs: Inputs,
 }
 
 /// Tasks at a time where nothing is said.
@@ -63,9 +63,10 @@ const JOBS: usize = 4;
 
 impl BatchRequest {
     /// Reads what a batch needs.
-    pub fn resolve(lookup: &Lookup) -> Result<Self, InputError> {
-        let basis = Basis::read(lookup)?;
-        if let Some(github) = basis.github.as_ref().filter(|github| github.in_actions)
+    pub async fn resolve(lookup: &Lookup) -> Result<Self, InputError> {
+        let inputs = Inputs::read_for_batch(lookup)?;
+        let context = RequestContext::read(&inputs)?;
+        if let Some(github) = context.github.as_ref().filter(|github| github.in_actions)
             && SPOKEN.contains(&github.event.as_str())
         {
             return Err(InputError::Unusable(format!(
@@ -75,8 +76,8 @@ impl BatchRequest {
             )));
         }
         // Whoever runs this by hand may do so.
-        if let Some(github) = basis.github.as_ref().filter(|github| github.in_actions) {
-            basis.may_start_batch(github)?;
+        if let Some(github) = context.github.as_ref().filter(|github| github.in_actions) {
+            context.may_start_batch(github).await?;
         }
         let mut jobs = lookup.number::<1, 64>("jobs")?;
         let tasks = match (lookup.path("batch"), lookup.path("manifest")) {
@@ -93,7 +94,7 @@ impl BatchRequest {
             (None, Some(path)) => Tasks::Manifest(Box::new(Manifest::read(&path)?)),
             (Some(path), None) => {
                 let missing = || ConfigError::MissingFile("batch file", path.display().to_string());
-                let found = basis.with_trusted(|trusted| trusted.read(&path))?.ok_or_else(missing)?;
+                let found = context.with_trusted(|trusted| trusted.read(&path))?.ok_or_else(missing)?;
                 let batch: BatchFile = parse_as(&found.text, &found.shown())?;
                 jobs = jobs.or(batch.jobs);
                 Tasks::File { batch: Box::new(batch), shown: found.shown(), text: found.text }
@@ -102,17 +103,17 @@ impl BatchRequest {
         let shard = lookup.text("shard").map(|text| Shard::parse(&text)).transpose();
         Ok(Self {
             tasks,
-            checkout: basis.checkout.clone(),
-            repository: basis.repository.clone(),
-            config: basis.origin.config.clone(),
-            destination: BatchDestination::of(&basis, lookup)?,
+            checkout: context.checkout.clone(),
+            repository: context.repository.clone(),
+            config: context.origin.config.clone(),
+            destination: BatchDestination::of(&context)?,
             jobs: jobs.map_or(JOBS, Bounded::count),
-            budget_usd: lookup.text("budget-usd").map(usd).transpose()?.map(Usd::get),
-            timeout: lookup.number::<1, 604_800>("timeout")?.map(Bounded::seconds),
+            budget_usd: inputs.budget_usd.map(Usd::get),
+            timeout: inputs.timeout,
             shard: shard.map_err(InputError::Unusable)?,
             resume: lookup.flag("resume")?,
-            warnings: basis.desk.warnings(),
-            lookup: lookup.clone(),
+            warnings: context.warnings.clone(),
+            inputs: inputs.clone(),
         })
     }
 
@@ -121,54 +122,50 @@ impl BatchRequest {
     pub fn of_task(&self, name: &str, task: &Task, place: &Place<'_>) -> Result<RunRequest, InputError> {
         let Entry { task: text, task_file, recipe, model, agent, mode, folder, max_steps, deliver, .. } =
             &task.entry;
-        let mut lookup = self.lookup.untold();
-        let recipe = recipe.as_ref().map(|recipe| format!("recipe::{recipe}"));
         // What a recipe does no model can do in its place.
-        if let Some(recipe) = &recipe {
-            lookup = lookup.with("model", recipe);
+        let recipe = recipe.as_ref().map(|recipe| format!("recipe::{recipe}"));
+        let given = &self.inputs;
+        let timeout = place.timeout.map(|left| Duration::from_secs(left.as_secs().clamp(1, 86_400)));
+        let mut variables = given.variables.clone();
+        // The runner is told of the whole batch alone.
+        for file in ["GITHUB_OUTPUT", "GITHUB_STEP_SUMMARY"] {
+            variables.remove(file);
         }
-        let given = [
-            ("model", model.clone()),
-            ("agent", agent.clone()),
-            ("mode", mode.map(|mode| mode.to_string())),
-            ("max-steps", max_steps.map(|steps| steps.get().to_string())),
-            ("deliver", deliver.map(|to| to.to_string())),
-        ];
-        for (input, value) in given {
-            if let (None, Some(value)) = (lookup.text(input), value) {
-                lookup = lookup.with(input, &value);
-            }
-        }
-        let seconds = place.timeout.map(|left| left.as_secs().clamp(1, 86_400).to_string());
-        for (input, value) in [
-            ("task", text.clone()),
-            ("task-file", task_file.clone()),
-            ("budget-usd", place.budget_usd.map(|usd| format!("{usd:.6}"))),
-            ("timeout", seconds),
-            ("workspace", Some(place.checkout.display().to_string())),
-            ("out", Some(place.out.display().to_string())),
-            ("comment", Some("never".to_owned())),
-            ("comment-key", Some(format!("{name}-{}", task.id))),
-        ] {
-            lookup = lookup.with(input, &value.unwrap_or_default());
-        }
-        let mut request = RunRequest::resolve(&lookup)?;
-        if !matches!(request.mode, RunMode::DryRun | RunMode::Yolo) {
+        let inputs = Inputs {
+            task: text.clone().filter(|text| !text.is_empty()),
+            task_file: task_file.clone().filter(|file| !file.is_empty()).map(PathBuf::from),
+            model: recipe.or_else(|| given.model.clone()).or_else(|| model.clone()),
+            agent: given.agent.clone().or_else(|| agent.clone()),
+            mode: given.mode.or(*mode),
+            max_steps: given.max_steps.or(*max_steps),
+            deliver: given.deliver.or(*deliver),
+            budget_usd: place.budget_usd.map(Usd::new).transpose().map_err(InputError::Unusable)?,
+            timeout,
+            workspace: Some(place.checkout.to_owned()),
+            out: Some(place.out.to_owned()),
+            comment: Some(Comment::Never),
+            comment_key: Some(format!("{name}-{}", task.id)),
+            variables,
+            ..given.clone()
+        };
+        let mut request = RunRequest::resolve(&inputs)?;
+        let job = &mut request.job;
+        if !matches!(job.mode, RunMode::DryRun | RunMode::Yolo) {
             // Nobody can answer several at a time.
-            return Err(InputError::ModeNeedsTerminal(request.mode));
+            return Err(InputError::ModeNeedsTerminal(job.mode));
         }
         if let Some(folder) = folder {
-            request.workspace = rooted(&request.workspace, folder)?;
-            if !request.workspace.starts_with(place.checkout) {
+            job.workspace = rooted(&job.workspace, folder)?;
+            if !job.workspace.starts_with(place.checkout) {
                 let problem =
                     format!("the task {}: the folder {folder:?} leads out of the checkout", task.id);
                 return Err(InputError::Unusable(problem));
             }
-            let repository = request.repository.take();
-            request.repository = repository.map(|repository| repository.seen_from(&request.workspace));
+            let repository = job.repository.take();
+            job.repository = repository.map(|repository| repository.seen_from(&job.workspace));
         }
-        request.alone = false;
-        let config = &mut request.origin.config;
+        job.alone = false;
+        let config = &mut job.origin.config;
         config.guardrails.quality_gates.extend(task.entry.gates.iter().cloned());
         // All of it is told once, of the whole batch; and files of two tasks must not be the same.
         let github = &mut config.github;

@@ -138,8 +138,8 @@ impl Common {
             timeout: [left, own].into_iter().flatten().min(),
         };
         let request = self.request.of_task(&self.manifest.name, task, &place)?;
-        let secret: Vec<&str> = request.secret_variables.iter().map(String::as_str).collect();
-        let masker = Masker::from_environment(&request.variables, &secret, &request.secrets);
+        let secret: Vec<&str> = request.job.secret_variables.iter().map(String::as_str).collect();
+        let masker = Masker::from_environment(&request.job.variables, &secret, &request.job.secrets);
         Ok((request, Arc::new(masker)))
     }
 }

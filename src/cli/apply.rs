@@ -4,9 +4,9 @@ use std::path::Path;
 
 use clap::{Arg, ArgAction, ArgMatches, Command};
 
-use super::run::{Application, Job, input_args, launch};
+use super::run::{input_args, launch};
 use crate::event::Exit;
-use crate::inputs::{InputError, RunRequest};
+use crate::inputs::{ApplyRequest, InputError, Inputs, Job};
 use crate::plan::{Plan, SCHEMA_VERSION};
 
 pub(super) const NAME: &str = "apply";
@@ -57,12 +57,12 @@ pub(super) fn command() -> Command {
 pub(super) fn execute(matches: &ArgMatches) -> Exit {
     let given = |name: &str| matches.get_one::<String>(name).cloned();
     let (path, digest, run_commands) = (given("plan"), given("digest"), matches.get_flag("run-commands"));
-    launch(matches, |lookup| {
+    launch(matches, async |lookup| {
         let path = path.or_else(|| lookup.text("plan")).ok_or(InputError::NoPlan)?;
-        let plan = Box::new(read(Path::new(&path))?);
-        let request = Box::new(RunRequest::for_plan(lookup, &plan)?);
+        let plan = read(Path::new(&path))?;
         let digest = digest.or_else(|| lookup.text("digest"));
-        Ok(Job::Do(request, Some(Application { plan, digest, run_commands })))
+        let request = ApplyRequest::resolve(&Inputs::read(lookup)?, plan, digest, run_commands)?;
+        Ok(Job::ApplyPlan(Box::new(request)))
     })
 }
 

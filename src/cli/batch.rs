@@ -45,25 +45,25 @@ pub(super) fn execute(matches: &ArgMatches) -> Exit {
 
 fn work(lookup: &Lookup) -> Result<Exit, InputError> {
     let voice = Voice::read(lookup)?;
-    let request = Arc::new(BatchRequest::resolve(lookup)?);
-    let masker = masker(&request.destination, request.config.llm.api_key_env.as_deref());
-    voice.begin(&masker);
     let runtime = runtime()?;
-    if lookup.flag("matrix")? {
-        let most = lookup.number::<1, { MAX_SHARDS as u64 }>("shards")?;
-        let most = most.map_or(MAX_SHARDS, |most| u32::try_from(most.get()).unwrap_or(MAX_SHARDS));
-        return runtime.block_on(plan(&request, lookup, most));
-    }
-    let look = Look::new(voice.in_actions, !voice.is_on_screen());
-    let (report, path) = runtime.block_on(async {
+    let exit = runtime.block_on(async {
+        let request = Arc::new(BatchRequest::resolve(lookup).await?);
+        let masker = masker(&request.destination, request.config.llm.api_key_env.as_deref());
+        voice.begin(&masker);
+        if lookup.flag("matrix")? {
+            let most = lookup.number::<1, { MAX_SHARDS as u64 }>("shards")?;
+            let most = most.map_or(MAX_SHARDS, |most| u32::try_from(most.get()).unwrap_or(MAX_SHARDS));
+            return plan(&request, lookup, most).await;
+        }
+        let look = Look::new(voice.in_actions, !voice.is_on_screen());
         let signal = on_signals().map_err(|error| InputError::Rules(format!("signals: {error}")))?;
         let report = batch(&request, BatchOptions { look, signal }).await?;
-        let told = publish_batch(report, &request.destination, &masker).await?;
-        Ok::<_, InputError>((told.report, told.path))
+        let published = publish_batch(report, &request.destination, &masker).await?;
+        conclude(&voice, &published.report, &published.path.display().to_string());
+        Ok(exit_of(&published.report))
     })?;
     runtime.shutdown_background();
-    conclude(&voice, &report, &path.display().to_string());
-    Ok(exit_of(&report))
+    Ok(exit)
 }
 
 /// Writes the list of tasks and prints the matrix.

@@ -11,7 +11,7 @@ use crate::command::sandbox::{Namespaces, Offered, Sandbox, offered};
 use crate::config::Commands;
 use crate::event::{Events, Exit, Status, StopReason};
 use crate::github::Environment;
-use crate::inputs::{InputError, Lookup, RunRequest, variables};
+use crate::inputs::{InputError, Inputs, Lookup, RunRequest, variables};
 use crate::model::{Message, ModelError, Request};
 use crate::run::{ShellGround, shell};
 use crate::workspace::PathGlobs;
@@ -63,7 +63,9 @@ fn model(matches: &ArgMatches) -> (Check, Exit) {
     flags.insert("task".to_owned(), QUESTION.to_owned());
     flags.insert("out".to_owned(), std::env::temp_dir().display().to_string());
     let says = |good: bool, says: String| Check { name: "model", good, says };
-    match ask(&Lookup::new(flags, variables())) {
+    let lookup = Lookup::new(flags, variables());
+    let asked = run::runtime().map_err(Trouble::Input).and_then(|runtime| runtime.block_on(ask(&lookup)));
+    match asked {
         Ok(told) => (says(true, told), Exit::Success),
         Err(Trouble::Input(error)) => (says(false, error.to_string()), error.exit()),
         Err(Trouble::Model(error)) => {
@@ -80,14 +82,13 @@ enum Trouble {
     Model(ModelError),
 }
 
-fn ask(lookup: &Lookup) -> Result<String, Trouble> {
-    let request = RunRequest::resolve(lookup).map_err(Trouble::Input)?;
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let runtime = runtime.map_err(|error| Trouble::Input(InputError::Rules(error.to_string())))?;
-    let llm = request.config().llm.clone();
+async fn ask(lookup: &Lookup) -> Result<String, Trouble> {
+    let request =
+        RunRequest::resolve(&Inputs::read(lookup).map_err(Trouble::Input)?).map_err(Trouble::Input)?;
+    let llm = request.job.config().llm.clone();
     let model = crate::run::model(request.model.clone(), llm, &[]).map_err(Trouble::Input)?;
     // A recipe or a program is at hand.
-    let Some(model) = model else { return Ok(format!("{} needs no provider", request.model_name)) };
+    let Some(model) = model else { return Ok(format!("{} needs no provider", request.job.model_name)) };
     let started = Instant::now();
     let question = Request {
         agent: &request.agent.name,
@@ -96,10 +97,10 @@ fn ask(lookup: &Lookup) -> Result<String, Trouble> {
         may_call: false,
         messages: &[Message::User(QUESTION.to_owned())],
     };
-    let answer = runtime.block_on(model.complete(question)).map_err(Trouble::Model)?;
-    let cost = request.prices.find(&request.model_name).map(|price| price.cost(answer.usage));
+    let answer = model.complete(question).await.map_err(Trouble::Model)?;
+    let cost = request.prices.find(&request.job.model_name).map(|price| price.cost(answer.usage));
     let price = cost.map_or_else(|| "its price is unknown".to_owned(), |usd| format!("${usd:.6}"));
-    Ok(format!("{} answers after {} ms ({price})", request.model_name, started.elapsed().as_millis()))
+    Ok(format!("{} answers after {} ms ({price})", request.job.model_name, started.elapsed().as_millis()))
 }
 
 /// PowerShell, where it is: agents have a tool for it then.

@@ -8,7 +8,7 @@ use super::print;
 use super::run::{Voice, flags, input_args, input_args_of, runtime};
 use crate::batch::{Manifest, merge};
 use crate::event::Exit;
-use crate::inputs::{BATCH_INPUTS, InputError, Lookup, variables};
+use crate::inputs::{BATCH_INPUTS, InputError, Inputs, Lookup, variables};
 use crate::publish::{BatchDestination, Repost, publish_batch};
 use crate::report::RunReport;
 use crate::sanitize::untrusted::log_lines;
@@ -98,7 +98,7 @@ fn join(lookup: &Lookup, mut paths: Vec<PathBuf>) -> Result<Exit, InputError> {
         ));
     }
     let voice = Voice::read(lookup)?;
-    let destination = BatchDestination::resolve(lookup)?;
+    let destination = BatchDestination::resolve(&Inputs::read(lookup)?)?;
     let masker = super::batch::masker(&destination, None);
     voice.begin(&masker);
     let manifest = lookup.path("manifest").map(|path| Manifest::read(&path)).transpose()?;
@@ -126,7 +126,8 @@ fn post(lookup: &Lookup, path: Option<String>) -> Result<String, InputError> {
     let path =
         PathBuf::from(path.or_else(|| lookup.text("report")).unwrap_or_else(|| "report.json".to_owned()));
     let report = read(&path)?;
-    Repost::resolve(lookup)?.post(report)
+    let inputs = Inputs::read(lookup)?;
+    runtime()?.block_on(async { Repost::resolve(&inputs).await?.post(report).await })
 }
 
 fn read(path: &Path) -> Result<RunReport, InputError> {

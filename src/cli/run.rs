@@ -9,11 +9,12 @@ use clap::{Arg, ArgAction, ArgMatches, Command};
 use super::print;
 use crate::command::sandbox::hide_process;
 use crate::event::Exit;
-use crate::inputs::{Asked, BATCH_INPUTS, INPUTS, Input, InputError, Lookup, RunRequest, variables};
-use crate::plan::Plan;
-use crate::publish::StepOutputs;
+use crate::inputs::{
+    BATCH_INPUTS, INPUTS, Input, InputError, Inputs, Job, JobRequest, Lookup, Skip, variables,
+};
+use crate::publish::{RunResult, StepOutputs};
 use crate::report::{LogFormat, Loudness, init_log};
-use crate::run::{ApplyOptions, apply, not_started, on_signals, run};
+use crate::run::{apply, not_started, on_signals, run};
 use crate::sanitize::Masker;
 use crate::sanitize::untrusted::{command_data, log_lines, markdown, visible};
 
@@ -60,55 +61,18 @@ pub(super) fn command() -> Command {
         )
 }
 
-/// What is to be done.
-pub(super) enum Job {
-    /// An agent works on the task; or, where there is one, a plan is applied.
-    Do(Box<RunRequest>, Option<Application>),
-    /// The event asks for nothing, or whoever asked was answered.
-    Nothing(Idle),
-}
-
-/// A plan to apply.
-pub(super) struct Application {
-    pub(super) plan: Box<Plan>,
-    /// The digest that was reviewed.
-    pub(super) digest: Option<String>,
-    pub(super) run_commands: bool,
-}
-
-/// Why there is no run.
-pub(super) struct Idle {
-    told: String,
-    status: &'static str,
-    exit: Exit,
-}
-
 pub(super) fn execute(matches: &ArgMatches) -> Exit {
-    launch(matches, |lookup| {
-        Ok(match Asked::resolve(lookup)? {
-            Asked::Work(request) => Job::Do(request, None),
-            Asked::Apply(request, plan) => {
-                let digest = Some(plan.digest.clone());
-                Job::Do(request, Some(Application { plan, digest, run_commands: false }))
-            }
-            Asked::Nothing(reason) => Job::Nothing(Idle {
-                told: format!("nothing to do: {reason}"),
-                status: "skipped",
-                exit: Exit::Success,
-            }),
-            Asked::Answered { text, exit } => {
-                let status = if exit == Exit::Success { "skipped" } else { "failed" };
-                Job::Nothing(Idle { told: text, status, exit })
-            }
-        })
-    })
+    launch(matches, async |lookup| Job::resolve(&Inputs::read(lookup)?).await)
 }
 
-/// Does what `ask` makes of the flags and variables.
-pub(super) fn launch(matches: &ArgMatches, ask: impl FnOnce(&Lookup) -> Result<Job, InputError>) -> Exit {
+/// Does the job that `resolve` makes of the flags and variables.
+pub(super) fn launch(
+    matches: &ArgMatches,
+    resolve: impl AsyncFnOnce(&Lookup) -> Result<Job, InputError>,
+) -> Exit {
     hide_process();
     let lookup = Lookup::new(flags(matches), variables());
-    match execute_with(&lookup, ask) {
+    match execute_with(&lookup, resolve) {
         Ok(exit) => exit,
         Err(error) => complain(&lookup, &error),
     }
@@ -193,33 +157,20 @@ impl Voice {
 
 fn execute_with(
     lookup: &Lookup,
-    ask: impl FnOnce(&Lookup) -> Result<Job, InputError>,
+    resolve: impl AsyncFnOnce(&Lookup) -> Result<Job, InputError>,
 ) -> Result<Exit, InputError> {
     let voice = Voice::read(lookup)?;
-    let (request, application) = match ask(lookup)? {
-        Job::Do(request, application) => (request, application),
-        Job::Nothing(idle) => return Ok(rest(lookup, &idle)),
-    };
-    let secret: Vec<&str> = request.secret_variables.iter().map(String::as_str).collect();
-    let masker = Arc::new(Masker::from_environment(lookup.variables(), &secret, &request.secrets));
-    voice.begin(&masker);
     let runtime = runtime()?;
-    let finished = runtime.block_on(async {
-        let signal = on_signals().map_err(|error| InputError::Rules(format!("signals: {error}")))?;
-        let ended = match &application {
-            Some(Application { plan, digest, run_commands }) => {
-                let options = ApplyOptions { digest: digest.as_deref(), run_commands: *run_commands };
-                apply(&request, plan, options, masker, signal).await
-            }
-            None => run(&request, masker, signal).await,
-        };
-        if ended.is_err() {
-            not_started(&request).await;
-        }
-        ended
+    let done = runtime.block_on(async {
+        let job = resolve(lookup).await?;
+        perform(&voice, job).await
     })?;
     // A blocking task may still sit in a slow read; nothing waits for it.
     runtime.shutdown_background();
+    let finished = match done {
+        Done::Finished(finished) => finished,
+        Done::Skipped(skip) => return Ok(rest(lookup, &skip)),
+    };
     if voice.is_on_screen() {
         let _ = std::io::stderr().lock().write_all(log_lines(&finished.screen).as_bytes());
     }
@@ -231,17 +182,49 @@ fn execute_with(
     Ok(finished.exit)
 }
 
+/// What a job has come to.
+enum Done {
+    Finished(Box<RunResult>),
+    Skipped(Skip),
+}
+
+async fn perform(voice: &Voice, job: Job) -> Result<Done, InputError> {
+    let begin = |request: &JobRequest| {
+        let secret: Vec<&str> = request.secret_variables.iter().map(String::as_str).collect();
+        let masker = Arc::new(Masker::from_environment(&request.variables, &secret, &request.secrets));
+        voice.begin(&masker);
+        let signal = on_signals().map_err(|error| InputError::Rules(format!("signals: {error}")))?;
+        Ok::<_, InputError>((masker, signal))
+    };
+    let (ended, request) = match job {
+        Job::RunAgent(request) => {
+            let (masker, signal) = begin(&request.job)?;
+            (run(&request, masker, signal).await, request.job)
+        }
+        Job::ApplyPlan(request) => {
+            let (masker, signal) = begin(&request.job)?;
+            (apply(&request, masker, signal).await, request.job)
+        }
+        Job::Skip(skip) => return Ok(Done::Skipped(skip)),
+    };
+    if ended.is_err() {
+        not_started(&request).await;
+    }
+    ended.map(|finished| Done::Finished(Box::new(finished)))
+}
+
 /// Says that there is nothing to do; that is no failure, and later steps can see it.
-fn rest(lookup: &Lookup, idle: &Idle) -> Exit {
+fn rest(lookup: &Lookup, skip: &Skip) -> Exit {
     let masker = Masker::from_environment(lookup.variables(), &[], &[]);
-    let told = masker.mask(&visible(&idle.told)).into_owned();
-    let fields = [("status", idle.status.to_owned()), ("exit-code", idle.exit.code().to_string())];
+    let told = masker.mask(&visible(&skip.message)).into_owned();
+    let status = if skip.exit == Exit::Success { "skipped" } else { "failed" };
+    let fields = [("status", status.to_owned()), ("exit-code", skip.exit.code().to_string())];
     write_step(lookup, Some(&markdown(&told)), &fields);
     if lookup.in_actions() {
         let _ = writeln!(std::io::stderr(), "::notice title=architect-ci::{}", command_data(&told));
     }
     print(&log_lines(&format!("{}\n", told.trim_end())));
-    idle.exit
+    skip.exit
 }
 
 /// Writes the outputs of a step that is no run.

@@ -7,11 +7,11 @@ use std::time::Duration;
 use clap::{Arg, ArgMatches, Command};
 
 use super::print;
-use super::run::{Job, complain, flags, input_args, launch};
+use super::run::{complain, flags, input_args, launch};
 use crate::base::env::Variables;
 use crate::event::Exit;
 use crate::git::Repository;
-use crate::inputs::{InputError, Lookup, RunRequest, variables};
+use crate::inputs::{InputError, Inputs, Job, Lookup, RunRequest, variables};
 use crate::sanitize::untrusted::{log_lines, visible};
 use crate::sessions::{Found, SessionError, State, find, pick, usual};
 
@@ -166,7 +166,7 @@ fn clean(found: &[Found], days: u64, variables: &Variables) -> String {
 
 /// The same request again, with what was given now above what was given then.
 fn resume(matches: &ArgMatches, found: &Found) -> Exit {
-    launch(matches, |lookup| {
+    launch(matches, async |lookup| {
         let resumed = found.resume(lookup.variables())?;
         let out = found.folder.canonicalize().unwrap_or_else(|_| found.folder.clone());
         let file = &resumed.file;
@@ -186,8 +186,8 @@ fn resume(matches: &ArgMatches, found: &Found) -> Exit {
         {
             return Err(InputError::Session(SessionError::Moved { now, then: then.clone() }));
         }
-        let mut request = RunRequest::resolve(&all)?;
+        let mut request = RunRequest::resolve(&Inputs::read(&all)?)?;
         request.resumed = Some(resumed);
-        Ok(Job::Do(Box::new(request), None))
+        Ok(Job::RunAgent(Box::new(request)))
     })
 }

@@ -4,7 +4,6 @@
 mod answer;
 mod api;
 mod artifact;
-mod ask;
 mod branch;
 mod check_run;
 mod comment_marker;
@@ -20,12 +19,12 @@ mod push;
 mod review;
 mod sticky_comment;
 mod suggestion;
+mod trigger;
 
 use percent_encoding::{AsciiSet, CONTROLS, NON_ALPHANUMERIC};
 
 pub use api::Api;
 pub use artifact::{ARTIFACT, Left, plan_of_run};
-pub use ask::{Decision, Order, Rules, help};
 pub use branch::branch_name;
 pub use check_run::{Check, Conclusion};
 pub use comment_marker::{PlanMark, hidden_lines, in_marker, marker};
@@ -38,6 +37,7 @@ pub use pull::{Pull, complete};
 pub use push::by_push;
 pub use review::{Review, Suggested};
 pub use sticky_comment::{Reaction, Sticky, may_write, react, reply};
+pub use trigger::{Order, Rules, Trigger, help};
 
 /// The characters to percent-encode in the value of a query parameter.
 const IN_QUERY: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~');

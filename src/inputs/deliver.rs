@@ -1,7 +1,7 @@
 //! Where the changes of a run go: decided before it starts.
 
 use super::InputError;
-use super::asked::DESCRIBED;
+use super::values::DESCRIBED;
 use crate::config::{Config, DEFAULT_KEY, DeliverTo};
 use crate::event::RunMode;
 use crate::github::{Environment, Subject, branch_name};
@@ -42,32 +42,15 @@ const BRANCH: &str = "architect-ci/{key}-{number}";
 /// Most characters of a title.
 const MAX_TITLE: usize = 72;
 
-pub(super) fn parse(text: &str) -> Result<DeliverTo, InputError> {
-    match text {
-        "none" => Ok(DeliverTo::None),
-        "patch" => Ok(DeliverTo::Patch),
-        "branch" => Ok(DeliverTo::Branch),
-        "pull-request" => Ok(DeliverTo::PullRequest),
-        other => Err(InputError::Value {
-            name: "deliver".to_owned(),
-            given: other.to_owned(),
-            expected: "none, patch, branch or pull-request".to_owned(),
-        }),
-    }
-}
-
 impl Deliver {
+    /// Decides it. `by_comment` tells whether a comment has asked for these very changes.
     pub(super) fn new(
         config: &Config,
         github: Option<&Environment>,
-        agent: &str,
-        task: &str,
+        (agent, task): (&str, &str),
         mode: RunMode,
+        by_comment: bool,
     ) -> Result<Self, InputError> {
-        // A comment that asks for a plan's application wants it on the pull request's branch, wherever runs
-        // deliver to.
-        let by_comment =
-            mode == RunMode::Apply && github.is_some_and(|github| github.event == "issue_comment");
         let to = if by_comment { DeliverTo::Branch } else { config.deliver.to };
         match to {
             DeliverTo::None => return Ok(Self::Nowhere),

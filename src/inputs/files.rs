@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use super::basis::border;
+use super::context::border;
 use super::gate::without_links;
-use super::{InputError, Lookup};
+use super::{InputError, Inputs};
 use crate::config;
 use crate::model::Prices;
 use crate::trust::{Trusted, TrustedFile};
@@ -21,13 +21,13 @@ pub(super) fn prices(costs: &config::Costs, trusted: &Trusted<'_>) -> Result<Pri
 }
 
 /// A JSON Schema, inline or in a file.
-pub(crate) fn output_schema(lookup: &Lookup, trusted: &Trusted<'_>) -> Result<Option<Value>, InputError> {
-    let Some(given) = lookup.text("output-schema") else { return Ok(None) };
+pub(super) fn output_schema(inputs: &Inputs, trusted: &Trusted<'_>) -> Result<Option<Value>, InputError> {
+    let Some(given) = &inputs.output_schema else { return Ok(None) };
     let invalid = |error: String| InputError::OutputSchema(error);
     let text = if given.trim_start().starts_with('{') {
-        given
+        given.clone()
     } else {
-        let file = trusted.read(Path::new(&given))?;
+        let file = trusted.read(Path::new(given))?;
         file.ok_or_else(|| invalid(format!("the file {given} does not exist")))?.text
     };
     let schema: Value =
@@ -45,10 +45,10 @@ pub(super) fn guide(trusted: &Trusted<'_>) -> Option<TrustedFile> {
 }
 
 /// The folder for the files of the run, made if need be.
-pub(crate) fn out(lookup: &Lookup) -> Result<PathBuf, InputError> {
-    let runner_temp = lookup.variables().get("RUNNER_TEMP").filter(|path| !path.is_empty());
-    let path = match (lookup.path("out"), runner_temp) {
-        (Some(path), _) => path,
+pub(crate) fn out(inputs: &Inputs) -> Result<PathBuf, InputError> {
+    let runner_temp = inputs.variables.get("RUNNER_TEMP").filter(|path| !path.is_empty());
+    let path = match (&inputs.out, runner_temp) {
+        (Some(path), _) => path.clone(),
         (None, Some(temp)) => Path::new(temp).join("architect-ci"),
         (None, None) => {
             let name = format!("architect-ci-{}", &uuid::Uuid::new_v4().simple().to_string()[..8]);
@@ -57,7 +57,7 @@ pub(crate) fn out(lookup: &Lookup) -> Result<PathBuf, InputError> {
             path
         }
     };
-    let made = without_links(&path, border(lookup).as_deref()).and_then(|full| {
+    let made = without_links(&path, border(&inputs.variables).as_deref()).and_then(|full| {
         std::fs::create_dir_all(&full)?;
         full.canonicalize()
     });

@@ -30,22 +30,6 @@ impl Lookup {
         lookup
     }
 
-    /// The same without an input.
-    #[must_use]
-    pub fn without(&self, name: &str) -> Self {
-        self.with(name, "")
-    }
-
-    /// The same without the files by which the runner is told of results.
-    #[must_use]
-    pub fn untold(&self) -> Self {
-        let mut lookup = self.clone();
-        for file in ["GITHUB_OUTPUT", "GITHUB_STEP_SUMMARY"] {
-            lookup.variables.remove(file);
-        }
-        lookup
-    }
-
     /// Whether GitHub's runner listens.
     pub fn in_actions(&self) -> bool {
         is_in_actions(&self.variables)
@@ -113,6 +97,13 @@ impl Lookup {
             expected: format!("a whole number from {MIN} to {MAX}"),
         })
     }
+}
+
+/// All variables of this process that are valid UTF-8.
+pub fn variables() -> Variables {
+    std::env::vars_os()
+        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+        .collect()
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use super::{InputError, Lookup};
+use super::{InputError, Inputs};
 use crate::config::{self, Bounded, Config, ConfigError, Evaluation};
 use crate::model::{ModelName, Provider};
 use crate::recipe::Recipe;
@@ -35,25 +35,22 @@ pub enum ModelChoice {
         /// What it alone sees: the key that `api-key-env` names.
         variables: BTreeMap<String, String>,
     },
-    /// Nobody: a plan is applied.
-    None,
 }
 
 /// The model of a name, and the variables that hold its secrets.
 pub(super) fn choose(
-    lookup: &Lookup,
+    inputs: &Inputs,
     trusted: &Trusted<'_>,
     name: &ModelName,
     llm: &mut config::Llm,
 ) -> Result<(ModelChoice, Vec<String>), InputError> {
-    let value =
-        |variable: &str| lookup.variables().get(variable).filter(|key| !key.trim().is_empty()).cloned();
+    let value = |variable: &str| inputs.variables.get(variable).filter(|key| !key.trim().is_empty()).cloned();
     let missing_key = |variable: &str| InputError::MissingKey { variable: variable.to_owned() };
     let provider = match name {
         ModelName::Replay(file) => {
             // As typed, or as written in a configuration of the workspace.
             let file = if file.exists() { file.clone() } else { trusted.workspace.join(file) };
-            return Ok((ModelChoice::Replay { file, strict: lookup.flag("strict-replay")? }, Vec::new()));
+            return Ok((ModelChoice::Replay { file, strict: inputs.strict_replay }, Vec::new()));
         }
         ModelName::Recipe(file) => {
             let missing = || ConfigError::MissingFile("recipe", file.display().to_string());
@@ -110,7 +107,7 @@ pub struct ReviewerModel {
 
 /// The reviewer's model; the variables that hold its secrets join `secrets`.
 pub(super) fn reviewer(
-    lookup: &Lookup,
+    inputs: &Inputs,
     trusted: &Trusted<'_>,
     config: &Config,
     secrets: &mut Vec<String>,
@@ -129,7 +126,7 @@ pub(super) fn reviewer(
         api_key_env: review.api_key_env.clone(),
         ..config.llm.clone()
     };
-    let (choice, variables) = choose(lookup, trusted, &name, &mut llm)?;
+    let (choice, variables) = choose(inputs, trusted, &name, &mut llm)?;
     secrets.extend(variables);
     Ok(Some(ReviewerModel { name: name.to_string(), choice, llm }))
 }

@@ -3,7 +3,7 @@
 use serde::Deserialize;
 
 use super::error::InputError;
-use super::lookup::Lookup;
+use super::values::Inputs;
 use crate::config::{ConfigError, parse_as};
 use crate::trust::Trusted;
 
@@ -22,14 +22,14 @@ struct FrontMatter {
     mode: Option<String>,
 }
 
-pub(super) fn read(lookup: &Lookup, trusted: &Trusted<'_>) -> Result<Task, InputError> {
-    let (text, file) = match (lookup.text("task"), lookup.path("task-file")) {
+pub(super) fn read(inputs: &Inputs, trusted: &Trusted<'_>) -> Result<Task, InputError> {
+    let (text, file) = match (&inputs.task, &inputs.task_file) {
         (Some(_), Some(_)) => return Err(InputError::TwoTasks),
         (None, None) => return Err(InputError::NoTask),
-        (Some(task), None) => (task, None),
+        (Some(task), None) => (task.clone(), None),
         (None, Some(path)) => {
             let missing = || ConfigError::MissingTask(path.display().to_string());
-            let file = trusted.read(&path)?.ok_or_else(missing)?;
+            let file = trusted.read(path)?.ok_or_else(missing)?;
             (file.text.clone(), Some(file.shown()))
         }
     };

@@ -9,7 +9,7 @@ use crate::base::fs::write_atomic;
 use crate::config::Comment;
 use crate::event::{Notice, NoticeLevel};
 use crate::github::{Api, ApiError, Environment, Sticky, hidden_lines, marker};
-use crate::inputs::{Basis, InputError, Lookup, credentials, out, parse_comment};
+use crate::inputs::{InputError, Inputs, RequestContext, credentials, out};
 use crate::report::masked::{Format, masked};
 use crate::report::{
     BatchReport, batch_annotations, batch_comment, batch_headline, batch_html, batch_junit, batch_markdown,
@@ -39,19 +39,19 @@ pub struct BatchDestination {
 
 impl BatchDestination {
     /// Returns where the report goes that is made from others.
-    pub fn resolve(lookup: &Lookup) -> Result<Self, InputError> {
-        Self::of(&Basis::read(lookup)?, lookup)
+    pub fn resolve(inputs: &Inputs) -> Result<Self, InputError> {
+        Self::of(&RequestContext::read(inputs)?)
     }
 
-    pub(crate) fn of(basis: &Basis<'_>, lookup: &Lookup) -> Result<Self, InputError> {
-        let given = lookup.text("comment").map(|text| parse_comment(&text)).transpose()?;
+    pub(crate) fn of(context: &RequestContext<'_>) -> Result<Self, InputError> {
+        let inputs = context.inputs;
         Ok(Self {
-            out: out(lookup)?,
-            github: basis.github.clone(),
-            variables: lookup.variables().clone(),
-            comment: given.unwrap_or(basis.origin.config.github.comment) != Comment::Never,
-            key: lookup.text("comment-key"),
-            secrets: basis.repository.as_ref().map(credentials::of_checkout).unwrap_or_default(),
+            out: out(inputs)?,
+            github: context.github.clone(),
+            variables: inputs.variables.clone(),
+            comment: inputs.comment.unwrap_or(context.origin.config.github.comment) != Comment::Never,
+            key: inputs.comment_key.clone(),
+            secrets: context.repository.as_ref().map(credentials::of_checkout).unwrap_or_default(),
         })
     }
 }

@@ -10,14 +10,14 @@ use super::publisher::{Publisher, Trouble, sticky, wants_comment};
 use super::run::{comment_of, diagnostics_of, warn};
 use crate::event::{Exit, Notice, NoticeLevel, RunMode, Status, StopReason};
 use crate::github::{Api, Sticky, Suggested};
-use crate::inputs::{Deliver, RunRequest};
+use crate::inputs::{Deliver, JobRequest};
 use crate::report::RunReport;
 use crate::sanitize::Masker;
 use crate::workspace::ChangeSet;
 
 /// What is told where, and by what means.
 pub(super) struct Publication<'a> {
-    pub(super) request: &'a RunRequest,
+    pub(super) request: &'a JobRequest,
     pub(super) files: &'a OutputFiles,
     pub(super) masker: &'a Masker,
     pub(super) changes: &'a ChangeSet,

@@ -10,9 +10,9 @@ use tokio_util::sync::CancellationToken;
 use super::publisher::sticky;
 use crate::base::verbose_log::detail;
 use crate::config::Comment;
-use crate::event::{Line, Observer, RunMode, millis};
+use crate::event::{Line, Observer, millis};
 use crate::github::{Api, Sticky, hidden_lines};
-use crate::inputs::RunRequest;
+use crate::inputs::JobRequest;
 use crate::report::Doing;
 use crate::sanitize::Masker;
 
@@ -54,10 +54,10 @@ struct Frame {
 
 impl ProgressComment {
     /// Begins, where somebody would see it.
-    pub(crate) fn start(request: &RunRequest, masker: &Arc<Masker>) -> Option<Self> {
+    pub(crate) fn start(request: &JobRequest, masker: &Arc<Masker>) -> Option<Self> {
         let config = &request.config().github;
         let github = request.github.clone()?;
-        let wanted = config.progress && config.comment == Comment::Always && request.mode != RunMode::Apply;
+        let wanted = config.progress && config.comment == Comment::Always;
         if !wanted || github.number().is_none() || github.token.is_none() {
             return None;
         }

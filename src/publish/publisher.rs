@@ -13,7 +13,7 @@ use crate::github::{
     Api, ApiError, Check, Conclusion, DeliverError, Delivered, Delivery, Environment, Head, PlanMark,
     PullText, Reaction, Review, Sticky, Subject, Suggested, Target, by_push, in_marker, marker, react,
 };
-use crate::inputs::{Deliver, RunRequest};
+use crate::inputs::{Deliver, JobRequest};
 use crate::report::{
     DeliveryReport, Diagnostic, PullReport, RunReport, check_summary, description, headline,
 };
@@ -145,7 +145,7 @@ impl Publisher<'_> {
     /// Takes changes where the request wants them.
     pub(super) async fn deliver(
         &self,
-        request: &RunRequest,
+        request: &JobRequest,
         report: &RunReport,
         changes: &ChangeSet,
         prefix: &str,

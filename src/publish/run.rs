@@ -11,7 +11,7 @@ use super::publisher::{TIME, TIME_INTERRUPTED, plan_mark};
 use super::step_outputs::{StepOutputs, annotate};
 use crate::event::{Exit, Notice, NoticeLevel, Status};
 use crate::github::hidden_lines;
-use crate::inputs::RunRequest;
+use crate::inputs::JobRequest;
 use crate::plan::Plan;
 use crate::report::masked::{Format, MaskError, masked};
 use crate::report::{Diagnostic, RunReport, annotations, comment, diagnostics, summary, terminal};
@@ -48,7 +48,7 @@ pub(crate) struct RunArtifacts {
 
 /// Publishes a run: writes everything, or nothing if secrets cannot be masked in the report.
 pub(crate) async fn publish_run(
-    request: &RunRequest,
+    request: &JobRequest,
     artifacts: RunArtifacts,
     files: &OutputFiles,
     masker: &Masker,
@@ -94,12 +94,12 @@ pub(crate) async fn publish_run(
 }
 
 /// Lines that gates speak of, in files that there are.
-pub(super) fn diagnostics_of(request: &RunRequest, report: &RunReport, prefix: &str) -> Vec<Diagnostic> {
+pub(super) fn diagnostics_of(request: &JobRequest, report: &RunReport, prefix: &str) -> Vec<Diagnostic> {
     let exists = |path: &str| request.workspace.join(path).is_file();
     diagnostics(report, &request.workspace, prefix, &exists)
 }
 
-pub(super) fn comment_of(request: &RunRequest, report: &RunReport) -> String {
+pub(super) fn comment_of(request: &JobRequest, report: &RunReport) -> String {
     let pending = || request.applies.clone().filter(|_| report.status != Status::Success);
     let mark = plan_mark(request.github.as_ref(), report).or_else(pending);
     comment(report, &hidden_lines(&request.config().github.comment_key, mark.as_ref()), mark.is_some())

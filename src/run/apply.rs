@@ -5,20 +5,13 @@ use crate::agent::SessionOutcome;
 use crate::base::verbose_log::detail;
 use crate::engine::Caller;
 use crate::event::{NoticeLevel, Status, StopReason, ToolCall};
+use crate::inputs::ApplyRequest;
 use crate::plan::{Applied, ApplyError, JournalError, Plan};
 
-/// How a plan is applied.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct ApplyOptions<'a> {
-    /// The digest that was reviewed.
-    pub digest: Option<&'a str>,
-    /// Whether the plan's commands run again.
-    pub run_commands: bool,
-}
-
 impl Run<'_> {
-    pub(super) async fn apply(&self, plan: &Plan, options: ApplyOptions<'_>) -> Outcome {
-        let (status, reason, message) = match self.change_files(plan, options.digest) {
+    pub(super) async fn apply(&self, request: &ApplyRequest) -> Outcome {
+        let ApplyRequest { plan, digest, run_commands, .. } = request;
+        let (status, reason, message) = match self.change_files(plan, digest.as_deref()) {
             Err(error) => {
                 self.events.notice(NoticeLevel::Error, error.to_string());
                 // A checkout that is stuck halfway is no "nothing was written".
@@ -33,8 +26,7 @@ impl Run<'_> {
             Ok(Applied::Done(changes)) => {
                 let files = if changes.len() == 1 { "file" } else { "files" };
                 let message = format!("Applied the plan {}: {} {files}.", short(&plan.digest), changes.len());
-                let commands =
-                    if options.run_commands { self.run_commands(plan).await } else { Status::Success };
+                let commands = if *run_commands { self.run_commands(plan).await } else { Status::Success };
                 match (commands, self.gates(1).await) {
                     (Status::Success, Ok(gates))
                         if gates.iter().all(|gate| gate.passed || !gate.required) =>
@@ -46,7 +38,11 @@ impl Run<'_> {
                 }
             }
         };
-        Outcome { ended: SessionOutcome { status, reason, message, error: None }, structured: None }
+        Outcome {
+            ended: SessionOutcome { status, reason, message, error: None },
+            structured: None,
+            cost_usd: None,
+        }
     }
 
     fn change_files(&self, plan: &Plan, digest: Option<&str>) -> Result<Applied, ApplyError> {

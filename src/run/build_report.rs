@@ -4,24 +4,25 @@ use std::sync::PoisonError;
 
 use serde_json::json;
 
-use super::began::RunInfo;
+use super::setup::RunInfo;
 use super::{Outcome, Run, Signal};
 use crate::command::Shell;
 use crate::command::sandbox::Sandbox;
 use crate::event::{End, Event, Events, Exit, NoticeLevel, RunMode, Status, StopReason};
+use crate::git::Repository;
 use crate::hooks::{HookEvent, Subject};
 use crate::model::ModelError;
 use crate::plan::{Plan, Planned};
 use crate::publish::RunArtifacts;
 use crate::report::{Collector, FileSummary, PlanReport, RunReport};
-use crate::workspace::{ChangeSet, Difference, Restored, TrackedWorkspace};
+use crate::workspace::{ChangeSet, Difference, Restored, Snapshot, TrackedWorkspace};
 
 impl Run<'_> {
     /// Ends the run: proves that a dry run changed nothing, and builds the report and the plan.
     pub(super) async fn report(self, outcome: Outcome, info: &RunInfo, signal: &Signal) -> RunArtifacts {
-        let Outcome { mut ended, structured } = outcome;
+        let Outcome { mut ended, structured, cost_usd } = outcome;
         let details = json!({"status": ended.status, "stop_reason": ended.reason, "message": ended.message});
-        let agent = &self.request.agent.name;
+        let agent = &self.request.agent;
         self.engine.hooks.run(HookEvent::SessionEnd, Subject::of_run(agent, 0, details)).await;
         self.engine.hooks.collect().await;
         if let Some(bytes) = self.isolation.bytes().await {
@@ -33,27 +34,21 @@ impl Run<'_> {
             ended.status = Status::Failed;
             ChangeSet::default()
         });
-        let Self { request, events, collector, engine, before, disk, shell, budget, tracked, .. } = self;
-        let cost = budget.cost().filter(|_| request.mode != RunMode::Apply);
+        let Self { request, events, collector, engine, baseline, disk, shell, tracked, .. } = self;
         drop(disk);
-        let before = before.await.unwrap_or_default();
+        let baseline = baseline.await.unwrap_or_default();
         let actions = engine.tracker.lock().unwrap_or_else(PoisonError::into_inner).take();
         let mut plan = (request.mode == RunMode::DryRun).then(|| {
             Plan::new(Planned {
                 task: &request.task,
-                agent: &request.agent.name,
+                agent: &request.agent,
                 model: &request.model_name,
-                base: before.base.clone(),
+                base: baseline.base.clone(),
                 actions,
                 changes: &changes,
             })
         });
-        let unchanged = |touched: &[String]| match &request.repository {
-            Some(repository) => repository.same_as_index(touched),
-            None => Vec::new(),
-        };
-        let verified = before.snapshot.map(|snapshot| (snapshot.len(), snapshot.differences(unchanged)));
-        let (verified_files, differences) = verified.unwrap_or_default();
+        let (verified_files, differences) = verify(baseline.snapshot.as_ref(), request.repository.as_ref());
         if !differences.is_empty() && ended.status != Status::Failed {
             ended.status = Status::Failed;
             ended.reason = StopReason::CheckoutChanged;
@@ -64,7 +59,7 @@ impl Run<'_> {
         changed_checkout(&events, &differences, &collector);
         forget_caches(&events, &shell);
         // Once more, after the last process is gone.
-        let restored = before.protected.map_or_else(Vec::new, |protected| protected.restore("the run"));
+        let restored = baseline.protected.map_or_else(Vec::new, |protected| protected.restore("the run"));
         if restored.iter().any(|restored| !restored.back) && ended.status != Status::Failed {
             ended.status = Status::Failed;
             ended.reason = StopReason::CheckoutChanged;
@@ -92,7 +87,7 @@ impl Run<'_> {
             schema_version: crate::report::SCHEMA_VERSION,
             id: info.id.clone(),
             task: request.task.clone(),
-            agent: request.agent.name.clone(),
+            agent: request.agent.clone(),
             model: request.model_name.clone(),
             mode: request.mode,
             status: ended.status,
@@ -103,9 +98,9 @@ impl Run<'_> {
             duration_ms: info.elapsed_ms(),
             steps: collected.steps,
             usage: collected.usage,
-            cost_usd: cost,
+            cost_usd,
             subagents: collected.subagents,
-            base: before.base,
+            base: baseline.base,
             files: files(&changes, tracked.as_deref()),
             calls: collected.calls,
             plan: plan.as_ref().map(|plan| PlanReport {
@@ -123,8 +118,17 @@ impl Run<'_> {
             structured_output: structured,
             run_url: request.github.as_ref().and_then(|github| github.run_url.clone()),
         };
-        RunArtifacts { report, plan, changes, prefix: before.prefix, exit }
+        RunArtifacts { report, plan, changes, prefix: baseline.prefix, exit }
     }
+}
+
+/// Returns how many files were compared with what they were before a dry run, and what differs. A tracked file that was
+/// only touched, its content still what Git's index holds, does not.
+fn verify(snapshot: Option<&Snapshot>, repository: Option<&Repository>) -> (usize, Vec<Difference>) {
+    let unchanged = |touched: &[String]| {
+        repository.map(|repository| repository.same_as_index(touched)).unwrap_or_default()
+    };
+    snapshot.map(|snapshot| (snapshot.len(), snapshot.differences(unchanged))).unwrap_or_default()
 }
 
 fn changed_checkout(events: &Events, differences: &[Difference], collector: &Collector) {

@@ -8,6 +8,7 @@ use futures::future::BoxFuture;
 use serde::Deserialize;
 
 use super::Run;
+use super::driver::AgentRun;
 use crate::agent::{Agent, AnswerCheck, AnswerVerdict, History, Limits, Session, StepOffset};
 use crate::engine::truncate_middle;
 use crate::event::NoticeLevel;
@@ -63,7 +64,8 @@ pub(super) struct Evaluator {
 
 impl Evaluator {
     /// Checks; `None` where there is no opinion to be had, which has been told.
-    pub(super) async fn evaluate(&self, run: &Run<'_>, answer: &str) -> Option<Evaluation> {
+    pub(super) async fn evaluate(&self, agent_run: &AgentRun<'_>, answer: &str) -> Option<Evaluation> {
+        let run = &agent_run.run;
         let agent = Agent {
             name: NAME.to_owned(),
             prompt: include_str!("../agent/prompt/evaluate.md").to_owned(),
@@ -78,7 +80,7 @@ impl Evaluator {
             engine: &run.engine,
             model: Arc::clone(&self.model),
             limits: self.limits.clone(),
-            budget: &run.budget,
+            budget: &agent_run.budget,
             cancel: run.cancel.clone(),
             is_main: false,
             offset: StepOffset::default(),

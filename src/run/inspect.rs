@@ -7,6 +7,7 @@ use futures::future::BoxFuture;
 use serde::Deserialize;
 
 use super::Run;
+use super::driver::AgentRun;
 use crate::agent::{Agent, AnswerCheck, AnswerVerdict, History, Limits, Session, StepOffset};
 use crate::event::{Event, Finding, NoticeLevel, ReviewRecord, Severity};
 use crate::inputs::InputError;
@@ -48,19 +49,19 @@ struct Said {
     message: String,
 }
 
-impl Run<'_> {
+impl AgentRun<'_> {
     /// The reviewer, if there is to be one; made once, so that all reviews of a run are one conversation's model.
     pub(super) fn inspector(
         &self,
         model: &Arc<dyn ChatModel>,
         limits: &Limits,
     ) -> Result<Option<Inspector>, InputError> {
-        if !self.request.config().review.enabled {
+        if !self.request.job.config().review.enabled {
             return Ok(None);
         }
         let limits = limits.clone();
         let Some(own) = &self.request.reviewer else {
-            let (name, model) = (self.request.model_name.clone(), Arc::clone(model));
+            let (name, model) = (self.request.job.model_name.clone(), Arc::clone(model));
             return Ok(Some(Inspector { name, model, limits, budget: Arc::clone(&self.budget) }));
         };
         let model = super::model(own.choice.clone(), own.llm.clone(), &[])?;
@@ -72,7 +73,13 @@ impl Run<'_> {
 impl Inspector {
     /// Reviews what has changed; `None` where there is nothing to review, or no review to be had, which has been
     /// told.
-    pub(super) async fn inspect(&self, run: &Run<'_>, answer: &str, pass: u32) -> Option<ReviewRecord> {
+    pub(super) async fn inspect(
+        &self,
+        agent_run: &AgentRun<'_>,
+        answer: &str,
+        pass: u32,
+    ) -> Option<ReviewRecord> {
+        let run = &agent_run.run;
         let changes = run.engine.context.workspace.changes().unwrap_or_default();
         if changes.is_empty() {
             return None;
@@ -94,7 +101,7 @@ impl Inspector {
         };
         let session = Session {
             agent: &agent,
-            system: format!("{}{}", agent.prompt.trim_end(), run.surroundings),
+            system: format!("{}{}", agent.prompt.trim_end(), agent_run.surroundings),
             engine: &run.engine,
             model: Arc::clone(&self.model),
             limits: self.limits.clone(),

@@ -1,4 +1,4 @@
-//! Puts the rooms of a run together.
+//! Assembles a run: workspace, tools, hooks, guardrails, and engine.
 
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
@@ -7,41 +7,61 @@ use std::sync::{Arc, LazyLock, Mutex};
 use tokio_util::sync::CancellationToken;
 
 use super::Run;
-use super::before::look_before;
+use super::baseline::capture_baseline;
 use super::context;
+use super::shell_setup::{self, shell};
 use super::tools::Workbench;
-use super::walls::{self, shell};
 use crate::agent::Dispatch;
 use crate::command::sandbox::Sandbox;
 use crate::command::{Shell, Spare};
-use crate::config::{PlannedCommands, Usd};
+use crate::config::PlannedCommands;
 use crate::engine::Engine;
-use crate::event::{Event, Events, NoticeLevel, RunMode};
+use crate::event::{Events, NoticeLevel, RunMode};
 use crate::git::Repository;
 use crate::guardrails::{self, Guardrails};
 use crate::hooks::{HookContext, Hooks};
-use crate::inputs::{InputError, RunRequest};
+use crate::inputs::{InputError, JobRequest};
 use crate::isolation::{Isolation, Judge};
-use crate::model::Budget;
+use crate::mcp::{Server, Servers};
 use crate::plan::recover;
 use crate::report::Collector;
 use crate::sanitize::Masker;
-use crate::sessions::Resumed;
 use crate::tool::{CommandTarget, Context};
+use crate::trust::TrustedFile;
 use crate::workspace::{
     Below, DiskWorkspace, IsProtected, OverlayWorkspace, Plot, TrackedFiles, TrackedWorkspace, Workspace,
     WorkspacePath,
 };
 
+/// What only a run has in which an agent works.
+pub(super) struct AgentExtras<'a> {
+    /// Servers whose tools it gets.
+    pub(super) servers: &'a [Server],
+    /// Sends sub-agents.
+    pub(super) dispatch: Arc<Dispatch>,
+    /// What the repository tells it.
+    pub(super) guide: Option<&'a TrustedFile>,
+}
+
+/// A run that can begin, and what goes to its agent.
+pub(super) struct Prepared<'a> {
+    pub(super) run: Run<'a>,
+    /// The servers that were started.
+    pub(super) servers: Servers,
+    /// What agents are told of the checkout.
+    pub(super) surroundings: String,
+}
+
 impl<'a> Run<'a> {
     pub(super) async fn prepare(
-        request: &'a RunRequest,
+        request: &'a JobRequest,
+        extras: Option<AgentExtras<'_>>,
         session: &str,
         cancel: CancellationToken,
         events: Events,
         collector: Arc<Collector>,
         masker: Arc<Masker>,
-    ) -> Result<Self, InputError> {
+    ) -> Result<Prepared<'a>, InputError> {
         let config = request.config();
         let disk = DiskWorkspace::open(&request.workspace)
             .map_err(|error| InputError::Workspace { path: request.workspace.clone(), error })?;
@@ -55,8 +75,12 @@ impl<'a> Run<'a> {
         let (variables, keys) = (&request.variables, &request.secret_variables);
         let guardrails = Arc::new(guardrails);
         let temp = temp(request);
-        let (workspace, held) = (&request.workspace, request.repository.as_ref());
-        let ground = walls::Ground { workspace, sensitive: &guardrails.sensitive(), held, temp: &temp };
+        let ground = shell_setup::Ground {
+            workspace: &request.workspace,
+            sensitive: &guardrails.sensitive(),
+            held: request.repository.as_ref(),
+            temp: &temp,
+        };
         let shell = shell(&config.commands, variables, keys, ground, &events)?;
         let plot = Plot {
             root: disk.path().to_owned(),
@@ -67,10 +91,9 @@ impl<'a> Run<'a> {
         };
         let site = Site::new(request, &disk, plot, &shell, &guardrails, &events);
         let Site { workspace, tracked, isolation, ground } = site;
-        let budget = Arc::new(budget(request, &events));
-        let dispatch = Arc::new(Dispatch::new(Arc::clone(&budget)));
         let workbench = Workbench {
             request,
+            servers: extras.as_ref().map_or(&[], |extras| extras.servers),
             shell: &shell,
             ground,
             tracked: tracked.clone(),
@@ -78,7 +101,9 @@ impl<'a> Run<'a> {
             cancel: &cancel,
         };
         let (mut registry, servers) = workbench.tools().await?;
-        registry.replace(Arc::clone(&dispatch) as _);
+        if let Some(extras) = &extras {
+            registry.replace(Arc::clone(&extras.dispatch) as _);
+        }
         let setting = HookContext {
             isolation: Arc::clone(&isolation),
             workspace: request.workspace.clone(),
@@ -89,14 +114,12 @@ impl<'a> Run<'a> {
         };
         let hooks = Hooks::new(&config.hooks, setting).map_err(InputError::Rules)?;
         // Before the rest looks at the checkout as well: the first model call waits for this alone.
-        let surroundings = match request.mode {
-            RunMode::Apply => String::new(),
-            _ => context::surroundings(workspace.as_ref(), request.guide.as_ref()),
-        };
+        let surroundings =
+            extras.map_or_else(String::new, |extras| context::surroundings(workspace.as_ref(), extras.guide));
         let rules = Arc::clone(&guardrails);
         let protected: Option<IsProtected> =
             (!dry_run).then(|| Arc::new(move |path: &WorkspacePath| rules.is_protected(path)) as _);
-        let (before, baseline_ready) = look_before(
+        let (baseline, ready) = capture_baseline(
             request.workspace.clone(),
             request.repository.clone(),
             request.out.clone(),
@@ -120,24 +143,11 @@ impl<'a> Run<'a> {
             events: events.clone(),
             cancel: cancel.clone(),
             untested: AtomicBool::new(false),
-            baseline_ready,
+            baseline_ready: ready,
         });
-        Ok(Self {
-            request,
-            cancel,
-            events,
-            collector,
-            engine,
-            shell,
-            budget,
-            dispatch,
-            servers,
-            isolation,
-            tracked,
-            disk,
-            surroundings,
-            before,
-        })
+        let run =
+            Self { request, cancel, events, collector, engine, shell, isolation, tracked, disk, baseline };
+        Ok(Prepared { run, servers, surroundings })
     }
 }
 
@@ -151,7 +161,7 @@ struct Site {
 
 impl Site {
     fn new(
-        request: &RunRequest,
+        request: &JobRequest,
         disk: &Arc<DiskWorkspace>,
         plot: Plot,
         shell: &Shell,
@@ -183,28 +193,7 @@ impl Site {
     }
 }
 
-fn budget(request: &RunRequest, events: &Events) -> Budget {
-    let costs = &request.config().costs;
-    let price = request.prices.find(&request.model_name);
-    let wanted = costs.budget_usd.is_some() || costs.warn_at_usd.is_some();
-    if price.is_none() && wanted && request.mode != RunMode::Apply {
-        let model = &request.model_name;
-        let told = format!(
-            "no price is known for {model}, so its cost cannot be limited; add a price to `costs.prices_file`"
-        );
-        events.notice(NoticeLevel::Warning, told);
-    }
-    let budget = Budget::new(price, costs.budget_usd.map(Usd::get), costs.warn_at_usd.map(Usd::get));
-    // What was spent before an interruption is spent.
-    for line in request.resumed.iter().flat_map(Resumed::past) {
-        if let Event::Reply(reply) = &line.event {
-            budget.add(reply.usage);
-        }
-    }
-    budget
-}
-
-fn guardrails(request: &RunRequest) -> Result<Guardrails, String> {
+fn guardrails(request: &JobRequest) -> Result<Guardrails, String> {
     let config = request.config();
     let ground = guardrails::GuardrailContext {
         root: &request.workspace,
@@ -224,7 +213,7 @@ fn tracked_files(repository: Option<Repository>) -> TrackedFiles {
 }
 
 /// Where throw-away copies go.
-pub(super) fn temp(request: &RunRequest) -> PathBuf {
+pub(super) fn temp(request: &JobRequest) -> PathBuf {
     let runner = request.variables.get("RUNNER_TEMP").filter(|path| !path.is_empty());
     runner.map_or_else(std::env::temp_dir, PathBuf::from)
 }

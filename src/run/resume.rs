@@ -2,37 +2,34 @@
 
 use std::sync::Arc;
 
-use super::Run;
+use super::driver::AgentRun;
 use crate::engine::Caller;
-use crate::event::{Event, NoticeLevel, Outcome, RunMode};
+use crate::event::{Event, NoticeLevel, Outcome};
 use crate::git::Repository;
 use crate::sessions::Resumed;
 use crate::workspace::{FileChange, FileState, WorkspacePath};
 
-impl Run<'_> {
+impl AgentRun<'_> {
     /// Brings the workspace to where the session had left it.
-    pub(super) async fn take_up(&self, resumed: &Resumed) {
-        match &self.tracked {
+    pub(super) async fn restore(&self, resumed: &Resumed) {
+        match &self.run.tracked {
             None => self.plan_again(resumed).await,
-            Some(tracked) if self.request.mode != RunMode::Apply => {
-                match before(self.request.repository.as_ref()) {
-                    Ok(changes) => {
-                        tracked.absorb(&changes);
-                        let told = format!(
-                            "resumed: {} files differ from the commit and count as changed by this run",
-                            changes.len()
-                        );
-                        self.events.notice(NoticeLevel::Info, told);
-                    }
-                    Err(problem) => {
-                        let told = format!(
-                            "this report does not contain the changes made before the interruption: {problem}"
-                        );
-                        self.events.notice(NoticeLevel::Warning, told);
-                    }
+            Some(tracked) => match changed_since_commit(self.run.request.repository.as_ref()) {
+                Ok(changes) => {
+                    tracked.absorb(&changes);
+                    let told = format!(
+                        "resumed: {} files differ from the commit and count as changed by this run",
+                        changes.len()
+                    );
+                    self.run.events.notice(NoticeLevel::Info, told);
                 }
-            }
-            Some(_) => {}
+                Err(problem) => {
+                    let told = format!(
+                        "this report does not contain the changes made before the interruption: {problem}"
+                    );
+                    self.run.events.notice(NoticeLevel::Warning, told);
+                }
+            },
         }
     }
 
@@ -41,7 +38,7 @@ impl Run<'_> {
         let agent = &self.request.agent.name;
         let mut asked = std::collections::HashMap::new();
         let mut other = 0;
-        self.events.mute(true);
+        self.run.events.mute(true);
         for line in resumed.past() {
             match &line.event {
                 Event::Reply(reply) if reply.agent == *agent => {
@@ -49,30 +46,30 @@ impl Run<'_> {
                 }
                 Event::Call(call) if call.agent == *agent && call.outcome != Outcome::Refused => {
                     let Some(wanted) = asked.get(&call.id) else { continue };
-                    let effects = self.engine.effects(wanted).unwrap_or_default();
+                    let effects = self.run.engine.effects(wanted).unwrap_or_default();
                     // Others were asked once; a colleague's report is in the conversation.
                     if effects.remote.is_some() || wanted.name == "dispatch_subagent" {
                         continue;
                     }
                     let caller = Caller { agent, step: call.step, allowed: None };
-                    let result = self.engine.call(caller, wanted).await;
+                    let result = self.run.engine.call(caller, wanted).await;
                     other += usize::from(result.success != call.success);
                 }
                 _ => {}
             }
         }
-        self.events.mute(false);
+        self.run.events.mute(false);
         if other > 0 {
             let told = format!(
                 "{other} calls have different results than before the interruption; the checkout has changed"
             );
-            self.events.notice(NoticeLevel::Warning, told);
+            self.run.events.notice(NoticeLevel::Warning, told);
         }
     }
 }
 
 /// Files that differ from the commit, with what they were there.
-fn before(repository: Option<&Repository>) -> Result<Vec<FileChange>, String> {
+fn changed_since_commit(repository: Option<&Repository>) -> Result<Vec<FileChange>, String> {
     let git = repository.ok_or("the checkout is not a Git repository")?;
     let names = git.not_in_index().map_err(|error| error.to_string())?;
     let known: Vec<&str> = names.iter().map(String::as_str).collect();

@@ -3,7 +3,7 @@
 use futures::FutureExt;
 use futures::future::BoxFuture;
 
-use super::Run;
+use super::driver::AgentRun;
 use super::evaluate::Evaluator;
 use super::inspect::{self, Inspector};
 use super::structured::Structured;
@@ -23,7 +23,7 @@ const UNTESTED: &str = "You have edited files without running tests since. Run t
 
 /// Looks at final answers for a run.
 pub(super) struct Reviewer<'a> {
-    run: &'a Run<'a>,
+    agent_run: &'a AgentRun<'a>,
     structured: Option<&'a Structured>,
     evaluator: Evaluator,
     inspector: Option<&'a Inspector>,
@@ -38,14 +38,14 @@ pub(super) struct Reviewer<'a> {
 impl<'a> Reviewer<'a> {
     /// Gates are counted from `round` on.
     pub(super) fn new(
-        run: &'a Run<'a>,
+        agent_run: &'a AgentRun<'a>,
         structured: Option<&'a Structured>,
         evaluator: Evaluator,
         inspector: Option<&'a Inspector>,
         round: u32,
     ) -> Self {
         Self {
-            run,
+            agent_run,
             structured,
             evaluator,
             inspector,
@@ -66,8 +66,8 @@ impl<'a> Reviewer<'a> {
             }
             return AnswerVerdict::SendBack(complaint);
         }
-        let rules = &self.run.request.config().guardrails;
-        if rules.require_test_after_edit && !self.asked_for_tests && self.run.engine.is_untested() {
+        let rules = &self.agent_run.request.job.config().guardrails;
+        if rules.require_test_after_edit && !self.asked_for_tests && self.agent_run.run.engine.is_untested() {
             self.asked_for_tests = true;
             return AnswerVerdict::SendBack(UNTESTED.to_owned());
         }
@@ -84,14 +84,14 @@ impl<'a> Reviewer<'a> {
     /// The review. What it finds goes back to the agent as often as the configuration says.
     async fn inspect(&mut self, answer: &str) -> AnswerVerdict {
         let Some(inspector) = self.inspector else { return AnswerVerdict::Accept };
-        if self.run.budget.is_used_up() || self.run.cancel.is_cancelled() {
+        if self.agent_run.budget.is_used_up() || self.agent_run.run.cancel.is_cancelled() {
             return AnswerVerdict::Accept;
         }
         self.reviews += 1;
-        let Some(record) = inspector.inspect(self.run, answer, self.reviews).await else {
+        let Some(record) = inspector.inspect(self.agent_run, answer, self.reviews).await else {
             return AnswerVerdict::Accept;
         };
-        let rules = &self.run.request.config().review;
+        let rules = &self.agent_run.request.job.config().review;
         let of = |least: Severity| record.findings.iter().filter(move |finding| finding.severity >= least);
         let to_mend: Vec<&Finding> = of(rules.fix).collect();
         if !to_mend.is_empty() && u64::from(self.reviews) <= rules.max_fix_passes.get() {
@@ -106,14 +106,16 @@ impl<'a> Reviewer<'a> {
     }
 
     async fn evaluate(&mut self, answer: &str) -> AnswerVerdict {
-        let wanted = self.run.request.config().evaluation;
+        let wanted = self.agent_run.request.job.config().evaluation;
         // Where there is nothing left to ask with, the answer stands.
-        if wanted == config::Evaluation::Off || self.run.budget.is_used_up() || self.run.cancel.is_cancelled()
+        if wanted == config::Evaluation::Off
+            || self.agent_run.budget.is_used_up()
+            || self.agent_run.run.cancel.is_cancelled()
         {
             return AnswerVerdict::Accept;
         }
         self.evaluations += 1;
-        match self.evaluator.evaluate(self.run, answer).await {
+        match self.evaluator.evaluate(self.agent_run, answer).await {
             Some(found) if found.completed => AnswerVerdict::Accept,
             Some(found) if wanted == config::Evaluation::Full && self.evaluations <= MAX_EVALUATIONS => {
                 AnswerVerdict::SendBack(found.complaint())
@@ -126,7 +128,7 @@ impl<'a> Reviewer<'a> {
 
     async fn gates(&mut self) -> AnswerVerdict {
         self.gate_rounds += 1;
-        let failed: Vec<GateRecord> = match self.run.gates(self.round + self.gate_rounds - 1).await {
+        let failed: Vec<GateRecord> = match self.agent_run.gates(self.round + self.gate_rounds - 1).await {
             Ok(records) => records.into_iter().filter(|gate| gate.required && !gate.passed).collect(),
             // The run cannot check what it has to: no round of the agent's changes that.
             Err(()) => return AnswerVerdict::GiveUp(Status::Failed, StopReason::GatesFailed),
@@ -134,7 +136,8 @@ impl<'a> Reviewer<'a> {
         if failed.is_empty() {
             return AnswerVerdict::Accept;
         }
-        if u64::from(self.gate_rounds) >= self.run.request.config().guardrails.max_gate_rounds.get() {
+        if u64::from(self.gate_rounds) >= self.agent_run.request.job.config().guardrails.max_gate_rounds.get()
+        {
             return AnswerVerdict::GiveUp(Status::Partial, StopReason::GatesFailed);
         }
         AnswerVerdict::SendBack(complaint(&failed))

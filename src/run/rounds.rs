@@ -1,6 +1,6 @@
 //! Work in rounds: each begins with a fresh mind, and with what the one before has left, until all checks pass.
 
-use super::Run;
+use super::driver::AgentRun;
 use super::review::Reviewer;
 use crate::agent::{Session, SessionOutcome, StepOffset};
 use crate::engine::truncate_middle;
@@ -15,7 +15,7 @@ const ROUNDS_TOLD: usize = 5;
 
 const NOTES: &str = "End with notes for the next round: what you did, what you found out, what is left.";
 
-impl<'a> Run<'a> {
+impl<'a> AgentRun<'a> {
     /// Works until every required gate passes, or rounds, money or time are used up.
     pub(super) async fn rounds<'s>(
         &'s self,
@@ -28,7 +28,7 @@ impl<'a> Run<'a> {
         'a: 's,
     {
         let mut notes: Vec<String> = Vec::new();
-        let checks = &self.request.config().guardrails.quality_gates;
+        let checks = &self.request.job.config().guardrails.quality_gates;
         let checks: String = checks
             .iter()
             .filter(|gate| gate.required)
@@ -62,10 +62,10 @@ impl<'a> Run<'a> {
             let names = names.join(", ");
             if round >= most {
                 let notice = format!("all {most} rounds are used up; still failing: {names}");
-                self.events.notice(NoticeLevel::Warning, notice);
+                self.run.events.notice(NoticeLevel::Warning, notice);
                 return SessionOutcome { status: Status::Partial, reason: StopReason::GatesFailed, ..ended };
             }
-            self.events.notice(
+            self.run.events.notice(
                 NoticeLevel::Info,
                 format!("round {round} of at most {most} ended; failing: {names}"),
             );
@@ -77,7 +77,7 @@ impl<'a> Run<'a> {
 
     /// Where the steps of the next round begin.
     fn since(&self) -> StepOffset {
-        let steps = self.collector.collected().steps;
+        let steps = self.run.collector.collected().steps;
         let of_agent = steps.iter().filter(|step| step.agent == self.request.agent.name);
         StepOffset {
             step: of_agent.map(|step| step.step).max().unwrap_or(0),
@@ -86,7 +86,7 @@ impl<'a> Run<'a> {
     }
 
     fn failed_gates(&self) -> Vec<GateRecord> {
-        let gates = self.collector.collected().gates;
+        let gates = self.run.collector.collected().gates;
         gates.into_iter().filter(|gate| gate.required && !gate.passed).collect()
     }
 
@@ -100,9 +100,9 @@ impl<'a> Run<'a> {
                 "\n{} (`{}`): exit code {}\n{}\n",
                 gate.name, gate.command, gate.exit_code, gate.output
             );
-            text += &self.engine.masker.mask_known(&told);
+            text += &self.run.engine.masker.mask_known(&told);
         }
-        text += &format!("\nChanges so far:\n{}", self.diff(MAX_CHANGES));
+        text += &format!("\nChanges so far:\n{}", self.run.diff(MAX_CHANGES));
         text += "\nTheir notes, which may be wrong:\n";
         for note in &notes[notes.len().saturating_sub(ROUNDS_TOLD)..] {
             text += &format!("- {note}\n");

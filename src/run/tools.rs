@@ -7,16 +7,18 @@ use tokio_util::sync::CancellationToken;
 
 use super::prepare::temp;
 use crate::command::{Policy, Shell, Walls};
-use crate::event::{Events, NoticeLevel, RunMode};
-use crate::inputs::{InputError, RunRequest};
-use crate::mcp::{self, Servers};
+use crate::event::{Events, NoticeLevel};
+use crate::inputs::{InputError, JobRequest};
+use crate::mcp::{self, Server, Servers};
 use crate::tool::{CommandTarget, Registry, RunCommand, RunPowershell, pwsh};
 use crate::web::{FetchUrl, Web, WebSearch};
 use crate::workspace::TrackedWorkspace;
 
 /// What tools are made of.
 pub(super) struct Workbench<'a> {
-    pub(super) request: &'a RunRequest,
+    pub(super) request: &'a JobRequest,
+    /// Servers that are started for their tools.
+    pub(super) servers: &'a [Server],
     /// How children are started.
     pub(super) shell: &'a Shell,
     /// Where commands run.
@@ -68,7 +70,7 @@ impl Workbench<'_> {
     }
 
     async fn servers(&self) -> Servers {
-        if self.request.mode == RunMode::Apply {
+        if self.servers.is_empty() {
             return Servers::default();
         }
         let ground = Arc::new(mcp::ServerContext {
@@ -80,6 +82,6 @@ impl Workbench<'_> {
             cancel: self.cancel.clone(),
             events: self.events.clone(),
         });
-        Servers::start(&self.request.servers, &self.request.variables, &ground).await
+        Servers::start(self.servers, &self.request.variables, &ground).await
     }
 }

@@ -267,7 +267,7 @@ pub(super) fn remove(path: &Path) -> io::Result<()> {
         Ok(_) => {
             scratch::remove(path);
             if fs::symlink_metadata(path).is_ok() {
-                return Err(io::Error::other(format!("{} cannot be removed", path.display())));
+                return Err(io::Error::other(format!("could not remove {}", path.display())));
             }
             Ok(())
         }

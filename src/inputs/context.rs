@@ -1,68 +1,100 @@
 //! What every request stands on: the checkout, the event, who is trusted, the configuration.
 
-use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-use tokio::runtime::Runtime;
+use tokio::runtime::Handle;
+use tokio::task::block_in_place;
 
 use super::gate::without_links;
-use super::{InputError, Lookup};
+use super::{InputError, Inputs};
+use crate::base::env::Variables;
 use crate::git::{Place, Repository};
 use crate::github::{Api, ApiError, Environment, Subject, file_at};
 use crate::trust::{Origin, Trust, Trusted};
 
-/// The beginnings of a request.
-pub(crate) struct Basis<'a> {
-    pub(crate) lookup: &'a Lookup,
+/// What a request stands on.
+pub(crate) struct RequestContext<'a> {
+    pub(crate) inputs: &'a Inputs,
     /// The checkout; the workspace may be a folder of it.
     pub(crate) checkout: PathBuf,
     /// Its repository.
     pub(crate) repository: Option<Repository>,
     pub(crate) github: Option<Environment>,
-    pub(crate) desk: Desk,
     pub(crate) trust: Trust,
     pub(crate) origin: Origin,
+    /// What people should know.
+    pub(crate) warnings: Vec<String>,
+    /// The client for GitHub. Most requests never need it.
+    api: OnceLock<Api>,
 }
 
-impl<'a> Basis<'a> {
-    pub(crate) fn read(lookup: &'a Lookup) -> Result<Self, InputError> {
-        let checkout = checkout(lookup)?;
-        let variables = lookup.variables();
-        let border = border(lookup);
+impl<'a> RequestContext<'a> {
+    pub(crate) fn read(inputs: &'a Inputs) -> Result<Self, InputError> {
+        let checkout = checkout(inputs)?;
+        let border = border(&inputs.variables);
         // Found here, before anything of the checkout runs, and never looked for again.
         let repository = Repository::find(&checkout, border.as_deref()).map_err(InputError::Repository)?;
-        let github = Environment::read(variables, lookup.path("event")).map_err(InputError::Event)?;
-        let trust = trust(lookup, github.as_ref())?;
+        let github = Environment::read(&inputs.variables, inputs.event.clone()).map_err(InputError::Event)?;
+        let trust = trust(inputs, github.as_ref())?;
         if let (Trust::Base(_), Some(inner)) = (&trust, &repository)
             && let Some(outer) = inner.imposed_on(border.as_deref()).map_err(InputError::Repository)?
         {
             return Err(InputError::Nested { inner: inner.root().to_owned(), outer });
         }
-        let desk = Desk::default();
-        let mut basis = Self { lookup, checkout, repository, github, desk, trust, origin: Origin::default() };
+        let mut context = Self {
+            inputs,
+            checkout,
+            repository,
+            github,
+            trust,
+            origin: Origin::default(),
+            warnings: Vec::new(),
+            api: OnceLock::new(),
+        };
         // Nothing is checked out where another workflow's report is posted; what lies there (an artifact, say) is
         // a stranger's.
-        let has_nothing = matches!(basis.trust, Trust::Base(_)) && basis.repository.is_none();
-        let is_after = basis.github.as_ref().is_some_and(Environment::is_after_another_run);
-        if has_nothing && is_after && lookup.path("config").is_none() {
-            return Ok(basis);
+        let has_nothing = matches!(context.trust, Trust::Base(_)) && context.repository.is_none();
+        let is_after = context.github.as_ref().is_some_and(Environment::is_after_another_run);
+        if has_nothing && is_after && inputs.config.is_none() {
+            return Ok(context);
         }
-        basis.origin = basis.with_trusted(|trusted| trusted.config(lookup.path("config").as_deref()))?;
-        Ok(basis)
+        context.origin = context.with_trusted(|trusted| trusted.config(inputs.config.as_deref()))?;
+        Ok(context)
     }
 
     /// The key of the comment.
     pub(crate) fn comment_key(&self) -> String {
-        self.lookup.text("comment-key").unwrap_or_else(|| self.origin.config.github.comment_key.clone())
+        self.inputs.comment_key.clone().unwrap_or_else(|| self.origin.config.github.comment_key.clone())
+    }
+
+    /// Returns the client for GitHub.
+    pub(crate) fn api(&self, github: &Environment) -> Result<&Api, ApiError> {
+        if self.api.get().is_none() {
+            // Nobody else can have been first: requests are made by one thread.
+            let _ = self.api.set(Api::new(github)?);
+        }
+        self.api.get().ok_or_else(|| ApiError::Unusable("no client".to_owned()))
+    }
+
+    /// Reads a file of the repository from GitHub. Files that steer a run are read without `await`, and hardly ever from
+    /// there, so this thread waits.
+    fn wait_for_file(
+        &self,
+        github: &Environment,
+        commit: &str,
+        path: &str,
+    ) -> Result<Option<String>, ApiError> {
+        let runtime = Handle::try_current().map_err(|error| ApiError::Unusable(error.to_string()))?;
+        let api = self.api(github)?;
+        block_in_place(|| runtime.block_on(file_at(api, commit, path)))
     }
 
     /// Reads what steers the run, from the state of the repository that is trusted.
     pub(crate) fn with_trusted<R>(&self, read: impl FnOnce(&Trusted<'_>) -> R) -> R {
         let remote = self.github.as_ref().map(|github| {
             move |commit: &str, path: &str| {
-                let file = |api| async move { file_at(&api, commit, path).await };
-                self.desk.ask(github, file).map_err(|error| error.to_string())
+                self.wait_for_file(github, commit, path).map_err(|error| error.to_string())
             }
         });
         let remote = remote.as_ref().map(|remote| remote as crate::trust::Remote<'_>);
@@ -86,19 +118,19 @@ impl<'a> Basis<'a> {
     }
 }
 
-fn checkout(lookup: &Lookup) -> Result<PathBuf, InputError> {
+fn checkout(inputs: &Inputs) -> Result<PathBuf, InputError> {
     let variable =
-        |name: &str| lookup.variables().get(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-    let path = match lookup.path("workspace").or_else(|| variable("GITHUB_WORKSPACE")) {
+        |name: &str| inputs.variables.get(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let path = match inputs.workspace.clone().or_else(|| variable("GITHUB_WORKSPACE")) {
         Some(path) => path,
         None => std::env::current_dir().map_err(|error| InputError::Workspace { path: ".".into(), error })?,
     };
-    existing_folder(path, border(lookup).as_deref())
+    existing_folder(path, border(&inputs.variables).as_deref())
 }
 
 /// Returns the folder that holds all repositories of the job.
-pub(crate) fn border(lookup: &Lookup) -> Option<PathBuf> {
-    lookup.variables().get("GITHUB_WORKSPACE").filter(|value| !value.is_empty()).map(PathBuf::from)
+pub(crate) fn border(variables: &Variables) -> Option<PathBuf> {
+    variables.get("GITHUB_WORKSPACE").filter(|value| !value.is_empty()).map(PathBuf::from)
 }
 
 /// Returns a folder below another one, which a configuration names.
@@ -120,10 +152,9 @@ fn existing_folder(path: PathBuf, border: Option<&Path>) -> Result<PathBuf, Inpu
 }
 
 /// A pull request's author controls the checkout, so what steers the run comes from the base commit.
-fn trust(lookup: &Lookup, github: Option<&Environment>) -> Result<Trust, InputError> {
-    let trusted_head = lookup.flag("trust-head-config")?;
+fn trust(inputs: &Inputs, github: Option<&Environment>) -> Result<Trust, InputError> {
     Ok(match github.map(|github| &github.subject) {
-        _ if trusted_head => Trust::Checkout,
+        _ if inputs.trust_head_config => Trust::Checkout,
         Some(Subject::PullRequest { base: Some(base), .. }) => Trust::Base(base.clone()),
         // Anybody's pull request may have caused it, and the job may have checked that out.
         _ if github.is_some_and(Environment::is_after_another_run) => {
@@ -132,50 +163,4 @@ fn trust(lookup: &Lookup, github: Option<&Environment>) -> Result<Trust, InputEr
         }
         _ => Trust::Checkout,
     })
-}
-
-/// Where GitHub is asked before anything else runs. Most runs never come here.
-#[derive(Default)]
-pub(crate) struct Desk {
-    client: OnceLock<(Runtime, Api)>,
-    warnings: RefCell<Vec<String>>,
-}
-
-impl Desk {
-    /// Remembers what people should know.
-    pub(crate) fn warn(&self, message: String) {
-        self.warnings.borrow_mut().push(message);
-    }
-
-    /// What people should know.
-    pub(crate) fn warnings(&self) -> Vec<String> {
-        self.warnings.borrow().clone()
-    }
-
-    /// Asks, and waits for the answer.
-    pub(crate) fn ask<T, F>(
-        &self,
-        github: &Environment,
-        question: impl FnOnce(Api) -> F,
-    ) -> Result<T, ApiError>
-    where
-        F: Future<Output = Result<T, ApiError>>,
-    {
-        if self.client.get().is_none() {
-            let runtime = tokio::runtime::Builder::new_current_thread()
-                .enable_all()
-                .build()
-                .map_err(|error| ApiError::Unusable(error.to_string()))?;
-            let api = {
-                let _inside = runtime.enter();
-                Api::new(github)?
-            };
-            // Nobody else could have been first: this is one thread.
-            let _ = self.client.set((runtime, api));
-        }
-        let Some((runtime, api)) = self.client.get() else {
-            return Err(ApiError::Unusable("no client".to_owned()));
-        };
-        runtime.block_on(question(api.clone()))
-    }
 }

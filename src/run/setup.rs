@@ -7,13 +7,12 @@ use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 use tokio::task::JoinHandle;
 
-use super::interrupt::Signal;
+use super::prepare::{AgentExtras, Prepared};
+use super::signals::Signal;
 use super::{Outcome, Run};
 use crate::base::verbose_log::detail;
-use crate::event::{
-    Event, Events, NoticeLevel, Observer, RunMode, SCHEMA_VERSION, Session as SessionEvent, millis,
-};
-use crate::inputs::{InputError, RunRequest};
+use crate::event::{Event, Events, NoticeLevel, Observer, SCHEMA_VERSION, Session as SessionEvent, millis};
+use crate::inputs::{InputError, JobRequest, RunRequest};
 use crate::publish::{OutputFiles, ProgressComment, RunResult, publish_run};
 use crate::report::{Collector, LogObserver, TranscriptWriter};
 use crate::sanitize::Masker;
@@ -38,21 +37,27 @@ impl RunInfo {
 }
 
 /// What every run begins and ends with.
-pub(super) struct Began {
+pub(super) struct RunSetup {
     pub(super) info: RunInfo,
     files: OutputFiles,
     collector: Arc<Collector>,
     events: Events,
     progress: Option<ProgressComment>,
     telemetry: Option<Arc<Telemetry>>,
-    /// Is writing down what it would take to go on with this.
-    remembered: Mutex<Option<JoinHandle<()>>>,
+    /// Writes down what it would take to go on with this.
+    saving: Mutex<Option<JoinHandle<()>>>,
 }
 
-impl Began {
-    pub(super) fn new(request: &RunRequest, masker: &Arc<Masker>) -> Result<Self, InputError> {
+impl RunSetup {
+    /// Makes the files and gathers the observers. `shows_progress` tells whether the comment may show what the run is
+    /// doing.
+    pub(super) fn new(
+        request: &JobRequest,
+        resumed: Option<&Resumed>,
+        shows_progress: bool,
+        masker: &Arc<Masker>,
+    ) -> Result<Self, InputError> {
         let started = Instant::now();
-        let resumed = request.resumed.as_ref();
         let files = OutputFiles::new(&request.out, &request.config().report, resumed.is_some())?;
         let past = || resumed.into_iter().flat_map(Resumed::past);
         let transcript = TranscriptWriter::create(&files.transcript, Arc::clone(masker), past())
@@ -69,13 +74,13 @@ impl Began {
             started,
             earlier,
         };
-        let progress = ProgressComment::start(request, masker);
+        let progress = if shows_progress { ProgressComment::start(request, masker) } else { None };
         let observers: [Arc<dyn Observer>; 3] =
             [Arc::new(transcript), Arc::clone(&collector) as _, Arc::new(LogObserver)];
         let trace = TelemetryOptions {
             config: &request.config().telemetry,
             variables: &request.variables,
-            agent: &request.agent.name,
+            agent: &request.agent,
             model: &request.model_name,
             earlier,
         };
@@ -91,80 +96,88 @@ impl Began {
             events: Events::new(observers.collect()).after(earlier),
             progress,
             telemetry,
-            remembered: Mutex::default(),
+            saving: Mutex::default(),
         })
     }
 
+    /// Assembles the run. `extras` are what only a run has in which an agent works.
     pub(super) async fn prepare<'a>(
         &self,
-        request: &'a RunRequest,
+        request: &'a JobRequest,
+        extras: Option<AgentExtras<'_>>,
         signal: &Signal,
         masker: &Arc<Masker>,
-    ) -> Result<Run<'a>, InputError> {
+    ) -> Result<Prepared<'a>, InputError> {
         let (events, collector) = (self.events.clone(), Arc::clone(&self.collector));
-        let run = Run::prepare(request, &self.info.id, signal.token(), events, collector, Arc::clone(masker))
-            .await?;
-        if request.resumed.is_none() {
-            self.events.emit(Event::Session(SessionEvent {
-                schema_version: SCHEMA_VERSION,
-                id: self.info.id.clone(),
-                task: request.task.clone(),
-                agent: request.agent.name.clone(),
-                model: request.model_name.clone(),
-                mode: request.mode,
-            }));
-        }
-        if request.alone && request.mode != RunMode::Apply {
-            self.remember(request, masker);
-        }
-        if let Some(resumed) = &request.resumed {
-            run.take_up(resumed).await;
-        }
+        Run::prepare(request, extras, &self.info.id, signal.token(), events, collector, Arc::clone(masker))
+            .await
+    }
+
+    /// Returns where events go.
+    pub(super) fn events(&self) -> &Events {
+        &self.events
+    }
+
+    /// Tells that the session begins.
+    pub(super) fn announce(&self, request: &JobRequest) {
+        self.events.emit(Event::Session(SessionEvent {
+            schema_version: SCHEMA_VERSION,
+            id: self.info.id.clone(),
+            task: request.task.clone(),
+            agent: request.agent.clone(),
+            model: request.model_name.clone(),
+            mode: request.mode,
+        }));
+    }
+
+    /// Tells what people should know before the work begins.
+    pub(super) fn warn(&self, request: &JobRequest) {
         for warning in &request.warnings {
             self.events.notice(NoticeLevel::Warning, warning);
         }
-        Ok(run)
     }
 
     /// Writes down what it would take to go on with this, beside everything else.
-    fn remember(&self, request: &RunRequest, masker: &Masker) {
+    pub(super) fn save_session(&self, request: &RunRequest, masker: &Masker) {
+        let job = &request.job;
         let masked = |text: &String| masker.mask(text).into_owned();
         let file = SessionFile {
             id: self.info.id.clone(),
             started_at: self.info.started_at.clone(),
-            workspace: request.workspace.clone(),
+            workspace: job.workspace.clone(),
             started_in: std::env::current_dir().unwrap_or_default(),
             commit: None,
-            task: masked(&request.task),
-            mode: request.mode,
+            task: masked(&job.task),
+            mode: job.mode,
             inputs: request.given.iter().map(|(name, value)| (name.clone(), masked(value))).collect(),
             transcript: self.files.transcript.clone(),
             report: self.files.report.clone(),
         };
-        let (out, variables) = (request.out.clone(), request.variables.clone());
-        let repository = request.repository.clone();
-        let written = tokio::task::spawn_blocking(move || {
+        let (out, variables) = (job.out.clone(), job.variables.clone());
+        let repository = job.repository.clone();
+        let saving = tokio::task::spawn_blocking(move || {
             let file = SessionFile { commit: repository.and_then(|repository| repository.head()), ..file };
             if let Err(error) = file.write(&out, &variables) {
                 detail!("could not save the session: {error}");
             }
         });
-        *self.remembered.lock().unwrap_or_else(PoisonError::into_inner) = Some(written);
+        *self.saving.lock().unwrap_or_else(PoisonError::into_inner) = Some(saving);
     }
 
+    /// Ends the run: its report is built, and published.
     pub(super) async fn finish(
         self,
         run: Run<'_>,
         outcome: Outcome,
-        request: &RunRequest,
+        request: &JobRequest,
         masker: &Masker,
         signal: &Signal,
     ) -> Result<RunResult, InputError> {
         let artifacts = run.report(outcome, &self.info, signal).await;
-        let remembered = self.remembered.lock().unwrap_or_else(PoisonError::into_inner).take();
-        if let Some(remembered) = remembered {
+        let saving = self.saving.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(saving) = saving {
             // Done long since, but for runs that are over at once.
-            let _ = remembered.await;
+            let _ = saving.await;
         }
         let published =
             publish_run(request, artifacts, &self.files, masker, signal.token(), self.progress).await;

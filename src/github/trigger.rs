@@ -63,7 +63,7 @@ pub struct Rules {
 
 /// The decision about an event.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Decision {
+pub enum Trigger {
     /// Start a run, if `asker` has write permission.
     Start {
         /// The command of a comment; `None` for other events.
@@ -83,9 +83,9 @@ pub enum Decision {
     Ignore(String),
 }
 
-impl Decision {
+impl Trigger {
     /// Decides from the event alone, without a request to GitHub.
-    pub fn on(environment: &Environment, rules: &Rules) -> Self {
+    pub fn of(environment: &Environment, rules: &Rules) -> Self {
         let event = environment.event.as_str();
         let action = environment.action.as_deref().unwrap_or_default();
         // Only accounts with write permission can start these, or the clock does.

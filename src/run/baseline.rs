@@ -11,7 +11,7 @@ use crate::workspace::{IsProtected, ProtectedFiles, Snapshot};
 
 /// Where the checkout stood before the run.
 #[derive(Default)]
-pub(super) struct Before {
+pub(super) struct Baseline {
     pub(super) base: Option<Base>,
     /// The way from the repository's root to the workspace.
     pub(super) prefix: String,
@@ -24,22 +24,22 @@ pub(super) struct Before {
 /// The commit and where every file stands, or, where files may change (`protected` says which may not), what protected
 /// ones hold: found out beside the first model call. The
 /// receiver tells when that is done, and the first tool may run.
-pub(super) fn look_before(
+pub(super) fn capture_baseline(
     root: PathBuf,
     repository: Option<Repository>,
     out: PathBuf,
     protected: Option<IsProtected>,
-) -> (JoinHandle<Before>, watch::Receiver<bool>) {
-    let (tell, looked) = watch::channel(false);
-    let before = tokio::task::spawn_blocking(move || {
-        let before = Before {
+) -> (JoinHandle<Baseline>, watch::Receiver<bool>) {
+    let (tell, ready) = watch::channel(false);
+    let baseline = tokio::task::spawn_blocking(move || {
+        let baseline = Baseline {
             snapshot: protected.is_none().then(|| Snapshot::take(&root, &out)),
             protected: protected.map(|rule| ProtectedFiles::remember(&root, rule)),
             base: repository.as_ref().and_then(Repository::base),
             prefix: repository.as_ref().map(Repository::prefix).unwrap_or_default(),
         };
         tell.send_replace(true);
-        before
+        baseline
     });
-    (before, looked)
+    (baseline, ready)
 }

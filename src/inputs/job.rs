@@ -1,0 +1,286 @@
+//! What an event asks for becomes a job, or an answer, or nothing.
+
+use super::context::RequestContext;
+use super::{ApplyRequest, Deliver, InputError, Inputs, JobRequest, RunRequest};
+use crate::config::Verb;
+use crate::event::{Exit, RunMode};
+use crate::github::{
+    ARTIFACT, ApiError, Environment, Left, Order, PlanMark, Pull, Reaction, Rules, Sticky, Subject, Trigger,
+    complete, help, in_marker, marker, may_write, plan_of_run, react, reply, trailer,
+};
+use crate::plan::Plan;
+
+/// What is to be done.
+#[derive(Debug)]
+pub enum Job {
+    /// An agent works on a task.
+    RunAgent(Box<RunRequest>),
+    /// A plan is applied.
+    ApplyPlan(Box<ApplyRequest>),
+    /// Nothing, or nothing more: whoever asked was answered.
+    Skip(Skip),
+}
+
+/// Why there is nothing to do.
+#[derive(Debug)]
+pub struct Skip {
+    /// The reason, or what was answered.
+    pub message: String,
+    /// How the process ends.
+    pub exit: Exit,
+}
+
+impl Skip {
+    fn because(reason: &str) -> Job {
+        Job::Skip(Self { message: format!("nothing to do: {reason}"), exit: Exit::Success })
+    }
+}
+
+impl Job {
+    /// Looks at the event, and at who caused it, and makes the request.
+    pub async fn resolve(inputs: &Inputs) -> Result<Self, InputError> {
+        let mut context = RequestContext::read(inputs)?;
+        let Some(github) = context.github.clone() else {
+            return RunRequest::for_task(&context, inputs).map(Self::run);
+        };
+        let rules = context.rules();
+        let (order, asker, complaint) = match Trigger::of(&github, &rules) {
+            Trigger::Ignore(reason) => return Ok(Skip::because(&reason)),
+            Trigger::Start { order, asker } => (order, asker, None),
+            Trigger::Explain { asker, reason } => (None, asker, Some(reason)),
+        };
+        // Whoever runs this by hand may do so.
+        if let Some(login) = asker.filter(|_| github.in_actions)
+            && !context.may_start(&github, &login).await?
+        {
+            context.react(&github, Reaction::Failed).await;
+            return Ok(Skip::because(&format!(
+                "{login} has no write permission; add the name to `allow-users` to let this person start runs"
+            )));
+        }
+        if let Some(reason) = complaint {
+            let text = help(Some(&reason), &rules.orders);
+            return Ok(context.answer(&github, &text, Exit::Success, Reaction::Failed).await);
+        }
+        let Some(order) = order else { return context.unordered(&github) };
+        context.react(&github, Reaction::Seen).await;
+        let job = context.ordered(&github, &order, &rules).await;
+        if job.is_err() {
+            context.react(&github, Reaction::Failed).await;
+        }
+        job
+    }
+
+    /// Returns what the job needs to know like every other.
+    pub fn request(&self) -> Option<&JobRequest> {
+        match self {
+            Self::RunAgent(request) => Some(&request.job),
+            Self::ApplyPlan(request) => Some(&request.job),
+            Self::Skip(_) => None,
+        }
+    }
+
+    fn run(request: RunRequest) -> Self {
+        Self::RunAgent(Box::new(request))
+    }
+}
+
+/// Whether an event tells of new commits.
+fn is_of_commit(github: &Environment) -> bool {
+    matches!(github.event.as_str(), "push" | "pull_request" | "pull_request_target")
+}
+
+/// An event about an issue needs no other task than the issue.
+fn describe(inputs: &mut Inputs, github: &Environment) {
+    if matches!(github.event.as_str(), "issues" | "issue_comment") {
+        inputs.describe();
+    }
+}
+
+impl RequestContext<'_> {
+    /// Whether whoever caused the event may start a batch; the error says why not.
+    pub(crate) async fn may_start_batch(&self, github: &Environment) -> Result<(), InputError> {
+        let no = |reason: String| Err(InputError::Unusable(format!("the batch is not started: {reason}")));
+        match Trigger::of(github, &self.rules()) {
+            Trigger::Start { order: None, asker: None } => Ok(()),
+            Trigger::Start { order: None, asker: Some(login) } if self.may_start(github, &login).await? => {
+                Ok(())
+            }
+            Trigger::Start { order: None, asker: Some(login) } => no(format!(
+                "{login} has no write permission; add the name to `allow-users` to let this person start runs"
+            )),
+            Trigger::Ignore(reason) => no(reason),
+            Trigger::Start { order: Some(_), .. } | Trigger::Explain { .. } => {
+                no("comments can start runs, but not batches".to_owned())
+            }
+        }
+    }
+
+    fn rules(&self) -> Rules {
+        let config = &self.origin.config.github;
+        Rules {
+            allow_users: [config.allow_users.clone(), self.inputs.allow_users.clone()].concat(),
+            allow_bots: [config.allow_bots.clone(), self.inputs.allow_bots.clone()].concat(),
+            label: config.label.clone(),
+            orders: config.commands.clone(),
+        }
+    }
+
+    async fn may_start(&self, github: &Environment, login: &str) -> Result<bool, InputError> {
+        let asked = async { may_write(self.api(github)?, login).await };
+        asked.await.map_err(|error| InputError::Permission { login: login.to_owned(), error })
+    }
+
+    /// Reacts to the comment, where there is one; a reaction that fails is no reason to stop.
+    async fn react(&mut self, github: &Environment, reaction: Reaction) {
+        let Some(comment) = &github.comment else { return };
+        let reacted = async { react(self.api(github)?, comment.id, reaction).await };
+        if let Err(error) = reacted.await {
+            self.warnings.push(error.to_string());
+        }
+    }
+
+    async fn answer(&mut self, github: &Environment, text: &str, exit: Exit, reaction: Reaction) -> Job {
+        if let Some(number) = github.number() {
+            let posted =
+                async { reply(self.api(github)?, number, github.is_on_pull(), text).await.map(drop) };
+            if let Err(error) = posted.await {
+                self.warnings.push(error.to_string());
+            }
+        }
+        self.react(github, reaction).await;
+        let warnings: String = self.warnings.iter().map(|warning| format!("warning: {warning}\n")).collect();
+        Job::Skip(Skip { message: format!("{text}{warnings}"), exit })
+    }
+
+    /// Makes the job of an event that orders nothing by itself.
+    fn unordered(&self, github: &Environment) -> Result<Job, InputError> {
+        let mut inputs = self.inputs.clone();
+        describe(&mut inputs, github);
+        let request = RunRequest::for_task(self, &inputs)?;
+        // With another token than the job's own, each delivery would start the next run.
+        let delivers = !matches!(request.job.deliver, Deliver::Nowhere | Deliver::Patch);
+        let key = in_marker(&request.job.config().github.comment_key);
+        let is_ours = || self.repository.as_ref().is_some_and(|found| found.is_at_trailer(&trailer(&key)));
+        if delivers && is_of_commit(github) && is_ours() {
+            return Ok(Skip::because("the latest commit was delivered by this job"));
+        }
+        Ok(Job::run(request))
+    }
+
+    /// Makes the job that a comment orders.
+    async fn ordered(
+        &mut self,
+        github: &Environment,
+        order: &Order,
+        rules: &Rules,
+    ) -> Result<Job, InputError> {
+        let mode = match order.verb {
+            Verb::Help => {
+                let text = help(None, &rules.orders);
+                return Ok(self.answer(github, &text, Exit::Success, Reaction::Done).await);
+            }
+            Verb::Run => Some(RunMode::Yolo),
+            Verb::Plan => Some(RunMode::DryRun),
+            Verb::Apply => None,
+        };
+        let mut known = github.clone();
+        let completed = async { complete(self.api(github)?, &mut known).await };
+        completed.await.map_err(InputError::GitHub)?;
+        self.github = Some(known.clone());
+        let Some(mode) = mode else { return self.apply_shown(&known, order.text.as_deref()).await };
+        let mut inputs = self.inputs.clone();
+        inputs.order(mode, order.text.as_deref());
+        describe(&mut inputs, &known);
+        RunRequest::for_task(self, &inputs).map(Job::run)
+    }
+
+    /// Makes the job that applies the plan of the sticky comment; or answers why it is not applied.
+    async fn apply_shown(&mut self, github: &Environment, digest: Option<&str>) -> Result<Job, InputError> {
+        match self.plan(github, digest).await {
+            Ok((shown, plan)) => {
+                ApplyRequest::for_comment(self, plan, shown).map(|request| Job::ApplyPlan(Box::new(request)))
+            }
+            Err(NoPlan::Failed(error)) => Err(InputError::GitHub(error)),
+            Err(NoPlan::Told(reason)) => {
+                let text = format!("The plan was not applied: {reason}.\n");
+                Ok(self.answer(github, &text, Exit::NotApplied, Reaction::Failed).await)
+            }
+        }
+    }
+
+    /// The plan that the sticky comment shows, if it still fits the pull request.
+    async fn plan(&self, github: &Environment, digest: Option<&str>) -> Result<(PlanMark, Plan), NoPlan> {
+        let Subject::PullRequest { number, fork, .. } = github.subject else {
+            return Err(NoPlan::told("there is no pull request to apply it to"));
+        };
+        if fork {
+            return Err(NoPlan::told(
+                "the pull request is from a fork, and the branch of a fork cannot be \
+                                     written",
+            ));
+        }
+        let key = self.comment_key();
+        let api = self.api(github)?;
+        let text = Sticky::new(api.clone(), number, true, marker(&key)).text().await?;
+        let mark = text.as_deref().and_then(PlanMark::find);
+        let mark = mark.ok_or_else(|| NoPlan::told("no comment on this pull request shows a plan"))?;
+        let pull = Pull::get(api, number).await?;
+        if let Some(digest) = digest
+            && (digest.len() < 8 || !mark.digest.starts_with(&digest.to_ascii_lowercase()))
+        {
+            return Err(NoPlan::told("the comment now shows a plan with another digest"));
+        }
+        if pull.state != "open" {
+            return Err(NoPlan::told("the pull request is closed"));
+        }
+        if pull.head.sha != mark.head {
+            let (then, now) = (short(&mark.head), short(&pull.head.sha));
+            return Err(NoPlan::Told(format!(
+                "the pull request has moved from `{then}` to `{now}`; ask for a new plan with `/architect \
+                 plan`"
+            )));
+        }
+        if !self.repository.as_ref().is_some_and(|repository| repository.stands_on(&pull.head.sha)) {
+            return Err(NoPlan::Told(format!(
+                "the workflow did not check out the pull request's head; set `ref: refs/pull/{number}/head` \
+                 for `actions/checkout`"
+            )));
+        }
+        match plan_of_run(api, mark.run, &mark.digest).await? {
+            Left::Plan(plan) => Ok((mark, *plan)),
+            Left::Expired => Err(NoPlan::Told(format!(
+                "the artifacts of the run {} have expired; ask for a new plan with `/architect plan`",
+                mark.run
+            ))),
+            Left::Nothing => Err(NoPlan::Told(format!(
+                "the run {} has no artifact with this plan; upload the output folder with \
+                 `actions/upload-artifact` under a name that begins with `{ARTIFACT}`",
+                mark.run
+            ))),
+        }
+    }
+}
+
+enum NoPlan {
+    /// GitHub could not be asked.
+    Failed(ApiError),
+    /// What stands against it, for whoever asked.
+    Told(String),
+}
+
+impl NoPlan {
+    fn told(reason: &str) -> Self {
+        Self::Told(reason.to_owned())
+    }
+}
+
+impl From<ApiError> for NoPlan {
+    fn from(error: ApiError) -> Self {
+        Self::Failed(error)
+    }
+}
+
+fn short(commit: &str) -> &str {
+    commit.get(..10).unwrap_or(commit)
+}

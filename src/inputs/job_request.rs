@@ -1,0 +1,196 @@
+//! What every job needs to know, whether an agent works or a plan is applied.
+
+use std::path::PathBuf;
+
+use super::context::{RequestContext, rooted};
+use super::files::out;
+use super::programs::Programs;
+use super::{Deliver, InputError, Inputs, credentials};
+use crate::base::env::Variables;
+use crate::config::{Bounded, Config, GateConfig};
+use crate::event::RunMode;
+use crate::git::Repository;
+use crate::github::{Environment, PlanMark};
+use crate::mcp::Server;
+use crate::sanitize::secret_names::passwords;
+use crate::trust::Origin;
+
+/// What every job needs to know.
+#[derive(Debug)]
+pub struct JobRequest {
+    /// What to do, or what the plan was made for.
+    pub task: String,
+    /// How.
+    pub mode: RunMode,
+    /// The name of the agent that works, or that has planned.
+    pub agent: String,
+    /// Its model, as people name it.
+    pub model_name: String,
+    /// Where: an existing folder, absolute.
+    pub workspace: PathBuf,
+    /// Its repository.
+    pub repository: Option<Repository>,
+    /// The configuration and its origin; limits and model are already those of this job.
+    pub origin: Origin,
+    /// Where the files of the job go; an existing folder.
+    pub out: PathBuf,
+    /// GitHub, if the job is for it.
+    pub github: Option<Environment>,
+    /// Where changes go.
+    pub deliver: Deliver,
+    /// The plan of the comment that is applied; the comment goes on to show it if that fails.
+    pub applies: Option<PlanMark>,
+    /// All variables of the process.
+    pub variables: Variables,
+    /// Variables that hold secrets besides those that look like it.
+    pub secret_variables: Vec<String>,
+    /// Secrets that no variable holds: credentials that the checkout keeps for Git.
+    pub secrets: Vec<String>,
+    /// What people should know before the job starts.
+    pub warnings: Vec<String>,
+    /// Whether this is a job by itself, and not one of many.
+    pub alone: bool,
+}
+
+impl JobRequest {
+    /// Returns the configuration.
+    pub fn config(&self) -> &Config {
+        &self.origin.config
+    }
+}
+
+/// What a job is about.
+pub(super) struct Subject {
+    pub(super) task: String,
+    pub(super) mode: RunMode,
+    pub(super) agent: String,
+    pub(super) model_name: String,
+    pub(super) secret_variables: Vec<String>,
+}
+
+/// A request in the making: all that does not depend on what the job does.
+pub(super) struct Draft<'a> {
+    context: &'a RequestContext<'a>,
+    inputs: &'a Inputs,
+    pub(super) origin: Origin,
+    workspace: PathBuf,
+    repository: Option<Repository>,
+    /// Servers that may be started.
+    pub(super) servers: Vec<Server>,
+    pub(super) warnings: Vec<String>,
+}
+
+impl<'a> Draft<'a> {
+    pub(super) fn new(context: &'a RequestContext<'a>, inputs: &'a Inputs) -> Result<Self, InputError> {
+        let mut origin = context.origin.clone();
+        let mut warnings = context.warnings.clone();
+        let workspace = rooted(&context.checkout, &origin.config.workspace.root)?;
+        if inputs.in_ci && origin.config.commands.allowed_only.replace(true) == Some(false) {
+            warnings.push(
+                "`commands.allowed_only` is always true in CI, so `false` in the configuration is ignored"
+                    .to_owned(),
+            );
+        }
+        let mut servers = Server::all(&origin.config.mcp.servers).map_err(InputError::Rules)?;
+        let repository = context.repository.as_ref().map(|repository| repository.seen_from(&workspace));
+        let programs =
+            Programs { trust: &context.trust, repository: repository.as_ref(), workspace: &workspace };
+        programs.check_hooks(&origin.config.hooks).map_err(InputError::Program)?;
+        programs.keep_servers(&mut servers, |told| warnings.push(told));
+        Ok(Self { context, inputs, origin, workspace, repository, servers, warnings })
+    }
+
+    /// Checks the command line of a program that is a model.
+    pub(super) fn check_program(&self, line: &str, has_secret: bool) -> Result<(), String> {
+        let Self { context, repository, workspace, .. } = self;
+        Programs { trust: &context.trust, repository: repository.as_ref(), workspace }
+            .check_line(line, has_secret)
+    }
+
+    /// Returns why nothing may be changed here, where that is so.
+    pub(super) fn plans_only(&self) -> Option<&'static str> {
+        let github = self.context.github.as_ref()?;
+        if github.is_fork() {
+            return Some("the pull request is from a fork");
+        }
+        github
+            .is_after_another_run()
+            .then_some("another workflow's run may have been about anybody's pull request")
+    }
+
+    /// Makes the checks gates after each of which a round may end the run: the agent is not sent back to work by them,
+    /// but begins again. Returns the most rounds, where there are rounds.
+    pub(super) fn rounds(&mut self) -> Option<u32> {
+        let Inputs { until, max_rounds, .. } = self.inputs;
+        if until.is_empty() {
+            return None;
+        }
+        let rules = &mut self.origin.config.guardrails;
+        rules.quality_gates.extend(until.iter().map(|check| GateConfig {
+            name: check.clone(),
+            command: check.clone(),
+            required: true,
+            timeout: Bounded::fixed::<600>(),
+        }));
+        rules.max_gate_rounds = Bounded::fixed::<1>();
+        let most = max_rounds.unwrap_or(Bounded::fixed::<10>());
+        Some(u32::try_from(most.get()).unwrap_or(u32::MAX))
+    }
+
+    /// Completes the request. `by_comment` tells whether a comment has asked for what is delivered: it goes to the
+    /// branch of its pull request then.
+    pub(super) fn complete(mut self, subject: Subject, by_comment: bool) -> Result<JobRequest, InputError> {
+        let Subject { task, mode, agent, model_name, mut secret_variables } = subject;
+        let (inputs, github) = (self.inputs, self.context.github.clone());
+        secret_variables.extend(self.servers.iter().filter_map(Server::token_variable).map(str::to_owned));
+        overrule(inputs, &mut self.origin.config);
+        let config = &self.origin.config;
+        let deliver = Deliver::new(config, github.as_ref(), (&agent, &task), mode, by_comment)?;
+        let out = out(inputs)?;
+        let mut secrets = self.repository.as_ref().map(credentials::of_checkout).unwrap_or_default();
+        if !secrets.is_empty() && config.commands.enabled && mode != RunMode::DryRun {
+            self.warnings.push(
+                "the checkout contains a Git credential, which a command could read; check it out with \
+                 `persist-credentials: false`"
+                    .to_owned(),
+            );
+        }
+        secrets.extend(crate::telemetry::secrets(&inputs.variables));
+        let addresses = [&config.llm.base_url, &config.review.base_url];
+        secrets.extend(addresses.into_iter().flatten().flat_map(|url| passwords(url)).map(str::to_owned));
+        Ok(JobRequest {
+            task,
+            mode,
+            agent,
+            model_name,
+            workspace: self.workspace,
+            repository: self.repository,
+            origin: self.origin,
+            out,
+            github,
+            deliver,
+            applies: None,
+            variables: inputs.variables.clone(),
+            secret_variables,
+            secrets,
+            warnings: self.warnings,
+            alone: true,
+        })
+    }
+}
+
+/// Inputs stand above the configuration.
+fn overrule(inputs: &Inputs, config: &mut Config) {
+    if let Some(comment) = inputs.comment {
+        config.github.comment = comment;
+    }
+    if let Some(key) = &inputs.comment_key {
+        config.github.comment_key.clone_from(key);
+    }
+    if let Some(to) = inputs.deliver {
+        config.deliver.to = to;
+    }
+    if let Some(budget) = inputs.budget_usd {
+        config.costs.budget_usd = Some(budget);
+    }
+}

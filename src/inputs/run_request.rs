@@ -1,0 +1,156 @@
+//! The request of a job in which an agent works on a task.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use serde_json::Value;
+
+use super::context::RequestContext;
+use super::files::{guide, output_schema, prices};
+use super::job_request::{Draft, JobRequest, Subject};
+use super::model::{self, ModelChoice, ReviewerModel, choose, reviewer};
+use super::values::parse_mode;
+use super::{InputError, Inputs, task};
+use crate::agent::Agent;
+use crate::config::Config;
+use crate::event::RunMode;
+use crate::mcp::Server;
+use crate::model::{ModelName, Prices};
+use crate::sessions::Resumed;
+use crate::trust::{Trusted, TrustedFile};
+
+/// Everything that a run needs to know in which an agent works on a task.
+#[derive(Debug)]
+pub struct RunRequest {
+    /// What every job needs to know.
+    pub job: JobRequest,
+    /// Who works.
+    pub agent: Agent,
+    /// What the repository tells agents about itself.
+    pub guide: Option<TrustedFile>,
+    /// Servers whose tools the agent has as well.
+    pub servers: Vec<Server>,
+    /// The model.
+    pub model: ModelChoice,
+    /// Who reviews the changes, where that is another model.
+    pub reviewer: Option<ReviewerModel>,
+    /// What tokens cost.
+    pub prices: Prices,
+    /// How long the run may take.
+    pub timeout: Option<Duration>,
+    /// Most rounds, where the run goes on in rounds until its gates pass.
+    pub rounds: Option<u32>,
+    /// What the final message has to satisfy.
+    pub output_schema: Option<Value>,
+    /// The inputs that were given, by name.
+    pub given: BTreeMap<String, String>,
+    /// The session that goes on.
+    pub resumed: Option<Resumed>,
+}
+
+impl RunRequest {
+    /// Makes a request to work on a task, whatever event there was.
+    pub fn resolve(inputs: &Inputs) -> Result<Self, InputError> {
+        Self::for_task(&RequestContext::read(inputs)?, inputs)
+    }
+
+    /// Makes a request to work on a task. `inputs` may be others than those of the context: a comment may have ordered
+    /// something else.
+    pub(super) fn for_task(context: &RequestContext<'_>, inputs: &Inputs) -> Result<Self, InputError> {
+        let mut draft = Draft::new(context, inputs)?;
+        let work = context.with_trusted(|trusted| work(inputs, trusted, &mut draft.origin.config))?;
+        let Work { task, mut mode, agent, model_name, model, reviewer, secret_variables } = work;
+        if let ModelChoice::Exec { command, variables } = &model {
+            let refused =
+                |reason| InputError::Program(format!("the model {model_name} is not started: {reason}"));
+            draft.check_program(command, !variables.is_empty()).map_err(refused)?;
+        }
+        if let (Some(reason), true) = (draft.plans_only(), mode != RunMode::DryRun) {
+            mode = RunMode::DryRun;
+            draft.warnings.push(format!("{reason}, so this is a dry run"));
+        }
+        let rounds = draft.rounds();
+        let costs = draft.origin.config.costs.clone();
+        let (output_schema, guide, prices) = context.with_trusted(|trusted| {
+            let prices = prices(&costs, trusted)?;
+            Ok::<_, InputError>((output_schema(inputs, trusted)?, guide(trusted), prices))
+        })?;
+        let servers = draft.servers.clone();
+        let subject = Subject { task, mode, agent: agent.name.clone(), model_name, secret_variables };
+        let job = draft.complete(subject, false)?;
+        let mut given = inputs.given.clone();
+        given.insert("workspace".to_owned(), context.checkout.display().to_string());
+        Ok(Self {
+            job,
+            agent,
+            guide,
+            servers,
+            model,
+            reviewer,
+            prices,
+            timeout: inputs.timeout,
+            rounds,
+            output_schema,
+            given,
+            resumed: None,
+        })
+    }
+}
+
+/// What is to be done, how, and by whom.
+struct Work {
+    task: String,
+    mode: RunMode,
+    agent: Agent,
+    model_name: String,
+    model: ModelChoice,
+    reviewer: Option<ReviewerModel>,
+    secret_variables: Vec<String>,
+}
+
+fn work(inputs: &Inputs, trusted: &Trusted<'_>, config: &mut Config) -> Result<Work, InputError> {
+    let name = inputs.model.clone();
+    // A recipe says itself what it is for.
+    let recipe = name.as_deref().is_some_and(|name| name.trim().starts_with("recipe::"));
+    let header = match task::read(inputs, trusted) {
+        Err(InputError::NoTask) if recipe => task::Task::default(),
+        header => header?,
+    };
+    let mode = mode(inputs, header.mode.as_deref())?;
+    let agent_name = inputs.agent.clone().or(header.agent).unwrap_or_else(|| "build".to_owned());
+    let mut agent = Agent::find(&agent_name, &config.agents)?;
+    if let Some(steps) = inputs.max_steps {
+        agent.max_steps = u32::try_from(steps.get()).unwrap_or(u32::MAX);
+    }
+    let llm = &mut config.llm;
+    llm.base_url = inputs.base_url.clone().or(llm.base_url.take());
+    llm.api_key_env = inputs.api_key_env.clone().or(llm.api_key_env.take());
+    let name = name.or_else(|| agent.model.clone()).or_else(|| llm.model.clone());
+    let model_name = ModelName::parse(&name.ok_or(InputError::NoModel)?)?;
+    let (model, mut secret_variables) = choose(inputs, trusted, &model_name, llm)?;
+    let reviewer = reviewer(inputs, trusted, config, &mut secret_variables)?;
+    let model_name = model_name.to_string();
+    let mut task = header.text;
+    if let ModelChoice::Recipe(recipe) = &model {
+        model::suit_recipe(config);
+        agent.max_steps = agent.max_steps.max(recipe.turns());
+        if task.is_empty() {
+            let described = Some(&recipe.description).filter(|text| !text.trim().is_empty());
+            task.clone_from(described.unwrap_or(&model_name));
+        }
+    }
+    Ok(Work { task, mode, agent, model_name, model, reviewer, secret_variables })
+}
+
+/// Returns the mode of the inputs, else the one that the head of the task names.
+fn mode(inputs: &Inputs, header: Option<&str>) -> Result<RunMode, InputError> {
+    let mode = match (inputs.mode, header) {
+        (Some(mode), _) => mode,
+        (None, Some(header)) => parse_mode(header)?,
+        (None, None) => RunMode::DryRun,
+    };
+    if inputs.in_ci && matches!(mode, RunMode::ConfirmAll | RunMode::ConfirmSensitive) {
+        return Err(InputError::ModeNeedsTerminal(mode));
+    }
+    Ok(mode)
+}

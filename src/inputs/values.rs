@@ -1,0 +1,208 @@
+//! The inputs of a job, read once: what follows works on values and on no texts.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use super::error::InputError;
+use super::list::INPUTS;
+use super::lookup::Lookup;
+use crate::base::did_you_mean::nearest;
+use crate::base::env::Variables;
+use crate::config::{Bounded, Comment, DeliverTo, Usd};
+use crate::event::RunMode;
+use crate::sanitize::secret_names::without_userinfo;
+
+/// The modes that can be asked for.
+const MODES: [RunMode; 4] = [RunMode::DryRun, RunMode::Yolo, RunMode::ConfirmAll, RunMode::ConfirmSensitive];
+
+/// What a run is about where nothing else says so.
+pub(super) const DESCRIBED: &str =
+    "Do what this issue or pull request asks for: its title and description follow.";
+
+/// The inputs that jobs have in common, as they were given: a flag, an Action input, or a variable.
+#[derive(Clone, Debug)]
+pub struct Inputs {
+    /// What to do.
+    pub task: Option<String>,
+    /// What to do, as a Markdown file.
+    pub task_file: Option<PathBuf>,
+    /// Whether to plan it or to do it.
+    pub mode: Option<RunMode>,
+    /// The name of the agent.
+    pub agent: Option<String>,
+    /// The checkout.
+    pub workspace: Option<PathBuf>,
+    /// The configuration.
+    pub config: Option<PathBuf>,
+    /// The model, as people name it.
+    pub model: Option<String>,
+    /// The address of the model's server.
+    pub base_url: Option<String>,
+    /// The name of the variable that holds the model's key.
+    pub api_key_env: Option<String>,
+    /// Most model calls.
+    pub max_steps: Option<Bounded<1, 1000>>,
+    /// Most money.
+    pub budget_usd: Option<Usd>,
+    /// Most time; of a batch, that of all tasks.
+    pub timeout: Option<Duration>,
+    /// Checks that have to pass before the work is over.
+    pub until: Vec<String>,
+    /// Most rounds until they do.
+    pub max_rounds: Option<Bounded<1, 1000>>,
+    /// The payload of the event.
+    pub event: Option<PathBuf>,
+    /// The folder for the files of the job.
+    pub out: Option<PathBuf>,
+    /// The schema of the final message: its text, or a file.
+    pub output_schema: Option<String>,
+    /// When a comment is posted.
+    pub comment: Option<Comment>,
+    /// What tells the comments of several jobs apart.
+    pub comment_key: Option<String>,
+    /// Where changes go.
+    pub deliver: Option<DeliverTo>,
+    /// People who may start runs without write permission.
+    pub allow_users: Vec<String>,
+    /// Bots that may start runs.
+    pub allow_bots: Vec<String>,
+    /// Whether the checkout steers the run even on pull requests.
+    pub trust_head_config: bool,
+    /// Whether a replayed run has to be as its transcript.
+    pub strict_replay: bool,
+    /// The variables of the process.
+    pub variables: Variables,
+    /// Whether nobody is there to ask.
+    pub in_ci: bool,
+    /// What was given, by name: what it takes to ask for the same again. Where files go is said by where they are.
+    pub given: BTreeMap<String, String>,
+}
+
+impl Inputs {
+    /// Reads all of them.
+    pub fn read(lookup: &Lookup) -> Result<Self, InputError> {
+        Self::read_within::<86_400>(lookup)
+    }
+
+    /// Reads all of them for a batch, which may take longer than a run.
+    pub fn read_for_batch(lookup: &Lookup) -> Result<Self, InputError> {
+        Self::read_within::<604_800>(lookup)
+    }
+
+    fn read_within<const MAX_SECONDS: u64>(lookup: &Lookup) -> Result<Self, InputError> {
+        let list = |name: &str| {
+            let given = lookup.text(name).unwrap_or_default();
+            let names = given.split([',', '\n']).map(str::trim).filter(|name| !name.is_empty());
+            names.map(str::to_owned).collect()
+        };
+        let until = lookup.text("until").unwrap_or_default();
+        let until = until.lines().map(str::trim).filter(|check| !check.is_empty());
+        Ok(Self {
+            task: lookup.text("task"),
+            task_file: lookup.path("task-file"),
+            mode: lookup.text("mode").map(|text| parse_mode(&text)).transpose()?,
+            agent: lookup.text("agent"),
+            workspace: lookup.path("workspace"),
+            config: lookup.path("config"),
+            model: lookup.text("model"),
+            base_url: lookup.text("base-url"),
+            api_key_env: lookup.text("api-key-env"),
+            max_steps: lookup.number("max-steps")?,
+            budget_usd: lookup.text("budget-usd").map(parse_usd).transpose()?,
+            timeout: lookup.number::<1, MAX_SECONDS>("timeout")?.map(Bounded::seconds),
+            until: until.map(str::to_owned).collect(),
+            max_rounds: lookup.number("max-rounds")?,
+            event: lookup.path("event"),
+            out: lookup.path("out"),
+            output_schema: lookup.text("output-schema"),
+            comment: lookup.text("comment").map(|text| parse_comment(&text)).transpose()?,
+            comment_key: lookup.text("comment-key"),
+            deliver: lookup.text("deliver").map(|text| parse_deliver(&text)).transpose()?,
+            allow_users: list("allow-users"),
+            allow_bots: list("allow-bots"),
+            trust_head_config: lookup.flag("trust-head-config")?,
+            strict_replay: lookup.flag("strict-replay")?,
+            variables: lookup.variables().clone(),
+            in_ci: lookup.in_ci(),
+            given: given(lookup),
+        })
+    }
+
+    /// Puts what a comment orders in the place of what was given.
+    pub(super) fn order(&mut self, mode: RunMode, task: Option<&str>) {
+        self.mode = Some(mode);
+        self.given.insert("mode".to_owned(), mode.to_string());
+        if let Some(task) = task {
+            self.task_file = None;
+            self.given.remove("task-file");
+            self.set_task(task);
+        }
+    }
+
+    /// Makes an issue its own task, where no other is given.
+    pub(super) fn describe(&mut self) {
+        if self.task.is_none() && self.task_file.is_none() {
+            self.set_task(DESCRIBED);
+        }
+    }
+
+    fn set_task(&mut self, task: &str) {
+        self.task = Some(task.to_owned());
+        self.given.insert("task".to_owned(), task.to_owned());
+    }
+}
+
+fn given(lookup: &Lookup) -> BTreeMap<String, String> {
+    let names = INPUTS.iter().map(|input| input.name).filter(|name| !matches!(*name, "out" | "workspace"));
+    let given = names.filter_map(|name| {
+        let value = lookup.text(name)?;
+        // Who goes on with the session gives the password of its model's server again.
+        let kept = if name == "base-url" { without_userinfo(&value) } else { value };
+        Some((name.to_owned(), kept))
+    });
+    given.collect()
+}
+
+/// Reads a mode that an input or the head of a task names.
+pub(super) fn parse_mode(text: &str) -> Result<RunMode, InputError> {
+    let modes = MODES.map(|mode| (mode.to_string(), mode));
+    let known = modes.iter().find(|(name, _)| name == text).map(|(_, mode)| *mode);
+    known.ok_or_else(|| {
+        let near = nearest(text, modes.iter().map(|(name, _)| name.as_str())).map(str::to_owned);
+        InputError::UnknownMode { given: text.to_owned(), near }
+    })
+}
+
+fn parse_usd(given: String) -> Result<Usd, InputError> {
+    let amount = given.trim().trim_start_matches('$').parse().map_err(|_| String::new()).and_then(Usd::new);
+    let (name, expected) = ("budget-usd".to_owned(), "a number of USD above 0".to_owned());
+    amount.map_err(|_| InputError::Value { name, given, expected })
+}
+
+fn parse_comment(text: &str) -> Result<Comment, InputError> {
+    match text {
+        "always" => Ok(Comment::Always),
+        "on-change" => Ok(Comment::OnChange),
+        "never" => Ok(Comment::Never),
+        other => Err(InputError::Value {
+            name: "comment".to_owned(),
+            given: other.to_owned(),
+            expected: "always, on-change or never".to_owned(),
+        }),
+    }
+}
+
+fn parse_deliver(text: &str) -> Result<DeliverTo, InputError> {
+    match text {
+        "none" => Ok(DeliverTo::None),
+        "patch" => Ok(DeliverTo::Patch),
+        "branch" => Ok(DeliverTo::Branch),
+        "pull-request" => Ok(DeliverTo::PullRequest),
+        other => Err(InputError::Value {
+            name: "deliver".to_owned(),
+            given: other.to_owned(),
+            expected: "none, patch, branch or pull-request".to_owned(),
+        }),
+    }
+}

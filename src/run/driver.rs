@@ -1,0 +1,288 @@
+//! Drives the agent: its model, its conversation in one go or in rounds, and what checks its answers.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+
+use super::evaluate::Evaluator;
+use super::inspect::Inspector;
+use super::prepare::{AgentExtras, Prepared};
+use super::review::Reviewer;
+use super::setup::RunSetup;
+use super::structured::{self, Structured};
+use super::{Outcome, Run, Signal, context};
+use crate::agent::{Dispatch, History, Limits, Session, StepOffset, SubagentContext};
+use crate::config::{self, Isolation as GateIsolation, Usd};
+use crate::event::{Event, Events, GateRecord, Line, NoticeLevel, RunMode};
+use crate::hooks::{HookEvent, Subject};
+use crate::inputs::{InputError, ModelChoice, RunRequest};
+use crate::mcp::Servers;
+use crate::model::{
+    Backoff, Budget, ChatModel, ExecModel, ExecOptions, ProviderModel, ReplayModel, Settings,
+};
+use crate::publish::RunResult;
+use crate::recipe::RecipePlayer;
+use crate::sanitize::Masker;
+use crate::sessions::Resumed;
+use crate::tool::Tool;
+use crate::workspace::{FileChange, Workspace};
+
+/// The first wait before a failed model call is tried again.
+const FIRST_WAIT: Duration = Duration::from_millis(500);
+
+/// A run in which an agent works.
+pub(super) struct AgentRun<'a> {
+    pub(super) run: Run<'a>,
+    pub(super) request: &'a RunRequest,
+    /// What the model may cost, and has cost.
+    pub(super) budget: Arc<Budget>,
+    /// Sends sub-agents.
+    dispatch: Arc<Dispatch>,
+    /// Other people's tools.
+    servers: Servers,
+    /// What agents are told of the checkout.
+    pub(super) surroundings: String,
+}
+
+/// Lets an agent work on a task to its end, and publishes what came of it.
+pub async fn run(request: &RunRequest, masker: Arc<Masker>, signal: Signal) -> Result<RunResult, InputError> {
+    let setup = RunSetup::new(&request.job, request.resumed.as_ref(), true, &masker)?;
+    // The client loads root certificates meanwhile.
+    let model = tokio::task::spawn_blocking({
+        let (choice, llm) = (request.model.clone(), request.job.config().llm.clone());
+        let past = request.resumed.as_ref().map(|resumed| resumed.lines.clone()).unwrap_or_default();
+        move || model(choice, llm, &past)
+    });
+    let mut run = AgentRun::prepare(request, &setup, &signal, &masker).await?;
+    let model = model
+        .await
+        .unwrap_or_else(|error| Err(InputError::Rules(format!("could not set up the model: {error}"))))?;
+    let model = run.model(model)?;
+    let limits = run.limits(setup.info.started);
+    let inspector = run.inspector(&model, &limits)?;
+    let outcome = run.work(model, limits, inspector.as_ref()).await;
+    // Before the proof that a dry run changed nothing.
+    run.stop_servers().await;
+    setup.finish(run.run, outcome, &request.job, &masker, &signal).await
+}
+
+/// The model of a request, where it needs nothing of the run; nothing is sent yet.
+pub(crate) fn model(
+    choice: ModelChoice,
+    llm: config::Llm,
+    past: &[Line],
+) -> Result<Option<Arc<dyn ChatModel>>, InputError> {
+    Ok(Some(match choice {
+        ModelChoice::Replay { file, strict } => Arc::new(ReplayModel::open(&file, strict, past)?),
+        ModelChoice::Provider { provider, key } => {
+            let settings = Settings { key, llm };
+            Arc::new(ProviderModel::new(&provider, settings).map_err(InputError::Model)?)
+        }
+        ModelChoice::Recipe(_) | ModelChoice::Exec { .. } => return Ok(None),
+    }))
+}
+
+impl<'a> AgentRun<'a> {
+    async fn prepare(
+        request: &'a RunRequest,
+        setup: &RunSetup,
+        signal: &Signal,
+        masker: &Arc<Masker>,
+    ) -> Result<Self, InputError> {
+        let budget = Arc::new(budget(request, setup.events()));
+        let dispatch = Arc::new(Dispatch::new(Arc::clone(&budget)));
+        let extras = AgentExtras {
+            servers: &request.servers,
+            dispatch: Arc::clone(&dispatch),
+            guide: request.guide.as_ref(),
+        };
+        let Prepared { run, servers, surroundings } =
+            setup.prepare(&request.job, Some(extras), signal, masker).await?;
+        let run = Self { run, request, budget, dispatch, servers, surroundings };
+        if request.resumed.is_none() {
+            setup.announce(&request.job);
+        }
+        if request.job.alone {
+            setup.save_session(request, masker);
+        }
+        if let Some(resumed) = &request.resumed {
+            run.restore(resumed).await;
+        }
+        setup.warn(&request.job);
+        Ok(run)
+    }
+
+    /// The model; those that work on the run's own ground are made here.
+    fn model(&self, made: Option<Arc<dyn ChatModel>>) -> Result<Arc<dyn ChatModel>, InputError> {
+        let request = self.request;
+        Ok(match (made, &request.model) {
+            (Some(model), _) => model,
+            (None, ModelChoice::Exec { command, variables }) => Arc::new(ExecModel::new(
+                &request.job.model_name,
+                ExecOptions {
+                    command: command.clone(),
+                    shell: self.run.shell.clone(),
+                    root: request.job.workspace.clone(),
+                    variables: variables.clone(),
+                    writes: request.job.mode != RunMode::DryRun,
+                    answer_timeout: request.job.config().llm.timeout.seconds(),
+                },
+            )),
+            (None, ModelChoice::Recipe(recipe)) => {
+                let (name, agent) = (&request.job.model_name, &request.agent.name);
+                Arc::new(RecipePlayer::new(name, agent, recipe, self.run.engine.context.clone()))
+            }
+            (None, _) => return Err(InputError::NoModel),
+        })
+    }
+
+    /// What its sessions must not exceed.
+    fn limits(&self, started: Instant) -> Limits {
+        let config = self.request.job.config();
+        Limits {
+            deadline: self.request.timeout.map(|timeout| started + timeout),
+            context_tokens: config.context.max_context_tokens.count(),
+            parallel_tools: config.context.parallel_tools,
+            compaction: (
+                config.context.summarize_after_steps.count(),
+                config.context.keep_recent_steps.count(),
+            ),
+            refresh: config.context.refresh_files.clone().into(),
+            backoff: Backoff { retries: config.llm.retries.get(), first: FIRST_WAIT },
+        }
+    }
+
+    async fn work(
+        &self,
+        model: Arc<dyn ChatModel>,
+        limits: Limits,
+        inspector: Option<&Inspector>,
+    ) -> Outcome {
+        let mut agent = self.request.agent.clone();
+        agent.adopt(self.servers.tools.iter().map(|tool| (tool.name(), tool.is_read_only())));
+        if self.request.output_schema.is_some() {
+            agent.prompt += structured::INSTRUCTION;
+        }
+        let system = self.system_prompt(&agent.prompt);
+        self.dispatch.begin(SubagentContext {
+            engine: Arc::downgrade(&self.run.engine),
+            model: Arc::clone(&model),
+            limits: limits.clone(),
+            surroundings: self.surroundings.clone(),
+        });
+        let past = self.request.resumed.as_ref().filter(|_| self.request.rounds.is_none());
+        let history = past.map(|resumed| History::of(resumed.past(), &agent.name)).unwrap_or_default();
+        let session = |offset| Session {
+            history: history.clone(),
+            system: system.clone(),
+            agent: &agent,
+            engine: &self.run.engine,
+            model: Arc::clone(&model),
+            limits: limits.clone(),
+            budget: &self.budget,
+            cancel: self.run.cancel.clone(),
+            is_main: true,
+            offset,
+        };
+        let structured = self.request.output_schema.as_ref().map(Structured::new);
+        let reviewer = |round| {
+            let evaluator = Evaluator { model: Arc::clone(&model), limits: limits.clone() };
+            Reviewer::new(self, structured.as_ref(), evaluator, inspector, round)
+        };
+        let task = context::task(
+            &self.request.job.task,
+            self.request.job.github.as_ref(),
+            self.request.job.repository.as_ref(),
+        );
+        let ended = match self.request.rounds {
+            None => {
+                session(StepOffset { step: history.step, subagent_steps: 0 })
+                    .run(&task, &mut reviewer(1))
+                    .await
+            }
+            Some(most) => self.rounds(most, &task, session, reviewer).await,
+        };
+        if let Some(error) = &ended.error {
+            let details = json!({"error": error.to_string(), "stop_reason": ended.reason});
+            self.run.engine.hooks.run(HookEvent::OnError, Subject::of_run(&agent.name, 0, details)).await;
+        }
+        let value = structured.and_then(|structured| structured.value(&ended.message));
+        Outcome { ended, structured: value, cost_usd: self.budget.cost() }
+    }
+
+    /// Ends other people's servers.
+    async fn stop_servers(&mut self) {
+        let servers = std::mem::take(&mut self.servers);
+        if servers.is_empty() {
+            return;
+        }
+        let late = servers.stop().await;
+        if let (Some(tracked), false) = (&self.run.tracked, late.changes.is_empty()) {
+            tracked.absorb(&late.changes);
+            let (kept, refused): (Vec<_>, Vec<_>) = late
+                .changes
+                .iter()
+                .partition(|change| self.run.engine.guardrails.check_write(&change.path).is_ok());
+            let names = |changes: &[&FileChange]| {
+                changes.iter().map(|change| change.path.to_string()).collect::<Vec<_>>().join(", ")
+            };
+            if !kept.is_empty() {
+                let told = format!("an MCP server changed files after its answer: {}", names(&kept));
+                self.run.events.notice(NoticeLevel::Warning, told);
+            }
+            for change in refused {
+                let done = match tracked.revert(change) {
+                    Ok(()) => "it was restored".to_owned(),
+                    Err(error) => format!("could not restore it: {error}"),
+                };
+                let told = format!("an MCP server changed {} after its answer; {done}", change.path);
+                self.run.events.notice(NoticeLevel::Error, told);
+            }
+        }
+    }
+
+    /// Runs the gates, unless the configuration has a dry run skip them. The error has been told already.
+    pub(super) async fn gates(&self, round: u32) -> Result<Vec<GateRecord>, ()> {
+        let config = self.request.job.config();
+        let is_skipped = self.run.tracked.is_none()
+            && config.dry_run.gates == GateIsolation::Skip
+            // Rounds are there for their checks.
+            && self.request.rounds.is_none();
+        if is_skipped && !config.guardrails.quality_gates.is_empty() {
+            self.run.events.notice(NoticeLevel::Info, "quality gates were skipped (dry_run.gates: skip)");
+            return Ok(Vec::new());
+        }
+        self.run.gates(round).await
+    }
+
+    fn system_prompt(&self, prompt: &str) -> String {
+        let mut system = prompt.trim_end().to_owned();
+        if let Some(schema) = &self.request.output_schema {
+            system += &format!("\n\nSchema of your final answer:\n{schema}");
+        }
+        system += &self.surroundings;
+        system
+    }
+}
+
+fn budget(request: &RunRequest, events: &Events) -> Budget {
+    let costs = &request.job.config().costs;
+    let price = request.prices.find(&request.job.model_name);
+    let wanted = costs.budget_usd.is_some() || costs.warn_at_usd.is_some();
+    if price.is_none() && wanted {
+        let model = &request.job.model_name;
+        let told = format!(
+            "no price is known for {model}, so its cost cannot be limited; add a price to `costs.prices_file`"
+        );
+        events.notice(NoticeLevel::Warning, told);
+    }
+    let budget = Budget::new(price, costs.budget_usd.map(Usd::get), costs.warn_at_usd.map(Usd::get));
+    // What was spent before an interruption is spent.
+    for line in request.resumed.iter().flat_map(Resumed::past) {
+        if let Event::Reply(reply) = &line.event {
+            budget.add(reply.usage);
+        }
+    }
+    budget
+}
