@@ -6,7 +6,7 @@ use std::hint::black_box;
 use std::path::Path;
 use std::time::Duration;
 
-use architect_ci::command::sandbox::{Rights, Sandbox, Settings, View};
+use architect_ci::command::sandbox::{GitMasking, Rights, Sandbox, Settings, View};
 use architect_ci::command::{Job, Policy, Shell};
 use architect_ci::config::Commands;
 use architect_ci::workspace::{PathGlobs, WorkspacePath};
@@ -70,7 +70,7 @@ fn start(c: &mut Criterion) {
         network: true,
         workspace: Path::new("/tmp"),
         sensitive: &PathGlobs::default(),
-        held: None,
+        masking: &GitMasking::default(),
         temp: &std::env::temp_dir(),
         wanted: true,
         landlock: true,

@@ -78,7 +78,7 @@ impl OutputFiles {
             None => false,
         };
         if in_plan || masker.knows_of(patch) {
-            return Err("the changes hold a secret of this job, so neither plan nor patch was written; \
+            return Err("the changes contain one of this job's secrets, so neither the plan nor the patch was written; \
                         remove the secret from the checkout"
                 .to_owned());
         }

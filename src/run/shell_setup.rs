@@ -4,13 +4,13 @@ use std::path::Path;
 
 use crate::base::env::Variables;
 use crate::command::environment::{Inherited, Rules};
-use crate::command::sandbox::{Sandbox, Settings, offered};
+use crate::command::sandbox::{GitMasking, Sandbox, Settings, offered};
 use crate::command::{Shell, Spare};
 use crate::config::{Commands, Network, SandboxMode};
 use crate::event::{Events, NoticeLevel};
 use crate::git::Repository;
 use crate::inputs::InputError;
-use crate::workspace::PathGlobs;
+use crate::workspace::{PathGlobs, Secrets, mask_repository};
 
 /// The folders of a `PATH` that do not depend on where a command runs: what `.` holds is the agent's.
 fn absolute(path: &str) -> String {
@@ -75,6 +75,13 @@ pub(crate) fn shell(
         }
         (_, None) => true,
     };
+    let masking = GitMasking::new({
+        let (root, sensitive, repository) = (workspace.to_owned(), sensitive.clone(), held.cloned());
+        move |folder, to| {
+            let secrets = Secrets { root: &root, sensitive: &sensitive, repository: repository.as_ref() };
+            mask_repository(folder, to, secrets)
+        }
+    });
     let sandbox = Sandbox::new(Settings {
         variables: &environment,
         own: variables,
@@ -83,7 +90,7 @@ pub(crate) fn shell(
         network,
         workspace,
         sensitive,
-        held,
+        masking: &masking,
         temp,
         wanted,
         landlock: offered.files,

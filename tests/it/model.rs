@@ -230,7 +230,7 @@ fn what_cannot_pass_ends_the_run_with_its_reason() {
                 ),
                 1,
                 1,
-                "out of credit",
+                "no credit left",
             ),
             (
                 refused(400, r#"{"error":{"message":"too long","code":"context_length_exceeded"}}"#),

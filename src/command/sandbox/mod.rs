@@ -33,6 +33,7 @@ pub use mounts::enter;
 #[cfg(target_os = "linux")]
 pub(super) use mounts::{leave_processes, leave_users};
 pub use plan::{Sandbox, Settings, View};
+pub use repository::GitMasking;
 
 /// The name of the hidden sub-command with which a child restricts itself.
 pub const SANDBOX: &str = "__sandbox";

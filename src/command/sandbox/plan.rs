@@ -12,10 +12,9 @@ use tokio::sync::OnceCell;
 
 use super::mount_points::prepare;
 use super::places::Places;
-use super::repository::Repository;
+use super::repository::{GitMasking, Repository};
 use super::{Mount, Namespaces, NewRoot, Overlay, Reader, Rights, Sockets, User, Walls};
-use crate::git;
-use crate::workspace::{PathGlobs, Scratch, Secrets};
+use crate::workspace::{PathGlobs, Scratch};
 
 /// Devices that programs commonly write to.
 const DEVICES: [&str; 6] = ["/dev/null", "/dev/zero", "/dev/full", "/dev/tty", "/dev/ptmx", "/dev/pts"];
@@ -65,8 +64,8 @@ pub struct Settings<'a> {
     pub workspace: &'a Path,
     /// Patterns for files that are hidden, in the checkout and around it in the same repository.
     pub sensitive: &'a PathGlobs,
-    /// The checkout's repository.
-    pub held: Option<&'a git::Repository>,
+    /// Hides what is secret in Git's folders outside of the workspace.
+    pub masking: &'a GitMasking,
     /// The folder for scratch folders.
     pub temp: &'a Path,
     /// Whether restrictions are wanted, or the isolated state alone.
@@ -85,8 +84,7 @@ struct Inner {
     writable: Vec<PathBuf>,
     workspace: PathBuf,
     repository: Repository,
-    sensitive: PathGlobs,
-    held: Option<git::Repository>,
+    masking: GitMasking,
     sockets: Sockets,
     temp: PathBuf,
     wanted: bool,
@@ -143,8 +141,7 @@ impl Sandbox {
             made: SystemTime::now(),
             landlock: settings.landlock,
             private: OnceLock::new(),
-            sensitive: settings.sensitive.clone(),
-            held: settings.held.cloned(),
+            masking: settings.masking.clone(),
             namespaces: Arc::default(),
             trusted: None,
         }))
@@ -167,8 +164,7 @@ impl Sandbox {
             landlock: *landlock,
             made: *made,
             private: OnceLock::new(),
-            sensitive: self.0.sensitive.clone(),
-            held: self.0.held.clone(),
+            masking: self.0.masking.clone(),
             namespaces: Arc::clone(&self.0.namespaces),
             trusted: Some(AtomicUsize::default()),
         }))
@@ -242,8 +238,8 @@ impl Sandbox {
 
     /// A throw-away folder above one of Git's own; `None` where that one cannot be shown.
     fn git_overlay(&self, index: usize, lower: &Path) -> io::Result<Option<Overlay>> {
-        let Inner { repository, temp, trusted, .. } = &*self.0;
-        let Some(layer) = repository.layer(index, temp, self.secrets()) else { return Ok(None) };
+        let Inner { repository, masking, temp, trusted, .. } = &*self.0;
+        let Some(layer) = repository.layer(index, temp, masking) else { return Ok(None) };
         let kind = match trusted {
             Some(started) => format!("{GIT}-{}", started.fetch_add(1, Ordering::Relaxed)),
             None => GIT.to_owned(),
@@ -251,11 +247,6 @@ impl Sandbox {
         let mut overlay = self.overlay(&kind, index, lower)?;
         overlay.lowers.insert(0, layer);
         Ok(Some(overlay))
-    }
-
-    fn secrets(&self) -> Secrets<'_> {
-        let Inner { workspace, sensitive, held, .. } = &*self.0;
-        Secrets { root: workspace, sensitive, repository: held.as_ref() }
     }
 
     /// An overlay above a folder, to find out whether one can be had.
@@ -366,7 +357,7 @@ impl Sandbox {
         }
         let lists = [&places.readable, &places.toolchains, &places.settings, &places.caches, writable];
         opened.extend(lists.into_iter().flatten().cloned());
-        opened.extend(repository.harmless(&self.0.temp, self.secrets()));
+        opened.extend(repository.harmless(&self.0.temp, &self.0.masking));
         // A copy is elsewhere, where no path leads to what is beside the workspace.
         if root == self.0.workspace {
             opened.extend(repository.root.clone());

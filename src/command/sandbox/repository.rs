@@ -1,10 +1,44 @@
 //! Repository around a workspace: what children see of it besides the workspace itself.
 
+use std::fmt;
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
-use crate::workspace::{PathGlobs, Scratch, Secrets, WorkspacePath, mask_repository};
+use crate::workspace::{PathGlobs, Scratch, WorkspacePath};
+
+/// Function that hides what is secret in a Git folder.
+type Mask = dyn Fn(&Path, &Path) -> io::Result<bool> + Send + Sync;
+
+/// Hides what is secret in Git's folders. What that takes is known to layers above this one, so it is handed in.
+#[derive(Clone)]
+pub struct GitMasking(Arc<Mask>);
+
+impl GitMasking {
+    /// Creates it from a function that is called with a Git folder and an empty folder. It writes what is to be seen
+    /// in place of secrets to the second, and returns whether there was anything to hide.
+    pub fn new(mask: impl Fn(&Path, &Path) -> io::Result<bool> + Send + Sync + 'static) -> Self {
+        Self(Arc::new(mask))
+    }
+
+    fn mask(&self, folder: &Path, to: &Path) -> io::Result<bool> {
+        (self.0)(folder, to)
+    }
+}
+
+impl Default for GitMasking {
+    /// Returns one for folders outside of any repository: it refuses every Git folder, which is then not shown.
+    fn default() -> Self {
+        Self::new(|folder, _| Err(io::Error::other(format!("{} cannot be masked", folder.display()))))
+    }
+}
+
+impl fmt::Debug for GitMasking {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("GitMasking").finish_non_exhaustive()
+    }
+}
 
 /// The parts of the checkout's repository outside of the workspace.
 #[derive(Clone, Debug, Default)]
@@ -21,12 +55,12 @@ pub(super) struct Repository {
 struct Layers {
     scratch: Scratch,
     /// By folder; `None` where it is not seen at all.
-    found: Vec<Option<Mask>>,
+    found: Vec<Option<Masked>>,
 }
 
 /// What lies above one of Git's own folders.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Mask {
+enum Masked {
     /// Nothing has to be hidden.
     Nothing,
     /// Something is seen otherwise.
@@ -80,25 +114,25 @@ impl Repository {
     }
 
     /// The folder that lies above one of Git's own; `None` where that one cannot be shown.
-    pub(super) fn layer(&self, index: usize, temp: &Path, secrets: Secrets<'_>) -> Option<PathBuf> {
-        let layers = self.layers(temp, secrets)?;
+    pub(super) fn layer(&self, index: usize, temp: &Path, masking: &GitMasking) -> Option<PathBuf> {
+        let layers = self.layers(temp, masking)?;
         layers.found.get(index)?.map(|_| layers.scratch.path().join(index.to_string()))
     }
 
     /// Git's own folders in which nothing has to be hidden.
-    pub(super) fn harmless(&self, temp: &Path, secrets: Secrets<'_>) -> Vec<PathBuf> {
-        let found = self.layers(temp, secrets).map_or(&[][..], |layers| &layers.found);
-        let folders = self.folders.iter().zip(found).filter(|(_, mask)| **mask == Some(Mask::Nothing));
+    pub(super) fn harmless(&self, temp: &Path, masking: &GitMasking) -> Vec<PathBuf> {
+        let found = self.layers(temp, masking).map_or(&[][..], |layers| &layers.found);
+        let folders = self.folders.iter().zip(found).filter(|(_, mask)| **mask == Some(Masked::Nothing));
         folders.map(|(folder, _)| folder.clone()).collect()
     }
 
     /// Made when first asked for.
-    fn layers(&self, temp: &Path, secrets: Secrets<'_>) -> Option<&Layers> {
+    fn layers(&self, temp: &Path, masking: &GitMasking) -> Option<&Layers> {
         let make = || {
             let scratch = Scratch::new(temp).ok()?;
             let masked = |(index, folder): (usize, &PathBuf)| {
-                let masked = mask_repository(folder, &scratch.path().join(index.to_string()), secrets);
-                masked.ok().map(|is_masked| if is_masked { Mask::Something } else { Mask::Nothing })
+                let masked = masking.mask(folder, &scratch.path().join(index.to_string()));
+                masked.ok().map(|is_masked| if is_masked { Masked::Something } else { Masked::Nothing })
             };
             let found = self.folders.iter().enumerate().map(masked).collect();
             Some(Layers { scratch, found })
