@@ -221,6 +221,15 @@ impl Isolation {
         let told = format!("commands run on a copy of the checkout, {place} ({megabytes} MB, {took:.1} s)");
         self.events.notice(NoticeLevel::Info, told);
         self.tell_of_git(&copied);
+        if let Some(first) = copied.unreadable.first() {
+            let told = format!(
+                "{} of the files and folders of the checkout cannot be read ({} first): commands do not see them, and a \
+                 command that changes something in their place is refused",
+                copied.unreadable.len(),
+                first.display()
+            );
+            self.events.notice(NoticeLevel::Warning, told);
+        }
         Ok(copied)
     }
 

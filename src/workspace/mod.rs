@@ -6,11 +6,13 @@
 
 mod changes;
 mod confined;
+mod descend;
 mod disk;
 mod git_folder;
 mod git_patch;
 mod globs;
 mod ignored;
+mod inventory;
 mod isolate;
 mod moves;
 mod overlay;
@@ -28,6 +30,7 @@ pub use changes::{ChangeSet, FileChange, FileState, LineCounts, Mode, Operation}
 pub use disk::DiskWorkspace;
 pub use git_folder::{GitFolder, Restored};
 pub use globs::{Glob, PathGlobs};
+pub use inventory::Inventory;
 pub use isolate::{
     Author, Before, Below, CarryError, Isolated, IsolationError, Outcome, Plot, Scratch, Secrets,
     TrackedFiles, mask_repository, sweep,

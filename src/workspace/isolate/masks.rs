@@ -115,7 +115,7 @@ impl Masks {
         }
         let from = root.join(entry);
         if is_folder(&from) {
-            copy::copy(&from, to, &|_| false)?;
+            copy::copy_all(&from, to, &|_| false)?;
             return self.lay(entry, to);
         }
         let copied = match fs::read_link(&from) {
@@ -133,7 +133,7 @@ impl Masks {
             remove(&path).map_err(|error| (path, error))?;
         }
         let above = self.folder.join(entry);
-        if above.is_dir() { copy::copy(&above, to, &|_| false) } else { Ok(()) }
+        if above.is_dir() { copy::copy_all(&above, to, &|_| false) } else { Ok(()) }
     }
 
     /// The file that a copy of a `.git` entry has at a path, relative to the checkout.

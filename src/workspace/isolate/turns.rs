@@ -6,8 +6,8 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use super::super::inventory::Inventory;
 use super::super::snapshot::Stamp;
-use super::super::watch;
 use super::masks::{is_plain_way, remove};
 use super::{Isolated, Kind};
 
@@ -107,7 +107,10 @@ impl Isolated {
 /// What the folder holds; `None` where there is none, or it cannot be looked at.
 fn stamps(folder: &Path) -> Option<Copy> {
     let is_folder = fs::symlink_metadata(folder).is_ok_and(|metadata| metadata.is_dir());
-    is_folder.then(|| watch::stamps(folder).ok()).flatten().map(|stamps| Copy { stamps })
+    let inventory = is_folder.then(|| Inventory::take(folder).ok()).flatten();
+    inventory
+        .filter(|inventory| inventory.closed.is_empty())
+        .map(|inventory| Copy { stamps: inventory.files })
 }
 
 /// Moves what is there, whatever it is.
