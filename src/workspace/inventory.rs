@@ -97,7 +97,7 @@ impl Visitor for Recorder {
     fn meet(&self, (): &(), met: &Met<'_>) -> io::Result<()> {
         if !is_own_git(met.path) {
             self.record(|inventory| {
-                drop(inventory.files.insert(met.path.to_owned(), stamp_of(met.metadata)))
+                inventory.files.insert(met.path.to_owned(), stamp_of(met.metadata));
             });
         }
         Ok(())
