@@ -27,6 +27,7 @@ use std::io::Read;
 use std::sync::Arc;
 
 pub use changes::{ChangeSet, FileChange, FileState, LineCounts, Mode, Operation};
+pub(crate) use descend::{Met, Visitor, descend};
 pub use disk::DiskWorkspace;
 pub use git_folder::{GitFolder, Restored};
 pub use globs::{Glob, PathGlobs};

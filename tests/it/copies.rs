@@ -168,3 +168,78 @@ else:
     }
     assert!(results[1].contains("\nqueue Operation not permitted\nlock held"), "{}", results[1]);
 }
+
+#[test]
+fn git_and_what_is_beside_are_found_in_a_subfolder_of_a_repository() {
+    let config = format!(
+        "{CONFIG}guardrails:\n  sensitive_files: ['.env*']\n  quality_gates:\n    - {{ name: log, command: git log --format=%s && git stash list }}\n"
+    );
+    let files = [
+        ("app/.architect.yml", config.as_str()),
+        ("app/a.txt", "one\n"),
+        ("shared.txt", "shared\n"),
+        (
+            "app/run.sh",
+            "git status --short; git log --format=%s; cat ../shared.txt; ls -A ..; echo two > a.txt; git diff --stat; echo x > ../shared.txt; git stash; git stash list",
+        ),
+        (".env", "SECRET=x\n"),
+    ];
+    let sandbox = Sandbox::without_git(&files);
+    sandbox.git(&["init", "--quiet", "--initial-branch=main"]);
+    fs::rename(sandbox.repo().join(".env"), sandbox.path().join("env")).unwrap();
+    sandbox.commit("before");
+    fs::rename(sandbox.path().join("env"), sandbox.repo().join(".env")).unwrap();
+    let turns = [vec![command("bash run.sh")], vec![command("bash -c 'git stash pop; cat a.txt'")]];
+    let run = on_a_copy(&sandbox, &sandbox.repo().join("app"), &turns);
+    let results = run.results();
+    assert!(results[0].contains("\nbefore\nshared\n"), "{}", results[0]);
+    assert!(results[0].contains("a.txt | 2 +-"), "{}", results[0]);
+    assert!(!results[0].contains(" D ") && !results[0].contains(".env"), "{}", results[0]);
+    assert!(results[0].contains("Permission denied") && results[0].contains("stash@{0}"), "{}", results[0]);
+    assert!(results[1].contains("\ntwo"), "the agent's stash is found by its next command: {}", results[1]);
+    let gate = run.report()["gates"][0]["output"].as_str().unwrap().to_owned();
+    assert_eq!(gate.trim(), "before", "a gate sees Git's own folder as it is in the checkout");
+    assert_eq!(sandbox.read("shared.txt"), "shared\n");
+    assert_eq!(sandbox.git(&["stash", "list"]), "");
+    assert_eq!(planned(&run), ["a.txt"]);
+}
+
+#[test]
+fn what_is_left_on_the_machine_goes_and_a_home_folder_is_there() {
+    let sandbox = Sandbox::new(&[(".architect.yml", CONFIG)]);
+    let home = sandbox.path().join("me");
+    for folder in [".cache/tool", ".rustup", "mine"] {
+        fs::create_dir_all(home.join(folder)).unwrap();
+    }
+    fs::write(home.join(".rustup/settings.toml"), "toolchain\n").unwrap();
+    fs::set_permissions(&home, fs::Permissions::from_mode(0o750)).unwrap();
+    let real = home.to_str().unwrap();
+    let lines = [
+        "mkdir -p ~/.config/x && echo y > ~/.config/x/z && cat ~/.config/x/z".to_owned(),
+        "cat ~/.rustup/settings.toml; echo x > ~/.rustup/new; ls ~/mine".to_owned(),
+        "echo x > ~/.cache/tool/new && mkdir ~/.cache/shut && echo x > ~/.cache/shut/new && chmod 000 ~/.cache/shut && echo cached".to_owned(),
+        format!("chmod 777 {real}; echo changed"),
+        "ipcmk -M 64".to_owned(),
+    ];
+    let turns: Vec<_> = lines.iter().map(|line| vec![command(&format!("bash -c '{line}'"))]).collect();
+    let run = on_a_copy(&sandbox, &sandbox.repo(), &turns);
+    let results = run.results();
+    assert!(results[0].contains("\ny"), "{}", results[0]);
+    assert!(results[1].contains("\ntoolchain\n"), "{}", results[1]);
+    assert!(
+        results[1].contains("new: Permission denied") && results[1].contains("No such file"),
+        "{}",
+        results[1]
+    );
+    assert!(results[2].contains("\ncached"), "{}", results[2]);
+    assert!(!home.join(".config").exists(), "the real home folder stays as it was");
+    assert!(!home.join(".cache/tool/new").exists(), "files in caches are removed");
+    let shut = home.join(".cache/shut");
+    assert!(shut.is_dir() && !shut.join("new").exists(), "also from folders that were closed");
+    assert_eq!(fs::metadata(&home).unwrap().permissions().mode() & 0o777, 0o750, "{}", results[3]);
+    let memory = results[4].lines().find_map(|line| line.strip_prefix("Shared memory id: "));
+    let memory = memory.unwrap_or_else(|| panic!("it was created: {}", results[4])).to_owned();
+    let list = fs::read_to_string("/proc/sysvipc/shm").unwrap();
+    let mut ids = list.lines().filter_map(|line| line.split_ascii_whitespace().nth(1));
+    assert!(!ids.any(|id| id == memory), "shared memory {memory} is still there");
+}

@@ -13,7 +13,7 @@ use cap_std::fs::{Dir, Metadata, OpenOptions};
 use super::super::descend::{Met, Visitor, descend};
 use super::super::path::WorkspacePath;
 
-/// Copies `from` to `to`, except for hidden files. Ignored build folders and `.git` are included, because
+/// Copies `from` to `to`, except for hidden files and folders. Ignored build folders and `.git` are included, because
 /// commands need them. Returns what this user cannot read, which is left out. The error has the path at which it
 /// occurred.
 pub(in crate::workspace) fn copy(
@@ -49,11 +49,18 @@ struct Copier<'a> {
     unreadable: Mutex<BTreeSet<PathBuf>>,
 }
 
+impl Copier<'_> {
+    fn hides(&self, path: &Path) -> bool {
+        let path = path.to_str().and_then(|path| WorkspacePath::parse(path).ok());
+        path.is_some_and(|path| (self.is_hidden)(&path))
+    }
+}
+
 impl Visitor for Copier<'_> {
     type Folder = Dir;
 
     fn enter(&self, above: &Dir, name: &OsStr, path: &Path, _: &Metadata) -> io::Result<Option<Dir>> {
-        if self.own.as_deref() == Some(path) {
+        if self.own.as_deref() == Some(path) || self.hides(path) {
             return Ok(None);
         }
         match above.create_dir(name) {
@@ -64,8 +71,7 @@ impl Visitor for Copier<'_> {
     }
 
     fn meet(&self, to: &Dir, met: &Met<'_>) -> io::Result<()> {
-        let path = met.path.to_str().and_then(|path| WorkspacePath::parse(path).ok());
-        if path.is_some_and(|path| (self.is_hidden)(&path)) {
+        if self.hides(met.path) {
             return Ok(());
         }
         if met.metadata.is_symlink() {

@@ -6,6 +6,7 @@
 //! command alone: it takes no time to create, and every absolute path stays valid. Elsewhere it is a copy at
 //! another path.
 
+mod around;
 mod carry;
 mod copy;
 mod credentials;
@@ -81,8 +82,10 @@ pub struct Isolated {
     root: PathBuf,
     sensitive: Arc<PathGlobs>,
     masks: Masks,
-    /// Of a copy, Git's own folder for trusted runs.
-    trusted: Option<turns::Copy>,
+    /// Of a copy, the repository around it.
+    around: Option<around::Around>,
+    /// Of a copy, Git's own folders for trusted runs: that of the checkout, and that of the repository around it.
+    trusted: [Option<turns::Copy>; 2],
     tracked: TrackedFiles,
     /// Paths at which the state may differ from what is below.
     applied: BTreeSet<WorkspacePath>,
@@ -173,6 +176,8 @@ pub struct Plot {
     pub tracked: TrackedFiles,
     /// The repository of the checkout, if there is one.
     pub repository: Option<Repository>,
+    /// The root of the repository, if the checkout is a subfolder of it.
+    pub around: Option<PathBuf>,
 }
 
 /// Files that Git tracks, listed when first asked for: a rule of an ignore file says nothing about them.
@@ -217,14 +222,15 @@ impl Isolated {
         let at = |name: &str| scratch.path().join(name);
         fs::create_dir(at("kept")).map_err(|error| failed((at("kept"), error)))?;
         let masks = Masks::make(plot, at("masks")).map_err(|error| failed((at("masks"), error)))?;
-        let to = at("copy");
+        let around = around::Around::copied(plot, &at("copy"), at("masks-around")).map_err(failed)?;
+        let to = around.as_ref().map_or_else(|| at("copy"), |around| around.workspace(plot));
         let unreadable =
             copy::copy(&plot.root, &to, &|path| masks.sensitive.contains(path)).map_err(failed)?;
         for entry in masks.entries() {
             masks.lay(entry, &to.join(entry)).map_err(failed)?;
         }
         let disk = DiskWorkspace::open(&to).map_err(|error| failed((to, error)))?;
-        Ok(Self { unreadable, ..Self::new(plot, scratch, disk, Kind::Copied, masks, started) })
+        Ok(Self { unreadable, around, ..Self::new(plot, scratch, disk, Kind::Copied, masks, started) })
     }
 
     fn new(
@@ -242,7 +248,8 @@ impl Isolated {
             root: plot.root.clone(),
             sensitive: Arc::clone(&plot.sensitive),
             masks,
-            trusted: None,
+            around: None,
+            trusted: [None, None],
             tracked: Arc::clone(&plot.tracked),
             applied: BTreeSet::new(),
             unreadable: BTreeSet::new(),
@@ -252,8 +259,9 @@ impl Isolated {
 
     /// Repositories of the checkout that commands do not see: their history holds what they must not see, and could not
     /// be had without.
-    pub fn unseen_repositories(&self) -> &[PathBuf] {
-        &self.masks.unseen
+    pub fn unseen_repositories(&self) -> impl Iterator<Item = &PathBuf> {
+        let around = self.around.iter().flat_map(|around| &around.masks.unseen);
+        self.masks.unseen.iter().chain(around)
     }
 
     /// Returns the path at which commands see the checkout.
@@ -268,7 +276,10 @@ impl Isolated {
     pub fn view(&self) -> View<'_> {
         match &self.kind {
             Kind::Mounted(overlay) => View::Overlay(overlay),
-            Kind::Copied => View::Plain { writable: true },
+            Kind::Copied => {
+                let around = self.around.as_ref().map_or(self.disk.path(), |around| &around.folder);
+                View::Copy { around }
+            }
         }
     }
 
