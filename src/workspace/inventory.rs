@@ -11,14 +11,17 @@ use cap_std::fs::Metadata;
 
 use super::FileError;
 use super::descend::{Met, Visitor, descend};
+use super::disk::DiskWorkspace;
 use super::isolate::Touched;
 use super::path::WorkspacePath;
 use super::snapshot::{Stamp, stamp_of};
 
-/// The metadata of every file except those in the root's `.git`.
+/// The metadata of every file and folder except those in the root's `.git`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Inventory {
     pub(super) files: BTreeMap<PathBuf, Stamp>,
+    /// Folders and their modes.
+    folders: BTreeMap<PathBuf, u32>,
     /// Folders that this user cannot list or search.
     pub(super) closed: BTreeSet<PathBuf>,
 }
@@ -58,6 +61,42 @@ impl Inventory {
     }
 }
 
+impl Inventory {
+    /// Restores what the content of files does not tell: modes, except those of the files in `kept`, and empty folders.
+    /// Returns the paths where that failed.
+    pub fn restore(&self, disk: &DiskWorkspace, kept: &BTreeSet<WorkspacePath>) -> Vec<PathBuf> {
+        let Ok(now) = Self::take(disk.path()) else { return vec![disk.path().to_owned()] };
+        let mut failed = Vec::new();
+        for path in self.folders.keys().filter(|path| !now.folders.contains_key(*path)) {
+            let is_made = parse(path).is_some_and(|path| disk.make_folder(&path).is_ok());
+            failed.extend((!is_made).then(|| path.clone()));
+        }
+        let new = now.folders.keys().filter(|path| !self.folders.contains_key(*path));
+        disk.remove_empty(&new.filter_map(|path| parse(path)).collect::<Vec<_>>());
+        for (path, mode, before) in self.other_modes(&now) {
+            let Some(named) = parse(path) else { continue };
+            // Of another type than before is what has other content, too.
+            let is_same = mode & TYPE == before & TYPE;
+            if is_same && !kept.contains(&named) && disk.set_mode(&named, before).is_err() {
+                failed.push(path.clone());
+            }
+        }
+        failed
+    }
+
+    /// Returns paths with other modes than these: the mode now, and that before.
+    fn other_modes<'a>(&'a self, now: &'a Self) -> Vec<(&'a PathBuf, u32, u32)> {
+        let files =
+            now.files.iter().filter_map(|(path, stamp)| Some((path, stamp.mode, self.files.get(path)?.mode)));
+        let folders =
+            now.folders.iter().filter_map(|(path, mode)| Some((path, *mode, *self.folders.get(path)?)));
+        files.chain(folders).filter(|(_, mode, before)| mode != before).collect()
+    }
+}
+
+/// The bits of a mode that tell the type of a file.
+const TYPE: u32 = 0o170_000;
+
 fn parse(path: &Path) -> Option<WorkspacePath> {
     WorkspacePath::parse(path.to_str()?).ok()
 }
@@ -90,8 +129,14 @@ fn is_own_git(path: &Path) -> bool {
 impl Visitor for Recorder {
     type Folder = ();
 
-    fn enter(&self, (): &(), _: &OsStr, path: &Path, _: &Metadata) -> io::Result<Option<()>> {
-        Ok((!is_own_git(path)).then_some(()))
+    fn enter(&self, (): &(), _: &OsStr, path: &Path, metadata: &Metadata) -> io::Result<Option<()>> {
+        if is_own_git(path) {
+            return Ok(None);
+        }
+        self.record(|inventory| {
+            inventory.folders.insert(path.to_owned(), stamp_of(metadata).mode);
+        });
+        Ok(Some(()))
     }
 
     fn meet(&self, (): &(), met: &Met<'_>) -> io::Result<()> {

@@ -23,7 +23,9 @@ mod snapshot;
 mod tracked;
 mod watch;
 
+use std::collections::BTreeSet;
 use std::io::Read;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 pub use changes::{ChangeSet, FileChange, FileState, LineCounts, Mode, Operation};
@@ -169,6 +171,12 @@ pub trait Workspace: Send + Sync {
 
     /// Reverts a change: the file is as it was before it.
     fn revert(&self, change: &FileChange) -> Result<(), FileError>;
+
+    /// Restores modes and empty folders, except the modes of the files in `kept`. Returns the paths where that failed.
+    /// Planned edits have neither.
+    fn restore_metadata(&self, _before: &Inventory, _kept: &BTreeSet<WorkspacePath>) -> Vec<PathBuf> {
+        Vec::new()
+    }
 
     /// Reads a whole regular file of at most [`MAX_FILE`] bytes.
     fn read(&self, path: &ResolvedPath) -> Result<FileState, FileError> {

@@ -24,7 +24,7 @@ pub struct Snapshot {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stamp {
     pub(super) size: u64,
-    mode: u32,
+    pub(super) mode: u32,
     inode: u64,
     /// Times of the last change of content and of the inode, each in seconds and nanoseconds.
     pub(super) times: [i64; 4],
