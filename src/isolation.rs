@@ -221,6 +221,20 @@ impl Isolation {
         let told = format!("commands run on a copy of the checkout, {place} ({megabytes} MB, {took:.1} s)");
         self.events.notice(NoticeLevel::Info, told);
         self.tell_of_git(&copied);
+        if !self.shell.is_walled() {
+            let told = "nothing keeps commands from the checkout itself: a program that names it by its own path (a virtual \
+                        environment, an editable install) uses it without planned edits, and may give a wrong verdict";
+            self.events.notice(NoticeLevel::Warning, told);
+        }
+        if let Some(first) = copied.unreadable.first() {
+            let told = format!(
+                "{} of the files and folders of the checkout cannot be read ({} first): commands do not see them, and a \
+                 command that changes something in their place is refused",
+                copied.unreadable.len(),
+                first.display()
+            );
+            self.events.notice(NoticeLevel::Warning, told);
+        }
         Ok(copied)
     }
 

@@ -151,6 +151,8 @@ impl Shell {
     /// Runs a command line in a file system of its own, or on the machine's if `namespaces` is `None`.
     async fn run_in(&self, job: Job<'_>, namespaces: Option<Namespaces>) -> Finished {
         let started = Instant::now();
+        let sandbox = self.sandbox.as_ref().filter(|_| job.rights == Rights::Work);
+        let before = sandbox.and_then(Sandbox::before);
         let mut running = match Running::start(self, &job, namespaces) {
             Ok(running) => running,
             Err(error) => {
@@ -173,6 +175,9 @@ impl Shell {
         };
         running.clear();
         let (stdout, stderr) = tokio::join!(stdout.finish(), stderr.finish());
+        if let (Some(sandbox), Some(before)) = (sandbox, &before) {
+            sandbox.after(before);
+        }
         Finished { ended, stdout, stderr, duration: started.elapsed() }
     }
 

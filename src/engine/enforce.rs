@@ -29,6 +29,11 @@ impl Engine {
         if effects.remote.is_some() && !result.changes.is_empty() {
             self.revert_refused(result, &mut refused);
         }
+        if let Some(before) = result.before.take().filter(|_| !refused.is_empty()) {
+            let kept = result.changes.iter().map(|change| change.path.clone()).collect();
+            let failed = self.context.workspace.restore_metadata(&before, &kept);
+            refused.extend(failed.iter().map(|path| format!("could not restore {}", path.display())));
+        }
         for reason in &refused {
             self.emit_block(caller, tool, Target::of(effects), reason);
         }

@@ -94,6 +94,8 @@ impl McpTool {
             return ToolResult::failed("could not inspect the checkout, so the server is not called");
         };
         let mut result = self.call(arguments).await;
+        let before = Arc::new(before);
+        result.before = Some(Arc::clone(&before));
         let after = tokio::task::spawn_blocking(move || (mirror.after(&before), mirror)).await;
         let Ok((Ok(observed), mirror)) = after else {
             return ToolResult::failed("could not read what the server changed");

@@ -7,7 +7,7 @@ use serde_json::json;
 use super::setup::RunInfo;
 use super::{Outcome, Run, Signal};
 use crate::command::Shell;
-use crate::command::sandbox::Sandbox;
+use crate::command::sandbox::{Left, Sandbox};
 use crate::event::{End, Event, Events, Exit, NoticeLevel, RunMode, Status, StopReason};
 use crate::git::Repository;
 use crate::hooks::{HookEvent, Subject};
@@ -57,7 +57,7 @@ impl Run<'_> {
             events.notice(NoticeLevel::Error, error.to_string());
         }
         changed_checkout(&events, &differences, &collector);
-        forget_caches(&events, &shell);
+        clean_up(&events, &shell);
         // Once more, after the last process is gone.
         let restored = baseline.protected.map_or_else(Vec::new, |protected| protected.restore("the run"));
         if restored.iter().any(|restored| !restored.back) && ended.status != Status::Failed {
@@ -151,11 +151,17 @@ fn files(changes: &ChangeSet, tracked: Option<&TrackedWorkspace>) -> Vec<FileSum
     files
 }
 
-fn forget_caches(events: &Events, shell: &Shell) {
-    let left = shell.sandbox.as_ref().map_or(0, Sandbox::forget_caches);
-    if left > 0 {
-        let told = format!("could not remove {left} files that commands wrote to caches");
-        events.notice(NoticeLevel::Warning, told);
+fn clean_up(events: &Events, shell: &Shell) {
+    let Left { files, objects, modes } = shell.sandbox.as_ref().map(Sandbox::clean_up).unwrap_or_default();
+    let warn = |told: String| events.notice(NoticeLevel::Warning, told);
+    if files > 0 {
+        warn(format!("could not remove {files} files that commands wrote to caches"));
+    }
+    if objects > 0 {
+        warn(format!("could not remove {objects} System V objects that commands created"));
+    }
+    for path in modes {
+        warn(format!("could not restore the mode of {}, which commands changed", path.display()));
     }
 }
 

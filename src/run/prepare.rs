@@ -1,6 +1,6 @@
 //! Assembles a run: workspace, tools, hooks, guardrails, and engine.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, LazyLock, Mutex};
 
@@ -88,6 +88,7 @@ impl<'a> Run<'a> {
             sensitive: guardrails.sensitive(),
             tracked: tracked_files(request.repository.clone()),
             repository: request.repository.clone(),
+            around: around(request),
         };
         let site = Site::new(request, &disk, plot, &shell, &guardrails, &events);
         let Site { workspace, tracked, isolation, ground } = site;
@@ -216,4 +217,14 @@ fn tracked_files(repository: Option<Repository>) -> TrackedFiles {
 pub(super) fn temp(request: &JobRequest) -> PathBuf {
     let runner = request.variables.get("RUNNER_TEMP").filter(|path| !path.is_empty());
     runner.map_or_else(std::env::temp_dir, PathBuf::from)
+}
+
+/// Returns the root of the repository if the checkout is a subfolder of it. A repository that contains the home folder, too,
+/// is not shown.
+fn around(request: &RunRequest) -> Option<PathBuf> {
+    let root = request.repository.as_ref()?.root();
+    let home = request.variables.get("HOME").map(Path::new);
+    let holds_home = home.is_some_and(|home| home.starts_with(root));
+    let is_within = request.workspace.starts_with(root) && request.workspace != root;
+    (is_within && !holds_home).then(|| root.to_owned())
 }

@@ -31,7 +31,7 @@ use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use crate::workspace::{FileChange, FileError, FileState, PathGlobs, ResolvedPath, Workspace};
+use crate::workspace::{FileChange, FileError, FileState, Inventory, PathGlobs, ResolvedPath, Workspace};
 
 pub use crate::event::{CommandEffect, Effects, Remote};
 pub use command_effects::command_effects;
@@ -54,13 +54,15 @@ pub struct ToolResult {
     pub exit_code: Option<i32>,
     /// Reasons why none of the command's changes were kept.
     pub refused: Vec<String>,
+    /// The checkout before a call that changed it directly.
+    pub before: Option<Arc<Inventory>>,
 }
 
 impl ToolResult {
     /// Creates a successful result with `output`.
     pub fn done(output: impl Into<String>) -> Self {
         let (error, changes, exit_code, refused) = (None, Vec::new(), None, Vec::new());
-        Self { success: true, output: output.into(), error, changes, exit_code, refused }
+        Self { success: true, output: output.into(), error, changes, exit_code, refused, before: None }
     }
 
     /// Creates a failed result with its reason.

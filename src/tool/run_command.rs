@@ -191,7 +191,7 @@ impl CommandCall {
             _ => None,
         };
         let mut result =
-            ToolResult { success: error.is_none(), output, error, changes: Vec::new(), exit_code, refused };
+            ToolResult { success: error.is_none(), error, exit_code, refused, ..ToolResult::done(output) };
         result.note_changes(&Observed { changes, large, unnamed: 0 });
         if !dropped.is_empty() {
             result.add(&format!("[not kept: {}]", shown(dropped.into_iter())));

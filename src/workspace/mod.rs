@@ -6,11 +6,13 @@
 
 mod changes;
 mod confined;
+mod descend;
 mod disk;
 mod git_folder;
 mod git_patch;
 mod globs;
 mod ignored;
+mod inventory;
 mod isolate;
 mod moves;
 mod overlay;
@@ -21,13 +23,17 @@ mod snapshot;
 mod tracked;
 mod watch;
 
+use std::collections::BTreeSet;
 use std::io::Read;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 pub use changes::{ChangeSet, FileChange, FileState, LineCounts, Mode, Operation};
+pub(crate) use descend::{Met, Visitor, descend};
 pub use disk::DiskWorkspace;
 pub use git_folder::{GitFolder, Restored};
 pub use globs::{Glob, PathGlobs};
+pub use inventory::Inventory;
 pub use isolate::{
     Author, Before, Below, CarryError, Isolated, IsolationError, Outcome, Plot, Scratch, Secrets,
     TrackedFiles, mask_repository, sweep,
@@ -165,6 +171,12 @@ pub trait Workspace: Send + Sync {
 
     /// Reverts a change: the file is as it was before it.
     fn revert(&self, change: &FileChange) -> Result<(), FileError>;
+
+    /// Restores modes and empty folders, except the modes of the files in `kept`. Returns the paths where that failed.
+    /// Planned edits have neither.
+    fn restore_metadata(&self, _before: &Inventory, _kept: &BTreeSet<WorkspacePath>) -> Vec<PathBuf> {
+        Vec::new()
+    }
 
     /// Reads a whole regular file of at most [`MAX_FILE`] bytes.
     fn read(&self, path: &ResolvedPath) -> Result<FileState, FileError> {

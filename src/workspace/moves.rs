@@ -125,6 +125,21 @@ impl DiskWorkspace {
         confined::create_dir(self.dir(), path).map(drop)
     }
 
+    /// Sets the mode of a file or folder, without set-user-ID and set-group-ID bits.
+    #[cfg(unix)]
+    pub(super) fn set_mode(&self, path: &WorkspacePath, mode: u32) -> io::Result<()> {
+        use cap_std::fs::{Permissions, PermissionsExt};
+        let resolved = ResolvedPath(path.clone());
+        let (parent, name) = confined::split(&resolved)?;
+        confined::open_dir(self.dir(), &parent)?.set_permissions(name, Permissions::from_mode(mode & 0o1777))
+    }
+
+    /// Does nothing: other systems have no modes.
+    #[cfg(not(unix))]
+    pub(super) fn set_mode(&self, _: &WorkspacePath, _: u32) -> io::Result<()> {
+        Ok(())
+    }
+
     /// Sets the modification time of a file.
     pub(super) fn set_modified(
         &self,

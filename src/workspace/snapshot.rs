@@ -24,7 +24,7 @@ pub struct Snapshot {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stamp {
     pub(super) size: u64,
-    mode: u32,
+    pub(super) mode: u32,
     inode: u64,
     /// Times of the last change of content and of the inode, each in seconds and nanoseconds.
     pub(super) times: [i64; 4],
@@ -142,6 +142,29 @@ pub(super) fn stamp(metadata: &Metadata) -> Stamp {
 pub(super) fn stamp(metadata: &Metadata) -> Stamp {
     let modified = metadata.modified().ok().and_then(|time| time.duration_since(std::time::UNIX_EPOCH).ok());
     let modified = modified.unwrap_or_default();
+    let seconds = i64::try_from(modified.as_secs()).unwrap_or(i64::MAX);
+    let times = [seconds, i64::from(modified.subsec_nanos()), 0, 0];
+    Stamp { size: metadata.len(), mode: u32::from(metadata.permissions().readonly()), inode: 0, times }
+}
+
+/// The same from metadata that was read through an open folder.
+#[cfg(unix)]
+pub(super) fn stamp_of(metadata: &cap_std::fs::Metadata) -> Stamp {
+    use cap_std::fs::MetadataExt;
+    Stamp {
+        size: metadata.size(),
+        mode: metadata.mode(),
+        inode: metadata.ino(),
+        times: [metadata.mtime(), metadata.mtime_nsec(), metadata.ctime(), metadata.ctime_nsec()],
+    }
+}
+
+/// The same from metadata that was read through an open folder.
+#[cfg(not(unix))]
+pub(super) fn stamp_of(metadata: &cap_std::fs::Metadata) -> Stamp {
+    let modified = metadata.modified().ok().map(cap_std::time::SystemTime::into_std);
+    let modified =
+        modified.and_then(|time| time.duration_since(std::time::UNIX_EPOCH).ok()).unwrap_or_default();
     let seconds = i64::try_from(modified.as_secs()).unwrap_or(i64::MAX);
     let times = [seconds, i64::from(modified.subsec_nanos()), 0, 0];
     Stamp { size: metadata.len(), mode: u32::from(metadata.permissions().readonly()), inode: 0, times }

@@ -1,15 +1,15 @@
 //! Tracked workspace: the checkout with a record of what each file was before its first change.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::changes::{ChangeSet, FileChange, FileState, Operation};
 use super::disk::DiskWorkspace;
 use super::overlay::OverlayWorkspace;
 use super::path::{ResolvedPath, WorkspacePath};
-use super::{FileError, LastLink, Stat, Walk, Workspace};
+use super::{FileError, Inventory, LastLink, Stat, Walk, Workspace};
 
 /// A workspace for real edits: every write goes to disk, and the first one to a file records what was there.
 pub struct TrackedWorkspace {
@@ -122,5 +122,9 @@ impl Workspace for TrackedWorkspace {
 
     fn revert(&self, change: &FileChange) -> Result<(), FileError> {
         self.disk.restore(&ResolvedPath(change.path.clone()), change.before.as_ref())
+    }
+
+    fn restore_metadata(&self, before: &Inventory, kept: &BTreeSet<WorkspacePath>) -> Vec<PathBuf> {
+        before.restore(&self.disk, kept)
     }
 }

@@ -16,7 +16,7 @@ pub fn command(line: &str) -> (&'static str, Value) {
 }
 
 /// Where no namespace can be made, as on GitHub's runners: no overlay, so a copy.
-const NO_NAMESPACES: &str = "echo 0 > /proc/sys/user/max_user_namespaces && echo 0 > /proc/sys/user/max_mnt_namespaces && exec setpriv --no-new-privs --bounding-set=-sys_admin -- \"$@\"";
+pub const NO_NAMESPACES: &str = "echo 0 > /proc/sys/user/max_user_namespaces && echo 0 > /proc/sys/user/max_mnt_namespaces && exec setpriv --no-new-privs --bounding-set=-sys_admin -- \"$@\"";
 
 /// Runs the session twice: with an overlay and with a copy.
 pub fn both(

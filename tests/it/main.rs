@@ -7,6 +7,7 @@ mod attacks;
 mod batch;
 mod commands;
 mod confirm;
+mod copies;
 mod deliver;
 mod docs;
 mod endless;

@@ -206,6 +206,23 @@ fn what_a_server_changes_is_seen_and_judged_like_a_commands_changes() {
 }
 
 #[test]
+fn a_refused_call_of_a_server_leaves_no_modes_and_no_folders() {
+    use std::os::unix::fs::PermissionsExt;
+    let rules = "guardrails: { protected_files: [locked.txt] }\n";
+    let sandbox = sandbox(&(config("stdio", "") + rules));
+    let root = sandbox.repo();
+    std::fs::create_dir(root.join("empty")).unwrap();
+    std::fs::set_permissions(root.join("a.txt"), std::fs::Permissions::from_mode(0o640)).unwrap();
+    let (_, results) = call(&sandbox, &["--mode", "yolo"], &[], &[("mcp_test_litter", json!({}))]);
+    assert!(results[0].contains("locked.txt is a protected file"), "{}", results[0]);
+    assert_eq!(sandbox.read("locked.txt"), "x\n");
+    let mode = std::fs::metadata(root.join("a.txt")).unwrap().permissions().mode() & 0o777;
+    assert_eq!(mode, 0o640);
+    assert!(root.join("empty").is_dir() && !root.join("new").exists());
+    assert_gone(&sandbox);
+}
+
+#[test]
 fn a_dry_run_records_what_is_not_marked_as_reading() {
     let sandbox = sandbox(&config("stdio", ""));
     let (run, results) = call(

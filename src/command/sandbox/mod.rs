@@ -10,10 +10,13 @@
 //! supervisor stays outside, where the child can neither signal nor trace it.
 
 mod caches;
+mod home;
+mod modes;
 mod mount_points;
 mod places;
 mod plan;
 mod repository;
+mod stores;
 
 #[cfg(target_os = "linux")]
 mod kernel;
@@ -32,7 +35,7 @@ pub use kernel::{become_user, offered, restrict};
 pub use mounts::enter;
 #[cfg(target_os = "linux")]
 pub(super) use mounts::{leave_processes, leave_users};
-pub use plan::{Sandbox, Settings, View};
+pub use plan::{Left, Sandbox, Settings, View};
 pub use repository::GitMasking;
 
 /// The name of the hidden sub-command with which a child restricts itself.

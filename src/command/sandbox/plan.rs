@@ -10,9 +10,12 @@ use std::time::SystemTime;
 
 use tokio::sync::OnceCell;
 
+use super::home::Home;
+use super::modes::Modes;
 use super::mount_points::prepare;
 use super::places::Places;
 use super::repository::{GitMasking, Repository};
+use super::stores::Stores;
 use super::{Mount, Namespaces, NewRoot, Overlay, Reader, Rights, Sockets, User, Walls};
 use crate::workspace::{PathGlobs, Scratch};
 
@@ -87,10 +90,16 @@ struct Inner {
     masking: GitMasking,
     sockets: Sockets,
     temp: PathBuf,
+    /// Cargo's own folder, if a variable names it.
+    cargo: Option<PathBuf>,
     wanted: bool,
     landlock: bool,
     made: SystemTime,
     private: OnceLock<Option<Scratch>>,
+    home: OnceLock<Option<Home>>,
+    modes: Arc<Modes>,
+    /// The number of System V objects that could not be removed.
+    objects: Arc<AtomicUsize>,
     namespaces: Arc<OnceCell<Option<Namespaces>>>,
     /// How many trusted children were started, if it is theirs.
     trusted: Option<AtomicUsize>,
@@ -103,11 +112,27 @@ pub enum View<'a> {
     Overlay(&'a Overlay),
     /// The same overlay read-only, while others may be using it.
     Reader(&'a Reader),
+    /// A copy of the workspace.
+    Copy {
+        /// The copy of the repository that contains it, or the copy itself.
+        around: &'a Path,
+    },
     /// The folder itself.
     Plain {
         /// Whether the child may write to it.
         writable: bool,
     },
+}
+
+/// What children left on the machine that could not be reverted.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Left {
+    /// The number of files in caches.
+    pub files: usize,
+    /// The number of System V objects.
+    pub objects: usize,
+    /// Folders with another mode than before.
+    pub modes: Vec<PathBuf>,
 }
 
 impl Sandbox {
@@ -130,6 +155,9 @@ impl Sandbox {
         let mut places = Places::find(&known, &readable);
         let repository = Repository::around(workspace, home.as_deref());
         places.hidden.extend(repository.sensitive(workspace, settings.sensitive));
+        let lists = [&places.toolchains, &places.settings, &places.caches];
+        let known = lists.into_iter().flatten().chain(&places.home).map(PathBuf::as_path);
+        let modes = Modes::remember(known.chain([workspace, settings.temp]));
         Self(Arc::new(Inner {
             places,
             writable: settings.writable.iter().map(place).collect(),
@@ -137,10 +165,14 @@ impl Sandbox {
             repository,
             sockets: if settings.network { Sockets::Internet } else { Sockets::Local },
             temp: settings.temp.to_owned(),
+            cargo: variables.get("CARGO_HOME").map(PathBuf::from).filter(|path| path.is_absolute()),
             wanted: settings.wanted,
             made: SystemTime::now(),
             landlock: settings.landlock,
             private: OnceLock::new(),
+            home: OnceLock::new(),
+            modes: Arc::new(modes),
+            objects: Arc::default(),
             masking: settings.masking.clone(),
             namespaces: Arc::default(),
             trusted: None,
@@ -164,6 +196,10 @@ impl Sandbox {
             landlock: *landlock,
             made: *made,
             private: OnceLock::new(),
+            home: OnceLock::new(),
+            modes: Arc::clone(&self.0.modes),
+            objects: Arc::clone(&self.0.objects),
+            cargo: self.0.cargo.clone(),
             masking: self.0.masking.clone(),
             namespaces: Arc::clone(&self.0.namespaces),
             trusted: Some(AtomicUsize::default()),
@@ -193,20 +229,37 @@ impl Sandbox {
         &self.0.places.withheld
     }
 
-    /// Removes what children wrote to the machine's own caches if they had no file system of their own.
-    /// Returns the number of files that could not be removed.
-    pub fn forget_caches(&self) -> usize {
-        let ran_on_machine = self.0.namespaces.get().is_some_and(Option::is_none);
-        if self.0.wanted && ran_on_machine {
-            let mut folders = self.0.places.caches.clone();
-            folders.push(PathBuf::from(SHARED_MEMORY));
-            // A folder that contains the checkout, or is in it, is not a mere cache.
-            let workspace = &self.0.workspace;
-            folders.retain(|folder| !workspace.starts_with(folder) && !folder.starts_with(workspace));
-            super::caches::remove_newer(&folders, self.0.made)
-        } else {
-            0
+    /// Returns whether children see the machine's own file system.
+    fn is_on_machine(&self) -> bool {
+        self.0.wanted && self.0.namespaces.get().is_some_and(Option::is_none)
+    }
+
+    /// Reverts what children left on the machine if they had no file system of their own: files in its caches, and
+    /// changed modes. Returns what could not be reverted.
+    pub fn clean_up(&self) -> Left {
+        if !self.is_on_machine() {
+            return Left::default();
         }
+        let mut folders = self.0.places.caches.clone();
+        folders.push(PathBuf::from(SHARED_MEMORY));
+        // A folder that contains the checkout, or is in it, is not a mere cache.
+        let workspace = &self.0.workspace;
+        folders.retain(|folder| !workspace.starts_with(folder) && !folder.starts_with(workspace));
+        // The folders around the caches have to be open.
+        let modes = self.0.modes.restore();
+        let files = super::caches::remove_newer(&folders, self.0.made);
+        Left { files, objects: self.0.objects.load(Ordering::Relaxed), modes }
+    }
+
+    /// Lists the System V objects before a child runs that may leave some.
+    pub(in crate::command) fn before(&self) -> Option<Stores> {
+        self.is_on_machine().then(Stores::look)
+    }
+
+    /// Removes the System V objects of a child that has ended, and restores modes that it changed.
+    pub(in crate::command) fn after(&self, before: &Stores) {
+        self.0.modes.restore();
+        self.0.objects.fetch_add(before.remove_newer(), Ordering::Relaxed);
     }
 
     /// Returns the private folder of the run, which is created on first use.
@@ -221,6 +274,21 @@ impl Sandbox {
         });
         let none = || io::Error::other(format!("could not create a folder in {}", self.0.temp.display()));
         made.as_ref().map(Scratch::path).ok_or_else(none)
+    }
+
+    /// Returns the private home folder of children that see the machine's own file system, which is filled on first use;
+    /// `None` if the real one is in the checkout.
+    fn home(&self) -> io::Result<Option<&Home>> {
+        let Inner { places, workspace, writable, home, cargo, .. } = &*self.0;
+        let Some(real) = places.home.as_ref().filter(|home| !home.starts_with(workspace)) else {
+            return Ok(None);
+        };
+        let private = self.private()?.join("home");
+        let lists = [&places.toolchains, &places.settings, &places.caches, &places.readable, writable];
+        let places = || lists.into_iter().flatten().filter(|place| !place.starts_with(workspace));
+        let made = home.get_or_init(|| Home::make(&private, real, places(), cargo.as_deref()).ok());
+        let none = || io::Error::other(format!("could not create a home folder in {}", private.display()));
+        made.as_ref().map(Some).ok_or_else(none)
     }
 
     /// Returns an overlay above a folder of the machine, whose changes are discarded.
@@ -268,6 +336,9 @@ impl Sandbox {
             environment.insert(name.to_owned(), temporary.display().to_string());
         }
         environment.remove("XDG_RUNTIME_DIR");
+        if let Some(home) = if own_root { None } else { self.home()? } {
+            home.adapt(environment);
+        }
         // In containers the checkout belongs to another user, for which Git refuses it. Whatever its
         // configuration could do stays in the sandbox.
         let mut settings = vec![("safe.directory", "*")];
@@ -326,8 +397,11 @@ impl Sandbox {
         let mut writable: Vec<PathBuf> = DEVICES.iter().map(PathBuf::from).collect();
         if works {
             writable.push(PathBuf::from(SHARED_MEMORY));
-            let is_written = matches!(view, View::Overlay(_) | View::Plain { writable: true });
+            let is_written = !matches!(view, View::Reader(_) | View::Plain { writable: false });
             writable.extend(is_written.then(|| root.to_owned()));
+            if let View::Copy { around } = view {
+                writable.push(around.join(".git"));
+            }
             writable.extend(self.0.places.caches.iter().chain(&self.0.writable).cloned());
         }
         let (mut readable, mut listable) = (None, Vec::new());
@@ -339,8 +413,14 @@ impl Sandbox {
             }
         } else {
             writable.push(self.private()?.join("tmp"));
+            let home = self.home()?.map(|home| home.path().to_owned());
+            writable.extend(home.clone().filter(|_| works));
             let mut opened = self.opened(root, rights);
             opened.extend(more.iter().cloned());
+            opened.extend(home);
+            if let View::Copy { around } = view {
+                opened.push(around.to_owned());
+            }
             readable = Some(without(&opened, &self.0.places.hidden, &mut listable));
         }
         let restricted = self.stands(namespaces.is_some());
@@ -383,11 +463,12 @@ impl Sandbox {
             View::Reader(reader) => {
                 Mount::Overlay { overlay: reader.tree.clone(), at: root.to_owned(), writable: false }
             }
+            View::Copy { .. } => bind(root, rights == Rights::Work),
             View::Plain { writable } => bind(root, writable && rights == Rights::Work),
         };
         let repositories = match view {
             View::Reader(reader) => reader.repositories.as_slice(),
-            View::Overlay(_) | View::Plain { .. } => &[],
+            View::Overlay(_) | View::Copy { .. } | View::Plain { .. } => &[],
         };
         let repositories = repositories.iter().map(|(at, overlay)| Mount::Overlay {
             overlay: overlay.clone(),
@@ -431,6 +512,13 @@ impl Sandbox {
                 Some(overlay) => Mount::Overlay { overlay, at, writable: works },
                 None => Mount::Hide { at },
             });
+        }
+        if let View::Copy { around } = view
+            && around != root
+        {
+            mounts.push(bind(around, false));
+            let git = around.join(".git");
+            mounts.extend(git.exists().then(|| bind(&git, works)));
         }
         mounts.push(own);
         mounts.extend(repositories);

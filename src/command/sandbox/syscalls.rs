@@ -101,9 +101,16 @@ const OLD_METADATA: [libc::c_long; 6] = [
     libc::SYS_futimesat,
 ];
 
-/// `setxattrat` and `removexattrat`, which are newer than the table of numbers; the same on every
-/// architecture.
-const NEW_METADATA: [libc::c_long; 2] = [463, 466];
+/// `setxattrat`, `removexattrat` and `file_setattr`, which are newer than the table of numbers; the same on
+/// every architecture.
+const NEW_METADATA: [libc::c_long; 3] = [463, 466, 469];
+
+/// Requests of `ioctl` that change the attributes of a file that is open for reading: `FS_IOC_SETFLAGS` (for
+/// both word sizes), `FS_IOC_SETVERSION`, `FS_IOC_FSSETXATTR` and `FS_IOC_ENABLE_VERITY`.
+const METADATA_REQUESTS: [i32; 5] = [0x4008_6602, 0x4004_6602, 0x4008_7602, 0x401c_5820, 0x4080_6685];
+
+/// Calls that create System V objects, which outlive every process and are shared by the whole IPC namespace.
+const SYSTEM_V: [libc::c_long; 3] = [libc::SYS_shmget, libc::SYS_semget, libc::SYS_msgget];
 
 /// Installs the filter in this process, for good; it needs `no_new_privs`.
 pub(super) fn refuse(walls: &Walls) -> Result<(), String> {
@@ -114,6 +121,17 @@ pub(super) fn refuse(walls: &Walls) -> Result<(), String> {
         rules.extend(METADATA.iter().chain(&NEW_METADATA).map(|call| (*call, Vec::new())));
         #[cfg(target_arch = "x86_64")]
         rules.extend(OLD_METADATA.map(|call| (call, Vec::new())));
+        let requests = one_of(1, &METADATA_REQUESTS).map_err(|error| error.to_string())?;
+        rules.insert(libc::SYS_ioctl, requests);
+    }
+    // A namespace of its own removes all of this when it ends.
+    if walls.root.is_none() {
+        let creates = any_bit(1, &[libc::O_CREAT]).map_err(|error| error.to_string())?;
+        rules.extend([(libc::SYS_mq_open, creates), (libc::SYS_mq_unlink, Vec::new())]);
+        // Databases, and so the tests of honest projects, need these.
+        if !walls.metadata {
+            rules.extend(SYSTEM_V.map(|call| (call, Vec::new())));
+        }
     }
     install(rules, libc::EPERM)
 }
@@ -183,6 +201,12 @@ fn made_with(flags: u8, bits: &[i32]) -> Result<Vec<SeccompRule>, BackendError> 
         SeccompRule::new(vec![condition(flags, makes, libc::O_CREAT)?, condition(flags + 1, mask, *bit)?])
     };
     bits.iter().map(rule).collect()
+}
+
+/// Returns rules for an argument that is one of these values.
+fn one_of(argument: u8, values: &[i32]) -> Result<Vec<SeccompRule>, BackendError> {
+    let rule = |value: &i32| SeccompRule::new(vec![condition(argument, SeccompCmpOp::Eq, *value)?]);
+    values.iter().map(rule).collect()
 }
 
 /// Returns rules for an argument with one of these bits.

@@ -250,13 +250,13 @@ fn links(_: &fs::Metadata) -> u64 {
 }
 
 #[cfg(unix)]
-fn plain_permissions(metadata: &fs::Metadata) -> fs::Permissions {
+pub(super) fn plain_permissions(metadata: &fs::Metadata) -> fs::Permissions {
     use std::os::unix::fs::PermissionsExt;
     fs::Permissions::from_mode(metadata.permissions().mode() & 0o777)
 }
 
 #[cfg(not(unix))]
-fn plain_permissions(metadata: &fs::Metadata) -> fs::Permissions {
+pub(super) fn plain_permissions(metadata: &fs::Metadata) -> fs::Permissions {
     metadata.permissions()
 }
 

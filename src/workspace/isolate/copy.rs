@@ -1,69 +1,131 @@
 //! Full copy of a checkout, for machines where nothing can be mounted.
 
-use std::fs;
+use std::collections::BTreeSet;
+use std::ffi::OsStr;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
+use std::sync::{Mutex, PoisonError};
 
-use ignore::{WalkBuilder, WalkState};
+use cap_fs_ext::{DirExt, FollowSymlinks, OpenOptionsFollowExt};
+use cap_std::ambient_authority;
+use cap_std::fs::{Dir, Metadata, OpenOptions};
 
+use super::super::descend::{Met, Visitor, descend};
 use super::super::path::WorkspacePath;
 
-/// Copies `from` to `to`, except for hidden files. Ignored build folders and `.git` are included, because
-/// commands need them. The error has the path at which it occurred.
+/// Copies `from` to `to`, except for hidden files and folders. Ignored build folders and `.git` are included, because
+/// commands need them. Returns what this user cannot read, which is left out. The error has the path at which it
+/// occurred.
 pub(in crate::workspace) fn copy(
     from: &Path,
     to: &Path,
     is_hidden: &(dyn Fn(&WorkspacePath) -> bool + Sync),
+) -> Result<BTreeSet<PathBuf>, (PathBuf, io::Error)> {
+    let failed = |error| (to.to_owned(), error);
+    std::fs::create_dir_all(to).map_err(failed)?;
+    let target = Dir::open_ambient_dir(to, ambient_authority()).map_err(failed)?;
+    // The folder for scratch folders may be in the checkout, and no copy contains itself.
+    let own = to.parent().and_then(|scratch| scratch.strip_prefix(from).ok()).map(Path::to_owned);
+    let copier = Copier { is_hidden, own, unreadable: Mutex::default() };
+    descend(from, target, &copier)?;
+    Ok(copier.unreadable.into_inner().unwrap_or_else(PoisonError::into_inner))
+}
+
+/// The same where nothing may be left out: what this user cannot read is an error.
+pub(in crate::workspace) fn copy_all(
+    from: &Path,
+    to: &Path,
+    is_hidden: &(dyn Fn(&WorkspacePath) -> bool + Sync),
 ) -> Result<(), (PathBuf, io::Error)> {
-    let failure: Mutex<Option<(PathBuf, io::Error)>> = Mutex::new(None);
-    WalkBuilder::new(from).standard_filters(false).threads(4).build_parallel().run(|| {
-        Box::new(|entry| {
-            let Ok(entry) = entry else { return WalkState::Continue };
-            let Ok(relative) = entry.path().strip_prefix(from) else { return WalkState::Continue };
-            let path = relative.to_str().and_then(|path| WorkspacePath::parse(path).ok());
-            if path.is_some_and(|path| is_hidden(&path)) {
-                return WalkState::Continue;
-            }
-            match copy_entry(&entry, &to.join(relative)) {
-                Ok(()) => WalkState::Continue,
-                Err(error) => {
-                    if let Ok(mut failure) = failure.lock() {
-                        failure.get_or_insert((entry.path().to_owned(), error));
-                    }
-                    WalkState::Quit
-                }
-            }
-        })
-    });
-    match failure.into_inner() {
-        Ok(Some(error)) => Err(error),
-        _ => Ok(()),
+    match copy(from, to, is_hidden)?.pop_first() {
+        Some(unreadable) => Err((from.join(unreadable), io::ErrorKind::PermissionDenied.into())),
+        None => Ok(()),
     }
 }
 
-fn copy_entry(entry: &ignore::DirEntry, target: &Path) -> io::Result<()> {
-    let Some(kind) = entry.file_type() else { return Ok(()) };
-    // The parallel walk may reach a file before another thread has created its folder.
-    if let Some(parent) = target.parent() {
-        fs::create_dir_all(parent)?;
+struct Copier<'a> {
+    is_hidden: &'a (dyn Fn(&WorkspacePath) -> bool + Sync),
+    own: Option<PathBuf>,
+    unreadable: Mutex<BTreeSet<PathBuf>>,
+}
+
+impl Copier<'_> {
+    fn hides(&self, path: &Path) -> bool {
+        let path = path.to_str().and_then(|path| WorkspacePath::parse(path).ok());
+        path.is_some_and(|path| (self.is_hidden)(&path))
     }
-    if kind.is_dir() {
-        fs::create_dir_all(target)
-    } else if kind.is_symlink() {
-        link(&fs::read_link(entry.path())?, target)
-    } else if kind.is_file() {
-        // Shares the blocks where the file system can (reflink).
-        fs::copy(entry.path(), target)?;
-        // Build tools compare times, so a copy must not look newer than what was built from it.
-        let modified = entry.metadata().ok().and_then(|metadata| metadata.modified().ok());
-        if let (Some(modified), Ok(file)) = (modified, fs::File::open(target)) {
-            let _ = file.set_modified(modified);
+}
+
+impl Visitor for Copier<'_> {
+    type Folder = Dir;
+
+    fn enter(&self, above: &Dir, name: &OsStr, path: &Path, _: &Metadata) -> io::Result<Option<Dir>> {
+        if self.own.as_deref() == Some(path) || self.hides(path) {
+            return Ok(None);
         }
-        Ok(())
-    } else {
-        Ok(())
+        match above.create_dir(name) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            made => made?,
+        }
+        above.open_dir_nofollow(name).map(Some)
     }
+
+    fn meet(&self, to: &Dir, met: &Met<'_>) -> io::Result<()> {
+        if self.hides(met.path) {
+            return Ok(());
+        }
+        if met.metadata.is_symlink() {
+            let target = met.folder.read_link_contents(met.name)?;
+            return make_way(to, met.name).and_then(|()| link_in(&target, to, met.name));
+        }
+        if !met.metadata.is_file() {
+            return Ok(());
+        }
+        let read = OpenOptions::new().read(true).follow(FollowSymlinks::No).to_owned();
+        match met.folder.open_with(met.name, &read) {
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+                self.closed(met.path);
+                Ok(())
+            }
+            // Removed since it was listed.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+            opened => copy_file(opened?.into_std(), to, met.name),
+        }
+    }
+
+    fn closed(&self, path: &Path) {
+        self.unreadable.lock().unwrap_or_else(PoisonError::into_inner).insert(path.to_owned());
+    }
+}
+
+fn copy_file(mut from: std::fs::File, folder: &Dir, name: &OsStr) -> io::Result<()> {
+    make_way(folder, name)?;
+    let write = OpenOptions::new().write(true).create_new(true).to_owned();
+    let mut to = folder.open_with(name, &write)?.into_std();
+    // Shares the blocks where the file system can (reflink).
+    io::copy(&mut from, &mut to)?;
+    let metadata = from.metadata()?;
+    to.set_permissions(super::carry::plain_permissions(&metadata))?;
+    // Build tools compare times, so a copy must not look newer than what was built from it.
+    to.set_modified(metadata.modified()?)
+}
+
+/// Removes a file that is already there.
+fn make_way(folder: &Dir, name: &OsStr) -> io::Result<()> {
+    match folder.remove_file(name) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        removed => removed,
+    }
+}
+
+#[cfg(unix)]
+fn link_in(to: &Path, folder: &Dir, name: &OsStr) -> io::Result<()> {
+    folder.symlink_contents(to, name)
+}
+
+#[cfg(not(unix))]
+fn link_in(to: &Path, folder: &Dir, name: &OsStr) -> io::Result<()> {
+    folder.write(name, to.to_string_lossy().as_bytes())
 }
 
 #[cfg(unix)]
@@ -73,5 +135,5 @@ pub(in crate::workspace) fn link(to: &Path, target: &Path) -> io::Result<()> {
 
 #[cfg(not(unix))]
 pub(in crate::workspace) fn link(to: &Path, target: &Path) -> io::Result<()> {
-    fs::write(target, to.to_string_lossy().as_bytes())
+    std::fs::write(target, to.to_string_lossy().as_bytes())
 }

@@ -46,19 +46,34 @@ impl Masks {
         let (sensitive, nested) = (sensitive.into_iter().collect(), nested.into_iter().collect());
         let mut masks = Self { folder, sensitive, nested, above: Above::default(), unseen: Vec::new() };
         let entries: Vec<PathBuf> = masks.entries().map(Path::to_owned).collect();
-        for entry in entries.into_iter().filter(|entry| is_folder(&plot.root.join(entry))) {
-            let to = masks.folder.join(&entry);
-            fs::create_dir_all(&to)?;
-            if let Ok(Above { hidden, replaced }) = above(&plot.root.join(&entry), &to, plot.secrets()) {
-                masks.above.hidden.extend(hidden.into_iter().map(|path| entry.join(path)));
-                masks.above.replaced.extend(replaced.into_iter().map(|path| entry.join(path)));
-            } else {
-                scratch::remove(&to);
-                masks.above.hidden.push(entry.clone());
-                masks.unseen.push(entry);
-            }
-        }
+        entries.into_iter().try_for_each(|entry| masks.look(&plot.root, entry, plot.secrets()))?;
         Ok(masks)
+    }
+
+    /// The same for the repository around the checkout, of which nothing but Git's own folder is looked at.
+    pub(super) fn around(plot: &Plot, root: &Path, folder: PathBuf) -> io::Result<Self> {
+        fs::create_dir(&folder)?;
+        let (sensitive, nested) = (BTreeSet::new(), BTreeSet::new());
+        let mut masks = Self { folder, sensitive, nested, above: Above::default(), unseen: Vec::new() };
+        masks.look(root, PathBuf::from(".git"), plot.secrets())?;
+        Ok(masks)
+    }
+
+    fn look(&mut self, root: &Path, entry: PathBuf, secrets: Secrets<'_>) -> io::Result<()> {
+        if !is_folder(&root.join(&entry)) {
+            return Ok(());
+        }
+        let to = self.folder.join(&entry);
+        fs::create_dir_all(&to)?;
+        if let Ok(Above { hidden, replaced }) = above(&root.join(&entry), &to, secrets) {
+            self.above.hidden.extend(hidden.into_iter().map(|path| entry.join(path)));
+            self.above.replaced.extend(replaced.into_iter().map(|path| entry.join(path)));
+        } else {
+            scratch::remove(&to);
+            self.above.hidden.push(entry.clone());
+            self.unseen.push(entry);
+        }
+        Ok(())
     }
 
     /// Where it lies.
@@ -115,7 +130,7 @@ impl Masks {
         }
         let from = root.join(entry);
         if is_folder(&from) {
-            copy::copy(&from, to, &|_| false)?;
+            copy::copy_all(&from, to, &|_| false)?;
             return self.lay(entry, to);
         }
         let copied = match fs::read_link(&from) {
@@ -133,7 +148,7 @@ impl Masks {
             remove(&path).map_err(|error| (path, error))?;
         }
         let above = self.folder.join(entry);
-        if above.is_dir() { copy::copy(&above, to, &|_| false) } else { Ok(()) }
+        if above.is_dir() { copy::copy_all(&above, to, &|_| false) } else { Ok(()) }
     }
 
     /// The file that a copy of a `.git` entry has at a path, relative to the checkout.

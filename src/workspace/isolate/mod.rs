@@ -6,6 +6,7 @@
 //! command alone: it takes no time to create, and every absolute path stays valid. Elsewhere it is a copy at
 //! another path.
 
+mod around;
 mod carry;
 mod copy;
 mod credentials;
@@ -16,7 +17,7 @@ mod turns;
 #[cfg(unix)]
 mod upper;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -26,17 +27,17 @@ use std::time::{Duration, Instant};
 use super::changes::{FileChange, FileState};
 use super::disk::DiskWorkspace;
 use super::ignored::IgnoreRules;
+use super::inventory::Inventory;
 use super::overlay::OverlayWorkspace;
 use super::path::{ResolvedPath, WorkspacePath};
-use super::snapshot::Stamp;
 use super::tracked::TrackedWorkspace;
-use super::{FileError, MAX_FILE, PathGlobs, Workspace, watch};
+use super::{FileError, MAX_FILE, PathGlobs, Workspace};
 use crate::command::sandbox::{Overlay, Reader, View};
 use crate::git::Repository;
 use masks::Masks;
 
 pub use carry::CarryError;
-pub(super) use copy::{copy, link};
+pub(super) use copy::{copy_all, link};
 pub use masks::{Secrets, mask_repository};
 pub use scratch::{Scratch, sweep};
 pub use turns::Author;
@@ -81,11 +82,15 @@ pub struct Isolated {
     root: PathBuf,
     sensitive: Arc<PathGlobs>,
     masks: Masks,
-    /// Of a copy, Git's own folder for trusted runs.
-    trusted: Option<turns::Copy>,
+    /// Of a copy, the repository around it.
+    around: Option<around::Around>,
+    /// Of a copy, Git's own folders for trusted runs: that of the checkout, and that of the repository around it.
+    trusted: [Option<turns::Copy>; 2],
     tracked: TrackedFiles,
     /// Paths at which the state may differ from what is below.
     applied: BTreeSet<WorkspacePath>,
+    /// Files and folders of the checkout that this user cannot read, and that are missing from a copy.
+    pub unreadable: BTreeSet<PathBuf>,
     /// How long it took to make.
     pub took: Duration,
 }
@@ -98,7 +103,7 @@ enum Kind {
 }
 
 /// The metadata of all files before a command; only a copy needs it to find changes.
-pub struct Before(Option<BTreeMap<PathBuf, Stamp>>);
+pub struct Before(Option<Inventory>);
 
 /// The paths that a command touched.
 #[derive(Debug, Default)]
@@ -171,6 +176,8 @@ pub struct Plot {
     pub tracked: TrackedFiles,
     /// The repository of the checkout, if there is one.
     pub repository: Option<Repository>,
+    /// The root of the repository, if the checkout is a subfolder of it.
+    pub around: Option<PathBuf>,
 }
 
 /// Files that Git tracks, listed when first asked for: a rule of an ignore file says nothing about them.
@@ -215,13 +222,15 @@ impl Isolated {
         let at = |name: &str| scratch.path().join(name);
         fs::create_dir(at("kept")).map_err(|error| failed((at("kept"), error)))?;
         let masks = Masks::make(plot, at("masks")).map_err(|error| failed((at("masks"), error)))?;
-        let to = at("copy");
-        copy::copy(&plot.root, &to, &|path| masks.sensitive.contains(path)).map_err(failed)?;
+        let around = around::Around::copied(plot, &at("copy"), at("masks-around")).map_err(failed)?;
+        let to = around.as_ref().map_or_else(|| at("copy"), |around| around.workspace(plot));
+        let unreadable =
+            copy::copy(&plot.root, &to, &|path| masks.sensitive.contains(path)).map_err(failed)?;
         for entry in masks.entries() {
             masks.lay(entry, &to.join(entry)).map_err(failed)?;
         }
         let disk = DiskWorkspace::open(&to).map_err(|error| failed((to, error)))?;
-        Ok(Self::new(plot, scratch, disk, Kind::Copied, masks, started))
+        Ok(Self { unreadable, around, ..Self::new(plot, scratch, disk, Kind::Copied, masks, started) })
     }
 
     fn new(
@@ -239,17 +248,20 @@ impl Isolated {
             root: plot.root.clone(),
             sensitive: Arc::clone(&plot.sensitive),
             masks,
-            trusted: None,
+            around: None,
+            trusted: [None, None],
             tracked: Arc::clone(&plot.tracked),
             applied: BTreeSet::new(),
+            unreadable: BTreeSet::new(),
             took: started.elapsed(),
         }
     }
 
     /// Repositories of the checkout that commands do not see: their history holds what they must not see, and could not
     /// be had without.
-    pub fn unseen_repositories(&self) -> &[PathBuf] {
-        &self.masks.unseen
+    pub fn unseen_repositories(&self) -> impl Iterator<Item = &PathBuf> {
+        let around = self.around.iter().flat_map(|around| &around.masks.unseen);
+        self.masks.unseen.iter().chain(around)
     }
 
     /// Returns the path at which commands see the checkout.
@@ -264,7 +276,10 @@ impl Isolated {
     pub fn view(&self) -> View<'_> {
         match &self.kind {
             Kind::Mounted(overlay) => View::Overlay(overlay),
-            Kind::Copied => View::Plain { writable: true },
+            Kind::Copied => {
+                let around = self.around.as_ref().map_or(self.disk.path(), |around| &around.folder);
+                View::Copy { around }
+            }
         }
     }
 
@@ -385,14 +400,14 @@ impl Isolated {
     /// Records what an unmounted state needs to find the changes of the next command.
     pub fn before(&self) -> Result<Before, FileError> {
         let is_copied = matches!(self.kind, Kind::Copied);
-        Ok(Before(is_copied.then(|| watch::stamps(self.disk.path())).transpose()?))
+        Ok(Before(is_copied.then(|| Inventory::take(self.disk.path())).transpose()?))
     }
 
     /// Returns what a command has changed, compared with what is below. Whether a file belongs to the project
     /// is decided by the ignore files from before the command, and by what Git tracks.
     pub fn found(&mut self, before: Before, below: &Below) -> Result<Outcome, FileError> {
         let touched = match &self.kind {
-            Kind::Copied => watch::touched(self.disk.path(), &before.0.unwrap_or_default())?,
+            Kind::Copied => before.0.unwrap_or_default().touched(self.disk.path())?,
             #[cfg(unix)]
             Kind::Mounted(overlay) => {
                 upper::touched(&overlay.upper, &self.root, below, &self.masks.sensitive)?
@@ -400,6 +415,7 @@ impl Isolated {
             #[cfg(not(unix))]
             Kind::Mounted(_) => Touched::default(),
         };
+        touched.files.iter().try_for_each(|path| self.spares_unreadable(path))?;
         let Touched { files, folders, gone_folders, repositories, unnamed } = touched;
         let repositories = repositories.into_iter().collect();
         let mut found = Outcome { repositories, unnamed, folders, gone_folders, ..Outcome::default() };
@@ -430,6 +446,17 @@ impl Isolated {
             found.changes.extend(FileChange::new(path, before, after));
         }
         Ok(found)
+    }
+
+    /// Fails if a change is at, above or below something that could not be read: the command did not see it, and it would
+    /// be lost.
+    fn spares_unreadable(&self, path: &WorkspacePath) -> Result<(), FileError> {
+        let changed = Path::new(path.as_str());
+        let meets = |unreadable: &PathBuf| changed.starts_with(unreadable) || unreadable.starts_with(changed);
+        if self.unreadable.iter().any(meets) {
+            return Err(FileError::Io { path: path.clone(), error: io::ErrorKind::PermissionDenied.into() });
+        }
+        Ok(())
     }
 
     /// Returns the state of a file as a command left it.

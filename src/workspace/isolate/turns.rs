@@ -6,9 +6,9 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use super::super::inventory::Inventory;
 use super::super::snapshot::Stamp;
-use super::super::watch;
-use super::masks::{is_plain_way, remove};
+use super::masks::{Masks, is_plain_way, remove};
 use super::{Isolated, Kind};
 
 /// Git's own folder.
@@ -28,6 +28,18 @@ pub(super) struct Copy {
     stamps: BTreeMap<PathBuf, Stamp>,
 }
 
+/// One of Git's own folders in a copy.
+struct Site {
+    /// Its index in [`Isolated::trusted`].
+    index: usize,
+    /// Where commands see it.
+    place: PathBuf,
+    /// Where the agent's is while somebody else runs.
+    kept: PathBuf,
+    /// Where that for trusted runs is while none goes on.
+    own: PathBuf,
+}
+
 impl Isolated {
     /// Puts the `.git` in its place that is to be seen by the next to run.
     pub fn enter(&mut self, author: Author) -> io::Result<()> {
@@ -37,17 +49,7 @@ impl Isolated {
             // Nothing lies above the checkout's.
             (Kind::Mounted(_), Author::Trusted) | (Kind::Copied, Author::Agent) => Ok(()),
             (Kind::Copied, Author::Trusted) => {
-                relocate(&place, &kept)?;
-                let own = self.scratch.path().join("trusted");
-                if self.trusted.is_none() {
-                    remove(&own)?;
-                    let failed = |(path, error): (PathBuf, io::Error)| {
-                        io::Error::new(error.kind(), format!("{}: {error}", path.display()))
-                    };
-                    self.masks.copy(&self.root, Path::new(GIT), &own).map_err(failed)?;
-                    self.trusted = stamps(&own);
-                }
-                relocate(&own, &place)
+                self.sites().iter().try_for_each(|site| self.enter_trusted(site))
             }
         }
     }
@@ -60,16 +62,56 @@ impl Isolated {
             (Kind::Mounted(_), Author::Trusted) => remove(&place),
             (Kind::Copied, Author::Agent) => Ok(()),
             (Kind::Copied, Author::Trusted) => {
-                self.trusted = self.trusted.take().filter(|trusted| self.mend(trusted, &place));
-                // What was touched has another stamp, though its content is the same again.
-                self.trusted = self.trusted.take().and_then(|_| stamps(&place));
-                match self.trusted {
-                    Some(_) => relocate(&place, &self.scratch.path().join("trusted"))?,
-                    None => remove(&place)?,
-                }
-                relocate(&kept, &place)
+                self.sites().iter().try_for_each(|site| self.leave_trusted(site))
             }
         }
+    }
+
+    /// Git's own folders in a copy: that of the checkout, and that of the repository around it.
+    fn sites(&self) -> Vec<Site> {
+        let site = |index, place: &Path| Site {
+            index,
+            place: place.join(GIT),
+            kept: self.kept().join(if index == 0 { GIT } else { "around" }),
+            own: self.scratch.path().join(format!("trusted-{index}")),
+        };
+        let around = self.around.iter().map(|around| site(1, &around.folder));
+        std::iter::once(site(0, self.disk.path())).chain(around).collect()
+    }
+
+    /// The folder of the machine that a copy was made from, and what is seen in it instead.
+    fn origin(&self, site: &Site) -> (&Path, &Masks) {
+        match &self.around {
+            Some(around) if site.index == 1 => (&around.root, &around.masks),
+            _ => (&self.root, &self.masks),
+        }
+    }
+
+    fn enter_trusted(&mut self, site: &Site) -> io::Result<()> {
+        let Site { index, place, kept, own } = site;
+        relocate(place, kept)?;
+        if self.trusted[*index].is_none() {
+            remove(own)?;
+            let failed = |(path, error): (PathBuf, io::Error)| {
+                io::Error::new(error.kind(), format!("{}: {error}", path.display()))
+            };
+            let (root, masks) = self.origin(site);
+            masks.copy(root, Path::new(GIT), own).map_err(failed)?;
+            self.trusted[*index] = stamps(own);
+        }
+        relocate(own, place)
+    }
+
+    fn leave_trusted(&mut self, site: &Site) -> io::Result<()> {
+        let Site { index, place, kept, own } = site;
+        let mended = self.trusted[*index].take().filter(|trusted| self.mend(trusted, site));
+        // What was touched has another stamp, though its content is the same again.
+        self.trusted[*index] = mended.and_then(|_| stamps(place));
+        match self.trusted[*index] {
+            Some(_) => relocate(place, own)?,
+            None => remove(place)?,
+        }
+        relocate(kept, place)
     }
 
     /// Where the agent's lies while somebody else runs.
@@ -78,7 +120,9 @@ impl Isolated {
     }
 
     /// Makes the files of a trusted run's folder again what they were; whether that was possible.
-    fn mend(&self, trusted: &Copy, place: &Path) -> bool {
+    fn mend(&self, trusted: &Copy, site: &Site) -> bool {
+        let place = site.place.as_path();
+        let (root, masks) = self.origin(site);
         let Some(now) = stamps(place) else { return false };
         let gone = trusted.stamps.keys().filter(|path| !now.stamps.contains_key(*path));
         let other = now.stamps.iter().filter(|(path, stamp)| trusted.stamps.get(*path) != Some(*stamp));
@@ -88,7 +132,7 @@ impl Isolated {
                 return Err(io::Error::from(io::ErrorKind::NotADirectory));
             }
             remove(&target)?;
-            let Some(source) = self.masks.source(&self.root, &Path::new(GIT).join(path)) else {
+            let Some(source) = masks.source(root, &Path::new(GIT).join(path)) else {
                 return Ok(());
             };
             if let Some(folder) = target.parent() {
@@ -107,7 +151,10 @@ impl Isolated {
 /// What the folder holds; `None` where there is none, or it cannot be looked at.
 fn stamps(folder: &Path) -> Option<Copy> {
     let is_folder = fs::symlink_metadata(folder).is_ok_and(|metadata| metadata.is_dir());
-    is_folder.then(|| watch::stamps(folder).ok()).flatten().map(|stamps| Copy { stamps })
+    let inventory = is_folder.then(|| Inventory::take(folder).ok()).flatten();
+    inventory
+        .filter(|inventory| inventory.closed.is_empty())
+        .map(|inventory| Copy { stamps: inventory.files })
 }
 
 /// Moves what is there, whatever it is.

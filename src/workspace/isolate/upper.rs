@@ -117,7 +117,7 @@ pub(super) fn unfold(
         let full = path.names().fold(folder.clone(), |above, name| above.child(name));
         hidden.contains(&full)
     };
-    super::copy::copy(&from, &to, &is_hidden).map_err(|(_, error)| error)?;
+    super::copy::copy_all(&from, &to, &is_hidden).map_err(|(_, error)| error)?;
     hide_below(&to)
 }
 

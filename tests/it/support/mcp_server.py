@@ -20,6 +20,7 @@ TOOLS = [
     tool("environment", reads=True),
     tool("write", PATH),
     tool("read", PATH, reads=True),
+    tool("litter"),
     tool("picture", reads=True),
     tool("huge", reads=True),
     tool("liar", reads=True, outputSchema={"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}),
@@ -52,6 +53,13 @@ def call(name, arguments):
     if name == "write":
         with open(arguments["path"], "w") as file:
             file.write(arguments.get("text", "written\n"))
+        return text("written")
+    if name == "litter":
+        os.chmod("a.txt", 0o666)
+        os.rmdir("empty")
+        os.makedirs("new/deep")
+        with open("locked.txt", "w") as file:
+            file.write("written\n")
         return text("written")
     if name == "read":
         with open(arguments["path"]) as file:

@@ -1,0 +1,156 @@
+//! Inventory of a folder: the metadata of everything in it at one moment, whatever ignore files and Git say. Changes
+//! are found by taking another one.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsStr;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+use cap_std::fs::Metadata;
+
+use super::FileError;
+use super::descend::{Met, Visitor, descend};
+use super::disk::DiskWorkspace;
+use super::isolate::Touched;
+use super::path::WorkspacePath;
+use super::snapshot::{Stamp, stamp_of};
+
+/// The metadata of every file and folder except those in the root's `.git`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Inventory {
+    pub(super) files: BTreeMap<PathBuf, Stamp>,
+    /// Folders and their modes.
+    folders: BTreeMap<PathBuf, u32>,
+    /// Folders that this user cannot list or search.
+    pub(super) closed: BTreeSet<PathBuf>,
+}
+
+impl Inventory {
+    /// Records everything below a folder.
+    pub(super) fn take(root: &Path) -> Result<Self, FileError> {
+        let recorder = Recorder(Mutex::default());
+        descend(root, (), &recorder).map_err(|(path, error)| {
+            let below = path.strip_prefix(root).ok().and_then(parse);
+            FileError::Io { path: below.unwrap_or_else(WorkspacePath::root), error }
+        })?;
+        Ok(recorder.0.into_inner().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Returns the files that differ now. A folder that could be searched before and cannot be searched now is an
+    /// error: its files are neither there nor gone.
+    pub(super) fn touched(&self, root: &Path) -> Result<Touched, FileError> {
+        let now = Self::take(root)?;
+        if let Some(closed) = now.closed.difference(&self.closed).next() {
+            let path = parse(closed).unwrap_or_else(WorkspacePath::root);
+            return Err(FileError::Io { path, error: io::ErrorKind::PermissionDenied.into() });
+        }
+        let gone = self.files.keys().filter(|path| !now.files.contains_key(*path));
+        let other = now.files.iter().filter(|(path, stamp)| self.files.get(*path) != Some(*stamp));
+        let mut touched = Touched::default();
+        for path in gone.chain(other.map(|(path, _)| path)).collect::<BTreeSet<_>>() {
+            match parse(path) {
+                Some(path) => match repository_above(&path) {
+                    Some(repository) => drop(touched.repositories.insert(repository)),
+                    None => drop(touched.files.insert(path)),
+                },
+                None => touched.unnamed += 1,
+            }
+        }
+        Ok(touched)
+    }
+}
+
+impl Inventory {
+    /// Restores what the content of files does not tell: modes, except those of the files in `kept`, and empty folders.
+    /// Returns the paths where that failed.
+    pub fn restore(&self, disk: &DiskWorkspace, kept: &BTreeSet<WorkspacePath>) -> Vec<PathBuf> {
+        let Ok(now) = Self::take(disk.path()) else { return vec![disk.path().to_owned()] };
+        let mut failed = Vec::new();
+        for path in self.folders.keys().filter(|path| !now.folders.contains_key(*path)) {
+            let is_made = parse(path).is_some_and(|path| disk.make_folder(&path).is_ok());
+            failed.extend((!is_made).then(|| path.clone()));
+        }
+        let new = now.folders.keys().filter(|path| !self.folders.contains_key(*path));
+        disk.remove_empty(&new.filter_map(|path| parse(path)).collect::<Vec<_>>());
+        for (path, mode, before) in self.other_modes(&now) {
+            let Some(named) = parse(path) else { continue };
+            // Of another type than before is what has other content, too.
+            let is_same = mode & TYPE == before & TYPE;
+            if is_same && !kept.contains(&named) && disk.set_mode(&named, before).is_err() {
+                failed.push(path.clone());
+            }
+        }
+        failed
+    }
+
+    /// Returns paths with other modes than these: the mode now, and that before.
+    fn other_modes<'a>(&'a self, now: &'a Self) -> Vec<(&'a PathBuf, u32, u32)> {
+        let files =
+            now.files.iter().filter_map(|(path, stamp)| Some((path, stamp.mode, self.files.get(path)?.mode)));
+        let folders =
+            now.folders.iter().filter_map(|(path, mode)| Some((path, *mode, *self.folders.get(path)?)));
+        files.chain(folders).filter(|(_, mode, before)| mode != before).collect()
+    }
+}
+
+/// The bits of a mode that tell the type of a file.
+const TYPE: u32 = 0o170_000;
+
+fn parse(path: &Path) -> Option<WorkspacePath> {
+    WorkspacePath::parse(path.to_str()?).ok()
+}
+
+/// Returns the `.git` entry that a path is in or names, if there is one.
+fn repository_above(path: &WorkspacePath) -> Option<WorkspacePath> {
+    let mut folder = WorkspacePath::root();
+    for name in path.names() {
+        folder = folder.child(name);
+        if name.eq_ignore_ascii_case(".git") {
+            return Some(folder);
+        }
+    }
+    None
+}
+
+struct Recorder(Mutex<Inventory>);
+
+impl Recorder {
+    fn record(&self, record: impl FnOnce(&mut Inventory)) {
+        record(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner));
+    }
+}
+
+/// Returns whether a path names the root's own `.git`.
+fn is_own_git(path: &Path) -> bool {
+    path == Path::new(".git")
+}
+
+impl Visitor for Recorder {
+    type Folder = ();
+
+    fn enter(&self, (): &(), _: &OsStr, path: &Path, metadata: &Metadata) -> io::Result<Option<()>> {
+        if is_own_git(path) {
+            return Ok(None);
+        }
+        self.record(|inventory| {
+            inventory.folders.insert(path.to_owned(), stamp_of(metadata).mode);
+        });
+        Ok(Some(()))
+    }
+
+    fn meet(&self, (): &(), met: &Met<'_>) -> io::Result<()> {
+        if !is_own_git(met.path) {
+            self.record(|inventory| {
+                inventory.files.insert(met.path.to_owned(), stamp_of(met.metadata));
+            });
+        }
+        Ok(())
+    }
+
+    fn closed(&self, path: &Path) {
+        self.record(|inventory| {
+            inventory.closed.insert(path.to_owned());
+        });
+    }
+}

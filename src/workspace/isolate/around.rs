@@ -1,0 +1,44 @@
+//! Copy of the repository around a checkout that is a subfolder of it: commands find Git's own folder, and what is beside
+//! the checkout.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::masks::Masks;
+use super::{Plot, copy};
+
+/// A copy of a repository without the checkout in it.
+pub(super) struct Around {
+    /// The repository.
+    pub(super) root: PathBuf,
+    /// Its copy.
+    pub(super) folder: PathBuf,
+    pub(super) masks: Masks,
+}
+
+impl Around {
+    /// Copies the repository to `folder`, without the checkout, sensitive files, and other repositories. Returns `None`
+    /// if the checkout is no subfolder of a repository. The error has the path at which it occurred.
+    pub(super) fn copied(
+        plot: &Plot,
+        folder: &Path,
+        masks: PathBuf,
+    ) -> Result<Option<Self>, (PathBuf, io::Error)> {
+        let Some(root) = &plot.around else { return Ok(None) };
+        let masks = Masks::around(plot, root, masks.clone()).map_err(|error| (masks, error))?;
+        let is_hidden = |path: &super::WorkspacePath| {
+            root.join(path.as_str()) == plot.root
+                || path.file_name() == Some(".git")
+                || plot.sensitive.find(path).is_some()
+        };
+        // What cannot be read there is no part of the checkout.
+        copy::copy(root, folder, &is_hidden)?;
+        masks.copy(root, Path::new(".git"), &folder.join(".git"))?;
+        Ok(Some(Self { root: root.clone(), folder: folder.to_owned(), masks }))
+    }
+
+    /// Returns the path of the checkout's copy.
+    pub(super) fn workspace(&self, plot: &Plot) -> PathBuf {
+        self.folder.join(plot.root.strip_prefix(&self.root).unwrap_or(Path::new("")))
+    }
+}
