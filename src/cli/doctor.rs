@@ -20,7 +20,7 @@ use crate::workspace::PathGlobs;
 #[command(after_help = below(
     &[
         ("architect-ci doctor", "Shows what this machine supports, and what is missing"),
-        ("architect-ci doctor --ask-model --model openai::gpt-5.2", "Tries the key and the model, for a few cents"),
+        ("architect-ci doctor --ask-model --model openai::gpt-5.2", "Checks the key and the model with one request"),
     ],
     "",
 ))]

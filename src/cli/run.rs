@@ -20,7 +20,7 @@ use crate::sanitize::untrusted::{command_data, log_lines, markdown, visible};
 #[derive(Debug, clap::Args)]
 #[command(after_help = below(
     &[
-        ("architect-ci run --task 'Fix the flaky test' --model anthropic::claude-sonnet-4-6", "Plans the changes, and makes none"),
+        ("architect-ci run --task 'Fix the flaky test' --model openai::gpt-5.2", "Plans the changes, and makes none"),
         ("architect-ci run --task-file task.md --mode yolo --budget-usd 2", "Edits the checkout, for at most two dollars"),
         ("architect-ci run --task 'Make it compile' --mode yolo --until 'cargo check'", "Works in rounds until the command succeeds"),
         ("architect-ci run --task 'Review this' --agent review --json", "Reviews, and prints the report as JSON"),

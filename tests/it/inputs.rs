@@ -55,7 +55,7 @@ fn errors_become_annotations_in_actions() {
     let commands: Vec<&str> = run.stderr.lines().filter(|line| line.starts_with("::")).collect();
     assert_eq!(commands.len(), 1, "{}", run.stderr);
     assert!(
-        commands[0].starts_with("::error title=architect-ci::`mode` is \"a\\n::error::b\""),
+        commands[0].starts_with("::error title=architect-ci::invalid value \"a\\n::error::b\" for `mode`"),
         "{}",
         commands[0]
     );
