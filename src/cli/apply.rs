@@ -2,68 +2,71 @@
 
 use std::path::Path;
 
-use clap::{Arg, ArgAction, ArgMatches, Command};
-
-use super::run::{input_args, launch};
+use super::flags::{InputFlags, InputSet};
+use super::run::launch;
+use super::style::below;
 use crate::event::Exit;
 use crate::inputs::{ApplyRequest, InputError, Inputs, Job};
 use crate::plan::{Plan, SCHEMA_VERSION};
 
-pub(super) const NAME: &str = "apply";
-
-/// Inputs of `run` that make sense here as well.
-const SHARED: [&str; 12] = [
-    "workspace",
-    "config",
-    "event",
-    "out",
-    "comment",
-    "comment-key",
-    "deliver",
-    "log-format",
-    "trust-head-config",
-    "json",
-    "verbose",
-    "quiet",
-];
-
-pub(super) fn command() -> Command {
-    Command::new(NAME)
-        .about("Apply a plan exactly as it was reviewed, all of it or nothing, without a model")
-        .arg(
-            Arg::new("plan")
-                .value_name("PLAN")
-                .help("The plan.json of a dry run [default: the Action input `plan`]"),
-        )
-        .arg(
-            Arg::new("digest")
-                .long("digest")
-                .value_name("SHA256")
-                .help("The digest of the reviewed plan; any other plan is refused"),
-        )
-        .arg(
-            Arg::new("run-commands")
-                .long("run-commands")
-                .action(ArgAction::SetTrue)
-                .help("Also run the plan's commands, under the rules of this configuration"),
-        )
-        .args(input_args(|input| SHARED.contains(&input.name)))
-        .after_help(
-            "Exit codes: 0 applied (or already applied), 1 applied, but a gate or command failed, 3 invalid \
-             input,\n6 the plan does not fit; nothing was written.",
-        )
+/// Apply a plan exactly as it was reviewed, all of it or nothing, without a model
+#[derive(Debug, clap::Args)]
+#[command(after_help = below(
+    &[
+        ("architect-ci apply out/plan.json", "Applies the plan of a dry run to this checkout"),
+        ("architect-ci apply plan.json --digest 3f1c…", "Refuses any plan but the reviewed one"),
+    ],
+    "Exit codes: 0 applied (or already applied), 1 applied, but a gate or command failed, 3 invalid input, \
+     6 the plan does not fit; nothing was written.",
+))]
+pub(super) struct Apply {
+    #[arg(help = "The plan.json of a dry run [default: the Action input `plan`]", value_name = "PLAN", value_hint = clap::ValueHint::FilePath)]
+    plan: Option<String>,
+    /// The digest of the reviewed plan; any other plan is refused
+    #[arg(long, value_name = "SHA256")]
+    digest: Option<String>,
+    /// Also run the plan's commands, under the rules of this configuration
+    #[arg(long)]
+    run_commands: bool,
+    #[command(flatten)]
+    inputs: InputFlags<ApplyInputs>,
 }
 
-pub(super) fn execute(matches: &ArgMatches) -> Exit {
-    let given = |name: &str| matches.get_one::<String>(name).cloned();
-    let (path, digest, run_commands) = (given("plan"), given("digest"), matches.get_flag("run-commands"));
-    launch(matches, async |lookup| {
-        let path = path.or_else(|| lookup.text("plan")).ok_or(InputError::NoPlan)?;
-        let plan = read(Path::new(&path))?;
-        let digest = digest.or_else(|| lookup.text("digest"));
-        let request = ApplyRequest::resolve(&Inputs::read(lookup)?, plan, digest, run_commands)?;
-        Ok(Job::ApplyPlan(Box::new(request)))
-    })
+/// Inputs of `run` that make sense here as well.
+#[derive(Clone, Debug)]
+enum ApplyInputs {}
+
+impl InputSet for ApplyInputs {
+    fn holds(name: &str) -> bool {
+        matches!(
+            name,
+            "workspace"
+                | "config"
+                | "event"
+                | "out"
+                | "comment"
+                | "comment-key"
+                | "deliver"
+                | "log-format"
+                | "trust-head-config"
+                | "json"
+                | "verbose"
+                | "quiet"
+        )
+    }
+}
+
+impl Apply {
+    pub(super) fn execute(self) -> Exit {
+        let Self { plan, digest, run_commands, inputs } = self;
+        launch(&inputs.lookup(), async |lookup| {
+            let path = plan.or_else(|| lookup.text("plan")).ok_or(InputError::NoPlan)?;
+            let plan = read(Path::new(&path))?;
+            let digest = digest.or_else(|| lookup.text("digest"));
+            let request = ApplyRequest::resolve(&Inputs::read(lookup)?, plan, digest, run_commands)?;
+            Ok(Job::ApplyPlan(Box::new(request)))
+        })
+    }
 }
 
 fn read(path: &Path) -> Result<Plan, InputError> {
@@ -73,8 +76,7 @@ fn read(path: &Path) -> Result<Plan, InputError> {
     if plan.schema_version != SCHEMA_VERSION {
         let version = plan.schema_version;
         return Err(failed(format!(
-            "its schema_version is {version}, but this program supports \
-                                   {SCHEMA_VERSION}"
+            "its schema_version is {version}, but this program supports {SCHEMA_VERSION}"
         )));
     }
     Ok(plan)

@@ -2,45 +2,58 @@
 
 use std::sync::Arc;
 
-use clap::{Arg, ArgMatches, Command};
-
-use super::run::{Voice, complain, flags, input_args, input_args_of, runtime, step_output};
+use super::flags::{InputFlags, InputSet};
+use super::run::{Voice, complain, runtime, step_output};
+use super::style::below;
 use crate::base::fs::write_atomic;
 use crate::batch::{BatchOptions, BatchRequest, Look, MAX_SHARDS, batch, list, matrix};
 use crate::command::sandbox::hide_process;
 use crate::event::Exit;
-use crate::inputs::{BATCH_INPUTS, InputError, Lookup, variables};
+use crate::inputs::{InputError, Lookup};
 use crate::publish::{BatchDestination, publish_batch};
 use crate::report::{BatchReport, batch_headline};
 use crate::run::on_signals;
 use crate::sanitize::Masker;
 
-pub(super) const NAME: &str = "batch";
-
-/// Inputs of `run` that each task says for itself.
-const OWN: [&str; 3] = ["task", "task-file", "output-schema"];
-
-pub(super) fn command() -> Command {
-    Command::new(NAME)
-        .about("Work on many tasks, each in its own worktree, and report on all of them")
-        .arg(
-            Arg::new("batch")
-                .value_name("FILE")
-                .help("The batch: a YAML file of tasks [default: the Action input `batch`]"),
-        )
-        .args(input_args_of(&BATCH_INPUTS, |input| input.name != "batch"))
-        .args(input_args(|input| !OWN.contains(&input.name)))
-        .after_help(
-            "Flags take precedence over what the batch file says about its tasks; --budget-usd and --timeout \
-             apply\nto all tasks together. Exit codes: 0 all succeeded, 1 some failed, 2 some partial or not \
-             run, 5 timeout.",
-        )
+/// Work on many tasks, each in its own worktree, and report on all of them
+#[derive(Debug, clap::Args)]
+#[command(after_help = below(
+    &[
+        ("architect-ci batch nightly.yml --jobs 4", "Works on all tasks of the file, four at a time"),
+        ("architect-ci batch nightly.yml --out out --resume", "Continues an interrupted batch"),
+        ("architect-ci batch nightly.yml --matrix --shards 8", "Lists the tasks, for a job matrix of eight shards"),
+        ("architect-ci batch --manifest manifest.json --shard 3/8", "Works on the third of eight shards"),
+    ],
+    "Flags take precedence over what the batch file says about its tasks; --budget-usd and --timeout apply to all \
+     tasks together. Exit codes: 0 all succeeded, 1 some failed, 2 some partial or not run, 5 timeout.",
+))]
+pub(super) struct Batch {
+    #[arg(help = "The batch: a YAML file of tasks [default: the Action input `batch`]", value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
+    batch: Option<String>,
+    #[command(flatten)]
+    inputs: InputFlags<BatchInputs>,
 }
 
-pub(super) fn execute(matches: &ArgMatches) -> Exit {
-    hide_process();
-    let lookup = Lookup::new(flags(matches), variables());
-    work(&lookup).unwrap_or_else(|error| complain(&lookup, &error))
+/// All inputs but those that each task says for itself.
+#[derive(Clone, Debug)]
+enum BatchInputs {}
+
+impl InputSet for BatchInputs {
+    fn holds(name: &str) -> bool {
+        !matches!(name, "batch" | "task" | "task-file" | "output-schema")
+    }
+}
+
+impl Batch {
+    pub(super) fn execute(self) -> Exit {
+        hide_process();
+        let inputs = match self.batch {
+            Some(file) => self.inputs.with("batch", file),
+            None => self.inputs,
+        };
+        let lookup = inputs.lookup();
+        work(&lookup).unwrap_or_else(|error| complain(&lookup, &error))
+    }
 }
 
 fn work(lookup: &Lookup) -> Result<Exit, InputError> {

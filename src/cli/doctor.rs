@@ -4,9 +4,8 @@ use std::path::PathBuf;
 use std::process::Command as Process;
 use std::time::Instant;
 
-use clap::{Arg, ArgAction, ArgMatches, Command};
-
-use super::{print, run};
+use super::flags::{InputFlags, InputSet};
+use super::style::{below, print_painted};
 use crate::command::sandbox::{Namespaces, Offered, Sandbox, offered};
 use crate::config::Commands;
 use crate::event::{Events, Exit, Status, StopReason};
@@ -16,55 +15,68 @@ use crate::model::{Message, ModelError, Request};
 use crate::run::{ShellGround, shell};
 use crate::workspace::PathGlobs;
 
-pub(super) const NAME: &str = "doctor";
-
-pub(super) fn command() -> Command {
-    Command::new(NAME)
-        .about("Check the programs, the sandbox, the GitHub environment and, on request, the model")
-        .arg(
-            Arg::new("ask-model")
-                .long("ask-model")
-                .action(ArgAction::SetTrue)
-                .help("Read the configuration as a run would, and send the model one request"),
-        )
-        .args(run::input_args(|input| MODEL_INPUTS.contains(&input.name)))
+/// Check the programs, the sandbox, the GitHub environment and, on request, the model
+#[derive(Debug, clap::Args)]
+#[command(after_help = below(
+    &[
+        ("architect-ci doctor", "Shows what this machine supports, and what is missing"),
+        ("architect-ci doctor --ask-model --model openai::gpt-5.2", "Checks the key and the model with one request"),
+    ],
+    "",
+))]
+pub(super) struct Doctor {
+    /// Read the configuration as a run would, and send the model one request
+    #[arg(long)]
+    ask_model: bool,
+    #[command(flatten)]
+    inputs: InputFlags<DoctorInputs>,
 }
 
 /// What decides which model is asked, and how.
-const MODEL_INPUTS: [&str; 7] =
-    ["model", "base-url", "api-key-env", "config", "workspace", "agent", "trust-head-config"];
+#[derive(Clone, Debug)]
+enum DoctorInputs {}
 
-pub(super) fn execute(matches: &ArgMatches) -> Exit {
-    let (model, exit) = if matches.get_flag("ask-model") {
-        let (check, exit) = model(matches);
-        (Some(check), exit)
-    } else {
-        // What is missing here need not be missed by a run.
-        (None, Exit::Success)
-    };
-    let checks = [signals_and_network(), program("git"), program("bash"), program("patch"), github()];
-    let text: String = containment()
-        .into_iter()
-        .chain(checks)
-        .chain(pwsh())
-        .chain(docker())
-        .chain(model)
-        .collect::<Vec<_>>()
-        .iter()
-        .map(|check| format!("{} {:<10} {}\n", if check.good { '✓' } else { '!' }, check.name, check.says))
-        .collect();
-    print(&text);
-    exit
+impl InputSet for DoctorInputs {
+    fn holds(name: &str) -> bool {
+        matches!(
+            name,
+            "model" | "base-url" | "api-key-env" | "config" | "workspace" | "agent" | "trust-head-config"
+        )
+    }
+}
+
+impl Doctor {
+    pub(super) fn execute(self) -> Exit {
+        let (model, exit) = if self.ask_model {
+            let (check, exit) = model(self.inputs);
+            (Some(check), exit)
+        } else {
+            // What is missing here need not be missed by a run.
+            (None, Exit::Success)
+        };
+        let checks = [signals_and_network(), program("git"), program("bash"), program("patch"), github()];
+        let text: String = containment()
+            .into_iter()
+            .chain(checks)
+            .chain(pwsh())
+            .chain(docker())
+            .chain(model)
+            .map(|check| {
+                format!("{} {:<10} {}\n", if check.good { '✓' } else { '!' }, check.name, check.says)
+            })
+            .collect();
+        print_painted(&text);
+        exit
+    }
 }
 
 /// Asks the model one question, as a run would ask it.
-fn model(matches: &ArgMatches) -> (Check, Exit) {
-    let mut flags = run::flags(matches);
-    flags.insert("task".to_owned(), QUESTION.to_owned());
-    flags.insert("out".to_owned(), std::env::temp_dir().display().to_string());
+fn model(inputs: InputFlags<DoctorInputs>) -> (Check, Exit) {
+    let out = std::env::temp_dir().display().to_string();
+    let lookup = inputs.with("task", QUESTION.to_owned()).with("out", out).lookup();
     let says = |good: bool, says: String| Check { name: "model", good, says };
-    let lookup = Lookup::new(flags, variables());
-    let asked = run::runtime().map_err(Trouble::Input).and_then(|runtime| runtime.block_on(ask(&lookup)));
+    let asked =
+        super::run::runtime().map_err(Trouble::Input).and_then(|runtime| runtime.block_on(ask(&lookup)));
     match asked {
         Ok(told) => (says(true, told), Exit::Success),
         Err(Trouble::Input(error)) => (says(false, error.to_string()), error.exit()),

@@ -5,10 +5,10 @@ use std::io::{BufRead, BufWriter, Write};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use clap::{Arg, ArgAction, ArgMatches, Command};
 use serde::{Deserialize, Serialize};
 
 use super::print;
+use super::style::{below, tell_error};
 use crate::command::{Policy, Verdict, Walls, sandbox};
 use crate::config::SandboxMode;
 use crate::event::{Class, Exit};
@@ -19,33 +19,31 @@ use crate::tool::command_effects;
 use crate::trust::{Trust, Trusted};
 use crate::workspace::{DiskWorkspace, TrackedWorkspace, WorkspacePath};
 
-pub(super) const NAME: &str = "explain";
-
-pub(super) fn command() -> Command {
-    let value = |name: &'static str, value_name: &'static str, help: &'static str| {
-        Arg::new(name).long(name).value_name(value_name).help(help)
-    };
-    Command::new(NAME)
-        .about(
-            "Show the class of a shell command, whether a run would execute it, why, and which paths it \
-                affects",
-        )
-        .arg(Arg::new("command").value_name("COMMAND").required_unless_present("jsonl"))
-        .arg(
-            Arg::new("jsonl")
-                .long("jsonl")
-                .action(ArgAction::SetTrue)
-                .conflicts_with("command")
-                .help("Read lines such as {\"command\": \"ls\"} and answer each one with a line of JSON"),
-        )
-        .arg(
-            Arg::new("powershell")
-                .long("powershell")
-                .action(ArgAction::SetTrue)
-                .help("Treat the input as scripts for run_powershell, not as command lines"),
-        )
-        .arg(value("workspace", "DIR", "Folder of the checkout [default: the current folder]"))
-        .arg(value("config", "FILE", "Configuration file [default: the checkout's]"))
+/// Show the class of a shell command, whether a run would execute it, why, and which paths it affects
+#[derive(Debug, clap::Args)]
+#[command(after_help = below(
+    &[
+        ("architect-ci explain 'cargo test && git push'", "Shows which part of the line decides"),
+        ("architect-ci explain --jsonl < commands.jsonl", "Answers each line with a line of JSON"),
+    ],
+    "",
+))]
+pub(super) struct Explain {
+    /// The command line
+    #[arg(required_unless_present = "jsonl")]
+    command: Option<String>,
+    /// Read lines such as {"command": "ls"} and answer each one with a line of JSON
+    #[arg(long, conflicts_with = "command")]
+    jsonl: bool,
+    /// Treat the input as scripts for `run_powershell`, not as command lines
+    #[arg(long)]
+    powershell: bool,
+    /// Folder of the checkout
+    #[arg(long, value_name = "DIR", default_value = ".", value_hint = clap::ValueHint::DirPath)]
+    workspace: PathBuf,
+    /// Configuration file [default: the checkout's]
+    #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
+    config: Option<PathBuf>,
 }
 
 #[derive(Deserialize)]
@@ -80,28 +78,29 @@ struct Rules {
     workspace: TrackedWorkspace,
 }
 
-pub(super) fn execute(matches: &ArgMatches) -> Exit {
-    let rules = match Rules::read(matches) {
-        Ok(rules) => rules,
-        Err(error) => {
-            eprintln!("error: {error}");
-            return Exit::Configuration;
+impl Explain {
+    pub(super) fn execute(&self) -> Exit {
+        let rules = match Rules::read(self) {
+            Ok(rules) => rules,
+            Err(error) => {
+                tell_error(&error);
+                return Exit::Configuration;
+            }
+        };
+        if self.jsonl {
+            return lines(&rules);
         }
-    };
-    if matches.get_flag("jsonl") {
-        return lines(&rules);
+        let text = self.command.as_deref().unwrap_or_default();
+        print(&rules.answer(text, &WorkspacePath::root()).text());
+        Exit::Success
     }
-    let text = matches.get_one::<String>("command").map(String::as_str).unwrap_or_default();
-    print(&rules.answer(text, &WorkspacePath::root()).text());
-    Exit::Success
 }
 
 impl Rules {
-    fn read(matches: &ArgMatches) -> Result<Self, String> {
-        let path = |name: &str| matches.get_one::<String>(name).map(PathBuf::from);
-        let root = path("workspace").unwrap_or_else(|| PathBuf::from("."));
+    fn read(asked: &Explain) -> Result<Self, String> {
+        let root = &asked.workspace;
         let disk =
-            Arc::new(DiskWorkspace::open(&root).map_err(|error| format!("{}: {error}", root.display()))?);
+            Arc::new(DiskWorkspace::open(root).map_err(|error| format!("{}: {error}", root.display()))?);
         let repository = Repository::find(disk.path(), None).map_err(|error| error.to_string())?;
         let trusted = Trusted {
             workspace: disk.path(),
@@ -110,7 +109,7 @@ impl Rules {
             places: Vec::new(),
             remote: None,
         };
-        let origin = trusted.config(path("config").as_deref()).map_err(|error| error.to_string())?;
+        let origin = trusted.config(asked.config.as_deref()).map_err(|error| error.to_string())?;
         let commands = &origin.config.commands;
         let in_ci = Lookup::new(BTreeMap::new(), variables()).in_ci();
         let ground = GuardrailContext {
@@ -122,9 +121,8 @@ impl Rules {
         let stand = commands.sandbox != SandboxMode::Off && sandbox::offered().files;
         let walls = if stand { Walls::Standing } else { Walls::Missing };
         let policy = Policy::new(commands, disk.path())?.behind(walls);
-        let powershell = matches.get_flag("powershell");
         Ok(Self {
-            policy: if powershell { policy.for_powershell() } else { policy },
+            policy: if asked.powershell { policy.for_powershell() } else { policy },
             guardrails: Guardrails::new(&origin.config.guardrails, ground)?,
             workspace: TrackedWorkspace::new(disk),
         })
@@ -189,7 +187,7 @@ fn lines(rules: &Rules) -> Exit {
         let question: Question = match serde_json::from_slice(line.as_bytes()) {
             Ok(question) => question,
             Err(error) => {
-                eprintln!("error: line {} is not of the form {{\"command\": …}}: {error}", index + 1);
+                tell_error(&format!("line {} is no {{\"command\": …}}: {error}", index + 1));
                 return Exit::Configuration;
             }
         };

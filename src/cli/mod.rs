@@ -2,22 +2,27 @@
 
 mod apply;
 mod batch;
+mod config;
 mod doctor;
 mod explain;
+mod flags;
+mod manual;
 mod report;
 mod run;
 mod sandboxed;
 mod schema;
 mod sessions;
+mod style;
 mod tools;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use clap::Command;
+use clap::{Parser, Subcommand};
 
 use crate::command::sandbox::SANDBOX;
 use crate::event::Exit;
+use style::below;
 
 /// Reads the command line and does what it says.
 pub fn main() -> ExitCode {
@@ -32,27 +37,15 @@ pub fn main() -> ExitCode {
         let place = panic.location().map_or_else(String::new, |place| format!(" at {place}"));
         tracing::error!("internal error{place}; please report it");
     }));
-    let matches = match command().try_get_matches() {
-        Ok(matches) => matches,
+    match Program::try_parse() {
+        Ok(program) => program.command.execute(),
         Err(error) => {
             // Help and version go to stdout and are no failure; clap's own code for errors means
             // "partial" here.
             let exit = if error.use_stderr() { Exit::Configuration } else { Exit::Success };
             let _ = error.print();
-            return exit.into();
+            exit
         }
-    };
-    match matches.subcommand() {
-        Some((run::NAME, matches)) => run::execute(matches),
-        Some((apply::NAME, matches)) => apply::execute(matches),
-        Some((batch::NAME, matches)) => batch::execute(matches),
-        Some((report::NAME, matches)) => report::execute(matches),
-        Some((sessions::NAME, matches)) => sessions::execute(matches),
-        Some((schema::NAME, matches)) => schema::execute(matches),
-        Some((tools::NAME, _)) => tools::execute(),
-        Some((doctor::NAME, matches)) => doctor::execute(matches),
-        Some((explain::NAME, matches)) => explain::execute(matches),
-        _ => Exit::Configuration,
     }
     .into()
 }
@@ -72,27 +65,75 @@ fn child(mut arguments: impl Iterator<Item = OsString>) -> Option<u8> {
     (first == SANDBOX).then(sandboxed::execute)
 }
 
-fn command() -> Command {
-    Command::new("architect-ci")
-        .version(env!("CARGO_PKG_VERSION"))
-        .about(env!("CARGO_PKG_DESCRIPTION"))
-        .subcommand_required(true)
-        .arg_required_else_help(true)
-        .subcommand(run::command())
-        .subcommand(apply::command())
-        .subcommand(batch::command())
-        .subcommand(report::command())
-        .subcommand(sessions::command())
-        .subcommand(schema::command())
-        .subcommand(tools::command())
-        .subcommand(doctor::command())
-        .subcommand(explain::command())
+/// Runs an LLM agent on a checkout in CI: exact dry-run plans, guarded edits, and reports people enjoy reading
+#[derive(Debug, Parser)]
+#[command(
+    name = NAME,
+    version,
+    styles = style::STYLES,
+    max_term_width = 100,
+    subcommand_required = true,
+    arg_required_else_help = true,
+    after_help = below(
+        &[
+            ("architect-ci run --task 'Fix the flaky test' --model openai::gpt-5.2", "Plans the changes, and makes none"),
+            ("architect-ci apply out/plan.json", "Applies the reviewed plan"),
+            ("architect-ci doctor", "Shows what this machine supports"),
+        ],
+        "`architect-ci COMMAND --help` describes a command in full.",
+    ),
+)]
+struct Program {
+    #[command(subcommand)]
+    command: Command,
+}
+
+/// The program's name.
+const NAME: &str = "architect-ci";
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Run(run::Run),
+    Apply(apply::Apply),
+    Batch(batch::Batch),
+    #[command(subcommand)]
+    Report(report::Report),
+    #[command(subcommand)]
+    Sessions(sessions::Sessions),
+    #[command(subcommand)]
+    Config(config::Config),
+    Doctor(doctor::Doctor),
+    Explain(explain::Explain),
+    /// Print all tools and their schemas, as the model sees them if they are enabled
+    Tools,
+    Schema(schema::Schema),
+    Completions(manual::Completions),
+    Manual(manual::Manual),
+}
+
+impl Command {
+    fn execute(self) -> Exit {
+        match self {
+            Self::Run(run) => run.execute(),
+            Self::Apply(apply) => apply.execute(),
+            Self::Batch(batch) => batch.execute(),
+            Self::Report(report) => report.execute(),
+            Self::Sessions(sessions) => sessions.execute(),
+            Self::Config(config) => config.execute(),
+            Self::Doctor(doctor) => doctor.execute(),
+            Self::Explain(explain) => explain.execute(),
+            Self::Tools => tools::execute(),
+            Self::Schema(schema) => schema.execute(),
+            Self::Completions(completions) => completions.execute(),
+            Self::Manual(manual) => manual.execute(),
+        }
+    }
 }
 
 /// Whether a command line is one that the program takes: its first word is the program's name. The error is what
 /// it would say.
 pub fn understands(words: &[String]) -> Result<(), String> {
-    command().try_get_matches_from(words).map(drop).map_err(|error| error.to_string())
+    Program::try_parse_from(words).map(drop).map_err(|error| error.to_string())
 }
 
 /// Writes to stdout; a reader that has gone away is no error.
@@ -104,8 +145,10 @@ fn print(text: &str) {
 
 #[cfg(test)]
 mod tests {
+    use clap::CommandFactory;
+
     #[test]
     fn the_command_line_is_consistent() {
-        super::command().debug_assert();
+        super::Program::command().debug_assert();
     }
 }

@@ -2,89 +2,89 @@
 
 use std::path::{Path, PathBuf};
 
-use clap::{Arg, ArgMatches, Command};
-
+use super::flags::{InputFlags, InputSet};
 use super::print;
-use super::run::{Voice, flags, input_args, input_args_of, runtime};
+use super::run::{Voice, complain, runtime, step_output};
+use super::style::below;
 use crate::batch::{Manifest, merge};
 use crate::event::Exit;
-use crate::inputs::{BATCH_INPUTS, InputError, Inputs, Lookup, variables};
+use crate::inputs::{InputError, Inputs, Lookup};
 use crate::publish::{BatchDestination, Repost, publish_batch};
 use crate::report::RunReport;
 use crate::sanitize::untrusted::log_lines;
 
-pub(super) const NAME: &str = "report";
-
-const POST: &str = "post";
-const MERGE: &str = "merge";
-
-/// Inputs of `run` that make sense for a merge.
-const MERGE_INPUTS: [&str; 11] = [
-    "workspace",
-    "config",
-    "event",
-    "out",
-    "comment",
-    "comment-key",
-    "trust-head-config",
-    "log-format",
-    "json",
-    "verbose",
-    "quiet",
-];
-
-/// Inputs of `run` that make sense here as well.
-const SHARED: [&str; 5] = ["workspace", "config", "event", "comment-key", "trust-head-config"];
-
 /// The largest report that is read: it may come from a stranger's pull request.
 const MAX_REPORT: u64 = 50_000_000;
 
-pub(super) fn command() -> Command {
-    Command::new(NAME)
-        .about("Post or merge the reports of finished runs")
-        .subcommand_required(true)
-        .arg_required_else_help(true)
-        .subcommand(
-            Command::new(POST)
-                .about("Post a report as the sticky comment, for a job that has no write permission")
-                .arg(
-                    Arg::new("report")
-                        .value_name("REPORT")
-                        .help("The report.json of a run [default: the Action input `report`]"),
-                )
-                .args(input_args(|input| SHARED.contains(&input.name)))
-                .after_help(
-                    "On `workflow_run`, GitHub determines the pull request from that run's commit; what the \
-                     report says\nabout itself is ignored.",
-                ),
-        )
-        .subcommand(
-            Command::new(MERGE)
-                .about("Merge the reports of a batch's shards, or of single runs, into one")
-                .arg(
-                    Arg::new("reports").value_name("PATH").num_args(1..).help(
-                        "Folders with artifacts, or report files [default: the Action input `reports`]",
-                    ),
-                )
-                .args(input_args_of(&BATCH_INPUTS, |input| input.name == "manifest"))
-                .args(input_args(|input| MERGE_INPUTS.contains(&input.name)))
-                .after_help(
-                    "With the manifest that `batch --matrix` wrote, tasks of shards without a report are \
-                     listed as lost.\nThe exit codes are those of `batch`.",
-                ),
-        )
+/// Post or merge the reports of finished runs
+#[derive(Debug, clap::Subcommand)]
+pub(super) enum Report {
+    Post(Post),
+    Merge(Merge),
 }
 
-pub(super) fn execute(matches: &ArgMatches) -> Exit {
-    match matches.subcommand() {
-        Some((POST, matches)) => execute_post(matches),
-        Some((MERGE, matches)) => {
-            let lookup = Lookup::new(flags(matches), variables());
-            let paths =
-                matches.get_many::<String>("reports").into_iter().flatten().map(PathBuf::from).collect();
-            join(&lookup, paths).unwrap_or_else(|error| super::run::complain(&lookup, &error))
+/// Post a report as the sticky comment, for a job that has no write permission
+#[derive(Debug, clap::Args)]
+#[command(after_help = below(
+    &[("architect-ci report post artifact/report.json", "Posts the report of a job that had no token")],
+    "On `workflow_run`, GitHub determines the pull request from that run's commit; what the report says about \
+     itself is ignored.",
+))]
+pub(super) struct Post {
+    #[arg(help = "The report.json of a run [default: the Action input `report`]", value_name = "REPORT", value_hint = clap::ValueHint::FilePath)]
+    report: Option<String>,
+    #[command(flatten)]
+    inputs: InputFlags<PostInputs>,
+}
+
+/// Merge the reports of a batch's shards, or of single runs, into one
+#[derive(Debug, clap::Args)]
+#[command(after_help = below(
+    &[("architect-ci report merge artifacts --manifest manifest.json", "Merges all reports below a folder")],
+    "With the manifest that `batch --matrix` wrote, tasks of shards without a report are listed as lost. The exit \
+     codes are those of `batch`.",
+))]
+pub(super) struct Merge {
+    #[arg(help = "Folders with artifacts, or report files [default: the Action input `reports`]", value_name = "PATH", num_args = 1.., value_hint = clap::ValueHint::AnyPath)]
+    reports: Vec<PathBuf>,
+    #[command(flatten)]
+    inputs: InputFlags<MergeInputs>,
+}
+
+/// Inputs of `run` that make sense for a comment.
+#[derive(Clone, Debug)]
+enum PostInputs {}
+
+impl InputSet for PostInputs {
+    fn holds(name: &str) -> bool {
+        matches!(name, "workspace" | "config" | "event" | "comment-key" | "trust-head-config")
+    }
+}
+
+/// Inputs that make sense for a merge.
+#[derive(Clone, Debug)]
+enum MergeInputs {}
+
+impl InputSet for MergeInputs {
+    fn holds(name: &str) -> bool {
+        let more =
+            matches!(name, "manifest" | "out" | "comment" | "log-format" | "json" | "verbose" | "quiet");
+        more || PostInputs::holds(name)
+    }
+}
+
+impl Report {
+    pub(super) fn execute(self) -> Exit {
+        match self {
+            Self::Post(Post { report, inputs }) => {
+                let lookup = inputs.lookup();
+                execute_post(&lookup, report)
+            }
+            Self::Merge(Merge { reports, inputs }) => {
+                let lookup = inputs.lookup();
+                join(&lookup, reports).unwrap_or_else(|error| complain(&lookup, &error))
+            }
         }
-        _ => Exit::Configuration,
     }
 }
 
@@ -109,16 +109,14 @@ fn join(lookup: &Lookup, mut paths: Vec<PathBuf>) -> Result<Exit, InputError> {
     Ok(super::batch::exit_of(&told.report))
 }
 
-fn execute_post(matches: &ArgMatches) -> Exit {
-    let lookup = Lookup::new(flags(matches), variables());
-    let path = matches.get_one::<String>("report").cloned();
-    match post(&lookup, path) {
+fn execute_post(lookup: &Lookup, path: Option<String>) -> Exit {
+    match post(lookup, path) {
         Ok(url) => {
-            super::run::step_output(&lookup, &[("comment-url", url.clone())]);
+            step_output(lookup, &[("comment-url", url.clone())]);
             print(&log_lines(&format!("{url}\n")));
             Exit::Success
         }
-        Err(error) => super::run::complain(&lookup, &error),
+        Err(error) => complain(lookup, &error),
     }
 }
 

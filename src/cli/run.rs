@@ -1,101 +1,58 @@
 //! `architect-ci run`: the main job.
 
-use std::collections::BTreeMap;
 use std::io::Write;
 use std::sync::Arc;
 
-use clap::{Arg, ArgAction, ArgMatches, Command};
-
+use super::flags::{InputFlags, InputSet};
 use super::print;
+use super::style::{below, tell_error, tell_painted};
 use crate::command::sandbox::hide_process;
 use crate::event::Exit;
-use crate::inputs::{
-    BATCH_INPUTS, INPUTS, Input, InputError, Inputs, Job, JobRequest, Lookup, Skip, variables,
-};
+use crate::inputs::{INPUTS, InputError, Inputs, Job, JobRequest, Lookup, Skip};
 use crate::publish::{RunResult, StepOutputs};
 use crate::report::{LogFormat, Loudness, init_log};
 use crate::run::{apply, not_started, on_signals, run};
 use crate::sanitize::Masker;
 use crate::sanitize::untrusted::{command_data, log_lines, markdown, visible};
 
-pub(super) const NAME: &str = "run";
-
-/// The inputs that fit, as flags.
-pub(super) fn input_args(fits: impl Fn(&Input) -> bool) -> impl Iterator<Item = Arg> {
-    input_args_of(&INPUTS, fits)
+/// Let an agent work on a task, either planning the changes (dry-run) or making them (yolo), and report
+#[derive(Debug, clap::Args)]
+#[command(after_help = below(
+    &[
+        ("architect-ci run --task 'Fix the flaky test' --model openai::gpt-5.2", "Plans the changes, and makes none"),
+        ("architect-ci run --task-file task.md --mode yolo --budget-usd 2", "Edits the checkout, for at most two dollars"),
+        ("architect-ci run --task 'Make it compile' --mode yolo --until 'cargo check'", "Works in rounds until the command succeeds"),
+        ("architect-ci run --task 'Review this' --agent review --json", "Reviews, and prints the report as JSON"),
+    ],
+    "Every flag is also an Action input (INPUT_…) and a variable (ARCHITECT_…), in order of precedence. \
+     Exit codes: 0 success, 1 failed, 2 partial, 3 invalid configuration or input, 4 missing key or \
+     permission, 5 timeout, 130/143 interrupted.",
+))]
+pub(super) struct Run {
+    #[command(flatten)]
+    inputs: InputFlags<RunInputs>,
 }
 
-/// Those of a list that fit, as flags.
-pub(super) fn input_args_of(
-    inputs: &'static [Input],
-    fits: impl Fn(&Input) -> bool,
-) -> impl Iterator<Item = Arg> {
-    inputs.iter().filter(move |input| fits(input)).map(|input| {
-        let arg = Arg::new(input.name).long(input.name).help(input.help);
-        let arg = match input.short {
-            Some(short) => arg.short(short),
-            None => arg,
-        };
-        match input.value {
-            // A task may well begin with a list's dash.
-            Some(value) => {
-                let arg = arg.value_name(value).allow_hyphen_values(input.name == "task");
-                if input.name == "until" { arg.action(ArgAction::Append) } else { arg }
-            }
-            None => arg.action(ArgAction::SetTrue),
-        }
-    })
-}
+/// All inputs of a run.
+#[derive(Clone, Debug)]
+enum RunInputs {}
 
-pub(super) fn command() -> Command {
-    Command::new(NAME)
-        .about(
-            "Let an agent work on a task, either planning the changes (dry-run) or making them (yolo), \
-                and report",
-        )
-        .args(input_args(|_| true))
-        .after_help(
-            "Every flag is also an Action input (INPUT_…) and a variable (ARCHITECT_…), in order of \
-             precedence.\nExit codes: 0 success, 1 failed, 2 partial, 3 invalid configuration or input, 4 \
-             missing key or\npermission, 5 timeout, 130/143 interrupted.",
-        )
-}
-
-pub(super) fn execute(matches: &ArgMatches) -> Exit {
-    launch(matches, async |lookup| Job::resolve(&Inputs::read(lookup)?).await)
-}
-
-/// Does the job that `resolve` makes of the flags and variables.
-pub(super) fn launch(
-    matches: &ArgMatches,
-    resolve: impl AsyncFnOnce(&Lookup) -> Result<Job, InputError>,
-) -> Exit {
-    hide_process();
-    let lookup = Lookup::new(flags(matches), variables());
-    match execute_with(&lookup, resolve) {
-        Ok(exit) => exit,
-        Err(error) => complain(&lookup, &error),
+impl InputSet for RunInputs {
+    fn holds(name: &str) -> bool {
+        INPUTS.iter().any(|input| input.name == name)
     }
 }
 
-/// Flags that were given, by name. Not every sub-command knows all of them.
-pub(super) fn flags(matches: &ArgMatches) -> BTreeMap<String, String> {
-    let given = INPUTS.iter().chain(&BATCH_INPUTS).filter_map(|input| {
-        let value = match input.value {
-            // As an Action input has several values: a line each.
-            Some(_) => {
-                let values = matches.try_get_many::<String>(input.name).ok()??;
-                Some(values.cloned().collect::<Vec<_>>().join("\n"))
-            }
-            None => matches
-                .try_get_one::<bool>(input.name)
-                .ok()?
-                .filter(|given| **given)
-                .map(|_| "true".to_owned()),
-        };
-        Some((input.name.to_owned(), value?))
-    });
-    given.collect()
+impl Run {
+    pub(super) fn execute(self) -> Exit {
+        launch(&self.inputs.lookup(), async |lookup| Job::resolve(&Inputs::read(lookup)?).await)
+    }
+}
+
+/// Does the job that `resolve` makes of the flags and variables.
+pub(super) fn launch(lookup: &Lookup, resolve: impl AsyncFnOnce(&Lookup) -> Result<Job, InputError>) -> Exit {
+    hide_process();
+    execute_with(lookup, resolve).unwrap_or_else(|error| complain(lookup, &error))
 }
 
 /// The threads that everything runs on.
@@ -122,11 +79,17 @@ impl Voice {
                 return Err(InputError::Value { name, given, expected: "human or json".to_owned() });
             }
         };
-        let loudness = match (lookup.flag("verbose")?, lookup.flag("quiet")?) {
-            (_, true) => Loudness::Quiet,
-            (true, false) => Loudness::Verbose,
-            (false, false) => Loudness::Normal,
+        let verbose = lookup.text("verbose");
+        let loudness = match verbose.as_deref().map(str::trim) {
+            None | Some("false") => Loudness::Normal,
+            Some("true") => Loudness::Verbose,
+            Some("2") => Loudness::Libraries,
+            Some(other) => {
+                let (name, given) = ("verbose".to_owned(), other.to_owned());
+                return Err(InputError::Value { name, given, expected: "true, false or 2".to_owned() });
+            }
         };
+        let loudness = if lookup.flag("quiet")? { Loudness::Quiet } else { loudness };
         Ok(Self { format, loudness, json: lookup.flag("json")?, in_actions: lookup.in_actions() })
     }
 
@@ -172,7 +135,7 @@ fn execute_with(
         Done::Skipped(skip) => return Ok(rest(lookup, &skip)),
     };
     if voice.is_on_screen() {
-        let _ = std::io::stderr().lock().write_all(log_lines(&finished.screen).as_bytes());
+        tell_painted(&log_lines(&finished.screen));
     }
     voice.say(&if voice.json {
         finished.report.json()
@@ -261,10 +224,9 @@ fn announce_secrets(masker: &Masker) {
 pub(super) fn complain(lookup: &Lookup, error: &InputError) -> Exit {
     let masker = Masker::from_environment(lookup.variables(), &[], &[]);
     let text = masker.mask(&error.to_string()).into_owned();
-    let mut stderr = std::io::stderr().lock();
-    let _ = writeln!(stderr, "{}", log_lines(&format!("error: {text}")));
+    tell_error(&log_lines(&text));
     if lookup.in_actions() {
-        let _ = writeln!(stderr, "::error title=architect-ci::{}", command_data(&text));
+        let _ = writeln!(std::io::stderr(), "::error title=architect-ci::{}", command_data(&text));
     }
     error.exit()
 }

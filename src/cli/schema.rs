@@ -3,12 +3,11 @@
 //! They lie in `docs/schemas/`, where editors find them too; a test below makes them from the types. The
 //! code that does is thereby no part of the program.
 
-use clap::{Arg, ArgMatches, Command, builder::PossibleValuesParser};
+use clap::builder::PossibleValuesParser;
 
 use super::print;
+use super::style::below;
 use crate::event::Exit;
-
-pub(super) const NAME: &str = "schema";
 
 macro_rules! formats {
     ($($name:literal),* $(,)?) => {
@@ -20,21 +19,25 @@ macro_rules! formats {
 const FORMATS: [(&str, &str); 8] =
     formats!["batch", "batch-report", "config", "manifest", "plan", "recipe", "report", "transcript"];
 
-pub(super) fn command() -> Command {
-    Command::new(NAME).about("Print the JSON Schema of a file format").arg(
-        Arg::new("format")
-            .required(true)
-            .value_parser(PossibleValuesParser::new(FORMATS.map(|(name, _)| name)))
-            .help("The file format; `transcript` is one line of transcript.jsonl"),
-    )
+/// Print the JSON Schema of a file format
+#[derive(Debug, clap::Args)]
+#[command(after_help = below(
+    &[("architect-ci schema config > architect.schema.json", "The schema of the configuration, for an editor")],
+    "",
+))]
+pub(super) struct Schema {
+    /// The file format; `transcript` is one line of transcript.jsonl
+    #[arg(value_parser = PossibleValuesParser::new(FORMATS.map(|(name, _)| name)))]
+    format: String,
 }
 
-pub(super) fn execute(matches: &ArgMatches) -> Exit {
-    let asked = matches.get_one::<String>("format").map(String::as_str);
-    if let Some((_, schema)) = FORMATS.iter().find(|(name, _)| Some(*name) == asked) {
-        print(schema);
+impl Schema {
+    pub(super) fn execute(&self) -> Exit {
+        if let Some((_, schema)) = FORMATS.iter().find(|(name, _)| *name == self.format) {
+            print(schema);
+        }
+        Exit::Success
     }
-    Exit::Success
 }
 
 #[cfg(test)]

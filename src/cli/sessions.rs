@@ -1,13 +1,14 @@
 //! `architect-ci sessions`: runs that have left their files.
 
+use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::{Arg, ArgMatches, Command};
-
+use super::flags::{InputFlags, InputSet};
 use super::print;
-use super::run::{complain, flags, input_args, launch};
+use super::run::{complain, launch};
+use super::style::below;
 use crate::base::env::Variables;
 use crate::event::Exit;
 use crate::git::Repository;
@@ -15,92 +16,110 @@ use crate::inputs::{InputError, Inputs, Job, Lookup, RunRequest, variables};
 use crate::sanitize::untrusted::{log_lines, visible};
 use crate::sessions::{Found, SessionError, State, find, pick, usual};
 
-pub(super) const NAME: &str = "sessions";
-
-const LIST: &str = "list";
-const SHOW: &str = "show";
-const RESUME: &str = "resume";
-const CLEAN: &str = "clean";
-
-/// Inputs that may be other ones when a session goes on.
-const SHARED: [&str; 9] =
-    ["model", "base-url", "api-key-env", "max-steps", "budget-usd", "timeout", "json", "verbose", "quiet"];
-
-pub(super) fn command() -> Command {
-    let folders = Arg::new("in")
-        .long("in")
-        .value_name("FOLDER")
-        .num_args(1..)
-        .help("Folder to search [default: RUNNER_TEMP/architect-ci and the folder for temporary files]");
-    let session = Arg::new("session")
-        .required(true)
-        .value_name("SESSION")
-        .help("Id of the session, the beginning of its id, or its folder");
-    Command::new(NAME)
-        .about("List, show, resume and remove saved runs")
-        .subcommand_required(true)
-        .arg_required_else_help(true)
-        .subcommand(Command::new(LIST).about("List sessions, newest first").arg(folders.clone()))
-        .subcommand(
-            Command::new(SHOW)
-                .about("Print the report of a session, or its progress so far")
-                .arg(session.clone())
-                .arg(folders.clone()),
-        )
-        .subcommand(
-            Command::new(RESUME)
-                .about(
-                    "Resume a session that was interrupted, failed or reached a limit, with its \
-                        conversation",
-                )
-                .arg(session)
-                .arg(folders.clone())
-                .args(input_args(|input| SHARED.contains(&input.name))),
-        )
-        .subcommand(
-            Command::new(CLEAN).about("Remove sessions that are not in use").arg(folders).arg(
-                Arg::new("older-than")
-                    .long("older-than")
-                    .value_name("DAYS")
-                    .default_value("7")
-                    .value_parser(clap::value_parser!(u64).range(0..=3650))
-                    .help("Only sessions that have not been written to for this long"),
-            ),
-        )
+/// List, show, resume and remove saved runs
+#[derive(Debug, clap::Subcommand)]
+#[command(after_help = below(
+    &[
+        ("architect-ci sessions list", "Lists the sessions of this machine, newest first"),
+        ("architect-ci sessions resume 1f0c", "Resumes the session whose id begins with 1f0c"),
+        ("architect-ci sessions clean --older-than 30", "Removes sessions that have not been written to for 30 days"),
+    ],
+    "",
+))]
+pub(super) enum Sessions {
+    /// List sessions, newest first
+    List(Folders),
+    /// Print the report of a session, or its progress so far
+    Show {
+        #[command(flatten)]
+        session: Session,
+    },
+    /// Resume a session that was interrupted, failed or reached a limit, with its conversation
+    Resume {
+        #[command(flatten)]
+        session: Session,
+        #[command(flatten)]
+        inputs: InputFlags<ResumeInputs>,
+    },
+    /// Remove sessions that are not in use
+    Clean {
+        #[command(flatten)]
+        folders: Folders,
+        /// Only sessions that have not been written to for this long
+        #[arg(long, value_name = "DAYS", default_value_t = 7, value_parser = clap::value_parser!(u64).range(0..=3650))]
+        older_than: u64,
+    },
 }
 
-pub(super) fn execute(matches: &ArgMatches) -> Exit {
-    let Some((name, matches)) = matches.subcommand() else { return Exit::Configuration };
-    let lookup = Lookup::new(flags(matches), variables());
-    let folders = folders(&lookup, matches);
-    let done = match name {
-        LIST => Ok(list(&find(&folders))),
-        CLEAN => {
-            let days = matches.get_one::<u64>("older-than").copied().unwrap_or(7);
-            Ok(clean(&find(&folders), days, lookup.variables()))
-        }
-        _ => {
-            let wanted = matches.get_one::<String>("session").cloned().unwrap_or_default();
-            match pick(&wanted, &folders) {
-                Ok(found) if name == SHOW => show(&found),
-                Ok(found) => return resume(matches, &found),
-                Err(error) => Err(error),
-            }
-        }
-    };
-    match done {
-        Ok(text) => {
-            print(&log_lines(&text));
-            Exit::Success
-        }
-        Err(error) => complain(&lookup, &error.into()),
+/// Where sessions are looked for.
+#[derive(Debug, clap::Args)]
+pub(super) struct Folders {
+    /// Folder to search [default: RUNNER_TEMP/architect-ci and the folder for temporary files]
+    #[arg(long = "in", value_name = "FOLDER", num_args = 1.., value_hint = clap::ValueHint::DirPath)]
+    folders: Vec<PathBuf>,
+}
+
+/// Which session is meant.
+#[derive(Debug, clap::Args)]
+pub(super) struct Session {
+    /// Id of the session, the beginning of its id, or its folder
+    session: String,
+    #[command(flatten)]
+    folders: Folders,
+}
+
+/// Inputs that may be other ones when a session goes on.
+#[derive(Clone, Debug)]
+pub(super) enum ResumeInputs {}
+
+impl InputSet for ResumeInputs {
+    fn holds(name: &str) -> bool {
+        matches!(
+            name,
+            "model"
+                | "base-url"
+                | "api-key-env"
+                | "max-steps"
+                | "budget-usd"
+                | "timeout"
+                | "json"
+                | "verbose"
+                | "quiet"
+        )
     }
 }
 
-fn folders(lookup: &Lookup, matches: &ArgMatches) -> Vec<PathBuf> {
-    let given: Vec<PathBuf> =
-        matches.get_many::<String>("in").into_iter().flatten().map(PathBuf::from).collect();
-    if given.is_empty() { usual(lookup.variables().get("RUNNER_TEMP").map(String::as_str)) } else { given }
+impl Sessions {
+    pub(super) fn execute(self) -> Exit {
+        let lookup = Lookup::new(BTreeMap::new(), variables());
+        let found = |folders: Folders| find(&folders.or_usual(&lookup));
+        let picked = |Session { session, folders }| pick(&session, &folders.or_usual(&lookup));
+        let done = match self {
+            Self::List(folders) => Ok(list(&found(folders))),
+            Self::Clean { folders, older_than } => Ok(clean(&found(folders), older_than, lookup.variables())),
+            Self::Show { session } => picked(session).and_then(|found| show(&found)),
+            Self::Resume { session, inputs } => match picked(session) {
+                Ok(found) => return resume(inputs, &found),
+                Err(error) => Err(error),
+            },
+        };
+        match done {
+            Ok(text) => {
+                print(&log_lines(&text));
+                Exit::Success
+            }
+            Err(error) => complain(&lookup, &error.into()),
+        }
+    }
+}
+
+impl Folders {
+    fn or_usual(self, lookup: &Lookup) -> Vec<PathBuf> {
+        if self.folders.is_empty() {
+            return usual(lookup.variables().get("RUNNER_TEMP").map(String::as_str));
+        }
+        self.folders
+    }
 }
 
 fn list(found: &[Found]) -> String {
@@ -165,8 +184,8 @@ fn clean(found: &[Found], days: u64, variables: &Variables) -> String {
 }
 
 /// The same request again, with what was given now above what was given then.
-fn resume(matches: &ArgMatches, found: &Found) -> Exit {
-    launch(matches, async |lookup| {
+fn resume(inputs: InputFlags<ResumeInputs>, found: &Found) -> Exit {
+    launch(&inputs.lookup(), async |lookup| {
         let resumed = found.resume(lookup.variables())?;
         let out = found.folder.canonicalize().unwrap_or_else(|_| found.folder.clone());
         let file = &resumed.file;

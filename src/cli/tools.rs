@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use clap::Command;
 use tokio_util::sync::CancellationToken;
 
 use super::print;
@@ -12,12 +11,7 @@ use crate::event::Exit;
 use crate::tool::{Registry, RunCommand, RunPowershell};
 use crate::web::{FetchUrl, Web, WebSearch};
 
-pub(super) const NAME: &str = "tools";
-
-pub(super) fn command() -> Command {
-    Command::new(NAME).about("Print all tools and their schemas, as the model sees them if they are enabled")
-}
-
+/// Prints all tools and their schemas.
 pub(super) fn execute() -> Exit {
     let mut registry = Registry::with_built_in();
     registry.replace(Arc::new(RunCommand::for_listing()));

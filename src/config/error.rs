@@ -1,5 +1,6 @@
 //! Configuration errors: what is wrong, where, and what to write instead.
 
+use serde::Serialize;
 use serde_yaml::{Error as YamlError, RenderOptions, UserMessageFormatter};
 
 use crate::base::did_you_mean::nearest;
@@ -47,13 +48,46 @@ pub enum ConfigError {
 impl ConfigError {
     /// Renders a parser's error with file, line, column, excerpt, and the cure.
     pub(super) fn from_yaml(error: &YamlError, file: &str) -> Self {
-        let mut options = RenderOptions::new(&UserMessageFormatter);
-        options.source_name = Some(file);
-        let mut text = error.render_with_options(options);
-        if let Some(help) = help(error.without_snippet()) {
-            text = format!("{}\nhelp: {help}", text.trim_end());
+        Self::Invalid(format!("{file} is not valid\n{}", rendered(error, file)))
+    }
+}
+
+/// One of the errors in a configuration.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Fault {
+    /// Line number, from 1; `None` for a rule that no single line breaks.
+    pub line: Option<u64>,
+    /// Column number, from 1.
+    pub column: Option<u64>,
+    /// Error text; with an excerpt of the source if there is a line.
+    pub message: String,
+}
+
+impl Fault {
+    /// Describes an error of the parser.
+    pub(super) fn from_yaml(error: &YamlError, file: &str) -> Self {
+        let at = error.location();
+        Self {
+            line: at.map(|at| at.line()),
+            column: at.map(|at| at.column()),
+            message: rendered(error, file),
         }
-        Self::Invalid(format!("{file} is not valid\n{text}"))
+    }
+
+    /// Describes what a run would refuse.
+    pub fn of_rule(message: String) -> Self {
+        Self { line: None, column: None, message }
+    }
+}
+
+/// Renders an error with file, line, column, excerpt, and the cure.
+fn rendered(error: &YamlError, file: &str) -> String {
+    let mut options = RenderOptions::new(&UserMessageFormatter);
+    options.source_name = Some(file);
+    let text = error.render_with_options(options);
+    match help(error.without_snippet()) {
+        Some(help) => format!("{}\nhelp: {help}", text.trim_end()),
+        None => text,
     }
 }
 

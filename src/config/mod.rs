@@ -9,7 +9,7 @@ mod source;
 mod verb;
 
 pub use crate::base::bounded::{Bounded, Usd};
-pub use error::ConfigError;
+pub use error::{ConfigError, Fault};
 pub use github::{Comment, DEFAULT_KEY, Deliver, DeliverTo, GitHub};
 pub use reporting::{Report, Review, Telemetry};
 pub use rules::{CodeRule, GateConfig, Guardrails, HookConfig, Hooks, Severity};
@@ -17,5 +17,5 @@ pub use sections::{
     AgentConfig, Commands, Config, ContextLimits, Costs, DryRun, Evaluation, Isolation, Llm, McpServer,
     Network, PlannedCommands, ReasoningEffort, SandboxMode, Web, Workspace,
 };
-pub use source::{parse, parse_as};
+pub use source::{check, parse, parse_as};
 pub use verb::Verb;

@@ -1,8 +1,9 @@
 //! Reads the configuration from its text.
 
 use serde::de::DeserializeOwned;
+use serde_json::Value;
 
-use super::error::ConfigError;
+use super::error::{ConfigError, Fault};
 use super::sections::Config;
 use crate::base::yaml;
 
@@ -11,9 +12,26 @@ pub fn parse(text: &str, file: &str) -> Result<Config, ConfigError> {
     parse_as(text, file)
 }
 
+/// Returns the keys that a configuration sets, or every error in it.
+pub fn check(text: &str, file: &str) -> Result<Value, Vec<Fault>> {
+    if is_empty(text) {
+        return Ok(Value::Null);
+    }
+    let faults = yaml::faults::<Config>(text);
+    if !faults.is_empty() {
+        return Err(faults.iter().map(|error| Fault::from_yaml(error, file)).collect());
+    }
+    yaml::from_str(text).map_err(|error| vec![Fault::from_yaml(&error, file)])
+}
+
+/// Whether a text has nothing but comments.
+fn is_empty(text: &str) -> bool {
+    text.lines().all(|line| line.trim().is_empty() || line.trim_start().starts_with('#'))
+}
+
 /// Parses YAML of any form; text with nothing but comments gives the default.
 pub fn parse_as<T: DeserializeOwned + Default>(text: &str, file: &str) -> Result<T, ConfigError> {
-    if text.lines().all(|line| line.trim().is_empty() || line.trim_start().starts_with('#')) {
+    if is_empty(text) {
         return Ok(T::default());
     }
     yaml::from_str(text).map_err(|error| ConfigError::from_yaml(&error, file))

@@ -122,6 +122,16 @@ impl Hooks {
         Ok(Self { list, context: Arc::new(context), started: Mutex::default() })
     }
 
+    /// Returns the error of each enabled hook that is invalid.
+    pub fn faults(config: &config::Hooks) -> Vec<String> {
+        let mut faults = Vec::new();
+        for (event, edits_only, list) in HookEvent::lists(config) {
+            let enabled = list.iter().filter(|hook| hook.enabled);
+            faults.extend(enabled.filter_map(|hook| Hook::new(event, edits_only, hook).err()));
+        }
+        faults
+    }
+
     /// Returns `true` if there is a hook for `event`.
     pub fn has(&self, event: HookEvent) -> bool {
         self.list.iter().any(|hook| hook.event == event)

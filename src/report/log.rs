@@ -5,17 +5,21 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use anstyle::Style;
 use tracing::field::Field;
-use tracing::{Dispatch, Level, error, info, warn};
-use tracing_subscriber::filter::Targets;
-use tracing_subscriber::fmt::format::{Writer, debug_fn};
+use tracing::{Dispatch, Level, Metadata, Subscriber, error, info, warn};
+use tracing_subscriber::Layer;
+use tracing_subscriber::filter::{LevelFilter, Targets};
+use tracing_subscriber::fmt::format::{DefaultFields, Format, Writer, debug_fn};
 use tracing_subscriber::fmt::{self, MakeWriter};
 use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::registry::LookupSpan;
 use tracing_subscriber::util::SubscriberInitExt;
 
 use super::masked::masked_fields;
+use super::paint::of_level;
 use super::sections::duration;
-use crate::base::verbose_log::{TARGET, detail};
+use crate::base::verbose_log::detail;
 use crate::event::{CallRecord, Event, HookDecision, Line, NoticeLevel, Observer, Outcome};
 use crate::sanitize::Masker;
 use crate::sanitize::untrusted::{log_lines, visible};
@@ -41,30 +45,49 @@ pub enum Loudness {
     Normal,
     /// Details as well, such as each model call.
     Verbose,
+    /// The messages of libraries as well.
+    Libraries,
 }
 
-/// Sets up the log of the whole process; a second call changes nothing. Only our own messages are logged:
-/// libraries log requests, and requests hold secrets.
+/// Sets up the log of the whole process; a second call changes nothing. Messages of libraries are logged only on
+/// request: they pass the masker like all others, but they are about requests, and requests hold secrets that
+/// no masker knows.
 pub fn init_log(format: LogFormat, loudness: Loudness, masker: Arc<Masker>) {
-    let level = if loudness == Loudness::Quiet { Level::WARN } else { Level::INFO };
-    let mut ours = Targets::new().with_target(env!("CARGO_CRATE_NAME"), level);
-    if loudness == Loudness::Verbose {
-        ours = ours.with_target(TARGET, Level::INFO);
-    }
-    let layer = fmt::layer().with_target(false).with_writer(Sink {
-        masker,
-        file: None,
-        json: format == LogFormat::Json,
-    });
-    let registry = tracing_subscriber::registry().with(ours);
+    let level = match loudness {
+        Loudness::Quiet => Level::WARN,
+        Loudness::Normal => Level::INFO,
+        Loudness::Verbose | Loudness::Libraries => Level::DEBUG,
+    };
+    let ours = Targets::new().with_target(OURS, level);
+    let others = Targets::new().with_default(LevelFilter::DEBUG).with_target(OURS, LevelFilter::OFF);
+    let sink = Sink { masker, file: None, json: format == LogFormat::Json, style: Style::new() };
+    let is_heard = loudness == Loudness::Libraries;
+    let registry = tracing_subscriber::registry();
     // Fails only if a log is set up already.
     let _ = match format {
-        LogFormat::Json => registry.with(layer.json().flatten_event(true)).try_init(),
-        LogFormat::Human => registry
-            .with(layer.without_time().with_level(false).with_ansi(false).fmt_fields(debug_fn(message_alone)))
-            .try_init(),
+        LogFormat::Json => {
+            let ours = layer(&sink).json().flatten_event(true).with_target(false).with_filter(ours);
+            let others = is_heard.then(|| layer(&sink).json().flatten_event(true).with_filter(others));
+            registry.with(ours).with(others).try_init()
+        }
+        LogFormat::Human => {
+            let plain = layer(&sink).without_time().with_ansi(false).with_level(false).with_target(false);
+            let ours = plain.fmt_fields(debug_fn(message_alone)).with_filter(ours);
+            let others = is_heard.then(|| layer(&sink).without_time().with_ansi(false).with_filter(others));
+            registry.with(ours).with(others).try_init()
+        }
     };
 }
+
+fn layer<S>(sink: &Sink) -> fmt::Layer<S, DefaultFields, Format, Sink>
+where
+    S: Subscriber + for<'a> LookupSpan<'a>,
+{
+    fmt::layer().with_writer(sink.clone())
+}
+
+/// Beginning of the targets of our own messages.
+const OURS: &str = env!("CARGO_CRATE_NAME");
 
 /// Formats only the message for people; the other fields are for programs.
 fn message_alone(writer: &mut Writer<'_>, field: &Field, value: &dyn std::fmt::Debug) -> std::fmt::Result {
@@ -74,8 +97,9 @@ fn message_alone(writer: &mut Writer<'_>, field: &Field, value: &dyn std::fmt::D
 /// Opens a log file for a part of the process: everything logged under the returned subscriber goes there.
 pub fn file_log(path: &Path, masker: Arc<Masker>) -> io::Result<Dispatch> {
     let file = Arc::new(Mutex::new(File::create(path)?));
-    let ours = Targets::new().with_target(env!("CARGO_CRATE_NAME"), Level::INFO);
-    let layer = fmt::layer().with_target(false).with_writer(Sink { masker, file: Some(file), json: false });
+    let ours = Targets::new().with_target(OURS, Level::INFO);
+    let sink = Sink { masker, file: Some(file), json: false, style: Style::new() };
+    let layer = fmt::layer().with_target(false).with_writer(sink);
     let plain = layer.without_time().with_level(false).with_ansi(false).fmt_fields(debug_fn(message_alone));
     Ok(Dispatch::new(tracing_subscriber::registry().with(ours).with(plain)))
 }
@@ -87,6 +111,8 @@ struct Sink {
     file: Option<Arc<Mutex<File>>>,
     /// Whether each event is a line of JSON, in which only the values of fields may be masked.
     json: bool,
+    /// Style of the current event on a terminal.
+    style: Style,
 }
 
 impl Sink {
@@ -106,16 +132,26 @@ impl<'a> MakeWriter<'a> for Sink {
     fn make_writer(&'a self) -> Self {
         self.clone()
     }
+
+    fn make_writer_for(&'a self, meta: &Metadata<'_>) -> Self {
+        let style = if self.json { Style::new() } else { of_level(*meta.level()) };
+        Self { style, ..self.clone() }
+    }
 }
 
 impl Write for Sink {
     /// Writes one whole event: the subscriber passes it in a single call, so that no secret is split.
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let text = String::from_utf8_lossy(bytes);
-        let lines = log_lines(&self.masked(&text));
+        let masked = self.masked(&String::from_utf8_lossy(bytes));
+        // Our own messages have no invisible characters; those of libraries quote what was received.
+        let lines = log_lines(&if self.json { masked } else { visible(&masked) });
         match &self.file {
             Some(file) => file.lock().unwrap_or_else(PoisonError::into_inner).write_all(lines.as_bytes())?,
-            None => io::stderr().write_all(lines.as_bytes())?,
+            None => {
+                let style = self.style;
+                let line = lines.strip_suffix('\n').unwrap_or(&lines);
+                writeln!(anstream::stderr().lock(), "{style}{line}{style:#}")?;
+            }
         }
         Ok(bytes.len())
     }

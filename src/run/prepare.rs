@@ -221,7 +221,7 @@ pub(super) fn temp(request: &JobRequest) -> PathBuf {
 
 /// Returns the root of the repository if the checkout is a subfolder of it. A repository that contains the home folder, too,
 /// is not shown.
-fn around(request: &RunRequest) -> Option<PathBuf> {
+fn around(request: &JobRequest) -> Option<PathBuf> {
     let root = request.repository.as_ref()?.root();
     let home = request.variables.get("HOME").map(Path::new);
     let holds_home = home.is_some_and(|home| home.starts_with(root));

@@ -77,16 +77,21 @@ pub struct Trusted<'a> {
 impl Trusted<'_> {
     /// Finds and reads the configuration.
     pub fn config(&self, explicit: Option<&Path>) -> Result<Origin, ConfigError> {
+        self.config_file(explicit)?.map_or_else(|| Ok(Origin::default()), origin)
+    }
+
+    /// Finds the configuration and returns it unparsed; `None` where there is none.
+    pub fn config_file(&self, explicit: Option<&Path>) -> Result<Option<TrustedFile>, ConfigError> {
         if let Some(path) = explicit {
             let missing = || ConfigError::Missing(path.display().to_string());
-            return origin(self.read(path)?.ok_or_else(missing)?);
+            return self.read(path)?.ok_or_else(missing).map(Some);
         }
         for place in PLACES {
             if let Some(found) = self.read_one(&self.workspace.join(place))? {
-                return origin(found);
+                return Ok(Some(found));
             }
         }
-        Ok(Origin::default())
+        Ok(None)
     }
 
     /// Reads a file: one of the repository from the trusted state, another from disk. A relative path is meant

@@ -5,6 +5,7 @@ mod action;
 mod apply;
 mod attacks;
 mod batch;
+mod cli;
 mod commands;
 mod confirm;
 mod copies;

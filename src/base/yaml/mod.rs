@@ -3,6 +3,8 @@
 //! Deserializing a type from the parser itself takes ten times the code that a tree takes, for each type;
 //! that was a megabyte of the program for files of a few lines.
 
+mod faults;
+
 use std::fmt;
 use std::slice;
 
@@ -14,20 +16,25 @@ use serde::de::{
 };
 use serde_yaml::{Error, Location, Spanned};
 
+use faults::Aside;
+pub(crate) use faults::faults;
+
 /// Maximum nesting of lists and maps; each level takes space on the stack.
 const MAX_DEPTH: usize = 32;
 
 /// Deserializes a type from YAML. Errors name the location and quote it.
 pub(crate) fn from_str<T: DeserializeOwned>(text: &str) -> Result<T, Error> {
+    with_tree(text, |node| T::deserialize(Cursor { node, text, aside: &Aside::default() }))
+}
+
+/// Parses the tree and reads from it; an error of `read` quotes the text at its location.
+fn with_tree<T>(text: &str, read: impl FnOnce(&Node) -> Result<T, Error>) -> Result<T, Error> {
     let options = serde_yaml::options! {
         budget: serde_yaml::budget! { max_depth: MAX_DEPTH },
         // `no` is a word, as in YAML 1.2; it is the code of a country as well.
         strict_booleans: true,
     };
-    serde_yaml::with_deserializer_from_str_with_options(text, options, |yaml| {
-        let node = Node::deserialize(yaml)?;
-        T::deserialize(Cursor { node: &node, text })
-    })
+    serde_yaml::with_deserializer_from_str_with_options(text, options, |yaml| read(&Node::deserialize(yaml)?))
 }
 
 /// A value and its location.
@@ -111,6 +118,7 @@ impl<'de> Visitor<'de> for Builder {
 struct Cursor<'t> {
     node: &'t Node,
     text: &'t str,
+    aside: &'t Aside,
 }
 
 impl<'t> Cursor<'t> {
@@ -130,11 +138,11 @@ impl<'t> Cursor<'t> {
     }
 
     fn list(self, list: &'t [Node]) -> List<'t> {
-        List { rest: list.iter(), text: self.text }
+        List { rest: list.iter(), text: self.text, aside: self.aside }
     }
 
     fn map(self, map: &'t [(Node, Node)]) -> Map<'t> {
-        Map { rest: map.iter(), value: None, text: self.text }
+        Map { rest: map.iter(), value: None, text: self.text, aside: self.aside }
     }
 
     /// Deserializes this node, giving errors without a location its own.
@@ -154,6 +162,7 @@ impl<'t> Cursor<'t> {
             && *location == Location::UNKNOWN
         {
             *location = self.node.referenced;
+            self.aside.blame(self.node);
         }
         error
     }
@@ -163,14 +172,16 @@ impl<'t> Cursor<'t> {
 struct List<'t> {
     rest: slice::Iter<'t, Node>,
     text: &'t str,
+    aside: &'t Aside,
 }
 
 impl<'t> SeqAccess<'t> for List<'t> {
     type Error = Error;
 
     fn next_element_seed<S: DeserializeSeed<'t>>(&mut self, seed: S) -> Result<Option<S::Value>, Error> {
-        let text = self.text;
-        self.rest.next().map(|node| Cursor { node, text }.read(seed)).transpose()
+        let (text, aside) = (self.text, self.aside);
+        let next = self.rest.find(|node| !aside.holds(node));
+        next.map(|node| Cursor { node, text, aside }.read(seed)).transpose()
     }
 }
 
@@ -180,20 +191,23 @@ struct Map<'t> {
     /// The value of the key that was read last.
     value: Option<&'t Node>,
     text: &'t str,
+    aside: &'t Aside,
 }
 
 impl<'t> MapAccess<'t> for Map<'t> {
     type Error = Error;
 
     fn next_key_seed<S: DeserializeSeed<'t>>(&mut self, seed: S) -> Result<Option<S::Value>, Error> {
-        let Some((node, value)) = self.rest.next() else { return Ok(None) };
+        let (text, aside) = (self.text, self.aside);
+        let next = self.rest.find(|(key, value)| !aside.holds(key) && !aside.holds(value));
+        let Some((node, value)) = next else { return Ok(None) };
         self.value = Some(value);
-        Cursor { node, text: self.text }.read(seed).map(Some)
+        Cursor { node, text, aside }.read(seed).map(Some)
     }
 
     fn next_value_seed<S: DeserializeSeed<'t>>(&mut self, seed: S) -> Result<S::Value, Error> {
         let Some(node) = self.value.take() else { return Err(Error::custom("a value without a key")) };
-        Cursor { node, text: self.text }.read(seed)
+        Cursor { node, text: self.text, aside: self.aside }.read(seed)
     }
 }
 
@@ -294,108 +308,4 @@ impl<'de> Deserializer<'de> for Cursor<'de> {
 }
 
 #[cfg(test)]
-mod tests {
-    use std::collections::BTreeMap;
-    use std::ops::Add;
-
-    use super::*;
-
-    #[derive(Debug, Deserialize, PartialEq)]
-    #[serde(rename_all = "lowercase")]
-    enum Word {
-        On,
-        Many(Vec<String>),
-    }
-
-    #[derive(Debug, Default, Deserialize, PartialEq)]
-    #[serde(default, deny_unknown_fields)]
-    struct Form {
-        name: String,
-        count: Option<u8>,
-        share: f64,
-        flag: bool,
-        word: Option<Word>,
-        list: Vec<u64>,
-        inner: BTreeMap<String, serde_json::Value>,
-    }
-
-    #[test]
-    fn text_stays_as_it_is_written_and_the_rest_has_its_type() {
-        let text = "name: 1.10\ncount: 7\nshare: 2\nflag: true\nword: on\nlist:\ninner: {a: [1, -2, x, null], 3: 0x10}\n";
-        let form: Form = from_str(text).expect("YAML");
-        let inner = [("3", serde_json::json!(16)), ("a", serde_json::json!([1, -2, "x", null]))];
-        let inner = inner.map(|(key, value)| (key.to_owned(), value)).into();
-        let expected = Form {
-            name: "1.10".to_owned(),
-            count: Some(7),
-            share: 2.0,
-            flag: true,
-            word: Some(Word::On),
-            inner,
-            ..Form::default()
-        };
-        assert_eq!(form, expected);
-        let text = "base: &base\n- 2024-01-01\nword: {many: *base}\n";
-        let both: BTreeMap<String, serde_json::Value> = from_str(text).expect("YAML");
-        assert_eq!(both["word"], serde_json::json!({"many": ["2024-01-01"]}));
-        let text = "word: {many: [off, 007, ~tilde, 'null', \"a\\tb\", é ü]}\nname: >\n  folded\n  text\n";
-        let form: Form = from_str(text).expect("YAML");
-        let many = ["off", "007", "~tilde", "null", "a\tb", "é ü"].map(str::to_owned).into();
-        assert_eq!((form.word, form.name), (Some(Word::Many(many)), "folded text\n".to_owned()));
-        let text = "base: &base {a: 1, b: x}\nword: {<<: *base, b: y}\n";
-        let both: BTreeMap<String, serde_json::Value> = from_str(text).expect("YAML");
-        assert_eq!(both["word"], serde_json::json!({"a": 1, "b": "y"}));
-        // Aliases are read where they are defined.
-        let text = "word: {many: [&a 1.50, *a]}\n";
-        let form: Form = from_str(text).expect("YAML");
-        assert_eq!(form.word, Some(Word::Many(["1.50", "1.50"].map(str::to_owned).into())));
-    }
-
-    #[test]
-    fn errors_know_their_place() {
-        for (text, place, message) in [
-            ("name: a\nlist: [1, x]\n", (2, 11), "invalid type: string \"x\", expected u64"),
-            ("name: a\ncuont: 1\n", (2, 1), "unknown field `cuont`"),
-            ("flag: yes\n", (1, 7), "invalid type: string \"yes\", expected a boolean"),
-            ("word: off\n", (1, 7), "unknown variant `off`"),
-            ("count: 256\n", (1, 8), "invalid value: integer `256`, expected u8"),
-            ("name: [a]\n", (1, 7), "invalid type: sequence, expected a string"),
-            ("name: ~\n", (1, 7), "invalid type: unit value, expected a string"),
-            ("word: []\n", (1, 7), "expected a word"),
-            ("flag: true\nflag: false\n", (2, 1), "duplicate"),
-            ("list: [1\n", (1, 7), "unclosed"),
-            ("a: &a [*a]\n", (1, 8), "recursive"),
-        ] {
-            let error = from_str::<Form>(text).expect_err(text);
-            let at = error.location().map(|at| (at.line(), at.column()));
-            assert!(error.to_string().contains(message), "{text:?}: {error}");
-            assert_eq!(at, Some(place), "{text:?}: {error}");
-        }
-    }
-
-    #[test]
-    fn neither_depth_nor_aliases_cost_more_than_the_text() {
-        let deep = "[".repeat(100_000) + &"]".repeat(100_000);
-        assert!(from_str::<serde_json::Value>(&deep).is_err());
-        let deep = "- ".repeat(100_000);
-        assert!(from_str::<serde_json::Value>(&deep).is_err());
-        assert!(from_str::<serde_json::Value>(&"[".repeat(MAX_DEPTH).add(&"]".repeat(MAX_DEPTH))).is_ok());
-        let laughs: String = (1..20)
-            .map(|n| {
-                let before = format!("*a{}, ", n - 1).repeat(9);
-                format!("a{n}: &a{n} [{before}]\n")
-            })
-            .collect();
-        let error = from_str::<serde_json::Value>(&format!("a0: &a0 ha\n{laughs}")).expect_err("too much");
-        assert!(error.to_string().contains("budget") || error.to_string().contains("alias"), "{error}");
-    }
-
-    proptest::proptest! {
-        #[test]
-        fn no_text_breaks_it(text in r"([a-z]{1,3}: |- |\n| |[\[\]{},&*!'#|>~]|[0-9]|é|\t|<<: ){0,30}") {
-            // A value, or an error with a location: no panic.
-            let _ = from_str::<Form>(&text);
-            let _ = from_str::<serde_json::Value>(&text);
-        }
-    }
-}
+mod tests;

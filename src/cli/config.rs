@@ -1,0 +1,238 @@
+//! `architect-ci config check`: every error in a configuration, and the keys that it sets.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use clap::ValueEnum;
+use serde::Serialize;
+use serde_json::Value;
+use tokio_util::sync::CancellationToken;
+
+use super::print;
+use super::style::{below, print_painted, tell_error};
+use crate::command::Policy;
+use crate::config::{self, Fault};
+use crate::event::Exit;
+use crate::git::Repository;
+use crate::guardrails::{GuardrailContext, Guardrails};
+use crate::hooks::Hooks;
+use crate::inputs::variables;
+use crate::mcp::Server;
+use crate::model::{ModelName, Prices};
+use crate::report::masked::masked_fields;
+use crate::sanitize::Masker;
+use crate::sanitize::untrusted::{log_lines, visible};
+use crate::trust::{Trust, Trusted, TrustedFile};
+use crate::web::Web;
+
+/// Check the configuration
+#[derive(Debug, clap::Subcommand)]
+pub(super) enum Config {
+    Check(Check),
+}
+
+/// Check the configuration as a run would, and report every error
+#[derive(Debug, clap::Args)]
+#[command(after_help = below(
+    &[
+        ("architect-ci config check", "Checks .github/architect.yml, otherwise .architect.yml"),
+        ("architect-ci config check draft.yml --show set", "Checks a file, and prints what it sets"),
+        ("architect-ci config check --show all --json", "Prints every key with its value, as JSON"),
+    ],
+    "Exit codes: 0 valid (or no configuration), 3 invalid or unreadable. A file that is named is read from the disk; a run \
+     on a pull request reads its base commit instead.",
+))]
+pub(super) struct Check {
+    /// Configuration file [default: .github/architect.yml, otherwise .architect.yml]
+    #[arg(value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
+    file: Option<PathBuf>,
+    /// Folder of the checkout
+    #[arg(long, value_name = "DIR", default_value = ".", value_hint = clap::ValueHint::DirPath)]
+    workspace: PathBuf,
+    /// Print keys with their values: those that the file sets, those that keep their defaults, or all
+    #[arg(long, value_name = "WHICH")]
+    show: Option<Show>,
+    /// Print the result as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Show {
+    Set,
+    Default,
+    All,
+}
+
+/// The result of a check.
+#[derive(Serialize)]
+struct Checked {
+    /// The file; `None` if there is no configuration.
+    file: Option<String>,
+    valid: bool,
+    errors: Vec<Fault>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    values: Option<Vec<Row>>,
+}
+
+/// A key and its value.
+#[derive(Serialize)]
+struct Row {
+    key: String,
+    value: Value,
+    /// Whether the value is the default, since the file does not set the key.
+    default: bool,
+}
+
+impl Config {
+    pub(super) fn execute(&self) -> Exit {
+        let Self::Check(check) = self;
+        match check.look() {
+            Ok(checked) => {
+                check.say(&checked);
+                if checked.valid { Exit::Success } else { Exit::Configuration }
+            }
+            Err(error) => {
+                tell_error(&log_lines(&visible(&error)));
+                Exit::Configuration
+            }
+        }
+    }
+}
+
+impl Check {
+    fn look(&self) -> Result<Checked, String> {
+        let named = |error: std::io::Error| format!("the workspace {}: {error}", self.workspace.display());
+        let root = self.workspace.canonicalize().map_err(named)?;
+        let repository = Repository::find(&root, None).map_err(|error| error.to_string())?;
+        let trusted = Trusted {
+            workspace: &root,
+            repository: repository.as_ref(),
+            trust: Trust::Checkout,
+            places: Vec::new(),
+            remote: None,
+        };
+        let file = trusted.config_file(self.file.as_deref()).map_err(|error| error.to_string())?;
+        let shown = file.as_ref().map(TrustedFile::shown);
+        let text = file.as_ref().map_or("", |file| file.text.as_str());
+        let name = shown.as_deref().unwrap_or_default();
+        let (set, faults) = match config::check(text, name) {
+            Ok(set) => {
+                let config = config::parse(text, name).map_err(|error| error.to_string())?;
+                let values = self.show.map(|show| rows(&config, &set, show));
+                (values, faults(&config, &trusted, file.as_ref()))
+            }
+            Err(faults) => (None, faults),
+        };
+        Ok(Checked { file: shown, valid: faults.is_empty(), errors: faults, values: set })
+    }
+
+    fn say(&self, checked: &Checked) {
+        let masker = Masker::from_environment(&variables(), &[], &[]);
+        if self.json {
+            if let Ok(Value::Object(fields)) = serde_json::to_value(checked) {
+                print(&format!("{:#}\n", masked_fields(fields, &masker)));
+            }
+            return;
+        }
+        print_painted(&log_lines(&masker.mask(&checked.text())));
+    }
+}
+
+impl Checked {
+    fn text(&self) -> String {
+        let mut text = match (&self.file, self.errors.len()) {
+            (None, 0) => "✓ there is no configuration: the defaults apply\n".to_owned(),
+            (Some(file), 0) => format!("✓ {} is valid\n", visible(file)),
+            (file, count) => {
+                let file = file.as_deref().unwrap_or("the configuration");
+                let errors = if count == 1 { "error" } else { "errors" };
+                format!("✗ {}: {count} {errors}\n", visible(file))
+            }
+        };
+        for fault in &self.errors {
+            let message = visible(fault.message.trim_end());
+            text += &if fault.line.is_some() {
+                format!("\n{message}\n")
+            } else {
+                format!("\nerror: {message}\n")
+            };
+        }
+        for row in self.values.iter().flatten() {
+            let default = if row.default { "  # default" } else { "" };
+            text += &format!("{}: {}{default}\n", visible(&row.key), visible(&row.value.to_string()));
+        }
+        text
+    }
+}
+
+/// Returns the requested keys, in the order of their sections.
+fn rows(config: &config::Config, set: &Value, show: Show) -> Vec<Row> {
+    let (mut set_keys, mut all) = (Vec::new(), Vec::new());
+    flatten("", set, &mut set_keys);
+    flatten("", &serde_json::to_value(config).unwrap_or_default(), &mut all);
+    let set_keys: BTreeSet<String> = set_keys.into_iter().map(|(key, _)| key).collect();
+    let is_set = |key: &str| {
+        let below =
+            |prefix: &str, key: &str| key.strip_prefix(prefix).is_some_and(|rest| rest.starts_with('.'));
+        set_keys.iter().any(|set| set == key || below(set, key) || below(key, set))
+    };
+    let rows = all.into_iter().map(|(key, value)| Row { default: !is_set(&key), key, value });
+    rows.filter(|row| show == Show::All || row.default == (show == Show::Default)).collect()
+}
+
+/// Collects the values of a tree with their keys, joined by dots; a list is one value.
+fn flatten(prefix: &str, value: &Value, into: &mut Vec<(String, Value)>) {
+    match value {
+        Value::Object(fields) if !fields.is_empty() => {
+            for (name, value) in fields {
+                let key = if prefix.is_empty() { name.clone() } else { format!("{prefix}.{name}") };
+                flatten(&key, value, into);
+            }
+        }
+        Value::Null if prefix.is_empty() => {}
+        _ => into.push((prefix.to_owned(), value.clone())),
+    }
+}
+
+/// Returns what a run would refuse in a configuration that can be parsed: each rule is checked by itself, so that no error
+/// hides another.
+fn faults(config: &config::Config, trusted: &Trusted<'_>, file: Option<&TrustedFile>) -> Vec<Fault> {
+    let root = trusted.workspace;
+    let mut found = Vec::new();
+    let mut expect = |result: Result<(), String>| found.extend(result.err().map(Fault::of_rule));
+    let rules = &config.guardrails;
+    let none = config::Guardrails::default;
+    let code =
+        rules.code_rules.iter().map(|rule| config::Guardrails { code_rules: vec![rule.clone()], ..none() });
+    let others = config::Guardrails { code_rules: Vec::new(), ..rules.clone() };
+    for rules in code.chain([others]) {
+        let ground = GuardrailContext {
+            root,
+            config_file: file.map(|file| file.path.as_str()),
+            allow_workflow_edits: config.workspace.allow_workflow_edits,
+            allowed_only: false,
+        };
+        expect(Guardrails::new(&rules, ground).map(drop));
+    }
+    expect(Policy::new(&config.commands, root).map(drop));
+    Hooks::faults(&config.hooks).into_iter().for_each(|fault| expect(Err(fault)));
+    expect(Server::all(&config.mcp.servers).map(drop));
+    expect(Web::new(&config.web, CancellationToken::new()).map(drop));
+    let agents = config.agents.iter().map(|(name, agent)| (format!("agents.{name}.model"), &agent.model));
+    let models =
+        [("llm.model".to_owned(), &config.llm.model), ("review.model".to_owned(), &config.review.model)];
+    for (key, model) in models.into_iter().chain(agents) {
+        let parsed = model.as_deref().map(ModelName::parse).transpose();
+        expect(parsed.map(drop).map_err(|error| format!("{key}: {error}")));
+    }
+    if let Some(file) = &config.costs.prices_file {
+        expect(prices(trusted, file).map_err(|error| format!("costs.prices_file: {file}: {error}")));
+    }
+    found
+}
+
+fn prices(trusted: &Trusted<'_>, file: &str) -> Result<(), String> {
+    let found = trusted.read(Path::new(file)).map_err(|error| error.to_string())?;
+    Prices::new(Some(&found.ok_or("there is no such file")?.text)).map(drop)
+}
