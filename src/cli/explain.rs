@@ -187,7 +187,7 @@ fn lines(rules: &Rules) -> Exit {
         let question: Question = match serde_json::from_slice(line.as_bytes()) {
             Ok(question) => question,
             Err(error) => {
-                tell_error(&format!("line {} is no {{\"command\": …}}: {error}", index + 1));
+                tell_error(&format!("line {} is not of the form {{\"command\": …}}: {error}", index + 1));
                 return Exit::Configuration;
             }
         };

@@ -40,7 +40,7 @@ fn keys(value: &Value) -> BTreeSet<String> {
 }
 
 #[test]
-fn every_flag_is_an_input_and_every_input_reaches_the_program() {
+fn flags_and_action_inputs_match() {
     let action = action();
     // What makes a batch list its tasks is a command of the action.
     let batch = BATCH_INPUTS.iter().filter(|input| input.name != "matrix");
@@ -63,7 +63,7 @@ fn every_flag_is_an_input_and_every_input_reaches_the_program() {
 }
 
 #[test]
-fn no_input_is_spliced_into_a_script() {
+fn action_scripts_do_not_interpolate_inputs() {
     for step in action()["runs"]["steps"].as_array().unwrap() {
         let script = step["run"].as_str().expect("a script");
         assert!(!script.contains("${{"), "{script}");
@@ -72,7 +72,7 @@ fn no_input_is_spliced_into_a_script() {
 }
 
 #[test]
-fn the_outputs_are_those_that_the_program_writes() {
+fn action_outputs_match_program_outputs() {
     let sandbox = Sandbox::new(&[]);
     let model = sandbox.script(&[], "done");
     let output = sandbox.path().join("output");
@@ -109,7 +109,7 @@ fn script(sandbox: &Sandbox, script: &str, variables: &[(&str, &str)]) -> (Outpu
 }
 
 #[test]
-fn both_steps_run_the_program_with_its_inputs() {
+fn action_steps_pass_inputs_to_program() {
     let sandbox = Sandbox::new(&[("a.txt", "one\n")]);
     let steps = action()["runs"]["steps"].clone();
     let binary = env!("CARGO_BIN_EXE_architect-ci");
@@ -194,7 +194,7 @@ fn run_action(
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_whole_action_runs_on_a_pull_request() {
+async fn action_runs_on_pull_request() {
     scene(&[], |scene| {
         let model = scene.edit("five", "FIVE");
         let mut variables = scene.variables("pull_request");
@@ -262,7 +262,7 @@ async fn the_whole_action_runs_on_a_pull_request() {
 }
 
 #[test]
-fn workflows_to_copy_ask_for_what_there_is() {
+fn sample_workflows_use_existing_inputs_and_permissions() {
     let inputs = keys(&action()["inputs"]);
     let samples = std::fs::read_dir(root().join("samples/workflows")).unwrap();
     let reusable = root().join(".github/workflows/batch.yml");
@@ -311,7 +311,7 @@ fn workflows_to_copy_ask_for_what_there_is() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_release_is_downloaded_and_run_only_if_its_hash_is_right() {
+async fn release_download_requires_matching_hash() {
     let server = MockServer::start().await;
     let release = tempfile::tempdir().unwrap();
     std::fs::write(release.path().join("architect-ci"), "#!/bin/sh\necho the release\n").unwrap();
@@ -396,7 +396,7 @@ fn release(dir: &Path, says: &str) -> std::path::PathBuf {
 }
 
 #[test]
-fn the_same_programs_make_the_same_archives() {
+fn release_archives_are_reproducible() {
     let dirs = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
     let [one, two] = dirs
         .each_ref()
@@ -421,7 +421,7 @@ fn the_same_programs_make_the_same_archives() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_was_downloaded_once_is_kept_in_the_tool_cache_and_only_if_it_was_right() {
+async fn tool_cache_keeps_only_verified_downloads() {
     let server = MockServer::start().await;
     let dir = tempfile::tempdir().unwrap();
     let dist = release(dir.path(), "packed");
@@ -491,7 +491,7 @@ async fn what_was_downloaded_once_is_kept_in_the_tool_cache_and_only_if_it_was_r
 }
 
 #[test]
-fn the_documentation_lists_every_input_and_output() {
+fn readme_lists_every_input_and_output() {
     let readme = std::fs::read_to_string(root().join("README.md")).expect("README.md");
     let action = action();
     for name in keys(&action["inputs"]).iter().chain(&keys(&action["outputs"])) {

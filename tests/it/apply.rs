@@ -55,7 +55,7 @@ const FILES: [(&str, &str); 5] = [
 ];
 
 #[test]
-fn a_plan_becomes_on_a_fresh_clone_what_the_session_would_have_done() {
+fn apply_on_fresh_clone_matches_real_edits() {
     let (planned, real, fresh) = (Sandbox::new(&FILES), Sandbox::new(&FILES), Sandbox::new(&FILES));
     let place = plan(&planned, &session());
     let model = real.script(&session(), "done");
@@ -94,7 +94,7 @@ fn a_plan_becomes_on_a_fresh_clone_what_the_session_would_have_done() {
 type Change<'a> = &'a dyn Fn(&Sandbox, &mut Value);
 
 #[test]
-fn what_does_not_fit_is_refused_and_nothing_is_written() {
+fn apply_refuses_mismatched_plan_without_writing() {
     let sandbox = Sandbox::new(&FILES);
     let place = plan(&sandbox, &session());
     let original: Value = serde_json::from_str(&fs::read_to_string(&place).unwrap()).unwrap();
@@ -130,7 +130,11 @@ fn what_does_not_fit_is_refused_and_nothing_is_written() {
             &|_, plan| plan["files"][0]["patch"] = json!("diff"),
             "it was changed after the review",
         ),
-        ("the digest was changed", &|_, plan| plan["digest"] = json!("0".repeat(64)), "it says 0000"),
+        (
+            "the digest was changed",
+            &|_, plan| plan["digest"] = json!("0".repeat(64)),
+            "but the plan says 0000",
+        ),
         (
             "another version",
             &|_, plan| plan["schema_version"] = json!(2),
@@ -169,7 +173,7 @@ fn what_does_not_fit_is_refused_and_nothing_is_written() {
 }
 
 #[test]
-fn a_forged_plan_writes_no_file_that_nobody_may() {
+fn forged_plan_cannot_write_protected_files() {
     let sandbox = Sandbox::new(&FILES);
     let place = plan(&sandbox, &session());
     let original: Plan = serde_json::from_str(&fs::read_to_string(&place).unwrap()).unwrap();
@@ -193,7 +197,7 @@ fn a_forged_plan_writes_no_file_that_nobody_may() {
 }
 
 #[test]
-fn a_forged_plan_shows_what_it_does_and_leads_nowhere_outside() {
+fn forged_plan_stays_inside_workspace_and_is_shown_in_full() {
     let sandbox = Sandbox::new(&FILES);
     let mut turns = session();
     turns.push(vec![("run_command", json!({"command": "bash .s/1"}))]);
@@ -246,7 +250,7 @@ fn a_forged_plan_shows_what_it_does_and_leads_nowhere_outside() {
 
 /// A plan whose content was forged together with its digest still has to lead where it says.
 #[test]
-fn a_damaged_patch_is_found_by_its_result() {
+fn apply_detects_damaged_patch_by_result_hash() {
     let sandbox = Sandbox::new(&FILES);
     let place = plan(&sandbox, &session());
     let mut forged: Plan = serde_json::from_str(&fs::read_to_string(&place).unwrap()).unwrap();
@@ -260,7 +264,7 @@ fn a_damaged_patch_is_found_by_its_result() {
 }
 
 #[test]
-fn commands_run_when_asked_and_gates_run_for_real() {
+fn apply_runs_commands_on_request_and_gates() {
     let config =
         format!("{CONFIG}guardrails: {{ quality_gates: [{{ name: ran, command: test -e ran.txt }}] }}\n");
     let mut files = FILES;
@@ -340,7 +344,7 @@ fn crash_plan(disk: &DiskWorkspace) -> Plan {
 
 /// Not a test by itself: the process that dies, started by the test below.
 #[test]
-#[ignore = "run by a_process_that_is_killed_at_any_step_leaves_all_or_nothing"]
+#[ignore = "run by apply_killed_at_any_step_is_all_or_nothing"]
 fn dies() {
     let (Ok(root), Ok(plan), Ok(at)) =
         (std::env::var("DIES_IN"), std::env::var("DIES_WITH"), std::env::var("DIES_AT"))
@@ -378,7 +382,7 @@ fn die(sandbox: &Sandbox, plan: &Path, at: usize, recovering: bool) -> bool {
 }
 
 #[test]
-fn a_process_that_is_killed_at_any_step_leaves_all_or_nothing() {
+fn apply_killed_at_any_step_is_all_or_nothing() {
     let before = crash_site().tree();
     let mut after = None;
     let mut steps = 0;
@@ -422,7 +426,7 @@ fn a_process_that_is_killed_at_any_step_leaves_all_or_nothing() {
 }
 
 #[test]
-fn a_full_disk_leaves_nothing() {
+fn apply_on_full_disk_changes_nothing() {
     let config = "context: { max_context_tokens: 10000000 }\n";
     let sandbox = Sandbox::new(&[(".architect.yml", config), ("a.txt", "one\n"), ("b.txt", "b\n")]);
     let large = "x".repeat(3_000_000);
@@ -454,7 +458,7 @@ fn a_full_disk_leaves_nothing() {
 }
 
 #[test]
-fn two_at_once_do_not_meet_and_planted_journals_are_refused() {
+fn apply_locks_out_second_run_and_refuses_planted_journal() {
     let sandbox = Sandbox::new(&FILES);
     let place = plan(&sandbox, &session());
     let folder = sandbox.repo().join(".git/architect-ci-apply");

@@ -51,7 +51,7 @@ fn noted(out: &Path, kind: &str) -> Vec<String> {
 }
 
 #[test]
-fn tasks_of_every_kind_are_worked_on_side_by_side_and_one_failure_stops_nothing() {
+fn batch_continues_after_task_failure() {
     let file = r#"
 name: mixed
 defaults: { mode: yolo, agent: build }
@@ -145,7 +145,7 @@ fn slow(sandbox: &Sandbox, count: usize) -> std::path::PathBuf {
 }
 
 #[test]
-fn a_batch_that_is_killed_again_and_again_goes_on_and_repeats_nothing() {
+fn batch_resumes_after_kills_without_repeating_tasks() {
     let sandbox = Sandbox::new(&[]);
     let log = slow(&sandbox, 24);
     let out = sandbox.out();
@@ -190,7 +190,7 @@ fn a_batch_that_is_killed_again_and_again_goes_on_and_repeats_nothing() {
 }
 
 #[test]
-fn many_tasks_at_a_time_do_not_get_in_each_others_way() {
+fn batch_runs_many_tasks_concurrently() {
     let sandbox = Sandbox::new(&[]);
     sandbox.write("recipe.yml", RECIPE);
     let values: Vec<String> = (0..150).map(|n| n.to_string()).collect();
@@ -203,7 +203,7 @@ fn many_tasks_at_a_time_do_not_get_in_each_others_way() {
 }
 
 #[test]
-fn a_signal_ends_a_batch_with_a_report_and_what_was_begun_begins_again() {
+fn batch_signal_writes_report_and_restarts_begun_tasks() {
     let sandbox = Sandbox::new(&[]);
     slow(&sandbox, 40);
     let out = sandbox.out();
@@ -232,7 +232,7 @@ fn a_signal_ends_a_batch_with_a_report_and_what_was_begun_begins_again() {
 }
 
 #[test]
-fn two_batches_do_not_share_a_folder_and_another_batch_is_not_resumed() {
+fn batch_locks_folder_and_refuses_other_batch() {
     let sandbox = Sandbox::new(&[]);
     slow(&sandbox, 30);
     let out = sandbox.out();
@@ -284,7 +284,7 @@ fn moody(sandbox: &Sandbox, times: u32) -> String {
 }
 
 #[test]
-fn a_failed_task_is_tried_again_as_often_as_it_says() {
+fn batch_retries_failed_task_as_configured() {
     for (times, on, code, attempts) in [(2, "failed", 0, 3), (1, "failed", 1, 2), (5, "partial", 1, 1)] {
         let sandbox = Sandbox::new(&[]);
         let model = moody(&sandbox, 3);
@@ -297,7 +297,7 @@ fn a_failed_task_is_tried_again_as_often_as_it_says() {
 }
 
 #[test]
-fn money_and_time_are_of_all_tasks_together() {
+fn batch_budget_and_timeout_cover_all_tasks() {
     let sandbox = Sandbox::new(&[]);
     let model = moody(&sandbox, 1);
     let name = model.trim_start_matches("exec::");
@@ -339,7 +339,7 @@ for line in sys.stdin:
 "#;
 
 #[test]
-fn what_a_killed_attempt_has_cost_is_spent() {
+fn batch_budget_counts_killed_attempts() {
     let sandbox = Sandbox::new(&[("dear.py", DEAR)]);
     sandbox.write(".architect.yml", format!("{}costs: {{prices_file: prices.yml}}\n", sandbox.opened()));
     let go = sandbox.path().join("go");
@@ -375,7 +375,7 @@ fn what_a_killed_attempt_has_cost_is_spent() {
 }
 
 #[test]
-fn shards_on_other_machines_work_from_one_list_and_are_merged() {
+fn batch_shards_share_manifest_and_merge() {
     let file = "name: wide\ndefaults: {mode: yolo}\ntasks:\n- id: 'f {file_stem}'\n  recipe: recipe.yml\n  for_each: {file: {files: ['*.py']}}\n- {id: red, recipe: none.yml}\n";
     let sandbox = Sandbox::new(&[("recipe.yml", RECIPE), ("batch.yml", file)]);
     for n in 0..9 {
@@ -450,7 +450,7 @@ fn shards_on_other_machines_work_from_one_list_and_are_merged() {
 }
 
 #[test]
-fn reports_of_single_runs_are_joined_as_well() {
+fn batch_merges_single_run_reports() {
     let sandbox = Sandbox::new(&[("a.py", "old\n"), ("recipe.yml", RECIPE)]);
     for job in ["linux", "windows"] {
         let out = sandbox.path().join("artifacts").join(job);
@@ -468,7 +468,7 @@ fn reports_of_single_runs_are_joined_as_well() {
 }
 
 #[test]
-fn hostile_values_stay_what_they_are() {
+fn batch_hostile_values_stay_literal() {
     let names = [
         "a; touch pwned.py",
         "$(touch pwned).py",
@@ -516,7 +516,7 @@ fn hostile_values_stay_what_they_are() {
 }
 
 #[test]
-fn what_cannot_be_is_said_before_anything_is_done() {
+fn batch_rejects_invalid_input_before_start() {
     let sandbox = Sandbox::new(&[("recipe.yml", RECIPE)]);
     for (file, told) in [
         ("name: n\ntasks: [{id: a}]\n", "batch.yml: tasks[0]: nothing to do; set `task`"),
@@ -578,7 +578,7 @@ const NIGHTLY: &[(&str, &str)] = &[
 ];
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_same_task_is_the_same_branch_and_pull_request_every_night() {
+async fn batch_task_keeps_branch_and_pull_request() {
     scene(NIGHTLY, |scene| {
         let scene = scene.on_main();
         for (n, file) in [(1, "a.txt"), (2, "b.txt")] {
@@ -626,7 +626,7 @@ const ON_PULL: &[(&str, &str)] = &[
 ];
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_batch_on_a_pull_request_has_one_comment_and_strangers_start_none() {
+async fn batch_posts_one_comment_and_ignores_strangers() {
     scene(ON_PULL, |scene| {
         let run = |event: &Path, name: &str, args: &[&str]| {
             let variables: Vec<(String, String)> = scene.variables(name);

@@ -107,8 +107,8 @@ fn manual_pages_and_completions_know_every_command() {
         // These complete the values of a flag as well.
         assert_eq!(printed.contains("confirm-all"), ["bash", "zsh", "fish"].contains(&shell), "{shell}");
     }
-    let script = "source \"$1\"; COMP_WORDS=(architect-ci run --mode ''); COMP_CWORD=3; \
-                  _architect-ci architect-ci '' --mode; echo \"${COMPREPLY[*]}\"";
+    let script = "source \"$1\"; function=$(complete -p architect-ci | sed 's/.*-F \\([^ ]*\\).*/\\1/'); COMP_WORDS=(architect-ci run --mode ''); COMP_CWORD=3; \
+                  $function architect-ci '' --mode; echo \"${COMPREPLY[*]}\"";
     let completed = Command::new("bash")
         .args(["-c", script, "bash"])
         .arg(folder.join("completions/architect-ci.bash"))

@@ -24,7 +24,7 @@ fn judged_behind_walls(line: &str) -> Judgement {
 }
 
 #[test]
-fn command_lines_are_what_the_table_says() {
+fn commands_without_sandbox_match_table() {
     let (mut rows, mut everyday, mut wrong) = (0, 0, Vec::new());
     for theme in cases("commands.yml") {
         let name = theme["theme"].as_str().expect("a theme");
@@ -77,7 +77,7 @@ fn has_way_out(verdict: &Verdict) -> bool {
 }
 
 #[test]
-fn behind_walls_only_what_needs_more_is_dangerous() {
+fn commands_in_sandbox_match_reach_table() {
     let (mut allowed, mut refused, mut wrong) = (0, 0, Vec::new());
     for theme in cases("commands-behind-walls.yml") {
         let name = theme["theme"].as_str().expect("a theme");
@@ -112,7 +112,7 @@ fn behind_walls_only_what_needs_more_is_dangerous() {
 }
 
 #[test]
-fn a_refusal_says_what_to_do_instead() {
+fn command_refusal_names_alternative() {
     for (walls, line, says) in [
         (Walls::Missing, "sed -i s/a/b/ x", "Use the file tools"),
         (Walls::Missing, "curl x", "`fetch_url`"),
@@ -161,7 +161,7 @@ fn wrapped(line: &str, how: usize) -> String {
 
 proptest! {
     #[test]
-    fn wrapping_a_dangerous_line_makes_it_no_better(line in dangerous_lines(), hows in proptest::collection::vec(0..15_usize, 1..4)) {
+    fn dangerous_command_stays_dangerous_in_every_wrapper(line in dangerous_lines(), hows in proptest::collection::vec(0..15_usize, 1..4)) {
         let mut text = line;
         for how in hows {
             text = wrapped(&text, how);
@@ -183,7 +183,7 @@ fn dangerous_lines() -> impl Strategy<Value = String> {
 }
 
 #[test]
-fn scripts_of_powershell_are_what_the_table_says() {
+fn powershell_scripts_match_table() {
     let policy = Policy::new(&Commands::default(), Path::new("/work/repo")).expect("the default rules");
     let policy = policy.for_powershell();
     let (mut rows, mut wrong) = (0, Vec::new());
@@ -215,7 +215,7 @@ fn judge(line: &str) -> Duration {
 }
 
 #[test]
-fn long_and_deep_lines_take_no_time() {
+fn command_analysis_is_fast_on_long_and_deep_lines() {
     for (name, line) in [
         ("long", "a ".repeat(50_000)),
         ("long word", "a".repeat(100_000)),
@@ -254,20 +254,20 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 3_000, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn no_bytes_make_it_panic_or_hang(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
+    fn command_analysis_survives_arbitrary_bytes(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
         let took = judge(&String::from_utf8_lossy(&bytes));
         prop_assert!(took < Duration::from_secs(5), "{:?}", took);
     }
 
     #[test]
-    fn no_shell_makes_it_panic_or_hang(line in r#"(ls|cat|rm -rf|env|xargs|bash -c|eval|\$\(|\)|\(|\(\(|\)\)|`|"|'|\||&&|;|<|>|>>|<<A|\n|A|\{|\}|if|then|fi|for x in|do|done|case|esac|in|;;|\$x|\$\{x:-|~|/|\.\.|\*|\\|=|a=|!|\[\[|\]\]| |&){0,40}"#) {
+    fn command_analysis_survives_generated_shell(line in r#"(ls|cat|rm -rf|env|xargs|bash -c|eval|\$\(|\)|\(|\(\(|\)\)|`|"|'|\||&&|;|<|>|>>|<<A|\n|A|\{|\}|if|then|fi|for x in|do|done|case|esac|in|;;|\$x|\$\{x:-|~|/|\.\.|\*|\\|=|a=|!|\[\[|\]\]| |&){0,40}"#) {
         let took = judge(&line);
         prop_assert!(took < Duration::from_secs(5), "{:?}", took);
     }
 }
 
 #[test]
-fn explain_tells_people_and_programs() {
+fn explain_prints_text_and_json() {
     use std::io::Write;
     use std::process::Stdio;
     let config = r#"
@@ -374,7 +374,7 @@ guardrails: { sensitive_files: [".env*", "*.pem"], protected_files: [schema.sql]
 }
 
 #[test]
-fn explain_follows_what_the_machine_offers() {
+fn explain_follows_machine_capabilities() {
     let config = "guardrails: { sensitive_files: [\".env*\"], protected_files: [schema.sql] }\n";
     let files = [
         (".architect.yml", config),
@@ -422,7 +422,7 @@ fn explain_follows_what_the_machine_offers() {
 
 proptest! {
     #[test]
-    fn no_script_of_powershell_is_too_much(script in "(\\PC|[$(){}@'\"`|;&\n]){0,300}") {
+    fn powershell_analysis_survives_arbitrary_scripts(script in "(\\PC|[$(){}@'\"`|;&\n]){0,300}") {
         let policy = Policy::new(&Commands::default(), Path::new("/work/repo")).expect("the default rules");
         let started = Instant::now();
         let _ = policy.for_powershell().judge(&script, &WorkspacePath::root());

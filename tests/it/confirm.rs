@@ -91,7 +91,7 @@ fn outcome(sandbox: &Sandbox) -> Vec<String> {
 }
 
 #[test]
-fn sensitive_calls_are_asked_about_and_others_are_not() {
+fn confirm_sensitive_asks_for_sensitive_calls_only() {
     let sandbox = Sandbox::new(&[("a.txt", "one\n")]);
     let model = sandbox.script(&calls(), "done");
     let mut terminal = Terminal::start(&sandbox, &["--model", &model, "--mode", "confirm-sensitive"]);
@@ -113,7 +113,7 @@ fn sensitive_calls_are_asked_about_and_others_are_not() {
 }
 
 #[test]
-fn every_call_is_asked_about_and_an_abort_ends_the_run() {
+fn confirm_all_asks_for_every_call_and_abort_ends_run() {
     let sandbox = Sandbox::new(&[("a.txt", "one\n")]);
     let model = sandbox.script(&calls(), "done");
     let mut terminal = Terminal::start(&sandbox, &["--model", &model, "--mode", "confirm-all"]);
@@ -129,7 +129,7 @@ fn every_call_is_asked_about_and_an_abort_ends_the_run() {
 }
 
 #[test]
-fn nobody_to_ask_is_an_error_before_anything_runs() {
+fn confirm_mode_without_tty_fails() {
     let sandbox = Sandbox::new(&[("a.txt", "one\n")]);
     let model = sandbox.script(&calls(), "done");
     let run = sandbox.run(&["--model", &model, "--mode", "confirm-all"], &[]).expect_code(3);

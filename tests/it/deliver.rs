@@ -42,7 +42,7 @@ impl Scene {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_nightly_run_opens_a_pull_request_and_brings_it_up_to_date() {
+async fn delivery_opens_and_updates_pull_request() {
     scene(&[], |scene| {
         let scene = scene.on_main();
         let model = scene.edit("five", "FIVE");
@@ -90,7 +90,7 @@ async fn a_nightly_run_opens_a_pull_request_and_brings_it_up_to_date() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_base_that_moved_is_merged_or_reported() {
+async fn delivery_merges_or_reports_moved_base() {
     scene(&[("b.txt", "b\n"), ("gone.txt", "x\n")], |scene| {
         let scene = scene.on_main();
         let push = |files: &[(&str, &str)]| {
@@ -128,7 +128,7 @@ async fn a_base_that_moved_is_merged_or_reported() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn folders_and_files_of_others_are_not_taken_away_by_their_names() {
+async fn delivery_keeps_others_files_on_name_clash() {
     scene(&[], |scene| {
         let scene = scene.on_main();
         let push = |files: &[(&str, &str)]| {
@@ -151,7 +151,7 @@ async fn folders_and_files_of_others_are_not_taken_away_by_their_names() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_signal_ends_the_wait_for_a_push() {
+async fn delivery_signal_ends_push() {
     scene(&[], |scene| {
         let scene = scene.on_main();
         let server = scene.github.world().repository.as_ref().unwrap().path();
@@ -180,7 +180,7 @@ async fn a_signal_ends_the_wait_for_a_push() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_not_ours_is_never_overwritten() {
+async fn delivery_never_overwrites_foreign_commits() {
     scene(&[], |scene| {
         let scene = scene.on_main();
         let model = scene.edit("five", "FIVE");
@@ -209,7 +209,7 @@ async fn what_is_not_ours_is_never_overwritten() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn nothing_to_deliver_leaves_no_trace() {
+async fn delivery_without_changes_leaves_no_trace() {
     scene(&[], |scene| {
         let scene = scene.on_main();
         let event = scene.event("schedule", &[]);
@@ -243,7 +243,7 @@ async fn nothing_to_deliver_leaves_no_trace() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn every_kind_of_file_arrives() {
+async fn delivery_handles_every_kind_of_file() {
     const FILES: &[(&str, &str)] = &[
         ("tool.sh", "#!/bin/sh\n"),
         ("old.txt", "old\n"),
@@ -303,7 +303,7 @@ async fn every_kind_of_file_arrives() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_thousand_files_are_a_few_requests() {
+async fn delivery_of_thousand_files_takes_few_requests() {
     scene(&[], |scene| {
         let scene = scene.on_main();
         let write = |index| {
@@ -326,7 +326,7 @@ async fn a_thousand_files_are_a_few_requests() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_branch_that_moves_meanwhile_is_looked_at_again() {
+async fn delivery_retries_when_branch_moves() {
     scene(&[], |scene| {
         let (event, _) = scene.comment_event(7, "dev", "/architect run");
         let model = scene.edit("five", "FIVE");
@@ -348,7 +348,7 @@ async fn a_branch_that_moves_meanwhile_is_looked_at_again() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn where_the_api_takes_no_commit_git_pushes_one() {
+async fn delivery_falls_back_to_git_push() {
     scene(&[("sub/b.txt", "b\n")], |scene| {
         let scene = scene.on_main();
         scene.github.forbid("POST /repos/octo/demo/git/");
@@ -373,7 +373,7 @@ async fn where_the_api_takes_no_commit_git_pushes_one() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn missing_permissions_are_named() {
+async fn delivery_names_missing_permissions() {
     scene(&[], |scene| {
         let scene = scene.on_main();
         let model = scene.edit("five", "FIVE");
@@ -390,7 +390,7 @@ async fn missing_permissions_are_named() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_pull_request_that_actions_must_not_open_is_told_of_and_its_branch_is_there() {
+async fn delivery_reports_pull_request_that_actions_cannot_open() {
     scene(&[], |scene| {
         let scene = scene.on_main();
         let model = scene.edit("five", "FIVE");
@@ -418,7 +418,7 @@ async fn a_pull_request_that_actions_must_not_open_is_told_of_and_its_branch_is_
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_secret_is_not_delivered() {
+async fn delivery_withholds_files_with_secrets() {
     scene(&[], |scene| {
         let scene = scene.on_main();
         let model = scene.edit("five", "hunter2hunter2");
@@ -433,7 +433,7 @@ async fn a_secret_is_not_delivered() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_file_that_git_keeps_in_another_form_is_not_delivered() {
+async fn delivery_skips_files_with_git_filters() {
     scene(
         &[(".gitattributes", "*.bin filter=lfs diff=lfs\n*.txt -filter\n"), ("big.bin", "pointer\n")],
         |scene| {
@@ -450,7 +450,7 @@ async fn a_file_that_git_keeps_in_another_form_is_not_delivered() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn where_to_is_checked_before_anything_runs() {
+async fn delivery_target_is_validated_before_start() {
     const CONFIG: &[(&str, &str)] = &[(
         ".architect.yml",
         "deliver:\n  to: pull-request\n  branch: bot/{agent}-{task}\n  title: chore\n  draft: true\n  labels: [bot]\n",
@@ -487,7 +487,7 @@ async fn where_to_is_checked_before_anything_runs() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_issue_becomes_a_pull_request_that_closes_it() {
+async fn delivery_for_issue_opens_closing_pull_request() {
     scene(&[], |scene| {
         let scene = scene.on_main();
         let model = scene.edit("one", "uno");

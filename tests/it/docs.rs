@@ -54,7 +54,7 @@ fn blocks(text: &str) -> Vec<Block> {
 }
 
 #[test]
-fn every_snippet_is_one() {
+fn docs_snippets_parse() {
     let (mut configurations, mut batches, mut recipes, mut workflows, mut lines) = (0, 0, 0, 0, 0);
     for (path, text) in documents() {
         let shown = path.strip_prefix(root()).unwrap().display().to_string();
@@ -152,7 +152,7 @@ fn check_lines(shown: &str, text: &str) -> usize {
 /// Documents with blocks marked `run` are carried out from top to bottom, in a repository with the files that they
 /// show.
 #[test]
-fn documents_do_what_they_say() {
+fn docs_examples_run() {
     let mut run = 0;
     for (path, text) in documents() {
         let all = blocks(&text);
@@ -206,7 +206,7 @@ fn cell(text: &str) -> String {
 }
 
 #[test]
-fn the_list_of_inputs_and_outputs_is_that_of_the_action() {
+fn docs_inputs_reference_is_up_to_date() {
     let action: Value = serde_yaml::from_str(&read("action.yml")).unwrap();
     let mut text = "<!-- Made from action.yml and the program's own lists: UPDATE_DOCS=1 cargo test docs:: -->\n\n\
                     # Inputs and outputs\n\n\
@@ -253,7 +253,7 @@ fn the_list_of_inputs_and_outputs_is_that_of_the_action() {
 }
 
 #[test]
-fn the_list_of_keys_is_that_of_the_types() {
+fn docs_configuration_reference_is_up_to_date() {
     let schema = schemars::schema_for!(architect_ci::config::Config).to_value();
     let mut text = "<!-- Made from the program's types: UPDATE_DOCS=1 cargo test docs:: -->\n\n\
                     # Configuration reference\n\n\
@@ -339,7 +339,7 @@ fn shown(value: &Value) -> String {
 }
 
 #[test]
-fn the_book_holds_every_document() {
+fn docs_book_lists_every_page() {
     let summary = read("docs/SUMMARY.md");
     for (path, _) in documents() {
         let Ok(name) = path.strip_prefix(root().join("docs")) else { continue };
@@ -349,7 +349,7 @@ fn the_book_holds_every_document() {
 }
 
 #[test]
-fn messages_that_are_explained_are_messages_of_the_program() {
+fn docs_troubleshooting_quotes_real_messages() {
     let mut sources = String::new();
     let mut folders = vec![root().join("src"), root().join(".github/scripts")];
     while let Some(folder) = folders.pop() {
@@ -379,7 +379,7 @@ fn messages_that_are_explained_are_messages_of_the_program() {
 }
 
 #[test]
-fn the_configuration_document_names_every_key() {
+fn docs_configuration_names_every_key() {
     let schema = schemars::schema_for!(architect_ci::config::Config).to_value();
     let text = read("docs/configuration.md");
     let objects =
@@ -395,7 +395,7 @@ fn the_configuration_document_names_every_key() {
 }
 
 #[test]
-fn links_lead_to_files_that_are_there() {
+fn docs_links_resolve() {
     let link = Regex::new(r"\]\(([^)#:]+)(?:#[^)]*)?\)").unwrap();
     for (path, text) in documents() {
         for target in link.captures_iter(&text) {
@@ -406,7 +406,7 @@ fn links_lead_to_files_that_are_there() {
 }
 
 #[test]
-fn tests_named_in_the_security_matrix_exist() {
+fn docs_security_names_existing_tests() {
     let text = read("docs/security.md");
     let row = Regex::new(r"`((?:src|tests)/[\w/.]+\.(?:rs|yml))`(?: `(\w+)`)?").unwrap();
     let mut named = 0;
@@ -426,7 +426,7 @@ fn tests_named_in_the_security_matrix_exist() {
 }
 
 #[test]
-fn the_image_is_built_from_all_that_the_program_includes() {
+fn docker_image_copies_every_included_file() {
     let include = Regex::new(r#"include_(?:str|bytes)!\((?:concat!\()?"([^"]+)""#).unwrap();
     let dockerfile = read("Dockerfile");
     let copied: Vec<&str> = dockerfile

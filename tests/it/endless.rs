@@ -60,7 +60,7 @@ const DELTA: &str = "data: {\"id\":\"x\",\"object\":\"chat.completion.chunk\",\"
      \"choices\":[{\"index\":0,\"delta\":{\"content\":\"more and more and more and more and more\"},\"finish_reason\":null}]}\n\n";
 
 #[test]
-fn an_endless_answer_fills_no_memory() {
+fn model_endless_answer_is_bounded() {
     let url = server(EVENTS, DELTA);
     let (code, took, most) = run(&url, &["--timeout", "60"]);
     assert_eq!(code, Some(1), "the answer is refused after {took:?}");
@@ -68,7 +68,7 @@ fn an_endless_answer_fills_no_memory() {
 }
 
 #[test]
-fn the_time_of_a_run_is_kept_while_the_server_goes_on() {
+fn model_endless_answer_obeys_timeout() {
     let slow = "data: {\"id\":\"x\",\"object\":\"chat.completion.chunk\",\"created\":1,\"model\":\"gpt-5\",\"choices\":[]}\n\n";
     let url = server(EVENTS, slow);
     let (code, took, most) = run(&url, &["--timeout", "2"]);

@@ -11,7 +11,7 @@ fn reactions(scene: &Scene, comment: u64) -> Vec<String> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn events_start_runs_or_say_why_not() {
+async fn events_start_runs_or_explain() {
     scene(&[], |scene| {
         let model = scene.sandbox.script(&[], "done");
         let pull = scene.pull_event(7, "dev");
@@ -61,7 +61,7 @@ async fn events_start_runs_or_say_why_not() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn only_people_with_write_permission_start_runs() {
+async fn trigger_requires_write_permission() {
     scene(&[], |scene| {
         let model = scene.sandbox.script(&[], "done");
         for (sender, args, status, says) in [
@@ -105,7 +105,7 @@ async fn only_people_with_write_permission_start_runs() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn comments_order_and_are_answered() {
+async fn comment_commands_run_and_are_answered() {
     scene(&[], |scene| {
         let model = scene.edit("five", "FIVE");
         let said = |number: u64, sender: &str, body: &str, code: i32| {
@@ -152,7 +152,7 @@ async fn comments_order_and_are_answered() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_comments_may_order_is_configured() {
+async fn comment_commands_follow_configuration() {
     const CONFIG: &[(&str, &str)] = &[(
         ".github/architect.yml",
         "github:\n  commands: [plan, help]\n  label: robot\n  allow_users: [reader]\n",
@@ -179,7 +179,7 @@ async fn what_comments_may_order_is_configured() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn nothing_of_its_own_starts_a_run() {
+async fn own_comments_and_commits_start_nothing() {
     scene(&[], |scene| {
         let model = scene.edit("five", "FIVE");
         let event = scene.pull_event(7, "dev");
@@ -213,7 +213,7 @@ async fn nothing_of_its_own_starts_a_run() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_push_is_told_of_at_its_commit() {
+async fn push_event_reports_on_commit() {
     scene(&[(".architect.yml", "github: { check_run: true }\n")], |scene| {
         let model = scene.sandbox.script(&[], "done");
         let push = scene.event("push", &[("sender.login", json!("dev"))]);
@@ -229,7 +229,7 @@ async fn a_push_is_told_of_at_its_commit() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_issue_is_a_task() {
+async fn issue_event_becomes_task() {
     scene(&[], |scene| {
         let model = scene.sandbox.script(&[], "done");
         let event = scene.label_event("dev", "architect");

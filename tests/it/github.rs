@@ -47,7 +47,7 @@ async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) 
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_comment_is_created_once_and_then_updated() {
+async fn comment_is_created_once_then_updated() {
     let github = GitHub::start().await;
     // Somebody else wrote the marker, and the bot wrote many other comments.
     github.seed("stranger", &format!("{MARKER}\nmine!"), 1);
@@ -76,7 +76,7 @@ async fn the_comment_is_created_once_and_then_updated() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn github_enterprise_server_has_other_paths() {
+async fn github_enterprise_server_paths_are_used() {
     let github = GitHub::start_below("/api/v3").await;
     github.seed("somebody", "hello", 120);
     let github = blocking(move || {
@@ -90,7 +90,7 @@ async fn github_enterprise_server_has_other_paths() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_failed_comment_names_the_way_out_and_loses_nothing() {
+async fn comment_failure_names_cure_and_keeps_files() {
     for (fork, fault, status, message, says) in [
         (
             false,
@@ -137,7 +137,7 @@ async fn a_failed_comment_names_the_way_out_and_loses_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_server_in_trouble_is_asked_again() {
+async fn github_server_errors_are_retried() {
     let github = GitHub::start().await;
     github.fail("GET /repos", 502, "Bad gateway");
     github.fail("POST /graphql", 503, "Unavailable");
@@ -149,7 +149,7 @@ async fn a_server_in_trouble_is_asked_again() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn without_a_token_or_a_pull_request_the_comment_is_a_file() {
+async fn comment_without_token_or_pull_request_is_a_file() {
     let github = GitHub::start().await;
     blocking(move || {
         let pull = PullRequest::new(false);
@@ -179,7 +179,7 @@ fn shallow_clone(of: &Sandbox) -> Sandbox {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_base_commit_that_the_clone_lacks_is_fetched_or_asked_for() {
+async fn base_commit_missing_from_clone_is_fetched() {
     let github = GitHub::start().await;
     blocking(move || {
         let origin = Sandbox::new(&[(".github/architect.yml", "github:\n  comment_key: by-base\n")]);
@@ -218,7 +218,7 @@ async fn a_base_commit_that_the_clone_lacks_is_fetched_or_asked_for() {
 }
 
 #[test]
-fn the_runner_is_told_by_its_command_files() {
+fn runner_command_files_are_written() {
     let sandbox = Sandbox::new(&[
         ("a.txt", "one\n"),
         (

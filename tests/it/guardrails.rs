@@ -38,7 +38,7 @@ fn reasons(run: &Run) -> Vec<String> {
 }
 
 #[test]
-fn totals_are_kept_and_refused_calls_do_not_count() {
+fn guardrail_limits_ignore_refused_calls() {
     let config = "guardrails: { max_files_modified: 2, max_lines_changed: 6, max_commands_executed: 2 }\n";
     let calls = [
         write("a.txt", "1\n2\n"),
@@ -99,7 +99,7 @@ fn totals_are_kept_and_refused_calls_do_not_count() {
 }
 
 #[test]
-fn what_a_file_gains_is_looked_at_whichever_tool_writes_it() {
+fn guardrail_code_rules_apply_to_every_tool() {
     let config = "workspace: { allow_delete: true }\nguardrails:\n  code_rules:\n    - { pattern: '\\beval\\(', message: do not use eval, severity: block }\n    - { pattern: 'TODO|FIXME$', message: no loose ends }\n";
     let files = [("old.js", "eval(1) // was there before\nlet a = 1\n")];
     let patch = "@@ -2 +2 @@\n-let a = 1\n+let a = eval(2)\n";
@@ -145,7 +145,7 @@ fn what_a_file_gains_is_looked_at_whichever_tool_writes_it() {
 }
 
 #[test]
-fn an_agent_that_has_not_tested_is_told_once() {
+fn guardrail_reminds_once_of_missing_tests() {
     let config = "guardrails: { require_test_after_edit: true }\n";
     for (calls, asked) in [
         (vec![write("a.txt", "x\n")], true),
@@ -169,7 +169,7 @@ fn an_agent_that_has_not_tested_is_told_once() {
 }
 
 #[test]
-fn rules_that_cannot_be_read_are_errors_that_name_them() {
+fn guardrail_invalid_rules_are_named() {
     for (config, says) in [
         (
             "guardrails: { blocked_commands: ['('] }\n",

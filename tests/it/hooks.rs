@@ -52,7 +52,7 @@ fn records(run: &Run) -> Vec<String> {
 }
 
 #[test]
-fn each_event_comes_at_its_place() {
+fn hook_events_fire_in_order() {
     let sandbox = Sandbox::new(&[(".architect.yml", &noting()), ("a.txt", "one\n")]);
     let edit = ("edit_file", json!({"path": "a.txt", "old_str": "one", "new_str": "two"}));
     let read = ("read_file", json!({"path": "a.txt"}));
@@ -89,7 +89,7 @@ fn each_event_comes_at_its_place() {
 }
 
 #[test]
-fn words_of_hooks_reach_the_model_in_their_place() {
+fn hook_output_reaches_model() {
     let config = r#"
 hooks:
   session_start: [{ name: greets, command: 'echo from the start' }]
@@ -121,7 +121,7 @@ hooks:
 }
 
 #[test]
-fn a_hook_can_stop_the_run_before_the_model_is_asked() {
+fn hook_at_session_start_can_stop_run() {
     let config = "hooks:\n  pre_llm_call: [{ name: budget, command: 'test $ARCHITECT_STEP -lt 2 || { echo enough >&2; exit 2; }' }]\n  session_start: [{ name: cannot, command: 'exit 2' }]\n";
     let sandbox = Sandbox::new(&[(".architect.yml", config), ("a.txt", "one\n")]);
     let model = sandbox.script(&[vec![("read_file", json!({"path": "a.txt"}))]], "never said");
@@ -135,7 +135,7 @@ fn a_hook_can_stop_the_run_before_the_model_is_asked() {
 }
 
 #[test]
-fn hooks_that_nobody_waits_for_are_collected_at_the_end() {
+fn hook_background_processes_end_with_run() {
     let config = "hooks:\n  pre_tool_use:\n    - { name: slow, command: 'sleep 2; echo late; exit 2', async: true }\n    - { name: quick, command: 'true' }\n";
     let sandbox = Sandbox::new(&[(".architect.yml", config), ("a.txt", "one\n")]);
     let read = ("read_file", json!({"path": "a.txt"}));
@@ -150,7 +150,7 @@ fn hooks_that_nobody_waits_for_are_collected_at_the_end() {
 }
 
 #[test]
-fn hooks_that_misbehave_harm_nothing() {
+fn hook_failures_are_contained() {
     let misbehaving = [
         ("flood", "yes 'a flood of words' | head -c 1000000000"),
         ("hang", "trap '' TERM; sleep 300"),

@@ -124,7 +124,7 @@ fn commands(log: &str) -> Vec<&str> {
 }
 
 #[test]
-fn what_others_wrote_does_nothing() {
+fn hostile_text_is_inert_in_every_sink() {
     let clean = report();
     for row in cases("injection.yml") {
         let (name, text) = (row["name"].as_str().unwrap(), row["text"].as_str().unwrap());
@@ -163,7 +163,7 @@ fn what_others_wrote_does_nothing() {
 }
 
 #[test]
-fn what_others_wrote_in_a_batch_does_nothing() {
+fn hostile_text_is_inert_in_batch() {
     let notice = json!({"level": "error", "message": "n"});
     let file = json!({"path": "a.txt", "op": "modify", "lines": {"added": 1, "removed": 1}});
     let task = |end: &str| {
@@ -267,7 +267,7 @@ fn harmless_page(page: &str, name: &str) {
 }
 
 #[test]
-fn what_others_wrote_does_nothing_in_a_real_run() {
+fn hostile_text_is_inert_in_real_run() {
     for row in cases("injection.yml") {
         let (name, text) = (row["name"].as_str().unwrap(), row["text"].as_str().unwrap());
         let sandbox = Sandbox::new(&[
@@ -345,7 +345,7 @@ fn needles() -> Vec<String> {
 }
 
 #[test]
-fn no_secret_gets_out_by_any_way() {
+fn secrets_reach_no_sink() {
     for (name, text) in spellings() {
         let sandbox = Sandbox::new(&[
             ("a.txt", "one\n"),

@@ -3,7 +3,7 @@
 use crate::support::{Sandbox, cases, strings};
 
 #[test]
-fn wrong_inputs_say_what_is_wrong() {
+fn inputs_errors_name_input_and_cure() {
     for case in cases("inputs.yml") {
         let name = case["name"].as_str().expect("a name");
         let sandbox = Sandbox::new(&[("README.md", "x\n")]);
@@ -49,7 +49,7 @@ fn wrong_inputs_say_what_is_wrong() {
 }
 
 #[test]
-fn errors_become_annotations_in_actions() {
+fn inputs_errors_become_annotations() {
     let sandbox = Sandbox::new(&[]);
     let run = sandbox.run(&["--mode", "a\n::error::b"], &[("GITHUB_ACTIONS", "true")]).expect_code(3);
     let commands: Vec<&str> = run.stderr.lines().filter(|line| line.starts_with("::")).collect();
@@ -62,7 +62,7 @@ fn errors_become_annotations_in_actions() {
 }
 
 #[test]
-fn allowed_only_is_forced_in_ci() {
+fn inputs_force_allowed_only_in_ci() {
     let sandbox = Sandbox::new(&[(".architect.yml", "commands:\n  allowed_only: false\n")]);
     let model = sandbox.script(&[], "done");
     let run = sandbox.run(&["--model", &model], &[]).expect_code(0);
@@ -71,7 +71,7 @@ fn allowed_only_is_forced_in_ci() {
 }
 
 #[test]
-fn front_matter_sets_the_agent_and_flags_beat_it() {
+fn inputs_flags_override_front_matter() {
     let sandbox = Sandbox::new(&[("task.md", "---\nagent: plan\n---\nLook around.\n")]);
     let model = sandbox.script(&[], "done").replace("replay::", "");
     let script = std::fs::read_to_string(&model).unwrap();
@@ -88,7 +88,7 @@ fn front_matter_sets_the_agent_and_flags_beat_it() {
 }
 
 #[test]
-fn configuration_and_tasks_of_a_pull_request_come_from_its_base() {
+fn inputs_of_pull_request_come_from_base() {
     let sandbox = Sandbox::new(&[
         (".github/architect.yml", "github:\n  comment_key: from-base\n"),
         ("task.md", "The task as its base has it."),
@@ -123,7 +123,7 @@ fn configuration_and_tasks_of_a_pull_request_come_from_its_base() {
 }
 
 #[test]
-fn schemas_are_printed_and_describe_what_is_written() {
+fn schemas_describe_written_files() {
     let sandbox = Sandbox::new(&[("a.txt", "one\n")]);
     let edit = ("edit_file", serde_json::json!({"path": "a.txt", "old_str": "one", "new_str": "two"}));
     let model = sandbox.script(&[vec![edit]], "done");

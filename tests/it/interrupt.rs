@@ -52,7 +52,7 @@ fn interrupt(
 }
 
 #[test]
-fn while_the_model_thinks() {
+fn sigint_during_model_request_ends_run() {
     for (signal, code) in [(Signal::INT, 130), (Signal::TERM, 143)] {
         let sandbox = Sandbox::new(&[("a.txt", "one\n")]);
         let edit = json!({"path": "a.txt", "old_str": "one", "new_str": "two"});
@@ -76,7 +76,7 @@ fn while_the_model_thinks() {
 }
 
 #[test]
-fn while_a_hook_will_not_end() {
+fn sigint_kills_hook_that_ignores_sigterm() {
     let config = "commands: { writable_paths: ['..'] }\nhooks:\n  pre_tool_use:\n    - { name: stubborn, command: \"trap '' TERM INT; touch ../hook-started; sleep 300\", timeout: 300 }\n";
     let sandbox = Sandbox::new(&[("a.txt", "one\n"), (".architect.yml", config)]);
     let model = sandbox.script(&[vec![("read_file", json!({"path": "a.txt"}))]], "done");

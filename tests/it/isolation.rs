@@ -89,7 +89,7 @@ fn planned(run: &Run) -> Vec<String> {
 }
 
 #[test]
-fn commands_see_planned_edits_and_what_they_change_is_planned() {
+fn isolation_commands_see_and_extend_plan() {
     let edit = ("edit_file", json!({"path": "a.txt", "old_str": "one", "new_str": "two"}));
     let write = ("write_file", json!({"path": "new/e.txt", "content": "e\n"}));
     let script = "cat a.txt new/e.txt; rm gone.txt; rm -r dir; mkdir dir; echo f > dir/f.txt; rm -r old; rm file; mkdir file; echo g > file/g.txt; \
@@ -167,7 +167,7 @@ fn commands_see_planned_edits_and_what_they_change_is_planned() {
 }
 
 #[test]
-fn gates_run_on_the_planned_state_and_leave_nothing_in_the_plan() {
+fn isolation_gates_run_on_planned_state() {
     let config = "commands: { dev_commands: [bash] }\ndry_run: { commands: isolated }\nguardrails:\n  quality_gates:\n    - { name: writes, command: 'cat a.txt; echo spoiled > a.txt; echo more > gate.txt; test ! -e b.txt' }\n    - { name: meets it, command: 'cat a.txt; test -e a.txt', required: false }\n";
     let turns = [
         vec![
@@ -230,7 +230,7 @@ fn gates_run_on_the_planned_state_and_leave_nothing_in_the_plan() {
 }
 
 #[test]
-fn dangerous_commands_are_recorded_and_protected_files_put_back() {
+fn isolation_restores_protected_files() {
     let config = "commands: { dev_commands: [bash] }\ndry_run: { commands: isolated }\nguardrails: { protected_files: [\"*.lock\"], max_files_modified: 2 }\n";
     let files = [
         (".architect.yml", config),
@@ -272,7 +272,7 @@ fn dangerous_commands_are_recorded_and_protected_files_put_back() {
 }
 
 #[test]
-fn what_is_too_large_to_plan_fails_its_command_alone() {
+fn isolation_oversized_change_fails_its_command() {
     let files = [
         (".architect.yml", CONFIG),
         (".s/1", "truncate -s 1G huge.bin; echo x > small.txt\n"),
@@ -298,7 +298,7 @@ fn what_is_too_large_to_plan_fails_its_command_alone() {
 }
 
 #[test]
-fn a_killed_run_leaves_nothing_after_the_next_one() {
+fn isolation_sweeps_leftovers_of_killed_run() {
     let files = [(".architect.yml", CONFIG), ("a.txt", "one\n"), (".s/1", "touch started; sleep 300\n")];
     let sandbox = Sandbox::new(&files);
     let model = sandbox.script(&[vec![command("bash .s/1")]], "done");

@@ -23,7 +23,7 @@ fn told(sandbox: &Sandbox) -> Vec<Value> {
 }
 
 #[test]
-fn a_long_conversation_is_summarised_and_goes_on() {
+fn long_conversation_is_summarized() {
     let config = "context: { max_context_tokens: 8000, summarize_after_steps: 4, keep_recent_steps: 2 }\n\
          commands: { writable_paths: ['..'] }\nhooks:\n  context_compress: [{ name: notes, command: 'cat >> ../told; echo >> ../told; echo keep the tests in mind' }]\n";
     let text = "some line of text that is read\n".repeat(190);
@@ -68,7 +68,7 @@ fn a_long_conversation_is_summarised_and_goes_on() {
 }
 
 #[test]
-fn a_conversation_that_the_provider_finds_too_long_is_summarised_once() {
+fn context_overflow_is_summarized_once() {
     let sandbox = Sandbox::new(&[("a.txt", "one\n")]);
     let read = |n: usize| Answer::Calls(vec![("read_file", json!({"path": "a.txt", "end_line": n}))]);
     let too_long = || {
@@ -92,7 +92,7 @@ fn a_conversation_that_the_provider_finds_too_long_is_summarised_once() {
 }
 
 #[test]
-fn a_budget_warns_and_then_ends_the_run() {
+fn budget_warns_then_ends_run() {
     // Each answer of the server counts 1000 tokens in (600 of them cached) and 50 out: $0.0013 by these prices.
     let config = "costs: { warn_at_usd: 0.002, prices_file: prices.yml }\n\
          commands: { writable_paths: ['..'] }\nhooks:\n  budget_warning: [{ name: notes, command: 'cat >> ../told; echo >> ../told' }]\n";

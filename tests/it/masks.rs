@@ -29,7 +29,7 @@ fn left(run: &Run) -> Vec<(String, String)> {
 }
 
 #[test]
-fn words_of_the_formats_as_secrets_break_nothing_and_hide_nothing() {
+fn masks_keep_format_words_that_are_secrets() {
     let words = [
         "success",
         "llm_done",
@@ -101,7 +101,7 @@ fn words_of_the_formats_as_secrets_break_nothing_and_hide_nothing() {
 }
 
 #[test]
-fn commands_see_what_is_harmless_and_a_failing_gate_names_what_it_missed() {
+fn environment_allow_list_names_withheld_variables_in_failing_gate() {
     let config = "commands: { allowed_only: false, dev_commands: ['env'], env_passthrough: [NPM_TOKEN] }\n\
          guardrails: { quality_gates: [{ name: db, command: 'env; test -n \"$DATABASE_URL\"' }] }\n";
     let sandbox = Sandbox::new(&[(".architect.yml", config)]);
@@ -144,7 +144,7 @@ fn commands_see_what_is_harmless_and_a_failing_gate_names_what_it_missed() {
 }
 
 #[test]
-fn a_password_of_the_models_server_is_kept_nowhere() {
+fn masks_hide_model_server_password() {
     let sandbox = Sandbox::new(&[("a.txt", "one\n")]);
     let url = "http://me:pw-9x@127.0.0.1:9/v1";
     let args = ["--model", "openai::gpt-5", "--base-url", url, "--verbose", "--timeout", "3"];
@@ -158,7 +158,7 @@ fn a_password_of_the_models_server_is_kept_nowhere() {
 }
 
 #[test]
-fn other_users_of_the_machine_cannot_read_what_a_run_leaves() {
+fn output_files_are_private() {
     let sandbox = Sandbox::new(&[("a.txt", "one\n")]);
     let turns = vec![vec![("edit_file", json!({"path": "a.txt", "old_str": "one", "new_str": "two"}))]];
     let model = sandbox.script(&turns, "done");
@@ -177,7 +177,7 @@ fn other_users_of_the_machine_cannot_read_what_a_run_leaves() {
 }
 
 #[test]
-fn models_and_people_see_what_is_hidden_in_texts() {
+fn invisible_characters_are_shown() {
     let hidden = "a\u{3164}b\u{fe00}c\u{2800}d\u{e0041}e\u{1d173}f";
     let sandbox =
         Sandbox::new(&[("a.txt", &format!("{hidden}\n")), ("AGENTS.md", &format!("Read {hidden}\n"))]);

@@ -67,7 +67,7 @@ fn assert_gone(sandbox: &Sandbox) {
 }
 
 #[test]
-fn tools_of_a_server_answer_and_their_arguments_are_checked() {
+fn mcp_tool_arguments_are_validated() {
     let sandbox = sandbox(&config("stdio", ", token_env: MY_MCP_ACCESS, env: { GREETING: hello }"));
     let (run, results) = call(
         &sandbox,
@@ -107,7 +107,7 @@ fn tools_of_a_server_answer_and_their_arguments_are_checked() {
 }
 
 #[test]
-fn no_fault_of_a_server_costs_the_run() {
+fn mcp_server_failures_do_not_fail_run() {
     let sandbox = sandbox(&config("stdio", ""));
     let started = Instant::now();
     let names = ["huge", "liar", "misshapen", "refuse", "fail", "flood", "hang"];
@@ -132,7 +132,7 @@ fn no_fault_of_a_server_costs_the_run() {
 }
 
 #[test]
-fn a_server_that_dies_answers_no_more_and_the_run_goes_on() {
+fn mcp_server_death_does_not_fail_run() {
     let sandbox = sandbox(&config("stdio", ""));
     let edit = json!({"path": "a.txt", "old_str": "one", "new_str": "two"});
     let calls = [("mcp_test_die", json!({})), ("mcp_test_echo", json!({"text": "x"})), ("edit_file", edit)];
@@ -145,7 +145,7 @@ fn a_server_that_dies_answers_no_more_and_the_run_goes_on() {
 }
 
 #[test]
-fn a_server_that_does_not_start_is_left_out_with_the_reason() {
+fn mcp_server_start_failure_is_reported() {
     let cases = [
         (config("crash", ""), "no configuration found"),
         (config("mute", "").replace("timeout: 3", "timeout: 1"), "it did not answer within 1 s"),
@@ -172,7 +172,7 @@ fn a_server_that_does_not_start_is_left_out_with_the_reason() {
 }
 
 #[test]
-fn what_a_server_changes_is_seen_and_judged_like_a_commands_changes() {
+fn mcp_server_changes_are_judged_like_command_changes() {
     let rules = "guardrails: { protected_files: [locked.txt], sensitive_files: [.env] }\n";
     let sandbox = sandbox(&(config("stdio", "") + rules));
     let root = sandbox.repo();
@@ -223,7 +223,7 @@ fn a_refused_call_of_a_server_leaves_no_modes_and_no_folders() {
 }
 
 #[test]
-fn a_dry_run_records_what_is_not_marked_as_reading() {
+fn mcp_dry_run_records_calls_not_marked_read_only() {
     let sandbox = sandbox(&config("stdio", ""));
     let (run, results) = call(
         &sandbox,
@@ -247,7 +247,7 @@ fn a_dry_run_records_what_is_not_marked_as_reading() {
 }
 
 #[test]
-fn agents_that_only_read_get_tools_that_only_read_and_lists_narrow_a_server() {
+fn mcp_tools_are_filtered_by_agent_and_list() {
     let sandbox = sandbox(&config("stdio", ", allowed_tools: [echo, write]"));
     let script = |agent: &str| {
         let calls = json!([
@@ -272,7 +272,7 @@ fn agents_that_only_read_get_tools_that_only_read_and_lists_narrow_a_server() {
 }
 
 #[test]
-fn a_server_with_too_many_tools_is_cut() {
+fn mcp_tool_count_is_limited() {
     let sandbox = sandbox(&config("many", ""));
     let (run, results) = call(
         &sandbox,
@@ -286,7 +286,7 @@ fn a_server_with_too_many_tools_is_cut() {
 }
 
 #[test]
-fn a_configuration_that_names_no_server_is_refused() {
+fn mcp_configuration_without_server_is_refused() {
     let cases = [
         ("[{ name: 'a b', command: x }]", "`mcp.servers[0]`: invalid name \"a b\""),
         ("[{ name: a }]", "`mcp.servers[0]`: set exactly one of `command` and `url`"),
@@ -313,7 +313,7 @@ impl Drop for Served {
 }
 
 #[test]
-fn servers_are_reached_over_http_with_their_token() {
+fn mcp_http_servers_get_their_token() {
     let mut child =
         Command::new("python3").args([SERVER, "http"]).stdout(Stdio::piped()).spawn().expect("python3");
     let mut port = String::new();

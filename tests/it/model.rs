@@ -78,7 +78,7 @@ fn timeless(mut report: Value) -> Value {
 }
 
 #[test]
-fn the_same_forty_steps_in_every_protocol_end_in_the_same_tree_and_report() {
+fn model_protocols_give_identical_results() {
     let lines: String = (0..60).map(|n| format!("line {n}\n")).collect();
     let turned: String =
         (0..60).map(|n| if n < 39 { format!("turned {n}\n") } else { format!("line {n}\n") }).collect();
@@ -145,7 +145,7 @@ fn assert_prefixes_are_stable(way: Way, bodies: &[Value]) {
 }
 
 #[test]
-fn anthropics_cache_is_told_where_the_stable_part_ends() {
+fn model_anthropic_cache_breakpoint_marks_stable_prefix() {
     for (config, marks) in [("", true), ("llm: { prompt_caching: false }\n", false)] {
         let sandbox = Sandbox::new(&[("a.txt", "one\n"), (".architect.yml", config)]);
         let read = Answer::Calls(vec![("read_file", json!({"path": "a.txt"}))]);
@@ -165,7 +165,7 @@ fn anthropics_cache_is_told_where_the_stable_part_ends() {
 }
 
 #[test]
-fn what_may_pass_is_tried_again() {
+fn model_transient_errors_are_retried() {
     let status = |status, header: &'static str, value: &str| {
         Answer::Status(status, vec![(header, value.to_owned())], "{}")
     };
@@ -203,7 +203,7 @@ fn what_may_pass_is_tried_again() {
 }
 
 #[test]
-fn what_cannot_pass_ends_the_run_with_its_reason() {
+fn model_permanent_errors_end_run() {
     let refused = |status, body| Answer::Status(status, vec![], body);
     every_way(|way| {
         for (answer, code, requests, says) in [
@@ -280,7 +280,7 @@ fn what_cannot_pass_ends_the_run_with_its_reason() {
 }
 
 #[test]
-fn mistakes_of_the_model_come_back_to_it() {
+fn model_mistakes_are_returned_to_model() {
     every_way(|way| {
         let sandbox = Sandbox::new(&[("a.txt", "one\n"), (".architect.yml", &way.config(""))]);
         let server = ModelServer::start(vec![
@@ -322,7 +322,7 @@ fn mistakes_of_the_model_come_back_to_it() {
 }
 
 #[test]
-fn reasons_to_stop_that_nobody_knows_are_no_reason_to_fail() {
+fn model_unknown_stop_reasons_are_accepted() {
     every_way(|way| {
         let sandbox = Sandbox::new(&[(".architect.yml", &way.config(""))]);
         let server = ModelServer::start(vec![Answer::Finish("moon_phase", "done")]);
@@ -332,7 +332,7 @@ fn reasons_to_stop_that_nobody_knows_are_no_reason_to_fail() {
 }
 
 #[test]
-fn a_conversation_that_is_too_long_is_summarised_once_in_every_protocol() {
+fn model_context_overflow_is_summarized_in_every_protocol() {
     every_way(|way| {
         let sandbox = Sandbox::new(&[("a.txt", "one\n"), (".architect.yml", &way.config(""))]);
         let read = |n: usize| Answer::Calls(vec![("read_file", json!({"path": "a.txt", "end_line": n}))]);
@@ -358,7 +358,7 @@ fn a_conversation_that_is_too_long_is_summarised_once_in_every_protocol() {
 }
 
 #[test]
-fn providers_behind_anothers_protocol_are_reached() {
+fn model_compatible_providers_are_reached() {
     let sandbox = Sandbox::new(&[]);
     let server = ModelServer::start(vec![Answer::Text("done")]);
     let endpoint = server.url.trim_end_matches("/v1");
@@ -392,7 +392,7 @@ fn providers_behind_anothers_protocol_are_reached() {
 }
 
 #[test]
-fn an_answer_that_is_cut_is_told() {
+fn model_truncated_answer_is_reported() {
     for (protocol, finish) in [(0, "length"), (2, "max_tokens")] {
         let (_, model) = PROTOCOLS[protocol];
         let sandbox = Sandbox::new(&[]);
@@ -407,7 +407,7 @@ fn an_answer_that_is_cut_is_told() {
 }
 
 #[test]
-fn calls_without_or_with_equal_ids_and_many_of_them_are_told_apart() {
+fn model_calls_get_unique_ids() {
     every_way(|way| {
         let sandbox =
             Sandbox::new(&[("a.txt", "A\n"), ("b.txt", "B\n"), (".architect.yml", &way.config(""))]);
@@ -450,7 +450,7 @@ fn calls_without_or_with_equal_ids_and_many_of_them_are_told_apart() {
 }
 
 #[test]
-fn limits_end_with_a_summary_and_partial() {
+fn model_limits_end_run_as_partial() {
     let list = || Answer::Calls(vec![("list_files", json!({}))]);
     let sandbox = Sandbox::new(&[("a.txt", "one\n")]);
     let server = ModelServer::start(vec![
@@ -490,7 +490,7 @@ fn limits_end_with_a_summary_and_partial() {
 }
 
 #[test]
-fn calls_of_one_turn_come_back_in_their_order() {
+fn model_parallel_calls_keep_order() {
     let sandbox = Sandbox::new(&[("a.txt", "A\n"), ("b.txt", "B\n"), ("c.txt", "C\n")]);
     let read = |path: &str| ("read_file", json!({ "path": path }));
     let write = |content: &str| ("write_file", json!({"path": "a.txt", "content": content}));
@@ -521,7 +521,7 @@ fn calls_of_one_turn_come_back_in_their_order() {
 }
 
 #[test]
-fn the_final_answer_can_be_bound_to_a_schema() {
+fn model_final_answer_follows_output_schema() {
     let schema = r#"{"type":"object","required":["risk"],"properties":{"risk":{"enum":["low","high"]}}}"#;
     let sandbox = Sandbox::new(&[]);
     let server =
@@ -537,7 +537,7 @@ fn the_final_answer_can_be_bound_to_a_schema() {
 }
 
 #[test]
-fn a_recorded_run_plays_back_and_strictness_notices_a_difference() {
+fn replay_reproduces_run_and_strict_mode_detects_difference() {
     let sandbox = Sandbox::new(&[("a.txt", "one\n")]);
     let edit = json!({"path": "a.txt", "old_str": "one", "new_str": "two"});
     let server = ModelServer::start(vec![

@@ -8,7 +8,7 @@ use architect_ci::symbols::{Language, Outline};
 use proptest::prelude::*;
 
 #[test]
-fn every_language_is_outlined_without_bodies_and_broken_files_as_far_as_they_go() {
+fn outline_of_every_language() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cases/outline");
     let mut names: Vec<String> = std::fs::read_dir(&folder)
         .unwrap()
@@ -28,7 +28,7 @@ fn every_language_is_outlined_without_bodies_and_broken_files_as_far_as_they_go(
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(1_000))]
     #[test]
-    fn statements_of_any_kind_stay_within_their_file(
+    fn outline_lines_stay_within_file(
         text in r#"(class |struct A|namespace |template|operator|using |typedef |enum |int |f|~|\(|\)|\{|\}|;|:|::|<|>|=|"|'|R"x\(|\)x"|/\*|\*/|//|#if 0|#else|#endif|#define f\(|\\|\n|é| |,){0,40}"#,
     ) {
         let lines = text.lines().count().max(1);
@@ -40,7 +40,7 @@ proptest! {
 }
 
 #[test]
-fn hostile_text_ends_in_time_and_within_limits() {
+fn outline_of_hostile_text_is_bounded() {
     let deep = "class A:\n".to_owned()
         + &(1..300).map(|depth| format!("{}class B:\n", " ".repeat(depth))).collect::<String>();
     let many: String = (0..5_000).map(|n| format!("def f{n}(x): pass\n")).collect();

@@ -133,7 +133,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 200, max_shrink_iters: 200, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn any_sequence_ends_the_same_on_overlay_disk_and_by_the_patch(actions in proptest::collection::vec(action(), 1..25)) {
+    fn overlay_disk_and_patch_agree(actions in proptest::collection::vec(action(), 1..25)) {
         let (real, planned) = (repository(), repository());
         let before = planned.tree();
         let open = |sandbox: &Sandbox| Arc::new(DiskWorkspace::open(&sandbox.repo()).expect("a folder"));

@@ -42,7 +42,7 @@ fn edited() -> impl Strategy<Value = (String, String)> {
 }
 
 #[test]
-fn five_hundred_diffs_of_git_apply_as_git_applies_them() {
+fn patch_applies_git_diffs_as_git_does() {
     let sandbox = Sandbox::new(&[]);
     let repo = sandbox.repo();
     let rng = TestRng::deterministic_rng(RngAlgorithm::ChaCha);
@@ -97,7 +97,7 @@ fn five_hundred_diffs_of_git_apply_as_git_applies_them() {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 1_000, failure_persistence: None, ..ProptestConfig::default() })]
     #[test]
-    fn no_text_makes_the_parser_or_the_applier_panic(text in "(@@|@@ -1,2 \\+1,2 @@|@@ -99999999999999999999 \\+1 @@|---|\\+\\+\\+| |-|\\+|a|\\\\|/dev/null|\"|```|\n|\r|\u{e9}){0,40}", content in "[ab\r\n]{0,20}") {
+    fn patch_survives_arbitrary_text(text in "(@@|@@ -1,2 \\+1,2 @@|@@ -99999999999999999999 \\+1 @@|---|\\+\\+\\+| |-|\\+|a|\\\\|/dev/null|\"|```|\n|\r|\u{e9}){0,40}", content in "[ab\r\n]{0,20}") {
         let path = WorkspacePath::parse("a").expect("a path");
         if let Ok(patch) = Patch::parse(&text, &path) {
             let _ = apply(&content, &patch);

@@ -16,7 +16,7 @@ fn write(path: &str) -> (&'static str, Value) {
 }
 
 #[test]
-fn links_lead_nowhere_outside() {
+fn paths_links_stay_inside() {
     for mode in ["dry-run", "yolo"] {
         let sandbox = Sandbox::without_git(&[("inside.txt", "inside\n"), ("dir/a.txt", "a\n")]);
         let outside = sandbox.path().join("outside");
@@ -76,7 +76,7 @@ fn links_lead_nowhere_outside() {
 }
 
 #[test]
-fn pipes_sockets_and_devices_are_never_opened() {
+fn paths_special_files_are_never_opened() {
     let sandbox = Sandbox::without_git(&[("a.txt", "a\n")]);
     let repo = sandbox.repo();
     rustix::fs::mknodat(
@@ -105,7 +105,7 @@ fn pipes_sockets_and_devices_are_never_opened() {
 }
 
 #[test]
-fn names_that_are_no_utf8_are_counted_and_survive() {
+fn paths_non_utf8_names_survive() {
     let sandbox = Sandbox::new(&[("a.txt", "needle\n")]);
     let odd = std::ffi::OsStr::from_bytes(b"caf\xe9.txt");
     std::fs::write(sandbox.repo().join(odd), "needle\n").unwrap();
@@ -120,7 +120,7 @@ fn names_that_are_no_utf8_are_counted_and_survive() {
 }
 
 #[test]
-fn modes_and_other_names_of_a_file_survive() {
+fn paths_modes_and_hard_links_survive() {
     let sandbox = Sandbox::new(&[("run.sh", "one\n"), ("other.txt", "one\n")]);
     let repo = sandbox.repo();
     std::fs::set_permissions(repo.join("run.sh"), std::fs::Permissions::from_mode(0o751)).unwrap();
@@ -141,7 +141,7 @@ fn modes_and_other_names_of_a_file_survive() {
 }
 
 #[test]
-fn a_read_only_workspace_can_be_planned_on_but_not_changed() {
+fn paths_read_only_workspace_allows_dry_run() {
     let sandbox = Sandbox::new(&[("a.txt", "one\n")]);
     let edit = ("edit_file", json!({"path": "a.txt", "old_str": "one", "new_str": "two"}));
     let model = sandbox.script(&[vec![edit]], "done");
@@ -178,7 +178,7 @@ fn a_read_only_workspace_can_be_planned_on_but_not_changed() {
 }
 
 #[test]
-fn a_tree_of_thousands_of_levels_is_walked_and_reached() {
+fn paths_deep_trees_are_walked() {
     let sandbox = Sandbox::without_git(&[]);
     let repo = sandbox.repo();
     // Longer than a path may be at once, so it is made level by level.

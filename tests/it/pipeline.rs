@@ -8,7 +8,7 @@ fn write(path: &str, content: &str) -> (&'static str, Value) {
 }
 
 #[test]
-fn a_hook_can_block_change_and_comment() {
+fn hook_can_block_rewrite_and_comment() {
     let config = r#"
 hooks:
   pre_tool_use:
@@ -56,7 +56,7 @@ hooks:
 }
 
 #[test]
-fn new_arguments_from_a_hook_pass_the_guardrails_again() {
+fn hook_rewritten_arguments_pass_guardrails() {
     for (path, says) in [
         (".github/workflows/ci.yml", "Guardrail: .github/workflows/ci.yml is always protected"),
         ("../outside.txt", "ACCESS DENIED: path escapes the workspace"),
@@ -74,7 +74,7 @@ fn new_arguments_from_a_hook_pass_the_guardrails_again() {
 }
 
 #[test]
-fn a_guardrail_comes_before_the_hooks() {
+fn guardrails_run_before_hooks() {
     let config = "commands: { writable_paths: ['..'] }\nguardrails:\n  protected_files: [locked.txt]\nhooks:\n  pre_tool_use:\n    - { name: sees-all, command: 'touch ../hook-ran' }\n";
     let sandbox = Sandbox::new(&[(".architect.yml", config)]);
     let model = sandbox.script(
@@ -90,7 +90,7 @@ fn a_guardrail_comes_before_the_hooks() {
 }
 
 #[test]
-fn hooks_after_a_call_reach_the_model_in_a_dry_run_as_well() {
+fn hook_after_call_reaches_model_in_dry_run() {
     let config = "hooks:\n  post_tool_use:\n    - name: lint\n      command: 'echo \"$ARCHITECT_EDITED_FILE ok=$ARCHITECT_TOOL_RESULT_SUCCESS\"; test ! -f {file} || grep -q good {file}'\n      matcher: write_file\n";
     let sandbox = Sandbox::new(&[(".architect.yml", config)]);
     let turns = [vec![write("a b.txt", "good\n")], vec![write("c.txt", "bad\n")]];
@@ -107,7 +107,7 @@ fn hooks_after_a_call_reach_the_model_in_a_dry_run_as_well() {
 }
 
 #[test]
-fn hooks_and_gates_see_no_secret() {
+fn hooks_and_gates_get_no_secrets() {
     let config = "commands: { writable_paths: ['..'] }\nhooks:\n  pre_tool_use:\n    - { name: env, command: 'env > ../hook-env' }\nguardrails:\n  quality_gates:\n    - { name: env, command: 'env > ../gate-env' }\n";
     let sandbox = Sandbox::new(&[(".architect.yml", config), ("a.txt", "x\n")]);
     let model = sandbox.script(&[vec![("read_file", json!({"path": "a.txt"}))]], "done");
@@ -129,7 +129,7 @@ fn hooks_and_gates_see_no_secret() {
 }
 
 #[test]
-fn gates_decide_and_in_a_dry_run_they_run_on_a_copy() {
+fn gates_decide_status_and_run_on_planned_state() {
     let config = "guardrails:\n  max_gate_rounds: 2\n  quality_gates:\n    - { name: fresh, command: 'grep -q two a.txt && touch built && git status --short' }\n    - { name: style, command: 'echo no style; exit 4', required: false }\n";
     let sandbox =
         Sandbox::new(&[(".architect.yml", config), ("a.txt", "one\n"), (".gitignore", "ignored/\n")]);
@@ -164,7 +164,7 @@ fn gates_decide_and_in_a_dry_run_they_run_on_a_copy() {
 }
 
 #[test]
-fn a_checkout_that_changes_during_a_dry_run_is_an_error_that_names_the_file() {
+fn dry_run_reports_checkout_change() {
     type Spoil = fn(&std::path::Path) -> std::io::Result<()>;
     let cases: [(Spoil, &str); 5] = [
         (|repo| std::fs::write(repo.join("a.txt"), "one\nmore\n"), "changed a.txt"),
@@ -199,7 +199,7 @@ fn a_checkout_that_changes_during_a_dry_run_is_an_error_that_names_the_file() {
 }
 
 #[test]
-fn what_hooks_of_a_dry_run_change_joins_the_plan_and_the_checkout_stays() {
+fn hook_changes_in_dry_run_join_plan() {
     for (command, planned) in [
         ("echo more >> a.txt", vec!["a.txt"]),
         ("rm a.txt; touch ignored/new", vec!["a.txt"]),
@@ -223,7 +223,7 @@ fn what_hooks_of_a_dry_run_change_joins_the_plan_and_the_checkout_stays() {
 }
 
 #[test]
-fn agents_have_the_tools_they_are_given() {
+fn agents_get_their_tools() {
     let sandbox = Sandbox::new(&[("a.txt", "one\n")]);
     let script =
         sandbox.script(&[vec![write("b.txt", "x"), ("read_file", json!({"path": "a.txt"}))]], "done");
@@ -239,7 +239,7 @@ fn agents_have_the_tools_they_are_given() {
 }
 
 #[test]
-fn a_file_that_changes_between_reading_and_writing_is_noticed() {
+fn edit_detects_concurrent_change() {
     let config = "hooks:\n  pre_tool_use:\n    - { name: meddles, command: 'echo changed > a.txt', matcher: find_files }\n";
     let sandbox = Sandbox::new(&[(".architect.yml", config), ("a.txt", "one\n")]);
     let read = ("read_file", json!({"path": "a.txt"}));
@@ -269,7 +269,7 @@ fn a_file_that_changes_between_reading_and_writing_is_noticed() {
 }
 
 #[test]
-fn a_workspace_may_be_a_folder_of_the_repository() {
+fn workspace_may_be_subfolder() {
     let sandbox =
         Sandbox::new(&[("app/a.txt", "one\n"), ("app/.architect.yml", "workspace:\n  allow_delete: true\n")]);
     let edit = ("edit_file", json!({"path": "a.txt", "old_str": "one", "new_str": "two"}));
@@ -283,7 +283,7 @@ fn a_workspace_may_be_a_folder_of_the_repository() {
 }
 
 #[test]
-fn an_empty_repository_and_no_repository_work() {
+fn workspace_may_be_empty_or_without_repository() {
     let empty = Sandbox::without_git(&[]);
     let model = empty.script(&[vec![write("a.txt", "x\n")], vec![("list_files", json!({}))]], "done");
     let run = empty.run(&["--model", &model], &[]).expect_code(0);

@@ -55,7 +55,7 @@ impl Scene {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_long_run_shows_what_it_does() {
+async fn progress_comment_updates_during_run() {
     let calls = vec![("read_file", json!({"path": "a.txt"}))];
     let model = ModelServer::start(vec![Answer::Calls(calls), Answer::Slow(Duration::from_secs(4), "Done.")]);
     scene(&[], move |scene| {
@@ -82,7 +82,7 @@ async fn a_long_run_shows_what_it_does() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_comment_deleted_by_hand_or_lost_on_the_way_comes_once() {
+async fn comment_is_recreated_once() {
     scene(&[], |scene| {
         let model = scene.edit("five", "FIVE");
         // Made, and its answer lost: it is looked for before another is made.
@@ -104,7 +104,7 @@ async fn a_comment_deleted_by_hand_or_lost_on_the_way_comes_once() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn two_jobs_with_two_keys_have_two_comments() {
+async fn comment_keys_separate_jobs() {
     scene(&[], |scene| {
         let model = scene.edit("five", "FIVE");
         let event = scene.pull_event(7, "dev");
@@ -133,7 +133,7 @@ async fn two_jobs_with_two_keys_have_two_comments() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn comments_of_an_earlier_owner_of_the_key_are_minimised() {
+async fn comment_of_previous_owner_is_minimized() {
     scene(&[], |scene| {
         let ids: Vec<u64> = {
             let mut world = scene.github.world();
@@ -157,7 +157,7 @@ const SUGGEST: &[(&str, &str)] =
     &[(".github/architect.yml", "github: { inline_suggestions: true, check_run: true }\n")];
 
 #[tokio::test(flavor = "multi_thread")]
-async fn planned_hunks_on_the_diff_become_suggestions() {
+async fn suggestions_cover_planned_hunks_on_diff() {
     scene(SUGGEST, |scene| {
         // On lines of the diff (1 to 5), across them and beyond, and nowhere near.
         let edits = |new: &str| {
@@ -170,7 +170,7 @@ async fn planned_hunks_on_the_diff_become_suggestions() {
         };
         let model = scene.sandbox.script(&[edits("uno")], "done");
         let run = scene.plan(&model, &[]).expect_code(0);
-        assert!(run.stderr.contains("suggestions: 2 new, 0 known, 0 resolved, 0 left out"), "{}", run.stderr);
+        assert!(run.stderr.contains("suggestions: 2 new, 0 known, 0 resolved, 0 omitted"), "{}", run.stderr);
         {
             let world = scene.github.world();
             let found: Vec<(Option<u64>, u64)> =
@@ -185,7 +185,7 @@ async fn planned_hunks_on_the_diff_become_suggestions() {
         assert_eq!(scene.github.world().review_comments.len(), 2);
         let model = scene.sandbox.script(&[edits("eins")], "done");
         let run = scene.plan(&model, &[]).expect_code(0);
-        assert!(run.stderr.contains("suggestions: 1 new, 1 known, 1 resolved, 0 left out"), "{}", run.stderr);
+        assert!(run.stderr.contains("suggestions: 1 new, 1 known, 1 resolved, 0 omitted"), "{}", run.stderr);
         let resolved = scene.github.world().resolved.clone();
         assert_eq!(resolved.len(), 1);
         // One that a person has settled does not come back; one that is outdated does.
@@ -196,18 +196,18 @@ async fn planned_hunks_on_the_diff_become_suggestions() {
             world.review_comments.get_mut(&ids[1]).unwrap().outdated = true;
         }
         let run = scene.plan(&model, &[]).expect_code(0);
-        assert!(run.stderr.contains("suggestions: 1 new, 1 known, 1 resolved, 0 left out"), "{}", run.stderr);
+        assert!(run.stderr.contains("suggestions: 1 new, 1 known, 1 resolved, 0 omitted"), "{}", run.stderr);
         // What a plan makes again after one that did not is there again.
         let model = scene.sandbox.script(&[edits("uno")], "done");
         let run = scene.plan(&model, &[]).expect_code(0);
-        assert!(run.stderr.contains("suggestions: 1 new, 1 known, 0 resolved, 0 left out"), "{}", run.stderr);
+        assert!(run.stderr.contains("suggestions: 1 new, 1 known, 0 resolved, 0 omitted"), "{}", run.stderr);
         scene.github.assert_valid();
     })
     .await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn suggestions_hold_for_the_very_file_of_the_head_alone() {
+async fn suggestions_require_file_of_head() {
     scene(SUGGEST, |scene| {
         // The checkout differs from the head, as a merge commit may.
         scene.sandbox.write("a.txt", format!("zero\n{HEAD}"));
@@ -230,14 +230,14 @@ async fn suggestions_hold_for_the_very_file_of_the_head_alone() {
             .map(|line| ("edit_file", json!({"path": "many.txt", "old_str": format!("line {line}\n"), "new_str": format!("LINE {line}\n")})));
         let model = scene.sandbox.script(&[edits.collect()], "done");
         let run = scene.plan(&model, &[]).expect_code(0);
-        assert!(run.stderr.contains("suggestions: 30 new, 0 known, 1 resolved, 10 left out"), "{}", run.stderr);
+        assert!(run.stderr.contains("suggestions: 30 new, 0 known, 1 resolved, 10 omitted"), "{}", run.stderr);
         scene.github.assert_valid();
     })
     .await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_check_run_concludes_and_annotates() {
+async fn check_run_has_conclusion_and_annotations() {
     const CONFIG: &[(&str, &str)] = &[
         (
             ".github/architect.yml",
@@ -298,7 +298,7 @@ fn scene_count(requests: &[(Instant, String)], start: &str) -> usize {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_reviewed_plan_is_applied_by_comment() {
+async fn apply_comment_applies_reviewed_plan() {
     const CONFIG: &[(&str, &str)] = &[(
         ".github/architect.yml",
         // Runs deliver elsewhere; an order to apply means the pull request's own branch.
@@ -357,7 +357,7 @@ async fn a_reviewed_plan_is_applied_by_comment() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_plan_that_does_not_fit_is_not_applied() {
+async fn apply_comment_refuses_mismatched_plan() {
     scene(&[], |scene| {
         let model = scene.edit("five", "FIVE");
         let run = scene.plan(&model, &[]).expect_code(0);
@@ -408,7 +408,7 @@ async fn a_plan_that_does_not_fit_is_not_applied() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_fork_gets_a_plan_and_loses_nothing() {
+async fn fork_gets_plan_without_privileges() {
     scene(&[], |scene| {
         scene.github.forbid("POST /repos/octo/demo/issues");
         let model = scene.edit("five", "FIVE");
@@ -469,7 +469,7 @@ async fn a_fork_gets_a_plan_and_loses_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_required_fails_the_run() {
+async fn required_results_fail_run() {
     scene(&[(".github/architect.yml", "github: { required: true, check_run: true }\n")], |scene| {
         let model = scene.edit("five", "FIVE");
         scene.github.forbid("POST /repos/octo/demo/check-runs");
@@ -493,7 +493,7 @@ async fn what_is_required_fails_the_run() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn everything_is_written_before_github_is_told() {
+async fn files_are_written_before_github_is_called() {
     scene(&[], |scene| {
         let model = scene.edit("five", "FIVE");
         scene.github.hang("GET /repos/octo/demo/issues/7/comments");
@@ -518,7 +518,7 @@ async fn everything_is_written_before_github_is_told() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_signal_ends_the_wait_for_github() {
+async fn sigterm_ends_wait_for_github() {
     scene(&[], |scene| {
         let model = scene.edit("five", "FIVE");
         scene.github.hang("GET /repos/octo/demo/issues/7/comments");
@@ -541,7 +541,7 @@ async fn a_signal_ends_the_wait_for_github() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn github_is_reached_by_a_proxy() {
+async fn github_uses_proxy() {
     scene(&[], |scene| {
         let model = scene.edit("five", "FIVE");
         let event = scene.pull_event(7, "dev");
@@ -562,7 +562,7 @@ async fn github_is_reached_by_a_proxy() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn limits_are_waited_for_or_named() {
+async fn github_rate_limits_are_awaited_or_reported() {
     scene(&[], |scene| {
         let model = scene.edit("five", "FIVE");
         let comments = "POST /repos/octo/demo/issues/7/comments";

@@ -33,7 +33,7 @@ fn files() -> Vec<(&'static str, &'static str)> {
 }
 
 #[test]
-fn a_recipe_changes_every_file_that_matches_in_both_modes_alike() {
+fn recipe_changes_matching_files_in_both_modes() {
     let [planned, done] = ["dry-run", "yolo"].map(|mode| {
         let sandbox = Sandbox::new(&files());
         let before = sandbox.tree();
@@ -77,7 +77,7 @@ fn a_recipe_changes_every_file_that_matches_in_both_modes_alike() {
 }
 
 #[test]
-fn commands_get_names_that_no_shell_takes_apart() {
+fn recipe_commands_quote_file_names() {
     let recipe = "steps:\n- files: ['*.sh', '**/*.sh']\n  do: [{tool: run_command, with: {command: 'wc -l {file}'}}]\n";
     let name = "it's; touch pwned $(touch pwned) `touch pwned`.sh";
     let sandbox = Sandbox::new(&[(name, "a\nb\n"), ("-rf.sh", "a\n"), ("recipe.yml", recipe)]);
@@ -91,7 +91,7 @@ fn commands_get_names_that_no_shell_takes_apart() {
 }
 
 #[test]
-fn guardrails_and_gates_hold_for_recipes() {
+fn recipe_obeys_guardrails_and_gates() {
     let recipe = "steps:\n- do: [{tool: write_file, with: {path: .github/workflows/x.yml, content: x}}]\n";
     let sandbox = Sandbox::new(&[("recipe.yml", recipe)]);
     let run = sandbox.run(&["--mode", "yolo", "--model", "recipe::recipe.yml"], &[]).expect_code(1);
@@ -107,7 +107,7 @@ fn guardrails_and_gates_hold_for_recipes() {
 }
 
 #[test]
-fn a_recipe_of_five_hundred_files_takes_a_step_for_each_action() {
+fn recipe_of_many_files_takes_step_per_action() {
     let sandbox = Sandbox::new(&[(
         "recipe.yml",
         "steps:\n- files: ['*.txt']\n  do: [{replace: {pattern: a, with: b}}]\n",
@@ -139,7 +139,7 @@ for line in sys.stdin:
 "#;
 
 #[test]
-fn a_program_answers_in_json_lines() {
+fn exec_model_speaks_json_lines() {
     let sandbox = Sandbox::new(&[("model.py", PROGRAM)]);
     let run = sandbox
         .run(
@@ -153,7 +153,7 @@ fn a_program_answers_in_json_lines() {
 }
 
 #[test]
-fn programs_that_misbehave_end_the_run_with_a_reason() {
+fn exec_model_failures_end_run_with_reason() {
     let config = "llm: {retries: 1, timeout: 1}\n";
     for (program, told) in [
         ("exit 3", "it exited before it answered"),
@@ -176,7 +176,7 @@ fn programs_that_misbehave_end_the_run_with_a_reason() {
 }
 
 #[test]
-fn mistakes_in_a_recipe_are_found_before_anything_runs() {
+fn recipe_errors_are_found_before_start() {
     let sandbox = Sandbox::new(&[("recipe.yml", "steps:\n- do: [{tol: x}]\n")]);
     let run = sandbox.run(&["--model", "recipe::recipe.yml"], &[]).expect_code(3);
     assert!(run.stderr.contains("did you mean `tool`?"), "{}", run.stderr);

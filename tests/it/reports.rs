@@ -37,7 +37,7 @@ fn hostile(repeat: usize) -> RunReport {
 }
 
 #[test]
-fn markdown_of_a_hostile_run_does_nothing() {
+fn markdown_of_hostile_run_is_inert() {
     let report = hostile(1);
     for (name, text) in [
         ("comment", comment(&report, &hidden_lines("plan", None), false)),
@@ -79,7 +79,7 @@ fn markdown_of_a_hostile_run_does_nothing() {
 }
 
 #[test]
-fn the_comment_keeps_its_limit_and_what_matters_most() {
+fn comment_keeps_size_limit_and_priorities() {
     for repeat in [10, 100, 3_000] {
         let mut report = hostile(repeat);
         report.files = (0..50)
@@ -107,7 +107,7 @@ fn the_comment_keeps_its_limit_and_what_matters_most() {
 }
 
 #[test]
-fn junit_is_well_formed_whatever_the_run_held() {
+fn junit_is_always_well_formed() {
     let xml = junit(&hostile(3)).expect("XML");
     let document = roxmltree::Document::parse(&xml).expect("well-formed");
     let suites: Vec<_> = document.descendants().filter(|node| node.has_tag_name("testsuite")).collect();
@@ -120,7 +120,7 @@ fn junit_is_well_formed_whatever_the_run_held() {
 }
 
 #[test]
-fn annotations_are_one_command_each_and_not_more_than_are_shown() {
+fn annotations_are_limited_single_commands() {
     let mut report = hostile(1);
     report.notices = vec![report.notices[0].clone(); 30];
     let commands = annotations(&report, &[]);
@@ -131,7 +131,7 @@ fn annotations_are_one_command_each_and_not_more_than_are_shown() {
 }
 
 #[test]
-fn the_page_runs_nothing_and_fetches_nothing() {
+fn html_report_is_static() {
     let page = html(&hostile(1));
     for part in ["<script>alert", "<img", "<i>", "onerror", "javascript:"] {
         assert!(!page.contains(part), "{part}");
@@ -147,7 +147,7 @@ fn the_page_runs_nothing_and_fetches_nothing() {
 }
 
 #[test]
-fn secrets_are_masked_in_every_file_and_stream() {
+fn masks_cover_every_file_and_stream() {
     let secret = "s3cr3t/value+42";
     let base64 = "czNjcjN0L3ZhbHVlKzQy";
     let token = format!("ghp_{}", "Ab1".repeat(12));
@@ -181,7 +181,7 @@ fn secrets_are_masked_in_every_file_and_stream() {
 }
 
 #[test]
-fn a_plan_that_would_hold_a_secret_is_not_written() {
+fn plan_with_secret_is_not_written() {
     let sandbox = Sandbox::new(&[("leak.txt", "key = s3cr3t-value-42\nx\n")]);
     let edit = ("edit_file", json!({"path": "leak.txt", "old_str": "x", "new_str": "y"}));
     let model = sandbox.script(&[vec![edit]], "done");
@@ -220,7 +220,7 @@ fn differing(fields: &serde_json::Value) -> RunReport {
 }
 
 #[test]
-fn the_comment_of_every_status_reads_well() {
+fn comment_of_every_status() {
     let gate = |passed: bool| {
         json!([{"name": "tests", "command": "cargo test", "required": true, "passed": passed, "predicted": false, "exit_code": i32::from(!passed) * 101,
             "duration_ms": 900, "output": "src/net.rs:7:5: assertion failed"}])
@@ -307,7 +307,7 @@ fn the_comment_of_every_status_reads_well() {
 }
 
 #[test]
-fn the_summary_of_a_check_keeps_its_limit() {
+fn check_run_summary_keeps_size_limit() {
     let big = hostile(400);
     let text = check_summary(&big);
     assert!(text.len() <= 65_000 && text.len() > 1_000, "{}", text.len());

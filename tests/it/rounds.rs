@@ -31,7 +31,7 @@ fn notices(report: &Value) -> Vec<String> {
 }
 
 #[test]
-fn rounds_begin_afresh_until_every_check_passes() {
+fn rounds_restart_until_gates_pass() {
     for mode in ["yolo", "dry-run"] {
         let sandbox = Sandbox::new(&[]);
         let model = script(
@@ -71,7 +71,7 @@ for line in sys.stdin:
 "#;
 
 #[test]
-fn a_round_is_told_what_is_there_what_fails_and_what_others_noted() {
+fn round_prompt_has_state_failures_and_notes() {
     let sandbox = Sandbox::new(&[("scribe.py", SCRIBE)]);
     let run = sandbox
         .run(
@@ -90,7 +90,7 @@ fn a_round_is_told_what_is_there_what_fails_and_what_others_noted() {
         .expect_code(1);
     let report = run.report();
     assert_eq!((&report["status"], &report["stop_reason"]), (&json!("partial"), &json!("gates_failed")));
-    assert!(notices(&report).iter().any(|told| told.contains("all of the 3 rounds are used up")), "{report}");
+    assert!(notices(&report).iter().any(|told| told.contains("all 3 rounds are used up")), "{report}");
     let told = sandbox.read("told.txt");
     let rounds: Vec<&str> = told.split("\n=====\n").collect();
     assert_eq!(rounds.len(), 4);
@@ -105,7 +105,7 @@ fn a_round_is_told_what_is_there_what_fails_and_what_others_noted() {
 }
 
 #[test]
-fn checks_of_rounds_are_never_passed_over() {
+fn rounds_never_skip_checks() {
     let sandbox = Sandbox::new(&[(".architect.yml", "dry_run: {gates: skip}\n")]);
     let model = script(&sandbox, "s.jsonl", &[("build", say("Done."))]);
     let run = sandbox.run(&["--model", &model, "--until", "false", "--max-rounds", "1"], &[]).expect_code(1);
@@ -114,7 +114,7 @@ fn checks_of_rounds_are_never_passed_over() {
 }
 
 #[test]
-fn a_round_that_runs_out_of_steps_is_not_the_end() {
+fn round_without_steps_left_starts_next() {
     let sandbox = Sandbox::new(&[]);
     let mut replies: Vec<(&str, Value)> = Vec::new();
     for round in 0..3 {
@@ -143,7 +143,7 @@ fn findings(items: &[Value]) -> Value {
 }
 
 #[test]
-fn findings_go_back_once_and_those_that_stay_are_told_everywhere() {
+fn code_review_findings_return_once_and_are_reported() {
     let sandbox = Sandbox::new(&[(".architect.yml", REVIEWED)]);
     let fault =
         json!({"file": "a.txt", "line": 2, "severity": "error", "message": "Breaks @octocat; fixes #1."});
@@ -192,7 +192,7 @@ fn findings_go_back_once_and_those_that_stay_are_told_everywhere() {
 }
 
 #[test]
-fn a_review_may_have_a_model_of_its_own_and_a_failed_one_is_a_warning() {
+fn code_review_uses_own_model_and_warns_on_failure() {
     let sandbox = Sandbox::new(&[]);
     let model =
         script(&sandbox, "s.jsonl", &[("build", write(1, "a.txt", "one\n")), ("build", say("Done."))]);

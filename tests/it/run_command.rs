@@ -52,7 +52,7 @@ fn seconds() -> String {
 }
 
 #[test]
-fn output_code_and_changes_come_back() {
+fn command_returns_output_code_and_changes() {
     let files = [
         (".architect.yml", CONFIG),
         (".gitignore", "build/\n"),
@@ -110,7 +110,7 @@ fn output_code_and_changes_come_back() {
 }
 
 #[test]
-fn a_dry_run_records_commands_in_their_place_and_runs_none() {
+fn dry_run_record_mode_records_commands() {
     let sandbox =
         Sandbox::new(&[(".architect.yml", CONFIG), ("probe.sh", "touch ran\n"), ("sub/a.txt", "one\n")]);
     let edit = ("edit_file", json!({"path": "sub/a.txt", "old_str": "one", "new_str": "two"}));
@@ -164,7 +164,7 @@ fn a_dry_run_records_commands_in_their_place_and_runs_none() {
 }
 
 #[test]
-fn children_see_no_secret_and_what_loads_code_cannot_be_set() {
+fn command_environment_excludes_secrets_and_code_loaders() {
     let sandbox = Sandbox::new(&[(".architect.yml", CONFIG), ("probe.sh", "env | sort\n")]);
     let call = |env: Value| ("run_command", json!({"command": "bash probe.sh", "env": env}));
     let turns = [
@@ -202,7 +202,7 @@ fn children_see_no_secret_and_what_loads_code_cannot_be_set() {
 }
 
 #[test]
-fn a_command_that_takes_too_long_ends_with_all_it_started() {
+fn command_timeout_kills_descendants() {
     let (far, near) = (seconds(), seconds());
     let script = format!(
         "trap '' TERM\nsetsid bash -c \"trap '' TERM; touch far; sleep {far}\" &\n(sleep {near} & touch near)\nsleep 300\n"
@@ -221,7 +221,7 @@ fn a_command_that_takes_too_long_ends_with_all_it_started() {
 }
 
 #[test]
-fn what_stays_behind_ends_with_the_command() {
+fn command_background_processes_end() {
     let (far, near) = (seconds(), seconds());
     let script = format!(
         "setsid nohup sleep {far} >/dev/null 2>&1 &\nsleep {near} &\nread x && echo got $x\nps ax | grep -c [s]leep\n"
@@ -255,7 +255,7 @@ fn start(sandbox: &Sandbox, script: &str) -> Child {
 }
 
 #[test]
-fn a_runner_that_is_killed_takes_its_commands_along() {
+fn command_ends_with_killed_runner() {
     let (far, main) = (seconds(), seconds());
     let script = format!("setsid sleep {far} &\nsleep {main}\n");
     let sandbox = Sandbox::new(&[(".architect.yml", CONFIG), ("probe.sh", &script)]);
@@ -267,7 +267,7 @@ fn a_runner_that_is_killed_takes_its_commands_along() {
 }
 
 #[test]
-fn a_gigabyte_of_output_costs_no_memory() {
+fn command_output_is_bounded() {
     let peak = |script: &str| {
         let sandbox = Sandbox::new(&[(".architect.yml", CONFIG), ("probe.sh", script)]);
         let mut runner = start(&sandbox, "bash probe.sh");
@@ -292,7 +292,7 @@ fn a_gigabyte_of_output_costs_no_memory() {
 }
 
 #[test]
-fn output_is_cut_in_the_middle_by_lines() {
+fn command_output_is_truncated_by_lines() {
     let config = "commands: { max_output_lines: 10, dev_commands: [bash probe.sh] }\ncontext: { max_tool_result_tokens: 100000 }\n";
     let sandbox = Sandbox::new(&[
         (".architect.yml", config),
@@ -321,7 +321,7 @@ fn output_is_cut_in_the_middle_by_lines() {
 }
 
 #[test]
-fn gits_configuration_and_hooks_stay_what_they_are() {
+fn command_cannot_change_git_configuration_or_hooks() {
     let script = "git config core.fsmonitor ./evil.sh\nprintf '#!/bin/sh\\n' > .git/hooks/pre-commit\nchmod +x .git/hooks/pre-commit\nrm -f .git/hooks/*.sample\n\
                   git init -q nested; git commit -q --allow-empty -m x; echo done\n";
     let (run, sandbox, result) = probe(script);
@@ -336,7 +336,7 @@ fn gits_configuration_and_hooks_stay_what_they_are() {
 }
 
 #[test]
-fn a_credential_of_the_checkout_is_masked_and_warned_of() {
+fn checkout_credentials_are_masked_with_warning() {
     let sandbox = Sandbox::new(&[("a.txt", "x\n")]);
     sandbox.git(&[
         "config",
@@ -352,7 +352,7 @@ fn a_credential_of_the_checkout_is_masked_and_warned_of() {
 }
 
 #[test]
-fn reports_are_not_written_through_links_that_a_command_planted() {
+fn reports_do_not_follow_planted_links() {
     // The output folder lies where the configuration lets commands write.
     let config = "commands: { dev_commands: [bash probe.sh], writable_paths: ['..'] }\n";
     let script = "ln -s ../victim ../out/report.json && echo planted\n";
@@ -372,7 +372,7 @@ fn reports_are_not_written_through_links_that_a_command_planted() {
 }
 
 #[test]
-fn what_touches_a_protected_file_keeps_nothing() {
+fn command_touching_protected_file_keeps_nothing() {
     let config = format!("{CONFIG}guardrails: {{ protected_files: [\"*.lock\"] }}\n");
     let script = "echo x > a.lock; echo y > b.txt; mkdir -p .github/workflows; echo z > .github/workflows/ci.yml\necho '{}' > .architect.yml\n\
                   printf '.github\\n*.lock\\n' > .gitignore; cp .gitignore .git/info/exclude; git update-index --assume-unchanged a.lock; rm -r .git\n";
@@ -400,7 +400,7 @@ fn what_touches_a_protected_file_keeps_nothing() {
 }
 
 #[test]
-fn sensitive_files_are_not_there_for_commands() {
+fn command_cannot_see_sensitive_files() {
     let config = format!("{CONFIG}guardrails: {{ sensitive_files: [\".env*\", keys] }}\n");
     let script =
         "ls -A; cat .env keys/a.pem; git status --short; echo mine > .env.local; echo stolen > .env\n";
@@ -424,7 +424,7 @@ fn sensitive_files_are_not_there_for_commands() {
 }
 
 #[test]
-fn what_ignore_files_exclude_is_kept_and_huge_files_cost_no_memory() {
+fn command_changes_to_ignored_and_huge_files_are_kept() {
     let script = "echo built > built.log; truncate -s 3G huge.bin; printf x > $'caf\\xe9'; mkdir -p target/deep; echo o > target/deep/o; chmod 4755 built.log\n";
     let sandbox =
         Sandbox::new(&[(".architect.yml", CONFIG), ("probe.sh", script), (".gitignore", "target/\n*.log\n")]);
@@ -446,7 +446,7 @@ fn what_ignore_files_exclude_is_kept_and_huge_files_cost_no_memory() {
 }
 
 #[test]
-fn commands_stay_in_the_workspace_and_can_be_switched_off() {
+fn commands_stay_in_workspace_and_can_be_disabled() {
     let sandbox = Sandbox::new(&[("sub/a.txt", "x\n")]);
     let at = |cwd: &str| ("run_command", json!({"command": "ls", "cwd": cwd}));
     let run =
@@ -479,7 +479,7 @@ fn commands_work_without_a_repository() {
 }
 
 #[test]
-fn scripts_of_powershell_run_where_there_is_pwsh_by_their_own_rules() {
+fn powershell_runs_where_installed() {
     let sandbox = Sandbox::new(&[
         ("a.txt", "one\n"),
         (".architect.yml", "guardrails: { sensitive_files: [a.key] }\n"),

@@ -59,7 +59,7 @@ fn steady(text: &str) -> String {
 }
 
 #[test]
-fn a_dry_run_on_a_pull_request() {
+fn sample_dry_run_on_pull_request() {
     let Sample { run, repository, _dir } = sample("invoice");
     let run = run.expect_code(0);
     let before = git(&repository, &["status", "--porcelain", "--ignored"]);
@@ -92,7 +92,7 @@ fn a_dry_run_on_a_pull_request() {
 }
 
 #[test]
-fn real_edits() {
+fn sample_real_edits() {
     let Sample { run, repository, _dir } = sample("slug");
     let run = run.expect_code(0);
     insta::assert_snapshot!("slug_comment", steady(&run.file("comment.md")));
@@ -113,7 +113,7 @@ fn on(clone: &Path, out: &Path, args: &[&str]) -> i32 {
 }
 
 #[test]
-fn plans_of_the_samples_become_what_the_sessions_would_have_done() {
+fn sample_plans_match_real_edits() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("samples");
     for name in ["invoice", "slug"] {
         let dir = tempfile::tempdir().expect("a folder");
@@ -157,7 +157,7 @@ fn plans_of_the_samples_become_what_the_sessions_would_have_done() {
 }
 
 #[test]
-fn the_log_is_as_loud_as_asked_for() {
+fn log_level_follows_flags() {
     let log = |more: &[&str]| sample_with("slug", more).run.stderr;
     let (step, detail) = ("  1 ", "     model: ");
     let [quiet, normal, verbose] = [log(&["--quiet"]), log(&[]), log(&["--verbose"])];

@@ -62,7 +62,7 @@ rm -rf "$HOME/victim" 2>/dev/null; if [ -e "$HOME/victim" ]; then echo "kept vic
 "#;
 
 #[test]
-fn what_is_written_outside_of_the_workspace_goes_away() {
+fn sandbox_discards_writes_outside_workspace() {
     let home = Outside::new();
     std::fs::write(home.path("victim"), "x").unwrap();
     std::fs::write(home.path(".cache/old"), "x").unwrap();
@@ -87,7 +87,7 @@ fn what_is_written_outside_of_the_workspace_goes_away() {
 }
 
 #[test]
-fn further_places_can_be_named_and_walls_taken_down() {
+fn sandbox_paths_can_be_added_and_sandbox_disabled() {
     let home = Outside::new();
     let (run, _sandbox) = probe(TRY_WRITES, "  writable_paths: ['~/mine']", &home);
     assert!(outputs(&run.expect_code(0))[0].contains("wrote mine"));
@@ -107,7 +107,7 @@ fn further_places_can_be_named_and_walls_taken_down() {
 }
 
 #[test]
-fn the_runner_cannot_be_read_or_signalled_and_privileges_cannot_be_gained() {
+fn sandbox_protects_runner_process() {
     // Every process above, whichever of them is the runner.
     let script = r#"
 pid=$PPID
@@ -131,7 +131,7 @@ sleep 30 & kill $! && echo "own children can be ended"
 }
 
 #[test]
-fn sockets_without_a_path_cannot_be_reached() {
+fn sandbox_blocks_abstract_sockets() {
     use std::os::linux::net::SocketAddrExt;
     use std::os::unix::net::{SocketAddr, UnixListener};
     let name = format!("architect-ci-test-{}", std::process::id());
@@ -146,7 +146,7 @@ fn sockets_without_a_path_cannot_be_reached() {
 }
 
 #[test]
-fn the_network_can_be_denied() {
+fn sandbox_denies_network() {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let port = listener.local_addr().unwrap().port();
     let script = format!("(exec 3<>/dev/tcp/127.0.0.1/{port}) 2>/dev/null && echo connected || echo refused");
@@ -159,7 +159,7 @@ fn the_network_can_be_denied() {
 }
 
 #[test]
-fn a_shell_that_is_not_there_and_walls_that_make_no_sense_are_errors() {
+fn sandbox_invalid_settings_are_errors() {
     let (run, _sandbox) = probe("true", "  shell: /no/such/shell", &Outside::new());
     let run = run.expect_code(1);
     assert!(run.report()["gates"][0]["output"].as_str().unwrap().contains("/no/such/shell"));
@@ -170,7 +170,7 @@ fn a_shell_that_is_not_there_and_walls_that_make_no_sense_are_errors() {
 }
 
 #[test]
-fn doctor_tells_what_is_active() {
+fn doctor_reports_active_sandbox() {
     let sandbox = Sandbox::new(&[]);
     let output = sandbox.command(&["doctor"]).output().expect("the binary runs");
     let text = String::from_utf8_lossy(&output.stdout);
@@ -202,7 +202,7 @@ fn commands(scripts: &[&str], files: &[(&str, &str)], home: &Outside, path: Opti
 }
 
 #[test]
-fn links_that_commands_leave_in_their_home_folder_lead_nobody_elsewhere() {
+fn sandbox_links_in_home_are_not_followed() {
     let home = Outside::new();
     for folder in [".cargo/registry", ".m2/repository", ".config/git"] {
         std::fs::create_dir_all(home.path(folder)).unwrap();
@@ -220,7 +220,7 @@ fn links_that_commands_leave_in_their_home_folder_lead_nobody_elsewhere() {
 }
 
 #[test]
-fn a_second_name_of_a_file_does_not_change_it_later() {
+fn sandbox_hard_links_do_not_leak_changes() {
     let first = "mkdir target; echo one > target/a; ln target/a .git/a; head -c 11000000 /dev/zero > big; ln big .git/b";
     let second = "echo evil > .git/a; echo evil > .git/b; echo hi > .github/workflows/ci.yml";
     let files = [(".gitignore", "target/\n"), (".github/workflows/ci.yml", "on: push\n")];
@@ -232,7 +232,7 @@ fn a_second_name_of_a_file_does_not_change_it_later() {
 }
 
 #[test]
-fn what_commands_put_into_their_home_folder_decides_no_gate() {
+fn sandbox_gates_ignore_command_home() {
     let home = Outside::new();
     let path = format!("{}:{}", home.path(".local/bin").display(), std::env::var("PATH").unwrap());
     let plant = "mkdir -p ~/.local/bin; printf '#!/bin/sh\\nexit 0\\n' > ~/.local/bin/judge; chmod +x ~/.local/bin/judge; judge && echo fooled myself";
@@ -243,7 +243,7 @@ fn what_commands_put_into_their_home_folder_decides_no_gate() {
 }
 
 #[test]
-fn a_workspace_within_a_repository_sees_no_secret_beside_it() {
+fn sandbox_hides_secrets_beside_subfolder_workspace() {
     let rules = "guardrails: { sensitive_files: ['.env'] }\n";
     let sandbox = Sandbox::new(&[
         ("app/.architect.yml", rules),

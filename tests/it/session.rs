@@ -21,7 +21,7 @@ fn notices(run: &Run) -> String {
 }
 
 #[test]
-fn a_pull_request_is_described_as_untrusted_behind_the_task() {
+fn prompt_marks_pull_request_untrusted() {
     let sandbox = Sandbox::new(&[("a.txt", "one\n")]);
     let base = sandbox.git(&["rev-parse", "HEAD"]);
     sandbox.write("a.txt", "two\n");
@@ -65,7 +65,7 @@ fn a_pull_request_is_described_as_untrusted_behind_the_task() {
 }
 
 #[test]
-fn what_agents_are_told_at_the_start() {
+fn prompt_at_start() {
     let files = [
         ("AGENTS.md", "Run `make check`.\n"),
         ("src/main.rs", "fn main() {}\n"),
@@ -109,7 +109,7 @@ fn what_agents_are_told_at_the_start() {
 }
 
 #[test]
-fn files_in_view_are_shown_again_when_they_have_changed() {
+fn prompt_refreshes_changed_files_in_view() {
     let config =
         "context: { refresh_files: [notes.md, missing.md, .env] }\nguardrails: { sensitive_files: [.env] }\n";
     let sandbox = Sandbox::new(&[
@@ -147,7 +147,7 @@ fn files_in_view_are_shown_again_when_they_have_changed() {
 }
 
 #[test]
-fn the_result_is_judged_by_one_more_call_if_wanted() {
+fn self_check_judges_result() {
     let no = Answer::Text(
         r#"{"completed": false, "confidence": 0.9, "issues": ["b.txt is missing"], "suggestion": "Write it."}"#,
     );
@@ -205,7 +205,7 @@ fn the_result_is_judged_by_one_more_call_if_wanted() {
 }
 
 #[test]
-fn costs_are_told_agent_by_agent() {
+fn costs_are_reported_by_agent() {
     let sandbox = Sandbox::new(&[("a.txt", "one\n"), (".architect.yml", "evaluation: basic\n")]);
     let yes = Answer::Text(r#"{"completed": true}"#);
     let server = ModelServer::start(vec![Answer::Text("done"), yes]);
@@ -226,7 +226,7 @@ fn costs_are_told_agent_by_agent() {
 }
 
 #[test]
-fn doctor_asks_the_model_when_told_to() {
+fn doctor_probes_model_on_request() {
     let sandbox = Sandbox::new(&[("a.txt", "one\n")]);
     let doctor = |answer: Answer, more: &[&str]| {
         let server = ModelServer::start(vec![answer]);
@@ -264,7 +264,7 @@ fn doctor_asks_the_model_when_told_to() {
 
 /// Four hundred steps within a small context: what was done is right, and no request is above the cap.
 #[test]
-fn four_hundred_steps_stay_within_the_context_and_are_right() {
+fn session_of_four_hundred_steps_fits_context() {
     let lines: String = (0..400).map(|n| format!("line {n}\n")).collect();
     let config = "context: { max_context_tokens: 12000, summarize_after_steps: 6, keep_recent_steps: 3 }\nagents: { build: { max_steps: 1000 } }\n";
     let sandbox = Sandbox::new(&[("lines.txt", &lines), (".architect.yml", config)]);

@@ -70,7 +70,7 @@ fn interrupted(mode: &str) -> Sandbox {
 }
 
 #[test]
-fn a_run_that_was_killed_goes_on_where_it_was() {
+fn session_resumes_killed_run() {
     for mode in ["yolo", "dry-run"] {
         let sandbox = interrupted(mode);
         let folder = sandbox.path().to_str().unwrap().to_owned();
@@ -144,7 +144,7 @@ fn a_run_that_was_killed_goes_on_where_it_was() {
 }
 
 #[test]
-fn a_session_at_its_limit_goes_on_with_another() {
+fn session_at_limit_resumes_with_new_limit() {
     let sandbox = Sandbox::new(&[("model.py", MODEL)]);
     fs::write(sandbox.path().join("go"), "").unwrap();
     let model = format!("exec::python3 model.py {}", sandbox.path().join("go").display());
@@ -174,7 +174,7 @@ fn a_session_at_its_limit_goes_on_with_another() {
 }
 
 #[test]
-fn sessions_are_found_named_and_cleared_away() {
+fn sessions_are_listed_and_cleaned() {
     let sandbox = Sandbox::new(&[]);
     let model = sandbox.script(&[], "Done.");
     sandbox.run(&["--model", &model], &[]).expect_code(0);

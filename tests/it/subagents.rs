@@ -39,7 +39,7 @@ fn results(run: &Run) -> Vec<(String, String)> {
 }
 
 #[test]
-fn they_read_and_report_and_can_do_no_more() {
+fn subagents_are_read_only() {
     let sandbox = Sandbox::new(&[("a.txt", "one\n")]);
     let read = json!({"name": "read_file", "arguments": {"path": "a.txt"}});
     let write = json!({"name": "write_file", "arguments": {"path": "b.txt", "content": "x"}});
@@ -100,7 +100,7 @@ fn they_read_and_report_and_can_do_no_more() {
 }
 
 #[test]
-fn their_steps_count_and_their_failures_are_data() {
+fn subagent_steps_count_and_failures_are_data() {
     let sandbox = Sandbox::new(&[("a.txt", "one\n")]);
     let read = json!({"name": "read_file", "arguments": {"path": "a.txt"}});
     let model = script(
@@ -143,7 +143,7 @@ fn their_steps_count_and_their_failures_are_data() {
 }
 
 #[test]
-fn four_at_once_take_the_time_of_one() {
+fn subagents_run_concurrently() {
     let sandbox = Sandbox::new(&[("a.txt", "one\n")]);
     let one = || ("dispatch_subagent", json!({"task": "Look", "agent_type": "explore"}));
     let wait = Duration::from_secs(1);
@@ -162,7 +162,7 @@ fn four_at_once_take_the_time_of_one() {
 }
 
 #[test]
-fn every_tool_of_a_run_is_listed() {
+fn tools_command_lists_every_tool() {
     let sandbox = Sandbox::new(&[]);
     let output = sandbox.command(&["tools"]).output().expect("the binary runs");
     let listed: Vec<Value> = serde_json::from_slice(&output.stdout).expect("JSON");

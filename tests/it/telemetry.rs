@@ -79,7 +79,7 @@ fn attributes(span: &Value) -> BTreeMap<String, Value> {
 }
 
 #[test]
-fn a_run_is_a_trace_without_words_or_secrets() {
+fn telemetry_trace_has_no_text_or_secrets() {
     let receiver = Receiver::start("200 OK");
     let sandbox = Sandbox::new(&[(".architect.yml", &receiver.config(""))]);
     run(&sandbox);
@@ -136,7 +136,7 @@ fn a_run_is_a_trace_without_words_or_secrets() {
 }
 
 #[test]
-fn words_are_sent_where_they_are_wanted_and_masked() {
+fn telemetry_text_is_opt_in_and_masked() {
     let receiver = Receiver::start("200 OK");
     let sandbox = Sandbox::new(&[(".architect.yml", &receiver.config(", content: true"))]);
     run(&sandbox);
@@ -147,7 +147,7 @@ fn words_are_sent_where_they_are_wanted_and_masked() {
 }
 
 #[test]
-fn nothing_is_sent_unasked_and_a_receiver_in_trouble_is_a_warning() {
+fn telemetry_is_opt_in_and_endpoint_failure_is_warning() {
     let receiver = Receiver::start("503 Service Unavailable");
     let sandbox = Sandbox::new(&[]);
     let endpoint = format!("http://127.0.0.1:{}", receiver.port);

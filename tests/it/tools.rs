@@ -24,7 +24,7 @@ async fn call(registry: &Registry, cx: &Context, tool: &str, args: &Value) -> To
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn tools_do_what_the_table_says_on_disk_and_in_a_dry_run() {
+async fn tools_match_table_on_disk_and_overlay() {
     let registry = Registry::with_built_in();
     for case in cases("tools.yml") {
         let files: Vec<(&str, &str)> = case["files"]
@@ -92,7 +92,7 @@ fn check(name: &str, step: &Value, result: &ToolResult) {
 }
 
 #[tokio::test]
-async fn large_and_odd_files_cost_no_memory_and_say_why() {
+async fn tools_bound_memory_on_large_files() {
     let sandbox = Sandbox::new(&[("small.txt", "needle\n")]);
     let big = std::fs::File::create(sandbox.repo().join("big.txt")).unwrap();
     big.set_len(100 * 1024 * 1024).unwrap();
@@ -125,7 +125,7 @@ async fn large_and_odd_files_cost_no_memory_and_say_why() {
 }
 
 #[tokio::test]
-async fn sensitive_files_are_not_searched() {
+async fn tools_do_not_search_sensitive_files() {
     let sandbox = Sandbox::new(&[(".env", "KEY=needle\n"), ("a.txt", "needle\n")]);
     let disk = Arc::new(DiskWorkspace::open(&sandbox.repo()).expect("a folder"));
     let mut cx = context(Arc::new(OverlayWorkspace::new(disk)), true);

@@ -89,7 +89,7 @@ fn forge(repo: &Path, id: &str, other: &str) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_folder_that_looks_like_a_repository_is_none() {
+async fn trust_ignores_folder_that_looks_like_repository() {
     scene(&[("app/a.txt", "a\n"), ("app/.architect.yml", BY_BASE)], |mut scene| {
         let app = scene.sandbox.repo().join("app");
         git(&app, &["init", "--quiet"]);
@@ -117,7 +117,7 @@ async fn a_folder_that_looks_like_a_repository_is_none() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn nothing_of_the_checkouts_configuration_is_run() {
+async fn trust_checkout_git_configuration_runs_nothing() {
     scene(&[("b.txt", "b\n")], |scene| {
         let scene = scene.on_main();
         let repo = scene.sandbox.repo();
@@ -146,7 +146,7 @@ async fn nothing_of_the_checkouts_configuration_is_run() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_nested_repository_and_its_gitlink_run_nothing() {
+async fn trust_nested_repository_runs_nothing() {
     scene(&[], |scene| {
         let repo = scene.sandbox.repo();
         let nested = repo.join("sub");
@@ -169,7 +169,7 @@ async fn a_nested_repository_and_its_gitlink_run_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn replaced_and_rewritten_objects_are_not_obeyed() {
+async fn trust_refuses_replaced_objects() {
     scene(&[(".architect.yml", BY_BASE)], |scene| {
         let repo = scene.sandbox.repo();
         let id = |name: &str| git(&repo, &["rev-parse", name]);
@@ -201,7 +201,7 @@ async fn replaced_and_rewritten_objects_are_not_obeyed() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_forged_object_of_an_alternate_is_refused_where_nobody_has_the_true_one() {
+async fn trust_refuses_forged_alternate_object() {
     scene(&[(".architect.yml", BY_BASE)], |scene| {
         let repo = scene.sandbox.repo();
         let blob = git(&repo, &["rev-parse", &format!("{}:.architect.yml", scene.base)]);
@@ -224,7 +224,7 @@ async fn a_forged_object_of_an_alternate_is_refused_where_nobody_has_the_true_on
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_index_says_nothing_of_the_base() {
+async fn trust_ignores_index() {
     scene(&[(".architect.yml", BY_BASE)], |scene| {
         let repo = scene.sandbox.repo();
         fs::write(repo.join(".architect.yml"), keyed("evil")).unwrap();
@@ -238,7 +238,7 @@ async fn the_index_says_nothing_of_the_base() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn files_beside_the_workspace_are_the_base_commits() {
+async fn trust_files_beside_workspace_come_from_base() {
     let files: &[(&str, &str)] =
         &[("ci/a.yml", BY_BASE), ("ci/t.md", "The task of the base\n"), ("app/a.txt", "a\n")];
     scene(files, |mut scene| {
@@ -265,7 +265,7 @@ async fn files_beside_the_workspace_are_the_base_commits() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_link_in_place_of_a_folder_makes_no_other_file_the_configuration() {
+async fn trust_configuration_path_refuses_links() {
     let files: &[(&str, &str)] =
         &[("ci/a.yml", BY_BASE), ("samples/a.yml", "github:\n  comment_key: sample\n")];
     scene(files, |mut scene| {
@@ -285,7 +285,7 @@ async fn a_link_in_place_of_a_folder_makes_no_other_file_the_configuration() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn links_of_the_base_stay_inside_of_it() {
+async fn trust_base_links_stay_inside() {
     scene(&[("docs/guide.yml", BY_BASE)], |mut scene| {
         let repo = scene.sandbox.repo();
         symlink("docs/guide.yml", repo.join("good.yml")).unwrap();
@@ -305,7 +305,7 @@ async fn links_of_the_base_stay_inside_of_it() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_workspace_that_is_a_link_is_refused() {
+async fn trust_workspace_link_is_refused() {
     scene(&[(".architect.yml", "workspace:\n  root: app\n"), ("app/a.txt", "a\n")], |mut scene| {
         let (repo, secret) = (scene.sandbox.repo(), scene.sandbox.path().join("secret"));
         fs::create_dir(&secret).unwrap();
@@ -334,7 +334,7 @@ async fn a_workspace_that_is_a_link_is_refused() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_submodule_is_no_workspace_of_a_pull_request() {
+async fn trust_submodule_is_no_workspace() {
     scene(&[], |mut scene| {
         let repo = scene.sandbox.repo();
         let nested = repo.join("app");
@@ -353,7 +353,7 @@ async fn a_submodule_is_no_workspace_of_a_pull_request() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_push_carries_what_the_report_names() {
+async fn trust_push_carries_reported_files_only() {
     scene(&[], |scene| {
         let scene = scene.on_main();
         let repo = scene.sandbox.repo();
@@ -378,7 +378,7 @@ async fn a_push_carries_what_the_report_names() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_report_goes_nowhere_by_a_link() {
+async fn trust_report_path_refuses_links() {
     scene(&[(".architect.yml", "report:\n  json: reports/r.json\n")], |scene| {
         let (out, other) = (scene.sandbox.out(), scene.sandbox.path().join("other"));
         fs::create_dir_all(&out).unwrap();
@@ -402,7 +402,7 @@ const HOOK: &[(&str, &str)] = &[
 ];
 
 #[tokio::test(flavor = "multi_thread")]
-async fn hooks_are_programs_of_the_base_commit() {
+async fn trust_hooks_come_from_base() {
     scene(HOOK, |mut scene| {
         // Another part of the repository may change.
         scene.pull(&[]).expect_code(0);
@@ -430,7 +430,7 @@ async fn hooks_are_programs_of_the_base_commit() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_server_of_the_head_gets_no_token() {
+async fn trust_mcp_server_of_head_gets_no_token() {
     const CONFIG: &str = "mcp:\n  servers:\n  - { name: tracker, command: python3, args: [ci/mcp.py], token_env: TRACKER, timeout: 3 }\n";
     scene(&[(".architect.yml", CONFIG), ("ci/mcp.py", "pass\n")], |mut scene| {
         let mark = scene.sandbox.path().join("mark");
@@ -448,7 +448,7 @@ async fn a_server_of_the_head_gets_no_token() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_model_of_the_head_gets_no_key() {
+async fn trust_exec_model_of_head_gets_no_key() {
     const CONFIG: &str = "llm:\n  model: 'exec::python3 ci/model.py'\n  api_key_env: MODEL_KEY\n";
     const MODEL: &str = "import sys, json\nsys.stdin.readline()\n";
     scene(&[(".architect.yml", CONFIG), ("ci/model.py", MODEL), ("model.py", MODEL)], |mut scene| {
@@ -474,7 +474,7 @@ async fn a_model_of_the_head_gets_no_key() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn after_another_workflow_the_default_branch_steers_a_dry_run() {
+async fn trust_workflow_run_is_dry_run_of_default_branch() {
     scene(&[(".architect.yml", BY_BASE)], |mut scene| {
         scene
             .sandbox
@@ -495,7 +495,7 @@ async fn after_another_workflow_the_default_branch_steers_a_dry_run() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_checkout_of_somebody_else_is_read_all_the_same() {
+async fn trust_checkout_with_other_owner_is_read() {
     if !rustix::process::getuid().is_root() {
         // Only root can give a checkout away.
         return;
@@ -515,7 +515,7 @@ async fn a_checkout_of_somebody_else_is_read_all_the_same() {
 }
 
 #[test]
-fn a_repository_that_was_swapped_gives_no_answers() {
+fn trust_swapped_repository_is_refused() {
     let sandbox = Sandbox::new(&[("a.txt", "a\n"), ("sub/b.txt", "b\n")]);
     let (repo, head) = (sandbox.repo(), sandbox.git(&["rev-parse", "HEAD"]));
     let held = Repository::find(&repo.join("sub"), None).unwrap().unwrap();
@@ -543,7 +543,7 @@ fn a_repository_that_was_swapped_gives_no_answers() {
 }
 
 #[test]
-fn repositories_of_all_forms_are_read() {
+fn trust_reads_every_repository_form() {
     let sandbox = Sandbox::without_git(&[("a.txt", "a\n"), ("sub/b.txt", "b\n")]);
     sandbox.git(&["init", "--quiet", "--initial-branch=main", "--object-format=sha256"]);
     let head = sandbox.commit("before");

@@ -117,7 +117,7 @@ async fn fetch(url: &str) -> Result<String, String> {
 }
 
 #[tokio::test]
-async fn pages_are_read_as_text() {
+async fn web_pages_become_text() {
     let server = Server::start();
     let page = fetch(&server.at("/hop")).await.expect("a page");
     insta::assert_snapshot!(page.replace(&server.port.to_string(), "PORT"));
@@ -130,7 +130,7 @@ async fn pages_are_read_as_text() {
 }
 
 #[tokio::test]
-async fn what_is_not_public_is_out_of_reach_by_any_way() {
+async fn web_blocks_private_addresses() {
     let server = Server::start();
     let at = |url: &str| url.replace("PORT", &server.port.to_string());
     let cases = [
@@ -169,11 +169,11 @@ async fn what_is_not_public_is_out_of_reach_by_any_way() {
         assert!(error.contains(&at(expected)), "{url}: {error}");
     }
     let long = format!("http://127.0.0.1:{}/?{}", server.port, "x".repeat(3_000));
-    assert!(fetch(&long).await.expect_err("too long").contains("at most 2000 characters"));
+    assert!(fetch(&long).await.expect_err("too long").contains("longer than 2000 characters"));
 }
 
 #[tokio::test]
-async fn names_are_judged_by_the_addresses_they_stand_for() {
+async fn web_names_are_judged_by_address() {
     // Resolves to 127.0.0.1 and, in most places, ::1; the rule of the program allows neither.
     let sandbox = Sandbox::new(&[(".architect.yml", "web: { enabled: true }\n")]);
     let server = Server::start();
@@ -190,7 +190,7 @@ async fn names_are_judged_by_the_addresses_they_stand_for() {
 }
 
 #[tokio::test]
-async fn hosts_can_be_listed() {
+async fn web_hosts_can_be_allowed() {
     let server = Server::start();
     let config = config::Web { allowed_hosts: vec!["rust-lang.org".to_owned()], ..config::Web::default() };
     for (url, fits) in [
@@ -205,7 +205,7 @@ async fn hosts_can_be_listed() {
 }
 
 #[tokio::test]
-async fn results_of_search_engines_are_read() {
+async fn web_search_results_are_parsed() {
     let server = Server::start();
     let mut all = String::new();
     for page in [
@@ -228,7 +228,7 @@ async fn results_of_search_engines_are_read() {
 }
 
 #[test]
-fn tools_of_the_web_are_there_only_if_wanted() {
+fn web_tools_are_opt_in() {
     let server = Server::start();
     let search = server.at("/search/searxng.json?q={query}");
     let cases = [
@@ -262,7 +262,7 @@ fn tools_of_the_web_are_there_only_if_wanted() {
 }
 
 #[test]
-fn a_page_cannot_hold_up_or_bring_down_the_runner() {
+fn web_page_parser_is_confined() {
     let bombs = [
         "<div>".repeat(400_000),
         "<b>".repeat(300_000),
@@ -297,7 +297,7 @@ fn a_page_cannot_hold_up_or_bring_down_the_runner() {
 }
 
 #[tokio::test]
-async fn a_page_that_is_too_intricate_is_an_error_like_another() {
+async fn web_page_too_complex_is_error() {
     let server = Server::start();
     let started = Instant::now();
     let result = fetch(&server.at("/deep")).await;

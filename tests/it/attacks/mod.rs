@@ -28,7 +28,7 @@ use table::Attack;
 const TOGETHER: usize = 12;
 
 #[test]
-fn attacks_of_the_tables_work_in_a_bare_shell() {
+fn table_attacks_work_in_bare_shell() {
     let attacks = sample(table::attacks(), number("ATTACKS_EVERY", 36));
     let plain: Vec<Attack> = attacks.into_iter().filter(|attack| attack.plain).collect();
     let idle = idle(&plain);
@@ -36,7 +36,7 @@ fn attacks_of_the_tables_work_in_a_bare_shell() {
 }
 
 #[test]
-fn generated_attacks_work_in_a_bare_shell() {
+fn generated_attacks_work_unconfined() {
     let attacks = grammar::generated(number("ATTACKS_GENERATED", 40));
     let idle = idle(&attacks);
     // Some wrappers take the force of others: an error within a condition is none, for one.
@@ -60,7 +60,7 @@ fn idle(attacks: &[Attack]) -> Vec<String> {
 }
 
 #[test]
-fn honest_work_has_no_effect_that_is_looked_for() {
+fn honest_work_has_no_attack_effect() {
     let lines =
         ["ls -la && cat README.md", "grep -rn def src | head -3", "mkdir -p build && echo x > build/a"];
     let attack = |line: &str| Attack {
@@ -80,7 +80,7 @@ fn honest_work_has_no_effect_that_is_looked_for() {
 }
 
 #[test]
-fn changes_are_laid_to_whoever_must_not_make_them() {
+fn changes_are_attributed_to_author() {
     for (way, mode, class, named, expected) in [
         (Way::Work, "yolo", "dev", true, vec![]),
         (Way::Work, "yolo", "dev", false, vec![Effect::Silent]),
@@ -97,13 +97,13 @@ fn changes_are_laid_to_whoever_must_not_make_them() {
 }
 
 #[test]
-fn no_attack_of_the_tables_has_an_effect() {
+fn table_attacks_have_no_effect() {
     let found = played(&table::attacks(), number("ATTACKS_EVERY", 36));
     accept(&found);
 }
 
 #[test]
-fn no_generated_attack_has_an_effect() {
+fn generated_attacks_have_no_effect() {
     let attacks = grammar::generated(number("ATTACKS_GENERATED", 40));
     accept(&played(&attacks, 4));
 }

@@ -266,7 +266,7 @@ fn prepare(tally: &mut Tally) -> Vec<(String, Checkout, Vec<Row>)> {
 }
 
 #[test]
-fn everyday_lines_go_through_with_their_effects() {
+fn everyday_lines_pass_with_effects() {
     let mut tally = Tally::default();
     let prepared = prepare(&mut tally);
     let mut jobs = Vec::new();

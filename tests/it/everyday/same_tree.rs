@@ -199,7 +199,7 @@ fn number(name: &str, default: u32) -> u32 {
 }
 
 #[test]
-fn plan_leads_where_yolo_does() {
+fn same_tree_in_dry_run_and_yolo() {
     let template = template();
     let mut runner = TestRunner::new(ProptestConfig {
         cases: number("EVERYDAY_SESSIONS", 25),
@@ -213,7 +213,7 @@ fn plan_leads_where_yolo_does() {
 }
 
 #[test]
-fn formatter_and_gate_run_in_both_modes() {
+fn same_tree_with_formatter_and_gate() {
     let template = template();
     let calls = [
         ("write_file", json!({"path": "a.txt", "content": "blanks   \nend  \n"})),
