@@ -216,7 +216,9 @@ fn faults(config: &config::Config, trusted: &Trusted<'_>, file: Option<&TrustedF
         expect(Guardrails::new(&rules, ground).map(drop));
     }
     expect(Policy::new(&config.commands, root).map(drop));
-    Hooks::faults(&config.hooks).into_iter().for_each(|fault| expect(Err(fault)));
+    for fault in Hooks::faults(&config.hooks) {
+        expect(Err(fault));
+    }
     expect(Server::all(&config.mcp.servers).map(drop));
     expect(Web::new(&config.web, CancellationToken::new()).map(drop));
     let agents = config.agents.iter().map(|(name, agent)| (format!("agents.{name}.model"), &agent.model));

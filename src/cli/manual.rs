@@ -33,10 +33,17 @@ impl Completions {
     }
 }
 
+/// Returns the script that completes command lines of this program in a shell.
 fn completions(shell: Shell) -> String {
     let mut text = Vec::new();
     generate(shell, &mut Program::command(), NAME, &mut text);
-    String::from_utf8_lossy(&text).into_owned()
+    let text = String::from_utf8_lossy(&text).into_owned();
+    match shell {
+        // clap_complete 4.6 takes the hyphen of a name for the border of a sub-command in one of two places, so that
+        // no sub-command's flags would be completed.
+        Shell::Bash => text.replace("architect__subcmd__ci", "architect__ci"),
+        _ => text,
+    }
 }
 
 /// Write the manual pages, and the completions for every shell, to a folder

@@ -145,13 +145,12 @@ impl Write for Sink {
         let masked = self.masked(&String::from_utf8_lossy(bytes));
         // Our own messages have no invisible characters; those of libraries quote what was received.
         let lines = log_lines(&if self.json { masked } else { visible(&masked) });
-        match &self.file {
-            Some(file) => file.lock().unwrap_or_else(PoisonError::into_inner).write_all(lines.as_bytes())?,
-            None => {
-                let style = self.style;
-                let line = lines.strip_suffix('\n').unwrap_or(&lines);
-                writeln!(anstream::stderr().lock(), "{style}{line}{style:#}")?;
-            }
+        if let Some(file) = &self.file {
+            file.lock().unwrap_or_else(PoisonError::into_inner).write_all(lines.as_bytes())?;
+        } else {
+            let style = self.style;
+            let line = lines.strip_suffix('\n').unwrap_or(&lines);
+            writeln!(anstream::stderr().lock(), "{style}{line}{style:#}")?;
         }
         Ok(bytes.len())
     }

@@ -134,11 +134,11 @@ impl<F: Send + Sync> Walk<F> {
     }
 }
 
+/// An error, and the path that it is about if that is not the folder itself.
+type Failure = (Option<PathBuf>, io::Error);
+
 /// Visits one folder, and returns the folders in it.
-fn visit<V: Visitor>(
-    step: Step<V::Folder>,
-    visitor: &V,
-) -> Result<Vec<Step<V::Folder>>, (Option<PathBuf>, io::Error)> {
+fn visit<V: Visitor>(step: Step<V::Folder>, visitor: &V) -> Result<Vec<Step<V::Folder>>, Failure> {
     let Step { above, name, path } = step;
     let failed = |error| (None, error);
     let folder = match name {

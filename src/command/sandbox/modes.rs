@@ -82,7 +82,7 @@ mod tests {
         let mode = |path: &Path| fs::metadata(path).expect("a folder").mode() & 0o777;
         let before = (mode(&above), mode(&place));
         for path in [&place, &above] {
-            fs::set_permissions(path, fs::Permissions::from_mode(0)).expect("no rights");
+            fs::set_permissions(path, fs::Permissions::from_mode(0o000)).expect("no rights");
         }
         assert_eq!(modes.restore(), Vec::<PathBuf>::new());
         assert_eq!((mode(&above), mode(&place)), before);

@@ -44,7 +44,7 @@ impl Stores {
     /// Removes those that this user's processes created since, unless a living process created or used them last, which
     /// is not the child's. Returns the number of those that could not be removed.
     pub(super) fn remove_newer(&self) -> usize {
-        let Some(user) = user() else { return 0 };
+        let user = user();
         let is_new = |flag, line: &[String]| !self.0.contains(&(flag, line[ID].clone()));
         let is_ours = |kind: &Kind, line: &[String]| user == 0 || line[kind.creator] == user.to_string();
         let lives = |process: &String| process != "0" && Path::new("/proc").join(process).exists();
@@ -63,14 +63,14 @@ impl Stores {
 }
 
 #[cfg(unix)]
-fn user() -> Option<u32> {
-    Some(rustix::process::geteuid().as_raw())
+fn user() -> u32 {
+    rustix::process::geteuid().as_raw()
 }
 
-/// Returns `None`: other systems list no objects.
+/// Returns the user who owns nothing here: other systems list no objects.
 #[cfg(not(unix))]
-fn user() -> Option<u32> {
-    None
+fn user() -> u32 {
+    u32::MAX
 }
 
 /// Returns the lines of a list in columns, without its header.

@@ -230,7 +230,7 @@ impl Isolated {
             masks.lay(entry, &to.join(entry)).map_err(failed)?;
         }
         let disk = DiskWorkspace::open(&to).map_err(|error| failed((to, error)))?;
-        Ok(Self { unreadable, around, ..Self::new(plot, scratch, disk, Kind::Copied, masks, started) })
+        Ok(Self { around, unreadable, ..Self::new(plot, scratch, disk, Kind::Copied, masks, started) })
     }
 
     fn new(
