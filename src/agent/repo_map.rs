@@ -22,7 +22,7 @@ struct Folder<'a> {
 }
 
 /// Returns the folders and files of the checkout as an indented list, with as many levels as fit into
-/// [`BUDGET`].
+/// `BUDGET`.
 pub fn repo_map(workspace: &dyn Workspace) -> String {
     let walk = workspace
         .resolve(&WorkspacePath::root(), LastLink::Follow)

@@ -1,7 +1,7 @@
 //! Outlines of source files: imports, types and functions with their lines, without bodies.
 //!
-//! A grammar names the nodes, and a table ([`language`]) says what they are to a reader; the walk over the
-//! tree knows no language. C and C++ are read without a grammar; [`c`] says why.
+//! A grammar names the nodes, and a table (`language`) says what they are to a reader; the walk over the
+//! tree knows no language. C and C++ are read without a grammar; `c` says why.
 
 mod c;
 mod language;
