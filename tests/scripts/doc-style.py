@@ -1,0 +1,40 @@
+#!/usr/bin/env python3
+"""Checks how doc comments of functions begin: with a verb in the third person ("Returns …"), as STYLE.md says.
+
+    tests/scripts/doc-style.py [--list]
+
+Fails if more than one in ten begins otherwise; `--list` prints those.
+"""
+
+import re
+import sys
+from pathlib import Path
+
+LIMIT = 0.10
+FUNCTION = re.compile(r"(pub(\([^)]*\))? )?(async |const |unsafe )*fn ")
+VERB = re.compile(r"[A-Z][a-z]+s\b")
+# Words of the same form that are no verbs.
+OTHERS = {"This", "Its", "Us", "Whereas"}
+
+
+def functions(path):
+    """Yields the line number of each documented function, and the first line of its documentation."""
+    doc = []
+    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+        text = line.strip()
+        if text.startswith("///"):
+            doc.append(text.removeprefix("///").strip())
+        elif not text.startswith("#["):
+            if doc and FUNCTION.match(text):
+                yield number, doc[0]
+            doc = []
+
+
+found = [(path, number, first) for path in sorted(Path("src").rglob("*.rs")) for number, first in functions(path)]
+other = [entry for entry in found if not VERB.match(entry[2]) or entry[2].split(" ")[0] in OTHERS]
+if "--list" in sys.argv:
+    for path, number, first in other:
+        print(f"{path}:{number}: {first}")
+share = len(other) / max(len(found), 1)
+print(f"{len(other)} of {len(found)} documented functions ({share:.1%}) do not begin with a verb")
+sys.exit(share > LIMIT)
