@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use ignore::WalkBuilder;
@@ -11,10 +11,13 @@ use regex::{Regex, RegexBuilder};
 use crate::command::Patterns;
 use crate::config::{self, Bounded, Severity};
 use crate::event::{Class, CommandEffect, Effects};
-use crate::workspace::{ChangeSet, FileChange, Glob, LineCounts, PathGlobs, Workspace, WorkspacePath};
+use crate::workspace::{ChangeSet, FileChange, Glob, LineCounts, PathGlobs, ProgramFiles, Workspace, WorkspacePath};
 
 /// Paths of the configuration, which are never writable, whether the file exists or not.
 const CONFIG_FILES: [&str; 2] = [".github/architect.yml", ".architect.yml"];
+
+/// No programs, where nothing is started.
+static NO_PROGRAMS: LazyLock<ProgramFiles> = LazyLock::new(ProgramFiles::default);
 
 /// Guardrails of a run, with their patterns compiled.
 #[derive(Debug, Default)]
@@ -23,6 +26,7 @@ pub struct Guardrails {
     protected: PathGlobs,
     sensitive: Arc<PathGlobs>,
     config_file: Option<WorkspacePath>,
+    programs: ProgramFiles,
     allow_workflow_edits: bool,
     allowed_only: bool,
     blocked_commands: Patterns,
@@ -48,6 +52,8 @@ pub struct GuardrailContext<'a> {
     pub root: &'a Path,
     /// Configuration file that was used, relative to the workspace.
     pub config_file: Option<&'a str>,
+    /// Programs of hooks, models and MCP servers that are files of the workspace.
+    pub programs: &'a ProgramFiles,
     /// Whether workflows may be written.
     pub allow_workflow_edits: bool,
     /// Whether dangerous commands are refused.
@@ -57,7 +63,7 @@ pub struct GuardrailContext<'a> {
 impl Default for GuardrailContext<'_> {
     fn default() -> Self {
         let (config_file, allow_workflow_edits, allowed_only) = (None, false, false);
-        Self { root: Path::new("."), config_file, allow_workflow_edits, allowed_only }
+        Self { root: Path::new("."), config_file, programs: &NO_PROGRAMS, allow_workflow_edits, allowed_only }
     }
 }
 
@@ -75,6 +81,7 @@ impl Guardrails {
             protected: PathGlobs::parse(&rules.protected_files)?,
             sensitive: Arc::new(PathGlobs::parse(&rules.sensitive_files)?),
             config_file: context.config_file.and_then(|path| WorkspacePath::parse(path).ok()),
+            programs: context.programs.clone(),
             allow_workflow_edits: context.allow_workflow_edits,
             allowed_only: context.allowed_only,
             blocked_commands: Patterns::read("guardrails.blocked_commands", &rules.blocked_commands)?,
@@ -283,7 +290,10 @@ impl Guardrails {
         let is_config = CONFIG_FILES.contains(&folded.as_str())
             || (folded == "architect.yml" && path.as_str().contains('~'))
             || self.config_file.as_ref().is_some_and(|file| file.folded() == folded);
-        is_config.then_some("it configures this tool")
+        if is_config {
+            return Some("it configures this tool");
+        }
+        self.programs.contains(path).then_some("a hook, the model or an MCP server of this run is made of it")
     }
 }
 

@@ -19,15 +19,16 @@ use super::show::{Look, Show};
 use super::task::{Common, Done, TASKS, spent_in, title};
 use super::worktree::Worktrees;
 use crate::base::integrity::digest;
-use crate::command::sandbox::{Rights, View};
-use crate::command::{Ended, Job};
+use crate::command::Ended;
+use crate::command::sandbox::Rights;
 use crate::config::Usd;
-use crate::event::{Events, Exit, Notice, NoticeLevel, Status, millis};
+use crate::event::{Exit, Notice, NoticeLevel, Status, millis};
 use crate::git::Repository;
 use crate::inputs::InputError;
+use crate::isolation::{Keep, Work};
 use crate::report::{BATCH_SCHEMA_VERSION, BatchReport, ShardReport, TaskEnd, TaskReport, sum};
-use crate::run::{ShellGround, Signal, shell};
-use crate::workspace::PathGlobs;
+use crate::run::{Signal, throwaway};
+use crate::workspace::WorkspacePath;
 
 /// How long a command may take whose lines are values.
 const LINES_TIMEOUT: Duration = Duration::from_mins(5);
@@ -81,29 +82,28 @@ async fn printed(
         return Ok(printed);
     }
     let keys: Vec<String> = request.config.llm.api_key_env.iter().cloned().collect();
-    let events = Events::new(Vec::new());
-    let temp = std::env::temp_dir();
-    let ground = ShellGround {
-        workspace: &request.checkout,
-        sensitive: &PathGlobs::default(),
-        held: None,
-        temp: &temp,
-    };
-    let shell = shell(&request.config.commands, &request.destination.variables, &keys, ground, &events)?;
+    let variables = &request.destination.variables;
+    let mut config = request.config.clone();
+    if !request.is_checkout_trusted {
+        // What a stranger may have proposed is worked on, so nothing is passed through.
+        config.commands.env_passthrough.clear();
+    }
+    let state = throwaway(&request.checkout, request.repository.as_ref(), &config, variables, &keys)?;
     for command in commands {
-        let job = Job {
+        let work = Work {
             command,
-            cwd: &request.checkout,
-            root: &request.checkout,
-            view: View::Plain { writable: false },
-            rights: Rights::Work,
+            cwd: &WorkspacePath::root(),
             variables: Vec::new(),
             stdin: None,
             merge: false,
             timeout: LINES_TIMEOUT,
             cancel: signal.token(),
+            rights: Rights::Work,
+            keep: Keep::Nothing,
+            moves: Vec::new(),
         };
-        let finished = shell.run(job).await;
+        let ran = state.run(work).await.map_err(|error| InputError::Unusable(error.to_string()))?;
+        let finished = ran.finished;
         let output = match finished.ended {
             Ended::Exited(0) => {
                 finished.stdout.whole().ok_or_else(|| format!("the output of `{command}` is too long"))

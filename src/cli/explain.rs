@@ -17,7 +17,7 @@ use crate::guardrails::{GuardrailContext, Guardrails};
 use crate::inputs::{Lookup, variables};
 use crate::tool::command_effects;
 use crate::trust::{Trust, Trusted};
-use crate::workspace::{DiskWorkspace, TrackedWorkspace, WorkspacePath};
+use crate::workspace::{DiskWorkspace, ProgramFiles, TrackedWorkspace, WorkspacePath};
 
 /// Show the class of a shell command, whether a run would execute it, why, and which paths it affects
 #[derive(Debug, clap::Args)]
@@ -115,6 +115,7 @@ impl Rules {
         let ground = GuardrailContext {
             root: disk.path(),
             config_file: origin.file.as_deref(),
+            programs: &ProgramFiles::default(),
             allow_workflow_edits: origin.config.workspace.allow_workflow_edits,
             allowed_only: in_ci || commands.allowed_only == Some(true),
         };

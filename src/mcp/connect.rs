@@ -74,12 +74,11 @@ impl Server {
         &self.name
     }
 
-    /// Returns the words of the program's command and the parts of its variables' values, split at `:`;
-    /// `None` for an address.
-    pub fn words(&self) -> Option<Vec<String>> {
+    /// Returns the words of the program's command, and the variables that it gets; `None` for an address.
+    pub fn program(&self) -> Option<(Vec<String>, Vec<(String, String)>)> {
         let Endpoint::Program { command, args, env } = &self.endpoint else { return None };
-        let values = env.values().flat_map(|value| value.split(':')).map(str::to_owned);
-        Some(std::iter::once(command.clone()).chain(args.iter().cloned()).chain(values).collect())
+        let words = std::iter::once(command.clone()).chain(args.iter().cloned()).collect();
+        Some((words, env.clone().into_iter().collect()))
     }
 
     /// Returns the name of the variable that holds the server's token.

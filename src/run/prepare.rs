@@ -199,6 +199,7 @@ fn guardrails(request: &JobRequest) -> Result<Guardrails, String> {
     let ground = guardrails::GuardrailContext {
         root: &request.workspace,
         config_file: request.origin.file.as_deref(),
+        programs: &request.programs,
         allow_workflow_edits: config.workspace.allow_workflow_edits,
         allowed_only: config.commands.allowed_only == Some(true),
     };
@@ -206,7 +207,7 @@ fn guardrails(request: &JobRequest) -> Result<Guardrails, String> {
 }
 
 /// Files that Git tracks: what ignore files say of them does not count.
-fn tracked_files(repository: Option<Repository>) -> TrackedFiles {
+pub(super) fn tracked_files(repository: Option<Repository>) -> TrackedFiles {
     Arc::new(LazyLock::new(Box::new(move || {
         let names = repository.and_then(|repository| repository.tracked().ok()).unwrap_or_default();
         names.iter().filter_map(|name| WorkspacePath::parse(name).ok()).collect()

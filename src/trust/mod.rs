@@ -21,7 +21,7 @@ const PLACES: [&str; 2] = [".github/architect.yml", ".architect.yml"];
 pub enum Trust {
     /// The checkout as it is: nobody without write access has had a hand in it.
     Checkout,
-    /// The base commit alone: the checkout holds a pull request's changes.
+    /// This commit alone: the checkout holds a pull request's changes, or another commit than the event's.
     Base(String),
 }
 
@@ -104,6 +104,13 @@ impl Trusted<'_> {
             Ok(folder) if path.is_relative() => self.read_one(&folder.join(path)),
             _ => Ok(None),
         }
+    }
+
+    /// Returns `true` for a path into the checkout, where the checkout is not what is trusted.
+    pub fn is_withheld(&self, path: &Path) -> bool {
+        let full = std::env::current_dir().map_or_else(|_| path.to_owned(), |folder| folder.join(path));
+        let root = self.repository.map_or(self.workspace, Repository::root);
+        self.trust != Trust::Checkout && !matches!(locate(root, &full), Location::Outside(_))
     }
 
     fn read_one(&self, full: &Path) -> Result<Option<TrustedFile>, ConfigError> {
