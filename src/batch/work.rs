@@ -149,11 +149,14 @@ pub async fn batch(request: &Arc<BatchRequest>, options: BatchOptions) -> Result
     let anew = earlier.started_at.is_none();
     let now = OffsetDateTime::now_utc().format(&Rfc3339).unwrap_or_default();
     let started_at = earlier.started_at.clone().unwrap_or(now);
+    let worktrees = Worktrees::new(clone, &request.destination.out);
+    for folder in [request.destination.out.join(TASKS).as_path(), worktrees.folder()] {
+        journal.check_own(folder)?;
+    }
     if anew {
         clear(&request.destination.out.join(TASKS))?;
     }
     journal.begin(&manifest, shard, &started_at, anew.then_some(variables))?;
-    let worktrees = Worktrees::new(clone, &request.destination.out);
     // Of an earlier start that was killed.
     worktrees.clear();
     let mut notices: Vec<Notice> = request.warnings.iter().map(|warning| told(warning)).collect();

@@ -15,6 +15,7 @@ use crate::event::{Class, Exit};
 use crate::git::Repository;
 use crate::guardrails::{GuardrailContext, Guardrails};
 use crate::inputs::{Lookup, variables};
+use crate::sanitize::untrusted::{log_lines, visible};
 use crate::tool::command_effects;
 use crate::trust::{Trust, Trusted};
 use crate::workspace::{DiskWorkspace, ProgramFiles, TrackedWorkspace, WorkspacePath};
@@ -83,7 +84,7 @@ impl Explain {
         let rules = match Rules::read(self) {
             Ok(rules) => rules,
             Err(error) => {
-                tell_error(&error);
+                tell_error(&log_lines(&visible(&error)));
                 return Exit::Configuration;
             }
         };
@@ -91,7 +92,7 @@ impl Explain {
             return lines(&rules);
         }
         let text = self.command.as_deref().unwrap_or_default();
-        print(&rules.answer(text, &WorkspacePath::root()).text());
+        print(&log_lines(&visible(&rules.answer(text, &WorkspacePath::root()).text())));
         Exit::Success
     }
 }
@@ -188,7 +189,8 @@ fn lines(rules: &Rules) -> Exit {
         let question: Question = match serde_json::from_slice(line.as_bytes()) {
             Ok(question) => question,
             Err(error) => {
-                tell_error(&format!("line {} is not of the form {{\"command\": …}}: {error}", index + 1));
+                let told = format!("line {} is not of the form {{\"command\": …}}: {error}", index + 1);
+                tell_error(&log_lines(&visible(&told)));
                 return Exit::Configuration;
             }
         };

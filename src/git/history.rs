@@ -9,6 +9,10 @@ use gix_object::{Kind, TreeRefIter, Write};
 use super::objects::{Verified, corrupt};
 use super::{GitError, Repository};
 
+/// Maximum number of folders that are looked at, each at each of its paths: the same folder may be in a commit any number
+/// of times.
+const MAX_FOLDERS: usize = 2_000_000;
+
 /// What stands in for what.
 #[derive(Debug, Default)]
 pub(super) struct Rewritten {
@@ -51,6 +55,9 @@ impl Repository {
             walk.visit(*root, String::new(), false);
         }
         while let Some((id, above, is_below_withheld)) = walk.open.pop() {
+            if walk.seen.len() > MAX_FOLDERS {
+                return Err(GitError::TooLarge(format!("the history has more than {MAX_FOLDERS} folders")));
+            }
             let data = match objects.read(&id, Kind::Tree) {
                 Ok(data) => data,
                 // A clone need not hold all; what is not there shows nothing.

@@ -19,6 +19,7 @@ mod program;
 mod refs;
 mod remote;
 mod settings;
+mod shown;
 mod withhold;
 mod worktree;
 
@@ -26,6 +27,7 @@ pub use commit::Author;
 pub use find::Repository;
 pub use objects::{TreeEntry, TreeKind};
 pub use remote::{Place, Push};
+pub use shown::{is_head, is_shown, looked_into};
 
 /// Reasons why a question to Git has no answer.
 #[derive(Debug, thiserror::Error)]
@@ -63,6 +65,9 @@ pub enum GitError {
         /// What is wrong with it.
         problem: String,
     },
+    /// More than is read: a small repository can hold what would fill any memory, or take any time. Holds what it is.
+    #[error("{0}, which is more than this program reads; work on a clone with less history (`fetch-depth`), or clone again")]
+    TooLarge(String),
     /// A symbolic link in a commit that leads out of the repository or in a circle.
     #[error("in the commit {commit}, {path} is a link that leads out of the repository or forms a loop")]
     Link {

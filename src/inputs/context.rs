@@ -85,6 +85,15 @@ impl<'a> RequestContext<'a> {
         ))
     }
 
+    /// Refuses a path that commands may use where a link of the repository leads it elsewhere.
+    pub(super) fn check_opened(&self, workspace: &Path, key: &str, path: &str) -> Result<(), InputError> {
+        if path.starts_with("~/") {
+            return Ok(());
+        }
+        let checked = without_links(&workspace.join(path), border(&self.inputs.variables).as_deref());
+        checked.map(drop).map_err(|error| InputError::Rules(format!("`commands.{key}`: {path:?}: {error}")))
+    }
+
     /// The key of the comment.
     pub(crate) fn comment_key(&self) -> String {
         self.inputs.comment_key.clone().unwrap_or_else(|| self.origin.config.github.comment_key.clone())

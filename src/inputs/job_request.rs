@@ -99,6 +99,11 @@ impl<'a> Draft<'a> {
                     .to_owned(),
             );
         }
+        let commands = &origin.config.commands;
+        let opened = [("readable_paths", &commands.readable_paths), ("writable_paths", &commands.writable_paths)];
+        for (key, paths) in opened {
+            paths.iter().try_for_each(|path| context.check_opened(&workspace, key, path))?;
+        }
         let mut servers = Server::all(&origin.config.mcp.servers).map_err(InputError::Rules)?;
         let repository = context.repository.as_ref().map(|repository| repository.seen_from(&workspace));
         let known = Programs {

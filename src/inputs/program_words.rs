@@ -34,6 +34,7 @@ impl ProgramWords {
         let analysis = analyse(line);
         let mut found = Self::default();
         found.names.extend(pieces(line));
+        found.names.extend(pieces(&with_variables(line, |_| Some(" "))));
         for command in &analysis.commands {
             found.add(command, &analysis);
         }
@@ -234,6 +235,31 @@ fn pieces(line: &str) -> impl Iterator<Item = String> {
     })
 }
 
+/// Returns a command line with the values of variables in their places; those of which nothing is known stay.
+pub(super) fn with_variables<'v>(line: &str, value: impl Fn(&str) -> Option<&'v str>) -> String {
+    let mut replaced = String::with_capacity(line.len());
+    let mut rest = line;
+    while let Some((before, after)) = rest.split_once('$') {
+        replaced.push_str(before);
+        let braced = after.strip_prefix('{');
+        let named = braced.unwrap_or(after);
+        let end = named.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(named.len());
+        let (name, behind) = named.split_at(end);
+        let behind = if braced.is_some() { behind.strip_prefix('}') } else { Some(behind) };
+        match (value(name).filter(|_| !name.is_empty()), behind) {
+            (Some(value), Some(behind)) => {
+                replaced.push_str(value);
+                rest = behind;
+            }
+            _ => {
+                replaced.push('$');
+                rest = after;
+            }
+        }
+    }
+    replaced + rest
+}
+
 /// Returns the words of a text that is no command line but holds some, such as a Makefile.
 pub(super) fn words_of_text(text: &str) -> BTreeSet<String> {
     pieces(text).flat_map(|piece| [piece.trim_start_matches("@").to_owned(), piece]).collect()
@@ -305,6 +331,7 @@ mod tests {
             ("$GITHUB_WORKSPACE/ci/x", "ci/x"),
             ("\"$A\"'/ci/'x", "ci/"),
             ("PATH=ci:$PATH x", "ci"),
+            ("PATH=\"$PWD/ci:$PATH\" x", "ci"),
             ("NODE_OPTIONS='--require ./ci/x.js' y", "./ci/x.js"),
             ("java -javaagent:ci/x.jar y", "ci/x.jar"),
         ] {
@@ -337,6 +364,18 @@ mod tests {
             assert_eq!(ProgramWords::of_line(line).unclear_program, None, "{line}");
         }
         assert!(ProgramWords::of_line("sh ci/h.sh \"$1\"").unclear.is_some());
+    }
+
+    #[test]
+    fn variables_are_replaced_by_their_values() {
+        let value = |name: &str| (name == "A").then_some("/a");
+        for (line, expected) in [
+            ("$A/x ${A}/x $AB ${A:-b} $ $$ $(A)", "/a/x /a/x $AB ${A:-b} $ $$ $(A)"),
+            ("cd $A", "cd /a"),
+            ("", ""),
+        ] {
+            assert_eq!(with_variables(line, value), expected);
+        }
     }
 
     #[test]

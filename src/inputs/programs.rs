@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::program_comparison::{Comparison, below, is_script_name};
-use super::program_words::{ProgramWords, words_of_text};
+use super::program_words::{ProgramWords, with_variables, words_of_text};
 use crate::base::env::Variables;
 use crate::config::{self, HookConfig};
 use crate::git::Repository;
@@ -151,7 +151,11 @@ impl Programs<'_> {
     fn folders(&self, words: &ProgramWords) -> BTreeSet<PathBuf> {
         let named = words.names.iter().map(|name| self.workspace.join(name)).filter(|folder| folder.is_dir());
         let mut folders: BTreeSet<PathBuf> = named.map(|folder| normalize(&folder)).collect();
-        folders.extend([self.workspace.to_owned(), self.root().to_owned()]);
+        folders.insert(self.workspace.to_owned());
+        if words.unclear.is_some() {
+            // `cd "$(git rev-parse --show-toplevel)"`
+            folders.insert(self.root().to_owned());
+        }
         folders
     }
 
@@ -189,15 +193,17 @@ impl Programs<'_> {
     /// Writes the places that a command line may name by variables as the paths that they are.
     fn with_known_places(&self, line: &str) -> String {
         let workspace = self.workspace.display().to_string();
-        let checkout = self.variables.get("GITHUB_WORKSPACE").cloned().unwrap_or_else(|| workspace.clone());
-        let is_plain = |path: &str| path.chars().all(|c| c.is_alphanumeric() || "/._-".contains(c));
-        let mut line = line.to_owned();
-        for (name, place) in [("GITHUB_WORKSPACE", checkout), ("ARCHITECT_WORKSPACE", workspace)] {
-            if is_plain(&place) {
-                line = line.replace(&format!("${{{name}}}"), &place).replace(&format!("${name}/"), &format!("{place}/"));
-            }
-        }
-        line
+        let checkout = self.variables.get("GITHUB_WORKSPACE").unwrap_or(&workspace);
+        // What has a meaning for the shell stays a variable, of which nothing is known.
+        let is_plain = |path: &&str| path.chars().all(|c| c.is_alphanumeric() || "/._-".contains(c));
+        with_variables(line, |name| {
+            let place = match name {
+                "GITHUB_WORKSPACE" => Some(checkout.as_str()),
+                "ARCHITECT_WORKSPACE" => Some(workspace.as_str()),
+                _ => None,
+            };
+            place.filter(is_plain)
+        })
     }
 
     /// Adds the files of the checkout that the words run.

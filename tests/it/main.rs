@@ -31,6 +31,7 @@ mod overlay;
 mod patch;
 mod paths;
 mod pipeline;
+mod programs;
 mod pull_request;
 mod recipes;
 mod reports;
