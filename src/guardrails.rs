@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, LazyLock};
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, LazyLock};
 
 use ignore::WalkBuilder;
 use regex::{Regex, RegexBuilder};
@@ -11,7 +11,9 @@ use regex::{Regex, RegexBuilder};
 use crate::command::Patterns;
 use crate::config::{self, Bounded, Severity};
 use crate::event::{Class, CommandEffect, Effects};
-use crate::workspace::{ChangeSet, FileChange, Glob, LineCounts, PathGlobs, ProgramFiles, Workspace, WorkspacePath};
+use crate::workspace::{
+    ChangeSet, FileChange, Glob, LineCounts, PathGlobs, ProgramFiles, Workspace, WorkspacePath,
+};
 
 /// Paths of the configuration, which are never writable, whether the file exists or not.
 const CONFIG_FILES: [&str; 2] = [".github/architect.yml", ".architect.yml"];

@@ -192,8 +192,9 @@ fn check_lines(context: &RequestContext<'_>, batch: &BatchFile) -> Result<(), In
     };
     let sources = batch.tasks.iter().flat_map(|entry| entry.for_each.values());
     for command in sources.filter_map(|source| source.lines.as_ref()) {
-        let refused =
-            |reason: String| InputError::Program(format!("the command `{command}` (`lines`) is not run: {reason}"));
+        let refused = |reason: String| {
+            InputError::Program(format!("the command `{command}` (`lines`) is not run: {reason}"))
+        };
         programs.check_line(command, false, &mut ProgramFiles::default()).map_err(refused)?;
     }
     Ok(())

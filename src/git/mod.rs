@@ -66,7 +66,9 @@ pub enum GitError {
         problem: String,
     },
     /// More than is read: a small repository can hold what would fill any memory, or take any time. Holds what it is.
-    #[error("{0}, which is more than this program reads; work on a clone with less history (`fetch-depth`), or clone again")]
+    #[error(
+        "{0}, which is more than this program reads; work on a clone with less history (`fetch-depth`), or clone again"
+    )]
     TooLarge(String),
     /// A symbolic link in a commit that leads out of the repository or in a circle.
     #[error("in the commit {commit}, {path} is a link that leads out of the repository or forms a loop")]

@@ -168,7 +168,9 @@ impl Repository {
             for (name, entry) in self.tree(&id)? {
                 let path = format!("{above}{name}");
                 if files.len() + folders.len() >= MAX_ENTRIES {
-                    return Err(GitError::TooLarge(format!("the commit {commit} has more than {MAX_ENTRIES} files")));
+                    return Err(GitError::TooLarge(format!(
+                        "the commit {commit} has more than {MAX_ENTRIES} files"
+                    )));
                 }
                 match entry.kind {
                     TreeKind::Folder => folders.push((path + "/", entry.id)),
@@ -264,7 +266,9 @@ impl Repository {
                 _ => return Ok(None),
             }
         }
-        Err(GitError::TooLarge(format!("the tag {id} is one of more than {MAX_TAGS} that point to each other")))
+        Err(GitError::TooLarge(format!(
+            "the tag {id} is one of more than {MAX_TAGS} that point to each other"
+        )))
     }
 
     /// Returns the object store of the clone and of what was fetched; it is opened on first use.

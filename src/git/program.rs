@@ -91,7 +91,9 @@ impl Call<'_> {
             Ended::Late => {
                 Err(GitError::TooLarge(format!("git {} takes more than {} s", name(), most.as_secs())))
             }
-            Ended::Long => Err(GitError::TooLarge(format!("git {} prints more than {MAX_OUTPUT} bytes", name()))),
+            Ended::Long => {
+                Err(GitError::TooLarge(format!("git {} prints more than {MAX_OUTPUT} bytes", name())))
+            }
         }
     }
 
@@ -170,7 +172,8 @@ fn behind_walls(mut command: Command, input: &[u8], walls: &Walls, most: Duratio
                 let _ = stdin.write_all(input);
             }
         });
-        let errors = scope.spawn(|| stderr.map_or_else(|| Ok(Vec::new()), |stderr| bounded(stderr, MAX_MESSAGE)));
+        let errors =
+            scope.spawn(|| stderr.map_or_else(|| Ok(Vec::new()), |stderr| bounded(stderr, MAX_MESSAGE)));
         let (tell, told) = mpsc::channel();
         scope.spawn(move || {
             let read = stdout.map_or_else(|| Ok(Vec::new()), |stdout| bounded(stdout, MAX_OUTPUT));
@@ -182,7 +185,8 @@ fn behind_walls(mut command: Command, input: &[u8], walls: &Walls, most: Duratio
             child.kill()?;
         }
         let status = child.wait()?;
-        let stderr = errors.join().map_err(|_| io::Error::other("the thread that reads from git ended"))??;
+        let stderr =
+            errors.join().map_err(|_| io::Error::other("the thread that reads from git ended"))??;
         match printed {
             Err(_) => Ok(Ended::Late),
             Ok(stdout) => {

@@ -65,12 +65,22 @@ mod tests {
 
     #[test]
     fn what_git_needs_is_shown_and_nothing_else() {
-        for name in ["HEAD", "FETCH_HEAD", "MERGE_MSG", "config", "index", "objects", "sharedindex.0a", "modules"] {
+        for name in
+            ["HEAD", "FETCH_HEAD", "MERGE_MSG", "config", "index", "objects", "sharedindex.0a", "modules"]
+        {
             assert!(is_shown("", name), "{name}");
         }
-        for name in
-            ["git-crypt", "credentials", ".git-credentials", "rr-cache", "lost-found", "config.bak", "x", "hooks.d", "TOKEN"]
-        {
+        for name in [
+            "git-crypt",
+            "credentials",
+            ".git-credentials",
+            "rr-cache",
+            "lost-found",
+            "config.bak",
+            "x",
+            "hooks.d",
+            "TOKEN",
+        ] {
             assert!(!is_shown("", name), "{name}");
         }
         assert!(is_shown("info", "exclude") && !is_shown("info", "secrets"));

@@ -151,7 +151,8 @@ impl<'a> Subject<'a> {
             variables.extend(self.file().map(|file| ("ARCHITECT_FILE_PATH", as_operand(file).into_owned())));
             let edited =
                 tool.effects.writes.first().filter(|_| tool.result.is_some_and(|result| result.success));
-            variables.extend(edited.map(|file| ("ARCHITECT_EDITED_FILE", as_operand(file.as_str()).into_owned())));
+            variables
+                .extend(edited.map(|file| ("ARCHITECT_EDITED_FILE", as_operand(file.as_str()).into_owned())));
             let command = tool.effects.command.as_ref();
             variables.extend(command.map(|command| ("ARCHITECT_COMMAND", command.line.clone())));
             variables.extend(

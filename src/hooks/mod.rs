@@ -268,7 +268,8 @@ fn as_operand(path: &str) -> Cow<'_, str> {
 fn with_file(command: &str, file: Option<&str>) -> String {
     let operand = file.map(as_operand).unwrap_or_default();
     // Only NUL cannot be quoted, and no path contains it.
-    let quoted = if operand.is_empty() { Cow::default() } else { shlex::try_quote(&operand).unwrap_or_default() };
+    let quoted =
+        if operand.is_empty() { Cow::default() } else { shlex::try_quote(&operand).unwrap_or_default() };
     command.replace("{file}", &quoted)
 }
 

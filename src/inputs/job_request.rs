@@ -100,7 +100,8 @@ impl<'a> Draft<'a> {
             );
         }
         let commands = &origin.config.commands;
-        let opened = [("readable_paths", &commands.readable_paths), ("writable_paths", &commands.writable_paths)];
+        let opened =
+            [("readable_paths", &commands.readable_paths), ("writable_paths", &commands.writable_paths)];
         for (key, paths) in opened {
             paths.iter().try_for_each(|path| context.check_opened(&workspace, key, path))?;
         }

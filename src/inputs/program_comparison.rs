@@ -14,8 +14,8 @@ const MAX_LINKS: usize = 20;
 
 /// Endings of files that interpreters run.
 const SCRIPTS: [&str; 19] = [
-    "bash", "cjs", "cts", "js", "jsx", "lua", "mjs", "mk", "mts", "php", "pl", "ps1", "py", "pyz", "rb", "sh", "ts",
-    "tsx", "zsh",
+    "bash", "cjs", "cts", "js", "jsx", "lua", "mjs", "mk", "mts", "php", "pl", "ps1", "py", "pyz", "rb",
+    "sh", "ts", "tsx", "zsh",
 ];
 
 /// Endings of what Python imports.
@@ -161,7 +161,9 @@ impl Comparison<'_> {
                 }
                 // Outside of the repository it is the machine's.
                 let target = crate::trust::normalize(&full.parent().unwrap_or(&full).join(target));
-                let Some(target) = target.strip_prefix(self.root).ok().and_then(below) else { return Ok(None) };
+                let Some(target) = target.strip_prefix(self.root).ok().and_then(below) else {
+                    return Ok(None);
+                };
                 // A link to a folder around it would never end.
                 if path.strip_prefix(&target).is_some_and(|rest| rest.starts_with('/')) {
                     return differs();

@@ -50,7 +50,14 @@ const INTERPRETERS: [Interpreter; 9] = [
         ends: "ep",
         loads: &["r", "-require", "-import", "-loader", "-experimental-loader", "-preload"],
         endings: &[".js", ".cjs", ".mjs", ".json", ".node", ".ts", ".mts", ".tsx"],
-        settings: &["package.json", "node_modules", "bunfig.toml", "deno.json", "deno.jsonc", "tsconfig.json"],
+        settings: &[
+            "package.json",
+            "node_modules",
+            "bunfig.toml",
+            "deno.json",
+            "deno.jsonc",
+            "tsconfig.json",
+        ],
         imports_from_start: false,
     },
     Interpreter {
@@ -84,7 +91,18 @@ const INTERPRETERS: [Interpreter; 9] = [
         imports_from_start: false,
     },
     Interpreter {
-        names: &["lua", "luajit", "Rscript", "julia", "elixir", "escript", "tclsh", "guile", "groovy", "osascript"],
+        names: &[
+            "lua",
+            "luajit",
+            "Rscript",
+            "julia",
+            "elixir",
+            "escript",
+            "tclsh",
+            "guile",
+            "groovy",
+            "osascript",
+        ],
         plain: "iEvh",
         values: "lL",
         ends: "e",
@@ -193,14 +211,50 @@ const PYTHON: &[&str] = &["uv.toml", "pyproject.toml", ".python-version", ".env"
 
 /// Cargo's own sub-commands; others are aliases or programs.
 const CARGO: &[&str] = &[
-    "add", "b", "bench", "build", "c", "check", "clean", "clippy", "d", "doc", "fetch", "fix", "fmt", "help", "info",
-    "init", "install", "locate-project", "login", "metadata", "new", "nextest", "package", "publish", "r", "remove",
-    "report", "run", "search", "t", "test", "tree", "uninstall", "update", "vendor", "version",
+    "add",
+    "b",
+    "bench",
+    "build",
+    "c",
+    "check",
+    "clean",
+    "clippy",
+    "d",
+    "doc",
+    "fetch",
+    "fix",
+    "fmt",
+    "help",
+    "info",
+    "init",
+    "install",
+    "locate-project",
+    "login",
+    "metadata",
+    "new",
+    "nextest",
+    "package",
+    "publish",
+    "r",
+    "remove",
+    "report",
+    "run",
+    "search",
+    "t",
+    "test",
+    "tree",
+    "uninstall",
+    "update",
+    "vendor",
+    "version",
 ];
 
 /// The first that fits counts.
 const RUNNERS: [Runner; 19] = [
-    Runner::new(&["make", "gmake", "bmake", "nmake"], &["Makefile", "makefile", "GNUmakefile", "BSDmakefile"]),
+    Runner::new(
+        &["make", "gmake", "bmake", "nmake"],
+        &["Makefile", "makefile", "GNUmakefile", "BSDmakefile"],
+    ),
     Runner::new(&["just"], &["justfile", "Justfile", ".justfile"]),
     Runner {
         subs: &["exec", "x", "dlx", "create", "init"],
@@ -211,10 +265,7 @@ const RUNNERS: [Runner; 19] = [
     Runner { settings: NODE, ..Runner::new(&["npm", "pnpm", "yarn", "bun"], &["package.json"]) },
     Runner { settings: NODE, is_project: false, ..Runner::new(&["npx", "pnpx", "bunx"], NONE) },
     Runner { subs: CARGO, settings: &[".cargo"], ..Runner::new(&["cargo"], NONE) },
-    Runner {
-        names_folder: true,
-        ..Runner::new(&["cargo"], &[".cargo/config.toml", ".cargo/config"])
-    },
+    Runner { names_folder: true, ..Runner::new(&["cargo"], &[".cargo/config.toml", ".cargo/config"]) },
     Runner {
         subs: &["tool", "pip", "python", "cache", "self", "version"],
         settings: PYTHON,
@@ -222,7 +273,10 @@ const RUNNERS: [Runner; 19] = [
         ..Runner::new(&["uv"], NONE)
     },
     Runner { settings: PYTHON, is_project: false, ..Runner::new(&["uvx", "pipx"], NONE) },
-    Runner { settings: PYTHON, ..Runner::new(&["uv", "poetry", "pdm", "hatch", "pipenv", "rye", "pixi"], NONE) },
+    Runner {
+        settings: PYTHON,
+        ..Runner::new(&["uv", "poetry", "pdm", "hatch", "pipenv", "rye", "pixi"], NONE)
+    },
     Runner::new(&["task", "go-task"], &["Taskfile.yml", "Taskfile.yaml", "taskfile.yml", "taskfile.yaml"]),
     Runner::new(&["rake"], &["Rakefile", "rakefile", "Rakefile.rb", "rakefile.rb"]),
     Runner::new(&["nox"], &["noxfile.py"]),
@@ -238,10 +292,51 @@ const RUNNERS: [Runner; 19] = [
     // What these run or build is the project, wherever it says so.
     Runner::new(
         &[
-            "go", "mvn", "mvnw", "gradle", "gradlew", "sbt", "bazel", "bazelisk", "buck2", "cmake", "ctest", "ninja",
-            "meson", "dotnet", "swift", "mix", "rebar3", "stack", "cabal", "dune", "zig", "tox", "pytest", "coverage",
-            "bundle", "bundler", "composer", "rspec", "jest", "vitest", "mocha", "eslint", "gulp", "grunt", "nx",
-            "turbo", "lerna", "tsc", "webpack", "vite", "pre-commit", "lefthook", "docker-compose", "nix", "devbox",
+            "go",
+            "mvn",
+            "mvnw",
+            "gradle",
+            "gradlew",
+            "sbt",
+            "bazel",
+            "bazelisk",
+            "buck2",
+            "cmake",
+            "ctest",
+            "ninja",
+            "meson",
+            "dotnet",
+            "swift",
+            "mix",
+            "rebar3",
+            "stack",
+            "cabal",
+            "dune",
+            "zig",
+            "tox",
+            "pytest",
+            "coverage",
+            "bundle",
+            "bundler",
+            "composer",
+            "rspec",
+            "jest",
+            "vitest",
+            "mocha",
+            "eslint",
+            "gulp",
+            "grunt",
+            "nx",
+            "turbo",
+            "lerna",
+            "tsc",
+            "webpack",
+            "vite",
+            "pre-commit",
+            "lefthook",
+            "docker-compose",
+            "nix",
+            "devbox",
         ],
         NONE,
     ),
@@ -249,9 +344,9 @@ const RUNNERS: [Runner; 19] = [
 
 /// Returns the runner of a name that is given a sub-command.
 pub(super) fn runner(name: &str, sub: &str) -> Option<&'static Runner> {
-    RUNNERS.iter().find(|runner| {
-        runner.names.contains(&name) && (runner.subs.is_empty() || runner.subs.contains(&sub))
-    })
+    RUNNERS
+        .iter()
+        .find(|runner| runner.names.contains(&name) && (runner.subs.is_empty() || runner.subs.contains(&sub)))
 }
 
 /// Returns the name of a program without its folder, its version and the ending that it has on Windows.

@@ -166,15 +166,15 @@ impl Programs<'_> {
         names: impl Iterator<Item = &'n str> + Clone,
     ) -> BTreeSet<String> {
         let root = self.root();
-        let full =
-            folders.iter().flat_map(|folder| names.clone().map(|name| normalize(&folder.join(name))));
+        let full = folders.iter().flat_map(|folder| names.clone().map(|name| normalize(&folder.join(name))));
         full.filter_map(|full| full.strip_prefix(root).ok().and_then(below)).collect()
     }
 
     /// Returns the scripts that a file with tasks names.
     fn scripts_in(&self, path: &str) -> BTreeSet<String> {
         let full = self.root().join(path);
-        let is_sensible = fs::symlink_metadata(&full).is_ok_and(|found| found.is_file() && found.len() <= MAX_TASK_FILE);
+        let is_sensible =
+            fs::symlink_metadata(&full).is_ok_and(|found| found.is_file() && found.len() <= MAX_TASK_FILE);
         let text = is_sensible.then(|| fs::read_to_string(&full).ok()).flatten().unwrap_or_default();
         let words = words_of_text(&text);
         let folder = full.parent().unwrap_or(self.workspace).to_owned();
@@ -186,7 +186,8 @@ impl Programs<'_> {
     fn on_path(&self, words: &ProgramWords) -> Vec<PathBuf> {
         let path = self.variables.get("PATH").map(String::as_str).unwrap_or_default();
         let folders = std::env::split_paths(path).filter(|folder| folder.starts_with(self.root()));
-        let full = folders.flat_map(|folder| words.plain.iter().map(move |name| normalize(&folder.join(name))));
+        let full =
+            folders.flat_map(|folder| words.plain.iter().map(move |name| normalize(&folder.join(name))));
         full.filter(|full| full.is_file()).collect()
     }
 

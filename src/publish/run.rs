@@ -114,7 +114,8 @@ pub(super) fn warn(report: &mut RunReport, message: String) {
 /// Returns a file name for a list with one on each line: a name with a line break would be two, so it is quoted as JSON,
 /// and so is one that looks as if it were.
 fn on_one_line(name: &str) -> Cow<'_, str> {
-    if name.starts_with('"') || name.chars().any(char::is_control) || name.contains(['\u{2028}', '\u{2029}']) {
+    if name.starts_with('"') || name.chars().any(char::is_control) || name.contains(['\u{2028}', '\u{2029}'])
+    {
         return Cow::Owned(serde_json::Value::from(name).to_string());
     }
     Cow::Borrowed(name)
@@ -127,7 +128,8 @@ fn fields(
     comment_url: Option<&str>,
 ) -> [(&'static str, String); 17] {
     let shown = |path: &Path| if path.exists() { path.display().to_string() } else { String::new() };
-    let changed: Vec<Cow<'_, str>> = report.files.iter().map(|file| on_one_line(file.path.as_str())).collect();
+    let changed: Vec<Cow<'_, str>> =
+        report.files.iter().map(|file| on_one_line(file.path.as_str())).collect();
     let usage = report.usage;
     let delivery = report.delivery.as_ref();
     [

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, LazyLock, Mutex};
+use std::time::Instant;
 
 use tokio_util::sync::CancellationToken;
 
@@ -39,6 +40,8 @@ pub(super) struct AgentExtras<'a> {
     pub(super) servers: &'a [Server],
     /// Sends sub-agents.
     pub(super) dispatch: Arc<Dispatch>,
+    /// The end of its time, if that is limited.
+    pub(super) deadline: Option<Instant>,
     /// What the repository tells it.
     pub(super) guide: Option<&'a TrustedFile>,
 }
@@ -98,6 +101,7 @@ impl<'a> Run<'a> {
             shell: &shell,
             ground,
             tracked: tracked.clone(),
+            deadline: extras.as_ref().and_then(|extras| extras.deadline),
             events: &events,
             cancel: &cancel,
         };

@@ -7,8 +7,8 @@ use super::path::WorkspacePath;
 
 /// Endings of files that are run, or loaded by what is run; names without an ending count as well.
 const LOADED: [&str; 28] = [
-    "bash", "cjs", "cts", "fish", "jar", "js", "jsx", "ksh", "lua", "mjs", "mk", "mts", "node", "php", "pl", "pm", "ps1",
-    "pth", "py", "pyc", "pyz", "rb", "sh", "so", "ts", "tsx", "wasm", "zsh",
+    "bash", "cjs", "cts", "fish", "jar", "js", "jsx", "ksh", "lua", "mjs", "mk", "mts", "node", "php", "pl",
+    "pm", "ps1", "pth", "py", "pyc", "pyz", "rb", "sh", "so", "ts", "tsx", "wasm", "zsh",
 ];
 
 /// The programs of a run: files, and folders whose files they may load.

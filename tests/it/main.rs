@@ -14,6 +14,7 @@ mod docs;
 mod endless;
 mod events;
 mod everyday;
+mod git_limits;
 mod github;
 mod guardrails;
 mod hooks;

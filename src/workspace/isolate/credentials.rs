@@ -56,7 +56,11 @@ pub(super) fn clean(git: &Path) -> Cleaned {
         });
         let deep = deep.filter(|entry| entry.file_type().is_some_and(|kind| kind.is_file()));
         let all = SETTINGS.iter().map(|name| (folder.join(name), true));
-        let all = all.chain(names("").filter(|name| name.to_str().is_some_and(is_head)).map(|name| (folder.join(name), false)));
+        let all = all.chain(
+            names("")
+                .filter(|name| name.to_str().is_some_and(is_head))
+                .map(|name| (folder.join(name), false)),
+        );
         let all = all.chain(deep.map(|entry| (entry.into_path(), false)));
         cleaned.texts.extend(all.filter_map(|(path, is_settings)| {
             // What is no text may hold one all the same.
