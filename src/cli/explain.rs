@@ -5,17 +5,20 @@ use std::io::{BufRead, BufWriter, Write};
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use sanitize::untrusted::{log_lines, visible};
 use serde::{Deserialize, Serialize};
 
+use super::config::CheckError;
 use super::print;
 use super::style::{below, tell_error};
+use crate::base::error::chain;
 use crate::command::{Policy, Verdict, Walls, sandbox};
 use crate::config::SandboxMode;
 use crate::event::{Class, Exit};
 use crate::git::Repository;
 use crate::guardrails::{GuardrailContext, Guardrails};
 use crate::inputs::{Lookup, variables};
-use crate::sanitize::untrusted::{log_lines, visible};
+
 use crate::tool::command_effects;
 use crate::trust::{Trust, Trusted};
 use crate::workspace::{DiskWorkspace, ProgramFiles, TrackedWorkspace, WorkspacePath};
@@ -84,7 +87,7 @@ impl Explain {
         let rules = match Rules::read(self) {
             Ok(rules) => rules,
             Err(error) => {
-                tell_error(&log_lines(&visible(&error)));
+                tell_error(&log_lines(&visible(&chain(&error))));
                 return Exit::Configuration;
             }
         };
@@ -98,11 +101,11 @@ impl Explain {
 }
 
 impl Rules {
-    fn read(asked: &Explain) -> Result<Self, String> {
+    fn read(asked: &Explain) -> Result<Self, CheckError> {
         let root = &asked.workspace;
         let disk =
-            Arc::new(DiskWorkspace::open(root).map_err(|error| format!("{}: {error}", root.display()))?);
-        let repository = Repository::find(disk.path(), None).map_err(|error| error.to_string())?;
+            Arc::new(DiskWorkspace::open(root).map_err(|error| CheckError::Workspace(root.clone(), error))?);
+        let repository = Repository::find(disk.path(), None)?;
         let trusted = Trusted {
             workspace: disk.path(),
             repository: repository.as_ref(),
@@ -110,7 +113,7 @@ impl Rules {
             places: Vec::new(),
             remote: None,
         };
-        let origin = trusted.config(asked.config.as_deref()).map_err(|error| error.to_string())?;
+        let origin = trusted.config(asked.config.as_deref())?;
         let commands = &origin.config.commands;
         let in_ci = Lookup::new(BTreeMap::new(), variables()).in_ci();
         let ground = GuardrailContext {
@@ -131,7 +134,7 @@ impl Rules {
     }
 
     fn answer<'a>(&self, command: &'a str, cwd: &WorkspacePath) -> Answer<'a> {
-        let judgement = self.policy.judge(command, cwd);
+        let judgement = self.policy.judge(command, cwd.as_str());
         let effects = command_effects(command, cwd, self.policy.root(), &judgement, &self.workspace);
         let refusal = self.guardrails.check(&effects).err();
         let Verdict { class, reason, way_out } = judgement.verdict;

@@ -1,5 +1,6 @@
 //! Git objects, read and verified: the content of each matches its hash, from the commit down.
 
+use std::collections::HashMap;
 use std::sync::{Arc, PoisonError};
 
 use gix_hash::ObjectId;
@@ -17,8 +18,11 @@ const MAX_OBJECT: u64 = 256 << 20;
 /// Maximum size of an object other than a file's content, in bytes.
 const MAX_STRUCTURE: u64 = 32 << 20;
 
-/// Maximum number of files and folders of one commit: the same folder may be in a commit any number of times.
+/// Maximum number of files and folders of one commit.
 const MAX_ENTRIES: usize = 2_000_000;
+
+/// Maximum number of paths of one and the same folder: folders within themselves are few objects, and any number of paths.
+const MAX_PLACES: usize = 20_000;
 
 /// Maximum number of tags that point to each other.
 const MAX_TAGS: usize = 20;
@@ -164,7 +168,9 @@ impl Repository {
         let objects = self.store()?;
         let mut files = Vec::new();
         let mut folders: Vec<(String, ObjectId)> = top.map(|id| (String::new(), id)).into_iter().collect();
+        let mut places = Places::default();
         while let Some((above, id)) = folders.pop() {
+            places.add(id)?;
             for (name, entry) in self.tree(&id)? {
                 let path = format!("{above}{name}");
                 if files.len() + folders.len() >= MAX_ENTRIES {
@@ -290,6 +296,22 @@ impl Repository {
     /// Drops the open object store, so that the next use finds objects that were fetched since.
     pub(super) fn forget_store(&self) {
         *self.held.store.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    }
+}
+
+/// How often each folder was met.
+#[derive(Default)]
+pub(super) struct Places(HashMap<ObjectId, usize>);
+
+impl Places {
+    /// Counts a folder; one that is at too many paths is an error.
+    pub(super) fn add(&mut self, id: ObjectId) -> Result<(), GitError> {
+        let count = self.0.entry(id).or_default();
+        *count += 1;
+        if *count > MAX_PLACES {
+            return Err(GitError::TooLarge(format!("the folder {id} is at more than {MAX_PLACES} paths")));
+        }
+        Ok(())
     }
 }
 

@@ -91,7 +91,7 @@ impl<'a> RequestContext<'a> {
             return Ok(());
         }
         let checked = without_links(&workspace.join(path), border(&self.inputs.variables).as_deref());
-        checked.map(drop).map_err(|error| InputError::Rules(format!("`commands.{key}`: {path:?}: {error}")))
+        checked.map(drop).map_err(|error| InputError::rules(format!("`commands.{key}`: {path:?}: {error}")))
     }
 
     /// The key of the comment.

@@ -1,9 +1,9 @@
 //! Words of a command line that could name a program of the checkout, found by the shell's grammar in whatever spelling.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::program_tables::{self as tables, Interpreter};
-use crate::command::analysis::{Analysis, Place, Simple, Word, analyse};
+use shell::{Analysis, Place, Simple, Word, analyse};
 
 /// What a command line names, as paths that need not exist.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -49,13 +49,13 @@ impl ProgramWords {
     }
 
     /// Reads the words of a program that is started without a shell, and the variables that it gets.
-    pub(super) fn of_words(words: &[String], variables: &[(String, String)]) -> Self {
+    pub(super) fn of_words(words: &[String], variables: &BTreeMap<String, String>) -> Self {
         let Ok(line) = shlex::try_join(words.iter().map(String::as_str)) else {
             let unclear = Some("a NUL character".to_owned());
             return Self { unclear_program: unclear.clone(), unclear, ..Self::default() };
         };
         let mut found = Self::of_line(&line);
-        found.names.extend(variables.iter().flat_map(|(_, value)| spellings(value)));
+        found.names.extend(variables.values().flat_map(|value| spellings(value)));
         found
     }
 
@@ -246,15 +246,12 @@ pub(super) fn with_variables<'v>(line: &str, value: impl Fn(&str) -> Option<&'v 
         let end = named.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(named.len());
         let (name, behind) = named.split_at(end);
         let behind = if braced.is_some() { behind.strip_prefix('}') } else { Some(behind) };
-        match (value(name).filter(|_| !name.is_empty()), behind) {
-            (Some(value), Some(behind)) => {
-                replaced.push_str(value);
-                rest = behind;
-            }
-            _ => {
-                replaced.push('$');
-                rest = after;
-            }
+        if let (Some(value), Some(behind)) = (value(name).filter(|_| !name.is_empty()), behind) {
+            replaced.push_str(value);
+            rest = behind;
+        } else {
+            replaced.push('$');
+            rest = after;
         }
     }
     replaced + rest
@@ -262,7 +259,7 @@ pub(super) fn with_variables<'v>(line: &str, value: impl Fn(&str) -> Option<&'v 
 
 /// Returns the words of a text that is no command line but holds some, such as a Makefile.
 pub(super) fn words_of_text(text: &str) -> BTreeSet<String> {
-    pieces(text).flat_map(|piece| [piece.trim_start_matches("@").to_owned(), piece]).collect()
+    pieces(text).flat_map(|piece| [piece.trim_start_matches('@').to_owned(), piece]).collect()
 }
 
 #[cfg(test)]

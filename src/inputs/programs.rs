@@ -73,7 +73,7 @@ impl Programs<'_> {
     ) {
         servers.retain(|server| {
             let Some((words, variables)) = server.program() else { return true };
-            let words = ProgramWords::of_words(&words, &variables);
+            let words = ProgramWords::of_words(&words, variables);
             let has_secret = server.token_variable().is_some();
             match self.check(&words, has_secret) {
                 Ok(()) => {
@@ -163,10 +163,12 @@ impl Programs<'_> {
     fn paths<'n>(
         &self,
         folders: &BTreeSet<PathBuf>,
-        names: impl Iterator<Item = &'n str> + Clone,
+        names: impl IntoIterator<Item = &'n str>,
     ) -> BTreeSet<String> {
         let root = self.root();
-        let full = folders.iter().flat_map(|folder| names.clone().map(|name| normalize(&folder.join(name))));
+        let full = names
+            .into_iter()
+            .flat_map(|name| folders.iter().map(move |folder| normalize(&folder.join(name))));
         full.filter_map(|full| full.strip_prefix(root).ok().and_then(below)).collect()
     }
 
@@ -219,7 +221,7 @@ impl Programs<'_> {
                 }
             }
             // Those of packages are part of everyday work, and only one of their many keys names programs.
-            for name in words.task_files.iter().filter(|name| !name.ends_with(".json")) {
+            for name in words.task_files.iter().filter(|name| **name != "package.json") {
                 self.add_file(&from(folder, name), false, started);
             }
         }

@@ -27,7 +27,7 @@ pub(crate) fn throwaway(
 ) -> Result<Isolation, InputError> {
     let unusable = |error| InputError::Workspace { path: checkout.to_owned(), error };
     let disk = Arc::new(DiskWorkspace::open(checkout).map_err(unusable)?);
-    let sensitive = PathGlobs::parse(&config.guardrails.sensitive_files).map_err(InputError::Rules)?;
+    let sensitive = PathGlobs::parse(&config.guardrails.sensitive_files).map_err(InputError::rules)?;
     let temp = variables.get("RUNNER_TEMP").filter(|path| !path.is_empty());
     let temp = temp.map_or_else(std::env::temp_dir, PathBuf::from);
     let events = Events::new(Vec::new());

@@ -73,7 +73,7 @@ fn names_are_found_where_they_hide_in_words() {
     }
     let found = ProgramWords::of_words(
         &["python3".to_owned(), "ci/a b.py".to_owned()],
-        &[("PYTHONPATH".to_owned(), "/x:ci/lib".to_owned())],
+        &BTreeMap::from([("PYTHONPATH".to_owned(), "/x:ci/lib".to_owned())]),
     );
     assert!(found.programs.contains("ci/a b.py") && found.names.contains("ci/lib"), "{found:?}");
     assert_eq!(found.unclear, None);
