@@ -1,11 +1,12 @@
 //! Guardrails: rules that no model output can turn off, checked on a call's effects before anything else.
 
+mod context;
 mod refusal;
 
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, LazyLock};
 
 use ignore::WalkBuilder;
 use regex::{Regex, RegexBuilder};
@@ -17,13 +18,11 @@ use crate::workspace::{
     ChangeSet, FileChange, Glob, LineCounts, PathGlobs, ProgramFiles, Workspace, WorkspacePath,
 };
 
+pub use context::GuardrailContext;
 pub use refusal::{InvalidGuardrail, Refusal};
 
 /// Paths of the configuration, which are never writable, whether the file exists or not.
 const CONFIG_FILES: [&str; 2] = [".github/architect.yml", ".architect.yml"];
-
-/// No programs, where nothing is started.
-static NO_PROGRAMS: LazyLock<ProgramFiles> = LazyLock::new(ProgramFiles::default);
 
 /// Guardrails of a run, with their patterns compiled.
 #[derive(Debug, Default)]
@@ -49,28 +48,6 @@ struct CodeRule {
     pattern: Regex,
     message: String,
     severity: Severity,
-}
-
-/// What the guardrails have to know about the run.
-#[derive(Clone, Copy, Debug)]
-pub struct GuardrailContext<'a> {
-    /// Path of the checkout.
-    pub root: &'a Path,
-    /// Configuration file that was used, relative to the workspace.
-    pub config_file: Option<&'a str>,
-    /// Programs of hooks, models and MCP servers that are files of the workspace.
-    pub programs: &'a ProgramFiles,
-    /// Whether workflows may be written.
-    pub allow_workflow_edits: bool,
-    /// Whether dangerous commands are refused.
-    pub allowed_only: bool,
-}
-
-impl Default for GuardrailContext<'_> {
-    fn default() -> Self {
-        let (config_file, allow_workflow_edits, allowed_only) = (None, false, false);
-        Self { root: Path::new("."), config_file, programs: &NO_PROGRAMS, allow_workflow_edits, allowed_only }
-    }
 }
 
 impl Guardrails {
