@@ -42,6 +42,7 @@ pub async fn run(
             rights: Rights::Work,
             keep: Keep::Outputs,
             moves: Vec::new(),
+            owner: Some(format!("gate {}", gate.name)),
         };
         let finished = isolation.run(work).await?.finished;
         let mut output = last_lines(&finished.output(), OUTPUT_LINES);

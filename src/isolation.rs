@@ -53,6 +53,8 @@ pub struct Work<'a> {
     pub keep: Keep,
     /// Folders that the command renames in one step.
     pub moves: Vec<WorkspacePath>,
+    /// The hook or gate whose command this is: it shares no folder with others.
+    pub owner: Option<String>,
 }
 
 /// Which of a command's changes are kept.
@@ -103,7 +105,8 @@ impl Isolation {
     /// Runs a command line of the configuration's by the run's shell. It sees Git's own folder as the checkout has it,
     /// and what it writes there is gone afterwards.
     pub async fn run(&self, work: Work<'_>) -> Result<Ran, IsolationError> {
-        self.run_as(Author::Trusted, &self.shell, work).await
+        let shell = work.owner.as_deref().map(|owner| self.shell.of(owner));
+        self.run_as(Author::Trusted, shell.as_ref().unwrap_or(&self.shell), work).await
     }
 
     /// Runs a command line of the agent's by another shell. It meets in Git's own folder what the agent left there.
@@ -118,7 +121,8 @@ impl Isolation {
             Some(isolated) => isolated,
             None => self.make().await?,
         };
-        let Work { command, cwd, variables, stdin, merge, timeout, cancel, rights, keep, moves } = work;
+        let Work { command, cwd, variables, stdin, merge, timeout, cancel, rights, keep, moves, owner: _ } =
+            work;
         let below = self.below.clone();
         let changes_nothing = (rights == Rights::Look || keep == Keep::Nothing) && shell.is_walled();
         let (isolated, before, reader) = blocking(move || {
@@ -307,6 +311,7 @@ fn dropped(found: &mut Outcome, isolated: &Isolated, judge: &Judge) -> Vec<Strin
         std::mem::take(&mut found.outputs).into_iter().partition(is_refused);
     found.outputs = kept;
     dropped.extend(refused.into_iter().map(|path| format!("{path}: a sensitive file")));
+    dropped.extend(found.special.iter().map(|path| format!("{path}: a pipe, socket or device")));
     if found.unnamed > 0 {
         dropped.push(format!("{} with names that are not text", found.unnamed));
     }

@@ -143,6 +143,7 @@ impl CommandCall {
             rights: if self.class(cwd) == Class::Safe { Rights::Look } else { Rights::Work },
             keep: Keep::Changes,
             moves: self.moves(cwd),
+            owner: None,
         };
         match isolation.run_by(&tool.shell, work).await {
             Ok(ran) => self.result(ran),

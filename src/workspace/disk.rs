@@ -145,7 +145,7 @@ impl DiskWorkspace {
         };
         match folder.symlink_metadata(name) {
             Ok(metadata) if metadata.is_dir() && state.is_none() => return Ok(()),
-            Ok(metadata) if metadata.is_dir() => folder.remove_dir_all(name).map_err(io)?,
+            Ok(metadata) if metadata.is_dir() => super::removal::remove_in(&folder, name).map_err(io)?,
             Ok(metadata) if !metadata.is_file() || state.is_none_or(|state| state.mode == Mode::Link) => {
                 folder.remove_file(name).map_err(io)?;
             }
@@ -342,7 +342,7 @@ fn is_refusal(_: &io::Error) -> bool {
 /// Returns whether an error means that nothing is there: the name is missing, or something above it is not a
 /// folder. A link above it counts as well, because a resolved path has none; creating something there is
 /// refused.
-fn is_absent(error: &io::Error) -> bool {
+pub(super) fn is_absent(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) || is_refusal(error)
 }
 

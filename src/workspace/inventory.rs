@@ -50,9 +50,14 @@ impl Inventory {
         let mut touched = Touched::default();
         for path in gone.chain(other.map(|(path, _)| path)).collect::<BTreeSet<_>>() {
             match parse(path) {
-                Some(path) => match repository_above(&path) {
+                Some(named) => match repository_above(&named) {
                     Some(repository) => drop(touched.repositories.insert(repository)),
-                    None => drop(touched.files.insert(path)),
+                    None => {
+                        if now.files.get(path).is_some_and(Stamp::is_special) {
+                            touched.special.insert(named.clone());
+                        }
+                        touched.files.insert(named);
+                    }
                 },
                 None => touched.unnamed += 1,
             }
