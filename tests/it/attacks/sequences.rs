@@ -108,6 +108,10 @@ const USES: &[&str] = &[
     ":",
 ];
 
+/// What is tried after all of that, whatever was replaced: rules that followed a link would allow it.
+const REACHES: &str = "rev @outside@/secret @home@/.ssh/id @runner@/git-credentials-1.config; \
+                       echo x >> @outside@/marker; echo x > @outside@/new; echo x > @home@/new; rm @runner@/step-2.sh";
+
 /// Tools that use it.
 const TOOLS: &[&str] = &["read_file", "write_file", "list_files", "grep", "edit_file", "move_file"];
 
@@ -159,9 +163,12 @@ impl Sequence {
                 lines.push(said(if random.u8(..4) == 0 { pick(random, PLANTS) } else { pick(random, USES) }));
             }
         }
+        steps.push(("run_command", json!({"command": format!("bash work.sh {}", lines.len())})));
+        lines.push(REACHES.to_owned());
         let idle = |random: &mut Rng, text: String| if random.bool() { text } else { ":".to_owned() };
         let uses = [(); 3].map(|()| said(pick(random, USES)));
         let [hook, first, second] = uses.map(|line| idle(random, line));
+        let second = format!("{second}; {REACHES}");
         let mode = if random.bool() { "yolo" } else { "dry-run" };
         Self { mode, lines, steps, hook, gates: [first, second] }
     }
