@@ -119,14 +119,15 @@ mod tests {
 
     use super::*;
 
-    /// Creates a tower of folders, each in the one before, and returns how many there are.
-    fn tower(folder: &Path, levels: usize) {
-        let mut dir = Dir::open_ambient_dir(folder, ambient_authority()).expect("a folder");
+    /// Creates so many folders, each in the one before and with a file.
+    fn tower(folder: &Path, levels: usize) -> io::Result<()> {
+        let mut dir = Dir::open_ambient_dir(folder, ambient_authority())?;
         for _ in 0..levels {
-            dir.create_dir("d").expect("a folder");
-            dir = dir.open_dir("d").expect("a folder");
-            dir.write("f", b"x").expect("a file");
+            dir.create_dir("d")?;
+            dir = dir.open_dir("d")?;
+            dir.write("f", b"x")?;
         }
+        Ok(())
     }
 
     #[test]
@@ -148,7 +149,7 @@ mod tests {
             0,
         )
         .expect("a pipe");
-        tower(&tree, 50_000);
+        tower(&tree, 50_000).expect("a deep tree");
         for folder in ["a/closed/b", "a/closed", "a"] {
             fs::set_permissions(tree.join(folder), fs::Permissions::from_mode(0o000)).expect("no rights");
         }

@@ -55,13 +55,22 @@ impl Sandbox {
     ) -> io::Result<Walls> {
         let sockets = if rights == Rights::Look { Sockets::None } else { self.0.sockets };
         let new_root = match namespaces {
-            Some(namespaces) => Some(NewRoot {
-                at: self.private()?.join("root"),
-                namespaces,
-                mounts: self.mounts(root, view, rights, more)?,
-                user: (namespaces == Namespaces::Sudo).then(own_user),
-                light: rights == Rights::Look && self.0.wanted && self.0.landlock,
-            }),
+            Some(namespaces) => {
+                let mounts = self.mounts(root, view, rights, more)?;
+                // Landlock alone keeps a light root from being written to, and it allows the folders for temporary
+                // files with all that is mounted below them.
+                let light = rights == Rights::Look
+                    && self.0.wanted
+                    && self.0.landlock
+                    && !mounts.iter().any(is_below_temporary);
+                Some(NewRoot {
+                    at: self.private()?.join("root"),
+                    namespaces,
+                    mounts,
+                    user: (namespaces == Namespaces::Sudo).then(own_user),
+                    light,
+                })
+            }
             None => None,
         };
         let works = rights == Rights::Work;
@@ -181,7 +190,7 @@ impl Sandbox {
         let named = places.readable.iter().map(|place| (place, places.real(place)));
         let named = named.chain(more.iter().map(|place| (place, self.real_of(place))));
         for (place, real) in named.filter(|(place, _)| !place.starts_with(root)) {
-            shown(place, real, &mut mounts);
+            shown(place, &real, &mut mounts);
         }
         for at in TEMPORARY.map(PathBuf::from) {
             mounts.push(Mount::Bind { from: private.join("tmp"), at, writable: true });
@@ -244,14 +253,20 @@ impl Sandbox {
     }
 }
 
+/// Returns whether a mount puts something of the machine below a folder for temporary files, for reading only.
+fn is_below_temporary(mount: &Mount) -> bool {
+    let is_below = |at: &Path| TEMPORARY.iter().any(|folder| at.starts_with(folder));
+    matches!(mount, Mount::Bind { writable: false, at, .. } if is_below(at))
+}
+
 fn bind(path: &Path, writable: bool) -> Mount {
     Mount::Bind { from: path.to_owned(), at: path.to_owned(), writable }
 }
 
 /// Adds a read-only place; if its name is a link, the link and its target.
-fn shown(place: &Path, real: PathBuf, mounts: &mut Vec<Mount>) {
+fn shown(place: &Path, real: &Path, mounts: &mut Vec<Mount>) {
     if real != place && !mounts.iter().any(|mount| mount.at() == real) {
-        mounts.push(bind(&real, false));
+        mounts.push(bind(real, false));
     }
     mounts.push(match fs::read_link(place) {
         Ok(to) => Mount::Link { at: place.to_owned(), to },
