@@ -31,7 +31,7 @@ impl DiskWorkspace {
         match found {
             Ok((metadata, _)) if metadata.is_dir() => Ok(None),
             Ok((metadata, folder)) => Ok(Some(Entry { folder, name: name.to_owned(), metadata })),
-            Err(error) if super::disk::is_absent(&error) => Ok(None),
+            Err(error) if super::file_system::is_absent(&error) => Ok(None),
             Err(error) => Err(error),
         }
     }
@@ -41,7 +41,7 @@ impl DiskWorkspace {
         let resolved = ResolvedPath(path.clone());
         let (parent, name) = confined::split(&resolved)?;
         match confined::open_dir(self.dir(), &parent) {
-            Err(error) if super::disk::is_absent(&error) => Ok(()),
+            Err(error) if super::file_system::is_absent(&error) => Ok(()),
             folder => super::removal::remove_in(&folder?, name),
         }
     }

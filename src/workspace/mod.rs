@@ -9,6 +9,7 @@ mod confined;
 mod descend;
 mod disk;
 mod entry;
+mod file_system;
 mod git_folder;
 mod git_patch;
 mod globs;

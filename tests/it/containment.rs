@@ -66,7 +66,7 @@ fn links_that_a_command_leaves_lead_no_later_step_elsewhere() {
         let files: Vec<(&str, &str)> = files.iter().map(|(name, text)| (*name, text.as_str())).collect();
         let prepare = |sandbox: &Sandbox| {
             outside(sandbox);
-            sandbox.write(".place", &sandbox.path().display().to_string());
+            sandbox.write(".place", sandbox.path().display().to_string());
             sandbox.write("plant.sh", &plant);
             sandbox.write("steal.sh", &steal);
             sandbox.commit("all");
@@ -99,7 +99,7 @@ fn build_outputs_are_carried_through_no_link() {
         "mkdir -p build/x; echo 1 > build/x/a.txt; echo 1 > build/x/environ; truncate -s 1T build/sparse",
     );
     let place = sandbox.path().join("outside");
-    sandbox.write("second.sh", &format!("rm -r build/x; ln -s {} build/x; rm build/sparse", place.display()));
+    sandbox.write("second.sh", format!("rm -r build/x; ln -s {} build/x; rm build/sparse", place.display()));
     sandbox.write("third.sh", "rm build/x; mkdir build/x; echo 3 > build/x/a.txt");
     sandbox.commit("all");
     let turns = ["first", "second", "third"].map(|name| vec![command(&format!("bash {name}.sh"))]);
