@@ -101,7 +101,7 @@ impl Common {
                     &task.id,
                     &title(&task.entry),
                     TaskEnd::Failed,
-                    &error.to_string(),
+                    &error.explained(),
                 );
                 TaskReport { attempts: 1, exit_code: Some(error.exit().code()), ..failed }
             }

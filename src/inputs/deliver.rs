@@ -86,7 +86,7 @@ impl Deliver {
         })?;
         let values = values(config, github, agent, task);
         let template = config.deliver.branch.as_deref().unwrap_or(BRANCH);
-        let branch = branch_name(template, &values).map_err(InputError::Deliver)?;
+        let branch = branch_name(template, &values)?;
         if branch == onto {
             let same =
                 format!("`deliver.branch` and the target branch are both {branch}; change one of them");

@@ -19,7 +19,7 @@ use crate::config::PlannedCommands;
 use crate::engine::Engine;
 use crate::event::{Events, NoticeLevel, RunMode};
 use crate::git::Repository;
-use crate::guardrails::{self, Guardrails};
+use crate::guardrails::{self, Guardrails, InvalidGuardrail};
 use crate::hooks::{HookContext, Hooks};
 use crate::inputs::{InputError, JobRequest};
 use crate::isolation::{Isolation, Judge};
@@ -67,8 +67,8 @@ impl<'a> Run<'a> {
             .map_err(|error| InputError::Workspace { path: request.workspace.clone(), error })?;
         let disk = Arc::new(disk);
         let dry_run = request.mode == RunMode::DryRun;
-        let guardrails = guardrails(request).map_err(InputError::Rules)?;
-        if recover(&disk, |path| guardrails.check_write(path), &|_| {})? {
+        let guardrails = guardrails(request).map_err(InputError::rules)?;
+        if recover(&disk, |path| Ok(guardrails.check_write(path)?), &|_| {})? {
             let told = "an earlier apply was interrupted; its files were restored";
             events.notice(NoticeLevel::Warning, told);
         }
@@ -113,7 +113,7 @@ impl<'a> Run<'a> {
             cancel: cancel.clone(),
             events: events.clone(),
         };
-        let hooks = Hooks::new(&config.hooks, setting).map_err(InputError::Rules)?;
+        let hooks = Hooks::new(&config.hooks, setting).map_err(InputError::rules)?;
         // Before the rest looks at the checkout as well: the first model call waits for this alone.
         let surroundings =
             extras.map_or_else(String::new, |extras| context::surroundings(workspace.as_ref(), extras.guide));
@@ -194,7 +194,7 @@ impl Site {
     }
 }
 
-fn guardrails(request: &JobRequest) -> Result<Guardrails, String> {
+fn guardrails(request: &JobRequest) -> Result<Guardrails, InvalidGuardrail> {
     let config = request.config();
     let ground = guardrails::GuardrailContext {
         root: &request.workspace,
