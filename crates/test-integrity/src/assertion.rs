@@ -95,7 +95,7 @@ const BOUNDED: &[&str] = &[" !== ", " != ", " >= ", " <= ", " > ", " < ", " not 
 
 /// Returns what a condition is about, and how much it demands. `text` are its tokens, joined by blanks.
 fn condition(text: &str) -> (String, Strength) {
-    let text = text.trim();
+    let text = split(text.trim(), &[" if "])[0];
     let bare = text.strip_prefix("( ").and_then(|text| text.strip_suffix(" )")).unwrap_or(text);
     let parts = split(bare, &[" || ", " or "]);
     if parts.len() > 1 {

@@ -1,16 +1,13 @@
 //! Compares the tests before a change with those after it.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::sync::LazyLock;
-
-use regex::Regex;
-
-use crate::Change;
 use crate::assertion::{Assertion, Strength};
 use crate::extract::{Body, Skip, Test, TestFile, tests as read};
 use crate::files::{Role, subject};
 use crate::finding::{Finding, Kind};
 use crate::matching::{is_contained, pairs};
+use crate::weaker::{is_keyword, most_alike, short, weaker};
+use crate::{Change, definitions};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Depth to which helpers that call helpers are followed.
 const MAX_HELPERS: usize = 3;
@@ -57,7 +54,7 @@ pub(crate) fn tests(changes: &[Change<'_>]) -> Vec<Finding> {
             after.add(change.path, read(change.path, text));
         }
     }
-    let removed = removed_definitions(changes);
+    let removed = definitions::removed(changes);
     let matching = pairs(&before.tests, &after.tests);
     let context = Context {
         before: &before,
@@ -266,6 +263,7 @@ impl Context<'_> {
         dropped.retain(|assertion| {
             let content: Vec<&str> = assertion.content().collect();
             assertion.strength > Strength::Nothing
+                && !is_mere_error_check(assertion)
                 && !self.is_covered(assertion, after, has_more_cases)
                 && !self.is_about_removed(&content)
                 && !self.moved.contains(&assertion.text)
@@ -332,112 +330,14 @@ impl Context<'_> {
     }
 }
 
+/// Returns whether an assertion is Go's usual way to go on only without an error.
+fn is_mere_error_check(assertion: &Assertion) -> bool {
+    assertion.text == "err != nil"
+}
+
 fn all_mocks(state: &State) -> impl Iterator<Item = (&str, &crate::extract::Mark)> {
     let of_files = state.mocks.iter().map(|(path, mark)| (path.as_str(), mark));
     let of_tests =
         state.tests.iter().flat_map(|test| test.body.mocks.iter().map(|mark| (test.path.as_str(), mark)));
     of_files.chain(of_tests)
-}
-
-/// Returns the assertion that has most words in common with one, if they have enough.
-fn most_alike(assertion: &Assertion, others: &[Assertion]) -> Option<usize> {
-    let own: BTreeSet<&str> = assertion.content().filter(|word| !is_keyword(word)).collect();
-    let scored = others.iter().enumerate().map(|(at, other)| {
-        let theirs: BTreeSet<&str> = other.content().filter(|word| !is_keyword(word)).collect();
-        let common = own.intersection(&theirs).count();
-        (common * 2, own.len() + theirs.len(), at)
-    });
-    // More than a third of the words in common; a truth says nothing, so that anything may have become it.
-    let (common, total, at) = scored.max_by_key(|(common, total, _)| common * 1000 / (*total).max(1))?;
-    if common * 3 > total {
-        Some(at)
-    } else {
-        others.iter().position(|other| other.strength == Strength::Nothing)
-    }
-}
-
-fn is_keyword(word: &str) -> bool {
-    let plain = crate::vocabulary::plain(word);
-    plain.starts_with("assert")
-        || matches!(
-            plain.as_str(),
-            "self"
-                | "expect"
-                | "t"
-                | "require"
-                | "is"
-                | "not"
-                | "in"
-                | "and"
-                | "or"
-                | "len"
-                | "true"
-                | "false"
-        )
-}
-
-/// Returns how an assertion demands less than it did.
-fn weaker(before: &Assertion, after: &Assertion) -> Option<(Kind, String)> {
-    let change = || format!("`{}` became `{}`", short(&before.text), short(&after.text));
-    if after.strength == Strength::Nothing && before.strength > Strength::Nothing {
-        return Some((Kind::AlwaysTrue, format!("{}, which is always true", change())));
-    }
-    if let (Some(old), Some(new)) = (before.tolerance, after.tolerance)
-        && new > old * 1.000_001
-    {
-        return Some((Kind::WiderTolerance, format!("{}, which accepts more", change())));
-    }
-    if after.strength < before.strength {
-        return Some((Kind::WeakerAssertion, format!("{}, which demands less", change())));
-    }
-    let is_cut = after.strength == before.strength
-        && after.text.len() < before.text.len()
-        && drops_a_part(&before.text, &after.text);
-    is_cut.then(|| (Kind::WeakerAssertion, format!("{}, which demands less", change())))
-}
-
-/// Returns whether a condition lost one of the parts that all had to hold.
-fn drops_a_part(before: &str, after: &str) -> bool {
-    [" and ", " && "].iter().any(|sign| {
-        before.matches(sign).count() > after.matches(sign).count()
-            && before.starts_with(after.split(sign).next().unwrap_or(after))
-    })
-}
-
-/// Returns names that the program defined before the change and defines nowhere in it any more.
-///
-/// Where as many are new as are gone, they were renamed, and nothing was removed.
-fn removed_definitions(changes: &[Change<'_>]) -> BTreeSet<String> {
-    let names = |text: Option<&str>| -> BTreeSet<String> {
-        let Some(pattern) = DEFINITION.as_ref() else { return BTreeSet::new() };
-        let text = text.unwrap_or_default();
-        pattern
-            .captures_iter(text)
-            .filter_map(|found| found.iter().skip(1).flatten().next().map(|name| name.as_str().to_owned()))
-            .collect()
-    };
-    let (mut old, mut new) = (BTreeSet::new(), BTreeSet::new());
-    for change in changes.iter().filter(|change| Role::of(change.path) == Role::Source) {
-        old.extend(names(change.before));
-        new.extend(names(change.after));
-    }
-    let gone: BTreeSet<String> = old.difference(&new).filter(|name| name.len() > 2).cloned().collect();
-    let added = new.difference(&old).count();
-    if gone.len() > added { gone } else { BTreeSet::new() }
-}
-
-static DEFINITION: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    Regex::new(
-        r"(?m)^\s*(?:pub(?:\([^)]*\))?\s+|export\s+|default\s+|async\s+|static\s+|public\s+|private\s+|protected\s+|final\s+|abstract\s+|unsafe\s+|const\s+)*(?:(?:def|class|fn|func(?:\s*\([^)]*\))?|function\*?|struct|enum|trait|interface|type|macro_rules!|module)\s+(\w+)|(?:[\w<>\[\],.]+\s+)(\w+)\s*\([^;]*\)\s*(?:throws[^{]*)?\{|(?:module\.)?exports\.(\w+)\s*=|(?:let|var|const)\s+(\w+)\s*=)",
-    )
-    .ok()
-});
-
-/// Shortens a text for a message.
-fn short(text: &str) -> String {
-    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    match line.char_indices().nth(100) {
-        Some((at, _)) => format!("{}…", &line[..at]),
-        None => line,
-    }
 }

@@ -67,7 +67,11 @@ fn take(known: &mut BTreeMap<String, usize>, mark: &str) -> bool {
             *count -= 1;
             true
         }
-        _ => false,
+        // One that names what it is about replaces one that did not.
+        _ => match mark.split_once('[').or_else(|| mark.rsplit_once(':')) {
+            Some((bare, _)) => take(known, bare.trim()),
+            None => false,
+        },
     }
 }
 

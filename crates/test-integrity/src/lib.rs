@@ -21,6 +21,7 @@
 
 mod assertion;
 mod compare;
+mod definitions;
 mod exemptions;
 mod extract;
 mod files;
@@ -30,6 +31,7 @@ mod settings;
 mod snapshots;
 mod syntax;
 mod vocabulary;
+mod weaker;
 
 pub use finding::{Finding, Kind, Severity};
 
@@ -47,6 +49,11 @@ pub struct Change<'a> {
     pub before: Option<&'a str>,
     /// Text after the change; `None` if the file is gone.
     pub after: Option<&'a str>,
+}
+
+/// Returns whether a change of the file at this path can have findings. Other files need not be read.
+pub fn concerns(path: &str) -> bool {
+    Role::of(path) != Role::Other
 }
 
 /// Returns what a change does to the meaning of tests, sorted by path and line.

@@ -94,7 +94,14 @@ fn failure(at: At<'_>) -> Assertion {
 /// Returns the number of rows of the longest table of a test.
 fn rows(body: At<'_>) -> Option<usize> {
     let tables = body.descendants().into_iter().filter(|below| {
-        below.kind() == "composite_literal"
+        let of_plain = below.field("type").is_some_and(|kind| {
+            let element = kind.text().rsplit(']').next().unwrap_or_default();
+            matches!(element, "string" | "byte" | "rune" | "bool" | "any" | "error" | "interface{}")
+                || element.starts_with(['i', 'u', 'f'])
+                    && element.ends_with(|last: char| last.is_ascii_digit() || last == 't')
+        });
+        !of_plain
+            && below.kind() == "composite_literal"
             && below.field("type").is_some_and(|kind| matches!(kind.kind(), "slice_type" | "map_type"))
     });
     let lengths = tables.filter_map(|table| table.field("body")).map(|body| body.children().len());

@@ -101,12 +101,13 @@ trait Reader {
         struct Inside {
             condition: bool,
             swallowed: bool,
-            depth: usize,
+            /// Whether a function within the test is read, whose end is not the test's.
+            nested: bool,
         }
         let mut body =
             Body { words: root.words().into_iter().map(str::to_owned).collect(), ..Body::default() };
         let mut returns: Vec<(usize, bool, String)> = Vec::new();
-        let mut waiting = vec![(root, Inside { condition: false, swallowed: false, depth: 0 })];
+        let mut waiting = vec![(root, Inside { condition: false, swallowed: false, nested: false })];
         while let Some((at, inside)) = waiting.pop() {
             if at.node != root.node && self.is_apart(at) {
                 continue;
@@ -123,7 +124,7 @@ trait Reader {
             if let Some(name) = self.callee(at) {
                 body.calls.push(name.rsplit(['.', ':']).next().unwrap_or(name).to_owned());
             }
-            if self.is_return(at) && inside.depth <= 3 {
+            if self.is_return(at) && !inside.nested {
                 returns.push((at.line(), inside.condition, at.text().to_owned()));
             }
             if let Some(mut assertion) = self.assertion(at) {
@@ -134,10 +135,11 @@ trait Reader {
             }
             let condition = inside.condition || self.is_condition(at);
             let swallows = self.swallows(at);
+            let nested = inside.nested || (at.node != root.node && is_function(at.kind()));
             for child in at.children().into_iter().rev() {
                 let handled = swallows && is_handler(child.kind());
                 let swallowed = (inside.swallowed || swallows) && !handled;
-                waiting.push((child, Inside { condition, swallowed, depth: inside.depth + 1 }));
+                waiting.push((child, Inside { condition, swallowed, nested }));
             }
         }
         let last = body.assertions.iter().map(|assertion| assertion.line).max().unwrap_or(0);
@@ -150,6 +152,23 @@ trait Reader {
         }
         body
     }
+}
+
+/// Returns whether a kind of node is that of a function.
+fn is_function(kind: &str) -> bool {
+    matches!(
+        kind,
+        "function_definition"
+            | "lambda"
+            | "arrow_function"
+            | "function_expression"
+            | "function_declaration"
+            | "func_literal"
+            | "closure_expression"
+            | "function_item"
+            | "lambda_expression"
+            | "method_declaration"
+    )
 }
 
 /// Returns whether a kind of node is the part of a `try` that handles failures.

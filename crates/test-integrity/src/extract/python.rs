@@ -136,12 +136,12 @@ impl Decorators {
                     || last == "xfail" && text.contains("xfail(") && has_condition(decorator);
                 all.skip = Some(Skip { line: decorator.line(), is_conditional, text: format!("@{text}") });
             } else if matches!(last, "parametrize" | "expand" | "data" | "ddt") {
-                let of_list = decorator.descendants().into_iter().find(|below| {
-                    matches!(below.kind(), "list" | "tuple") && {
-                        let parent = below.node.parent().map(|parent| parent.kind());
-                        parent == Some("argument_list")
-                    }
-                });
+                // The names come first, and may be a tuple as well.
+                let given = decorator.descendants().into_iter().find(|below| below.kind() == "argument_list");
+                let given = given.map(At::children).unwrap_or_default();
+                let from = usize::from(last == "parametrize" && given.len() > 1);
+                let of_list =
+                    given.into_iter().skip(from).find(|argument| matches!(argument.kind(), "list" | "tuple"));
                 if let Some(list) = of_list {
                     all.cases = Some(all.cases.unwrap_or(1) * list.children().len());
                     all.words.extend(list.words().into_iter().map(str::to_owned));

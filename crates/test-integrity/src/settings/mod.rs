@@ -141,14 +141,11 @@ const SEVERITIES: &[&[&str]] = &[
 pub(crate) fn compare(change: &Change<'_>, format: Format) -> Vec<Finding> {
     let Some(before) = change.before else { return Vec::new() };
     let Some(after) = change.after else {
-        let kind =
-            if commands::checks(before, format).is_empty() { Kind::LooserRule } else { Kind::WeakerCheck };
-        return vec![Finding::new(
-            change.path,
-            1,
-            kind,
-            format!("`{}`, which steers checks, is gone", file_name(change.path)),
-        )];
+        let checks = !commands::checks(before, format).is_empty();
+        let rules = || flatten(before, format).iter().any(is_demand);
+        let kind = if checks { Some(Kind::WeakerCheck) } else { rules().then_some(Kind::LooserRule) };
+        let message = format!("`{}`, which steers checks, is gone", file_name(change.path));
+        return kind.map(|kind| Finding::new(change.path, 1, kind, message)).into_iter().collect();
     };
     let mut findings = commands::compare(change.path, before, after, format);
     let (old, new) = (flatten(before, format), flatten(after, format));
@@ -202,6 +199,15 @@ pub(crate) fn compare(change: &Change<'_>, format: Format) -> Vec<Finding> {
         }
     }
     findings
+}
+
+/// Returns whether a setting demands something of tests or code.
+fn is_demand(entry: &Entry) -> bool {
+    let key = last(&entry.key);
+    is_minimum(&entry.key, &key)
+        || MAXIMA.contains(&key.as_str())
+        || STRICT.iter().any(|strict| key.contains(strict))
+        || is_rule(&entry.key)
 }
 
 /// Returns the settings that are no items of lists, by key and by how often the key was met before.
@@ -290,6 +296,9 @@ fn is_maximum_of_failures(last: &str, value: &str) -> bool {
 
 /// Returns whether a list is one of what is not checked.
 fn exempts(key: &str) -> bool {
+    if key.contains("dependencies") {
+        return false;
+    }
     let key = last(key);
     EXEMPTIONS.contains(&key.as_str()) || key.starts_with("reportoff")
 }
