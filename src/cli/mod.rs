@@ -13,7 +13,7 @@ mod sandboxed;
 mod schema;
 mod sessions;
 mod style;
-mod tests;
+mod test_integrity;
 mod tools;
 
 use std::ffi::OsString;
@@ -104,7 +104,7 @@ enum Command {
     #[command(subcommand)]
     Config(config::Config),
     #[command(subcommand)]
-    Tests(tests::Tests),
+    Tests(test_integrity::Tests),
     Doctor(doctor::Doctor),
     Explain(explain::Explain),
     /// Print all tools and their schemas, as the model sees them if they are enabled

@@ -27,7 +27,7 @@ fn shop() -> Sandbox {
 #[test]
 fn tests_check_reports_weakened_test() {
     let sandbox = shop();
-    sandbox.write("tests/test_shop.py", &TESTS.replace("== 3", "is not None"));
+    sandbox.write("tests/test_shop.py", TESTS.replace("== 3", "is not None"));
     let (code, text, _) = check(&sandbox, &["--base", "HEAD"]);
     assert_eq!(code, Some(1), "{text}");
     assert_eq!(
@@ -99,7 +99,7 @@ fn tests_check_rejects_what_is_no_commit() {
 #[test]
 fn tests_check_output_is_inert() {
     let sandbox = shop();
-    sandbox.write("tests/test_shop.py", &TESTS.replace("== 3", "is not None  # ::error::\u{1b}[31m"));
+    sandbox.write("tests/test_shop.py", TESTS.replace("== 3", "is not None  # ::error::\u{1b}[31m"));
     sandbox.write("tests/::warning::x_test.py", "x = 1  # noqa ::set-output name=a::b\n");
     let (_, text, _) = check(&sandbox, &["--base", "HEAD"]);
     assert!(
