@@ -101,6 +101,7 @@ async fn printed(
             rights: Rights::Work,
             keep: Keep::Nothing,
             moves: Vec::new(),
+            owner: Some("lines".to_owned()),
         };
         let ran = state.run(work).await.map_err(|error| InputError::Unusable(error.to_string()))?;
         let finished = ran.finished;
