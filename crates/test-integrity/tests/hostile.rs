@@ -1,4 +1,5 @@
 //! Texts that nobody writes: whatever comes, there is an answer, and soon.
+#![expect(clippy::expect_used, reason = "what a test stands on has to be there")]
 
 use std::fs;
 use std::path::Path;
