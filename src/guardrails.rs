@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use ignore::WalkBuilder;
-use regex::{Regex, RegexBuilder};
 
+use crate::base::pattern::{Pattern, PatternOptions};
 use crate::command::Patterns;
 use crate::config::{self, Bounded, Severity};
 use crate::event::{Class, CommandEffect, Effects};
@@ -36,7 +36,7 @@ pub struct Guardrails {
 /// Rule on text that is added to files.
 #[derive(Debug)]
 struct CodeRule {
-    pattern: Regex,
+    pattern: Pattern,
     message: String,
     severity: Severity,
 }
@@ -65,7 +65,8 @@ impl Guardrails {
     /// Compiles the configured rules. The error names the one that is invalid.
     pub fn new(rules: &config::Guardrails, context: GuardrailContext<'_>) -> Result<Self, String> {
         let code_rule = |rule: &config::CodeRule| {
-            let pattern = RegexBuilder::new(&rule.pattern).multi_line(true).build().map_err(|error| {
+            let options = PatternOptions { multi_line: true, ..PatternOptions::default() };
+            let pattern = Pattern::new(&rule.pattern, options).map_err(|error| {
                 format!("`guardrails.code_rules`: invalid regular expression {:?}: {error}", rule.pattern)
             })?;
             Ok(CodeRule { pattern, message: rule.message.clone(), severity: rule.severity })
@@ -250,16 +251,25 @@ impl Guardrails {
         let mut warnings = Vec::new();
         for change in own {
             let gained = change.gained();
-            for rule in self.code_rules.iter().filter(|rule| rule.pattern.is_match(&gained)) {
+            for rule in &self.code_rules {
                 let (path, message) = (&change.path, &rule.message);
+                match rule.pattern.is_match(&gained) {
+                    Ok(false) => continue,
+                    Ok(true) => {}
+                    // Whether the rule is broken is not known, so it counts as broken.
+                    Err(error) if rule.severity == Severity::Block => {
+                        return Err(format!("{path}: {message} (code_rules: {}): {error}", rule.pattern.as_str()));
+                    }
+                    Err(_) => {}
+                }
                 match rule.severity {
                     Severity::Block => {
-                        return Err(format!("{path}: {message} (code_rules: {})", rule.pattern));
+                        return Err(format!("{path}: {message} (code_rules: {})", rule.pattern.as_str()));
                     }
                     Severity::Warn => {
                         warnings.push(format!(
                             "[Guardrail warning: {path}: {message} (code_rules: {})]",
-                            rule.pattern
+                            rule.pattern.as_str()
                         ));
                     }
                 }

@@ -6,6 +6,7 @@ pub mod env;
 pub(crate) mod fs;
 pub(crate) mod http;
 pub(crate) mod integrity;
+pub mod pattern;
 pub(crate) mod template;
 pub(crate) mod text;
 pub(crate) mod tree_sitter;

@@ -11,11 +11,11 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use regex::Regex;
 use serde_json::Value;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
+use crate::base::pattern::{Pattern, PatternOptions};
 use crate::command::Finished;
 use crate::command::sandbox::Rights;
 use crate::config::{self, HookConfig};
@@ -32,7 +32,7 @@ struct Hook {
     event: HookEvent,
     name: String,
     command: String,
-    matcher: Regex,
+    matcher: Pattern,
     globs: Vec<Glob>,
     timeout: Duration,
     waits: bool,
@@ -42,7 +42,7 @@ struct Hook {
 impl Hook {
     fn new(event: HookEvent, edits_only: bool, config: &HookConfig) -> Result<Self, String> {
         let pattern = if config.matcher == "*" { ".*" } else { &config.matcher };
-        let matcher = Regex::new(&format!("^(?:{pattern})$")).map_err(|error| {
+        let matcher = Pattern::new(&format!("^(?:{pattern})$"), PatternOptions::default()).map_err(|error| {
             format!("invalid regular expression in `matcher` of the hook {:?}: {error}", config.name)
         })?;
         let globs =
@@ -69,7 +69,8 @@ impl Hook {
             let paths = tool.effects.writes.iter().chain(&tool.effects.reads);
             paths.into_iter().any(|path| glob.matches(path.as_str()))
         };
-        self.matcher.is_match(tool.name)
+        // A pattern that is given up on might have matched.
+        self.matcher.is_match(tool.name).unwrap_or(true)
             && (self.globs.is_empty() || self.globs.iter().any(file_fits))
             && (!self.edits_only || tool.is_edit())
     }

@@ -5,6 +5,7 @@
 
 mod c;
 mod language;
+mod syntax;
 
 use std::fmt::Write;
 use std::ops::RangeInclusive;
@@ -14,6 +15,7 @@ use tree_sitter::Node;
 
 use crate::base::tree_sitter::parse;
 pub use language::Language;
+pub use syntax::first_syntax_error;
 use language::{Kinds, Role};
 
 /// Time limit of parsing; broken text can keep a grammar busy.
