@@ -6,12 +6,15 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use ignore::WalkBuilder;
+use shell::InvalidRule;
 
-use crate::base::pattern::{Pattern, PatternOptions};
+use crate::base::pattern::{InvalidPattern, Pattern, PatternOptions};
 use crate::command::Patterns;
 use crate::config::{self, Bounded, Severity};
 use crate::event::{Class, CommandEffect, Effects};
-use crate::workspace::{ChangeSet, FileChange, Glob, LineCounts, PathGlobs, Workspace, WorkspacePath};
+use crate::workspace::{
+    ChangeSet, FileChange, Glob, InvalidGlob, LineCounts, PathGlobs, Workspace, WorkspacePath,
+};
 
 /// Paths of the configuration, which are never writable, whether the file exists or not.
 const CONFIG_FILES: [&str; 2] = [".github/architect.yml", ".architect.yml"];
@@ -61,14 +64,32 @@ impl Default for GuardrailContext<'_> {
     }
 }
 
+/// Error for a rule that cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum InvalidGuardrail {
+    /// A rule about code is not a regular expression.
+    #[error("`guardrails.code_rules`: invalid regular expression {pattern:?}")]
+    Code {
+        /// The pattern as written.
+        pattern: String,
+        /// The reason.
+        source: InvalidPattern,
+    },
+    /// A pattern of files cannot be parsed.
+    #[error(transparent)]
+    Files(#[from] InvalidGlob),
+    /// A pattern of commands cannot be parsed.
+    #[error(transparent)]
+    Commands(#[from] InvalidRule),
+}
+
 impl Guardrails {
     /// Compiles the configured rules. The error names the one that is invalid.
-    pub fn new(rules: &config::Guardrails, context: GuardrailContext<'_>) -> Result<Self, String> {
+    pub fn new(rules: &config::Guardrails, context: GuardrailContext<'_>) -> Result<Self, InvalidGuardrail> {
         let code_rule = |rule: &config::CodeRule| {
             let options = PatternOptions { multi_line: true, ..PatternOptions::default() };
-            let pattern = Pattern::new(&rule.pattern, options).map_err(|error| {
-                format!("`guardrails.code_rules`: invalid regular expression {:?}: {error}", rule.pattern)
-            })?;
+            let pattern = Pattern::new(&rule.pattern, options)
+                .map_err(|source| InvalidGuardrail::Code { pattern: rule.pattern.clone(), source })?;
             Ok(CodeRule { pattern, message: rule.message.clone(), severity: rule.severity })
         };
         Ok(Self {
@@ -79,7 +100,7 @@ impl Guardrails {
             allow_workflow_edits: context.allow_workflow_edits,
             allowed_only: context.allowed_only,
             blocked_commands: Patterns::read("guardrails.blocked_commands", &rules.blocked_commands)?,
-            code_rules: rules.code_rules.iter().map(code_rule).collect::<Result<_, String>>()?,
+            code_rules: rules.code_rules.iter().map(code_rule).collect::<Result<_, InvalidGuardrail>>()?,
             max_files: rules.max_files_modified.map(Bounded::count),
             max_lines: rules.max_lines_changed.map(Bounded::count),
             max_commands: rules.max_commands_executed.map(Bounded::count),

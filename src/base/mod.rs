@@ -3,12 +3,12 @@
 pub mod bounded;
 pub(crate) mod did_you_mean;
 pub mod env;
+pub(crate) mod error;
 pub(crate) mod fs;
 pub(crate) mod http;
 pub(crate) mod integrity;
 pub mod pattern;
 pub(crate) mod template;
 pub(crate) mod text;
-pub(crate) mod tree_sitter;
 pub(crate) mod verbose_log;
 pub(crate) mod yaml;

@@ -31,6 +31,13 @@ pub struct PatternOptions {
 #[error("{0}")]
 pub struct InvalidPattern(String);
 
+impl InvalidPattern {
+    /// Creates an error with its reason.
+    pub(crate) fn new(reason: String) -> Self {
+        Self(reason)
+    }
+}
+
 /// Error for a search that was given up, because the pattern backtracks too much on the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the pattern takes too long on this text; write it without nested repetition")]

@@ -7,6 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::file::Entry;
+use super::problem::Problem;
 use crate::base::integrity::digest;
 use crate::config::Usd;
 use crate::inputs::InputError;
@@ -61,7 +62,8 @@ pub enum ManifestError {
         /// Where in it.
         place: String,
         /// What is wrong and what to do.
-        problem: String,
+        #[source]
+        problem: Problem,
     },
     /// The manifest cannot be read.
     #[error("invalid manifest {path}: {problem}; create it with `architect-ci batch FILE --matrix`")]

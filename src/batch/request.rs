@@ -110,7 +110,7 @@ impl BatchRequest {
             jobs: jobs.map_or(JOBS, Bounded::count),
             budget_usd: inputs.budget_usd.map(Usd::get),
             timeout: inputs.timeout,
-            shard: shard.map_err(InputError::Unusable)?,
+            shard: shard.map_err(|error| InputError::Unusable(error.to_string()))?,
             resume: lookup.flag("resume")?,
             warnings: context.warnings.clone(),
             inputs: inputs.clone(),
@@ -139,7 +139,11 @@ impl BatchRequest {
             mode: given.mode.or(*mode),
             max_steps: given.max_steps.or(*max_steps),
             deliver: given.deliver.or(*deliver),
-            budget_usd: place.budget_usd.map(Usd::new).transpose().map_err(InputError::Unusable)?,
+            budget_usd: place
+                .budget_usd
+                .map(Usd::new)
+                .transpose()
+                .map_err(|error| InputError::Unusable(error.to_string()))?,
             timeout,
             workspace: Some(place.checkout.to_owned()),
             out: Some(place.out.to_owned()),

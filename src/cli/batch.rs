@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use sanitize::Masker;
+
 use super::flags::{InputFlags, InputSet};
 use super::run::{Voice, complain, runtime, step_output};
 use super::style::below;
@@ -13,7 +15,6 @@ use crate::inputs::{InputError, Lookup};
 use crate::publish::{BatchDestination, publish_batch};
 use crate::report::{BatchReport, batch_headline};
 use crate::run::on_signals;
-use crate::sanitize::Masker;
 
 /// Work on many tasks, each in its own worktree, and report on all of them
 #[derive(Debug, clap::Args)]
@@ -69,7 +70,7 @@ fn work(lookup: &Lookup) -> Result<Exit, InputError> {
             return plan(&request, lookup, most).await;
         }
         let look = Look::new(voice.in_actions, !voice.is_on_screen());
-        let signal = on_signals().map_err(|error| InputError::Rules(format!("signals: {error}")))?;
+        let signal = on_signals().map_err(InputError::Signals)?;
         let report = batch(&request, BatchOptions { look, signal }).await?;
         let published = publish_batch(report, &request.destination, &masker).await?;
         conclude(&voice, &published.report, &published.path.display().to_string());
@@ -81,7 +82,7 @@ fn work(lookup: &Lookup) -> Result<Exit, InputError> {
 
 /// Writes the list of tasks and prints the matrix.
 async fn plan(request: &BatchRequest, lookup: &Lookup, most: u32) -> Result<Exit, InputError> {
-    let signal = on_signals().map_err(|error| InputError::Rules(format!("signals: {error}")))?;
+    let signal = on_signals().map_err(InputError::Signals)?;
     let manifest = list(request, &signal).await?;
     let path = request.destination.out.join("manifest.json");
     write_atomic(&path, manifest.json().as_bytes())

@@ -79,7 +79,7 @@ fn model(inputs: InputFlags<DoctorInputs>) -> (Check, Exit) {
         super::run::runtime().map_err(Trouble::Input).and_then(|runtime| runtime.block_on(ask(&lookup)));
     match asked {
         Ok(told) => (says(true, told), Exit::Success),
-        Err(Trouble::Input(error)) => (says(false, error.to_string()), error.exit()),
+        Err(Trouble::Input(error)) => (says(false, error.explained()), error.exit()),
         Err(Trouble::Model(error)) => {
             let exit = Exit::of(Status::Failed, StopReason::LlmError, error.exit(), false);
             (says(false, error.to_string()), exit)

@@ -7,8 +7,10 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use super::config::CheckError;
 use super::print;
 use super::style::{below, tell_error};
+use crate::base::error::chain;
 use crate::command::{Policy, Verdict, Walls, sandbox};
 use crate::config::SandboxMode;
 use crate::event::{Class, Exit};
@@ -83,7 +85,7 @@ impl Explain {
         let rules = match Rules::read(self) {
             Ok(rules) => rules,
             Err(error) => {
-                tell_error(&error);
+                tell_error(&chain(&error));
                 return Exit::Configuration;
             }
         };
@@ -97,11 +99,11 @@ impl Explain {
 }
 
 impl Rules {
-    fn read(asked: &Explain) -> Result<Self, String> {
+    fn read(asked: &Explain) -> Result<Self, CheckError> {
         let root = &asked.workspace;
         let disk =
-            Arc::new(DiskWorkspace::open(root).map_err(|error| format!("{}: {error}", root.display()))?);
-        let repository = Repository::find(disk.path(), None).map_err(|error| error.to_string())?;
+            Arc::new(DiskWorkspace::open(root).map_err(|error| CheckError::Workspace(root.clone(), error))?);
+        let repository = Repository::find(disk.path(), None)?;
         let trusted = Trusted {
             workspace: disk.path(),
             repository: repository.as_ref(),
@@ -109,7 +111,7 @@ impl Rules {
             places: Vec::new(),
             remote: None,
         };
-        let origin = trusted.config(asked.config.as_deref()).map_err(|error| error.to_string())?;
+        let origin = trusted.config(asked.config.as_deref())?;
         let commands = &origin.config.commands;
         let in_ci = Lookup::new(BTreeMap::new(), variables()).in_ci();
         let ground = GuardrailContext {
@@ -129,7 +131,7 @@ impl Rules {
     }
 
     fn answer<'a>(&self, command: &'a str, cwd: &WorkspacePath) -> Answer<'a> {
-        let judgement = self.policy.judge(command, cwd);
+        let judgement = self.policy.judge(command, cwd.as_str());
         let effects = command_effects(command, cwd, self.policy.root(), &judgement, &self.workspace);
         let refusal = self.guardrails.check(&effects).err();
         let Verdict { class, reason, way_out } = judgement.verdict;

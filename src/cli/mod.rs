@@ -30,7 +30,7 @@ pub fn main() -> ExitCode {
         return ExitCode::from(code);
     }
     std::panic::set_hook(Box::new(|panic| {
-        if crate::command::analysis::is_guarded() {
+        if shell::is_guarded() {
             return;
         }
         // The message may hold text from anywhere; the place is what a bug report needs.
@@ -130,10 +130,9 @@ impl Command {
     }
 }
 
-/// Whether a command line is one that the program takes: its first word is the program's name. The error is what
-/// it would say.
-pub fn understands(words: &[String]) -> Result<(), String> {
-    Program::try_parse_from(words).map(drop).map_err(|error| error.to_string())
+/// Parses a command line, whose first word is the program's name, without running it.
+pub fn understands(words: &[String]) -> Result<(), clap::Error> {
+    Program::try_parse_from(words).map(drop)
 }
 
 /// Writes to stdout; a reader that has gone away is no error.

@@ -3,6 +3,9 @@
 use std::io::Write;
 use std::sync::Arc;
 
+use sanitize::Masker;
+use sanitize::untrusted::{command_data, log_lines, markdown, visible};
+
 use super::flags::{InputFlags, InputSet};
 use super::print;
 use super::style::{below, tell_error, tell_painted};
@@ -12,8 +15,6 @@ use crate::inputs::{INPUTS, InputError, Inputs, Job, JobRequest, Lookup, Skip};
 use crate::publish::{RunResult, StepOutputs};
 use crate::report::{LogFormat, Loudness, init_log};
 use crate::run::{apply, not_started, on_signals, run};
-use crate::sanitize::Masker;
-use crate::sanitize::untrusted::{command_data, log_lines, markdown, visible};
 
 /// Let an agent work on a task, either planning the changes (dry-run) or making them (yolo), and report
 #[derive(Debug, clap::Args)]
@@ -58,7 +59,7 @@ pub(super) fn launch(lookup: &Lookup, resolve: impl AsyncFnOnce(&Lookup) -> Resu
 /// The threads that everything runs on.
 pub(super) fn runtime() -> Result<tokio::runtime::Runtime, InputError> {
     let built = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
-    built.map_err(|error| InputError::Rules(format!("could not start threads: {error}")))
+    built.map_err(InputError::Threads)
 }
 
 /// How the process speaks.
@@ -156,7 +157,7 @@ async fn perform(voice: &Voice, job: Job) -> Result<Done, InputError> {
         let secret: Vec<&str> = request.secret_variables.iter().map(String::as_str).collect();
         let masker = Arc::new(Masker::from_environment(&request.variables, &secret, &request.secrets));
         voice.begin(&masker);
-        let signal = on_signals().map_err(|error| InputError::Rules(format!("signals: {error}")))?;
+        let signal = on_signals().map_err(InputError::Signals)?;
         Ok::<_, InputError>((masker, signal))
     };
     let (ended, request) = match job {
@@ -223,7 +224,7 @@ fn announce_secrets(masker: &Masker) {
 /// Says what is wrong before anything ran.
 pub(super) fn complain(lookup: &Lookup, error: &InputError) -> Exit {
     let masker = Masker::from_environment(lookup.variables(), &[], &[]);
-    let text = masker.mask(&error.to_string()).into_owned();
+    let text = masker.mask(&error.explained()).into_owned();
     tell_error(&log_lines(&text));
     if lookup.in_actions() {
         let _ = writeln!(std::io::stderr(), "::error title=architect-ci::{}", command_data(&text));

@@ -13,6 +13,8 @@ use std::time::Instant;
 
 use futures::FutureExt;
 use futures::future::join_all;
+use sanitize::Masker;
+use sanitize::invisible::marked;
 use serde_json::{Map, Value};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
@@ -24,8 +26,6 @@ use crate::event::{
 use crate::guardrails::Guardrails;
 use crate::hooks::{HookEvent, Hooks, Subject, ToolSubject};
 use crate::plan::{DryRunTracker, summarize_call};
-use crate::sanitize::Masker;
-use crate::sanitize::invisible::marked;
 use crate::tool::{Call, Context, Registry, Tool, ToolResult, usage};
 use crate::workspace::FileChange;
 
@@ -127,7 +127,7 @@ impl Engine {
         let started = Instant::now();
         let (tool, call) = match self.registry.understand(call, self.context.workspace.root()) {
             Ok(understood) => (Ok(understood.tool), understood.call),
-            Err(reason) => (Err(Refusal::Invalid(reason)), call.clone()),
+            Err(reason) => (Err(Refusal::Invalid(reason.to_string())), call.clone()),
         };
         let call = &call;
         let stages = async { self.stages(caller, tool?, call).await };

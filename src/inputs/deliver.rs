@@ -1,11 +1,12 @@
 //! Where the changes of a run go: decided before it starts.
 
+use sanitize::untrusted::plain;
+
 use super::InputError;
 use super::values::DESCRIBED;
 use crate::config::{Config, DEFAULT_KEY, DeliverTo};
 use crate::event::RunMode;
 use crate::github::{Environment, Subject, branch_name};
-use crate::sanitize::untrusted::plain;
 
 /// Where changes go, complete.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -85,7 +86,7 @@ impl Deliver {
         })?;
         let values = values(config, github, agent, task);
         let template = config.deliver.branch.as_deref().unwrap_or(BRANCH);
-        let branch = branch_name(template, &values).map_err(InputError::Deliver)?;
+        let branch = branch_name(template, &values)?;
         if branch == onto {
             let same =
                 format!("`deliver.branch` and the target branch are both {branch}; change one of them");

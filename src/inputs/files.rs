@@ -13,11 +13,11 @@ use crate::trust::{Trusted, TrustedFile};
 
 /// The built-in prices and those of the configuration.
 pub(super) fn prices(costs: &config::Costs, trusted: &Trusted<'_>) -> Result<Prices, InputError> {
-    let Some(file) = &costs.prices_file else { return Prices::new(None).map_err(InputError::Rules) };
-    let named = |error: String| InputError::Rules(format!("costs.prices_file: {file}: {error}"));
+    let Some(file) = &costs.prices_file else { return Prices::new(None).map_err(InputError::rules) };
+    let named = |error: &str| InputError::rules(format!("costs.prices_file: {file}: {error}"));
     let found = trusted.read(&trusted.workspace.join(file))?;
-    let text = found.ok_or_else(|| named("the file does not exist".to_owned()))?.text;
-    Prices::new(Some(&text)).map_err(named)
+    let text = found.ok_or_else(|| named("the file does not exist"))?.text;
+    Prices::new(Some(&text)).map_err(|error| named(&error.to_string()))
 }
 
 /// A JSON Schema, inline or in a file.

@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use sanitize::secret_names::without_userinfo;
+
 use super::error::InputError;
 use super::list::INPUTS;
 use super::lookup::Lookup;
@@ -11,7 +13,6 @@ use crate::base::did_you_mean::nearest;
 use crate::base::env::Variables;
 use crate::config::{Bounded, Comment, DeliverTo, Usd};
 use crate::event::RunMode;
-use crate::sanitize::secret_names::without_userinfo;
 
 /// The modes that can be asked for.
 const MODES: [RunMode; 4] = [RunMode::DryRun, RunMode::Yolo, RunMode::ConfirmAll, RunMode::ConfirmSensitive];
@@ -175,9 +176,9 @@ pub(super) fn parse_mode(text: &str) -> Result<RunMode, InputError> {
 }
 
 fn parse_usd(given: String) -> Result<Usd, InputError> {
-    let amount = given.trim().trim_start_matches('$').parse().map_err(|_| String::new()).and_then(Usd::new);
+    let amount = given.trim().trim_start_matches('$').parse().ok().and_then(|amount| Usd::new(amount).ok());
     let (name, expected) = ("budget-usd".to_owned(), "a number of USD above 0".to_owned());
-    amount.map_err(|_| InputError::Value { name, given, expected })
+    amount.ok_or(InputError::Value { name, given, expected })
 }
 
 fn parse_comment(text: &str) -> Result<Comment, InputError> {

@@ -3,6 +3,8 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use sanitize::Masker;
+
 use super::step_outputs::{StepOutputs, annotate};
 use crate::base::env::Variables;
 use crate::base::fs::write_atomic;
@@ -15,7 +17,6 @@ use crate::report::{
     BatchReport, batch_annotations, batch_comment, batch_headline, batch_html, batch_junit, batch_markdown,
     batch_summary,
 };
-use crate::sanitize::Masker;
 
 /// How long GitHub may take for the comment.
 const TIME: Duration = Duration::from_mins(2);
@@ -95,7 +96,7 @@ fn write(
     masker: &Masker,
     key: &str,
 ) -> Result<(), InputError> {
-    let junit = batch_junit(report).map_err(InputError::Unusable)?;
+    let junit = batch_junit(report).map_err(|error| InputError::Unusable(error.to_string()))?;
     for (name, text) in [
         ("batch.json", report.json()),
         ("batch.md", batch_markdown(report)),

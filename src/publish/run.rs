@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use sanitize::Masker;
+use sanitize::untrusted::{log_lines, visible};
 use tokio_util::sync::CancellationToken;
 
 use super::github::Publication;
@@ -15,8 +17,6 @@ use crate::inputs::JobRequest;
 use crate::plan::Plan;
 use crate::report::masked::{Format, MaskError, masked};
 use crate::report::{Diagnostic, RunReport, annotations, comment, diagnostics, summary, terminal};
-use crate::sanitize::Masker;
-use crate::sanitize::untrusted::{log_lines, visible};
 use crate::workspace::ChangeSet;
 
 /// A run that is over and reported.
@@ -59,8 +59,8 @@ pub(crate) async fn publish_run(
     // Masked once, as a value, so that every rendering is masked; escaping in between could otherwise hide a
     // secret from the mask.
     let mut report = masked(&report, Format::Report, masker)?;
-    if let Err(message) = files.write_plan(plan.as_ref(), &changes.git_patch(&prefix), masker) {
-        warn(&mut report, message);
+    if let Err(error) = files.write_plan(plan.as_ref(), &changes.git_patch(&prefix), masker) {
+        warn(&mut report, error.to_string());
     }
     let step = StepOutputs::open(&request.variables);
     let write = |report: &mut RunReport, comment_url: Option<&str>| {

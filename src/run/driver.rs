@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use sanitize::Masker;
 use serde_json::json;
 
 use super::evaluate::Evaluator;
@@ -23,7 +24,6 @@ use crate::model::{
 };
 use crate::publish::RunResult;
 use crate::recipe::RecipePlayer;
-use crate::sanitize::Masker;
 use crate::sessions::Resumed;
 use crate::tool::Tool;
 use crate::workspace::{FileChange, Workspace};
@@ -57,7 +57,7 @@ pub async fn run(request: &RunRequest, masker: Arc<Masker>, signal: Signal) -> R
     let mut run = AgentRun::prepare(request, &setup, &signal, &masker).await?;
     let model = model
         .await
-        .unwrap_or_else(|error| Err(InputError::Rules(format!("could not set up the model: {error}"))))?;
+        .unwrap_or_else(|error| Err(InputError::rules(format!("could not set up the model: {error}"))))?;
     let model = run.model(model)?;
     let limits = run.limits(setup.info.started);
     let inspector = run.inspector(&model, &limits)?;

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, LazyLock, Mutex};
 
+use sanitize::Masker;
 use tokio_util::sync::CancellationToken;
 
 use super::Run;
@@ -18,14 +19,13 @@ use crate::config::PlannedCommands;
 use crate::engine::Engine;
 use crate::event::{Events, NoticeLevel, RunMode};
 use crate::git::Repository;
-use crate::guardrails::{self, Guardrails};
+use crate::guardrails::{self, Guardrails, InvalidGuardrail};
 use crate::hooks::{HookContext, Hooks};
 use crate::inputs::{InputError, JobRequest};
 use crate::isolation::{Isolation, Judge};
 use crate::mcp::{Server, Servers};
 use crate::plan::recover;
 use crate::report::Collector;
-use crate::sanitize::Masker;
 use crate::tool::{CommandTarget, Context};
 use crate::trust::TrustedFile;
 use crate::workspace::{
@@ -67,7 +67,7 @@ impl<'a> Run<'a> {
             .map_err(|error| InputError::Workspace { path: request.workspace.clone(), error })?;
         let disk = Arc::new(disk);
         let dry_run = request.mode == RunMode::DryRun;
-        let guardrails = guardrails(request).map_err(InputError::Rules)?;
+        let guardrails = guardrails(request).map_err(InputError::rules)?;
         if recover(&disk, |path| guardrails.check_write(path), &|_| {})? {
             let told = "an earlier apply was interrupted; its files were restored";
             events.notice(NoticeLevel::Warning, told);
@@ -113,7 +113,7 @@ impl<'a> Run<'a> {
             cancel: cancel.clone(),
             events: events.clone(),
         };
-        let hooks = Hooks::new(&config.hooks, setting).map_err(InputError::Rules)?;
+        let hooks = Hooks::new(&config.hooks, setting).map_err(InputError::rules)?;
         // Before the rest looks at the checkout as well: the first model call waits for this alone.
         let surroundings =
             extras.map_or_else(String::new, |extras| context::surroundings(workspace.as_ref(), extras.guide));
@@ -195,7 +195,7 @@ impl Site {
     }
 }
 
-fn guardrails(request: &JobRequest) -> Result<Guardrails, String> {
+fn guardrails(request: &JobRequest) -> Result<Guardrails, InvalidGuardrail> {
     let config = request.config();
     let ground = guardrails::GuardrailContext {
         root: &request.workspace,

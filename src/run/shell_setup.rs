@@ -2,8 +2,9 @@
 
 use std::path::Path;
 
+use sanitize::environment::{Inherited, Rules};
+
 use crate::base::env::Variables;
-use crate::command::environment::{Inherited, Rules};
 use crate::command::sandbox::{GitMasking, Sandbox, Settings, offered};
 use crate::command::{Shell, Spare};
 use crate::config::{Commands, Network, SandboxMode};
@@ -95,8 +96,7 @@ pub(crate) fn shell(
         wanted,
         landlock: offered.files,
     });
-    let launcher = std::env::current_exe()
-        .map_err(|error| InputError::Rules(format!("could not prepare child processes: {error}")))?;
+    let launcher = std::env::current_exe().map_err(InputError::Children)?;
     Ok(Shell {
         launcher,
         program,

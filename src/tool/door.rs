@@ -19,13 +19,17 @@ pub struct Understood {
     pub call: ToolCall,
 }
 
+/// Reason why a call is not understood: a sentence for the model that contains the right call.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct NotUnderstood(pub(super) String);
+
 /// Arguments that are paths, or begin with one.
 const PATHS: [&str; 6] = ["path", "cwd", "from", "to", "file_pattern", "pattern"];
 
 impl Registry {
-    /// Returns what a call means. `root` is the path of the checkout. The error, for the model, is a sentence that
-    /// contains the right call.
-    pub fn understand(&self, call: &ToolCall, root: &Path) -> Result<Understood, String> {
+    /// Returns what a call means. `root` is the path of the checkout. 
+    pub fn understand(&self, call: &ToolCall, root: &Path) -> Result<Understood, NotUnderstood> {
         let own = self.get(&call.name);
         if let Some(tool) = own.filter(|tool| tool.takes_arguments_as_given()) {
             return Ok(Understood { tool: Arc::clone(tool), call: call.clone() });
@@ -56,22 +60,26 @@ impl Registry {
         mut arguments: Arguments,
         meaning: Option<Meaning>,
         root: &Path,
-    ) -> Result<Understood, String> {
+    ) -> Result<Understood, NotUnderstood> {
         let name = match meaning {
-            Some(Meaning::Advice(advice)) => return Err(format!("Tool not found: {}; {advice}", call.name)),
+            Some(Meaning::Advice(advice)) => return Err(NotUnderstood(format!("Tool not found: {}; {advice}", call.name))),
             Some(Meaning::Tool(name)) => name.to_owned(),
             Some(Meaning::Changed(name, change)) => {
-                let changed = change(&mut arguments).map_err(|advice| format!("{}: {advice}", call.name))?;
+                let changed = change(&mut arguments)
+                    .map_err(|advice| NotUnderstood(format!("{}: {advice}", call.name)))?;
                 changed.unwrap_or(name).to_owned()
             }
             None => {
                 let wanted = folded(&call.name);
                 let own = self.all().map(|tool| tool.name()).find(|name| folded(name) == wanted);
-                own.ok_or_else(|| self.unknown(&call.name))?.to_owned()
+                own.ok_or_else(|| NotUnderstood(self.unknown(&call.name)))?.to_owned()
             }
         };
         let Some(tool) = self.get(&name) else {
-            return Err(format!("Tool not found: {} ({name} is not available in this run)", call.name));
+            return Err(NotUnderstood(format!(
+                "Tool not found: {} ({name} is not available in this run)",
+                call.name
+            )));
         };
         Ok(self.finished(call, arguments, tool, root))
     }
@@ -83,12 +91,12 @@ impl Registry {
         mut arguments: Arguments,
         tool: &Arc<dyn Tool>,
         root: &Path,
-    ) -> Result<Understood, String> {
+    ) -> Result<Understood, NotUnderstood> {
         let mut tool = tool;
         if let Some(Meaning::Changed(name, change)) = meaning(&call.name)
             && name == tool.name()
         {
-            let changed = change(&mut arguments).map_err(|advice| format!("{name}: {advice}"))?;
+            let changed = change(&mut arguments).map_err(|advice| NotUnderstood(format!("{name}: {advice}")))?;
             tool = changed.and_then(|name| self.get(name)).unwrap_or(tool);
         }
         Ok(self.finished(call, arguments, tool, root))

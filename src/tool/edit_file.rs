@@ -72,7 +72,8 @@ impl FileTool for EditFile {
         let (mut notes, mut times) = (Vec::new(), 0);
         for (index, edit) in edits.iter().enumerate() {
             let edited = replace(&content, &edit.old_str, &edit.new_str, edit.replace_all);
-            let edited: Edited = edited.map_err(|mut reason| {
+            let edited: Edited = edited.map_err(|error| {
+                let mut reason = error.to_string();
                 if edits.len() > 1 {
                     reason = format!("edit {} of {}: {reason}; none was made", index + 1, edits.len());
                 }

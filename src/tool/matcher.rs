@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use grep_matcher::{Match, Matcher, NoCaptures};
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 
-use crate::base::pattern::{Pattern, PatternOptions};
+use crate::base::pattern::{InvalidPattern, Pattern, PatternOptions};
 
 /// Time limit of a search with a pattern that backtracks.
 const MAX_TIME: Duration = Duration::from_secs(10);
@@ -27,8 +27,8 @@ pub(super) enum Syntax {
 }
 
 impl LineMatcher {
-    /// Compiles a pattern. The error is for the model.
-    pub(super) fn new(pattern: &str, syntax: Syntax, case_sensitive: bool) -> Result<Self, String> {
+    /// Compiles a pattern.
+    pub(super) fn new(pattern: &str, syntax: Syntax, case_sensitive: bool) -> Result<Self, InvalidPattern> {
         let linear = RegexMatcherBuilder::new()
             .fixed_strings(syntax == Syntax::Literal)
             .case_insensitive(!case_sensitive)
@@ -39,7 +39,7 @@ impl LineMatcher {
             Err(error) => error.to_string(),
         };
         if pattern.contains('\n') || pattern.contains("\\n") {
-            return Err(format!("{error}; matches are within a line"));
+            return Err(InvalidPattern::new(format!("{error}; matches are within a line")));
         }
         let options = PatternOptions { ignore_case: !case_sensitive, multi_line: false };
         match Pattern::new(pattern, options) {
@@ -48,7 +48,7 @@ impl LineMatcher {
                 until: Instant::now() + MAX_TIME,
                 gave_up: AtomicBool::new(false),
             })),
-            Err(error) => Err(error.to_string()),
+            Err(error) => Err(error),
         }
     }
 

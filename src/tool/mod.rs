@@ -46,7 +46,7 @@ use crate::workspace::{FileChange, FileError, FileState, Inventory, PathGlobs, R
 
 pub use crate::event::{CommandEffect, Effects, Remote};
 pub use command_effects::command_effects;
-pub use door::Understood;
+pub use door::{NotUnderstood, Understood};
 pub(crate) use door::usage;
 pub use registry::{DuplicateTool, Registry};
 pub use run_command::{CommandTarget, RunCommand};

@@ -1,6 +1,7 @@
 //! Names of tools and arguments that models bring with them from other agents, and what is understood by each: one
 //! table of tools, one of arguments. Whatever a call is understood as passes through the pipeline like any other.
 
+use super::door::NotUnderstood;
 use super::translate::{
     bulk_read, directory_search, editor, line_range, many_edits, noise, pattern_search, search_blocks,
     shell, subagent,
@@ -17,7 +18,7 @@ pub(super) enum Meaning {
     Tool(&'static str),
     /// A tool of ours, after a change of the arguments; the function may name another one. The error is a sentence that
     /// contains the right call.
-    Changed(&'static str, fn(&mut Arguments) -> Result<Option<&'static str>, String>),
+    Changed(&'static str, fn(&mut Arguments) -> Result<Option<&'static str>, NotUnderstood>),
     /// Nothing of ours; a sentence says what to do instead.
     Advice(&'static str),
 }

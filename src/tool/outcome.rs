@@ -1,8 +1,9 @@
 //! Results of edits: what changed and where, without repeating what the model has just written.
 
+use outline::first_syntax_error;
+
 use super::{Context, ToolError, ToolResult};
 use crate::base::text::{counted, grouped};
-use crate::symbols::first_syntax_error;
 use crate::workspace::{FileChange, FileError, FileState, MAX_FILE, Mode, Operation, ResolvedPath};
 
 /// Maximum number of places named by their lines.

@@ -2,8 +2,9 @@
 //! understood (line ends, indentation, trailing blanks, line numbers, codes of invisible characters); for the rest, the
 //! error shows what is there.
 
+use sanitize::invisible::unmarked;
+
 use crate::patch::block::{nearest, numbered, places};
-use crate::sanitize::invisible::unmarked;
 
 /// Text with a block replaced.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -15,13 +16,24 @@ pub(super) struct Edited {
     pub(super) note: Option<String>,
 }
 
+/// Reason why a block was not replaced, in words for the model.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub(super) struct NotReplaced(String);
+
+impl NotReplaced {
+    fn because(reason: impl Into<String>) -> Self {
+        Self(reason.into())
+    }
+}
+
 /// Replaces `old`, which has to occur exactly once unless `all` are meant. The error tells the model why not.
-pub(super) fn replace(content: &str, old: &str, new: &str, all: bool) -> Result<Edited, String> {
+pub(super) fn replace(content: &str, old: &str, new: &str, all: bool) -> Result<Edited, NotReplaced> {
     if old.is_empty() {
-        return Err("old_str is empty; to create or replace a whole file use write_file".to_owned());
+        return Err(NotReplaced::because("old_str is empty; to create or replace a whole file use write_file"));
     }
     if old == new {
-        return Err("old_str and new_str are the same; nothing to change".to_owned());
+        return Err(NotReplaced::because("old_str and new_str are the same; nothing to change"));
     }
     // In a file with Windows line ends, a block given with plain line ends means the same lines.
     let crlf = content.contains("\r\n") && !has_lone_newline(content);
@@ -35,7 +47,7 @@ pub(super) fn replace(content: &str, old: &str, new: &str, all: bool) -> Result<
 }
 
 /// Replaces `old` as it is written, else as it was shown, else by its lines.
-fn by_text(content: &str, old: &str, new: &str, all: bool) -> Result<Edited, String> {
+fn by_text(content: &str, old: &str, new: &str, all: bool) -> Result<Edited, NotReplaced> {
     if content.contains(old) {
         return exactly(content, old, new, all);
     }
@@ -53,7 +65,7 @@ fn by_text(content: &str, old: &str, new: &str, all: bool) -> Result<Edited, Str
     by_lines(content, old, new, all)
 }
 
-fn exactly(content: &str, old: &str, new: &str, all: bool) -> Result<Edited, String> {
+fn exactly(content: &str, old: &str, new: &str, all: bool) -> Result<Edited, NotReplaced> {
     let found: Vec<usize> = overlapping(content, old).take(20).collect();
     match found.as_slice() {
         [at] => {
@@ -66,7 +78,7 @@ fn exactly(content: &str, old: &str, new: &str, all: bool) -> Result<Edited, Str
         }
         several => {
             let lines: Vec<usize> = several.iter().map(|at| line_of(content, *at)).collect();
-            Err(not_unique(&lines, content.matches(old).count().max(several.len())))
+            Err(NotReplaced(not_unique(&lines, content.matches(old).count().max(several.len()))))
         }
     }
 }
@@ -113,7 +125,7 @@ fn without_numbers(block: &str) -> Option<String> {
 
 /// Replaces whole lines that differ from `old` in trailing blanks and in a uniform indentation alone. The new lines are
 /// indented like those that they replace.
-fn by_lines(content: &str, old: &str, new: &str, all: bool) -> Result<Edited, String> {
+fn by_lines(content: &str, old: &str, new: &str, all: bool) -> Result<Edited, NotReplaced> {
     let lines: Vec<&str> = content.split('\n').collect();
     let (old_text, ends) = old.strip_suffix('\n').map_or((old, false), |text| (text, true));
     let wanted: Vec<&str> = old_text.split('\n').collect();
@@ -121,16 +133,16 @@ fn by_lines(content: &str, old: &str, new: &str, all: bool) -> Result<Edited, St
     let new_text = if ends { new.strip_suffix('\n').unwrap_or(new) } else { new };
     let removes_lines = ends && new.is_empty();
     let shift = match found.as_slice() {
-        [] => return Err(missing(content, &lines, &wanted, new)),
+        [] => return Err(NotReplaced(missing(content, &lines, &wanted, new))),
         [one] => &one.shift,
         several if all && several.iter().all(|place| place.shift == several[0].shift) => &several[0].shift,
         several => {
             let lines: Vec<usize> = several.iter().take(20).map(|place| place.at + 1).collect();
-            return Err(not_unique(&lines, several.len()));
+            return Err(NotReplaced(not_unique(&lines, several.len())));
         }
     };
     let Some(replacement) = shift.apply_to(new_text) else {
-        return Err(missing(content, &lines, &wanted, new));
+        return Err(NotReplaced(missing(content, &lines, &wanted, new)));
     };
     let mut result: Vec<&str> = Vec::with_capacity(lines.len());
     let (mut at, mut times) = (0, 0);
@@ -173,7 +185,7 @@ mod tests {
     use super::*;
 
     fn content(content: &str, old: &str, new: &str) -> Result<String, String> {
-        replace(content, old, new, false).map(|edited| edited.content)
+        replace(content, old, new, false).map(|edited| edited.content).map_err(|error| error.to_string())
     }
 
     #[test]
@@ -246,7 +258,7 @@ mod tests {
         let tabs = replace("\tif a {\n\t\tb()\n\t}\n", "if a {\n\tb()\n}", "if c {\n\tb()\n}", false).expect("an edit");
         assert_eq!(tabs.content, "\tif c {\n\t\tb()\n\t}\n");
         let twice = "  a(1)\n    b\n  a(1)\n    b\n";
-        assert!(replace(twice, "a(1)\n  b\n", "c\n", false).is_err_and(|error| error.contains("lines 1, 3")));
+        assert!(replace(twice, "a(1)\n  b\n", "c\n", false).is_err_and(|error| error.to_string().contains("lines 1, 3")));
         assert_eq!(replace(twice, "a(1)\n  b\n", "c\n", true).map(|edited| edited.content), Ok("  c\n  c\n".to_owned()));
     }
 

@@ -92,7 +92,7 @@ impl FileFilter {
                 None => (&mut wanted, part),
             };
             if !matches!(part, "*" | "**" | "**/*") {
-                list.push(Glob::parse(part).map_err(ToolError::Refused)?);
+                list.push(Glob::parse(part).map_err(|error| ToolError::Refused(error.to_string()))?);
             }
         }
         Ok(Self { wanted, unwanted })

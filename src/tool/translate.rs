@@ -2,10 +2,11 @@
 
 use serde_json::{Value, json};
 
+use super::door::NotUnderstood;
 use super::names::Arguments;
 
 /// Result of a change: the tool, if it is another than the table says.
-type Changed = Result<Option<&'static str>, String>;
+type Changed = Result<Option<&'static str>, NotUnderstood>;
 
 /// Takes the first of several arguments out of a call.
 fn take(arguments: &mut Arguments, names: &[&str]) -> Option<Value> {
@@ -73,7 +74,7 @@ pub(super) fn bulk_read(arguments: &mut Arguments) -> Changed {
         several => {
             let calls: Vec<String> = several.iter().take(5).map(|path| format!("read_file(path={path:?})")).collect();
             let calls = if calls.is_empty() { "read_file(path=…)".to_owned() } else { calls.join(", ") };
-            Err(format!("make one call for each file, all in one turn: {calls}"))
+            Err(NotUnderstood(format!("make one call for each file, all in one turn: {calls}")))
         }
     }
 }
@@ -90,17 +91,17 @@ pub(super) fn many_edits(arguments: &mut Arguments) -> Changed {
             && name == "code_edit"
         {
             let content = value.as_str().unwrap_or_default().lines().next().unwrap_or_default().to_owned();
-            return Err(format!("write the change itself: edit_file(path=…, old_str=…, new_str={content:?})"));
+            return Err(NotUnderstood(format!("write the change itself: edit_file(path=…, old_str=…, new_str={content:?})")));
         }
     }
     let Some(edits) = take(arguments, &["edits", "replacements", "changes"]) else { return Ok(None) };
     let Value::Array(edits) = parsed(edits) else {
-        return Err("edits has to be a list: edit_file(path=…, old_str=…, new_str=…)".to_owned());
+        return Err(NotUnderstood("edits has to be a list: edit_file(path=…, old_str=…, new_str=…)".to_owned()));
     };
     let mut own = Vec::new();
     for edit in edits {
         let Value::Object(mut edit) = parsed(edit) else {
-            return Err("an edit is an object: edit_file(path=…, old_str=…, new_str=…)".to_owned());
+            return Err(NotUnderstood("an edit is an object: edit_file(path=…, old_str=…, new_str=…)".to_owned()));
         };
         let old = take(&mut edit, &["old_str", "old_string", "oldString", "oldText", "old_text", "search", "find"]);
         let new = take(&mut edit, &["new_str", "new_string", "newString", "newText", "new_text", "replace"]);
@@ -111,13 +112,13 @@ pub(super) fn many_edits(arguments: &mut Arguments) -> Changed {
                     arguments.insert("path".to_owned(), path);
                 }
                 Some(other) if *other != path => {
-                    return Err(format!("make one call for each file: edit_file(path={path}, old_str=…, new_str=…)"));
+                    return Err(NotUnderstood(format!("make one call for each file: edit_file(path={path}, old_str=…, new_str=…)")));
                 }
                 Some(_) => {}
             }
         }
         let (Some(old), Some(new)) = (old, new) else {
-            return Err("an edit needs old_str and new_str: edit_file(path=…, old_str=…, new_str=…)".to_owned());
+            return Err(NotUnderstood("an edit needs old_str and new_str: edit_file(path=…, old_str=…, new_str=…)".to_owned()));
         };
         own.push(json!({"old_str": old, "new_str": new, "replace_all": all}));
     }
@@ -144,7 +145,7 @@ pub(super) fn search_blocks(arguments: &mut Arguments) -> Changed {
     let diff = arguments.remove(name).unwrap_or_default();
     let edits = crate::patch::search_replace::parse(diff.as_str().unwrap_or_default());
     let Some(edits) = edits.filter(|edits| !edits.is_empty()) else {
-        return Err("a block is `<<<<<<< SEARCH`, the old lines, `=======`, the new ones, `>>>>>>> REPLACE`; or call edit_file(path=…, old_str=…, new_str=…)".to_owned());
+        return Err(NotUnderstood("a block is `<<<<<<< SEARCH`, the old lines, `=======`, the new ones, `>>>>>>> REPLACE`; or call edit_file(path=…, old_str=…, new_str=…)".to_owned()));
     };
     let edits = edits.into_iter().map(|(old, new)| json!({"old_str": old, "new_str": new}));
     arguments.insert("edits".to_owned(), Value::Array(edits.collect()));
@@ -173,9 +174,9 @@ pub(super) fn editor(arguments: &mut Arguments) -> Changed {
         }
         "insert" => insertion(arguments),
         "edit_file" | "diff" => search_blocks(arguments),
-        "undo_edit" => Err("undo it by another edit: edit_file(path=…, old_str=…, new_str=…)".to_owned()),
+        "undo_edit" => Err(NotUnderstood("undo it by another edit: edit_file(path=…, old_str=…, new_str=…)".to_owned())),
         "" if arguments.contains_key("old_str") => many_edits(arguments),
-        other => Err(format!("unknown command {other:?}; call read_file(path=…), write_file(path=…, content=…) or edit_file(path=…, old_str=…, new_str=…)")),
+        other => Err(NotUnderstood(format!("unknown command {other:?}; call read_file(path=…), write_file(path=…, content=…) or edit_file(path=…, old_str=…, new_str=…)"))),
     }
 }
 
@@ -185,7 +186,7 @@ pub(super) fn insertion(arguments: &mut Arguments) -> Changed {
     let inserted = take(arguments, &["insert_text", "new_str", "content", "text"]);
     let path = take(arguments, &["path", "file_path"]);
     let (Some(line), Some(inserted), Some(path)) = (line.filter(|line| *line >= 0), inserted, path) else {
-        return Err("say where: edit_file(path=…, old_str=\"the line before\", new_str=\"the line before\\nthe new lines\")".to_owned());
+        return Err(NotUnderstood("say where: edit_file(path=…, old_str=\"the line before\", new_str=\"the line before\\nthe new lines\")".to_owned()));
     };
     let inserted = inserted.as_str().unwrap_or_default();
     let lines: Vec<&str> = inserted.strip_suffix('\n').unwrap_or(inserted).split('\n').collect();
@@ -276,7 +277,7 @@ pub(super) fn question(arguments: &mut Arguments) -> Changed {
     let query = take(arguments, &["query", "question", "pattern"]);
     let query = query.as_ref().and_then(text).unwrap_or_default();
     let word = query.split(|c: char| !c.is_alphanumeric() && c != '_').max_by_key(|word| word.len()).unwrap_or("word");
-    Err(format!("there is no search by meaning; search for a word or a pattern: grep(pattern={word:?})"))
+    Err(NotUnderstood(format!("there is no search by meaning; search for a word or a pattern: grep(pattern={word:?})")))
 }
 
 /// Commands as lists, with times in milliseconds.

@@ -32,7 +32,7 @@ pub use changes::{ChangeSet, FileChange, FileState, LineCounts, Mode, Operation}
 pub(crate) use descend::{Met, Visitor, descend};
 pub use disk::DiskWorkspace;
 pub use git_folder::{GitFolder, Restored};
-pub use globs::{Glob, PathGlobs};
+pub use globs::{Glob, InvalidGlob, PathGlobs};
 pub use inventory::Inventory;
 pub use isolate::{
     Author, Before, Below, CarryError, Isolated, IsolationError, Outcome, Plot, Scratch, Secrets,

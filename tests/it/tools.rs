@@ -30,7 +30,7 @@ fn tool_call(name: &str, arguments: &Value) -> ToolCall {
 async fn call(registry: &Registry, cx: &Context, tool: &str, args: &Value) -> ToolResult {
     let understood = match registry.understand(&tool_call(tool, args), cx.workspace.root()) {
         Ok(understood) => understood,
-        Err(error) => return ToolResult::failed(error),
+        Err(error) => return ToolResult::failed(error.to_string()),
     };
     let call = match understood.tool.prepare(&understood.call.arguments) {
         Ok(call) => call,
@@ -191,7 +191,7 @@ async fn foreign_calls_are_taken_or_answered_with_the_right_call() {
         let understood = registry.understand(&tool_call(step["call"].as_str().expect("a name"), &args), cx.workspace.root());
         if let Some(says) = step["says"].as_str() {
             let error = match understood {
-                Err(error) => error,
+                Err(error) => error.to_string(),
                 Ok(_) => call(&registry, &cx, step["call"].as_str().unwrap(), &args).await.error.unwrap_or_default(),
             };
             assert!(error.contains(says), "{step}: {error}");

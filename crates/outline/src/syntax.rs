@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
+use grammar::parse;
 use tree_sitter::Node;
 
 use super::Language;
-use crate::base::tree_sitter::parse;
 
 /// Time limit of a check; what takes longer is not checked.
 const MAX_TIME: Duration = Duration::from_millis(500);
@@ -14,7 +14,7 @@ const MAX_TIME: Duration = Duration::from_millis(500);
 /// no grammar for it, or if it takes too long to parse.
 pub fn first_syntax_error(file_name: &str, text: &str) -> Option<usize> {
     if is_strict_json(file_name) {
-        let parsed: Result<serde::de::IgnoredAny, _> = serde_json::from_slice(text.as_bytes());
+        let parsed: Result<serde_json::Value, _> = serde_json::from_slice(text.as_bytes());
         return parsed.err().map(|error| error.line().max(1));
     }
     let (grammar, _) = Language::of(file_name)?.grammar()?;
