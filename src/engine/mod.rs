@@ -153,7 +153,7 @@ impl Engine {
         tool: Arc<dyn Tool>,
         call: &ToolCall,
     ) -> Result<CallOutcome, Refusal> {
-        check_allowed(caller, tool.as_ref())?;
+        self.check_allowed(caller, tool.as_ref())?;
         let cleared = self.clear(&tool, call.arguments.clone()).await?;
         let (mut cleared, mut notes) = self.pre_hooks(caller, cleared).await?;
         self.confirm(&cleared)?;
@@ -197,6 +197,20 @@ impl Engine {
         let understood = self.registry.understand(call, self.context.workspace.root()).ok()?;
         let call = understood.tool.prepare(&understood.call.arguments).ok()?;
         call.effects(&self.context).ok()
+    }
+
+    /// Refuses a tool that the agent does not have.
+    fn check_allowed(&self, caller: Caller<'_>, tool: &dyn Tool) -> Result<(), Refusal> {
+        let Some(allowed) = caller.allowed.filter(|allowed| !Registry::is_allowed(tool, allowed)) else {
+            return Ok(());
+        };
+        let own: Vec<&str> = self.registry.filter(allowed).iter().map(|tool| tool.name()).collect();
+        Err(Refusal::Invalid(format!(
+            "Tool not found: {} is not available to the agent {}; its tools are {}",
+            tool.name(),
+            caller.agent,
+            own.join(", ")
+        )))
     }
 
     /// Prepares a call and checks it against the guardrails. New arguments from a hook come through here as
@@ -360,19 +374,6 @@ impl Engine {
             let limit = if bounded { self.max_result_tokens.saturating_mul(4) } else { self.max_result_tokens };
             *text = truncate_middle(&shown, limit);
         }
-    }
-}
-
-/// Refuses a tool that the agent does not have.
-fn check_allowed(caller: Caller<'_>, tool: &dyn Tool) -> Result<(), Refusal> {
-    match caller.allowed {
-        Some(allowed) if !Registry::is_allowed(tool, allowed) => Err(Refusal::Invalid(format!(
-            "Tool not found: {} is not available to the agent {}; its tools are {}",
-            tool.name(),
-            caller.agent,
-            allowed.join(", ")
-        ))),
-        _ => Ok(()),
     }
 }
 

@@ -82,7 +82,11 @@ fn exactly(content: &str, hunks: &[Hunk], agreement: Agreement) -> Result<String
     for (index, hunk) in hunks.iter().enumerate() {
         image.put(hunk, agreement).map_err(|why| (index, why))?;
     }
-    Ok(image.text())
+    let by_number = |hunk: &Hunk| stated(hunk).is_some() && hunk.side(Side::Old).is_empty();
+    match hunks.iter().position(by_number) {
+        Some(index) if image.has_drifted() => Err((index, Misplaced::Uncertain)),
+        _ => Ok(image.text()),
+    }
 }
 
 /// Applies hunks by the system's `patch`, on a copy whose path is given explicitly, so that nothing in the

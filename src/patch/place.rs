@@ -45,6 +45,11 @@ impl Image {
         Self { patched: vec![false; lines.len()], lines, ends_in_newline, cursor: 0, drifted: false }
     }
 
+    /// Returns `true` if a hunk was found elsewhere than it said, so that numbers alone are no place.
+    pub(super) fn has_drifted(&self) -> bool {
+        self.drifted
+    }
+
     pub(super) fn text(&self) -> String {
         let mut text = self.lines.join("\n");
         if self.ends_in_newline && !self.lines.is_empty() {
@@ -80,17 +85,19 @@ impl Image {
     ) -> Result<usize, Misplaced> {
         if old.is_empty() {
             let is_certain = self.lines.is_empty() || (inserts && from <= self.lines.len() && !self.drifted);
-            return if is_certain { Ok(from.min(self.lines.len())) } else { Err(Misplaced::Uncertain) };
+            // A line without a newline can only be the last.
+            let fits = !hunk.no_newline.1 || from >= self.lines.len();
+            return if is_certain && fits { Ok(from.min(self.lines.len())) } else { Err(Misplaced::Uncertain) };
         }
         if agreement == Agreement::Exact {
             let has_context = hunk.has_context();
             let trailing = matches!(hunk.lines.last(), Some(Line::Context(_)));
             let at_start = old_start == 0 || (old_start == 1 && has_context);
-            let found = self.nearest(old, from, (at_start, has_context && !trailing), hunk.no_newline.0);
-            if let Some(found) = found {
-                if has_context || found == from || found == from + 1 {
-                    return Ok(found);
-                }
+            let at_end = (has_context && !trailing) || hunk.no_newline.1;
+            let found = self.nearest(old, from, (at_start, at_end), hunk.no_newline.0);
+            // Without context, only the line that is stated is certain.
+            if let Some(found) = found.filter(|found| has_context || *found == from || *found == from + 1) {
+                return Ok(found);
             }
         }
         self.only(&self.places(old, agreement))
@@ -124,7 +131,9 @@ impl Image {
             _ if old.is_empty() || old.len() > lines.len() => Vec::new(),
             Agreement::Exact => {
                 let windows = lines.windows(old.len()).enumerate();
-                windows.filter(|(_, window)| *window == old).map(|(at, _)| at).collect()
+                let is_new = |at: usize| self.patched[at..at + old.len()].iter().any(|patched| *patched);
+                let fits = windows.filter(|(at, window)| *window == old && !is_new(*at));
+                fits.map(|(at, _)| at).collect()
             }
             Agreement::Loose => block::places(&lines, old).into_iter().map(|place| place.at).collect(),
         }
@@ -213,7 +222,10 @@ impl Image {
         }
         let added = new.len();
         self.lines.splice(at..at + length, new);
-        self.patched.splice(at..at + length, vec![true; added]);
+        // Lines that stay may be the context of the next hunk as well.
+        let is_new = hunk.lines.iter().filter(|line| !matches!(line, Line::Removed(_)));
+        let is_new: Vec<bool> = is_new.map(|line| matches!(line, Line::Added(_))).collect();
+        self.patched.splice(at..at + length, is_new);
         self.cursor = at + added;
     }
 }

@@ -34,7 +34,8 @@ impl Registry {
         if let Some(tool) = own.filter(|tool| tool.takes_arguments_as_given()) {
             return Ok(Understood { tool: Arc::clone(tool), call: call.clone() });
         }
-        let arguments = object(&call.arguments);
+        let renamed = |(name, value): (String, Value)| (snake_case(&name), value);
+        let arguments: Arguments = object(&call.arguments)?.into_iter().map(renamed).collect();
         let as_own = own.map(|tool| self.translated(call, arguments.clone(), tool, root));
         match (as_own, meaning(&call.name)) {
             (Some(Ok(understood)), other) => {
@@ -110,9 +111,11 @@ impl Registry {
     }
 
     fn unknown(&self, name: &str) -> String {
-        let near = self.closest(name).map_or(String::new(), |near| format!("; did you mean {near}?"));
+        if let Some(near) = self.closest(name) {
+            return format!("Tool not found: {name}; did you mean {near}?");
+        }
         let all: Vec<&str> = self.list().map(|tool| tool.name()).collect();
-        format!("Tool not found: {name}{near} (the tools are {})", all.join(", "))
+        format!("Tool not found: {name}; the tools are {}", all.join(", "))
     }
 }
 
@@ -130,16 +133,19 @@ pub(crate) fn usage(tool: &dyn Tool) -> String {
 }
 
 /// Returns the arguments as an object: given as one, as JSON text of one, or as the one text that a tool takes.
-fn object(arguments: &Value) -> Arguments {
-    match arguments {
+fn object(arguments: &Value) -> Result<Arguments, NotUnderstood> {
+    Ok(match arguments {
         Value::Object(object) => object.clone(),
         Value::String(text) => match serde_json::from_slice(text.as_bytes()) {
             Ok(Value::Object(object)) => object,
+            Err(error) if text.trim_start().starts_with('{') => {
+                return Err(NotUnderstood(format!("Invalid arguments: not valid JSON: {error}")));
+            }
             _ if text.trim().is_empty() => Map::new(),
             _ => Map::from_iter([("input".to_owned(), json!(text))]),
         },
         _ => Map::new(),
-    }
+    })
 }
 
 /// Returns the arguments with our names, in the types of the schema, and without what is empty and optional.
@@ -148,11 +154,7 @@ fn fitted(tool: &str, given: Arguments, schema: &Value, root: &Path) -> Argument
     let properties = schema["properties"].as_object().unwrap_or(&empty);
     let required: Vec<&str> =
         schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
-    let mut arguments = Map::new();
-    for (name, value) in given {
-        let name = if properties.contains_key(&name) { name } else { snake_case(&name) };
-        arguments.entry(name).or_insert(value);
-    }
+    let mut arguments = given;
     for (of, foreign, own) in ARGUMENTS {
         if (*of != "*" && *of != tool) || arguments.contains_key(*own) || !properties.contains_key(*own) {
             continue;
@@ -178,6 +180,8 @@ fn fitted(tool: &str, given: Arguments, schema: &Value, root: &Path) -> Argument
     for (name, value) in &mut arguments {
         if let Some(property) = properties.get(name) {
             *value = coerced(std::mem::take(value), property);
+        } else if let Some(flag) = value.as_str().and_then(|text| text.parse::<bool>().ok()) {
+            *value = json!(flag);
         }
         if PATHS.contains(&name.as_str()) && let Some(relative) = relative(value, root) {
             *value = relative;
@@ -205,13 +209,16 @@ fn relative(value: &Value, root: &Path) -> Option<Value> {
 
 /// Returns a name such as `filePath` or `file-path` as `file_path`.
 fn snake_case(name: &str) -> String {
+    if name.starts_with('-') {
+        return name.to_owned();
+    }
     let mut text = String::with_capacity(name.len() + 4);
     let mut before = '_';
     for c in name.chars() {
         if c.is_uppercase() && !matches!(before, '_' | '-') && !before.is_uppercase() {
             text.push('_');
         }
-        if c == '-' && !text.is_empty() {
+        if c == '-' {
             text.push('_');
         } else {
             text.extend(c.to_lowercase());

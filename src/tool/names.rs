@@ -168,7 +168,6 @@ pub(super) const TOOLS: &[(&str, Meaning)] = &[
     ("agent", Changed("dispatch_subagent", subagent)),
     ("spawnagent", Changed("dispatch_subagent", subagent)),
     ("newtask", Changed("dispatch_subagent", subagent)),
-    ("dispatchsubagent", Changed("dispatch_subagent", subagent)),
     ("webfetch", Changed("fetch_url", noise)),
     ("fetch", Changed("fetch_url", noise)),
     ("fetchwebpage", Changed("fetch_url", noise)),

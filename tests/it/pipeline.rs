@@ -233,7 +233,10 @@ fn agents_get_their_tools() {
     let run = sandbox.run(&["--model", &script, "--agent", "review", "--mode", "yolo"], &[]).expect_code(0);
     assert_eq!(
         run.results(),
-        ["Error: Tool not found: write_file is not available to the agent review", "one\n"]
+        [
+            "Error: Tool not found: write_file is not available to the agent review; its tools are get_file_summary, grep, list_files, read_file",
+            "1\tone\n"
+        ]
     );
     assert_eq!(sandbox.tree().len(), 1);
 }
@@ -258,7 +261,7 @@ fn edit_detects_concurrent_change() {
     let results = run.results();
     assert_eq!(
         results[2],
-        "Error: old_str not found; the file has changed since it was last read; read it again"
+        "Error: old_str not found, and nothing like it\nthe file has changed since it was last read; read it again"
     );
     assert_eq!(
         results[3],
