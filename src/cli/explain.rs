@@ -15,7 +15,7 @@ use crate::command::{Policy, Verdict, Walls, sandbox};
 use crate::config::SandboxMode;
 use crate::event::{Class, Exit};
 use crate::git::Repository;
-use crate::guardrails::{GuardrailContext, Guardrails};
+use crate::guardrails::{GuardrailContext, Guardrails, Refusal};
 use crate::inputs::{Lookup, variables};
 use crate::tool::command_effects;
 use crate::trust::{Trust, Trusted};
@@ -139,7 +139,7 @@ impl Rules {
         let reason = match (judgement.blocked.clone(), refusal) {
             (Some(blocked), _) => blocked,
             // That of the class is given by the class.
-            (None, Some(refusal)) if !refusal.starts_with("Command classified") => refusal,
+            (None, Some(refusal)) if !matches!(refusal, Refusal::Dangerous(_)) => refusal.to_string(),
             (None, _) => reason,
         };
         let blocked = judgement.blocked.is_some();

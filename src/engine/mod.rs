@@ -23,7 +23,7 @@ use crate::command::is_test;
 use crate::event::{
     Block, CallRecord, Class, Effects, Event, Events, Outcome, PlannedAction, RunMode, ToolCall,
 };
-use crate::guardrails::Guardrails;
+use crate::guardrails::{self, Guardrails};
 use crate::hooks::{HookEvent, Hooks, Subject, ToolSubject};
 use crate::plan::{DryRunTracker, summarize_call};
 use crate::tool::{Call, Context, Registry, Tool, ToolResult, usage};
@@ -158,7 +158,7 @@ impl Engine {
         let (mut cleared, mut notes) = self.pre_hooks(caller, cleared).await?;
         self.confirm(&cleared)?;
         if cleared.effects.command.is_some() {
-            self.guardrails.count_command().map_err(|reason| guardrail_refusal(reason, &cleared.effects))?;
+            self.guardrails.count_command().map_err(|reason| guardrail_refusal(&reason, &cleared.effects))?;
         }
         notes.append(&mut cleared.warnings);
         let mut done = if self.mode == RunMode::DryRun && cleared.effects.is_planned() {
@@ -218,14 +218,14 @@ impl Engine {
     async fn clear(&self, tool: &Arc<dyn Tool>, input: Value) -> Result<Cleared, Refusal> {
         let call = prepare(tool, &input)?;
         let effects = call.effects(&self.context).map_err(|error| Refusal::Invalid(error.to_string()))?;
-        self.guardrails.check(&effects).map_err(|reason| guardrail_refusal(reason, &effects))?;
+        self.guardrails.check(&effects).map_err(|reason| guardrail_refusal(&reason, &effects))?;
         let mut warnings = Vec::new();
         if self.guardrails.checks_changes() && !effects.writes.is_empty() && effects.command.is_none() {
             // The call is tried on a preview in memory first, so that a refused change never touches a file.
             let tried = prepare(tool, &input)?.run(self.context.preview()).await;
             warnings = self
                 .check_changes(&tried.changes, true)
-                .map_err(|reason| guardrail_refusal(reason, &effects))?;
+                .map_err(|reason| guardrail_refusal(&reason, &effects))?;
         }
         Ok(Cleared { tool: Arc::clone(tool), call, input, effects, warnings })
     }
@@ -384,8 +384,8 @@ fn prepare(tool: &Arc<dyn Tool>, input: &Value) -> Result<Box<dyn Call>, Refusal
     })
 }
 
-fn guardrail_refusal(reason: String, effects: &Effects) -> Refusal {
-    Refusal::Guardrail(reason, Target::of(effects))
+fn guardrail_refusal(reason: &guardrails::Refusal, effects: &Effects) -> Refusal {
+    Refusal::Guardrail(reason.to_string(), Target::of(effects))
 }
 
 fn append(result: &mut ToolResult, notes: &[String]) {

@@ -1,7 +1,8 @@
 //! Delivery by `git push`, for where the API does not accept a commit.
 
 use super::api::Api;
-use super::deliver::{DeliverError, Delivered, Delivery, Target};
+use super::deliver::Delivery;
+use super::delivered::{DeliverError, Delivered, Target};
 use super::environment::Environment;
 use super::error::ApiError;
 use crate::git::{Author, GitError, Place, Push, Repository};

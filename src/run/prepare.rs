@@ -68,7 +68,7 @@ impl<'a> Run<'a> {
         let disk = Arc::new(disk);
         let dry_run = request.mode == RunMode::DryRun;
         let guardrails = guardrails(request).map_err(InputError::rules)?;
-        if recover(&disk, |path| guardrails.check_write(path), &|_| {})? {
+        if recover(&disk, |path| Ok(guardrails.check_write(path)?), &|_| {})? {
             let told = "an earlier apply was interrupted; its files were restored";
             events.notice(NoticeLevel::Warning, told);
         }

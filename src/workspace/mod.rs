@@ -8,6 +8,7 @@ mod changes;
 mod confined;
 mod descend;
 mod disk;
+mod file_system;
 mod git_folder;
 mod git_patch;
 mod globs;
