@@ -55,7 +55,10 @@ impl Pattern {
             Err(error) => error.to_string(),
         };
         let mut builder = fancy_regex::RegexBuilder::new(pattern);
-        builder.case_insensitive(options.ignore_case).multi_line(options.multi_line).backtrack_limit(MAX_STEPS);
+        builder
+            .case_insensitive(options.ignore_case)
+            .multi_line(options.multi_line)
+            .backtrack_limit(MAX_STEPS);
         match builder.build() {
             Ok(regex) => Ok(Self(Engine::Backtracking(Box::new(regex)))),
             // What only the second engine could understand is best explained by it.
@@ -85,7 +88,9 @@ impl Pattern {
     /// Returns the names and numbers of the pattern's groups.
     pub fn groups(&self) -> Vec<String> {
         let all = |names: &mut dyn Iterator<Item = Option<&str>>| {
-            let named = names.enumerate().flat_map(|(number, name)| [Some(number.to_string()), name.map(str::to_owned)]);
+            let named = names
+                .enumerate()
+                .flat_map(|(number, name)| [Some(number.to_string()), name.map(str::to_owned)]);
             named.flatten().collect()
         };
         match &self.0 {

@@ -371,7 +371,8 @@ impl Engine {
         for text in [Some(&mut result.output), result.error.as_mut()].into_iter().flatten() {
             let shown = marked(&self.masker.mask_known(text));
             // What the tool has kept within its limit is not cut a second time, unless masks made it grow beyond measure.
-            let limit = if bounded { self.max_result_tokens.saturating_mul(4) } else { self.max_result_tokens };
+            let limit =
+                if bounded { self.max_result_tokens.saturating_mul(4) } else { self.max_result_tokens };
             *text = truncate_middle(&shown, limit);
         }
     }

@@ -40,7 +40,9 @@ pub enum ApplyError {
         times: usize,
     },
     /// A hunk that only adds lines, and does not say for certain where.
-    #[error("hunk {hunk} only adds lines, and where is not certain; add a line of context before or after them")]
+    #[error(
+        "hunk {hunk} only adds lines, and where is not certain; add a line of context before or after them"
+    )]
     Uncertain {
         /// The number of the hunk, from 1.
         hunk: usize,
@@ -53,8 +55,8 @@ pub enum ApplyError {
 /// Returns the content with the patch applied, or why it does not apply. Lines are compared literally first, then
 /// regardless of line ends, then regardless of trailing blanks and a uniform indentation.
 pub fn apply(content: &str, patch: &Patch) -> Result<String, ApplyError> {
-    let applied = exactly(content, &patch.hunks, Agreement::Exact)
-        .or_else(|_| without_cr(content, &patch.hunks))?;
+    let applied =
+        exactly(content, &patch.hunks, Agreement::Exact).or_else(|_| without_cr(content, &patch.hunks))?;
     if patch.deletes && !applied.is_empty() {
         return Err(ApplyError::Leftover);
     }

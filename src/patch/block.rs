@@ -43,7 +43,10 @@ impl Shift {
 
     /// Returns text with the indentation of its lines changed, or `None` if a line has too little.
     pub fn apply_to(&self, text: &str) -> Option<String> {
-        text.split('\n').map(|line| self.apply(line)).collect::<Option<Vec<_>>>().map(|lines| lines.join("\n"))
+        text.split('\n')
+            .map(|line| self.apply(line))
+            .collect::<Option<Vec<_>>>()
+            .map(|lines| lines.join("\n"))
     }
 
     /// Returns the difference in words, or `None` if there is none.
@@ -57,7 +60,10 @@ impl Shift {
             Self::Deeper(more) => (name(more), "the file has"),
             Self::Shallower(less) => (name(less), "old_str had"),
         };
-        Some(format!("{verb} {}", if text.starts_with("1 ") { text.trim_end_matches('s').to_owned() } else { text }))
+        Some(format!(
+            "{verb} {}",
+            if text.starts_with("1 ") { text.trim_end_matches('s').to_owned() } else { text }
+        ))
     }
 }
 
@@ -103,7 +109,10 @@ pub fn places(lines: &[&str], wanted: &[&str]) -> Vec<Place> {
 pub fn nearest(lines: &[&str], wanted: &[&str]) -> Option<(usize, usize)> {
     let (key, telling) = wanted.iter().enumerate().max_by_key(|(_, line)| line.trim().len().min(200))?;
     let words = |line: &str| -> Vec<String> {
-        line.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).map(str::to_lowercase).collect()
+        line.split(|c: char| !c.is_alphanumeric())
+            .filter(|word| !word.is_empty())
+            .map(str::to_lowercase)
+            .collect()
     };
     let telling_words = words(telling);
     let mut candidates: Vec<(usize, usize)> = lines
@@ -120,7 +129,8 @@ pub fn nearest(lines: &[&str], wanted: &[&str]) -> Option<(usize, usize)> {
         let window = &lines[start..(start + length).min(lines.len())];
         let pairs = window.iter().zip(&wanted[first..]);
         let short = |line: &str| -> String { line.trim().chars().take(200).collect() };
-        let total: f64 = pairs.map(|(line, wanted)| strsim::normalized_levenshtein(&short(line), &short(wanted))).sum();
+        let total: f64 =
+            pairs.map(|(line, wanted)| strsim::normalized_levenshtein(&short(line), &short(wanted))).sum();
         (total / f64::from(u32::try_from(length).unwrap_or(u32::MAX)), start, window.len())
     };
     candidates
@@ -144,7 +154,14 @@ mod tests {
 
     #[test]
     fn blocks_are_found_at_another_indentation() {
-        let file = ["class A:", "    def f(self):", "        return 1", "", "    def g(self):  ", "        return 2"];
+        let file = [
+            "class A:",
+            "    def f(self):",
+            "        return 1",
+            "",
+            "    def g(self):  ",
+            "        return 2",
+        ];
         let deeper = |text: &str| Shift::Deeper(text.to_owned());
         for (wanted, expected) in [
             (vec!["def f(self):", "    return 1"], vec![Place { at: 1, shift: deeper("    ") }]),
@@ -162,7 +179,15 @@ mod tests {
 
     #[test]
     fn the_nearest_lines_are_found() {
-        let file = ["import os", "", "def total(items):", "    return sum(items)", "", "def mean(items):", "    pass"];
+        let file = [
+            "import os",
+            "",
+            "def total(items):",
+            "    return sum(items)",
+            "",
+            "def mean(items):",
+            "    pass",
+        ];
         assert_eq!(nearest(&file, &["def totals(item):", "    return sum( items )"]), Some((2, 2)));
         assert_eq!(nearest(&file, &["something else altogether"]), None);
         assert_eq!(numbered(&file, 2, 1), "3\tdef total(items):\n");

@@ -30,7 +30,11 @@ pub(super) fn parse(text: &str) -> Result<Vec<Section>, ParseError> {
         } else if let Some(name) = starts(DELETE) {
             Some(Header { old: named(name), new: Some(Name::Nothing), ..Header::default() })
         } else {
-            starts(UPDATE).map(|name| Header { old: named(name.clone()), new: named(name), ..Header::default() })
+            starts(UPDATE).map(|name| Header {
+                old: named(name.clone()),
+                new: named(name),
+                ..Header::default()
+            })
         };
         if let Some(header) = next {
             sections.extend(file.take().map(File::finished).transpose()?);

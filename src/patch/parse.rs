@@ -207,7 +207,8 @@ pub fn sections(text: &str) -> Result<Vec<Section>, ParseError> {
             at = next;
             continue;
         }
-        let pair = line.strip_prefix("--- ").zip(lines.get(at + 1).and_then(|line| line.strip_prefix("+++ ")));
+        let pair =
+            line.strip_prefix("--- ").zip(lines.get(at + 1).and_then(|line| line.strip_prefix("+++ ")));
         let begins_file = line.starts_with("diff --git ") || (pair.is_some() && !hunks.is_empty());
         if begins_file && (!hunks.is_empty() || !header.is_empty()) {
             done.push(Section::new(std::mem::take(&mut header), std::mem::take(&mut hunks)));
@@ -240,7 +241,8 @@ pub fn sections(text: &str) -> Result<Vec<Section>, ParseError> {
 /// Notes that an empty file is created or deleted, which Git writes without `---` and `+++` lines.
 fn without_hunks(line: &str, before: Option<&&str>, header: &mut Header) {
     let git = before.and_then(|before| before.strip_prefix("diff --git "));
-    let named = git.and_then(|names| names.rsplit_once(" b/")).map(|(_, name)| format!("b/{}", name.trim_end()));
+    let named =
+        git.and_then(|names| names.rsplit_once(" b/")).map(|(_, name)| format!("b/{}", name.trim_end()));
     let Some(named) = named else { return };
     if line.starts_with("new file mode ") {
         (header.old, header.new) = (Some(Name::Nothing), Some(Name::File(named)));
@@ -305,7 +307,10 @@ fn place(header: &str, range: Option<Range>) -> Place {
         return Place::Numbered { old_start: start, new_start, inserts: old == 0 };
     }
     let below = header.trim_matches(['@', ' ', '\r', '\t']);
-    Place::Anchored { below: if below.is_empty() { Vec::new() } else { vec![below.to_owned()] }, at_end: false }
+    Place::Anchored {
+        below: if below.is_empty() { Vec::new() } else { vec![below.to_owned()] },
+        at_end: false,
+    }
 }
 
 /// The numbers of a header such as `@@ -10,3 +10,4 @@`.

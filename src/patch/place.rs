@@ -87,7 +87,11 @@ impl Image {
             let is_certain = self.lines.is_empty() || (inserts && from <= self.lines.len() && !self.drifted);
             // A line without a newline can only be the last.
             let fits = !hunk.no_newline.1 || from >= self.lines.len();
-            return if is_certain && fits { Ok(from.min(self.lines.len())) } else { Err(Misplaced::Uncertain) };
+            return if is_certain && fits {
+                Ok(from.min(self.lines.len()))
+            } else {
+                Err(Misplaced::Uncertain)
+            };
         }
         if agreement == Agreement::Exact {
             let has_context = hunk.has_context();
@@ -117,7 +121,13 @@ impl Image {
                 && (at..at + old.len()).all(|line| !self.patched[line])
                 && self.lines[at..at + old.len()].iter().eq(old.iter())
         };
-        let from = if ends.0 { 0 } else if ends.1 { last } else { from.min(total) };
+        let from = if ends.0 {
+            0
+        } else if ends.1 {
+            last
+        } else {
+            from.min(total)
+        };
         (0..=total).find_map(|distance| {
             let forwards = Some(from + distance).filter(|at| fits(*at));
             forwards.or_else(|| from.checked_sub(distance).filter(|at| fits(*at)))
@@ -157,7 +167,11 @@ impl Image {
         agreement: Agreement,
     ) -> Result<usize, Misplaced> {
         if old.is_empty() {
-            return if at_end || self.lines.is_empty() { Ok(self.lines.len()) } else { Err(Misplaced::Uncertain) };
+            return if at_end || self.lines.is_empty() {
+                Ok(self.lines.len())
+            } else {
+                Err(Misplaced::Uncertain)
+            };
         }
         let mut places = self.places(old, agreement);
         if at_end {
@@ -169,8 +183,10 @@ impl Image {
         }
         // The anchors decide, if they lead to one place only.
         let starts = below.iter().fold(vec![0], |starts, anchor| self.behind(&starts, anchor));
-        let mut first: Vec<usize> =
-            starts.iter().filter_map(|start| places.iter().copied().find(|at| at + old.len() > *start)).collect();
+        let mut first: Vec<usize> = starts
+            .iter()
+            .filter_map(|start| places.iter().copied().find(|at| at + old.len() > *start))
+            .collect();
         first.sort_unstable();
         first.dedup();
         match first.as_slice() {

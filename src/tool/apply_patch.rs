@@ -81,7 +81,9 @@ impl FileTool for ApplyPatch {
         let output = match (changes.as_slice(), parts.as_slice()) {
             ([], _) => "the files are already as the patch makes them; nothing changed".to_owned(),
             ([change], _) => describe(change),
-            (_, [Part { path, moved_to: Some(to), .. }]) => format!("Moved {path} to {to}\n{}", table(&changes)),
+            (_, [Part { path, moved_to: Some(to), .. }]) => {
+                format!("Moved {path} to {to}\n{}", table(&changes))
+            }
             _ => format!("{} changed\n{}", counted(changes.len(), "file", "s"), table(&changes)),
         };
         Ok(ToolResult { changes, ..ToolResult::done(output) })
@@ -108,7 +110,9 @@ impl Args {
                 return Ok(Part { section, path: resolved(path)?, moved_to });
             }
             let (path, to) = named.ok_or_else(|| {
-                ToolError::Refused("the patch does not name its file; give it as `path`, or as a line `+++ PATH`".to_owned())
+                ToolError::Refused(
+                    "the patch does not name its file; give it as `path`, or as a line `+++ PATH`".to_owned(),
+                )
             })?;
             Ok(Part { section, path: resolved(&path)?, moved_to: to.map(|to| resolved(&to)).transpose()? })
         };
@@ -122,7 +126,9 @@ impl Part {
         let refused = |reason: String| Err(ToolError::Refused(reason));
         let (path, patch) = (&self.path, &self.section.patch);
         let before = match current(path, steps, cx) {
-            Ok(_) if patch.creates => return refused(format!("the patch creates {path}, but it exists already")),
+            Ok(_) if patch.creates => {
+                return refused(format!("the patch creates {path}, but it exists already"));
+            }
             Ok(state) => Some(state),
             Err(FileError::Missing(_)) if patch.creates => None,
             Err(error) => return Err(error.into()),

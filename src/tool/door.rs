@@ -28,7 +28,7 @@ pub struct NotUnderstood(pub(super) String);
 const PATHS: [&str; 6] = ["path", "cwd", "from", "to", "file_pattern", "pattern"];
 
 impl Registry {
-    /// Returns what a call means. `root` is the path of the checkout. 
+    /// Returns what a call means. `root` is the path of the checkout.
     pub fn understand(&self, call: &ToolCall, root: &Path) -> Result<Understood, NotUnderstood> {
         let own = self.get(&call.name);
         if let Some(tool) = own.filter(|tool| tool.takes_arguments_as_given()) {
@@ -63,7 +63,9 @@ impl Registry {
         root: &Path,
     ) -> Result<Understood, NotUnderstood> {
         let name = match meaning {
-            Some(Meaning::Advice(advice)) => return Err(NotUnderstood(format!("Tool not found: {}; {advice}", call.name))),
+            Some(Meaning::Advice(advice)) => {
+                return Err(NotUnderstood(format!("Tool not found: {}; {advice}", call.name)));
+            }
             Some(Meaning::Tool(name)) => name.to_owned(),
             Some(Meaning::Changed(name, change)) => {
                 let changed = change(&mut arguments)
@@ -97,14 +99,21 @@ impl Registry {
         if let Some(Meaning::Changed(name, change)) = meaning(&call.name)
             && name == tool.name()
         {
-            let changed = change(&mut arguments).map_err(|advice| NotUnderstood(format!("{name}: {advice}")))?;
+            let changed =
+                change(&mut arguments).map_err(|advice| NotUnderstood(format!("{name}: {advice}")))?;
             tool = changed.and_then(|name| self.get(name)).unwrap_or(tool);
         }
         Ok(self.finished(call, arguments, tool, root))
     }
 
     /// Gives arguments their own names and types.
-    fn finished(&self, call: &ToolCall, arguments: Arguments, tool: &Arc<dyn Tool>, root: &Path) -> Understood {
+    fn finished(
+        &self,
+        call: &ToolCall,
+        arguments: Arguments,
+        tool: &Arc<dyn Tool>,
+        root: &Path,
+    ) -> Understood {
         let name = tool.name().to_owned();
         let arguments = Value::Object(fitted(&name, arguments, &tool.parameters(), root));
         Understood { tool: Arc::clone(tool), call: ToolCall { name, arguments, ..call.clone() } }
@@ -159,7 +168,8 @@ fn fitted(tool: &str, given: Arguments, schema: &Value, root: &Path) -> Argument
         if (*of != "*" && *of != tool) || arguments.contains_key(*own) || !properties.contains_key(*own) {
             continue;
         }
-        let taken = foreign.iter().find(|name| arguments.contains_key(**name) && !properties.contains_key(**name));
+        let taken =
+            foreign.iter().find(|name| arguments.contains_key(**name) && !properties.contains_key(**name));
         if let Some(value) = taken.and_then(|name| arguments.shift_remove(*name)) {
             arguments.insert((*own).to_owned(), value);
         }
@@ -183,7 +193,9 @@ fn fitted(tool: &str, given: Arguments, schema: &Value, root: &Path) -> Argument
         } else if let Some(flag) = value.as_str().and_then(|text| text.parse::<bool>().ok()) {
             *value = json!(flag);
         }
-        if PATHS.contains(&name.as_str()) && let Some(relative) = relative(value, root) {
+        if PATHS.contains(&name.as_str())
+            && let Some(relative) = relative(value, root)
+        {
             *value = relative;
         }
     }

@@ -3,8 +3,8 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::read_file::resolve;
 use super::listing::listing;
+use super::read_file::resolve;
 use super::scope::{Entries, Scope};
 use super::{Context, Effects, FileTool, ToolError, ToolInfo, ToolResult};
 
@@ -28,7 +28,12 @@ impl FileTool for FindFiles {
     type Args = Args;
 
     fn info(&self) -> ToolInfo {
-        ToolInfo { name: "find_files", description: "Find files by name or path glob.", sensitive: false, successor: Some("list_files") }
+        ToolInfo {
+            name: "find_files",
+            description: "Find files by name or path glob.",
+            sensitive: false,
+            successor: Some("list_files"),
+        }
     }
 
     fn effects(&self, args: &Args, cx: &Context) -> Result<Effects, ToolError> {

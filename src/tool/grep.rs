@@ -87,9 +87,10 @@ impl FileTool for Grep {
                 "[no match as a regular expression; these lines have it literally]\n{}",
                 literal.render()
             ))),
-            (false, Some(error), _) => {
-                Ok(ToolResult::done(format!("[{error}; these lines have it literally]\n{}", literal.render())))
-            }
+            (false, Some(error), _) => Ok(ToolResult::done(format!(
+                "[{error}; these lines have it literally]\n{}",
+                literal.render()
+            ))),
             (true, Some(error), _) => Err(error),
             (true, None, found) => Ok(ToolResult::done(found.unwrap_or(literal).render())),
         }

@@ -5,8 +5,8 @@ use serde::Deserialize;
 
 use super::read_file::resolve;
 use super::scope::{Entries, Scope};
-use crate::base::text::grouped;
 use super::{Context, Effects, FileTool, ToolError, ToolInfo, ToolResult};
+use crate::base::text::grouped;
 
 /// Maximum number of rows.
 const MAX_ROWS: usize = 300;

@@ -3,8 +3,8 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::read_file::resolve;
 use super::listing::listing;
+use super::read_file::resolve;
 use super::scope::Scope;
 use super::{Context, Effects, FileTool, ToolError, ToolInfo, ToolResult};
 

@@ -60,11 +60,17 @@ fn entries_of(number: usize) -> String {
 /// Adds the lines of a folded listing, and returns how many entries of the folder itself had no room.
 fn folded(entries: &Entries, start: &WorkspacePath, lines: &mut Vec<String>) -> usize {
     let mut root = Folder::default();
-    let below = |path: &'_ WorkspacePath| path.relative_to(start).map(str::len).map(|length| path.as_str().len() - length);
+    let below = |path: &'_ WorkspacePath| {
+        path.relative_to(start).map(str::len).map(|length| path.as_str().len() - length)
+    };
     for found in &entries.found {
         let Some(at) = below(&found.path) else { continue };
         let path = &found.path.as_str()[at..];
-        if found.directory { root.folder(path); } else { root.file(path, String::new()); }
+        if found.directory {
+            root.folder(path);
+        } else {
+            root.file(path, String::new());
+        }
     }
     for (link, target) in &entries.links {
         let Some(at) = below(link) else { continue };

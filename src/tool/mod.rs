@@ -31,6 +31,7 @@ mod search;
 mod search_code;
 mod search_files;
 mod translate;
+mod translate_search;
 mod write_file;
 
 use std::collections::HashMap;
@@ -46,8 +47,8 @@ use crate::workspace::{FileChange, FileError, FileState, Inventory, PathGlobs, R
 
 pub use crate::event::{CommandEffect, Effects, Remote};
 pub use command_effects::command_effects;
-pub use door::{NotUnderstood, Understood};
 pub(crate) use door::usage;
+pub use door::{NotUnderstood, Understood};
 pub use registry::{DuplicateTool, Registry};
 pub use run_command::{CommandTarget, RunCommand};
 pub use run_powershell::{RunPowershell, pwsh};
@@ -77,7 +78,16 @@ impl ToolResult {
     /// Creates a successful result with `output`.
     pub fn done(output: impl Into<String>) -> Self {
         let (error, changes, exit_code, refused) = (None, Vec::new(), None, Vec::new());
-        Self { success: true, output: output.into(), error, changes, exit_code, refused, before: None, bounded: false }
+        Self {
+            success: true,
+            output: output.into(),
+            error,
+            changes,
+            exit_code,
+            refused,
+            before: None,
+            bounded: false,
+        }
     }
 
     /// Creates a failed result with its reason.

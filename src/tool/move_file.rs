@@ -97,7 +97,9 @@ fn moves(args: &Args, cx: &Context) -> Result<Vec<Move>, ToolError> {
         Some(Kind::Directory) => {
             let walk = workspace.walk(&from, None)?;
             if !walk.links.is_empty() || walk.skipped > 0 {
-                return refused(format!("{from} contains links or files without a readable name; move its files"));
+                return refused(format!(
+                    "{from} contains links or files without a readable name; move its files"
+                ));
             }
             let files = walk.found.into_iter().filter(|found| !found.directory);
             let one = |file: crate::workspace::Found| {

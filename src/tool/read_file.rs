@@ -47,10 +47,12 @@ impl FileTool for ReadFile {
     fn run(&self, args: &Args, cx: &Context) -> Result<ToolResult, ToolError> {
         let path = resolve(&args.path, cx)?;
         let range = Range { start: args.start_line.unwrap_or(1), end: args.end_line };
-        let is_large = cx.workspace.stat(&path)?.is_some_and(|stat| stat.kind == Kind::File && stat.size > MAX_FILE);
+        let is_large =
+            cx.workspace.stat(&path)?.is_some_and(|stat| stat.kind == Kind::File && stat.size > MAX_FILE);
         let view = if is_large && (args.start_line.is_some() || args.end_line.is_some()) {
             let file = BufReader::new(cx.workspace.open(&path)?);
-            View::read(file, &range, cx.read_limit()).map_err(|error| FileError::Io { path: (*path).clone(), error })?
+            View::read(file, &range, cx.read_limit())
+                .map_err(|error| FileError::Io { path: (*path).clone(), error })?
         } else {
             let state = cx.workspace.read(&path)?;
             let text = text(&path, &state)?;
@@ -218,10 +220,21 @@ mod tests {
         let cut = view(&lines, 1, None, 40_000).expect("lines");
         assert!(cut.starts_with("1\tline 1\n2\tline 2\n") && cut.len() < 40_100, "{}", cut.len());
         let note = cut.lines().last().expect("a note");
-        let next: usize = note.split_once("start_line=").expect("where to go on").1.trim_end_matches(']').parse().expect("a number");
-        assert!(note.starts_with("[lines 1–2,") && note.contains(" of 12,000; go on with start_line="), "{note}");
+        let next: usize = note
+            .split_once("start_line=")
+            .expect("where to go on")
+            .1
+            .trim_end_matches(']')
+            .parse()
+            .expect("a number");
+        assert!(
+            note.starts_with("[lines 1–2,") && note.contains(" of 12,000; go on with start_line="),
+            "{note}"
+        );
         assert!(cut.contains(&format!("\n{}\tline {}\n[", next - 1, next - 1)), "{note}");
-        assert!(view(&lines, next, None, 40_000).expect("lines").starts_with(&format!("{next}\tline {next}\n")));
+        assert!(
+            view(&lines, next, None, 40_000).expect("lines").starts_with(&format!("{next}\tline {next}\n"))
+        );
     }
 
     #[test]
@@ -234,7 +247,10 @@ mod tests {
 
     #[test]
     fn one_line_is_always_shown() {
-        assert_eq!(view("abc\ndef\n", 1, None, 1).as_deref(), Ok("1\tabc\n[lines 1–1 of 2; go on with start_line=2]\n"));
+        assert_eq!(
+            view("abc\ndef\n", 1, None, 1).as_deref(),
+            Ok("1\tabc\n[lines 1–1 of 2; go on with start_line=2]\n")
+        );
         assert_eq!(view("a\r\nb\r\n", 1, None, 100).as_deref(), Ok("1\ta\n2\tb\n[line ends are CRLF]\n"));
     }
 }

@@ -9,7 +9,8 @@ use super::Tool;
 use super::{
     apply_patch::ApplyPatch, delete_file::DeleteFile, edit_file::EditFile, find_files::FindFiles,
     get_file_summary::GetFileSummary, grep::Grep, list_directory::ListDirectory, list_files::ListFiles,
-    move_file::MoveFile, read_file::ReadFile, replace_text::ReplaceText, search_code::SearchCode, search_files::SearchFiles, write_file::WriteFile,
+    move_file::MoveFile, read_file::ReadFile, replace_text::ReplaceText, search_code::SearchCode,
+    search_files::SearchFiles, write_file::WriteFile,
 };
 
 /// Tools of a run, by name.
@@ -163,7 +164,8 @@ mod tests {
         assert_eq!(schemas[0]["function"]["name"], "grep");
         assert!(!text.contains("$schema") && !text.contains("\"title\""), "{text}");
         let all = serde_json::to_string(&registry.schemas::<&str>(None)).expect("schemas are JSON");
-        let alone: Vec<&str> = registry.filter(&["search_code", "find_files"]).iter().map(|tool| tool.name()).collect();
+        let alone: Vec<&str> =
+            registry.filter(&["search_code", "find_files"]).iter().map(|tool| tool.name()).collect();
         assert_eq!(alone, ["find_files", "search_code"]);
         assert!(all.len() < 6_000, "the schemas of all tools take {} bytes", all.len());
     }

@@ -30,7 +30,9 @@ impl NotReplaced {
 /// Replaces `old`, which has to occur exactly once unless `all` are meant. The error tells the model why not.
 pub(super) fn replace(content: &str, old: &str, new: &str, all: bool) -> Result<Edited, NotReplaced> {
     if old.is_empty() {
-        return Err(NotReplaced::because("old_str is empty; to create or replace a whole file use write_file"));
+        return Err(NotReplaced::because(
+            "old_str is empty; to create or replace a whole file use write_file",
+        ));
     }
     if old == new {
         return Err(NotReplaced::because("old_str and new_str are the same; nothing to change"));
@@ -119,7 +121,8 @@ fn without_numbers(block: &str) -> Option<String> {
         is_number.then(|| rest.to_owned())
     };
     let ends = block.ends_with('\n');
-    let lines: Vec<String> = block.strip_suffix('\n').unwrap_or(block).split('\n').map(line).collect::<Option<_>>()?;
+    let lines: Vec<String> =
+        block.strip_suffix('\n').unwrap_or(block).split('\n').map(line).collect::<Option<_>>()?;
     Some(lines.join("\n") + if ends { "\n" } else { "" })
 }
 
@@ -174,7 +177,10 @@ fn missing(content: &str, lines: &[&str], wanted: &[&str], new: &str) -> String 
     match nearest(lines, wanted) {
         Some((at, length)) => {
             let kind = if places(lines, wanted).is_empty() { "" } else { " at another indentation" };
-            format!("old_str not found; the nearest lines{kind} are:\n{}", numbered(lines, at, length).trim_end())
+            format!(
+                "old_str not found; the nearest lines{kind} are:\n{}",
+                numbered(lines, at, length).trim_end()
+            )
         }
         None => "old_str not found, and nothing like it".to_owned(),
     }
@@ -255,11 +261,18 @@ mod tests {
         let edited = replace(file, "        if x:\n            return 1\n", "", false).expect("an edit");
         assert_eq!(edited.content, "class A:\n    def f(self):\n        return 2\n");
         assert_eq!(edited.note.as_deref(), Some("blanks at the ends of lines differ from old_str"));
-        let tabs = replace("\tif a {\n\t\tb()\n\t}\n", "if a {\n\tb()\n}", "if c {\n\tb()\n}", false).expect("an edit");
+        let tabs = replace("\tif a {\n\t\tb()\n\t}\n", "if a {\n\tb()\n}", "if c {\n\tb()\n}", false)
+            .expect("an edit");
         assert_eq!(tabs.content, "\tif c {\n\t\tb()\n\t}\n");
         let twice = "  a(1)\n    b\n  a(1)\n    b\n";
-        assert!(replace(twice, "a(1)\n  b\n", "c\n", false).is_err_and(|error| error.to_string().contains("lines 1, 3")));
-        assert_eq!(replace(twice, "a(1)\n  b\n", "c\n", true).map(|edited| edited.content), Ok("  c\n  c\n".to_owned()));
+        assert!(
+            replace(twice, "a(1)\n  b\n", "c\n", false)
+                .is_err_and(|error| error.to_string().contains("lines 1, 3"))
+        );
+        assert_eq!(
+            replace(twice, "a(1)\n  b\n", "c\n", true).map(|edited| edited.content),
+            Ok("  c\n  c\n".to_owned())
+        );
     }
 
     #[test]

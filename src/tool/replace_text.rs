@@ -73,11 +73,8 @@ impl FileTool for ReplaceText {
         let planned = args.plan(cx)?;
         let mut changes = Vec::with_capacity(planned.len());
         let total: usize = planned.iter().map(|file| file.times).sum();
-        let mut text = format!(
-            "Replaced {} in {}\n",
-            counted(total, "place", "s"),
-            counted(planned.len(), "file", "s")
-        );
+        let mut text =
+            format!("Replaced {} in {}\n", counted(total, "place", "s"), counted(planned.len(), "file", "s"));
         for file in &planned {
             if changes.len() < MAX_FILES {
                 text += &format!("{:>6}  {}\n", grouped(file.times), file.path);
@@ -124,7 +121,11 @@ impl Args {
         let source = if self.regex { self.pattern.clone() } else { regex::escape(&self.pattern) };
         let pattern =
             Pattern::new(&source, options).map_err(|error| refused(format!("invalid pattern: {error}")))?;
-        let template = if self.regex { template(&self.replacement, &pattern.groups()) } else { self.replacement.replace('$', "$$") };
+        let template = if self.regex {
+            template(&self.replacement, &pattern.groups())
+        } else {
+            self.replacement.replace('$', "$$")
+        };
         let scope = Scope::new(cx, &self.path, Some(&self.file_pattern), None)?;
         let mut planned = Vec::new();
         let mut unchanged = 0;
@@ -152,8 +153,16 @@ impl Args {
         }
         let total: usize = planned.iter().map(|file| file.times).sum();
         if planned.is_empty() {
-            let regex = if self.regex || source == self.pattern { "" } else { "; if it is a regular expression, set regex" };
-            let same = if unchanged > 0 { "the replacement gives the same text".to_owned() } else { format!("no match{regex}") };
+            let regex = if self.regex || source == self.pattern {
+                ""
+            } else {
+                "; if it is a regular expression, set regex"
+            };
+            let same = if unchanged > 0 {
+                "the replacement gives the same text".to_owned()
+            } else {
+                format!("no match{regex}")
+            };
             return Err(refused(format!("{same}; nothing was changed")));
         }
         match self.expect_count {
@@ -178,7 +187,10 @@ impl Args {
         let first_line = self.pattern.lines().find(|line| !line.is_empty()).unwrap_or_default();
         let searched = if self.regex { self.pattern.as_str() } else { first_line };
         // A match of a regular expression may extend over lines.
-        let spans = self.regex && ["\\n", "\n", "\\s", "[^", "(?s", "\\W", "\\D", "\\R", "\\v"].iter().any(|part| searched.contains(part));
+        let spans = self.regex
+            && ["\\n", "\n", "\\s", "[^", "(?s", "\\W", "\\D", "\\R", "\\v"]
+                .iter()
+                .any(|part| searched.contains(part));
         if !spans && let Ok(query) = Query::new(searched, syntax, self.case_sensitive, 1) {
             return query.matching_files(scope);
         }
@@ -208,7 +220,9 @@ fn template(replacement: &str, groups: &[String]) -> String {
             "$" => numbered.map(|count| (&after[..count], count)).or_else(|| between("{", '}')),
             _ => numbered.map(|count| (&after[..count], count)).or_else(|| between("g<", '>')),
         };
-        let escaped = [("n", "\n"), ("t", "\t"), ("\\", "\\")].into_iter().find(|(letter, _)| after.starts_with(letter));
+        let escaped = [("n", "\n"), ("t", "\t"), ("\\", "\\")]
+            .into_iter()
+            .find(|(letter, _)| after.starts_with(letter));
         rest = match (group, escaped) {
             (Some((name, used)), _) => {
                 text += &format!("${{{name}}}");

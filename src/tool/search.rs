@@ -238,8 +238,8 @@ impl Found {
             self.files.insert(found.name, found.matches);
         }
         for line in found.lines {
-            self.full |= self.shown >= max_results && line.is_match
-                || self.text.len() + line.text.len() > max_bytes;
+            self.full |=
+                self.shown >= max_results && line.is_match || self.text.len() + line.text.len() > max_bytes;
             if self.full {
                 return;
             }
@@ -268,7 +268,11 @@ impl Found {
             let _ = writeln!(self.text, "{total}:");
             self.list_files(usize::MAX);
         } else if self.shown < matches {
-            let _ = writeln!(self.text, "[{total}; the first {} are shown. Matches by file:]", grouped(self.shown));
+            let _ = writeln!(
+                self.text,
+                "[{total}; the first {} are shown. Matches by file:]",
+                grouped(self.shown)
+            );
             self.list_files(MAX_FILES);
         }
         if self.gave_up {
@@ -278,7 +282,11 @@ impl Found {
             let _ = writeln!(self.text, "({} not searched)", counted(self.sensitive, "sensitive file", "s"));
         }
         if self.skipped + self.unreadable > 0 {
-            let _ = writeln!(self.text, "({} could not be read)", counted(self.skipped + self.unreadable, "file", "s"));
+            let _ = writeln!(
+                self.text,
+                "({} could not be read)",
+                counted(self.skipped + self.unreadable, "file", "s")
+            );
         }
         self.text
     }

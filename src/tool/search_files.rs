@@ -3,8 +3,8 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::read_file::resolve;
 use super::listing::listing;
+use super::read_file::resolve;
 use super::scope::{Entries, Scope};
 use super::{Context, Effects, FileTool, ToolError, ToolInfo, ToolResult};
 
@@ -25,7 +25,12 @@ impl FileTool for SearchFiles {
     type Args = Args;
 
     fn info(&self) -> ToolInfo {
-        ToolInfo { name: "search_files", description: "Find files below a folder by glob.", sensitive: false, successor: Some("list_files") }
+        ToolInfo {
+            name: "search_files",
+            description: "Find files below a folder by glob.",
+            sensitive: false,
+            successor: Some("list_files"),
+        }
     }
 
     fn effects(&self, args: &Args, cx: &Context) -> Result<Effects, ToolError> {

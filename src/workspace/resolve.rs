@@ -95,7 +95,9 @@ mod tests {
             })
         };
         let path = WorkspacePath::parse(path).map_err(|error| error.to_string())?;
-        resolve(Path::new("/ws"), &path, LastLink::Follow, look).map(|path| path.to_string()).map_err(|error| error.to_string())
+        resolve(Path::new("/ws"), &path, LastLink::Follow, look)
+            .map(|path| path.to_string())
+            .map_err(|error| error.to_string())
     }
 
     #[test]

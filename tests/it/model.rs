@@ -311,11 +311,7 @@ fn model_mistakes_are_returned_to_model() {
             ),
         }
         assert_eq!(results[1], "Error: Tool not found: read_fil; did you mean read_file?");
-        assert!(
-            results[2].contains("5 does not exist"),
-            "{}",
-            results[2]
-        );
+        assert!(results[2].contains("5 does not exist"), "{}", results[2]);
         assert!(results[3].contains("unknown field `lines`"), "{}", results[3]);
         assert_eq!(run.stdout, "done\n", "{way:?}: an empty reply is asked about once");
     });
@@ -500,7 +496,11 @@ fn model_parallel_calls_keep_order() {
         Answer::Text("done"),
     ]);
     let run = sandbox.run(&with(&server, &[]), &[]).expect_code(0);
-    assert_eq!(run.results()[..3], ["1\tC\n", "1\tA\n", "1\tB\n"], "the transcript keeps their order as well");
+    assert_eq!(
+        run.results()[..3],
+        ["1\tC\n", "1\tA\n", "1\tB\n"],
+        "the transcript keeps their order as well"
+    );
     let tools = |body: &Value| -> Vec<String> {
         let messages = body["messages"].as_array().unwrap();
         messages
@@ -512,7 +512,7 @@ fn model_parallel_calls_keep_order() {
     let bodies = server.bodies();
     assert_eq!(tools(&bodies[1]), ["1\tC\n", "1\tA\n", "1\tB\n"]);
     let second = &tools(&bodies[2])[3..];
-    assert_eq!((second[1].as_str(), second[3].as_str()), ("A2\n", "A3\n"));
+    assert_eq!((second[1].as_str(), second[3].as_str()), ("1\tA2\n", "1\tA3\n"));
     // The history only grows: what was sent before is sent again to the letter, so that caches hit.
     let start = |body: &Value, count: usize| body["messages"].as_array().unwrap()[..count].to_vec();
     let count = bodies[1]["messages"].as_array().unwrap().len();

@@ -121,18 +121,25 @@ fn patch_without_context_lands_where_git_puts_it() {
         std::fs::write(repo.join("old.txt"), &old).unwrap();
         std::fs::write(repo.join("new.txt"), &new).unwrap();
         let diff = git(&["diff", "--no-index", "--no-color", "-U0", "old.txt", "new.txt"]).stdout;
-        let diff = String::from_utf8(diff).expect("text").replace("old.txt", "file.txt").replace("new.txt", "file.txt");
+        let diff = String::from_utf8(diff)
+            .expect("text")
+            .replace("old.txt", "file.txt")
+            .replace("new.txt", "file.txt");
         std::fs::write(repo.join("file.txt"), &now).unwrap();
         std::fs::write(repo.join("diff"), &diff).unwrap();
         let applied = git(&["apply", "--unidiff-zero", "--whitespace=nowarn", "diff"]);
-        let by_git = applied.status.success().then(|| std::fs::read_to_string(repo.join("file.txt")).unwrap());
+        let by_git =
+            applied.status.success().then(|| std::fs::read_to_string(repo.join("file.txt")).unwrap());
         let ours = Patch::parse(&diff, &path).map(|patch| apply(&now, &patch)).expect("a patch");
         if has_moved {
             // The numbers are wrong now, and Git goes by them where it finds the same line. What is not refused here has
             // to be where the text has gone, or where Git puts it.
             refused += usize::from(ours.is_err());
             let moved = format!("first\nsecond\n{new}");
-            assert!(ours.is_err() || ours == Ok(moved) || ours.clone().ok() == by_git, "{now:?}\n{diff}\n{ours:?}\n{by_git:?}");
+            assert!(
+                ours.is_err() || ours == Ok(moved) || ours.clone().ok() == by_git,
+                "{now:?}\n{diff}\n{ours:?}\n{by_git:?}"
+            );
         } else {
             assert_eq!(by_git.as_ref(), Some(&new), "{old:?}\n{diff}");
             assert_eq!(ours, Ok(new), "{old:?}\n{diff}");

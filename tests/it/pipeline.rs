@@ -267,7 +267,7 @@ fn edit_detects_concurrent_change() {
         results[3],
         "Error: a.txt has changed since it was last read; read it again before replacing it"
     );
-    assert_eq!(results[5], "Updated a.txt (+1 −1)");
+    assert_eq!(results[5], "Updated a.txt (+1 −1 at line 1)");
     assert_eq!(sandbox.read("a.txt"), "two\n");
 }
 

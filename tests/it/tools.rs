@@ -64,7 +64,8 @@ async fn tools_match_table_on_disk_and_overlay() {
             let sandbox = Sandbox::new(&files);
             std::fs::write(sandbox.path().join("secret.txt"), "secret").unwrap();
             for (path, target) in case["links"].as_object().into_iter().flatten() {
-                let target = target.as_str().expect("a target").replace("@root@", sandbox.repo().to_str().unwrap());
+                let target =
+                    target.as_str().expect("a target").replace("@root@", sandbox.repo().to_str().unwrap());
                 std::os::unix::fs::symlink(target, sandbox.repo().join(path)).expect("a link");
             }
             let before = sandbox.tree();
@@ -81,7 +82,11 @@ async fn tools_match_table_on_disk_and_overlay() {
                 let result = call(&registry, &cx, step["tool"].as_str().expect("a tool"), &args).await;
                 check(&name, step, &result);
                 for (path, expected) in step["file"].as_object().into_iter().flatten() {
-                    assert_eq!(content(&cx, path).as_deref(), expected.as_str(), "{name}: {path} after {step}");
+                    assert_eq!(
+                        content(&cx, path).as_deref(),
+                        expected.as_str(),
+                        "{name}: {path} after {step}"
+                    );
                 }
             }
             if dry_run {
@@ -173,14 +178,18 @@ async fn foreign_calls_are_taken_or_answered_with_the_right_call() {
     let mut registry = Registry::with_built_in();
     registry.replace(Arc::new(RunCommand::for_listing()));
     registry.replace(Arc::new(Dispatch::new(Arc::default())));
-    let web = Arc::new(Web::new(&config::Web::default(), tokio_util::sync::CancellationToken::new()).expect("a client"));
+    let web = Arc::new(
+        Web::new(&config::Web::default(), tokio_util::sync::CancellationToken::new()).expect("a client"),
+    );
     registry.replace(Arc::new(FetchUrl(Arc::clone(&web))));
     registry.replace(Arc::new(WebSearch(web)));
     let table = cases("foreign-calls.yml");
-    let calls: Vec<&Value> = table.iter().flat_map(|group| group["calls"].as_array().expect("calls")).collect();
+    let calls: Vec<&Value> =
+        table.iter().flat_map(|group| group["calls"].as_array().expect("calls")).collect();
     assert!(calls.len() >= 150, "{} calls", calls.len());
     let python = "import os\n\n\ndef first(x):\n    return x + 1\n\n\ndef second(x):\n    return x + 2\n";
-    let files = [("src/app.py", python), ("src/old.py", "a = 1\nb = 2\n"), ("lib/error.js", "throw Error('no');\n")];
+    let files =
+        [("src/app.py", python), ("src/old.py", "a = 1\nb = 2\n"), ("lib/error.js", "throw Error('no');\n")];
     let sandbox = Sandbox::without_git(&files);
     let disk = Arc::new(DiskWorkspace::open(&sandbox.repo()).expect("a folder"));
     let root = disk.path().to_str().expect("a path").to_owned();
@@ -188,11 +197,15 @@ async fn foreign_calls_are_taken_or_answered_with_the_right_call() {
         let cx = context(Arc::new(OverlayWorkspace::new(Arc::clone(&disk))), true);
         let args = step["args"].to_string().replace("@root@", &root);
         let args: Value = serde_json::from_slice(args.as_bytes()).expect("arguments");
-        let understood = registry.understand(&tool_call(step["call"].as_str().expect("a name"), &args), cx.workspace.root());
+        let understood = registry
+            .understand(&tool_call(step["call"].as_str().expect("a name"), &args), cx.workspace.root());
         if let Some(says) = step["says"].as_str() {
             let error = match understood {
                 Err(error) => error.to_string(),
-                Ok(_) => call(&registry, &cx, step["call"].as_str().unwrap(), &args).await.error.unwrap_or_default(),
+                Ok(_) => call(&registry, &cx, step["call"].as_str().unwrap(), &args)
+                    .await
+                    .error
+                    .unwrap_or_default(),
             };
             assert!(error.contains(says), "{step}: {error}");
             continue;
@@ -204,7 +217,8 @@ async fn foreign_calls_are_taken_or_answered_with_the_right_call() {
         }
         let is_ours = Registry::with_built_in().has(&understood.call.name);
         let prepared = understood.tool.prepare(&understood.call.arguments);
-        let prepared = prepared.unwrap_or_else(|error| panic!("{step}: {error}: {}", understood.call.arguments));
+        let prepared =
+            prepared.unwrap_or_else(|error| panic!("{step}: {error}: {}", understood.call.arguments));
         if is_ours {
             let result = prepared.run(cx.clone()).await;
             assert!(result.success, "{step}: {result:?}");

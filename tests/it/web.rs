@@ -114,7 +114,7 @@ async fn call(config: &config::Web, tool: &str, args: Value) -> ToolResult {
         seen: Arc::default(),
         max_result_tokens: 5_000,
     })
-        .await
+    .await
 }
 
 async fn fetch(url: &str) -> Result<String, String> {

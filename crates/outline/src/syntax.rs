@@ -26,7 +26,8 @@ pub fn first_syntax_error(file_name: &str, text: &str) -> Option<usize> {
 /// Returns whether a file is JSON without comments. Some tools allow comments in their own files.
 fn is_strict_json(name: &str) -> bool {
     let lower = name.to_ascii_lowercase();
-    let commented = ["tsconfig", "jsconfig", ".", "settings", "launch", "tasks", "extensions", "devcontainer"];
+    let commented =
+        ["tsconfig", "jsconfig", ".", "settings", "launch", "tasks", "extensions", "devcontainer"];
     lower.rsplit_once('.').is_some_and(|(_, extension)| extension == "json")
         && !commented.iter().any(|start| lower.starts_with(start))
 }
