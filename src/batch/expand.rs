@@ -21,7 +21,7 @@ const UNKNOWN_SIZE: u64 = 10_000;
 const PARTS: [&str; 3] = ["dir", "name", "stem"];
 
 /// What the sources of values are asked of.
-pub struct Ground<'a> {
+pub struct ExpansionSources<'a> {
     /// Files of the commit with their sizes, sorted by path.
     pub files: &'a [(String, u64)],
     /// Runs a command and gives what it prints.
@@ -31,7 +31,7 @@ pub struct Ground<'a> {
 /// Makes the tasks of a batch.
 pub fn expand(
     batch: &BatchFile,
-    ground: &Ground<'_>,
+    ground: &ExpansionSources<'_>,
     file: (&str, &str),
     commit: &str,
 ) -> Result<Manifest, ManifestError> {
@@ -86,7 +86,7 @@ pub fn expand(
     if tasks.len() > MAX_TASKS {
         return Err(wrong("tasks", Problem::TooManyTasks));
     }
-    let tasks = tell_apart(tasks).map_err(|problem| wrong("tasks", problem))?;
+    let tasks = assign_unique_ids(tasks).map_err(|problem| wrong("tasks", problem))?;
     let mut manifest = Manifest::new(&batch.name, commit, text, tasks);
     manifest.budget_usd = batch.budget_usd;
     manifest.timeout = batch.timeout.map(crate::config::Bounded::get);
@@ -133,8 +133,8 @@ fn parts_of(name: &str) -> impl Iterator<Item = String> {
     PARTS.iter().map(move |part| format!("{name}_{part}"))
 }
 
-/// The values of a placeholder, sorted where their order means nothing.
-fn values(source: &Source, ground: &Ground<'_>) -> Result<Vec<String>, Problem> {
+/// Returns the values of a placeholder, sorted where their order means nothing.
+fn values(source: &Source, ground: &ExpansionSources<'_>) -> Result<Vec<String>, Problem> {
     source.check()?;
     let exclude = source.exclude.iter().map(|glob| Glob::parse(glob)).collect::<Result<Vec<_>, _>>()?;
     let mut values: Vec<String> = if !source.values.is_empty() {
@@ -163,9 +163,13 @@ fn values(source: &Source, ground: &Ground<'_>) -> Result<Vec<String>, Problem> 
     Ok(values)
 }
 
-/// One task: values are taken as they are in names and paths, quoted in command lines, and made harmless in what
+/// Makes one task: values are taken as they are in names and paths, quoted in command lines, and made harmless in what
 /// a model reads.
-fn task(entry: &Entry, set: &BTreeMap<String, String>, ground: &Ground<'_>) -> Result<Task, Problem> {
+fn task(
+    entry: &Entry,
+    set: &BTreeMap<String, String>,
+    ground: &ExpansionSources<'_>,
+) -> Result<Task, Problem> {
     let value = |name: &str| {
         set.get(name).cloned().or_else(|| {
             let (key, part) = name.rsplit_once('_')?;
@@ -204,8 +208,8 @@ fn task(entry: &Entry, set: &BTreeMap<String, String>, ground: &Ground<'_>) -> R
     Ok(Task { id, entry: filled, size: if size == 0 { UNKNOWN_SIZE } else { size } })
 }
 
-/// What is below a path, in bytes; 0 where it is none.
-fn size(value: &str, ground: &Ground<'_>) -> u64 {
+/// Returns the size of what is below a path, in bytes; 0 if the value is no path.
+fn size(value: &str, ground: &ExpansionSources<'_>) -> u64 {
     if value == "." {
         return ground.files.iter().map(|(_, size)| size).sum();
     }
@@ -233,7 +237,7 @@ enum Origin {
 
 /// Ids of generated tasks that became the same get a hash of what they are about; those that people wrote are
 /// theirs to change.
-fn tell_apart(tasks: Vec<(Task, Origin)>) -> Result<Vec<Task>, Problem> {
+fn assign_unique_ids(tasks: Vec<(Task, Origin)>) -> Result<Vec<Task>, Problem> {
     let mut count: BTreeMap<String, usize> = BTreeMap::new();
     for (task, _) in &tasks {
         *count.entry(task.id.clone()).or_default() += 1;
@@ -266,7 +270,7 @@ mod tests {
         files.sort();
         let lines = |command: &str| Ok(command.replace(' ', "\n"));
         let batch: BatchFile = crate::config::parse_as(text, "b.yml").map_err(|error| error.to_string())?;
-        let ground = Ground { files: &files, lines: &lines };
+        let ground = ExpansionSources { files: &files, lines: &lines };
         let made = expand(&batch, &ground, ("b.yml", text), &"a".repeat(40));
         made.map(|manifest| manifest.tasks).map_err(|error| error.to_string())
     }

@@ -137,7 +137,7 @@ impl Source {
 }
 
 impl Entry {
-    /// The same with what `defaults` says where it says nothing.
+    /// Fills in what `defaults` says where the entry says nothing.
     pub(super) fn over(mut self, defaults: &Self) -> Self {
         fn fill<T: Clone>(own: &mut Option<T>, other: Option<&T>) {
             if own.is_none() {

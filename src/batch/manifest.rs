@@ -123,7 +123,7 @@ impl Manifest {
         Ok(manifest)
     }
 
-    /// As it is written.
+    /// Returns the manifest as it is written.
     pub fn json(&self) -> String {
         // The types hold nothing that JSON cannot.
         let mut text = serde_json::to_string_pretty(self).unwrap_or_default();
@@ -131,7 +131,7 @@ impl Manifest {
         text
     }
 
-    /// What tells this list from every other.
+    /// Returns the digest that tells this list from every other.
     pub fn digest(&self) -> String {
         digest(&serde_json::to_vec(self).unwrap_or_default())
     }
@@ -144,7 +144,7 @@ fn is_commit(text: &str) -> bool {
 /// Most characters of an id.
 const MAX_ID: usize = 100;
 
-/// A text as part of a folder's and a branch's name.
+/// Converts a text into a part of a folder's and a branch's name.
 pub(super) fn slug(text: &str) -> String {
     let text: String = text
         .chars()

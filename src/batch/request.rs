@@ -117,7 +117,7 @@ impl BatchRequest {
         })
     }
 
-    /// The request of one task. What was given for the whole batch stands above what the task says; budget and
+    /// Makes the request of one task. What was given for the whole batch stands above what the task says; budget and
     /// time are shares of the batch's.
     pub fn of_task(&self, name: &str, task: &Task, place: &Place<'_>) -> Result<RunRequest, InputError> {
         let Entry { task: text, task_file, recipe, model, agent, mode, folder, max_steps, deliver, .. } =

@@ -41,7 +41,8 @@ impl Shard {
     }
 }
 
-/// The tasks of each shard, by their places in the list: the largest first, each to the shard that has least.
+/// Returns the tasks of each shard, by their places in the list. The largest are placed first, each in the shard
+/// that has least.
 pub fn shards(tasks: &[Task], of: u32) -> Vec<Vec<usize>> {
     let mut order: Vec<usize> = (0..tasks.len()).collect();
     order.sort_by_key(|index| (Reverse(tasks[*index].size), *index));
@@ -59,7 +60,7 @@ pub fn shards(tasks: &[Task], of: u32) -> Vec<Vec<usize>> {
     parts
 }
 
-/// The matrix for GitHub Actions: `{"include": [{"shard": "1/8", "tasks": 13}, …]}`; at most `most` shards, and
+/// Returns the matrix for GitHub Actions: `{"include": [{"shard": "1/8", "tasks": 13}, …]}`; at most `most` shards, and
 /// none without a task.
 pub fn matrix(manifest: &Manifest, most: u32) -> Value {
     let tasks = u32::try_from(manifest.tasks.len()).unwrap_or(u32::MAX);

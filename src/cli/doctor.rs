@@ -115,7 +115,7 @@ async fn ask(lookup: &Lookup) -> Result<String, Trouble> {
     Ok(format!("{} answers after {} ms ({price})", request.job.model_name, started.elapsed().as_millis()))
 }
 
-/// PowerShell, where it is: agents have a tool for it then.
+/// Looks for PowerShell, which agents have a tool for where it is installed.
 fn pwsh() -> Option<Check> {
     let check = program("pwsh");
     check.good.then_some(check)
@@ -167,7 +167,7 @@ fn sandbox() -> Check {
     Check { name: "sandbox", good: files, says: says.to_owned() }
 }
 
-/// What commands see of this machine.
+/// Lists what commands see of this machine.
 fn view(namespaces: Option<Namespaces>) -> Check {
     let by = match namespaces {
         Some(Namespaces::Root) => "with root's own rights",
@@ -196,7 +196,7 @@ fn signals_and_network() -> Check {
     Check { name: "network", good: network && signals, says }
 }
 
-/// A daemon that acts for root and listens to this user: walls around files do not reach it.
+/// Looks for a daemon that acts for root and listens to this user, which no sandbox for files restricts.
 #[cfg(unix)]
 fn docker() -> Option<Check> {
     use rustix::fs::{Access, access};

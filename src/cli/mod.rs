@@ -50,7 +50,7 @@ pub fn main() -> ExitCode {
     .into()
 }
 
-/// The hidden sub-commands by which the runner starts children: not for people, so not in the help.
+/// Runs a hidden sub-command, by which this program starts children: not for people, so not in the help.
 fn child(mut arguments: impl Iterator<Item = OsString>) -> Option<u8> {
     let first = arguments.next()?;
     #[cfg(target_os = "linux")]

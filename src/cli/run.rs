@@ -56,7 +56,7 @@ pub(super) fn launch(lookup: &Lookup, resolve: impl AsyncFnOnce(&Lookup) -> Resu
     execute_with(lookup, resolve).unwrap_or_else(|error| complain(lookup, &error))
 }
 
-/// The threads that everything runs on.
+/// Starts the threads that everything runs on.
 pub(super) fn runtime() -> Result<tokio::runtime::Runtime, InputError> {
     let built = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
     built.map_err(InputError::Threads)
@@ -102,7 +102,7 @@ impl Voice {
         }
     }
 
-    /// Whether people want to see what happens.
+    /// Returns whether people want to see what happens.
     pub(super) fn is_on_screen(&self) -> bool {
         self.loudness != Loudness::Quiet && self.format == LogFormat::Human
     }

@@ -49,7 +49,7 @@ pub struct Delivery<'a> {
 }
 
 /// The state of the branches before the commit: the commit to build on, and our own branch.
-pub(super) struct Ground {
+pub(super) struct BranchState {
     pub(super) parent: Commit,
     /// The tip of our own branch, if the branch exists.
     pub(super) own: Option<Commit>,
@@ -73,7 +73,7 @@ impl Delivery<'_> {
     }
 
     async fn commit(&self, api: &Api) -> Result<Option<Delivered>, DeliverError> {
-        let ground = self.ground(api).await?;
+        let ground = self.branch_state(api).await?;
         let (entries, merged) = self.entries(api, &ground.parent).await?;
         if entries.is_empty() {
             return Ok(None);
@@ -121,14 +121,14 @@ impl Delivery<'_> {
 
     /// Reads the branches and checks that they may be written to: the pull request's has to be where the
     /// plan was made, and our own may hold only commits with our trailer.
-    pub(super) async fn ground(&self, api: &Api) -> Result<Ground, DeliverError> {
+    pub(super) async fn branch_state(&self, api: &Api) -> Result<BranchState, DeliverError> {
         let onto = self.onto();
         let parent = Commit::tip(api, onto).await?.ok_or_else(|| DeliverError::NoBranch(onto.to_owned()))?;
         let branch = match &self.target {
             Target::Existing { branch, at: Some(at) } if parent.sha != *at => {
                 return Err(DeliverError::Moved(branch.clone()));
             }
-            Target::Existing { .. } => return Ok(Ground { parent, own: None }),
+            Target::Existing { .. } => return Ok(BranchState { parent, own: None }),
             Target::Own { branch, .. } => branch,
         };
         let own = Commit::tip(api, branch).await?;
@@ -145,7 +145,7 @@ impl Delivery<'_> {
                 return Err(DeliverError::Foreign { branch: branch.clone(), first });
             }
         }
-        Ok(Ground { parent, own })
+        Ok(BranchState { parent, own })
     }
 
     /// Returns the files to commit on top of `parent`, deletions first, and the paths of those that had to

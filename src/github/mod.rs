@@ -1,7 +1,6 @@
 //! GitHub, as the environment that a run starts from and as a place that its report is published to. The
 //! agent never sees any of it.
 
-mod answer;
 mod api;
 mod artifact;
 mod branch;
@@ -17,6 +16,7 @@ mod output;
 mod payload;
 mod pull;
 mod push;
+mod response;
 mod review;
 mod sticky_comment;
 mod suggestion;
@@ -25,7 +25,7 @@ mod trigger;
 use percent_encoding::{AsciiSet, CONTROLS, NON_ALPHANUMERIC};
 
 pub use api::Api;
-pub use artifact::{ARTIFACT, Left, plan_of_run};
+pub use artifact::{ARTIFACT, ArtifactLookup, plan_of_run};
 pub use branch::{BranchNameError, branch_name};
 pub use check_run::{Check, Conclusion};
 pub use comment_marker::{PlanMark, hidden_lines, in_marker, marker};

@@ -21,7 +21,7 @@ pub async fn by_push(
 ) -> Result<Option<Delivered>, DeliverError> {
     let failed =
         |error: GitError| DeliverError::Api(ApiError::Unclear { doing: "push", message: error.to_string() });
-    let ground = delivery.ground(api).await?;
+    let ground = delivery.branch_state(api).await?;
     let (entries, merged) = delivery.entries(api, &ground.parent).await?;
     if entries.is_empty() {
         return Ok(None);

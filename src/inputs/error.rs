@@ -234,7 +234,7 @@ impl InputError {
         chain(self)
     }
 
-    /// How the process ends.
+    /// Returns how the process ends.
     pub fn exit(&self) -> Exit {
         match self {
             Self::MissingKey { .. } | Self::Permission { .. } | Self::GitHub(_) | Self::Fork => {

@@ -37,7 +37,7 @@ pub enum ModelChoice {
     },
 }
 
-/// The model of a name, and the variables that hold its secrets.
+/// Returns the model of a name, and the variables that hold its secrets.
 pub(super) fn choose(
     inputs: &Inputs,
     trusted: &Trusted<'_>,
@@ -105,7 +105,7 @@ pub struct ReviewerModel {
     pub llm: config::Llm,
 }
 
-/// The reviewer's model; the variables that hold its secrets join `secrets`.
+/// Returns the model for the code review; the variables that hold its secrets join `secrets`.
 pub(super) fn reviewer(
     inputs: &Inputs,
     trusted: &Trusted<'_>,
