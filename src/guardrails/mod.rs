@@ -245,11 +245,9 @@ impl Guardrails {
             let gained = change.gained();
             for rule in &self.code_rules {
                 let (path, message) = (&change.path, &rule.message);
-                match rule.pattern.is_match(&gained) {
-                    Ok(false) => continue,
-                    Ok(true) => {}
-                    // Whether the rule is broken is not known, so it counts as broken.
-                    Err(_) => {}
+                // If the pattern is given up, whether the rule is broken is not known, so it counts as broken.
+                if rule.pattern.is_match(&gained) == Ok(false) {
+                    continue;
                 }
                 match rule.severity {
                     Severity::Block => {

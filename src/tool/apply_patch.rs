@@ -74,7 +74,7 @@ impl FileTool for ApplyPatch {
             let change = FileChange::new((*step.path).clone(), step.before.clone(), step.after.clone());
             let Some(change) = change else { continue };
             if let Err(error) = step.carry_out(cx) {
-                return Err(undone(error.into(), &changes, cx));
+                return Err(undone(&error, &changes, cx));
             }
             changes.push(change);
         }

@@ -67,6 +67,10 @@ impl Registry {
                 return Err(NotUnderstood(format!("Tool not found: {}; {advice}", call.name)));
             }
             Some(Meaning::Tool(name)) => name.to_owned(),
+            Some(Meaning::Fitted(name, change)) => {
+                change(&mut arguments);
+                name.to_owned()
+            }
             Some(Meaning::Changed(name, change)) => {
                 let changed = change(&mut arguments)
                     .map_err(|advice| NotUnderstood(format!("{}: {advice}", call.name)))?;
@@ -84,7 +88,7 @@ impl Registry {
                 call.name
             )));
         };
-        Ok(self.finished(call, arguments, tool, root))
+        Ok(finished(call, arguments, tool, root))
     }
 
     /// Understands the arguments of a tool that was called by its own name.
@@ -96,27 +100,16 @@ impl Registry {
         root: &Path,
     ) -> Result<Understood, NotUnderstood> {
         let mut tool = tool;
-        if let Some(Meaning::Changed(name, change)) = meaning(&call.name)
-            && name == tool.name()
-        {
-            let changed =
-                change(&mut arguments).map_err(|advice| NotUnderstood(format!("{name}: {advice}")))?;
-            tool = changed.and_then(|name| self.get(name)).unwrap_or(tool);
+        match meaning(&call.name) {
+            Some(Meaning::Fitted(name, change)) if name == tool.name() => change(&mut arguments),
+            Some(Meaning::Changed(name, change)) if name == tool.name() => {
+                let changed =
+                    change(&mut arguments).map_err(|advice| NotUnderstood(format!("{name}: {advice}")))?;
+                tool = changed.and_then(|name| self.get(name)).unwrap_or(tool);
+            }
+            _ => {}
         }
-        Ok(self.finished(call, arguments, tool, root))
-    }
-
-    /// Gives arguments their own names and types.
-    fn finished(
-        &self,
-        call: &ToolCall,
-        arguments: Arguments,
-        tool: &Arc<dyn Tool>,
-        root: &Path,
-    ) -> Understood {
-        let name = tool.name().to_owned();
-        let arguments = Value::Object(fitted(&name, arguments, &tool.parameters(), root));
-        Understood { tool: Arc::clone(tool), call: ToolCall { name, arguments, ..call.clone() } }
+        Ok(finished(call, arguments, tool, root))
     }
 
     fn unknown(&self, name: &str) -> String {
@@ -126,6 +119,13 @@ impl Registry {
         let all: Vec<&str> = self.list().map(|tool| tool.name()).collect();
         format!("Tool not found: {name}; the tools are {}", all.join(", "))
     }
+}
+
+/// Gives arguments their own names and types.
+fn finished(call: &ToolCall, arguments: Arguments, tool: &Arc<dyn Tool>, root: &Path) -> Understood {
+    let name = tool.name().to_owned();
+    let arguments = Value::Object(fitted(&name, arguments, &tool.parameters(), root));
+    Understood { tool: Arc::clone(tool), call: ToolCall { name, arguments, ..call.clone() } }
 }
 
 /// Returns the right way to call a tool: `read_file(path=…, [start_line=…], [end_line=…])`.
@@ -272,7 +272,9 @@ fn coerced(value: Value, schema: &Value) -> Value {
             value
         }
         Value::Number(number) if is("integer") => match number.as_f64() {
-            Some(real) if number.is_f64() && real.fract() == 0.0 => json!(real as i64),
+            Some(real) if number.is_f64() && real.fract() == 0.0 => {
+                format!("{real:.0}").parse::<i64>().map_or(value, |whole| json!(whole))
+            }
             _ => value,
         },
         Value::Number(number) if is("boolean") => match number.as_i64() {

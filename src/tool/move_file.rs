@@ -50,7 +50,7 @@ impl FileTool for MoveFile {
         let mut changes = Vec::with_capacity(moves.len() * 2);
         for one in &moves {
             if let Err(error) = carry_out(one, &mut changes, cx) {
-                return Err(undone(error.into(), &changes, cx));
+                return Err(undone(&error, &changes, cx));
             }
         }
         let what = match moves.as_slice() {

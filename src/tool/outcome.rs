@@ -151,7 +151,7 @@ pub(super) fn table(changes: &[FileChange]) -> String {
 }
 
 /// Puts back what files were, after one of several could not be written. Returns the error for the model.
-pub(super) fn undone(error: ToolError, changes: &[FileChange], cx: &Context) -> ToolError {
+pub(super) fn undone(error: &dyn std::fmt::Display, changes: &[FileChange], cx: &Context) -> ToolError {
     let mut text = format!("{error}; nothing was changed");
     for change in changes.iter().rev() {
         if let Err(failed) = cx.workspace.revert(change) {

@@ -82,7 +82,7 @@ impl FileTool for ReplaceText {
             match write(&file.path, Some(file.before.clone()), file.after.clone().into_bytes(), cx) {
                 Ok(change) => changes.extend(change),
                 Err(error) => {
-                    return Err(undone(error, &changes, cx));
+                    return Err(undone(&error, &changes, cx));
                 }
             }
         }
