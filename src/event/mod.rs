@@ -228,6 +228,10 @@ pub struct GateRecord {
     pub duration_ms: u64,
     /// The last lines that it printed.
     pub output: String,
+    /// Programs in folders that Git ignores, which it may have run, and which commands of this run had changed before. Its
+    /// result proves no more than they do.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub doubt: Vec<String>,
 }
 
 fn first_round() -> u32 {

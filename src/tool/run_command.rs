@@ -143,6 +143,7 @@ impl CommandCall {
             rights: if self.class(cwd) == Class::Safe { Rights::Look } else { Rights::Work },
             keep: Keep::Changes,
             moves: self.moves(cwd),
+            owner: None,
         };
         match isolation.run_by(&tool.shell, work).await {
             Ok(ran) => self.result(ran),
@@ -164,7 +165,7 @@ impl CommandCall {
     }
 
     fn result(&self, ran: Ran) -> ToolResult {
-        let Ran { finished, changes, large, dropped, warnings, refused } = ran;
+        let Ran { finished, changes, large, dropped, warnings, refused, built: _ } = ran;
         let text = finished.stdout.lines(self.tool.max_output_lines);
         let took = format!("{:.1} s", finished.duration.as_secs_f64());
         let timeout = self.args.timeout.unwrap_or(self.tool.default_timeout).get();

@@ -8,6 +8,7 @@ mod batch;
 mod cli;
 mod commands;
 mod confirm;
+mod containment;
 mod copies;
 mod deliver;
 mod docs;

@@ -1,6 +1,8 @@
 //! Quality gates: commands that must succeed when the agent says it is done.
 
 use sanitize::environment::mentioned;
+mod doubt;
+
 use tokio_util::sync::CancellationToken;
 
 use crate::command::sandbox::Rights;
@@ -42,7 +44,10 @@ pub async fn run(
             rights: Rights::Work,
             keep: Keep::Outputs,
             moves: Vec::new(),
+            owner: Some(format!("gate {}", gate.name)),
         };
+        let path = isolation.shell().environment.get("PATH").map(String::as_str);
+        let doubt = doubt::doubts(&gate.command, path, isolation.root(), &isolation.built());
         let finished = isolation.run(work).await?.finished;
         let mut output = last_lines(&finished.output(), OUTPUT_LINES);
         match &finished.ended {
@@ -65,6 +70,7 @@ pub async fn run(
             exit_code: finished.ended.code(),
             duration_ms: millis(finished.duration),
             output: output.trim_start().to_owned(),
+            doubt,
         });
     }
     Ok(records)
