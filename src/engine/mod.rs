@@ -381,7 +381,11 @@ impl Engine {
 fn prepare(tool: &Arc<dyn Tool>, input: &Value) -> Result<Box<dyn Call>, Refusal> {
     let call = Arc::clone(tool).prepare(input);
     call.map_err(|error| {
-        Refusal::Invalid(format!("Invalid arguments: {error}; the call is {}", usage(tool.as_ref())))
+        // What is wrong with a value needs no list of names.
+        let is_about_names = error.contains("missing field") || error.contains("unknown field");
+        let usage =
+            if is_about_names { format!("; the call is {}", usage(tool.as_ref())) } else { String::new() };
+        Refusal::Invalid(format!("Invalid arguments: {error}{usage}"))
     })
 }
 

@@ -15,6 +15,7 @@ mod setup;
 mod shell_setup;
 mod signals;
 mod structured;
+mod throwaway;
 mod tools;
 
 use std::sync::Arc;
@@ -42,6 +43,7 @@ use prepare::Prepared;
 use setup::RunSetup;
 pub(crate) use shell_setup::{Ground as ShellGround, shell};
 pub use signals::{Signal, on_signals};
+pub(crate) use throwaway::throwaway;
 
 /// A run in progress.
 struct Run<'a> {

@@ -2,6 +2,7 @@
 //! people's.
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use tokio_util::sync::CancellationToken;
 
@@ -25,6 +26,8 @@ pub(super) struct Workbench<'a> {
     pub(super) ground: CommandTarget,
     /// The checkout, where it is changed for real.
     pub(super) tracked: Option<Arc<TrackedWorkspace>>,
+    /// The end of the run's time, if it is limited.
+    pub(super) deadline: Option<Instant>,
     pub(super) events: &'a Events,
     pub(super) cancel: &'a CancellationToken,
 }
@@ -82,6 +85,7 @@ impl Workbench<'_> {
             root: self.request.workspace.clone(),
             temp: temp(self.request),
             mirror: tokio::sync::Mutex::default(),
+            deadline: self.deadline,
             cancel: self.cancel.clone(),
             events: self.events.clone(),
         });
