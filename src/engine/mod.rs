@@ -26,7 +26,7 @@ use crate::event::{
 use crate::guardrails::{self, Guardrails};
 use crate::hooks::{HookEvent, Hooks, Subject, ToolSubject};
 use crate::plan::{DryRunTracker, summarize_call};
-use crate::tool::{Call, Context, Registry, Tool, ToolResult, usage};
+use crate::tool::{Call, Context, Registry, Tool, ToolResult, invalid_arguments};
 use crate::workspace::FileChange;
 
 use confirm::{ConfirmPolicy, Confirmation};
@@ -380,13 +380,7 @@ impl Engine {
 
 fn prepare(tool: &Arc<dyn Tool>, input: &Value) -> Result<Box<dyn Call>, Refusal> {
     let call = Arc::clone(tool).prepare(input);
-    call.map_err(|error| {
-        // What is wrong with a value needs no list of names.
-        let is_about_names = error.contains("missing field") || error.contains("unknown field");
-        let usage =
-            if is_about_names { format!("; the call is {}", usage(tool.as_ref())) } else { String::new() };
-        Refusal::Invalid(format!("Invalid arguments: {error}{usage}"))
-    })
+    call.map_err(|error| Refusal::Invalid(invalid_arguments(tool.as_ref(), &error)))
 }
 
 fn guardrail_refusal(reason: &guardrails::Refusal, effects: &Effects) -> Refusal {

@@ -128,8 +128,16 @@ fn finished(call: &ToolCall, arguments: Arguments, tool: &Arc<dyn Tool>, root: &
     Understood { tool: Arc::clone(tool), call: ToolCall { name, arguments, ..call.clone() } }
 }
 
+/// Returns what the model is told about arguments that a tool does not take. What is wrong with a value needs no list
+/// of names.
+pub(crate) fn invalid_arguments(tool: &dyn Tool, error: &str) -> String {
+    let is_about_names = error.contains("missing field") || error.contains("unknown field");
+    let call = if is_about_names { format!("; the call is {}", usage(tool)) } else { String::new() };
+    format!("Invalid arguments: {error}{call}")
+}
+
 /// Returns the right way to call a tool: `read_file(path=…, [start_line=…], [end_line=…])`.
-pub(crate) fn usage(tool: &dyn Tool) -> String {
+fn usage(tool: &dyn Tool) -> String {
     let schema = tool.parameters();
     let required = |name: &str| {
         schema["required"].as_array().is_some_and(|required| required.iter().any(|one| one == name))

@@ -47,7 +47,7 @@ use crate::workspace::{FileChange, FileError, FileState, Inventory, PathGlobs, R
 
 pub use crate::event::{CommandEffect, Effects, Remote};
 pub use command_effects::command_effects;
-pub(crate) use door::usage;
+pub(crate) use door::invalid_arguments;
 pub use door::{NotUnderstood, Understood};
 pub use registry::{DuplicateTool, Registry};
 pub use run_command::{CommandTarget, RunCommand};
