@@ -39,6 +39,7 @@ fn search(c: &mut Criterion) {
         allow_delete: false,
         sensitive: Arc::default(),
         seen: Arc::default(),
+        max_result_tokens: 5_000,
     };
     let contexts = [
         ("on disk", context(Arc::new(TrackedWorkspace::new(disk())))),

@@ -319,7 +319,7 @@ pub struct Costs {
 impl Default for ContextLimits {
     fn default() -> Self {
         Self {
-            max_tool_result_tokens: Bounded::fixed::<2_000>(),
+            max_tool_result_tokens: Bounded::fixed::<5_000>(),
             max_context_tokens: Bounded::fixed::<80_000>(),
             parallel_tools: true,
             summarize_after_steps: Bounded::fixed::<8>(),

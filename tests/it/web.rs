@@ -107,8 +107,14 @@ async fn call(config: &config::Web, tool: &str, args: Value) -> ToolResult {
     };
     let disk = Arc::new(DiskWorkspace::open(std::env::temp_dir().as_path()).unwrap());
     let workspace = Arc::new(TrackedWorkspace::new(disk));
-    call.run(Context { workspace, allow_delete: false, sensitive: Arc::default(), seen: Arc::default() })
-        .await
+    call.run(Context {
+        workspace,
+        allow_delete: false,
+        sensitive: Arc::default(),
+        seen: Arc::default(),
+        max_result_tokens: 5_000,
+    })
+    .await
 }
 
 async fn fetch(url: &str) -> Result<String, String> {
