@@ -5,6 +5,7 @@
 
 mod connect;
 mod content;
+mod named_paths;
 mod tool;
 
 use std::sync::Arc;

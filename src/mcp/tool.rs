@@ -1,5 +1,6 @@
 //! Tool of an MCP server as a [`Tool`].
 
+use std::path::Path;
 use std::sync::Arc;
 
 use futures::FutureExt;
@@ -7,6 +8,7 @@ use futures::future::BoxFuture;
 use jsonschema::Validator;
 use serde_json::{Map, Value};
 
+use super::named_paths::named_paths;
 use super::{ServerHandle, content};
 use crate::event::{Effects, Remote};
 use crate::tool::{Call, Context, Tool, ToolError, ToolResult, schema};
@@ -155,7 +157,7 @@ impl Call for McpCall {
     fn effects(&self, cx: &Context) -> Result<Effects, ToolError> {
         let mut paths = Vec::new();
         for value in self.arguments.values() {
-            collect_paths(value, cx, &self.tool.server.context.root, &mut paths);
+            collect_paths(value, cx, &self.tool.server.context.root, &mut paths)?;
         }
         let target = format!("{}/{}", self.tool.server.name, self.tool.remote);
         let remote = Remote { target, read_only: self.tool.read_only, paths };
@@ -180,25 +182,53 @@ impl Call for McpCall {
     }
 }
 
-/// Collects the workspace's files that a value names, so that guardrails on files apply here as well.
-fn collect_paths(value: &Value, cx: &Context, root: &std::path::Path, paths: &mut Vec<WorkspacePath>) {
+/// Collects the workspace's files that a value names, so that guardrails on files apply here as well. Text that cannot
+/// be judged is an error.
+fn collect_paths(
+    value: &Value,
+    cx: &Context,
+    root: &Path,
+    paths: &mut Vec<WorkspacePath>,
+) -> Result<(), ToolError> {
     match value {
-        Value::Array(values) => values.iter().for_each(|value| collect_paths(value, cx, root, paths)),
-        Value::Object(values) => values.values().for_each(|value| collect_paths(value, cx, root, paths)),
-        Value::String(text) => {
-            let text = text.strip_prefix("file://").unwrap_or(text);
-            let within = std::path::Path::new(text).strip_prefix(root).ok().and_then(|path| path.to_str());
-            let Ok(path) = WorkspacePath::parse(within.unwrap_or(text)) else { return };
-            let resolved = cx.workspace.resolve(&path, LastLink::Follow).ok();
-            let exists = resolved
-                .as_ref()
-                .is_some_and(|path| cx.workspace.stat(path).is_ok_and(|stat| stat.is_some()));
-            // Text with spaces is not taken for a path, unless the file exists.
-            if exists || !text.contains(char::is_whitespace) {
-                paths.extend(resolved.map(|path| WorkspacePath::clone(&path)).filter(|other| *other != path));
-                paths.push(path);
-            }
-        }
-        _ => {}
+        Value::Array(values) => values.iter().try_for_each(|value| collect_paths(value, cx, root, paths)),
+        Value::Object(values) => values.values().try_for_each(|value| collect_paths(value, cx, root, paths)),
+        Value::String(text) => collect_text(text, cx, root, paths),
+        _ => Ok(()),
     }
+}
+
+fn collect_text(
+    text: &str,
+    cx: &Context,
+    root: &Path,
+    paths: &mut Vec<WorkspacePath>,
+) -> Result<(), ToolError> {
+    let scheme = text.get(..7).filter(|scheme| scheme.eq_ignore_ascii_case("file://"));
+    let Some(address) = scheme.and_then(|scheme| text.get(scheme.len()..)) else {
+        return collect_path(text, cx, root, paths);
+    };
+    let path = address.strip_prefix("localhost").filter(|path| path.starts_with('/')).unwrap_or(address);
+    collect_path(path, cx, root, paths)?;
+    collect_path(&percent_encoding::percent_decode_str(path).decode_utf8_lossy(), cx, root, paths)
+}
+
+fn collect_path(
+    text: &str,
+    cx: &Context,
+    root: &Path,
+    paths: &mut Vec<WorkspacePath>,
+) -> Result<(), ToolError> {
+    for path in named_paths(text, root)? {
+        let resolved = cx.workspace.resolve(&path, LastLink::Follow).ok();
+        let exists =
+            resolved.as_ref().is_some_and(|path| cx.workspace.stat(path).is_ok_and(|stat| stat.is_some()))
+                || root.join(path.as_str()).symlink_metadata().is_ok();
+        // Text with spaces is not taken for a path, unless the file exists.
+        if exists || !text.contains(char::is_whitespace) {
+            paths.extend(resolved.map(|path| WorkspacePath::clone(&path)).filter(|other| *other != path));
+            paths.push(path);
+        }
+    }
+    Ok(())
 }

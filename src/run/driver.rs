@@ -26,7 +26,7 @@ use crate::publish::RunResult;
 use crate::recipe::RecipePlayer;
 use crate::sessions::Resumed;
 use crate::tool::Tool;
-use crate::workspace::{FileChange, Workspace};
+use crate::workspace::{FileChange, Observed, Workspace};
 
 /// The first wait before a failed model call is tried again.
 const FIRST_WAIT: Duration = Duration::from_millis(500);
@@ -219,6 +219,7 @@ impl<'a> AgentRun<'a> {
             return;
         }
         let late = servers.stop().await;
+        self.tell_unread(&late);
         if let (Some(tracked), false) = (&self.run.tracked, late.changes.is_empty()) {
             tracked.absorb(&late.changes);
             let (kept, refused): (Vec<_>, Vec<_>) = late
@@ -240,6 +241,22 @@ impl<'a> AgentRun<'a> {
                 let told = format!("an MCP server changed {} after its answer; {done}", change.path);
                 self.run.events.notice(NoticeLevel::Error, told);
             }
+        }
+    }
+
+    /// Reports what servers changed and what could not be compared.
+    fn tell_unread(&self, late: &Observed) {
+        let mut unread: Vec<String> =
+            late.large.iter().chain(&late.unchecked).map(ToString::to_string).collect();
+        if late.unnamed > 0 {
+            unread.push(format!("{} with names that are not text", late.unnamed));
+        }
+        if !unread.is_empty() {
+            let told = format!(
+                "an MCP server changed files that are too large or cannot be read, so they were not checked: {}",
+                unread.join(", ")
+            );
+            self.run.events.notice(NoticeLevel::Warning, told);
         }
     }
 

@@ -193,7 +193,7 @@ impl CommandCall {
         };
         let mut result =
             ToolResult { success: error.is_none(), error, exit_code, refused, ..ToolResult::done(output) };
-        result.note_changes(&Observed { changes, large, unnamed: 0 });
+        result.note_changes(&Observed { changes, large, ..Observed::default() });
         if !dropped.is_empty() {
             result.add(&format!("[not kept: {}]", shown(dropped.into_iter())));
         }

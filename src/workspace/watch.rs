@@ -1,6 +1,7 @@
 //! Change detection: finds what others change who work on the checkout itself, with a copy of it and by comparing
 //! every file before and after.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::io;
 use std::path::Path;
@@ -33,6 +34,8 @@ pub struct Observed {
     pub large: Vec<WorkspacePath>,
     /// The number of changed files whose names are not UTF-8.
     pub unnamed: usize,
+    /// Changed files that could not be read, so that what was changed is not known.
+    pub unchecked: Vec<WorkspacePath>,
 }
 
 impl Mirror {
@@ -62,6 +65,15 @@ impl Mirror {
         Ok(before)
     }
 
+    /// Returns whether a file is too large to be compared, in the checkout or in the copy.
+    fn is_large(&self, path: &WorkspacePath) -> bool {
+        let is_large = |disk: &DiskWorkspace| {
+            fs::symlink_metadata(disk.path().join(path.as_str()))
+                .is_ok_and(|metadata| metadata.is_file() && metadata.len() > MAX_FILE)
+        };
+        is_large(&self.copy) || is_large(self.checkout.disk())
+    }
+
     /// Returns what changed during a call. Git folders that it created are removed.
     pub fn after(&self, before: &Inventory) -> Result<Observed, FileError> {
         let touched = before.touched(self.checkout.path())?;
@@ -73,10 +85,7 @@ impl Mirror {
             }
         }
         for path in touched.files {
-            let size = |disk: &DiskWorkspace| {
-                fs::symlink_metadata(disk.path().join(path.as_str())).map_or(0, |metadata| metadata.len())
-            };
-            if size(&self.copy).max(size(self.checkout.disk())) > MAX_FILE {
+            if self.is_large(&path) {
                 observed.large.push(path);
                 continue;
             }
@@ -91,22 +100,35 @@ impl Mirror {
 impl Mirror {
     /// Returns what was changed outside of all calls, since the start. Files that ignore files exclude are
     /// left out: they are what builds leave behind.
+    ///
+    /// A file that cannot be compared does not keep others from it. Large ones that the run is known to have
+    /// changed are left out.
     pub fn late(&self) -> Result<Observed, FileError> {
+        let known: BTreeSet<WorkspacePath> =
+            self.checkout.large().into_iter().map(|(path, _)| path).collect();
         for path in self.checkout.changed() {
-            self.follow(&path)?;
+            // One that cannot be followed is found below, where it is told.
+            let _ = self.follow(&path);
         }
-        let mut observed = Observed::default();
-        for path in self.start.touched(self.checkout.path())?.files {
+        let touched = self.start.touched(self.checkout.path())?;
+        let mut observed = Observed { unnamed: touched.unnamed, ..Observed::default() };
+        for path in touched.files {
             let folder = path.parent().unwrap_or_else(WorkspacePath::root);
             let text = |path: &WorkspacePath| {
                 let state = self.copy.state_of(path).ok()??;
                 String::from_utf8(state.content.to_vec()).ok()
             };
-            if IgnoreRules::collect(&folder, text).excludes(&path, false) {
+            if IgnoreRules::collect(&folder, text).excludes(&path, false) || known.contains(&path) {
                 continue;
             }
-            let (before, after) = (self.copy.state_of(&path)?, self.checkout.disk().state_of(&path)?);
-            observed.changes.extend(FileChange::new(path, before, after));
+            if self.is_large(&path) {
+                observed.large.push(path);
+                continue;
+            }
+            match (self.copy.state_of(&path), self.checkout.disk().state_of(&path)) {
+                (Ok(before), Ok(after)) => observed.changes.extend(FileChange::new(path, before, after)),
+                _ => observed.unchecked.push(path),
+            }
         }
         Ok(observed)
     }

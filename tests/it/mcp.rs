@@ -206,6 +206,62 @@ fn mcp_server_changes_are_judged_like_command_changes() {
 }
 
 #[test]
+fn no_spelling_of_a_path_leads_a_server_past_the_guardrails() {
+    let rules = "guardrails: { protected_files: [locked.txt], sensitive_files: [.env, deep/secret.key] }\n";
+    let sandbox = sandbox(&(config("stdio", "") + rules));
+    let root = sandbox.repo();
+    sandbox.write("deep/secret.key", "DEEP\n");
+    sandbox.write("deep/er/x", "");
+    std::os::unix::fs::symlink("deep/er", root.join("l")).unwrap();
+    std::fs::write(sandbox.path().join("outside.txt"), "outside\n").unwrap();
+    let at = root.display();
+    let reads = [
+        "../repo/.env".to_owned(),
+        format!("{at}/../repo/.env"),
+        format!("/tmp/../{at}/.env"),
+        format!("file://localhost{at}/%2eenv"),
+        "../repo/.git/config".to_owned(),
+        "l/../secret.key".to_owned(),
+        "/proc/self/cwd/.env".to_owned(),
+        format!("/proc/self/root{at}/.env"),
+        "/proc/thread-self/cwd/.git/config".to_owned(),
+        "../outside.txt".to_owned(),
+        "../repo/a.txt".to_owned(),
+    ];
+    let mut calls: Vec<(&str, Value)> =
+        reads.iter().map(|path| ("mcp_test_read", json!({"path": path}))).collect();
+    calls.push(("mcp_test_write", json!({"path": "../repo/locked.txt"})));
+    let (_, results) = call(&sandbox, &["--mode", "yolo"], &[], &calls);
+    for (result, path) in results.iter().zip(&reads).take(6) {
+        assert!(result.starts_with("Error: Guardrail: "), "{path}: {result}");
+    }
+    for (result, path) in results.iter().zip(&reads).take(9).skip(6) {
+        let refused = result.starts_with("Error: ACCESS DENIED: ");
+        assert!(refused && result.contains("relative to the checkout instead"), "{path}: {result}");
+    }
+    // What lies outside of the checkout is the sandbox's affair.
+    assert!(!results[9].contains("Guardrail") && !results[9].contains("ACCESS DENIED"), "{}", results[9]);
+    assert_eq!(results[10], "one\n");
+    assert!(results[11].contains("locked.txt is a protected file"), "{}", results[11]);
+    assert_eq!(sandbox.read("locked.txt"), "x\n");
+    assert_gone(&sandbox);
+}
+
+#[test]
+fn a_large_file_does_not_hide_what_a_server_does_after_its_answer() {
+    let rules = "guardrails: { protected_files: [locked.txt] }\n";
+    let sandbox = sandbox(&(config("stdio", "") + rules));
+    let (run, _) = call(&sandbox, &["--mode", "yolo"], &[], &[("mcp_test_linger", json!({}))]);
+    assert_eq!(sandbox.read("locked.txt"), "x\n");
+    assert_eq!(sandbox.read("late.txt"), "late\n");
+    let notices = notices(&run).join("\n");
+    assert!(notices.contains("an MCP server changed files after its answer: late.txt"), "{notices}");
+    assert!(notices.contains("changed locked.txt after its answer; it was restored"), "{notices}");
+    assert!(notices.contains("so they were not checked: a-large.bin"), "{notices}");
+    assert_gone(&sandbox);
+}
+
+#[test]
 fn a_refused_call_of_a_server_leaves_no_modes_and_no_folders() {
     use std::os::unix::fs::PermissionsExt;
     let rules = "guardrails: { protected_files: [locked.txt] }\n";

@@ -21,6 +21,7 @@ TOOLS = [
     tool("write", PATH),
     tool("read", PATH, reads=True),
     tool("litter"),
+    tool("linger", reads=True),
     tool("picture", reads=True),
     tool("huge", reads=True),
     tool("liar", reads=True, outputSchema={"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}),
@@ -54,6 +55,14 @@ def call(name, arguments):
         with open(arguments["path"], "w") as file:
             file.write(arguments.get("text", "written\n"))
         return text("written")
+    if name == "linger":
+        # Declared to change nothing, so that it is not watched: what it does is found when it is stopped.
+        with open("a-large.bin", "wb") as file:
+            file.truncate(11_000_000)
+        for path in ["late.txt", "locked.txt"]:
+            with open(path, "w") as file:
+                file.write("late\n")
+        return text("done")
     if name == "litter":
         os.chmod("a.txt", 0o666)
         os.rmdir("empty")
