@@ -4,7 +4,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::command::environment::mentioned;
 use crate::command::sandbox::Rights;
-use crate::command::{Ended, Shell, last_lines};
+use crate::command::{Ended, LiveOutput, Shell, last_lines, plain};
 use crate::config::GateConfig;
 use crate::event::{GateRecord, millis};
 use crate::isolation::{Isolation, Keep, Work};
@@ -37,6 +37,7 @@ pub async fn run(
             variables: vec![("ARCHITECT_DRY_RUN".into(), u8::from(predicted).to_string())],
             stdin: None,
             merge: true,
+            output: LiveOutput::default(),
             timeout: gate.timeout.seconds(),
             cancel: cancel.clone(),
             rights: Rights::Work,
@@ -44,7 +45,7 @@ pub async fn run(
             moves: Vec::new(),
         };
         let finished = isolation.run(work).await?.finished;
-        let mut output = last_lines(&finished.output(), OUTPUT_LINES);
+        let mut output = last_lines(&plain(&finished.output()), OUTPUT_LINES);
         match &finished.ended {
             Ended::Exited(_) => {}
             Ended::Signaled(signal) => output += &format!("\n(ended by signal {signal})"),

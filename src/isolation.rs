@@ -4,6 +4,7 @@
 
 use std::borrow::Cow;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use tokio::sync::Mutex;
@@ -11,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::base::verbose_log::detail;
 use crate::command::sandbox::{Rights, View};
-use crate::command::{Finished, Job, Shell};
+use crate::command::{Finished, Job, LiveOutput, Shell};
 use crate::event::{Events, NoticeLevel};
 use crate::workspace::{Author, Below, FileChange, Isolated, IsolationError, Outcome, Plot, WorkspacePath};
 
@@ -29,6 +30,8 @@ pub struct Isolation {
     events: Events,
     judge: Judge,
     state: Mutex<Option<Isolated>>,
+    /// Number of commands that were started beside others.
+    beside: AtomicU32,
 }
 
 /// A command line to run on the isolated state.
@@ -43,6 +46,8 @@ pub struct Work<'a> {
     pub stdin: Option<Vec<u8>>,
     /// Whether standard error goes into the same stream as standard output.
     pub merge: bool,
+    /// Where standard output is collected.
+    pub output: LiveOutput,
     /// The time after which the command is ended.
     pub timeout: Duration,
     /// A token that ends the command early.
@@ -87,7 +92,7 @@ pub struct Ran {
 impl Isolation {
     /// Creates a handle to the state above (or beside) a checkout; nothing is mounted or copied yet.
     pub fn new(below: Below, plot: Plot, shell: Shell, events: Events, judge: Judge) -> Self {
-        Self { below, plot, shell, events, judge, state: Mutex::default() }
+        Self { below, plot, shell, events, judge, state: Mutex::default(), beside: AtomicU32::new(0) }
     }
 
     /// Returns the shell that starts the run's commands.
@@ -111,6 +116,48 @@ impl Isolation {
         self.run_as(Author::Agent, shell, work).await
     }
 
+    /// Runs a command of the agent's beside others, on an overlay of its own above the state as it is now; what it
+    /// changes is thrown away.
+    pub async fn run_beside(&self, shell: &Shell, work: Work<'_>) -> Result<Finished, IsolationError> {
+        let Work { command, cwd, variables, stdin, merge, output, timeout, cancel, rights, .. } = work;
+        let (overlay, root) = {
+            let mut state = self.state.lock().await;
+            let isolated = match state.take() {
+                Some(isolated) => isolated,
+                None => self.make().await?,
+            };
+            let below = self.below.clone();
+            let name = format!("beside-{}", self.beside.fetch_add(1, Ordering::Relaxed));
+            let (isolated, overlay) = blocking(move || {
+                let mut isolated = isolated;
+                let overlay = isolated.update(&below).and_then(|()| {
+                    isolated.beside(&name).map_err(IsolationError::Beside)?.ok_or(IsolationError::NoOverlay)
+                });
+                (isolated, overlay)
+            })
+            .await;
+            let root = isolated.path().to_owned();
+            *state = Some(isolated);
+            (overlay?, root)
+        };
+        let cwd = root.join(cwd.as_str());
+        let view = View::Overlay(&overlay);
+        let job = Job {
+            command,
+            cwd: &cwd,
+            root: &root,
+            view,
+            rights,
+            variables,
+            stdin,
+            merge,
+            output,
+            timeout,
+            cancel,
+        };
+        Ok(shell.run(job).await)
+    }
+
     /// Unless it only looks, nobody else is in the state meanwhile.
     async fn run_as(&self, author: Author, shell: &Shell, work: Work<'_>) -> Result<Ran, IsolationError> {
         let mut state = self.state.lock().await;
@@ -118,7 +165,8 @@ impl Isolation {
             Some(isolated) => isolated,
             None => self.make().await?,
         };
-        let Work { command, cwd, variables, stdin, merge, timeout, cancel, rights, keep, moves } = work;
+        let Work { command, cwd, variables, stdin, merge, output, timeout, cancel, rights, keep, moves } =
+            work;
         let below = self.below.clone();
         let changes_nothing = (rights == Rights::Look || keep == Keep::Nothing) && shell.is_walled();
         let (isolated, before, reader) = blocking(move || {
@@ -150,6 +198,7 @@ impl Isolation {
                 variables,
                 stdin,
                 merge,
+                output,
                 timeout,
                 cancel,
             };
@@ -165,6 +214,7 @@ impl Isolation {
                 variables,
                 stdin,
                 merge,
+                output,
                 timeout,
                 cancel,
             })

@@ -375,6 +375,7 @@ impl Session<'_> {
             agent: &self.agent.name,
             step: conversation.step,
             allowed: self.agent.allowed_tools.as_deref(),
+            access: self.agent.access,
         };
         let parallel = self.limits.parallel_tools
             && calls.len() > 1

@@ -20,7 +20,7 @@ use super::task::{Common, Done, TASKS, spent_in, title};
 use super::worktree::Worktrees;
 use crate::base::integrity::digest;
 use crate::command::sandbox::{Rights, View};
-use crate::command::{Ended, Job};
+use crate::command::{Ended, Job, LiveOutput};
 use crate::config::Usd;
 use crate::event::{Events, Exit, Notice, NoticeLevel, Status, millis};
 use crate::git::Repository;
@@ -88,6 +88,7 @@ async fn printed(
         sensitive: &PathGlobs::default(),
         held: None,
         temp: &temp,
+        readable: &[],
     };
     let shell = shell(&request.config.commands, &request.destination.variables, &keys, ground, &events)?;
     for command in commands {
@@ -100,6 +101,7 @@ async fn printed(
             variables: Vec::new(),
             stdin: None,
             merge: false,
+            output: LiveOutput::default(),
             timeout: LINES_TIMEOUT,
             cancel: signal.token(),
         };

@@ -8,13 +8,15 @@ use super::print;
 use crate::agent::Dispatch;
 use crate::config;
 use crate::event::Exit;
-use crate::tool::{Registry, RunCommand, RunPowershell};
+use crate::tool::{BackgroundCommand, OutputLimits, Registry, RunCommand, RunPowershell};
 use crate::web::{FetchUrl, Web, WebSearch};
 
 /// Prints all tools and their schemas.
 pub(super) fn execute() -> Exit {
     let mut registry = Registry::with_built_in();
     registry.replace(Arc::new(RunCommand::for_listing()));
+    let limits = OutputLimits { lines: 0, tokens: 0, kept: None };
+    registry.replace(Arc::new(BackgroundCommand { commands: Arc::default(), limits }));
     registry.replace(Arc::new(Dispatch::new(Arc::default())));
     registry.replace(Arc::new(RunPowershell(Arc::new(RunCommand::for_listing()))));
     // The defaults are valid, and nothing is asked.

@@ -14,8 +14,8 @@ pub use github::{Comment, DEFAULT_KEY, Deliver, DeliverTo, GitHub};
 pub use reporting::{Report, Review, Telemetry};
 pub use rules::{CodeRule, GateConfig, Guardrails, HookConfig, Hooks, Severity};
 pub use sections::{
-    AgentConfig, Commands, Config, ContextLimits, Costs, DryRun, Evaluation, Isolation, Llm, McpServer,
-    Network, PlannedCommands, ReasoningEffort, SandboxMode, Web, Workspace,
+    AgentConfig, Commands, Config, ConfirmMode, ContextLimits, Costs, DryRun, Evaluation, Isolation, Llm,
+    McpServer, Network, PlannedCommands, ReasoningEffort, SandboxMode, Web, Workspace,
 };
 pub use source::{check, parse, parse_as};
 pub use verb::Verb;

@@ -26,12 +26,15 @@ use crate::hooks::{HookEvent, Hooks, Subject, ToolSubject};
 use crate::plan::{DryRunTracker, summarize_call};
 use crate::sanitize::Masker;
 use crate::sanitize::invisible::marked;
-use crate::tool::{Call, Context, Registry, Tool, ToolResult};
-use crate::workspace::FileChange;
+use crate::tool::{Access, Call, Context, Registry, Tool, ToolResult};
+use crate::workspace::{AttachedFolder, FileChange};
 
 use confirm::{ConfirmPolicy, Confirmation};
 use record::{Target, describe, diff_of, record};
 pub use truncate::{CHARS_PER_TOKEN, truncate_middle};
+
+/// Arguments that hold a path.
+const PATHS: [&str; 2] = ["path", "file_path"];
 
 /// Agent that makes a call.
 #[derive(Clone, Copy, Debug)]
@@ -42,6 +45,8 @@ pub struct Caller<'a> {
     pub step: u32,
     /// Allow-list of tools; `None` for all.
     pub allowed: Option<&'a [String]>,
+    /// What it is allowed to do to the checkout.
+    pub access: Access,
 }
 
 /// Everything a call passes through.
@@ -56,6 +61,8 @@ pub struct Engine {
     pub mode: RunMode,
     /// Context of the tools: the overlay workspace in a dry run, else the checkout.
     pub context: Context,
+    /// Folders outside of the checkout that the tools can read.
+    pub attached: Arc<[AttachedFolder]>,
     /// Actions that a dry run has planned.
     pub tracker: Mutex<DryRunTracker>,
     /// Masker that hides secrets from the model.
@@ -143,8 +150,11 @@ impl Engine {
     /// Runs the stages in order. What a call is allowed to do is decided before any of it is done.
     async fn stages(&self, caller: Caller<'_>, call: &ToolCall) -> Result<CallOutcome, Refusal> {
         let tool = self.find(caller, &call.name)?;
-        let cleared = self.clear(&tool, call.arguments.clone()).await?;
+        let cleared = self.clear(&tool, self.localized(call.arguments.clone())).await?;
+        may(caller, &cleared.effects).map_err(|reason| guardrail_refusal(reason, &cleared.effects))?;
         let (mut cleared, mut notes) = self.pre_hooks(caller, cleared).await?;
+        // A hook may have changed the arguments.
+        may(caller, &cleared.effects).map_err(|reason| guardrail_refusal(reason, &cleared.effects))?;
         self.confirm(&cleared)?;
         if cleared.effects.command.is_some() {
             self.guardrails.count_command().map_err(|reason| guardrail_refusal(reason, &cleared.effects))?;
@@ -176,6 +186,17 @@ impl Engine {
         }
     }
 
+    /// Returns arguments in which the path of a file in an attached folder is the one by which tools know it.
+    fn localized(&self, mut arguments: Value) -> Value {
+        for name in PATHS {
+            let Some(Value::String(path)) = arguments.get_mut(name) else { continue };
+            if let Some(known) = self.attached.iter().find_map(|folder| folder.localized(path)) {
+                *path = known;
+            }
+        }
+        arguments
+    }
+
     /// Returns `true` if a call changes nothing, so that it can run in parallel with others.
     pub fn is_read_only(&self, call: &ToolCall) -> bool {
         self.effects(call).is_some_and(|effects| effects.is_read_only())
@@ -184,7 +205,7 @@ impl Engine {
     /// Returns the effects of a call, or `None` if its tool or its arguments are invalid.
     pub fn effects(&self, call: &ToolCall) -> Option<Effects> {
         let tool = self.registry.get(&call.name)?;
-        let call = Arc::clone(tool).prepare(&call.arguments).ok()?;
+        let call = Arc::clone(tool).prepare(&self.localized(call.arguments.clone())).ok()?;
         call.effects(&self.context).ok()
     }
 
@@ -273,15 +294,25 @@ impl Engine {
     /// planned.
     async fn plan(&self, caller: Caller<'_>, cleared: Cleared) -> CallOutcome {
         let Cleared { tool, call, input, effects, .. } = cleared;
-        let mut result = call.run(self.context.clone()).await;
+        let mut result = call.run(self.context.by(caller.access)).await;
         self.enforce(caller, tool.name(), &effects, &mut result);
-        // A command that ran and failed is part of the plan as well.
+        let has_run = effects.command.is_some() && !result.is_recorded;
+        if has_run && result.changes.is_empty() {
+            // Nothing of it remains, so there is nothing to plan.
+            self.post_hooks(caller, tool.name(), &input, &effects, &mut result).await;
+            return CallOutcome { outcome: Outcome::Executed, result, effects };
+        }
+        // A command that ran, failed, and changed files is part of the plan as well.
         if result.success || result.exit_code.is_some() {
             let shown = summarize_call(tool.name(), &input);
             let diff: String = result.changes.iter().map(FileChange::diff).collect();
-            // The diff tells all that a file tool did; the output of a command is found nowhere else.
-            let said = if effects.effects_unknown() { result.output.as_str() } else { "" };
-            result.output = format!("[DRY-RUN] Would execute: {shown}\n{diff}{said}");
+            result.output = if has_run {
+                format!("[DRY-RUN] Ran on the planned state.\n{}", result.output)
+            } else {
+                // The diff tells all that a file tool did; what a server said is found nowhere else.
+                let said = if effects.effects_unknown() { result.output.as_str() } else { "" };
+                format!("[DRY-RUN] Would execute: {shown}\n{diff}{said}")
+            };
             let (_, lines) = diff_of(&result);
             self.tracker.lock().unwrap_or_else(PoisonError::into_inner).record(PlannedAction {
                 step: caller.step,
@@ -294,9 +325,7 @@ impl Engine {
             });
             // Hooks run on the planned state as they would on the real one, but not for calls that were only
             // recorded.
-            let is_done =
-                effects.remote.is_none() && (effects.command.is_none() || result.exit_code.is_some());
-            if is_done {
+            if effects.remote.is_none() && !result.is_recorded {
                 self.post_hooks(caller, tool.name(), &input, &effects, &mut result).await;
             }
         }
@@ -305,7 +334,7 @@ impl Engine {
 
     async fn execute(&self, caller: Caller<'_>, cleared: Cleared) -> CallOutcome {
         let Cleared { tool, call, input, effects, .. } = cleared;
-        let mut result = call.run(self.context.clone()).await;
+        let mut result = call.run(self.context.by(caller.access)).await;
         self.enforce(caller, tool.name(), &effects, &mut result);
         self.post_hooks(caller, tool.name(), &input, &effects, &mut result).await;
         CallOutcome { outcome: Outcome::Executed, result, effects }
@@ -362,6 +391,22 @@ impl Engine {
         for text in [Some(&mut result.output), result.error.as_mut()].into_iter().flatten() {
             *text = truncate_middle(&marked(&self.masker.mask_known(text)), self.max_result_tokens);
         }
+    }
+}
+
+/// Checks what a call would do against what its caller may do at all.
+fn may(caller: Caller<'_>, effects: &Effects) -> Result<(), String> {
+    let agent = caller.agent;
+    match (caller.access, &effects.command) {
+        (Access::Full, _) | (Access::Trial, Some(_)) => Ok(()),
+        (Access::Look, Some(command)) if command.class == Class::Safe => Ok(()),
+        (Access::Look, Some(command)) => Err(format!(
+            "the agent {agent} runs only commands that look, such as `git log`, `git show` or `git blame`, but this one is \
+             {}: {}",
+            command.class, command.reason
+        )),
+        (_, None) if effects.is_read_only() => Ok(()),
+        (_, None) => Err(format!("the agent {agent} changes no files; describe the change in your answer")),
     }
 }
 

@@ -16,8 +16,8 @@ use serde_json::Value;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-use crate::command::Finished;
 use crate::command::sandbox::Rights;
+use crate::command::{Finished, LiveOutput};
 use crate::config::{self, HookConfig};
 use crate::event::{Event, Events, HookDecision, HookRecord, millis};
 use crate::isolation::{Isolation, Keep, Work};
@@ -41,7 +41,7 @@ struct Hook {
 
 impl Hook {
     fn new(event: HookEvent, edits_only: bool, config: &HookConfig) -> Result<Self, String> {
-        let pattern = if config.matcher == "*" { ".*" } else { &config.matcher };
+        let pattern = if matches!(config.matcher.as_str(), "*" | "") { ".*" } else { &config.matcher };
         let matcher = Regex::new(&format!("^(?:{pattern})$")).map_err(|error| {
             format!("invalid regular expression in `matcher` of the hook {:?}: {error}", config.name)
         })?;
@@ -210,6 +210,7 @@ impl Invocation {
             variables: self.variables,
             stdin: Some(self.message.into_bytes()),
             merge: false,
+            output: LiveOutput::default(),
             timeout: hook.timeout,
             cancel: context.cancel.clone(),
             rights: Rights::Work,

@@ -37,7 +37,7 @@ pub(super) fn output_schema(inputs: &Inputs, trusted: &Trusted<'_>) -> Result<Op
 }
 
 /// Files of the repository that tell agents about it, in the order in which they are looked for.
-const GUIDES: [&str; 2] = ["AGENTS.md", ".architect.md"];
+const GUIDES: [&str; 3] = ["AGENTS.md", ".architect.md", "CLAUDE.md"];
 
 /// What the repository tells agents about itself. One that cannot be read is not worth failing for.
 pub(super) fn guide(trusted: &Trusted<'_>) -> Option<TrustedFile> {

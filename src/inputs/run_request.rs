@@ -12,7 +12,7 @@ use super::model::{self, ModelChoice, ReviewerModel, choose, reviewer};
 use super::values::parse_mode;
 use super::{InputError, Inputs, task};
 use crate::agent::Agent;
-use crate::config::Config;
+use crate::config::{Config, ConfirmMode};
 use crate::event::RunMode;
 use crate::mcp::Server;
 use crate::model::{ModelName, Prices};
@@ -116,8 +116,9 @@ fn work(inputs: &Inputs, trusted: &Trusted<'_>, config: &mut Config) -> Result<W
         Err(InputError::NoTask) if recipe => task::Task::default(),
         header => header?,
     };
-    let mode = mode(inputs, header.mode.as_deref())?;
     let agent_name = inputs.agent.clone().or(header.agent).unwrap_or_else(|| "build".to_owned());
+    let own = config.agents.get(&agent_name).and_then(|agent| agent.confirm_mode);
+    let mode = mode(inputs, header.mode.as_deref(), own)?;
     let mut agent = Agent::find(&agent_name, &config.agents)?;
     if let Some(steps) = inputs.max_steps {
         agent.max_steps = u32::try_from(steps.get()).unwrap_or(u32::MAX);
@@ -142,12 +143,16 @@ fn work(inputs: &Inputs, trusted: &Trusted<'_>, config: &mut Config) -> Result<W
     Ok(Work { task, mode, agent, model_name, model, reviewer, secret_variables })
 }
 
-/// Returns the mode of the inputs, else the one that the head of the task names.
-fn mode(inputs: &Inputs, header: Option<&str>) -> Result<RunMode, InputError> {
-    let mode = match (inputs.mode, header) {
-        (Some(mode), _) => mode,
-        (None, Some(header)) => parse_mode(header)?,
-        (None, None) => RunMode::DryRun,
+/// Returns the mode of the inputs, else the one that the head of the task names, else, where somebody can be asked,
+/// that of the agent.
+fn mode(inputs: &Inputs, header: Option<&str>, own: Option<ConfirmMode>) -> Result<RunMode, InputError> {
+    let mode = match (inputs.mode, header, own.filter(|_| !inputs.in_ci)) {
+        (Some(mode), _, _) => mode,
+        (None, Some(header), _) => parse_mode(header)?,
+        (None, None, Some(ConfirmMode::Yolo)) => RunMode::Yolo,
+        (None, None, Some(ConfirmMode::ConfirmSensitive)) => RunMode::ConfirmSensitive,
+        (None, None, Some(ConfirmMode::ConfirmAll)) => RunMode::ConfirmAll,
+        (None, None, None) => RunMode::DryRun,
     };
     if inputs.in_ci && matches!(mode, RunMode::ConfirmAll | RunMode::ConfirmSensitive) {
         return Err(InputError::ModeNeedsTerminal(mode));

@@ -187,12 +187,35 @@ fn log_call(call: &CallRecord) {
     let error = if call.success { String::new() } else { format!(" — {}", remark(&call.result)) };
     let tool = remark(&call.tool);
     let took = duration(call.duration_ms);
+    let effects = &call.effects;
+    let command = effects.command.as_ref();
     info!(
+        agent = visible(&call.agent).as_str(),
         step = call.step,
+        tool,
+        path = effects.writes.first().or(effects.reads.first()).map(|path| visible(path.as_str())),
+        command = command.map(|command| visible(&command.line)),
+        class = command.map(|command| command.class.to_string()),
+        reads = effects.reads.len(),
+        writes = effects.writes.len(),
+        remote = effects.remote.as_ref().map(|remote| visible(&remote.target)),
+        outcome = outcome_name(call.outcome),
+        success = call.success,
+        exit_code = call.exit_code,
+        added = call.lines.added,
+        removed = call.lines.removed,
         ms = call.duration_ms,
         "{:>3} {mark} {tool}{target}{lines} {took}{error}",
         call.step
     );
+}
+
+fn outcome_name(outcome: Outcome) -> &'static str {
+    match outcome {
+        Outcome::Executed => "executed",
+        Outcome::Planned => "planned",
+        Outcome::Refused => "refused",
+    }
 }
 
 impl Observer for LogObserver {

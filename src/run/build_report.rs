@@ -21,6 +21,7 @@ impl Run<'_> {
     /// Ends the run: proves that a dry run changed nothing, and builds the report and the plan.
     pub(super) async fn report(self, outcome: Outcome, info: &RunInfo, signal: &Signal) -> RunArtifacts {
         let Outcome { mut ended, structured, cost_usd } = outcome;
+        self.background.stop_all().await;
         let details = json!({"status": ended.status, "stop_reason": ended.reason, "message": ended.message});
         let agent = &self.request.agent;
         self.engine.hooks.run(HookEvent::SessionEnd, Subject::of_run(agent, 0, details)).await;

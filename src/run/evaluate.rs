@@ -13,6 +13,7 @@ use crate::agent::{Agent, AnswerCheck, AnswerVerdict, History, Limits, Session, 
 use crate::engine::truncate_middle;
 use crate::event::NoticeLevel;
 use crate::model::ChatModel;
+use crate::tool::Access;
 
 /// The name by which its answers are recorded.
 const NAME: &str = "evaluator";
@@ -70,7 +71,7 @@ impl Evaluator {
             name: NAME.to_owned(),
             prompt: include_str!("../agent/prompt/evaluate.md").to_owned(),
             allowed_tools: Some(Vec::new()),
-            read_only: true,
+            access: Access::Look,
             max_steps: 1,
             model: None,
         };

@@ -33,6 +33,7 @@ use crate::isolation::Isolation;
 use crate::publish::RunResult;
 use crate::report::Collector;
 use crate::sanitize::Masker;
+use crate::tool::BackgroundCommands;
 use crate::workspace::{DiskWorkspace, TrackedWorkspace};
 
 use baseline::Baseline;
@@ -53,6 +54,8 @@ struct Run<'a> {
     shell: Shell,
     /// The throw-away state that commands run on.
     isolation: Arc<Isolation>,
+    /// Commands that run in the background.
+    background: Arc<BackgroundCommands>,
     /// The checkout as it is changed, where this is no dry run.
     tracked: Option<Arc<TrackedWorkspace>>,
     disk: Arc<DiskWorkspace>,

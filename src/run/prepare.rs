@@ -13,7 +13,7 @@ use super::shell_setup::{self, shell};
 use super::tools::Workbench;
 use crate::agent::Dispatch;
 use crate::command::sandbox::Sandbox;
-use crate::command::{Shell, Spare};
+use crate::command::{KeptOutputs, Shell, Spare};
 use crate::config::PlannedCommands;
 use crate::engine::Engine;
 use crate::event::{Events, NoticeLevel, RunMode};
@@ -26,11 +26,11 @@ use crate::mcp::{Server, Servers};
 use crate::plan::recover;
 use crate::report::Collector;
 use crate::sanitize::Masker;
-use crate::tool::{CommandTarget, Context};
+use crate::tool::{Access, BackgroundCommands, CommandTarget, Context, OutputLimits};
 use crate::trust::TrustedFile;
 use crate::workspace::{
-    Below, DiskWorkspace, IsProtected, OverlayWorkspace, Plot, TrackedFiles, TrackedWorkspace, Workspace,
-    WorkspacePath,
+    AttachedFolder, AttachedWorkspace, Below, DiskWorkspace, IsProtected, OverlayWorkspace, Plot,
+    TrackedFiles, TrackedWorkspace, Workspace, WorkspacePath,
 };
 
 /// What only a run has in which an agent works.
@@ -75,11 +75,14 @@ impl<'a> Run<'a> {
         let (variables, keys) = (&request.variables, &request.secret_variables);
         let guardrails = Arc::new(guardrails);
         let temp = temp(request);
+        let Attached { outputs, folders } = attached(request, &masker, &events)?;
+        let readable: Vec<PathBuf> = folders.iter().map(|folder| folder.path().to_owned()).collect();
         let ground = shell_setup::Ground {
             workspace: &request.workspace,
             sensitive: &guardrails.sensitive(),
             held: request.repository.as_ref(),
             temp: &temp,
+            readable: &readable,
         };
         let shell = shell(&config.commands, variables, keys, ground, &events)?;
         let plot = Plot {
@@ -92,7 +95,15 @@ impl<'a> Run<'a> {
         };
         let site = Site::new(request, &disk, plot, &shell, &guardrails, &events);
         let Site { workspace, tracked, isolation, ground } = site;
+        let limits = OutputLimits {
+            lines: config.commands.max_output_lines.count(),
+            tokens: config.context.max_tool_result_tokens.count(),
+            kept: outputs,
+        };
+        let background = Arc::<BackgroundCommands>::default();
         let workbench = Workbench {
+            limits,
+            background: Arc::clone(&background),
             request,
             servers: extras.as_ref().map_or(&[], |extras| extras.servers),
             shell: &shell,
@@ -127,7 +138,8 @@ impl<'a> Run<'a> {
             protected,
         );
         let context = Context {
-            workspace,
+            workspace: Arc::new(AttachedWorkspace::new(workspace, Arc::clone(&folders))),
+            access: Access::Full,
             allow_delete: config.workspace.allow_delete,
             sensitive: guardrails.sensitive(),
             seen: Arc::default(),
@@ -138,6 +150,7 @@ impl<'a> Run<'a> {
             hooks,
             mode: request.mode,
             context,
+            attached: folders,
             tracker: Mutex::default(),
             masker,
             max_result_tokens: config.context.max_tool_result_tokens.count(),
@@ -146,8 +159,19 @@ impl<'a> Run<'a> {
             untested: AtomicBool::new(false),
             baseline_ready: ready,
         });
-        let run =
-            Self { request, cancel, events, collector, engine, shell, isolation, tracked, disk, baseline };
+        let run = Self {
+            request,
+            cancel,
+            events,
+            collector,
+            engine,
+            shell,
+            isolation,
+            background,
+            tracked,
+            disk,
+            baseline,
+        };
         Ok(Prepared { run, servers, surroundings })
     }
 }
@@ -186,13 +210,60 @@ impl Site {
         }
         let planned = Arc::new(OverlayWorkspace::new(Arc::clone(disk)));
         let isolation = isolated(Below::Planned(Arc::clone(&planned)), Arc::clone(&planned) as _);
-        let ground = match request.config().dry_run.commands {
+        // Without a sandbox, nothing would keep a command from the checkout itself.
+        let default = if shell.is_walled() { PlannedCommands::Isolated } else { PlannedCommands::Record };
+        let ground = match request.config().dry_run.commands.unwrap_or(default) {
             PlannedCommands::Isolated => CommandTarget::Planned(Arc::clone(&isolation)),
-            PlannedCommands::Record => CommandTarget::RecordOnly,
+            PlannedCommands::Record => CommandTarget::Recorded(Arc::clone(&isolation)),
         };
         Self { workspace: planned, tracked: None, isolation, ground }
     }
 }
+
+/// Folders outside of the checkout that the run's tools can read.
+struct Attached {
+    /// Where whole outputs of commands are kept.
+    outputs: Option<Arc<KeptOutputs>>,
+    /// All of them.
+    folders: Arc<[AttachedFolder]>,
+}
+
+/// Opens the folder of kept outputs, and those of `workspace.extra_dirs`.
+fn attached(request: &JobRequest, masker: &Arc<Masker>, events: &Events) -> Result<Attached, InputError> {
+    let outputs = KeptOutputs::new(&request.out, Arc::clone(masker))
+        .map_err(|error| {
+            events.notice(NoticeLevel::Warning, format!("outputs of commands are not kept: {error}"))
+        })
+        .ok()
+        .map(Arc::new);
+    let mut folders = Vec::new();
+    for given in &request.config().workspace.extra_dirs {
+        let invalid =
+            |problem: String| InputError::Rules(format!("workspace.extra_dirs: {given}: {problem}"));
+        let path = request.workspace.join(given);
+        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default().to_owned();
+        let folder = AttachedFolder::open(&name, &path).map_err(|error| invalid(error.to_string()))?;
+        let path = folder.path();
+        if SYSTEM.iter().any(|system| path.starts_with(system)) || request.workspace.starts_with(path) {
+            return Err(invalid(
+                "use a folder that holds neither the checkout nor the system's own files".to_owned(),
+            ));
+        }
+        if folders.iter().any(|other: &AttachedFolder| other.name() == folder.name()) {
+            return Err(invalid(format!("another folder is called {} already", folder.name())));
+        }
+        folders.push(folder);
+    }
+    let kept = outputs.iter().filter_map(|outputs| AttachedFolder::open(KEPT, outputs.folder()).ok());
+    folders.extend(kept);
+    Ok(Attached { outputs, folders: folders.into() })
+}
+
+/// Folders in which files are not what they seem, or tell of other processes.
+const SYSTEM: [&str; 4] = ["/proc", "/sys", "/dev", "/run"];
+
+/// Name under which tools find the outputs of commands.
+const KEPT: &str = "command-output";
 
 fn guardrails(request: &JobRequest) -> Result<Guardrails, String> {
     let config = request.config();

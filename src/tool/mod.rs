@@ -4,7 +4,9 @@
 //! hooks, confirmation, dry run, reports) reads [`Effects`], never a tool's name.
 
 mod apply_patch;
+mod background;
 mod command_effects;
+mod command_output;
 mod delete_file;
 mod edit_file;
 mod find_files;
@@ -34,7 +36,9 @@ use serde_json::Value;
 use crate::workspace::{FileChange, FileError, FileState, Inventory, PathGlobs, ResolvedPath, Workspace};
 
 pub use crate::event::{CommandEffect, Effects, Remote};
+pub use background::{BackgroundCommand, BackgroundCommands};
 pub use command_effects::command_effects;
+pub use command_output::OutputLimits;
 pub use registry::{DuplicateTool, Registry};
 pub use run_command::{CommandTarget, RunCommand};
 pub use run_powershell::{RunPowershell, pwsh};
@@ -56,13 +60,24 @@ pub struct ToolResult {
     pub refused: Vec<String>,
     /// The checkout before a call that changed it directly.
     pub before: Option<Arc<Inventory>>,
+    /// Whether a dry run has only recorded the call, without doing any of it.
+    pub is_recorded: bool,
 }
 
 impl ToolResult {
     /// Creates a successful result with `output`.
     pub fn done(output: impl Into<String>) -> Self {
         let (error, changes, exit_code, refused) = (None, Vec::new(), None, Vec::new());
-        Self { success: true, output: output.into(), error, changes, exit_code, refused, before: None }
+        Self {
+            success: true,
+            output: output.into(),
+            error,
+            changes,
+            exit_code,
+            refused,
+            before: None,
+            is_recorded: false,
+        }
     }
 
     /// Creates a failed result with its reason.
@@ -97,6 +112,18 @@ impl From<crate::workspace::PathError> for ToolError {
     }
 }
 
+/// What a caller is allowed to do to the checkout.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Access {
+    /// Anything that guardrails allow.
+    #[default]
+    Full,
+    /// Reading files and running commands, whose changes to files are thrown away.
+    Trial,
+    /// Reading files and running commands that only look.
+    Look,
+}
+
 /// Context in which tools work.
 #[derive(Clone)]
 pub struct Context {
@@ -108,9 +135,17 @@ pub struct Context {
     pub sensitive: Arc<PathGlobs>,
     /// Content of each file as the model last read it.
     pub seen: Arc<Seen>,
+    /// What the caller is allowed to do.
+    pub access: Access,
 }
 
 impl Context {
+    /// Returns the context for a caller who is allowed to do so much.
+    #[must_use]
+    pub fn by(&self, access: Access) -> Self {
+        Self { access, ..self.clone() }
+    }
+
     /// Returns a context for trying a call: it starts with the same state, and what happens in it is
     /// discarded.
     #[must_use]

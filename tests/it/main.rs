@@ -6,6 +6,7 @@ mod apply;
 mod attacks;
 mod batch;
 mod cli;
+mod command_output;
 mod commands;
 mod confirm;
 mod copies;

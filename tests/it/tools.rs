@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use crate::support::{Sandbox, cases, git, strings};
-use architect_ci::tool::{Context, Registry, ToolResult};
+use architect_ci::tool::{Access, Context, Registry, ToolResult};
 use architect_ci::workspace::{DiskWorkspace, OverlayWorkspace, PathGlobs, TrackedWorkspace, Workspace};
 use serde_json::Value;
 
 fn context(workspace: Arc<dyn Workspace>, allow_delete: bool) -> Context {
-    Context { workspace, allow_delete, sensitive: Arc::default(), seen: Arc::default() }
+    Context { workspace, allow_delete, sensitive: Arc::default(), seen: Arc::default(), access: Access::Full }
 }
 
 async fn call(registry: &Registry, cx: &Context, tool: &str, args: &Value) -> ToolResult {

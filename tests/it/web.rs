@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use crate::support::Sandbox;
 use architect_ci::config;
-use architect_ci::tool::{Context, Registry, ToolResult};
+use architect_ci::tool::{Access, Context, Registry, ToolResult};
 use architect_ci::web::{FetchUrl, Web, WebSearch};
 use architect_ci::workspace::{DiskWorkspace, TrackedWorkspace};
 use serde_json::{Value, json};
@@ -107,8 +107,14 @@ async fn call(config: &config::Web, tool: &str, args: Value) -> ToolResult {
     };
     let disk = Arc::new(DiskWorkspace::open(std::env::temp_dir().as_path()).unwrap());
     let workspace = Arc::new(TrackedWorkspace::new(disk));
-    call.run(Context { workspace, allow_delete: false, sensitive: Arc::default(), seen: Arc::default() })
-        .await
+    call.run(Context {
+        workspace,
+        allow_delete: false,
+        sensitive: Arc::default(),
+        seen: Arc::default(),
+        access: Access::Full,
+    })
+    .await
 }
 
 async fn fetch(url: &str) -> Result<String, String> {

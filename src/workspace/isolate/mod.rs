@@ -158,6 +158,15 @@ pub enum IsolationError {
     /// Git's own folder could not be put in its place.
     #[error("Git's own folder could not be made ready for an isolated run: {0}")]
     Git(io::Error),
+    /// A folder for a command beside others that could not be created.
+    #[error("could not make room for a command in the background: {0}")]
+    Beside(io::Error),
+    /// A machine on which no overlay can be mounted, so that only one command can run at a time.
+    #[error(
+        "commands cannot run in the background here, because no overlay can be mounted; start the server and its \
+         client in one command, as in `server & client; kill %1`"
+    )]
+    NoOverlay,
     /// Planned edits that could not be written to the state, or files that could not be read.
     #[error("could not write the planned edits for an isolated run: {0}")]
     Update(#[from] FileError),
@@ -316,6 +325,27 @@ impl Isolated {
             (self.root.join(entry), Overlay { upper, lowers, work: overlay.work.clone() })
         };
         Some(Reader { tree, repositories: repositories.into_iter().map(repository).collect() })
+    }
+
+    /// Returns an overlay for a command that runs beside others, with what is written to it in the scratch folder
+    /// `name`; `None` for a copy, which cannot be had twice.
+    #[cfg(unix)]
+    pub fn beside(&self, name: &str) -> io::Result<Option<Overlay>> {
+        let Kind::Mounted(overlay) = &self.kind else { return Ok(None) };
+        let folder = self.scratch.path().join(name);
+        let (upper, work) = (folder.join("upper"), folder.join("work"));
+        for folder in [&folder, &upper, &work] {
+            fs::create_dir(folder)?;
+        }
+        // In Git's own folders, the agent's commands meet what the agent left there.
+        let lowers = [self.kept(), overlay.upper.clone()].into_iter().chain(overlay.lowers.iter().cloned());
+        Ok(Some(Overlay { lowers: lowers.collect(), upper, work }))
+    }
+
+    /// Other systems have no overlays.
+    #[cfg(not(unix))]
+    pub fn beside(&self, _: &str) -> io::Result<Option<Overlay>> {
+        Ok(None)
     }
 
     /// Other systems have no overlays.
