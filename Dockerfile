@@ -24,6 +24,7 @@ RUN apt-get update && apt-get install --yes --no-install-recommends g++ && rm -r
 WORKDIR /src
 COPY Cargo.toml Cargo.lock ./
 COPY benches ./benches
+COPY crates ./crates
 COPY docs/schemas ./docs/schemas
 COPY src ./src
 RUN cargo build --profile dist --locked --bin architect-ci

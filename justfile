@@ -4,7 +4,7 @@ default:
 
 # Format, lint, and the tests that need no network.
 check:
-    cargo fmt --check
+    cargo fmt --all --check
     cargo clippy --all-targets -- -D warnings
     cargo test
 

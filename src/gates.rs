@@ -1,8 +1,8 @@
 //! Quality gates: commands that must succeed when the agent says it is done.
 
+use sanitize::environment::mentioned;
 use tokio_util::sync::CancellationToken;
 
-use crate::command::environment::mentioned;
 use crate::command::sandbox::Rights;
 use crate::command::{Ended, LiveOutput, Shell, last_lines, plain};
 use crate::config::GateConfig;

@@ -1,7 +1,7 @@
 //! LLM agents on a checkout in CI: plans as exact patches, guarded edits, reports.
 //!
 //! Data flows one way: [`inputs`] → [`run`] → [`engine`] → [`report`] → [`publish`]. Modules know those
-//! of lower layers only; `tests/it/layering.rs` has the order.
+//! of lower layers only; `tests/it/layering.rs` has the order. What knows none of them is in `crates/`.
 //! `ARCHITECTURE.md` is the map.
 
 pub mod agent;
@@ -27,9 +27,7 @@ pub mod publish;
 pub mod recipe;
 pub mod report;
 pub mod run;
-pub mod sanitize;
 pub mod sessions;
-pub mod symbols;
 pub mod telemetry;
 pub mod tool;
 pub mod trust;

@@ -2,8 +2,8 @@
 //! may be.
 #![no_main]
 
-use architect_ci::symbols::{Language, Outline};
 use libfuzzer_sys::fuzz_target;
+use outline::{Language, Outline};
 
 const NAMES: [&str; 8] = ["a.py", "a.rs", "a.js", "a.ts", "a.go", "a.java", "a.c", "a.cpp"];
 

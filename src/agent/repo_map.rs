@@ -3,7 +3,8 @@
 
 use std::collections::BTreeMap;
 
-use crate::sanitize::invisible::is_invisible;
+use sanitize::invisible::is_invisible;
+
 use crate::workspace::{LastLink, Walk, Workspace, WorkspacePath};
 
 /// Maximum depth of the tree; fewer levels are shown if they do not fit into [`BUDGET`].

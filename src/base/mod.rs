@@ -8,6 +8,5 @@ pub(crate) mod http;
 pub(crate) mod integrity;
 pub(crate) mod template;
 pub(crate) mod text;
-pub(crate) mod tree_sitter;
 pub(crate) mod verbose_log;
 pub(crate) mod yaml;

@@ -2,11 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use sanitize::untrusted::visible;
+
 use super::file::{BatchFile, Entry, Source};
 use super::manifest::{MAX_TASKS, Manifest, ManifestError, Task, slug};
 use crate::base::integrity::digest;
 use crate::base::template::{fill, is_name, names, path_part};
-use crate::sanitize::untrusted::visible;
 use crate::workspace::{Glob, WorkspacePath};
 
 /// Most characters of a value in a task's text.

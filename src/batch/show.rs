@@ -9,11 +9,11 @@ use std::sync::PoisonError;
 use std::time::Duration;
 
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
+use sanitize::untrusted::{command_data, log_lines, visible};
 
 use super::manifest::Task;
 use super::task::{LOG, title};
 use crate::report::{TaskReport, task_line};
-use crate::sanitize::untrusted::{command_data, log_lines, visible};
 
 /// Most of a task's log that a group shows, in bytes.
 const MAX_LOG: usize = 30_000;

@@ -4,6 +4,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use sanitize::Masker;
 use tokio::task::block_in_place;
 use tracing::instrument::WithSubscriber;
 
@@ -18,7 +19,6 @@ use crate::inputs::InputError;
 use crate::publish::{RunResult, TRANSCRIPT};
 use crate::report::{TaskEnd, TaskReport, file_log};
 use crate::run::{Signal, run};
-use crate::sanitize::Masker;
 use crate::sessions::read_lines;
 
 /// The folder of all tasks' files, below the batch's.

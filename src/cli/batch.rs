@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use sanitize::Masker;
+
 use super::flags::{InputFlags, InputSet};
 use super::run::{Voice, complain, runtime, step_output};
 use super::style::below;
@@ -13,7 +15,6 @@ use crate::inputs::{InputError, Lookup};
 use crate::publish::{BatchDestination, publish_batch};
 use crate::report::{BatchReport, batch_headline};
 use crate::run::on_signals;
-use crate::sanitize::Masker;
 
 /// Work on many tasks, each in its own worktree, and report on all of them
 #[derive(Debug, clap::Args)]

@@ -4,6 +4,8 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
+use sanitize::Masker;
+use sanitize::untrusted::{log_lines, visible};
 use serde::Serialize;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
@@ -20,8 +22,6 @@ use crate::inputs::variables;
 use crate::mcp::Server;
 use crate::model::{ModelName, Prices};
 use crate::report::masked::masked_fields;
-use crate::sanitize::Masker;
-use crate::sanitize::untrusted::{log_lines, visible};
 use crate::trust::{Trust, Trusted, TrustedFile};
 use crate::web::Web;
 

@@ -129,7 +129,7 @@ impl Rules {
     }
 
     fn answer<'a>(&self, command: &'a str, cwd: &WorkspacePath) -> Answer<'a> {
-        let judgement = self.policy.judge(command, cwd);
+        let judgement = self.policy.judge(command, cwd.as_str());
         let effects = command_effects(command, cwd, self.policy.root(), &judgement, &self.workspace);
         let refusal = self.guardrails.check(&effects).err();
         let Verdict { class, reason, way_out } = judgement.verdict;

@@ -30,7 +30,7 @@ pub fn main() -> ExitCode {
         return ExitCode::from(code);
     }
     std::panic::set_hook(Box::new(|panic| {
-        if crate::command::analysis::is_guarded() {
+        if shell::is_guarded() {
             return;
         }
         // The message may hold text from anywhere; the place is what a bug report needs.

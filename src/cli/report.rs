@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use sanitize::untrusted::log_lines;
+
 use super::flags::{InputFlags, InputSet};
 use super::print;
 use super::run::{Voice, complain, runtime, step_output};
@@ -11,7 +13,6 @@ use crate::event::Exit;
 use crate::inputs::{InputError, Inputs, Lookup};
 use crate::publish::{BatchDestination, Repost, publish_batch};
 use crate::report::RunReport;
-use crate::sanitize::untrusted::log_lines;
 
 /// The largest report that is read: it may come from a stranger's pull request.
 const MAX_REPORT: u64 = 50_000_000;

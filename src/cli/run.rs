@@ -3,6 +3,9 @@
 use std::io::Write;
 use std::sync::Arc;
 
+use sanitize::Masker;
+use sanitize::untrusted::{command_data, log_lines, markdown, visible};
+
 use super::flags::{InputFlags, InputSet};
 use super::print;
 use super::style::{below, tell_error, tell_painted};
@@ -12,8 +15,6 @@ use crate::inputs::{INPUTS, InputError, Inputs, Job, JobRequest, Lookup, Skip};
 use crate::publish::{RunResult, StepOutputs};
 use crate::report::{LogFormat, Loudness, init_log};
 use crate::run::{apply, not_started, on_signals, run};
-use crate::sanitize::Masker;
-use crate::sanitize::untrusted::{command_data, log_lines, markdown, visible};
 
 /// Let an agent work on a task, either planning the changes (dry-run) or making them (yolo), and report
 #[derive(Debug, clap::Args)]

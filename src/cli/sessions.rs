@@ -5,6 +5,8 @@ use std::fmt::Write;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use sanitize::untrusted::{log_lines, visible};
+
 use super::flags::{InputFlags, InputSet};
 use super::print;
 use super::run::{complain, launch};
@@ -13,7 +15,6 @@ use crate::base::env::Variables;
 use crate::event::Exit;
 use crate::git::Repository;
 use crate::inputs::{InputError, Inputs, Job, Lookup, RunRequest, variables};
-use crate::sanitize::untrusted::{log_lines, visible};
 use crate::sessions::{Found, SessionError, State, find, pick, usual};
 
 /// List, show, resume and remove saved runs

@@ -7,7 +7,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::sanitize::Masker;
+use sanitize::Masker;
 
 /// Maximum size of all files together, in bytes. The oldest goes when a new one needs its space.
 const MAX_TOTAL: u64 = 64 * 1024 * 1024;

@@ -196,6 +196,16 @@ pub struct Commands {
     pub readable_paths: Vec<String>,
 }
 
+impl<'a> From<&'a Commands> for shell::CustomRules<'a> {
+    fn from(commands: &'a Commands) -> Self {
+        Self {
+            blocked_patterns: &commands.blocked_patterns,
+            safe_commands: &commands.safe_commands,
+            dev_commands: &commands.dev_commands,
+        }
+    }
+}
+
 /// Sandbox for child processes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]

@@ -1,8 +1,9 @@
 //! Files that the model sees without a call, under the same guardrails, masking and limits.
 
+use sanitize::invisible::marked;
+
 use super::{Engine, truncate_middle};
 use crate::event::Effects;
-use crate::sanitize::invisible::marked;
 use crate::workspace::{LastLink, WorkspacePath};
 
 impl Engine {

@@ -13,6 +13,8 @@ use std::time::Instant;
 
 use futures::FutureExt;
 use futures::future::join_all;
+use sanitize::Masker;
+use sanitize::invisible::marked;
 use serde_json::{Map, Value};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
@@ -24,8 +26,6 @@ use crate::event::{
 use crate::guardrails::Guardrails;
 use crate::hooks::{HookEvent, Hooks, Subject, ToolSubject};
 use crate::plan::{DryRunTracker, summarize_call};
-use crate::sanitize::Masker;
-use crate::sanitize::invisible::marked;
 use crate::tool::{Access, Call, Context, Registry, Tool, ToolResult};
 use crate::workspace::{AttachedFolder, FileChange};
 

@@ -2,6 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use shell::Class;
 
 use crate::workspace::{ResolvedPath, WorkspacePath};
 
@@ -100,27 +101,5 @@ impl Effects {
     /// Whether a dry run has to plan the call: what only looks is simply done.
     pub fn is_planned(&self) -> bool {
         !self.is_read_only()
-    }
-}
-
-/// The class of a command.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum Class {
-    /// A command that only looks at things.
-    Safe,
-    /// A command that builds, tests, or formats, and so runs the project's own code.
-    Dev,
-    /// Anything else.
-    Dangerous,
-}
-
-impl std::fmt::Display for Class {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(match self {
-            Self::Safe => "safe",
-            Self::Dev => "dev",
-            Self::Dangerous => "dangerous",
-        })
     }
 }

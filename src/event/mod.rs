@@ -15,11 +15,12 @@ use serde_json::Value;
 
 use crate::workspace::{LineCounts, WorkspacePath};
 
-pub use effects::{Class, CommandEffect, Effects, Remote};
+pub use effects::{CommandEffect, Effects, Remote};
 pub use ending::{RunMode, Status, StopReason};
 pub use exit::Exit;
 pub use observe::{Events, Observer, millis};
 pub use plan_action::{Base, PlannedAction};
+pub use shell::Class;
 
 /// The version of the transcript format.
 pub const SCHEMA_VERSION: u32 = 1;

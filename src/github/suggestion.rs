@@ -4,10 +4,10 @@
 //! changed line endings, invisible characters) stays in the plan.
 
 use diffy::{DiffOptions, Line};
+use sanitize::untrusted::visible;
 use sha2::{Digest, Sha256};
 
 use crate::base::text::hex;
-use crate::sanitize::untrusted::visible;
 use crate::workspace::{FileChange, Mode};
 
 /// The beginning of the hidden first line of a suggestion's comment.

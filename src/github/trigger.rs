@@ -1,8 +1,9 @@
 //! Decides what an event asks for: a run of the workflow's task, the command of a comment, or nothing.
 
+use sanitize::untrusted::markdown;
+
 use super::environment::{Environment, Person};
 use crate::config::Verb;
-use crate::sanitize::untrusted::markdown;
 
 /// The word with which a comment for us begins.
 const CALL: &str = "/architect";

@@ -1,11 +1,12 @@
 //! Where the changes of a run go: decided before it starts.
 
+use sanitize::untrusted::plain;
+
 use super::InputError;
 use super::values::DESCRIBED;
 use crate::config::{Config, DEFAULT_KEY, DeliverTo};
 use crate::event::RunMode;
 use crate::github::{Environment, Subject, branch_name};
-use crate::sanitize::untrusted::plain;
 
 /// Where changes go, complete.
 #[derive(Clone, Debug, PartialEq, Eq)]

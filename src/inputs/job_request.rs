@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use sanitize::secret_names::passwords;
+
 use super::context::{RequestContext, rooted};
 use super::files::out;
 use super::programs::Programs;
@@ -12,7 +14,6 @@ use crate::event::RunMode;
 use crate::git::Repository;
 use crate::github::{Environment, PlanMark};
 use crate::mcp::Server;
-use crate::sanitize::secret_names::passwords;
 use crate::trust::Origin;
 
 /// What every job needs to know.

@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use sanitize::secret_names::without_userinfo;
+
 use super::error::InputError;
 use super::list::INPUTS;
 use super::lookup::Lookup;
@@ -11,7 +13,6 @@ use crate::base::did_you_mean::nearest;
 use crate::base::env::Variables;
 use crate::config::{Bounded, Comment, DeliverTo, Usd};
 use crate::event::RunMode;
-use crate::sanitize::secret_names::without_userinfo;
 
 /// The modes that can be asked for.
 const MODES: [RunMode; 4] = [RunMode::DryRun, RunMode::Yolo, RunMode::ConfirmAll, RunMode::ConfirmSensitive];

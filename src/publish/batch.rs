@@ -3,6 +3,8 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use sanitize::Masker;
+
 use super::step_outputs::{StepOutputs, annotate};
 use crate::base::env::Variables;
 use crate::base::fs::write_atomic;
@@ -15,7 +17,6 @@ use crate::report::{
     BatchReport, batch_annotations, batch_comment, batch_headline, batch_html, batch_junit, batch_markdown,
     batch_summary,
 };
-use crate::sanitize::Masker;
 
 /// How long GitHub may take for the comment.
 const TIME: Duration = Duration::from_mins(2);

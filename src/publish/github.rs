@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use sanitize::Masker;
 use tokio_util::sync::CancellationToken;
 
 use super::output_files::OutputFiles;
@@ -12,7 +13,6 @@ use crate::event::{Exit, Notice, NoticeLevel, RunMode, Status, StopReason};
 use crate::github::{Api, Sticky, Suggested};
 use crate::inputs::{Deliver, JobRequest};
 use crate::report::RunReport;
-use crate::sanitize::Masker;
 use crate::workspace::ChangeSet;
 
 /// What is told where, and by what means.

@@ -4,6 +4,8 @@ use std::fs;
 use std::io;
 use std::path::{Component, Path, PathBuf};
 
+use sanitize::Masker;
+
 use super::run::warn;
 use crate::base::fs::{write_atomic, write_private};
 use crate::config;
@@ -11,7 +13,6 @@ use crate::inputs::InputError;
 use crate::plan::Plan;
 use crate::report::masked::{Format, holds_secret};
 use crate::report::{RunReport, html, junit, markdown, summary};
-use crate::sanitize::Masker;
 
 /// The transcript, where the configuration says nothing else.
 pub(crate) const TRANSCRIPT: &str = "transcript.jsonl";

@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use sanitize::Masker;
 use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
@@ -14,7 +15,6 @@ use crate::event::{Line, Observer, millis};
 use crate::github::{Api, Sticky, hidden_lines};
 use crate::inputs::JobRequest;
 use crate::report::Doing;
-use crate::sanitize::Masker;
 
 /// A run that is over by then shows its end alone.
 const FIRST: Duration = Duration::from_secs(2);

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use sanitize::untrusted::{code, plain};
 use tokio_util::sync::CancellationToken;
 
 use crate::base::verbose_log::detail;
@@ -17,7 +18,6 @@ use crate::inputs::{Deliver, JobRequest};
 use crate::report::{
     DeliveryReport, Diagnostic, PullReport, RunReport, check_summary, description, headline,
 };
-use crate::sanitize::untrusted::{code, plain};
 use crate::workspace::ChangeSet;
 
 /// How long each part may take, and how long once the run is interrupted: the runner kills soon.

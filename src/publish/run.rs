@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use sanitize::Masker;
+use sanitize::untrusted::{log_lines, visible};
 use tokio_util::sync::CancellationToken;
 
 use super::github::Publication;
@@ -15,8 +17,6 @@ use crate::inputs::JobRequest;
 use crate::plan::Plan;
 use crate::report::masked::{Format, MaskError, masked};
 use crate::report::{Diagnostic, RunReport, annotations, comment, diagnostics, summary, terminal};
-use crate::sanitize::Masker;
-use crate::sanitize::untrusted::{log_lines, visible};
 use crate::workspace::ChangeSet;
 
 /// A run that is over and reported.

@@ -1,8 +1,9 @@
 //! Annotations: what must not be overlooked, as workflow commands to the Actions runner.
 
+use sanitize::untrusted::{command_data, visible};
+
 use super::{BatchReport, Diagnostic, RunReport, TaskEnd, task_line};
 use crate::event::NoticeLevel;
-use crate::sanitize::untrusted::{command_data, visible};
 
 /// Maximum number of annotations of one kind: the runner shows ten for each step and silently drops the
 /// rest.

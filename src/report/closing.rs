@@ -1,10 +1,11 @@
 //! The end of the Markdown renderings: how to apply the plan, where the changes went, and a link to the
 //! run.
 
+use sanitize::untrusted::{code, fence};
+
 use super::fit::Section;
 use super::sections::plural;
 use super::{PlanReport, RunReport};
-use crate::sanitize::untrusted::{code, fence};
 
 /// Renders instructions for applying the plan, with a command to copy; empty if there is nothing to apply.
 fn how_to_apply(report: &RunReport, by_comment: bool) -> String {

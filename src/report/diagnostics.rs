@@ -4,10 +4,10 @@ use std::path::Path;
 use std::sync::LazyLock;
 
 use regex::Regex;
+use sanitize::untrusted::visible;
 
 use super::RunReport;
 use crate::event::Severity;
-use crate::sanitize::untrusted::visible;
 use crate::workspace::WorkspacePath;
 
 /// Maximum number of remarks from one gate; more would be noise.

@@ -1,9 +1,10 @@
 //! The sticky comment of a run that is still at work.
 
+use sanitize::untrusted::code;
+
 use super::closing::run_link;
 use super::sections::{cut, duration, plural};
 use crate::event::{Event, Line};
-use crate::sanitize::untrusted::code;
 
 /// The progress of a run, as its comment shows it.
 #[derive(Clone, Debug, Default)]

@@ -6,6 +6,8 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use anstyle::Style;
+use sanitize::Masker;
+use sanitize::untrusted::{log_lines, visible};
 use tracing::field::Field;
 use tracing::{Dispatch, Level, Metadata, Subscriber, error, info, warn};
 use tracing_subscriber::Layer;
@@ -21,8 +23,6 @@ use super::paint::of_level;
 use super::sections::duration;
 use crate::base::verbose_log::detail;
 use crate::event::{CallRecord, Event, HookDecision, Line, NoticeLevel, Observer, Outcome};
-use crate::sanitize::Masker;
-use crate::sanitize::untrusted::{log_lines, visible};
 use crate::workspace::LineCounts;
 
 /// The format of the log.

@@ -2,13 +2,14 @@
 
 use std::fmt::Write;
 
+use sanitize::untrusted::{code, fence};
+
 use super::RunReport;
 use super::closing;
 use super::fit::{Section, fit};
 use super::sections::{self, duration};
 use super::usage;
 use crate::event::Outcome;
-use crate::sanitize::untrusted::{code, fence};
 
 /// Renders the complete report as Markdown.
 pub fn markdown(report: &RunReport) -> String {

@@ -11,7 +11,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-use crate::sanitize::Masker;
+use sanitize::Masker;
 
 /// A format with a published schema.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,12 +2,13 @@
 
 use std::fmt::Write;
 
+use sanitize::untrusted::{code, fence, markdown};
+
 use super::fit::Section;
 use super::{CallSummary, FileSummary, PlanReport, RunReport};
 use crate::event::{
     GateRecord, HookDecision, NoticeLevel, Outcome, RunMode, Severity, Status, StopReason, SubagentRecord,
 };
-use crate::sanitize::untrusted::{code, fence, markdown};
 use crate::workspace::{Difference, Operation};
 
 /// Formats milliseconds for people, such as `1.2 s`.
@@ -181,7 +182,7 @@ fn file(file: &FileSummary) -> Section {
 
 /// Formats a name as code inside of HTML, where Markdown's code spans do not work.
 fn html_code(text: &str) -> String {
-    let text = crate::sanitize::untrusted::visible(text).replace('\n', " ");
+    let text = sanitize::untrusted::visible(text).replace('\n', " ");
     let escaped: String = text
         .chars()
         .map(|c| match c {

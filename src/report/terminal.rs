@@ -3,9 +3,10 @@
 use std::fmt::Write;
 use std::path::Path;
 
+use sanitize::untrusted::visible;
+
 use super::RunReport;
 use super::sections::{duration, headline};
-use crate::sanitize::untrusted::visible;
 
 /// Renders what was planned or done; `folder` is the folder of the report files.
 pub fn terminal(report: &RunReport, folder: &Path) -> String {

@@ -5,11 +5,11 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use sanitize::Masker;
 use tempfile::NamedTempFile;
 
 use super::masked::{Format, masked_json};
 use crate::event::{Line, Observer};
-use crate::sanitize::Masker;
 
 /// An open transcript, which is written to as events arrive.
 pub struct TranscriptWriter {

@@ -2,11 +2,12 @@
 
 use std::fmt::Write;
 
+use sanitize::untrusted::code;
+
 use super::RunReport;
 use super::fit::Section;
 use super::sections::{cost, tokens};
 use crate::event::Usage;
-use crate::sanitize::untrusted::code;
 
 /// The usage of one agent.
 #[derive(Clone, Debug, PartialEq)]

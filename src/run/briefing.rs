@@ -11,7 +11,7 @@ use crate::command::Shell;
 use crate::config::GateConfig;
 use crate::event::RunMode;
 use crate::inputs::JobRequest;
-use crate::sanitize::untrusted::visible;
+use sanitize::untrusted::visible;
 use crate::tool::Access;
 use crate::workspace::{AttachedFolder, Workspace};
 

@@ -5,12 +5,12 @@
 use std::sync::LazyLock;
 
 use regex::Regex;
+use sanitize::invisible::marked;
+use sanitize::untrusted::{fence, visible};
 
 use crate::agent;
 use crate::git::Repository;
 use crate::github::{About, Environment, Subject};
-use crate::sanitize::invisible::marked;
-use crate::sanitize::untrusted::{fence, visible};
 use crate::trust::TrustedFile;
 use crate::workspace::Workspace;
 

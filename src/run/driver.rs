@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use sanitize::Masker;
 use serde_json::json;
 
 use super::evaluate::Evaluator;
@@ -23,7 +24,6 @@ use crate::model::{
 };
 use crate::publish::RunResult;
 use crate::recipe::RecipePlayer;
-use crate::sanitize::Masker;
 use crate::sessions::Resumed;
 use crate::tool::Tool;
 use crate::workspace::{FileChange, Workspace};

@@ -19,6 +19,7 @@ mod tools;
 
 use std::sync::Arc;
 
+use sanitize::Masker;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
@@ -32,7 +33,6 @@ use crate::inputs::{ApplyRequest, InputError, JobRequest};
 use crate::isolation::Isolation;
 use crate::publish::RunResult;
 use crate::report::Collector;
-use crate::sanitize::Masker;
 use crate::tool::BackgroundCommands;
 use crate::workspace::{DiskWorkspace, TrackedWorkspace};
 

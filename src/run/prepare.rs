@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, LazyLock, Mutex};
 
+use sanitize::Masker;
 use tokio_util::sync::CancellationToken;
 
 use super::Run;
@@ -25,7 +26,6 @@ use crate::isolation::{Isolation, Judge};
 use crate::mcp::{Server, Servers};
 use crate::plan::recover;
 use crate::report::Collector;
-use crate::sanitize::Masker;
 use crate::tool::{Access, BackgroundCommands, CommandTarget, Context, OutputLimits};
 use crate::trust::TrustedFile;
 use crate::workspace::{

@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use sanitize::Masker;
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 use tokio::task::JoinHandle;
@@ -15,7 +16,6 @@ use crate::event::{Event, Events, NoticeLevel, Observer, SCHEMA_VERSION, Session
 use crate::inputs::{InputError, JobRequest, RunRequest};
 use crate::publish::{OutputFiles, ProgressComment, RunResult, publish_run};
 use crate::report::{Collector, LogObserver, TranscriptWriter};
-use crate::sanitize::Masker;
 use crate::sessions::{Resumed, SessionFile};
 use crate::telemetry::{Telemetry, TelemetryOptions};
 

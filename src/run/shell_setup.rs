@@ -2,8 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
+use sanitize::environment::{Inherited, Rules};
+
 use crate::base::env::Variables;
-use crate::command::environment::{Inherited, Rules};
 use crate::command::sandbox::{GitMasking, Sandbox, Settings, offered};
 use crate::command::{Shell, Spare};
 use crate::config::{Commands, Network, SandboxMode};

@@ -13,13 +13,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use reqwest::header::CONTENT_TYPE;
+use sanitize::Masker;
 use serde_json::{Value, json};
 
 use crate::base::env::Variables;
 use crate::base::http::http_client;
 use crate::config;
 use crate::event::{Event, Line, Observer, Status};
-use crate::sanitize::Masker;
 
 use receiver::Receiver;
 pub(crate) use receiver::secrets;

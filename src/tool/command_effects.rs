@@ -2,9 +2,10 @@
 
 use std::path::Path;
 
+use shell::{Simple, Word};
+
 use super::{CommandEffect, Effects};
 use crate::command::Judgement;
-use crate::command::analysis::{Simple, Word};
 use crate::workspace::{LastLink, Workspace, WorkspacePath};
 
 /// Programs that write or remove the files named by their operands.

@@ -1,12 +1,12 @@
 //! Tool `edit_file`.
 
+use sanitize::invisible::unmarked;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::read_file::{resolve, text};
 use super::write_file::store;
 use super::{Context, Effects, FileTool, ToolError, ToolInfo, ToolResult};
-use crate::sanitize::invisible::unmarked;
 
 /// Tool that replaces one block of text.
 pub(super) struct EditFile;

@@ -1,11 +1,11 @@
 //! Tool `get_file_summary`.
 
+use outline::{Language, Outline};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::read_file::{resolve, text};
 use super::{Context, Effects, FileTool, ToolError, ToolInfo, ToolResult};
-use crate::symbols::{Language, Outline};
 
 /// Tool that outlines a source file.
 pub(super) struct GetFileSummary;

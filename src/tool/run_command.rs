@@ -214,7 +214,7 @@ impl CommandCall {
 
     /// Returns the operands of `git mv`, which renames folders in one step.
     fn moves(&self, cwd: &WorkspacePath) -> Vec<WorkspacePath> {
-        let simple = self.tool.policy.judge(&self.args.command, cwd).simple();
+        let simple = self.tool.policy.judge(&self.args.command, cwd.as_str()).simple();
         let operands =
             simple.iter().filter_map(|line| line.strip_prefix("git mv ")).flat_map(str::split_whitespace);
         let paths = operands.filter_map(|operand| WorkspacePath::parse(&format!("{cwd}/{operand}")).ok());
@@ -222,7 +222,7 @@ impl CommandCall {
     }
 
     fn class(&self, cwd: &WorkspacePath) -> Class {
-        self.tool.policy.judge(&self.args.command, cwd).verdict.class
+        self.tool.policy.judge(&self.args.command, cwd.as_str()).verdict.class
     }
 
     fn result(&self, ran: Ran, pipe: Option<&PipeStatus>, timeout: u64) -> ToolResult {
@@ -285,7 +285,7 @@ impl ToolResult {
 impl Call for CommandCall {
     fn effects(&self, cx: &Context) -> Result<Effects, ToolError> {
         let cwd = self.cwd(cx)?;
-        let judgement = self.tool.policy.judge(&self.args.command, &cwd);
+        let judgement = self.tool.policy.judge(&self.args.command, cwd.as_str());
         Ok(command_effects(
             &self.args.command,
             &cwd,

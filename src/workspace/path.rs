@@ -6,7 +6,7 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::sanitize::invisible::is_invisible;
+use sanitize::invisible::is_invisible;
 
 /// Maximum length of a file name in common file systems, in bytes.
 const MAX_NAME: usize = 255;

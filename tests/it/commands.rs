@@ -8,7 +8,6 @@ use crate::support::cases;
 use architect_ci::command::{Judgement, Policy, Verdict, Walls};
 use architect_ci::config::Commands;
 use architect_ci::event::Class;
-use architect_ci::workspace::WorkspacePath;
 use proptest::prelude::*;
 
 static WITHOUT_WALLS: LazyLock<Policy> =
@@ -16,11 +15,11 @@ static WITHOUT_WALLS: LazyLock<Policy> =
 static BEHIND_WALLS: LazyLock<Policy> = LazyLock::new(|| WITHOUT_WALLS.clone().behind(Walls::Standing));
 
 fn judged(line: &str) -> Judgement {
-    WITHOUT_WALLS.judge(line, &WorkspacePath::root())
+    WITHOUT_WALLS.judge(line, "")
 }
 
 fn judged_behind_walls(line: &str) -> Judgement {
-    BEHIND_WALLS.judge(line, &WorkspacePath::root())
+    BEHIND_WALLS.judge(line, "")
 }
 
 #[test]
@@ -131,7 +130,7 @@ fn command_refusal_names_alternative() {
         (Walls::Standing, "docker run x", "`commands.dev_commands`"),
         (Walls::Standing, "echo x > /etc/x", "to the workspace or to /tmp"),
     ] {
-        let verdict = WITHOUT_WALLS.clone().behind(walls).judge(line, &WorkspacePath::root()).verdict;
+        let verdict = WITHOUT_WALLS.clone().behind(walls).judge(line, "").verdict;
         assert_eq!(verdict.class, Class::Dangerous, "{line}");
         assert!(verdict.way_out.contains(says), "{line}: {}", verdict.way_out);
     }
@@ -166,7 +165,7 @@ proptest! {
         for how in hows {
             text = wrapped(&text, how);
             for policy in [&*WITHOUT_WALLS, &*BEHIND_WALLS] {
-                let verdict = policy.judge(&text, &WorkspacePath::root()).verdict;
+                let verdict = policy.judge(&text, "").verdict;
                 prop_assert_eq!(verdict.class, Class::Dangerous, "{}: {:?}", text, verdict);
             }
         }
@@ -191,7 +190,7 @@ fn powershell_scripts_match_table() {
         for expected in ["safe", "dev", "dangerous", "blocked"] {
             for script in theme[expected].as_array().into_iter().flatten() {
                 let script = script.as_str().unwrap_or_else(|| panic!("{script} is no text"));
-                let Judgement { verdict, blocked, .. } = policy.judge(script, &WorkspacePath::root());
+                let Judgement { verdict, blocked, .. } = policy.judge(script, "");
                 let found = if blocked.is_some() { "blocked".to_owned() } else { verdict.class.to_string() };
                 if found != expected {
                     wrong.push(format!("{script:?} is {found} ({}), expected: {expected}", verdict.reason));
@@ -425,7 +424,7 @@ proptest! {
     fn powershell_analysis_survives_arbitrary_scripts(script in "(\\PC|[$(){}@'\"`|;&\n]){0,300}") {
         let policy = Policy::new(&Commands::default(), Path::new("/work/repo")).expect("the default rules");
         let started = Instant::now();
-        let _ = policy.for_powershell().judge(&script, &WorkspacePath::root());
+        let _ = policy.for_powershell().judge(&script, "");
         prop_assert!(started.elapsed() < Duration::from_secs(2));
     }
 }

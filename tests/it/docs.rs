@@ -351,7 +351,7 @@ fn docs_book_lists_every_page() {
 #[test]
 fn docs_troubleshooting_quotes_real_messages() {
     let mut sources = String::new();
-    let mut folders = vec![root().join("src"), root().join(".github/scripts")];
+    let mut folders = vec![root().join("src"), root().join("crates"), root().join(".github/scripts")];
     while let Some(folder) = folders.pop() {
         for entry in std::fs::read_dir(folder).unwrap().flatten() {
             if entry.path().is_dir() {
@@ -408,7 +408,7 @@ fn docs_links_resolve() {
 #[test]
 fn docs_security_names_existing_tests() {
     let text = read("docs/security.md");
-    let row = Regex::new(r"`((?:src|tests)/[\w/.]+\.(?:rs|yml))`(?: `(\w+)`)?").unwrap();
+    let row = Regex::new(r"`((?:crates|src|tests)/[\w/.]+\.(?:rs|yml))`(?: `(\w+)`)?").unwrap();
     let mut named = 0;
     for captures in row.captures_iter(&text) {
         let source = read(&captures[1]);
@@ -435,7 +435,8 @@ fn docker_image_copies_every_included_file() {
         .filter(|from| !from.starts_with("--") && !from.contains('$'))
         .collect();
     let (root, mut count) = (Path::new(env!("CARGO_MANIFEST_DIR")), 0);
-    for file in ignore::Walk::new(root.join("src")).map(|entry| entry.unwrap().into_path()) {
+    let sources = ["src", "crates"].map(|folder| ignore::Walk::new(root.join(folder)));
+    for file in sources.into_iter().flatten().map(|entry| entry.unwrap().into_path()) {
         let Ok(source) = std::fs::read_to_string(&file) else { continue };
         for found in include.captures_iter(&source) {
             let target = file.parent().unwrap().join(&found[1]);

@@ -3,6 +3,8 @@
 
 use std::collections::BTreeMap;
 
+use sanitize::untrusted;
+
 use crate::support::{Sandbox, cases, outputs};
 use architect_ci::github::hidden_lines;
 use architect_ci::report::{
@@ -10,7 +12,6 @@ use architect_ci::report::{
     batch_markdown, batch_summary, check_summary, comment, description, diagnostics, html, junit, markdown,
     summary, terminal,
 };
-use architect_ci::sanitize::untrusted;
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd, TextMergeStream};
 use regex::Regex;
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! Modules know those of lower layers only.
+//! Modules know those of lower layers only. What knows none of them is in `crates`, where the compiler sees to it.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -9,12 +9,12 @@ use regex::Regex;
 /// The modules, the lowest first: each may know those that stand before it, and no other. A folder of a module that
 /// is listed by itself stands where it is listed.
 const ORDER: &str = "
-    base sanitize
+    base
     workspace event config
     command git
     plan workspace/isolate isolation trust
     model
-    patch symbols tool
+    patch tool
     recipe hooks gates guardrails web mcp
     engine
     agent

@@ -4,7 +4,7 @@ use std::fmt::Write;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use architect_ci::symbols::{Language, Outline};
+use outline::{Language, Outline};
 use proptest::prelude::*;
 
 #[test]

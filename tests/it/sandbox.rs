@@ -220,6 +220,25 @@ fn sandbox_links_in_home_are_not_followed() {
 }
 
 #[test]
+fn sandbox_look_writes_nothing_to_home_below_tmp() {
+    let home = Outside(tempfile::tempdir_in("/tmp").unwrap());
+    for folder in [".cache/tool", ".npm"] {
+        std::fs::create_dir_all(home.path(folder)).unwrap();
+    }
+    std::fs::write(home.path(".cache/tool/object"), "old\n").unwrap();
+    let look = "for f in ~/.cache/tool/object ~/.cache/new ~/.npm/new; do { echo x > $f; } 2>/dev/null && echo wrote $f; done; cat ~/.cache/tool/object";
+    let rules = "commands: { safe_commands: ['bash look.sh'] }\n";
+    let sandbox = Sandbox::new(&[(".architect.yml", rules), ("look.sh", look)]);
+    let model = sandbox.script(&[vec![("run_command", json!({"command": "bash look.sh"}))]], "done");
+    let run =
+        sandbox.run(&["--model", &model, "--mode", "yolo"], &[("HOME", home.0.path().to_str().unwrap())]);
+    let results = run.expect_code(0).results();
+    assert!(results[0].contains("old") && !results[0].contains("wrote"), "{results:?}");
+    assert_eq!(std::fs::read_to_string(home.path(".cache/tool/object")).unwrap(), "old\n");
+    assert!(!home.path(".cache/new").exists() && !home.path(".npm/new").exists());
+}
+
+#[test]
 fn sandbox_hard_links_do_not_leak_changes() {
     let first = "mkdir target; echo one > target/a; ln target/a .git/a; head -c 11000000 /dev/zero > big; ln big .git/b";
     let second = "echo evil > .git/a; echo evil > .git/b; echo hi > .github/workflows/ci.yml";

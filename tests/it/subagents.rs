@@ -96,7 +96,7 @@ fn subagents_are_read_only() {
         .iter()
         .map(|agent| (agent["name"].as_str().unwrap(), agent["message"].as_str().unwrap().len()))
         .collect();
-    assert_eq!(agents, [("explore-1", 3_000), ("test-2", 9), ("review-3", 6)]);
+    assert_eq!(agents, [("explore-1", 5_000), ("test-2", 9), ("review-3", 6)]);
     assert_eq!(report["usage"]["input"], 40, "what they use counts");
     let comment = run.file("comment.md");
     assert!(comment.contains("Sub-agent <code>test-2</code>: 2 steps, 2 calls"), "{comment}");

@@ -30,7 +30,8 @@ def functions(path):
             doc = []
 
 
-found = [(path, number, first) for path in sorted(Path("src").rglob("*.rs")) for number, first in functions(path)]
+sources = sorted(path for folder in ("src", "crates") for path in Path(folder).rglob("*.rs"))
+found = [(path, number, first) for path in sources for number, first in functions(path)]
 other = [entry for entry in found if not VERB.match(entry[2]) or entry[2].split(" ")[0] in OTHERS]
 if "--list" in sys.argv:
     for path, number, first in other:

@@ -384,13 +384,22 @@ impl Sandbox {
     ) -> io::Result<Walls> {
         let sockets = if rights == Rights::Look { Sockets::None } else { self.0.sockets };
         let new_root = match namespaces {
-            Some(namespaces) => Some(NewRoot {
-                at: self.private()?.join("root"),
-                namespaces,
-                mounts: self.mounts(root, view, rights, more)?,
-                user: (namespaces == Namespaces::Sudo).then(own_user),
-                light: rights == Rights::Look && self.0.wanted && self.0.landlock,
-            }),
+            Some(namespaces) => {
+                let mounts = self.mounts(root, view, rights, more)?;
+                // Landlock alone keeps a light root from being written to, and it allows the folders for temporary
+                // files with all that is mounted below them.
+                let light = rights == Rights::Look
+                    && self.0.wanted
+                    && self.0.landlock
+                    && !mounts.iter().any(is_below_temporary);
+                Some(NewRoot {
+                    at: self.private()?.join("root"),
+                    namespaces,
+                    mounts,
+                    user: (namespaces == Namespaces::Sudo).then(own_user),
+                    light,
+                })
+            }
             None => None,
         };
         let works = rights == Rights::Work;
@@ -535,6 +544,12 @@ impl Sandbox {
         mounts.sort_by_key(|mount| mount.at().components().count());
         Ok([Mount::Processes, Mount::Devices].into_iter().chain(mounts).collect())
     }
+}
+
+/// Returns whether a mount puts something of the machine below a folder for temporary files, for reading only.
+fn is_below_temporary(mount: &Mount) -> bool {
+    let is_below = |at: &Path| TEMPORARY.iter().any(|folder| at.starts_with(folder));
+    matches!(mount, Mount::Bind { writable: false, at, .. } if is_below(at))
 }
 
 fn bind(path: &Path, writable: bool) -> Mount {

@@ -1,13 +1,13 @@
 //! The report of a batch as one page, with links to the pages of its tasks.
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
+use sanitize::untrusted::visible;
 
 use super::markdown::why;
 use super::{BatchReport, TaskEnd, TaskReport, batch_headline};
 use crate::report::closing::is_link;
 use crate::report::html::STYLE;
 use crate::report::sections::{cost, duration, tokens};
-use crate::sanitize::untrusted::visible;
 
 /// Renders the page.
 pub fn batch_html(report: &BatchReport) -> String {

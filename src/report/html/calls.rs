@@ -1,12 +1,12 @@
 //! The calls of a run: a timeline, and each call with what it changed.
 
 use maud::{Markup, html};
+use sanitize::untrusted::visible;
 
 use super::{diff_lines, section};
 use crate::event::Outcome;
 use crate::report::sections::{cut, duration};
 use crate::report::{CallSummary, RunReport};
-use crate::sanitize::untrusted::visible;
 
 /// Maximum number of bars in the timeline; the longest are shown.
 const MAX_BARS: usize = 80;

@@ -7,6 +7,7 @@ use base64::engine::general_purpose::STANDARD;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use pulldown_cmark::{Options, Parser};
 
+use sanitize::untrusted::{self, visible};
 use sha2::{Digest, Sha256};
 
 use super::closing::is_link;
@@ -14,7 +15,6 @@ use super::sections::{cost, duration, headline, plural, tokens};
 use super::usage::by_agent;
 use super::{FileSummary, RunReport};
 use crate::event::{HookDecision, NoticeLevel};
-use crate::sanitize::untrusted::{self, visible};
 
 pub(super) const STYLE: &str = include_str!("report.css");
 

@@ -7,7 +7,6 @@ use std::sync::{LazyLock, Mutex};
 use architect_ci::command::Policy;
 use architect_ci::config::Commands;
 use architect_ci::event::Class;
-use architect_ci::workspace::WorkspacePath;
 
 /// How many scenes there are at once.
 const WORKERS: usize = 2;
@@ -39,5 +38,5 @@ pub fn is_safe(line: &str) -> bool {
     static POLICY: LazyLock<Policy> = LazyLock::new(|| {
         Policy::new(&Commands::default(), Path::new("/work/repo")).expect("the default rules")
     });
-    POLICY.judge(line, &WorkspacePath::root()).verdict.class == Class::Safe
+    POLICY.judge(line, "").verdict.class == Class::Safe
 }

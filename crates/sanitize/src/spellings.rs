@@ -13,8 +13,6 @@ use base64::Engine;
 use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
 use regex::bytes::{Captures, Regex};
 
-use crate::base::text::hex;
-
 /// How many encodings may be nested: JSON in JSON, a URL in HTML.
 const DEPTH: u32 = 2;
 
@@ -34,7 +32,7 @@ pub(super) struct Spellings {
 impl Spellings {
     pub(super) fn new<'a>(secrets: impl Iterator<Item = &'a str> + Clone) -> Self {
         let exact: BTreeSet<String> = secrets.clone().flat_map(fixed_spellings).collect();
-        let hexadecimal: BTreeSet<String> = secrets.map(|secret| hex(secret.as_bytes())).collect();
+        let hexadecimal: BTreeSet<String> = secrets.map(hexadecimal).collect();
         let automaton = |patterns: &BTreeSet<String>, any_case: bool| {
             let mut builder = AhoCorasick::builder();
             builder.match_kind(MatchKind::LeftmostLongest).ascii_case_insensitive(any_case);
@@ -76,6 +74,11 @@ impl Spellings {
             });
         }
     }
+}
+
+/// Returns the bytes of a secret as hexadecimal digits.
+fn hexadecimal(secret: &str) -> String {
+    secret.bytes().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// Returns the spellings of a secret that are the same whichever program makes them.

@@ -2,6 +2,18 @@
 //!
 //! A grammar names the nodes, and a table (`language`) says what they are to a reader; the walk over the
 //! tree knows no language. C and C++ are read without a grammar; `c` says why.
+//!
+//! ```
+//! use outline::{Language, Outline};
+//!
+//! let source = "class Cart:\n    def add(self, item: str) -> None:\n        self.items.append(item)\n";
+//! let language = Language::of("shop/cart.py").expect("a known extension");
+//! let outline = Outline::of(source, language)?;
+//! assert_eq!(outline.render(), "1-3       class Cart\n2-3         def add(self, item: str) -> None\n");
+//! // Syntax errors are tolerated, and said.
+//! assert!(Outline::of("fn f(", Language::Rust)?.has_errors);
+//! # Ok::<(), outline::ParseTimeout>(())
+//! ```
 
 mod c;
 mod language;
@@ -12,7 +24,7 @@ use std::time::Duration;
 
 use tree_sitter::Node;
 
-use crate::base::tree_sitter::parse;
+use grammar::parse;
 pub use language::Language;
 use language::{Kinds, Role};
 

@@ -1,7 +1,8 @@
 //! Classification without a sandbox: whatever no row of the table knows to be harmless is dangerous.
 
 use super::analysis::{Analysis, Place, Redirect, Simple, Word};
-use super::classify::{Class, Scope, Verdict, is_loader};
+use super::class::Class;
+use super::classify::{Scope, Verdict, is_loader};
 use super::options::{is_in, is_option};
 use super::place::{is_stream, leads_outside};
 use super::refusal::{Refusal, WayOut};

@@ -41,7 +41,7 @@ fn sets_variables(simple: &Simple) -> bool {
 
 /// The state of the walk through a command line.
 #[derive(Default)]
-pub(in crate::command) struct Walk {
+pub(crate) struct Walk {
     pub(super) analysis: Analysis,
     variables: Variables,
     nesting: usize,
@@ -235,16 +235,16 @@ impl Walk {
             self.variables.clear();
         }
         self.analysis.commands[index] = simple.clone();
-        crate::command::wrappers::unwrap(&simple, self);
+        crate::wrappers::unwrap(&simple, self);
     }
 
     /// Adds a command that another one runs.
-    pub(in crate::command) fn wrapped(&mut self, words: &[Word], by: &str) {
+    pub(crate) fn wrapped(&mut self, words: &[Word], by: &str) {
         self.inner(words, Place::Wrapped(by.to_owned()));
     }
 
     /// Adds a project's tool that a runner starts.
-    pub(in crate::command) fn tool(&mut self, words: &[Word], by: &str) {
+    pub(crate) fn tool(&mut self, words: &[Word], by: &str) {
         self.inner(words, Place::Tool(by.to_owned()));
     }
 
@@ -261,12 +261,12 @@ impl Walk {
         };
         self.analysis.commands.push(simple.clone());
         self.nesting += 1;
-        crate::command::wrappers::unwrap(&simple, self);
+        crate::wrappers::unwrap(&simple, self);
         self.nesting -= 1;
     }
 
     /// Walks through a script that a command is given as text; `None` if it is composed at run time.
-    pub(in crate::command) fn eval(&mut self, script: Option<&str>, by: &str) {
+    pub(crate) fn eval(&mut self, script: Option<&str>, by: &str) {
         match script {
             Some(text) => self.script(text, &Place::Script(by.to_owned())),
             None => self.dynamic(&format!("the script for {by} is constructed at run time")),

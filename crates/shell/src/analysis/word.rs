@@ -25,7 +25,7 @@ impl Word {
     }
 
     /// Creates a word that is known.
-    pub(in crate::command) fn known(text: &str) -> Self {
+    pub(crate) fn known(text: &str) -> Self {
         Self { raw: text.to_owned(), text: Some(text.to_owned()), glob: false }
     }
 

@@ -2,7 +2,8 @@
 //! only what needs more than that is dangerous. A command that is not known to be read-only counts as `dev`.
 
 use super::analysis::{Analysis, Place, Simple, Word};
-use super::classify::{Class, Scope, Verdict, is_loader};
+use super::class::Class;
+use super::classify::{Scope, Verdict, is_loader};
 use super::options::{is_in, is_option, operands};
 use super::place::{is_out_of_reach, is_stream};
 use super::refusal::{Refusal, WayOut};

@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use crate::sanitize::secret_names::{
+use crate::secret_names::{
     KNOWN_NAMES, RUN, SWITCHES, USERINFO, is_listed, is_path, is_random, looks_secret, pattern,
 };
 
@@ -192,7 +192,7 @@ mod tests {
     }
 
     fn cases() -> Cases {
-        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/cases/environment.yml");
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/cases/environment.yml");
         let text = std::fs::read_to_string(path).expect("the cases");
         serde_yaml::from_str(&text).expect("a table")
     }

@@ -13,7 +13,7 @@ use std::sync::mpsc;
 use std::time::Duration;
 
 pub use powershell::analyse_powershell;
-pub(in crate::command) use walk::Walk;
+pub(crate) use walk::Walk;
 pub use word::Word;
 
 /// Maximum length of a command line that is analyzed, in bytes; longer ones are data, not commands.
@@ -138,7 +138,7 @@ thread_local! {
 
 /// Returns whether this thread is in the parser, whose panics are expected: they only mean that a line is not
 /// understood.
-pub(crate) fn is_guarded() -> bool {
+pub fn is_guarded() -> bool {
     GUARDED.get()
 }
 

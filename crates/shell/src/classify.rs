@@ -9,7 +9,7 @@ use super::analysis::{Analysis, Simple};
 use super::policy::OwnCommands;
 use super::refusal::{Refusal, WayOut};
 use super::{behind_walls, strict};
-pub use crate::event::Class;
+use crate::class::Class;
 
 /// A class and what decided it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

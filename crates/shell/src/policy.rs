@@ -6,9 +6,8 @@ use regex::{Regex, RegexSet};
 
 use super::analysis::{Analysis, Simple, Word, analyse, analyse_powershell};
 use super::blocklist::{blocked, blocked_in_powershell};
-use super::classify::{Class, Scope, Verdict, Walls, classify, is_loader};
-use crate::config;
-use crate::workspace::WorkspacePath;
+use super::class::Class;
+use super::classify::{Scope, Verdict, Walls, classify, is_loader};
 
 /// The language of a command line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -33,12 +32,23 @@ pub struct Policy {
     own: OwnCommands,
 }
 
+/// What a configuration adds to the built-in rules.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct CustomRules<'a> {
+    /// Regular expressions for commands that are never run.
+    pub blocked_patterns: &'a [String],
+    /// Commands, by their first words, that only look at things.
+    pub safe_commands: &'a [String],
+    /// Commands, by their first words, that build, test, or format.
+    pub dev_commands: &'a [String],
+}
+
 /// Commands that the configuration classifies, by their first words.
 #[derive(Clone, Debug, Default)]
 pub(super) struct OwnCommands(Vec<(Vec<String>, Class)>);
 
 impl OwnCommands {
-    fn read(commands: &config::Commands) -> Result<Self, String> {
+    fn read(rules: CustomRules<'_>) -> Result<Self, String> {
         let of = |key: &'static str, texts: &[String], class: Class| {
             let entry = move |text: &String| {
                 let words: Option<Vec<String>> = shlex::split(text).filter(|words| !words.is_empty());
@@ -47,8 +57,8 @@ impl OwnCommands {
             };
             texts.iter().map(entry).collect::<Result<Vec<_>, String>>()
         };
-        let mut own = of("dev_commands", &commands.dev_commands, Class::Dev)?;
-        own.extend(of("safe_commands", &commands.safe_commands, Class::Safe)?);
+        let mut own = of("dev_commands", rules.dev_commands, Class::Dev)?;
+        own.extend(of("safe_commands", rules.safe_commands, Class::Safe)?);
         // The longest match wins: `terraform plan` before `terraform`.
         own.sort_by_key(|(words, _)| std::cmp::Reverse(words.len()));
         Ok(Self(own))
@@ -67,11 +77,11 @@ impl OwnCommands {
 /// Regular expressions for commands, which are matched against the text as written and against the words of
 /// each command without quotes.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Patterns(RegexSet);
+pub struct Patterns(RegexSet);
 
 impl Patterns {
     /// Parses patterns. The error names the first invalid one, and `key`.
-    pub(crate) fn read(key: &str, patterns: &[String]) -> Result<Self, String> {
+    pub fn read(key: &str, patterns: &[String]) -> Result<Self, String> {
         for pattern in patterns {
             Regex::new(pattern)
                 .map_err(|error| format!("`{key}`: invalid regular expression {pattern:?}: {error}"))?;
@@ -80,7 +90,7 @@ impl Patterns {
     }
 
     /// Returns the first pattern that matches the first matching text.
-    pub(crate) fn find<'a>(&self, texts: impl IntoIterator<Item = &'a str>) -> Option<&str> {
+    pub fn find<'a>(&self, texts: impl IntoIterator<Item = &'a str>) -> Option<&str> {
         let index = texts.into_iter().find_map(|text| self.0.matches(text).iter().next())?;
         self.0.patterns().get(index).map(String::as_str)
     }
@@ -118,7 +128,7 @@ const TEST_WORDS: [&str; 13] = [
 
 /// Returns whether one of the commands runs tests, going by its first words: `cargo test`,
 /// `python -m pytest`, `npm run test:unit`.
-pub(crate) fn is_test(simple: &[String]) -> bool {
+pub fn is_test(simple: &[String]) -> bool {
     simple.iter().any(|command| {
         let words = command.split(' ').filter(|word| !word.starts_with('-')).take(3);
         words.flat_map(|word| word.split(['/', ':'])).any(|word| TEST_WORDS.contains(&word))
@@ -128,13 +138,14 @@ pub(crate) fn is_test(simple: &[String]) -> bool {
 impl Policy {
     /// Creates the policy for commands in the checkout at `root`. The error names what is invalid in the
     /// configuration.
-    pub fn new(commands: &config::Commands, root: &Path) -> Result<Self, String> {
+    pub fn new<'a>(rules: impl Into<CustomRules<'a>>, root: &Path) -> Result<Self, String> {
+        let rules = rules.into();
         Ok(Self {
             dialect: Dialect::Shell,
             walls: Walls::Missing,
             root: root.to_owned(),
-            blocked: Patterns::read("commands.blocked_patterns", &commands.blocked_patterns)?,
-            own: OwnCommands::read(commands)?,
+            blocked: Patterns::read("commands.blocked_patterns", rules.blocked_patterns)?,
+            own: OwnCommands::read(rules)?,
         })
     }
 
@@ -154,13 +165,15 @@ impl Policy {
         self
     }
 
-    /// Assesses a line that would run in the folder `cwd`.
-    pub fn judge(&self, line: &str, cwd: &WorkspacePath) -> Judgement {
+    /// Assesses a line that would run in the folder `cwd`, a path from the root of the checkout that has no `..`
+    /// in it.
+    pub fn judge(&self, line: &str, cwd: &str) -> Judgement {
         let analysis = match self.dialect {
             Dialect::Shell => analyse(line),
             Dialect::PowerShell => analyse_powershell(line),
         };
-        let depth = i32::try_from(cwd.names().count()).unwrap_or(i32::MAX);
+        let depth = i32::try_from(cwd.split('/').filter(|name| !matches!(*name, "" | ".")).count())
+            .unwrap_or(i32::MAX);
         let scope = Scope { root: &self.root, depth, own: &self.own, walls: self.walls };
         let verdict = classify(&analysis, scope);
         let blocked = blocked(line, &analysis).or_else(|| match self.dialect {
@@ -199,13 +212,12 @@ mod tests {
     use super::*;
 
     fn policy() -> Policy {
-        let commands = config::Commands {
-            blocked_patterns: vec!["terraform +destroy".to_owned()],
-            safe_commands: vec!["terraform validate".to_owned()],
-            dev_commands: vec!["terraform".to_owned(), "./scripts/check.sh".to_owned()],
-            ..config::Commands::default()
+        let rules = CustomRules {
+            blocked_patterns: &["terraform +destroy".to_owned()],
+            safe_commands: &["terraform validate".to_owned()],
+            dev_commands: &["terraform".to_owned(), "./scripts/check.sh".to_owned()],
         };
-        Policy::new(&commands, Path::new("/work")).expect("valid rules")
+        Policy::new(rules, Path::new("/work")).expect("valid rules")
     }
 
     #[test]
@@ -220,7 +232,7 @@ mod tests {
             ("\"terraform\" 'destroy'", "blocked"),
             ("sh -c 'terraform  destroy -auto-approve'", "blocked"),
         ] {
-            let judgement = policy().judge(line, &WorkspacePath::root());
+            let judgement = policy().judge(line, "");
             let found = match &judgement.blocked {
                 Some(_) => "blocked".to_owned(),
                 None => judgement.verdict.class.to_string(),
@@ -231,12 +243,12 @@ mod tests {
 
     #[test]
     fn the_configuration_decides_behind_walls_as_well() {
-        let commands = config::Commands {
-            safe_commands: vec!["aws s3 ls".to_owned()],
-            dev_commands: vec!["docker build".to_owned()],
-            ..config::Commands::default()
+        let rules = CustomRules {
+            safe_commands: &["aws s3 ls".to_owned()],
+            dev_commands: &["docker build".to_owned()],
+            ..CustomRules::default()
         };
-        let policy = Policy::new(&commands, Path::new("/work")).expect("valid rules").behind(Walls::Standing);
+        let policy = Policy::new(rules, Path::new("/work")).expect("valid rules").behind(Walls::Standing);
         for (line, class) in [
             ("aws s3 ls bucket", Class::Safe),
             ("aws s3 rm bucket", Class::Dangerous),
@@ -247,23 +259,23 @@ mod tests {
             ("cp a /work/b", Class::Dev),
             ("cp a /workshop/b", Class::Dangerous),
         ] {
-            assert_eq!(policy.judge(line, &WorkspacePath::root()).verdict.class, class, "{line}");
+            assert_eq!(policy.judge(line, "").verdict.class, class, "{line}");
         }
         // PowerShell's grammar is followed as far as it is without a sandbox.
-        let script = policy.for_powershell().judge("remove-item a.txt", &WorkspacePath::root());
+        let script = policy.for_powershell().judge("remove-item a.txt", "");
         assert_eq!(script.verdict.class, Class::Dangerous);
     }
 
     #[test]
     fn paths_count_from_the_folder_of_the_command() {
-        let cwd = WorkspacePath::parse("a/b").expect("a path");
+        let cwd = "a/b";
         for (line, class) in [
             ("cat ../../x", Class::Safe),
             ("cat ../../../x", Class::Dangerous),
             ("cat /work/x", Class::Safe),
             ("cat /work/../x", Class::Dangerous),
         ] {
-            assert_eq!(policy().judge(line, &cwd).verdict.class, class, "{line}");
+            assert_eq!(policy().judge(line, cwd).verdict.class, class, "{line}");
         }
     }
 
@@ -278,7 +290,7 @@ mod tests {
             ("git status", false),
             ("cat tests.txt", false),
         ] {
-            let judgement = policy().judge(line, &WorkspacePath::root());
+            let judgement = policy().judge(line, "");
             assert_eq!(is_test(&judgement.simple()), expected, "{line}");
         }
     }
@@ -294,17 +306,17 @@ mod tests {
 
     #[test]
     fn rules_that_make_no_sense_are_named() {
-        for (commands, part) in [
+        for (rules, part) in [
             (
-                config::Commands { blocked_patterns: vec!["(".to_owned()], ..config::Commands::default() },
+                CustomRules { blocked_patterns: &["(".to_owned()], ..CustomRules::default() },
                 "`commands.blocked_patterns`: invalid regular expression \"(\"",
             ),
             (
-                config::Commands { safe_commands: vec!["'".to_owned()], ..config::Commands::default() },
+                CustomRules { safe_commands: &["'".to_owned()], ..CustomRules::default() },
                 "`commands.safe_commands`: invalid command \"'\"",
             ),
         ] {
-            let error = Policy::new(&commands, Path::new("/")).expect_err("wrong rules");
+            let error = Policy::new(rules, Path::new("/")).expect_err("wrong rules");
             assert!(error.contains(part), "{error}");
         }
     }

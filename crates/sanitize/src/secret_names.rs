@@ -172,7 +172,7 @@ mod tests {
     }
 
     fn cases() -> Cases {
-        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/cases/environment.yml");
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/cases/environment.yml");
         let text = std::fs::read_to_string(path).expect("the cases");
         serde_yaml::from_str(&text).expect("a table")
     }

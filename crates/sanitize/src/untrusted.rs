@@ -10,7 +10,7 @@ use std::sync::LazyLock;
 use pulldown_cmark::{CodeBlockKind, CowStr, Event, LinkType, Options, Parser, Tag, TagEnd, TextMergeStream};
 use regex::Regex;
 
-use crate::sanitize::invisible::shown;
+use crate::invisible::shown;
 
 /// Returns whether a character controls a terminal instead of being shown.
 fn is_control(c: char) -> bool {

@@ -9,10 +9,10 @@ use std::time::Duration;
 
 use tree_sitter::Node;
 
-use super::super::table::known_name;
-use super::super::wrappers::{is_shell, is_wrapper};
 use super::{Analysis, MAX_LENGTH, Place, Redirect, Simple, Word};
-use crate::base::tree_sitter::parse;
+use crate::table::known_name;
+use crate::wrappers::{is_shell, is_wrapper};
+use grammar::parse;
 
 /// Time limit for the parser.
 const MAX_TIME: Duration = Duration::from_millis(500);

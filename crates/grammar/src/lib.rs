@@ -1,4 +1,13 @@
 //! Parsing with tree-sitter grammars, within a time limit: broken text can keep a grammar busy for long.
+//!
+//! ```
+//! use std::time::Duration;
+//!
+//! let rust = tree_sitter_rust::LANGUAGE.into();
+//! let tree = grammar::parse("fn main() {}", &rust, Duration::from_secs(10)).expect("it takes no time");
+//! assert!(!tree.root_node().has_error());
+//! assert!(grammar::parse(&"(".repeat(1_000_000), &rust, Duration::ZERO).is_none());
+//! ```
 
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
@@ -7,7 +16,7 @@ use tree_sitter::{Language, ParseOptions, ParseState, Parser, Tree};
 
 /// Parses a text; syntax errors become nodes of the tree. Returns `None` if it takes longer than `limit`,
 /// or if the grammar was made for another version of tree-sitter, which a test would reveal.
-pub(crate) fn parse(text: &str, grammar: &Language, limit: Duration) -> Option<Tree> {
+pub fn parse(text: &str, grammar: &Language, limit: Duration) -> Option<Tree> {
     let mut parser = Parser::new();
     parser.set_language(grammar).ok()?;
     let until = Instant::now() + limit;

@@ -1,7 +1,7 @@
 //! Table of known programs, one row each, for commands without a sandbox. To allow another command, add a
 //! row, and a case to `tests/cases/commands.yml`.
 
-use super::classify::Class;
+use super::class::Class;
 use super::options::is_in;
 
 /// Which arguments of a program are files that it reads, and so must be in the workspace.

@@ -1,0 +1,29 @@
+//! What may be shown: masks secrets, takes the effects out of what others wrote, and tells harmless variables
+//! from those that children are not to see.
+//!
+//! Whatever leaves a process that handles secrets and text of strangers goes through two steps. A [`Masker`]
+//! replaces secrets, in every spelling that programs produce by accident; the functions of [`untrusted`] keep
+//! the text, but not what a platform would do with it: mention people, close issues, load images, hide lines, or
+//! obey commands in a log.
+//!
+//! ```
+//! use sanitize::{MASK, Masker, untrusted};
+//!
+//! let masker = Masker::new(["hunter2hunter2"]);
+//! // The base64 of "user:hunter2hunter2".
+//! assert_eq!(masker.mask("Basic dXNlcjpodW50ZXIyaHVudGVyMg=="), "Basic dXNlcjp***g==");
+//! assert_eq!(masker.mask("password=hunter2%68unter2"), format!("password={MASK}"));
+//!
+//! // A mark that turns text around is shown as its code; in a code span, nobody is notified.
+//! assert_eq!(untrusted::visible("main\u{202e}sr.exe"), "main⟨U+202E⟩sr.exe");
+//! assert_eq!(untrusted::markdown("Thanks @octocat!").trim_end(), "Thanks `@octocat`!");
+//! ```
+
+pub mod environment;
+pub mod invisible;
+mod masker;
+pub mod secret_names;
+mod spellings;
+pub mod untrusted;
+
+pub use masker::{MASK, Masker};
