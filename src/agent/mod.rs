@@ -3,8 +3,10 @@
 
 mod compaction;
 mod conversation;
+mod guides;
 mod history;
 mod loop_detector;
+mod news;
 mod repo_map;
 mod session;
 mod subagent;
@@ -15,13 +17,15 @@ use crate::base::did_you_mean::nearest;
 use crate::config::AgentConfig;
 use crate::tool::Access;
 
+pub use guides::{Guides, NestedGuide};
 pub use history::History;
+pub use news::News;
 pub use repo_map::repo_map;
 pub use session::{AnswerCheck, AnswerVerdict, Limits, Session, SessionOutcome, StepOffset};
 pub use subagent::{Dispatch, SubagentContext, SubagentKind};
 
 /// Tools of agents that change nothing; of commands, they can only run those that look.
-const READ_ONLY: [&str; 12] = [
+const READ_ONLY: [&str; 13] = [
     "read_file",
     "list_directory",
     "list_files",
@@ -34,6 +38,7 @@ const READ_ONLY: [&str; 12] = [
     "web_search",
     "run_command",
     "dispatch_subagent",
+    "todo",
 ];
 
 /// Turns of an agent for which no limit is configured.

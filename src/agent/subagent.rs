@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::Agent;
+use super::guides::Guides;
 use super::history::History;
 use super::session::{AnswerCheck, AnswerVerdict, Limits, Session, StepOffset};
 use crate::engine::Engine;
@@ -120,6 +121,8 @@ impl Dispatch {
             is_main: false,
             offset: StepOffset::default(),
             history: History::default(),
+            news: Arc::default(),
+            guides: Guides::default(),
         };
         let ended = session.run(&args.message(), &mut Unchecked).await;
         let (status, message) = (ended.status, ended.message);

@@ -126,6 +126,11 @@ pub(super) fn certainty(line: &str) -> Option<Certainty> {
     (forms.likely.is_match(line) && !forms.harmless.is_match(line)).then_some(Certainty::Likely)
 }
 
+/// Returns the lines of an output that tell of failures.
+pub(crate) fn failure_lines(text: &str) -> impl Iterator<Item = &str> {
+    text.lines().filter(|line| certainty(line).is_some())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -14,6 +14,7 @@ pub mod supervisor;
 
 pub use converse::{Talk, Talking};
 pub use excerpt::{Excerpt, Space, excerpt};
+pub(crate) use failure_lines::failure_lines;
 pub use kept_output::KeptOutputs;
 pub use output::{Capture, Retention};
 pub(crate) use output::{last_lines, plain};

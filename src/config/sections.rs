@@ -35,7 +35,7 @@ pub struct Config {
     pub context: ContextLimits,
     /// What a run may cost.
     pub costs: Costs,
-    /// Whether one more model call judges the result.
+    /// How the result is checked against the task.
     pub evaluation: Evaluation,
     /// Whether an agent that only reads reviews the changes at the end.
     pub review: Review,
@@ -351,12 +351,14 @@ impl Default for ContextLimits {
     }
 }
 
-/// Whether one more model call judges the result.
+/// How the result is checked against the task.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Evaluation {
-    /// No call.
+    /// The agent itself compares the task with what it did, in one more turn, if it has changed files.
     #[default]
+    Checklist,
+    /// Not at all.
     Off,
     /// One call; a task that is not done makes the run partial.
     Basic,

@@ -3,11 +3,13 @@
 mod confirm;
 mod enforce;
 mod file_view;
+mod ledger;
 mod record;
+mod todo;
 mod truncate;
 
 use std::panic::AssertUnwindSafe;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
@@ -30,7 +32,9 @@ use crate::tool::{Access, Call, Context, Registry, Tool, ToolResult};
 use crate::workspace::{AttachedFolder, FileChange};
 
 use confirm::{ConfirmPolicy, Confirmation};
+pub use ledger::Ledger;
 use record::{Target, describe, diff_of, record};
+pub use todo::TodoTool;
 pub use truncate::{CHARS_PER_TOKEN, truncate_middle};
 
 /// Arguments that hold a path.
@@ -63,6 +67,12 @@ pub struct Engine {
     pub context: Context,
     /// Folders outside of the checkout that the tools can read.
     pub attached: Arc<[AttachedFolder]>,
+    /// What has to survive a compaction.
+    pub ledger: Arc<Ledger>,
+    /// Number of calls so far that may have changed something.
+    pub mutations: AtomicU64,
+    /// Cancelled when the first call that may change something begins.
+    pub first_mutation: CancellationToken,
     /// Actions that a dry run has planned.
     pub tracker: Mutex<DryRunTracker>,
     /// Masker that hides secrets from the model.
@@ -158,6 +168,10 @@ impl Engine {
         self.confirm(&cleared)?;
         if cleared.effects.command.is_some() {
             self.guardrails.count_command().map_err(|reason| guardrail_refusal(reason, &cleared.effects))?;
+        }
+        if !cleared.effects.is_read_only() {
+            self.mutations.fetch_add(1, Ordering::Relaxed);
+            self.first_mutation.cancel();
         }
         notes.append(&mut cleared.warnings);
         let mut done = if self.mode == RunMode::DryRun && cleared.effects.is_planned() {

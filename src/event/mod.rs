@@ -228,6 +228,58 @@ pub struct GateRecord {
     pub duration_ms: u64,
     /// The last lines that it printed.
     pub output: String,
+    /// Whether it failed in the same way before the run changed anything, so that the run does not fail for it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub failed_before: bool,
+}
+
+impl GateRecord {
+    /// Returns whether the run fails because of it.
+    pub fn fails_run(&self) -> bool {
+        self.required && !self.passed && !self.failed_before
+    }
+
+    /// Returns how it ended, for people.
+    pub fn verdict(&self) -> &'static str {
+        match (self.passed, self.failed_before) {
+            (true, _) => "passed",
+            (false, true) => "failed, as it did before the run",
+            (false, false) => "failed",
+        }
+    }
+}
+
+/// An entry of the agent's list of its own work.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct TodoItem {
+    /// What is to be done
+    pub task: String,
+    /// How far it is
+    #[serde(default)]
+    pub status: TodoStatus,
+}
+
+/// How far an entry of the agent's list is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum TodoStatus {
+    /// It is not begun.
+    #[default]
+    Open,
+    /// It is being worked on.
+    Doing,
+    /// It is done.
+    Done,
+}
+
+/// The agent's list of its own work, as it is now.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct TodoList {
+    /// The name of the agent.
+    pub agent: String,
+    /// The entries, in the agent's order.
+    pub items: Vec<TodoItem>,
 }
 
 fn first_round() -> u32 {
@@ -347,6 +399,8 @@ pub enum Event {
     Hook(HookRecord),
     /// A run of a quality gate.
     Gate(GateRecord),
+    /// The agent's list of its own work.
+    Todo(TodoList),
     /// A sub-agent that has reported.
     Subagent(SubagentRecord),
     /// A code review of what the run has changed.

@@ -14,10 +14,11 @@ use super::{InputError, Inputs, task};
 use crate::agent::Agent;
 use crate::config::{Config, ConfirmMode};
 use crate::event::RunMode;
+use crate::git::Repository;
 use crate::mcp::Server;
 use crate::model::{ModelName, Prices};
 use crate::sessions::Resumed;
-use crate::trust::{Trusted, TrustedFile};
+use crate::trust::{Trust, Trusted, TrustedFile};
 
 /// Everything that a run needs to know in which an agent works on a task.
 #[derive(Debug)]
@@ -28,6 +29,8 @@ pub struct RunRequest {
     pub agent: Agent,
     /// What the repository tells agents about itself.
     pub guide: Option<TrustedFile>,
+    /// The commit from which guides of folders are read.
+    pub guide_commit: Option<String>,
     /// Servers whose tools the agent has as well.
     pub servers: Vec<Server>,
     /// The model.
@@ -78,12 +81,17 @@ impl RunRequest {
         let servers = draft.servers.clone();
         let subject = Subject { task, mode, agent: agent.name.clone(), model_name, secret_variables };
         let job = draft.complete(subject, false)?;
+        let guide_commit = match &context.trust {
+            Trust::Base(commit) => Some(commit.clone()),
+            Trust::Checkout => job.repository.as_ref().and_then(Repository::head),
+        };
         let mut given = inputs.given.clone();
         given.insert("workspace".to_owned(), context.checkout.display().to_string());
         Ok(Self {
             job,
             agent,
             guide,
+            guide_commit,
             servers,
             model,
             reviewer,

@@ -22,7 +22,7 @@ use super::masked::masked_fields;
 use super::paint::of_level;
 use super::sections::duration;
 use crate::base::verbose_log::detail;
-use crate::event::{CallRecord, Event, HookDecision, Line, NoticeLevel, Observer, Outcome};
+use crate::event::{CallRecord, Event, HookDecision, Line, NoticeLevel, Observer, Outcome, TodoStatus};
 use crate::workspace::LineCounts;
 
 /// The format of the log.
@@ -266,6 +266,10 @@ impl Observer for LogObserver {
                     ),
                 }
             }
+            Event::Todo(list) => {
+                let done = list.items.iter().filter(|item| item.status == TodoStatus::Done).count();
+                info!(items = list.items.len(), done, "     list: {done} of {} done", list.items.len());
+            }
             Event::Subagent(agent) => {
                 let took = duration(agent.duration_ms);
                 info!("     sub-agent {} {} {took} — {}", agent.name, agent.status, remark(&agent.message));
@@ -286,7 +290,8 @@ impl Observer for LogObserver {
                     info!("{predicted}gate {name} passed {took}");
                 } else {
                     warn!(
-                        "{predicted}gate {name} failed (exit {}) {took} — {}",
+                        "{predicted}gate {name} {} (exit {}) {took} — {}",
+                        gate.verdict(),
                         gate.exit_code,
                         remark(&gate.output)
                     );

@@ -28,7 +28,7 @@ impl Run<'_> {
                 let files = if changes.len() == 1 { "file" } else { "files" };
                 let message = format!("Applied the plan {}: {} {files}.", short(&plan.digest), changes.len());
                 let commands = if *run_commands { self.run_commands(plan).await } else { Status::Success };
-                match (commands, self.gates(1).await) {
+                match (commands, self.gates(1).await.map(|outcomes| self.tell_gates(outcomes))) {
                     (Status::Success, Ok(gates))
                         if gates.iter().all(|gate| gate.passed || !gate.required) =>
                     {

@@ -11,9 +11,9 @@ use crate::command::Shell;
 use crate::config::GateConfig;
 use crate::event::RunMode;
 use crate::inputs::JobRequest;
-use sanitize::untrusted::visible;
 use crate::tool::Access;
 use crate::workspace::{AttachedFolder, Workspace};
+use sanitize::untrusted::visible;
 
 /// Number of commits whose subjects are told.
 const COMMITS: usize = 3;
@@ -93,8 +93,12 @@ impl Briefing<'_> {
             "tests, linters, builds, formatters, and commands that look"
         };
         let where_to = match self.job.mode {
-            RunMode::DryRun if self.records_commands => "; only those that look run, others are written down without output",
-            RunMode::DryRun => "; they run on a throw-away copy with your planned edits, and what they change is planned too",
+            RunMode::DryRun if self.records_commands => {
+                "; only those that look run, others are written down without output"
+            }
+            RunMode::DryRun => {
+                "; they run on a throw-away copy with your planned edits, and what they change is planned too"
+            }
             _ => "",
         };
         Some(format!("{runs}{where_to}. {} s each unless you give `timeout`", commands.default_timeout.get()))
@@ -109,7 +113,11 @@ impl Briefing<'_> {
         };
         let gates: Vec<String> = guardrails.quality_gates.iter().map(gate).collect();
         (!gates.is_empty() && self.agent.access == Access::Full).then(|| {
-            format!("{}; they run when you finish, at most {} times", gates.join(", "), guardrails.max_gate_rounds.get())
+            format!(
+                "{}; they run when you finish, at most {} times",
+                gates.join(", "),
+                guardrails.max_gate_rounds.get()
+            )
         })
     }
 
@@ -125,7 +133,11 @@ impl Briefing<'_> {
     fn limits(&self) -> String {
         let mut limits = format!("{} turns", self.agent.max_steps);
         if let Some(seconds) = self.timeout {
-            let _ = write!(limits, ", {}", if seconds % 60 == 0 { format!("{} min", seconds / 60) } else { format!("{seconds} s") });
+            let _ = write!(
+                limits,
+                ", {}",
+                if seconds % 60 == 0 { format!("{} min", seconds / 60) } else { format!("{seconds} s") }
+            );
         }
         if let Some(budget) = self.job.config().costs.budget_usd {
             let _ = write!(limits, ", ${:.2}", budget.get());

@@ -9,7 +9,7 @@ use serde::Deserialize;
 
 use super::Run;
 use super::driver::AgentRun;
-use crate::agent::{Agent, AnswerCheck, AnswerVerdict, History, Limits, Session, StepOffset};
+use crate::agent::{Agent, AnswerCheck, AnswerVerdict, Guides, History, Limits, Session, StepOffset};
 use crate::engine::truncate_middle;
 use crate::event::NoticeLevel;
 use crate::model::ChatModel;
@@ -86,6 +86,8 @@ impl Evaluator {
             is_main: false,
             offset: StepOffset::default(),
             history: History::default(),
+            news: Arc::default(),
+            guides: Guides::default(),
         };
         let ended = session.run(&question(run, answer), &mut Anything).await;
         let evaluation = Evaluation::read(&ended.message);

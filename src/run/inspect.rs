@@ -8,7 +8,7 @@ use serde::Deserialize;
 
 use super::Run;
 use super::driver::AgentRun;
-use crate::agent::{Agent, AnswerCheck, AnswerVerdict, History, Limits, Session, StepOffset};
+use crate::agent::{Agent, AnswerCheck, AnswerVerdict, Guides, History, Limits, Session, StepOffset};
 use crate::event::{Event, Finding, NoticeLevel, ReviewRecord, Severity};
 use crate::inputs::InputError;
 use crate::model::{Budget, ChatModel};
@@ -97,7 +97,7 @@ impl Inspector {
             allowed_tools: agent.allowed_tools.map(|mut tools| {
                 // What strangers wrote on the web has no say in a review.
                 tools.retain(|tool| {
-                    !matches!(tool.as_str(), "fetch_url" | "web_search" | "dispatch_subagent")
+                    !matches!(tool.as_str(), "fetch_url" | "web_search" | "dispatch_subagent" | "todo")
                 });
                 tools
             }),
@@ -113,6 +113,8 @@ impl Inspector {
             is_main: false,
             offset: StepOffset::default(),
             history: History::default(),
+            news: Arc::default(),
+            guides: Guides::default(),
         };
         let gates: String = run
             .collector

@@ -1,7 +1,7 @@
 //! Assembles a run: workspace, tools, hooks, guardrails, and engine.
 
 use std::path::{Path, PathBuf};
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::sync::{Arc, LazyLock, Mutex};
 
 use sanitize::Masker;
@@ -12,11 +12,11 @@ use super::baseline::capture_baseline;
 use super::context;
 use super::shell_setup::{self, shell};
 use super::tools::Workbench;
-use crate::agent::Dispatch;
+use crate::agent::{Dispatch, News};
 use crate::command::sandbox::Sandbox;
 use crate::command::{KeptOutputs, Shell, Spare};
 use crate::config::PlannedCommands;
-use crate::engine::Engine;
+use crate::engine::{Engine, Ledger, TodoTool};
 use crate::event::{Events, NoticeLevel, RunMode};
 use crate::git::Repository;
 use crate::guardrails::{self, Guardrails};
@@ -93,8 +93,10 @@ impl<'a> Run<'a> {
             repository: request.repository.clone(),
             around: around(request),
         };
-        let site = Site::new(request, &disk, plot, &shell, &guardrails, &events);
+        let site = Site::new(request, &disk, plot.clone(), &shell, &guardrails, &events);
         let Site { workspace, tracked, isolation, ground } = site;
+        let records_commands = matches!(ground, CommandTarget::Recorded(_));
+        let news = Arc::<News>::default();
         let limits = OutputLimits {
             lines: config.commands.max_output_lines.count(),
             tokens: config.context.max_tool_result_tokens.count(),
@@ -113,8 +115,10 @@ impl<'a> Run<'a> {
             cancel: &cancel,
         };
         let (mut registry, servers) = workbench.tools().await?;
+        let ledger = Arc::<Ledger>::default();
         if let Some(extras) = &extras {
             registry.replace(Arc::clone(&extras.dispatch) as _);
+            registry.replace(Arc::new(TodoTool::new(Arc::clone(&ledger), events.clone(), &request.agent)));
         }
         let setting = HookContext {
             isolation: Arc::clone(&isolation),
@@ -136,6 +140,7 @@ impl<'a> Run<'a> {
             request.repository.clone(),
             request.out.clone(),
             protected,
+            Arc::clone(&news),
         );
         let context = Context {
             workspace: Arc::new(AttachedWorkspace::new(workspace, Arc::clone(&folders))),
@@ -151,6 +156,9 @@ impl<'a> Run<'a> {
             mode: request.mode,
             context,
             attached: folders,
+            ledger: Arc::clone(&ledger),
+            mutations: AtomicU64::new(0),
+            first_mutation: CancellationToken::new(),
             tracker: Mutex::default(),
             masker,
             max_result_tokens: config.context.max_tool_result_tokens.count(),
@@ -167,6 +175,9 @@ impl<'a> Run<'a> {
             engine,
             shell,
             isolation,
+            plot,
+            records_commands,
+            news,
             background,
             tracked,
             disk,

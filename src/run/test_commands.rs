@@ -29,8 +29,12 @@ const SIGNS: [(&str, &str, &str); 22] = [
 ];
 
 /// Lock files of package managers for JavaScript.
-const MANAGERS: [(&str, &str); 4] =
-    [("pnpm-lock.yaml", "pnpm"), ("yarn.lock", "yarn"), ("bun.lock", "bun run"), ("package-lock.json", "npm")];
+const MANAGERS: [(&str, &str); 4] = [
+    ("pnpm-lock.yaml", "pnpm"),
+    ("yarn.lock", "yarn"),
+    ("bun.lock", "bun run"),
+    ("package-lock.json", "npm"),
+];
 
 /// Maximum number of commands that are told.
 const MAX: usize = 3;
@@ -43,7 +47,8 @@ pub(super) fn test_commands(workspace: &dyn Workspace) -> Vec<(String, &'static 
         Some(String::from_utf8_lossy(&content).into_owned())
     };
     let mut found: Vec<(String, &str)> = Vec::new();
-    let has_target = |text: &str| text.lines().any(|line| line.starts_with("test:") || line.starts_with("test "));
+    let has_target =
+        |text: &str| text.lines().any(|line| line.starts_with("test:") || line.starts_with("test "));
     for (file, command) in [("justfile", "just test"), ("Makefile", "make test")] {
         if read(file).is_some_and(|text| has_target(&text)) {
             found.push((command.to_owned(), file));
@@ -52,9 +57,11 @@ pub(super) fn test_commands(workspace: &dyn Workspace) -> Vec<(String, &'static 
     if let Some(text) = read("package.json") {
         let parsed: serde_json::Value = serde_json::from_slice(text.as_bytes()).unwrap_or_default();
         // What `npm init` writes is no test.
-        let script = parsed["scripts"]["test"].as_str().filter(|script| !script.contains("no test specified"));
+        let script =
+            parsed["scripts"]["test"].as_str().filter(|script| !script.contains("no test specified"));
         if script.is_some() {
-            let manager = MANAGERS.iter().find(|(lock, _)| read(lock).is_some()).map_or("npm", |(_, name)| name);
+            let manager =
+                MANAGERS.iter().find(|(lock, _)| read(lock).is_some()).map_or("npm", |(_, name)| name);
             found.push((format!("{manager} test"), "package.json"));
         }
     }
@@ -86,16 +93,35 @@ mod tests {
             }
             let disk = DiskWorkspace::open(dir.path()).expect("a workspace");
             let found = test_commands(&OverlayWorkspace::new(std::sync::Arc::new(disk)));
-            found.into_iter().map(|(command, file)| format!("{command} ({file})")).collect::<Vec<_>>().join(", ")
+            found
+                .into_iter()
+                .map(|(command, file)| format!("{command} ({file})"))
+                .collect::<Vec<_>>()
+                .join(", ")
         };
         for (files, expected) in [
             (&[][..], ""),
             (&[("Cargo.toml", "[package]")], "cargo test (Cargo.toml)"),
-            (&[("Makefile", "all:\ntest: all\n\tpytest\n"), ("pytest.ini", "")], "make test (Makefile), python -m pytest (pytest.ini)"),
-            (&[("package.json", "{\"scripts\": {\"test\": \"jest\"}}"), ("yarn.lock", "")], "yarn test (package.json)"),
-            (&[("package.json", "{\"scripts\": {\"test\": \"echo \\\"Error: no test specified\\\" && exit 1\"}}")], ""),
+            (
+                &[("Makefile", "all:\ntest: all\n\tpytest\n"), ("pytest.ini", "")],
+                "make test (Makefile), python -m pytest (pytest.ini)",
+            ),
+            (
+                &[("package.json", "{\"scripts\": {\"test\": \"jest\"}}"), ("yarn.lock", "")],
+                "yarn test (package.json)",
+            ),
+            (
+                &[(
+                    "package.json",
+                    "{\"scripts\": {\"test\": \"echo \\\"Error: no test specified\\\" && exit 1\"}}",
+                )],
+                "",
+            ),
             (&[("package.json", "not JSON"), ("pyproject.toml", "[project]\n")], ""),
-            (&[("tests/conftest.py", ""), ("pyproject.toml", "[tool.pytest.ini_options]\n")], "python -m pytest (tests/conftest.py)"),
+            (
+                &[("tests/conftest.py", ""), ("pyproject.toml", "[tool.pytest.ini_options]\n")],
+                "python -m pytest (tests/conftest.py)",
+            ),
         ] {
             assert_eq!(told(files), expected, "{files:?}");
         }

@@ -21,7 +21,8 @@ const LONG: &str = "for n in $(seq 5000); do echo \"case $n ... ok\"; [ $n != 25
 fn long_output_keeps_failures_and_names_a_file_with_all_of_it() {
     for mode in ["yolo", "dry-run"] {
         let sandbox = Sandbox::new(&[(".architect.yml", CONFIG), ("long.sh", LONG)]);
-        let kept = sandbox.out().canonicalize().unwrap_or_else(|_| sandbox.out()).join("command-output/1.txt");
+        let kept =
+            sandbox.out().canonicalize().unwrap_or_else(|_| sandbox.out()).join("command-output/1.txt");
         let kept = kept.to_str().unwrap();
         let turns = [
             vec![command("bash long.sh")],
@@ -159,11 +160,14 @@ fn extra_folders_are_read_and_not_written() {
 fn background_commands_run_beside_others_and_end_with_the_run() {
     let marker = format!("34{}.5", std::process::id());
     let server = format!("echo ready; touch made-by-server; exec sleep {marker}\n");
-    let sandbox =
-        Sandbox::new(&[(".architect.yml", CONFIG), ("serve.sh", &server), ("fails.sh", "echo no; exit 4\n")]);
     let background = |line: &str| ("run_command", json!({"command": line, "background": true}));
     let act = |id: u32, action: &str| ("background_command", json!({"id": id, "action": action}));
     for mode in ["yolo", "dry-run"] {
+        let sandbox = Sandbox::new(&[
+            (".architect.yml", CONFIG),
+            ("serve.sh", &server),
+            ("fails.sh", "echo no; exit 4\n"),
+        ]);
         let turns = [
             vec![background("bash serve.sh")],
             vec![command("bash -c 'test ! -e made-by-server && echo apart > seen.txt'"), act(1, "read")],

@@ -187,7 +187,7 @@ fn tools_command_lists_every_tool() {
     let always: Vec<String> =
         names(&listed).into_iter().filter(|name| !optional.contains(&name.as_str())).collect();
     let sent_always: Vec<String> = names(&sent).into_iter().filter(|name| name != "run_powershell").collect();
-    assert_eq!((always, listed.len()), (sent_always, 18));
+    assert_eq!((always, listed.len()), (sent_always, 19));
     assert!(
         names(&sent).contains(&"run_command".to_owned())
             && names(&sent).contains(&"dispatch_subagent".to_owned())
