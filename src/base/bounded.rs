@@ -11,13 +11,22 @@ use serde::{Deserialize, Deserializer, Serialize, de};
 #[serde(transparent)]
 pub struct Bounded<const MIN: u64, const MAX: u64>(u64);
 
+/// Error for a number that is too small or too large.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{value} is out of range; use a number from {min} to {max}")]
+pub struct OutOfRange {
+    value: u64,
+    min: u64,
+    max: u64,
+}
+
 impl<const MIN: u64, const MAX: u64> Bounded<MIN, MAX> {
-    /// Creates the number if it is in range. The error names the range.
-    pub fn new(value: u64) -> Result<Self, String> {
+    /// Creates the number if it is in range.
+    pub fn new(value: u64) -> Result<Self, OutOfRange> {
         if (MIN..=MAX).contains(&value) {
             Ok(Self(value))
         } else {
-            Err(format!("{value} is out of range; use a number from {MIN} to {MAX}"))
+            Err(OutOfRange { value, min: MIN, max: MAX })
         }
     }
 
@@ -68,14 +77,15 @@ impl<const MIN: u64, const MAX: u64> JsonSchema for Bounded<MIN, MAX> {
 #[serde(transparent)]
 pub struct Usd(f64);
 
+/// Error for an amount of money that is not above 0.
+#[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
+#[error("invalid amount {0}; use a number above 0")]
+pub struct InvalidAmount(f64);
+
 impl Usd {
-    /// Creates the amount if it is finite and above 0. The error says what is wrong.
-    pub fn new(value: f64) -> Result<Self, String> {
-        if value.is_finite() && value > 0.0 {
-            Ok(Self(value))
-        } else {
-            Err(format!("invalid amount {value}; use a number above 0"))
-        }
+    /// Creates the amount if it is finite and above 0.
+    pub fn new(value: f64) -> Result<Self, InvalidAmount> {
+        if value.is_finite() && value > 0.0 { Ok(Self(value)) } else { Err(InvalidAmount(value)) }
     }
 
     /// Returns the amount in USD.

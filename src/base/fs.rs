@@ -28,7 +28,7 @@ fn fresh(path: &Path, content: &[u8]) -> io::Result<tempfile::NamedTempFile> {
     Ok(file)
 }
 
-/// As files are made by default, and not as temporary ones are.
+/// Gives a temporary file the mode that files have by default.
 #[cfg(unix)]
 fn readable(file: &fs::File) -> io::Result<()> {
     use std::os::unix::fs::PermissionsExt;

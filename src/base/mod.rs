@@ -3,6 +3,7 @@
 pub mod bounded;
 pub(crate) mod did_you_mean;
 pub mod env;
+pub(crate) mod error;
 pub(crate) mod fs;
 pub(crate) mod http;
 pub(crate) mod integrity;

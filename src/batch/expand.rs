@@ -6,6 +6,7 @@ use sanitize::untrusted::visible;
 
 use super::file::{BatchFile, Entry, Source};
 use super::manifest::{MAX_TASKS, Manifest, ManifestError, Task, slug};
+use super::problem::Problem;
 use crate::base::integrity::digest;
 use crate::base::template::{fill, is_name, names, path_part};
 use crate::workspace::{Glob, WorkspacePath};
@@ -20,7 +21,7 @@ const UNKNOWN_SIZE: u64 = 10_000;
 const PARTS: [&str; 3] = ["dir", "name", "stem"];
 
 /// What the sources of values are asked of.
-pub struct Ground<'a> {
+pub struct ExpansionSources<'a> {
     /// Files of the commit with their sizes, sorted by path.
     pub files: &'a [(String, u64)],
     /// Runs a command and gives what it prints.
@@ -30,27 +31,26 @@ pub struct Ground<'a> {
 /// Makes the tasks of a batch.
 pub fn expand(
     batch: &BatchFile,
-    ground: &Ground<'_>,
+    ground: &ExpansionSources<'_>,
     file: (&str, &str),
     commit: &str,
 ) -> Result<Manifest, ManifestError> {
     let (shown, text) = file;
-    let wrong = |place: &str, problem: String| ManifestError::File {
+    let wrong = |place: &str, problem: Problem| ManifestError::File {
         file: shown.to_owned(),
         place: place.to_owned(),
         problem,
     };
     let defaults = &batch.defaults;
     if slug(&batch.name).is_empty() {
-        return Err(wrong("name", "it must contain a letter or a digit".to_owned()));
+        return Err(wrong("name", Problem::Name));
     }
     if defaults.id.is_some()
         || !defaults.for_each.is_empty()
         || defaults.task.is_some()
         || defaults.task_file.is_some()
     {
-        let problem = "`id`, `for_each`, `task` and `task_file` are only allowed in tasks".to_owned();
-        return Err(wrong("defaults", problem));
+        return Err(wrong("defaults", Problem::OnlyInTasks));
     }
     let mut tasks: Vec<(Task, Origin)> = Vec::new();
     for (index, entry) in batch.tasks.iter().enumerate() {
@@ -61,14 +61,11 @@ pub fn expand(
         for (name, source) in &entry.for_each {
             let place = format!("{place}.for_each.{name}");
             if !is_name(name) {
-                let problem = "invalid placeholder; use a lower-case letter followed by letters, digits and \
-                               `_`"
-                .to_owned();
-                return Err(wrong(&place, problem));
+                return Err(wrong(&place, Problem::InvalidPlaceholder));
             }
             let values = values(source, ground).map_err(|problem| wrong(&place, problem))?;
             if sets.len().saturating_mul(values.len()) > MAX_TASKS {
-                return Err(wrong(&place, format!("the combinations make more than {MAX_TASKS} tasks")));
+                return Err(wrong(&place, Problem::TooManyCombinations));
             }
             sets = sets
                 .iter()
@@ -87,33 +84,29 @@ pub fn expand(
         }
     }
     if tasks.len() > MAX_TASKS {
-        return Err(wrong("tasks", format!("there are more than {MAX_TASKS} tasks")));
+        return Err(wrong("tasks", Problem::TooManyTasks));
     }
-    let tasks = tell_apart(tasks).map_err(|problem| wrong("tasks", problem))?;
+    let tasks = assign_unique_ids(tasks).map_err(|problem| wrong("tasks", problem))?;
     let mut manifest = Manifest::new(&batch.name, commit, text, tasks);
     manifest.budget_usd = batch.budget_usd;
     manifest.timeout = batch.timeout.map(crate::config::Bounded::get);
     Ok(manifest)
 }
 
-fn check(entry: &Entry) -> Result<(), String> {
-    let Some(id) = &entry.id else { return Err("`id` is missing".to_owned()) };
+fn check(entry: &Entry) -> Result<(), Problem> {
+    let Some(id) = &entry.id else { return Err(Problem::NoId) };
     let given = [entry.task.is_some(), entry.task_file.is_some(), entry.recipe.is_some()];
     match given {
-        [true, true, _] => return Err("both `task` and `task_file` are set; remove one of them".to_owned()),
-        [false, false, false] => return Err("nothing to do; set `task`, `task_file` or `recipe`".to_owned()),
+        [true, true, _] => return Err(Problem::TwoTexts),
+        [false, false, false] => return Err(Problem::Nothing),
         _ => {}
     }
     if entry.recipe.is_some() && entry.model.is_some() {
-        return Err("both `recipe` and `model` are set; remove one of them, because a recipe replaces the \
-                    model"
-            .to_owned());
+        return Err(Problem::RecipeAndModel);
     }
     for name in entry.for_each.keys() {
         if !names(id).any(|used| used == name || parts_of(name).any(|part| part == used)) {
-            return Err(format!(
-                "`id` does not contain `{{{name}}}`, so several tasks would have the same id"
-            ));
+            return Err(Problem::SameIds(name.clone()));
         }
     }
     let texts = [
@@ -130,10 +123,7 @@ fn check(entry: &Entry) -> Result<(), String> {
             entry.for_each.keys().any(|key| key == name || parts_of(key).any(|part| part == name))
         };
         if let Some(unknown) = names(text).find(|name| !known(name)) {
-            return Err(format!(
-                "unknown placeholder `{{{unknown}}}`; define it in `for_each`, or write `{{{{{unknown}}}}}` \
-                 for the literal text"
-            ));
+            return Err(Problem::UnknownPlaceholder(unknown.to_owned()));
         }
     }
     Ok(())
@@ -143,8 +133,8 @@ fn parts_of(name: &str) -> impl Iterator<Item = String> {
     PARTS.iter().map(move |part| format!("{name}_{part}"))
 }
 
-/// The values of a placeholder, sorted where their order means nothing.
-fn values(source: &Source, ground: &Ground<'_>) -> Result<Vec<String>, String> {
+/// Returns the values of a placeholder, sorted where their order means nothing.
+fn values(source: &Source, ground: &ExpansionSources<'_>) -> Result<Vec<String>, Problem> {
     source.check()?;
     let exclude = source.exclude.iter().map(|glob| Glob::parse(glob)).collect::<Result<Vec<_>, _>>()?;
     let mut values: Vec<String> = if !source.values.is_empty() {
@@ -154,7 +144,7 @@ fn values(source: &Source, ground: &Ground<'_>) -> Result<Vec<String>, String> {
         let fits = |path: &&String| globs.iter().any(|glob| glob.matches(path));
         ground.files.iter().map(|(path, _)| path).filter(fits).cloned().collect()
     } else if let Some(command) = &source.lines {
-        let output = (ground.lines)(command)?;
+        let output = (ground.lines)(command).map_err(Problem::Lines)?;
         output.lines().map(str::trim).filter(|line| !line.is_empty()).map(str::to_owned).collect()
     } else {
         let folder = |path: &String| {
@@ -168,14 +158,18 @@ fn values(source: &Source, ground: &Ground<'_>) -> Result<Vec<String>, String> {
     let mut seen = BTreeSet::new();
     values.retain(|value| seen.insert(value.clone()));
     if values.iter().any(|value| value.contains('\0')) {
-        return Err("a value contains a NUL character".to_owned());
+        return Err(Problem::Nul);
     }
     Ok(values)
 }
 
-/// One task: values are taken as they are in names and paths, quoted in command lines, and made harmless in what
+/// Makes one task: values are taken as they are in names and paths, quoted in command lines, and made harmless in what
 /// a model reads.
-fn task(entry: &Entry, set: &BTreeMap<String, String>, ground: &Ground<'_>) -> Result<Task, String> {
+fn task(
+    entry: &Entry,
+    set: &BTreeMap<String, String>,
+    ground: &ExpansionSources<'_>,
+) -> Result<Task, Problem> {
     let value = |name: &str| {
         set.get(name).cloned().or_else(|| {
             let (key, part) = name.rsplit_once('_')?;
@@ -200,7 +194,7 @@ fn task(entry: &Entry, set: &BTreeMap<String, String>, ground: &Ground<'_>) -> R
     filled.agent = entry.agent.as_ref().map(raw);
     filled.folder = entry.folder.as_ref().map(raw);
     if let Some(folder) = &filled.folder {
-        WorkspacePath::parse(folder).map_err(|error| format!("folder {folder:?}: {error}"))?;
+        WorkspacePath::parse(folder).map_err(|error| Problem::Folder { folder: folder.clone(), error })?;
     }
     for gate in &mut filled.gates {
         gate.name = read(&gate.name);
@@ -208,14 +202,14 @@ fn task(entry: &Entry, set: &BTreeMap<String, String>, ground: &Ground<'_>) -> R
     }
     let id = slug(&entry.id.as_ref().map(raw).unwrap_or_default());
     if id.is_empty() {
-        return Err(format!("its `id` is empty with the values {set:?}"));
+        return Err(Problem::EmptyId(format!("{set:?}")));
     }
     let size = set.values().map(|value| size(value, ground)).sum::<u64>();
     Ok(Task { id, entry: filled, size: if size == 0 { UNKNOWN_SIZE } else { size } })
 }
 
-/// What is below a path, in bytes; 0 where it is none.
-fn size(value: &str, ground: &Ground<'_>) -> u64 {
+/// Returns the size of what is below a path, in bytes; 0 if the value is no path.
+fn size(value: &str, ground: &ExpansionSources<'_>) -> u64 {
     if value == "." {
         return ground.files.iter().map(|(_, size)| size).sum();
     }
@@ -243,7 +237,7 @@ enum Origin {
 
 /// Ids of generated tasks that became the same get a hash of what they are about; those that people wrote are
 /// theirs to change.
-fn tell_apart(tasks: Vec<(Task, Origin)>) -> Result<Vec<Task>, String> {
+fn assign_unique_ids(tasks: Vec<(Task, Origin)>) -> Result<Vec<Task>, Problem> {
     let mut count: BTreeMap<String, usize> = BTreeMap::new();
     for (task, _) in &tasks {
         *count.entry(task.id.clone()).or_default() += 1;
@@ -254,14 +248,7 @@ fn tell_apart(tasks: Vec<(Task, Origin)>) -> Result<Vec<Task>, String> {
             let about = serde_json::to_string(&task.entry).unwrap_or_default();
             task.id = format!("{}-{}", task.id, &digest(about.as_bytes())[..8]);
         }
-        if seen.insert(task.id.clone()) {
-            Ok(task)
-        } else {
-            Err(format!(
-                "two tasks have the id {}; add the placeholder that distinguishes them to `id`",
-                task.id
-            ))
-        }
+        if seen.insert(task.id.clone()) { Ok(task) } else { Err(Problem::DuplicateId(task.id)) }
     };
     tasks.into_iter().map(named).collect()
 }
@@ -283,7 +270,7 @@ mod tests {
         files.sort();
         let lines = |command: &str| Ok(command.replace(' ', "\n"));
         let batch: BatchFile = crate::config::parse_as(text, "b.yml").map_err(|error| error.to_string())?;
-        let ground = Ground { files: &files, lines: &lines };
+        let ground = ExpansionSources { files: &files, lines: &lines };
         let made = expand(&batch, &ground, ("b.yml", text), &"a".repeat(40));
         made.map(|manifest| manifest.tasks).map_err(|error| error.to_string())
     }

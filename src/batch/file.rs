@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::problem::Problem;
 use crate::config::{Bounded, DeliverTo, GateConfig, Usd};
 use crate::event::RunMode;
 
@@ -117,8 +118,8 @@ pub enum RetryOn {
 }
 
 impl Source {
-    /// The globs and names that it is about, and what is wrong with it.
-    pub(super) fn check(&self) -> Result<(), String> {
+    /// Checks that there is one source, with valid patterns.
+    pub(super) fn check(&self) -> Result<(), Problem> {
         let given = [
             !self.values.is_empty(),
             !self.files.is_empty(),
@@ -126,7 +127,7 @@ impl Source {
             self.lines.is_some(),
         ];
         if given.iter().filter(|given| **given).count() != 1 {
-            return Err("set exactly one of `values`, `files`, `folders_with` and `lines`".to_owned());
+            return Err(Problem::OneSource);
         }
         for glob in self.files.iter().chain(&self.exclude) {
             crate::workspace::Glob::parse(glob)?;
@@ -136,7 +137,7 @@ impl Source {
 }
 
 impl Entry {
-    /// The same with what `defaults` says where it says nothing.
+    /// Fills in what `defaults` says where the entry says nothing.
     pub(super) fn over(mut self, defaults: &Self) -> Self {
         fn fill<T: Clone>(own: &mut Option<T>, other: Option<&T>) {
             if own.is_none() {

@@ -116,7 +116,7 @@ impl Journal {
         Ok(Self { path, file })
     }
 
-    /// The list of tasks that it is about, if there is one; one that somebody else has written is not obeyed.
+    /// Returns the list of tasks that it is about, if there is one. One that somebody else has written is not obeyed.
     pub(super) fn manifest(&self, variables: &Variables) -> Result<Option<Manifest>, JournalError> {
         let path = self.path.with_file_name(MANIFEST);
         let begun = self.file.metadata().is_ok_and(|journal| journal.len() > 0);
@@ -128,7 +128,7 @@ impl Journal {
         }
     }
 
-    /// The seal of the list of tasks in this folder.
+    /// Returns the integrity seal of the list of tasks in this folder.
     fn seal(&self, variables: &Variables) -> Seal {
         let folder = self.path.parent().unwrap_or(&self.path).to_string_lossy();
         Seal::new(variables, &format!("batches/{}", digest(folder.as_bytes())))
@@ -192,22 +192,22 @@ impl Journal {
         self.write(&Line::Batch { manifest: manifest.digest(), shard, started_at: started_at.to_owned() })
     }
 
-    /// A task is begun.
+    /// Notes that a task has begun.
     pub(super) fn begun(&mut self, id: &str, attempt: u32) -> Result<(), JournalError> {
         self.write(&Line::Begun { id: id.to_owned(), attempt })
     }
 
-    /// An attempt has ended, and there will be another.
+    /// Notes that an attempt has ended, and that there will be another.
     pub(super) fn tried(&mut self, report: &TaskReport) -> Result<(), JournalError> {
         self.write(&Line::Tried { report: Box::new(report.clone()) })
     }
 
-    /// A task has ended.
+    /// Notes that a task has ended.
     pub(super) fn ended(&mut self, report: &TaskReport) -> Result<(), JournalError> {
         self.write(&Line::Ended { report: Box::new(report.clone()) })
     }
 
-    /// Behind a line that was cut, a new one begins first.
+    /// Writes a line. Behind one that was cut, a new one begins first.
     fn write(&mut self, line: &Line) -> Result<(), JournalError> {
         let failed = |error| JournalError::Io { path: self.path.clone(), error };
         let text = serde_json::to_string(line).unwrap_or_default();

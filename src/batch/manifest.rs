@@ -7,6 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::file::Entry;
+use super::problem::Problem;
 use crate::base::integrity::digest;
 use crate::config::Usd;
 use crate::inputs::InputError;
@@ -61,7 +62,8 @@ pub enum ManifestError {
         /// Where in it.
         place: String,
         /// What is wrong and what to do.
-        problem: String,
+        #[source]
+        problem: Problem,
     },
     /// The manifest cannot be read.
     #[error("invalid manifest {path}: {problem}; create it with `architect-ci batch FILE --matrix`")]
@@ -121,7 +123,7 @@ impl Manifest {
         Ok(manifest)
     }
 
-    /// As it is written.
+    /// Returns the manifest as it is written.
     pub fn json(&self) -> String {
         // The types hold nothing that JSON cannot.
         let mut text = serde_json::to_string_pretty(self).unwrap_or_default();
@@ -129,7 +131,7 @@ impl Manifest {
         text
     }
 
-    /// What tells this list from every other.
+    /// Returns the digest that tells this list from every other.
     pub fn digest(&self) -> String {
         digest(&serde_json::to_vec(self).unwrap_or_default())
     }
@@ -142,7 +144,7 @@ fn is_commit(text: &str) -> bool {
 /// Most characters of an id.
 const MAX_ID: usize = 100;
 
-/// A text as part of a folder's and a branch's name.
+/// Converts a text into a part of a folder's and a branch's name.
 pub(super) fn slug(text: &str) -> String {
     let text: String = text
         .chars()

@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use super::attempt::title;
 use super::manifest::Manifest;
 use super::shard::MAX_SHARDS;
-use super::task::title;
 use crate::event::{Notice, NoticeLevel, Status, Usage};
 use crate::report::{BATCH_SCHEMA_VERSION, BatchReport, RunReport, TaskEnd, TaskReport};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};

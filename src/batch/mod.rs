@@ -3,17 +3,18 @@
 //! What is to be done is settled before anything starts ([`Manifest`]) and what is done is written down as it
 //! happens (`journal`), so that a batch that was interrupted goes on where it was, here or on other machines.
 
+mod attempt;
+mod budget;
 mod expand;
 mod file;
 mod journal;
 mod manifest;
 mod merge;
-mod purse;
+mod problem;
+mod progress_display;
 mod request;
+mod scheduler;
 mod shard;
-mod show;
-mod task;
-mod work;
 mod worktree;
 
 pub use expand::expand;
@@ -21,7 +22,8 @@ pub use file::{BatchFile, Entry, Retry, RetryOn, Source};
 pub use journal::JournalError;
 pub use manifest::{Manifest, ManifestError, Task};
 pub use merge::{MergeError, Merged, merge};
+pub use problem::Problem;
+pub use progress_display::ProgressMode;
 pub use request::{BatchRequest, Place, Tasks};
-pub use shard::{MAX_SHARDS, Shard, matrix, shards};
-pub use show::Look;
-pub use work::{BatchOptions, batch, manifest as list};
+pub use scheduler::{BatchOptions, load_manifest, run_batch};
+pub use shard::{InvalidShard, MAX_SHARDS, Shard, matrix, shards};

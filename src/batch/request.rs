@@ -110,14 +110,14 @@ impl BatchRequest {
             jobs: jobs.map_or(JOBS, Bounded::count),
             budget_usd: inputs.budget_usd.map(Usd::get),
             timeout: inputs.timeout,
-            shard: shard.map_err(InputError::Unusable)?,
+            shard: shard.map_err(|error| InputError::Unusable(error.to_string()))?,
             resume: lookup.flag("resume")?,
             warnings: context.warnings.clone(),
             inputs: inputs.clone(),
         })
     }
 
-    /// The request of one task. What was given for the whole batch stands above what the task says; budget and
+    /// Makes the request of one task. What was given for the whole batch stands above what the task says; budget and
     /// time are shares of the batch's.
     pub fn of_task(&self, name: &str, task: &Task, place: &Place<'_>) -> Result<RunRequest, InputError> {
         let Entry { task: text, task_file, recipe, model, agent, mode, folder, max_steps, deliver, .. } =
@@ -139,7 +139,11 @@ impl BatchRequest {
             mode: given.mode.or(*mode),
             max_steps: given.max_steps.or(*max_steps),
             deliver: given.deliver.or(*deliver),
-            budget_usd: place.budget_usd.map(Usd::new).transpose().map_err(InputError::Unusable)?,
+            budget_usd: place
+                .budget_usd
+                .map(Usd::new)
+                .transpose()
+                .map_err(|error| InputError::Unusable(error.to_string()))?,
             timeout,
             workspace: Some(place.checkout.to_owned()),
             out: Some(place.out.to_owned()),

@@ -8,7 +8,7 @@ use super::flags::{InputFlags, InputSet};
 use super::run::{Voice, complain, runtime, step_output};
 use super::style::below;
 use crate::base::fs::write_atomic;
-use crate::batch::{BatchOptions, BatchRequest, Look, MAX_SHARDS, batch, list, matrix};
+use crate::batch::{BatchOptions, BatchRequest, MAX_SHARDS, ProgressMode, load_manifest, matrix, run_batch};
 use crate::command::sandbox::hide_process;
 use crate::event::Exit;
 use crate::inputs::{InputError, Lookup};
@@ -69,9 +69,9 @@ fn work(lookup: &Lookup) -> Result<Exit, InputError> {
             let most = most.map_or(MAX_SHARDS, |most| u32::try_from(most.get()).unwrap_or(MAX_SHARDS));
             return plan(&request, lookup, most).await;
         }
-        let look = Look::new(voice.in_actions, !voice.is_on_screen());
-        let signal = on_signals().map_err(|error| InputError::Rules(format!("signals: {error}")))?;
-        let report = batch(&request, BatchOptions { look, signal }).await?;
+        let look = ProgressMode::new(voice.in_actions, !voice.is_on_screen());
+        let signal = on_signals().map_err(InputError::Signals)?;
+        let report = run_batch(&request, BatchOptions { look, signal }).await?;
         let published = publish_batch(report, &request.destination, &masker).await?;
         conclude(&voice, &published.report, &published.path.display().to_string());
         Ok(exit_of(&published.report))
@@ -82,8 +82,8 @@ fn work(lookup: &Lookup) -> Result<Exit, InputError> {
 
 /// Writes the list of tasks and prints the matrix.
 async fn plan(request: &BatchRequest, lookup: &Lookup, most: u32) -> Result<Exit, InputError> {
-    let signal = on_signals().map_err(|error| InputError::Rules(format!("signals: {error}")))?;
-    let manifest = list(request, &signal).await?;
+    let signal = on_signals().map_err(InputError::Signals)?;
+    let manifest = load_manifest(request, &signal).await?;
     let path = request.destination.out.join("manifest.json");
     write_atomic(&path, manifest.json().as_bytes())
         .map_err(|error| InputError::Write { path: path.clone(), error })?;

@@ -1,6 +1,8 @@
 //! `architect-ci config check`: every error in a configuration, and the keys that it sets.
 
 use std::collections::BTreeSet;
+use std::error::Error;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
@@ -8,15 +10,17 @@ use sanitize::Masker;
 use sanitize::untrusted::{log_lines, visible};
 use serde::Serialize;
 use serde_json::Value;
+use shell::InvalidRule;
 use tokio_util::sync::CancellationToken;
 
 use super::print;
 use super::style::{below, print_painted, tell_error};
+use crate::base::error::chain;
 use crate::command::Policy;
-use crate::config::{self, Fault};
+use crate::config::{self, ConfigError, Fault};
 use crate::event::Exit;
-use crate::git::Repository;
-use crate::guardrails::{GuardrailContext, Guardrails};
+use crate::git::{GitError, Repository};
+use crate::guardrails::{GuardrailContext, Guardrails, InvalidGuardrail};
 use crate::hooks::Hooks;
 use crate::inputs::variables;
 use crate::mcp::Server;
@@ -64,6 +68,21 @@ enum Show {
     All,
 }
 
+/// Why there is nothing to check.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum CheckError {
+    #[error("the workspace {0}: {1}")]
+    Workspace(PathBuf, io::Error),
+    #[error(transparent)]
+    Repository(#[from] GitError),
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    #[error(transparent)]
+    Command(#[from] InvalidRule),
+    #[error(transparent)]
+    Guardrail(#[from] InvalidGuardrail),
+}
+
 /// The result of a check.
 #[derive(Serialize)]
 struct Checked {
@@ -93,7 +112,7 @@ impl Config {
                 if checked.valid { Exit::Success } else { Exit::Configuration }
             }
             Err(error) => {
-                tell_error(&log_lines(&visible(&error)));
+                tell_error(&log_lines(&visible(&chain(&error))));
                 Exit::Configuration
             }
         }
@@ -101,10 +120,10 @@ impl Config {
 }
 
 impl Check {
-    fn look(&self) -> Result<Checked, String> {
-        let named = |error: std::io::Error| format!("the workspace {}: {error}", self.workspace.display());
+    fn look(&self) -> Result<Checked, CheckError> {
+        let named = |error| CheckError::Workspace(self.workspace.clone(), error);
         let root = self.workspace.canonicalize().map_err(named)?;
-        let repository = Repository::find(&root, None).map_err(|error| error.to_string())?;
+        let repository = Repository::find(&root, None)?;
         let trusted = Trusted {
             workspace: &root,
             repository: repository.as_ref(),
@@ -112,13 +131,13 @@ impl Check {
             places: Vec::new(),
             remote: None,
         };
-        let file = trusted.config_file(self.file.as_deref()).map_err(|error| error.to_string())?;
+        let file = trusted.config_file(self.file.as_deref())?;
         let shown = file.as_ref().map(TrustedFile::shown);
         let text = file.as_ref().map_or("", |file| file.text.as_str());
         let name = shown.as_deref().unwrap_or_default();
         let (set, faults) = match config::check(text, name) {
             Ok(set) => {
-                let config = config::parse(text, name).map_err(|error| error.to_string())?;
+                let config = config::parse(text, name)?;
                 let values = self.show.map(|show| rows(&config, &set, show));
                 (values, faults(&config, &trusted, file.as_ref()))
             }
@@ -200,7 +219,7 @@ fn flatten(prefix: &str, value: &Value, into: &mut Vec<(String, Value)>) {
 fn faults(config: &config::Config, trusted: &Trusted<'_>, file: Option<&TrustedFile>) -> Vec<Fault> {
     let root = trusted.workspace;
     let mut found = Vec::new();
-    let mut expect = |result: Result<(), String>| found.extend(result.err().map(Fault::of_rule));
+    let mut expect = |fault: Option<&dyn Error>| found.extend(fault.map(chain).map(Fault::of_rule));
     let rules = &config.guardrails;
     let none = config::Guardrails::default;
     let code =
@@ -213,28 +232,43 @@ fn faults(config: &config::Config, trusted: &Trusted<'_>, file: Option<&TrustedF
             allow_workflow_edits: config.workspace.allow_workflow_edits,
             allowed_only: false,
         };
-        expect(Guardrails::new(&rules, ground).map(drop));
+        expect(refused(&Guardrails::new(&rules, ground)));
     }
-    expect(Policy::new(&config.commands, root).map(drop));
+    expect(refused(&Policy::new(&config.commands, root)));
     for fault in Hooks::faults(&config.hooks) {
-        expect(Err(fault));
+        expect(Some(&fault));
     }
-    expect(Server::all(&config.mcp.servers).map(drop));
-    expect(Web::new(&config.web, CancellationToken::new()).map(drop));
+    expect(refused(&Server::all(&config.mcp.servers)));
+    expect(refused(&Web::new(&config.web, CancellationToken::new())));
     let agents = config.agents.iter().map(|(name, agent)| (format!("agents.{name}.model"), &agent.model));
     let models =
         [("llm.model".to_owned(), &config.llm.model), ("review.model".to_owned(), &config.review.model)];
     for (key, model) in models.into_iter().chain(agents) {
         let parsed = model.as_deref().map(ModelName::parse).transpose();
-        expect(parsed.map(drop).map_err(|error| format!("{key}: {error}")));
+        let named = parsed.map_err(|error| InKey { key, error: Box::new(error) });
+        expect(refused(&named));
     }
     if let Some(file) = &config.costs.prices_file {
-        expect(prices(trusted, file).map_err(|error| format!("costs.prices_file: {file}: {error}")));
+        let key = format!("costs.prices_file: {file}");
+        expect(refused(&prices(trusted, file).map_err(|error| InKey { key, error })));
     }
     found
 }
 
-fn prices(trusted: &Trusted<'_>, file: &str) -> Result<(), String> {
-    let found = trusted.read(Path::new(file)).map_err(|error| error.to_string())?;
-    Prices::new(Some(&found.ok_or("there is no such file")?.text)).map(drop)
+/// An error in the value of a key.
+#[derive(Debug, thiserror::Error)]
+#[error("{key}: {error}")]
+struct InKey {
+    key: String,
+    error: Box<dyn Error>,
+}
+
+fn refused<T, E: Error>(result: &Result<T, E>) -> Option<&dyn Error> {
+    result.as_ref().err().map(|error| error as &dyn Error)
+}
+
+fn prices(trusted: &Trusted<'_>, file: &str) -> Result<(), Box<dyn Error>> {
+    let found = trusted.read(Path::new(file))?;
+    Prices::new(Some(&found.ok_or("there is no such file")?.text))?;
+    Ok(())
 }

@@ -79,7 +79,7 @@ fn model(inputs: InputFlags<DoctorInputs>) -> (Check, Exit) {
         super::run::runtime().map_err(Trouble::Input).and_then(|runtime| runtime.block_on(ask(&lookup)));
     match asked {
         Ok(told) => (says(true, told), Exit::Success),
-        Err(Trouble::Input(error)) => (says(false, error.to_string()), error.exit()),
+        Err(Trouble::Input(error)) => (says(false, error.explained()), error.exit()),
         Err(Trouble::Model(error)) => {
             let exit = Exit::of(Status::Failed, StopReason::LlmError, error.exit(), false);
             (says(false, error.to_string()), exit)
@@ -115,7 +115,7 @@ async fn ask(lookup: &Lookup) -> Result<String, Trouble> {
     Ok(format!("{} answers after {} ms ({price})", request.job.model_name, started.elapsed().as_millis()))
 }
 
-/// PowerShell, where it is: agents have a tool for it then.
+/// Looks for PowerShell, which agents have a tool for where it is installed.
 fn pwsh() -> Option<Check> {
     let check = program("pwsh");
     check.good.then_some(check)
@@ -173,7 +173,7 @@ fn sandbox() -> Check {
     Check { name: "sandbox", good: files, says: says.to_owned() }
 }
 
-/// What commands see of this machine.
+/// Lists what commands see of this machine.
 fn view(namespaces: Option<Namespaces>) -> Check {
     let by = match namespaces {
         Some(Namespaces::Root) => "with root's own rights",
@@ -202,7 +202,7 @@ fn signals_and_network() -> Check {
     Check { name: "network", good: network && signals, says }
 }
 
-/// A daemon that acts for root and listens to this user: walls around files do not reach it.
+/// Looks for a daemon that acts for root and listens to this user, which no sandbox for files restricts.
 #[cfg(unix)]
 fn docker() -> Option<Check> {
     use rustix::fs::{Access, access};

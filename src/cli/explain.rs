@@ -7,13 +7,15 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use super::config::CheckError;
 use super::print;
 use super::style::{below, tell_error};
+use crate::base::error::chain;
 use crate::command::{Policy, Verdict, Walls, sandbox};
 use crate::config::SandboxMode;
 use crate::event::{Class, Exit};
 use crate::git::Repository;
-use crate::guardrails::{GuardrailContext, Guardrails};
+use crate::guardrails::{GuardrailContext, Guardrails, Refusal};
 use crate::inputs::{Lookup, variables};
 use crate::tool::command_effects;
 use crate::trust::{Trust, Trusted};
@@ -83,7 +85,7 @@ impl Explain {
         let rules = match Rules::read(self) {
             Ok(rules) => rules,
             Err(error) => {
-                tell_error(&error);
+                tell_error(&chain(&error));
                 return Exit::Configuration;
             }
         };
@@ -97,11 +99,11 @@ impl Explain {
 }
 
 impl Rules {
-    fn read(asked: &Explain) -> Result<Self, String> {
+    fn read(asked: &Explain) -> Result<Self, CheckError> {
         let root = &asked.workspace;
         let disk =
-            Arc::new(DiskWorkspace::open(root).map_err(|error| format!("{}: {error}", root.display()))?);
-        let repository = Repository::find(disk.path(), None).map_err(|error| error.to_string())?;
+            Arc::new(DiskWorkspace::open(root).map_err(|error| CheckError::Workspace(root.clone(), error))?);
+        let repository = Repository::find(disk.path(), None)?;
         let trusted = Trusted {
             workspace: disk.path(),
             repository: repository.as_ref(),
@@ -109,7 +111,7 @@ impl Rules {
             places: Vec::new(),
             remote: None,
         };
-        let origin = trusted.config(asked.config.as_deref()).map_err(|error| error.to_string())?;
+        let origin = trusted.config(asked.config.as_deref())?;
         let commands = &origin.config.commands;
         let in_ci = Lookup::new(BTreeMap::new(), variables()).in_ci();
         let ground = GuardrailContext {
@@ -137,7 +139,7 @@ impl Rules {
         let reason = match (judgement.blocked.clone(), refusal) {
             (Some(blocked), _) => blocked,
             // That of the class is given by the class.
-            (None, Some(refusal)) if !refusal.starts_with("Command classified") => refusal,
+            (None, Some(refusal)) if !matches!(refusal, Refusal::Dangerous(_)) => refusal.to_string(),
             (None, _) => reason,
         };
         let blocked = judgement.blocked.is_some();

@@ -11,7 +11,7 @@ use crate::inputs::{BATCH_INPUTS, INPUTS, Input, Lookup, variables};
 
 /// Which inputs a sub-command takes as flags.
 pub(super) trait InputSet {
-    /// Whether an input is one of them.
+    /// Returns whether an input is one of them.
     fn holds(name: &str) -> bool;
 }
 

@@ -50,7 +50,7 @@ pub fn main() -> ExitCode {
     .into()
 }
 
-/// The hidden sub-commands by which the runner starts children: not for people, so not in the help.
+/// Runs a hidden sub-command, by which this program starts children: not for people, so not in the help.
 fn child(mut arguments: impl Iterator<Item = OsString>) -> Option<u8> {
     let first = arguments.next()?;
     #[cfg(target_os = "linux")]
@@ -130,10 +130,9 @@ impl Command {
     }
 }
 
-/// Whether a command line is one that the program takes: its first word is the program's name. The error is what
-/// it would say.
-pub fn understands(words: &[String]) -> Result<(), String> {
-    Program::try_parse_from(words).map(drop).map_err(|error| error.to_string())
+/// Parses a command line, whose first word is the program's name, without running it.
+pub fn understands(words: &[String]) -> Result<(), clap::Error> {
+    Program::try_parse_from(words).map(drop)
 }
 
 /// Writes to stdout; a reader that has gone away is no error.

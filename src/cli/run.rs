@@ -56,10 +56,10 @@ pub(super) fn launch(lookup: &Lookup, resolve: impl AsyncFnOnce(&Lookup) -> Resu
     execute_with(lookup, resolve).unwrap_or_else(|error| complain(lookup, &error))
 }
 
-/// The threads that everything runs on.
+/// Starts the threads that everything runs on.
 pub(super) fn runtime() -> Result<tokio::runtime::Runtime, InputError> {
     let built = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
-    built.map_err(|error| InputError::Rules(format!("could not start threads: {error}")))
+    built.map_err(InputError::Threads)
 }
 
 /// How the process speaks.
@@ -102,7 +102,7 @@ impl Voice {
         }
     }
 
-    /// Whether people want to see what happens.
+    /// Returns whether people want to see what happens.
     pub(super) fn is_on_screen(&self) -> bool {
         self.loudness != Loudness::Quiet && self.format == LogFormat::Human
     }
@@ -157,7 +157,7 @@ async fn perform(voice: &Voice, job: Job) -> Result<Done, InputError> {
         let secret: Vec<&str> = request.secret_variables.iter().map(String::as_str).collect();
         let masker = Arc::new(Masker::from_environment(&request.variables, &secret, &request.secrets));
         voice.begin(&masker);
-        let signal = on_signals().map_err(|error| InputError::Rules(format!("signals: {error}")))?;
+        let signal = on_signals().map_err(InputError::Signals)?;
         Ok::<_, InputError>((masker, signal))
     };
     let (ended, request) = match job {
@@ -224,7 +224,7 @@ fn announce_secrets(masker: &Masker) {
 /// Says what is wrong before anything ran.
 pub(super) fn complain(lookup: &Lookup, error: &InputError) -> Exit {
     let masker = Masker::from_environment(lookup.variables(), &[], &[]);
-    let text = masker.mask(&error.to_string()).into_owned();
+    let text = masker.mask(&error.explained()).into_owned();
     tell_error(&log_lines(&text));
     if lookup.in_actions() {
         let _ = writeln!(std::io::stderr(), "::error title=architect-ci::{}", command_data(&text));

@@ -4,7 +4,7 @@
 /// What shells answer when a program cannot be run.
 const CANNOT_RUN: u8 = 126;
 
-/// Never returns if all goes well and nobody has to wait for the program; else the exit code.
+/// Restricts itself and becomes the program. Returns an exit code if that fails, or if it had to wait for the program.
 #[cfg(target_os = "linux")]
 pub(super) fn execute() -> u8 {
     let Some(launch) = linux::read() else {

@@ -184,7 +184,7 @@ fn clean(found: &[Found], days: u64, variables: &Variables) -> String {
     format!("{text}{count} removed, {} kB\n", bytes.div_ceil(1000))
 }
 
-/// The same request again, with what was given now above what was given then.
+/// Makes the same request again, with what is given now above what was given then.
 fn resume(inputs: InputFlags<ResumeInputs>, found: &Found) -> Exit {
     launch(&inputs.lookup(), async |lookup| {
         let resumed = found.resume(lookup.variables())?;

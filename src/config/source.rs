@@ -24,7 +24,7 @@ pub fn check(text: &str, file: &str) -> Result<Value, Vec<Fault>> {
     yaml::from_str(text).map_err(|error| vec![Fault::from_yaml(&error, file)])
 }
 
-/// Whether a text has nothing but comments.
+/// Returns whether a text has nothing but comments.
 fn is_empty(text: &str) -> bool {
     text.lines().all(|line| line.trim().is_empty() || line.trim_start().starts_with('#'))
 }

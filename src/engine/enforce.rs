@@ -4,17 +4,22 @@
 use super::record::Target;
 use super::{Caller, Engine, append};
 use crate::event::Effects;
+use crate::guardrails::Refusal;
 use crate::tool::ToolResult;
 use crate::workspace::{FileChange, FileError};
 
 impl Engine {
     /// Asks the guardrails about the changes of a call. `are_to_come` says that they are not made yet.
     /// Returns warnings, or the reason for the refusal.
-    pub(super) fn check_changes(&self, own: &[FileChange], are_to_come: bool) -> Result<Vec<String>, String> {
+    pub(super) fn check_changes(
+        &self,
+        own: &[FileChange],
+        are_to_come: bool,
+    ) -> Result<Vec<String>, Refusal> {
         if own.is_empty() || !self.guardrails.checks_changes() {
             return Ok(Vec::new());
         }
-        let all = self.context.workspace.changes().map_err(|error| error.to_string())?;
+        let all = self.context.workspace.changes()?;
         let all = if are_to_come { all.and(own) } else { all };
         self.guardrails.check_changes(&all, own)
     }
@@ -65,7 +70,7 @@ impl Engine {
     }
 }
 
-fn revert_note(reason: &str, undone: Result<(), FileError>) -> String {
+fn revert_note(reason: &Refusal, undone: Result<(), FileError>) -> String {
     match undone {
         Ok(()) => format!("{reason}; its changes were reverted"),
         Err(error) => format!("{reason}; could not revert its changes: {error}"),

@@ -13,7 +13,7 @@ impl Engine {
         let read = || {
             let resolved =
                 self.context.workspace.resolve(path, LastLink::Follow).map_err(|error| error.to_string())?;
-            self.guardrails.check(&Effects::read(&resolved))?;
+            self.guardrails.check(&Effects::read(&resolved)).map_err(|reason| reason.to_string())?;
             let state = self.context.workspace.read(&resolved).map_err(|error| error.to_string())?;
             Ok(String::from_utf8_lossy(&state.content).into_owned())
         };

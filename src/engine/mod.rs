@@ -25,7 +25,7 @@ use crate::command::is_test;
 use crate::event::{
     Block, CallRecord, Class, Effects, Event, Events, Outcome, PlannedAction, RunMode, ToolCall,
 };
-use crate::guardrails::Guardrails;
+use crate::guardrails::{self, Guardrails};
 use crate::hooks::{HookEvent, Hooks, Subject, ToolSubject};
 use crate::plan::{DryRunTracker, summarize_call};
 use crate::tool::{Access, Call, Context, Registry, Tool, ToolResult};
@@ -161,13 +161,13 @@ impl Engine {
     async fn stages(&self, caller: Caller<'_>, call: &ToolCall) -> Result<CallOutcome, Refusal> {
         let tool = self.find(caller, &call.name)?;
         let cleared = self.clear(&tool, self.localized(call.arguments.clone())).await?;
-        may(caller, &cleared.effects).map_err(|reason| guardrail_refusal(reason, &cleared.effects))?;
+        may(caller, &cleared.effects)?;
         let (mut cleared, mut notes) = self.pre_hooks(caller, cleared).await?;
         // A hook may have changed the arguments.
-        may(caller, &cleared.effects).map_err(|reason| guardrail_refusal(reason, &cleared.effects))?;
+        may(caller, &cleared.effects)?;
         self.confirm(&cleared)?;
         if cleared.effects.command.is_some() {
-            self.guardrails.count_command().map_err(|reason| guardrail_refusal(reason, &cleared.effects))?;
+            self.guardrails.count_command().map_err(|reason| guardrail_refusal(&reason, &cleared.effects))?;
         }
         if !cleared.effects.is_read_only() {
             self.mutations.fetch_add(1, Ordering::Relaxed);
@@ -243,14 +243,14 @@ impl Engine {
     async fn clear(&self, tool: &Arc<dyn Tool>, input: Value) -> Result<Cleared, Refusal> {
         let call = prepare(tool, &input)?;
         let effects = call.effects(&self.context).map_err(|error| Refusal::Invalid(error.to_string()))?;
-        self.guardrails.check(&effects).map_err(|reason| guardrail_refusal(reason, &effects))?;
+        self.guardrails.check(&effects).map_err(|reason| guardrail_refusal(&reason, &effects))?;
         let mut warnings = Vec::new();
         if self.guardrails.checks_changes() && !effects.writes.is_empty() && effects.command.is_none() {
             // The call is tried on a preview in memory first, so that a refused change never touches a file.
             let tried = prepare(tool, &input)?.run(self.context.preview()).await;
             warnings = self
                 .check_changes(&tried.changes, true)
-                .map_err(|reason| guardrail_refusal(reason, &effects))?;
+                .map_err(|reason| guardrail_refusal(&reason, &effects))?;
         }
         Ok(Cleared { tool: Arc::clone(tool), call, input, effects, warnings })
     }
@@ -409,19 +409,20 @@ impl Engine {
 }
 
 /// Checks what a call would do against what its caller may do at all.
-fn may(caller: Caller<'_>, effects: &Effects) -> Result<(), String> {
+fn may(caller: Caller<'_>, effects: &Effects) -> Result<(), Refusal> {
     let agent = caller.agent;
-    match (caller.access, &effects.command) {
-        (Access::Full, _) | (Access::Trial, Some(_)) => Ok(()),
-        (Access::Look, Some(command)) if command.class == Class::Safe => Ok(()),
-        (Access::Look, Some(command)) => Err(format!(
+    let reason = match (caller.access, &effects.command) {
+        (Access::Full, _) | (Access::Trial, Some(_)) => return Ok(()),
+        (Access::Look, Some(command)) if command.class == Class::Safe => return Ok(()),
+        (Access::Look, Some(command)) => format!(
             "the agent {agent} runs only commands that look, such as `git log`, `git show` or `git blame`, but this one is \
              {}: {}",
             command.class, command.reason
-        )),
-        (_, None) if effects.is_read_only() => Ok(()),
-        (_, None) => Err(format!("the agent {agent} changes no files; describe the change in your answer")),
-    }
+        ),
+        (_, None) if effects.is_read_only() => return Ok(()),
+        (_, None) => format!("the agent {agent} changes no files; describe the change in your answer"),
+    };
+    Err(Refusal::Guardrail(reason, Target::of(effects)))
 }
 
 fn prepare(tool: &Arc<dyn Tool>, input: &Value) -> Result<Box<dyn Call>, Refusal> {
@@ -429,8 +430,8 @@ fn prepare(tool: &Arc<dyn Tool>, input: &Value) -> Result<Box<dyn Call>, Refusal
     call.map_err(|error| Refusal::Invalid(format!("Invalid arguments: {error}")))
 }
 
-fn guardrail_refusal(reason: String, effects: &Effects) -> Refusal {
-    Refusal::Guardrail(reason, Target::of(effects))
+fn guardrail_refusal(reason: &guardrails::Refusal, effects: &Effects) -> Refusal {
+    Refusal::Guardrail(reason.to_string(), Target::of(effects))
 }
 
 fn append(result: &mut ToolResult, notes: &[String]) {

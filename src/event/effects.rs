@@ -62,23 +62,23 @@ pub struct CommandEffect {
 }
 
 impl Effects {
-    /// A call that reads one path.
+    /// Describes a call that reads one path.
     pub fn read(path: &ResolvedPath) -> Self {
         Self { reads: vec![WorkspacePath::clone(path)], ..Self::default() }
     }
 
-    /// A call that writes one path.
+    /// Describes a call that writes one path.
     pub fn write(path: &ResolvedPath) -> Self {
         Self { writes: vec![WorkspacePath::clone(path)], ..Self::default() }
     }
 
-    /// A call that looks at something outside of the checkout.
+    /// Describes a call that looks at something outside of the checkout.
     pub fn look_at(target: &str) -> Self {
         let remote = Remote { target: target.to_owned(), read_only: true, paths: Vec::new() };
         Self { remote: Some(remote), ..Self::default() }
     }
 
-    /// What a call is about, for people: its command, else the first file that it writes or reads.
+    /// Returns what a call is about, for people: its command, else the first file that it writes or reads.
     pub fn target(&self) -> Option<&str> {
         let command = self.command.as_ref().map(|command| command.line.as_str());
         let path = || self.writes.first().or(self.reads.first()).map(WorkspacePath::as_str);
@@ -86,7 +86,7 @@ impl Effects {
         command.or_else(path).or_else(remote)
     }
 
-    /// Whether the call changes nothing.
+    /// Returns whether the call changes nothing.
     pub fn is_read_only(&self) -> bool {
         self.writes.is_empty()
             && self.command.as_ref().is_none_or(|command| command.class == Class::Safe)
@@ -98,7 +98,7 @@ impl Effects {
         self.command.is_some() || self.remote.as_ref().is_some_and(|remote| !remote.read_only)
     }
 
-    /// Whether a dry run has to plan the call: what only looks is simply done.
+    /// Returns whether a dry run has to plan the call: what only looks is simply done.
     pub fn is_planned(&self) -> bool {
         !self.is_read_only()
     }

@@ -15,9 +15,9 @@ use serde_json::{Value, json};
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
-use super::answer::{Again, Answer, Broken, Failure, limited, next_page};
 use super::environment::{Environment, Subject};
 use super::error::{ApiError, chain};
+use super::response::{Again, Broken, Failure, Response, limited, next_page};
 use crate::base::http::http_client_builder;
 use crate::base::verbose_log::detail;
 
@@ -273,7 +273,7 @@ impl Api {
         address: &str,
         body: Option<&Value>,
         to: Purpose,
-    ) -> Result<Answer, ApiError> {
+    ) -> Result<Response, ApiError> {
         let mut wait = FIRST_WAIT;
         let mut address = address.to_owned();
         for sent in 1.. {
@@ -306,7 +306,7 @@ impl Api {
     }
 
     /// Sends a request once.
-    async fn once(&self, method: Method, address: &str, body: Option<&Value>) -> Result<Answer, Broken> {
+    async fn once(&self, method: Method, address: &str, body: Option<&Value>) -> Result<Response, Broken> {
         let client = if address == GRAPHQL { &self.graphql } else { &self.client };
         // GitHub gives absolute URLs for next pages and new places.
         let address = address.strip_prefix(&self.base).unwrap_or(address);
@@ -322,11 +322,11 @@ impl Api {
             unsent: false,
             message: chain(&error),
         })?;
-        Ok(Answer { status, headers, body })
+        Ok(Response { status, headers, body })
     }
 
     /// Decides what an unsuccessful response means, and whether to repeat the request.
-    fn judge(&self, answer: &Answer, method: Method, to: Purpose) -> Failure {
+    fn judge(&self, answer: &Response, method: Method, to: Purpose) -> Failure {
         let message = answer.message();
         let status = answer.status.as_u16();
         let never = |error| Failure { error, again: Again::Never };

@@ -38,7 +38,7 @@ struct Artifact {
 
 /// The result of looking for a plan among the artifacts of a run.
 #[derive(Debug)]
-pub enum Left {
+pub enum ArtifactLookup {
     /// The plan with the requested digest.
     Plan(Box<Plan>),
     /// No plan, but artifacts that GitHub has deleted since and that may have held it.
@@ -49,7 +49,7 @@ pub enum Left {
 
 /// Downloads the artifacts of `run`, newest first, until one holds the plan with this digest. The digest is
 /// computed anew, so that an artifact cannot pretend to have it.
-pub async fn plan_of_run(api: &Api, run: u64, digest: &str) -> Result<Left, ApiError> {
+pub async fn plan_of_run(api: &Api, run: u64, digest: &str) -> Result<ArtifactLookup, ApiError> {
     let list: Artifacts = api.get(&format!("/actions/runs/{run}/artifacts?per_page={PAGE}"), READ).await?;
     let is_named = |artifact: &Artifact| artifact.name.starts_with(ARTIFACT);
     let expired = list.artifacts.iter().any(|artifact| artifact.expired && is_named(artifact));
@@ -64,13 +64,13 @@ pub async fn plan_of_run(api: &Api, run: u64, digest: &str) -> Result<Left, ApiE
         match plans(archive) {
             Ok(plans) => {
                 if let Some(plan) = plans.into_iter().find(is_it) {
-                    return Ok(Left::Plan(Box::new(plan)));
+                    return Ok(ArtifactLookup::Plan(Box::new(plan)));
                 }
             }
             Err(error) => detail!("could not read the artifact {}: {error}", artifact.name),
         }
     }
-    Ok(if expired { Left::Expired } else { Left::Nothing })
+    Ok(if expired { ArtifactLookup::Expired } else { ArtifactLookup::Nothing })
 }
 
 /// Parses every `plan.json` in an archive; files of that name that are not plans are left out.

@@ -1,15 +1,31 @@
 //! Names of branches, made from a template in the configuration.
 
+/// Error for a template that gives no name of a branch.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum BranchNameError {
+    /// A placeholder that has no value.
+    #[error("unknown placeholder `{given}`; use {known}")]
+    Placeholder {
+        /// The template from the placeholder on.
+        given: String,
+        /// The placeholders that there are.
+        known: String,
+    },
+    /// A name that Git does not accept.
+    #[error("invalid branch name {0:?}")]
+    Invalid(String),
+}
+
 /// Fills in a template such as `architect-ci/{key}-{number}` and checks that the result is a valid name.
-/// Empty values leave no dashes behind. The error says what is wrong.
-pub fn branch_name(template: &str, values: &[(&str, String)]) -> Result<String, String> {
+/// Empty values leave no dashes behind.
+pub fn branch_name(template: &str, values: &[(&str, String)]) -> Result<String, BranchNameError> {
     let mut name = template.to_owned();
     for (key, value) in values {
         name = name.replace(&format!("{{{key}}}"), &slug(value));
     }
     if let Some(at) = name.find(['{', '}']) {
         let known: Vec<String> = values.iter().map(|(key, _)| format!("{{{key}}}")).collect();
-        return Err(format!("unknown placeholder `{}`; use {}", &name[at..], known.join(", ")));
+        return Err(BranchNameError::Placeholder { given: name[at..].to_owned(), known: known.join(", ") });
     }
     let parts: Vec<String> = name
         .split('/')
@@ -20,7 +36,7 @@ pub fn branch_name(template: &str, values: &[(&str, String)]) -> Result<String, 
         .filter(|part| !part.is_empty())
         .collect();
     let name = parts.join("/");
-    if is_branch(&name) { Ok(name) } else { Err(format!("invalid branch name {name:?}")) }
+    if is_branch(&name) { Ok(name) } else { Err(BranchNameError::Invalid(name)) }
 }
 
 /// Converts a text into a part of a branch name: lower case, dashes for all but letters, digits, `.` and
@@ -72,7 +88,11 @@ mod tests {
             ("a.lock", "docs", "", Err("invalid branch name \"a.lock\"")),
         ] {
             let found = branch_name(template, &values(key, number));
-            assert_eq!(found.as_deref().map_err(String::as_str), expected, "{template} {key}");
+            assert_eq!(
+                found.map_err(|error| error.to_string()),
+                expected.map(str::to_owned).map_err(str::to_owned),
+                "{template} {key}"
+            );
         }
     }
 

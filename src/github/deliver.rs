@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 
 use super::api::{Api, Method, Purpose};
 use super::commit::{Blob, Commit, Entry, point};
+use super::delivered::{DeliverError, Delivered, Target};
 use super::error::ApiError;
 use crate::base::verbose_log::detail;
 use crate::workspace::{ChangeSet, FileChange, FileState, Mode};
@@ -27,40 +28,6 @@ const TRAILER: &str = "Architect-CI:";
 /// Returns the trailer line by which the commits of the job with this `key` are recognized.
 pub fn trailer(key: &str) -> String {
     format!("{TRAILER} {key}")
-}
-
-/// The destination of a delivery: an existing branch, or one of our own.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Target {
-    /// The branch of a pull request, which gets a commit on top.
-    Existing {
-        /// The name of the pull request's head branch.
-        branch: String,
-        /// The commit that the branch must still be at; `None` if it may have moved.
-        at: Option<String>,
-    },
-    /// A branch of our own, rebuilt from another branch by each run.
-    Own {
-        /// The name of our branch.
-        branch: String,
-        /// The branch that ours starts from, and that its pull request targets.
-        onto: String,
-        /// The pull request to open or update, if one is wanted.
-        pull: Option<PullText>,
-    },
-}
-
-/// Texts and settings of a pull request; the texts are already neutralized.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PullText {
-    /// The title, one line.
-    pub title: String,
-    /// The description, as Markdown.
-    pub body: String,
-    /// Whether the pull request is opened as a draft; an open one keeps its state.
-    pub draft: bool,
-    /// Labels to add.
-    pub labels: Vec<String>,
 }
 
 /// A change set and everything needed to deliver it.
@@ -81,66 +48,8 @@ pub struct Delivery<'a> {
     pub key: &'a str,
 }
 
-/// The result of a delivery.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Delivered {
-    /// The branch that holds the changes.
-    pub branch: String,
-    /// The id of the new commit; `None` if the branch already had it.
-    pub commit: Option<String>,
-    /// Number and URL of the pull request, if there is one.
-    pub pull: Option<(u64, String)>,
-    /// Paths of files that others have changed as well, and that were merged.
-    pub merged: Vec<String>,
-}
-
-/// Errors that can occur when delivering changes.
-#[derive(Debug, thiserror::Error)]
-pub enum DeliverError {
-    /// A request to GitHub failed.
-    #[error(transparent)]
-    Api(#[from] ApiError),
-    /// The branch has moved on, and files cannot be merged with what changed there.
-    #[error("{branch} has moved since the checkout, and changes there conflict with {}; run again on its \
-             latest commit", .files.join(", "))]
-    Conflict {
-        /// The branch that the commit stands on.
-        branch: String,
-        /// Paths of the files that cannot be merged.
-        files: Vec<String>,
-    },
-    /// The branch holds commits of somebody else.
-    #[error(
-        "the branch {branch} contains commits that this job did not make ({first:?}); merge or delete it, or \
-         set `deliver.branch`"
-    )]
-    Foreign {
-        /// The name of the branch.
-        branch: String,
-        /// The first line of such a commit's message.
-        first: String,
-    },
-    /// The branch is no longer at the commit for which the plan was made.
-    #[error("{0} has moved since the plan was made; make a new plan")]
-    Moved(String),
-    /// The commit was made, but its pull request could not be opened or updated.
-    #[error(
-        "the changes are on {branch}, but could not open a pull request: {error}; Actions can open pull \
-         requests only if Settings, Actions, General allows it"
-    )]
-    NoPull {
-        /// The branch that holds the commit.
-        branch: String,
-        /// The failure of the request for the pull request.
-        error: ApiError,
-    },
-    /// The branch to build on does not exist.
-    #[error("the branch {0} does not exist; check `deliver.base`")]
-    NoBranch(String),
-}
-
 /// The state of the branches before the commit: the commit to build on, and our own branch.
-pub(super) struct Ground {
+pub(super) struct BranchState {
     pub(super) parent: Commit,
     /// The tip of our own branch, if the branch exists.
     pub(super) own: Option<Commit>,
@@ -164,7 +73,7 @@ impl Delivery<'_> {
     }
 
     async fn commit(&self, api: &Api) -> Result<Option<Delivered>, DeliverError> {
-        let ground = self.ground(api).await?;
+        let ground = self.branch_state(api).await?;
         let (entries, merged) = self.entries(api, &ground.parent).await?;
         if entries.is_empty() {
             return Ok(None);
@@ -212,14 +121,14 @@ impl Delivery<'_> {
 
     /// Reads the branches and checks that they may be written to: the pull request's has to be where the
     /// plan was made, and our own may hold only commits with our trailer.
-    pub(super) async fn ground(&self, api: &Api) -> Result<Ground, DeliverError> {
+    pub(super) async fn branch_state(&self, api: &Api) -> Result<BranchState, DeliverError> {
         let onto = self.onto();
         let parent = Commit::tip(api, onto).await?.ok_or_else(|| DeliverError::NoBranch(onto.to_owned()))?;
         let branch = match &self.target {
             Target::Existing { branch, at: Some(at) } if parent.sha != *at => {
                 return Err(DeliverError::Moved(branch.clone()));
             }
-            Target::Existing { .. } => return Ok(Ground { parent, own: None }),
+            Target::Existing { .. } => return Ok(BranchState { parent, own: None }),
             Target::Own { branch, .. } => branch,
         };
         let own = Commit::tip(api, branch).await?;
@@ -236,7 +145,7 @@ impl Delivery<'_> {
                 return Err(DeliverError::Foreign { branch: branch.clone(), first });
             }
         }
-        Ok(Ground { parent, own })
+        Ok(BranchState { parent, own })
     }
 
     /// Returns the files to commit on top of `parent`, deletions first, and the paths of those that had to

@@ -1,7 +1,6 @@
 //! GitHub, as the environment that a run starts from and as a place that its report is published to. The
 //! agent never sees any of it.
 
-mod answer;
 mod api;
 mod artifact;
 mod branch;
@@ -10,12 +9,14 @@ mod comment_marker;
 mod commit;
 mod contents;
 mod deliver;
+mod delivered;
 mod environment;
 mod error;
 mod output;
 mod payload;
 mod pull;
 mod push;
+mod response;
 mod review;
 mod sticky_comment;
 mod suggestion;
@@ -24,12 +25,13 @@ mod trigger;
 use percent_encoding::{AsciiSet, CONTROLS, NON_ALPHANUMERIC};
 
 pub use api::Api;
-pub use artifact::{ARTIFACT, Left, plan_of_run};
-pub use branch::branch_name;
+pub use artifact::{ARTIFACT, ArtifactLookup, plan_of_run};
+pub use branch::{BranchNameError, branch_name};
 pub use check_run::{Check, Conclusion};
 pub use comment_marker::{PlanMark, hidden_lines, in_marker, marker};
 pub use contents::file_at;
-pub use deliver::{DeliverError, Delivered, Delivery, PullText, Target, trailer};
+pub use deliver::{Delivery, trailer};
+pub use delivered::{DeliverError, Delivered, PullText, Target};
 pub use environment::{About, CommentFacts, Environment, EnvironmentError, Head, OtherRun, Person, Subject};
 pub use error::ApiError;
 pub use output::{StepFile, outputs};

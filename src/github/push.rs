@@ -1,7 +1,8 @@
 //! Delivery by `git push`, for where the API does not accept a commit.
 
 use super::api::Api;
-use super::deliver::{DeliverError, Delivered, Delivery, Target};
+use super::deliver::Delivery;
+use super::delivered::{DeliverError, Delivered, Target};
 use super::environment::Environment;
 use super::error::ApiError;
 use crate::git::{Author, GitError, Place, Push, Repository};
@@ -20,7 +21,7 @@ pub async fn by_push(
 ) -> Result<Option<Delivered>, DeliverError> {
     let failed =
         |error: GitError| DeliverError::Api(ApiError::Unclear { doing: "push", message: error.to_string() });
-    let ground = delivery.ground(api).await?;
+    let ground = delivery.branch_state(api).await?;
     let (entries, merged) = delivery.entries(api, &ground.parent).await?;
     if entries.is_empty() {
         return Ok(None);

@@ -21,7 +21,7 @@ use crate::command::{Finished, LiveOutput};
 use crate::config::{self, HookConfig};
 use crate::event::{Event, Events, HookDecision, HookRecord, millis};
 use crate::isolation::{Isolation, Keep, Work};
-use crate::workspace::{Glob, WorkspacePath};
+use crate::workspace::{Glob, InvalidGlob, WorkspacePath};
 
 pub use event::{HookEvent, Subject, ToolSubject};
 use protocol::{HookResponse, interpret};
@@ -39,12 +39,27 @@ struct Hook {
     edits_only: bool,
 }
 
+/// Error for a hook that cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum InvalidHook {
+    /// The matcher is not a regular expression.
+    #[error("invalid regular expression in `matcher` of the hook {hook:?}")]
+    Matcher {
+        /// Name of the hook.
+        hook: String,
+        /// The reason.
+        source: regex::Error,
+    },
+    /// A pattern of files cannot be parsed.
+    #[error(transparent)]
+    Files(#[from] InvalidGlob),
+}
+
 impl Hook {
-    fn new(event: HookEvent, edits_only: bool, config: &HookConfig) -> Result<Self, String> {
+    fn new(event: HookEvent, edits_only: bool, config: &HookConfig) -> Result<Self, InvalidHook> {
         let pattern = if matches!(config.matcher.as_str(), "*" | "") { ".*" } else { &config.matcher };
-        let matcher = Regex::new(&format!("^(?:{pattern})$")).map_err(|error| {
-            format!("invalid regular expression in `matcher` of the hook {:?}: {error}", config.name)
-        })?;
+        let matcher = Regex::new(&format!("^(?:{pattern})$"))
+            .map_err(|source| InvalidHook::Matcher { hook: config.name.clone(), source })?;
         let globs =
             config.file_patterns.iter().map(|pattern| Glob::parse(pattern)).collect::<Result<_, _>>()?;
         Ok(Self {
@@ -112,7 +127,7 @@ pub struct HookContext {
 
 impl Hooks {
     /// Compiles the configured hooks. The error names the one that is invalid.
-    pub fn new(config: &config::Hooks, context: HookContext) -> Result<Self, String> {
+    pub fn new(config: &config::Hooks, context: HookContext) -> Result<Self, InvalidHook> {
         let lists = HookEvent::lists(config);
         let list = lists.into_iter().flat_map(|(event, edits_only, list)| {
             let enabled = list.iter().filter(|hook| hook.enabled);
@@ -123,7 +138,7 @@ impl Hooks {
     }
 
     /// Returns the error of each enabled hook that is invalid.
-    pub fn faults(config: &config::Hooks) -> Vec<String> {
+    pub fn faults(config: &config::Hooks) -> Vec<InvalidHook> {
         let mut faults = Vec::new();
         for (event, edits_only, list) in HookEvent::lists(config) {
             let enabled = list.iter().filter(|hook| hook.enabled);
@@ -287,6 +302,6 @@ mod tests {
             serde_json::from_value(serde_json::json!({"name": "lint", "command": "x", "matcher": "("}))
                 .expect("a hook");
         let hook = Hook::new(HookEvent::PreToolUse, false, &hook);
-        assert!(hook.is_err_and(|error| error.contains("\"lint\"")));
+        assert!(hook.is_err_and(|error| error.to_string().contains("\"lint\"")));
     }
 }

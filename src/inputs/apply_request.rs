@@ -43,7 +43,7 @@ impl ApplyRequest {
     }
 }
 
-/// What the plan was made with comes from the plan.
+/// Resolves the inputs; what the plan was made with comes from the plan.
 fn job(context: &RequestContext<'_>, plan: &Plan) -> Result<JobRequest, InputError> {
     let mut draft = Draft::new(context, context.inputs)?;
     if draft.plans_only().is_some() {

@@ -86,7 +86,7 @@ impl Deliver {
         })?;
         let values = values(config, github, agent, task);
         let template = config.deliver.branch.as_deref().unwrap_or(BRANCH);
-        let branch = branch_name(template, &values).map_err(InputError::Deliver)?;
+        let branch = branch_name(template, &values)?;
         if branch == onto {
             let same =
                 format!("`deliver.branch` and the target branch are both {branch}; change one of them");
@@ -109,7 +109,7 @@ fn values(config: &Config, github: &Environment, agent: &str, task: &str) -> [(&
     ]
 }
 
-/// One line without effects: the task may come from whoever wrote an issue.
+/// Returns the title as one line without effects: the task may come from whoever wrote an issue.
 fn title(config: &Config, task: &str, github: &Environment) -> String {
     let about = github.about.as_ref().map(|about| about.title.as_str());
     let task = about.filter(|title| task == DESCRIBED && !title.trim().is_empty()).unwrap_or(task);

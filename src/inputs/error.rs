@@ -1,11 +1,14 @@
 //! What is wrong with the inputs, and what to write instead.
 
+use std::error::Error;
+use std::io;
 use std::path::PathBuf;
 
 use crate::agent::UnknownAgent;
+use crate::base::error::chain;
 use crate::config::ConfigError;
 use crate::event::{Exit, RunMode};
-use crate::github::{ApiError, EnvironmentError};
+use crate::github::{ApiError, BranchNameError, EnvironmentError};
 use crate::model::NameError;
 use crate::recipe::RecipeError;
 use crate::report::masked::MaskError;
@@ -23,6 +26,14 @@ pub enum InputError {
     /// The task is there but says nothing.
     #[error("the task {0} is empty")]
     EmptyTask(String),
+    /// A folder of `workspace.extra_dirs` that cannot be read.
+    #[error("workspace.extra_dirs: {given}: {problem}")]
+    ExtraFolder {
+        /// As written.
+        given: String,
+        /// What is wrong with it.
+        problem: String,
+    },
     /// A mode that is not known.
     #[error("invalid value {given:?} for `mode`{}; use `dry-run` or `yolo` (on a terminal also `confirm-all` \
              or `confirm-sensitive`)", did_you_mean(near.as_deref()))]
@@ -79,7 +90,7 @@ pub enum InputError {
     Unusable(String),
     /// The list of tasks of a batch is wrong, what an earlier start of it has left does not fit, or another is at work.
     #[error(transparent)]
-    Batch(Box<dyn std::error::Error + Send + Sync>),
+    Batch(Box<dyn Error + Send + Sync>),
     /// There is no such session, or it cannot go on.
     #[error(transparent)]
     Session(#[from] SessionError),
@@ -92,7 +103,7 @@ pub enum InputError {
         /// The folder.
         path: PathBuf,
         /// Why.
-        error: std::io::Error,
+        error: io::Error,
     },
     /// The repository cannot be used.
     #[error("{0}; check `workspace`")]
@@ -123,7 +134,7 @@ pub enum InputError {
         /// The folder.
         path: PathBuf,
         /// Why.
-        error: std::io::Error,
+        error: io::Error,
     },
     /// The schema for the final message is none.
     #[error("invalid JSON Schema in `output-schema`: {0}")]
@@ -155,9 +166,21 @@ pub enum InputError {
     /// Changes cannot go where they should.
     #[error("invalid `deliver` settings: {0}")]
     Deliver(String),
-    /// Guardrails or hooks that cannot be used.
+    /// The branch for the changes cannot have the name that it is to have.
+    #[error("invalid `deliver` settings: {0}")]
+    Branch(#[from] BranchNameError),
+    /// A part of the configuration that cannot be used.
     #[error("invalid configuration: {0}")]
-    Rules(String),
+    Rules(#[source] Box<dyn Error + Send + Sync>),
+    /// The signals that end a run cannot be received.
+    #[error("could not install signal handlers")]
+    Signals(#[source] io::Error),
+    /// No thread can be started.
+    #[error("could not start threads")]
+    Threads(#[source] io::Error),
+    /// Child processes cannot be started.
+    #[error("could not prepare child processes")]
+    Children(#[source] io::Error),
     /// Walls are wanted that the kernel does not offer.
     #[error(
         "{0}; use a kernel with Landlock (Linux 5.13, or 6.7 for `network: deny`), or change \
@@ -201,7 +224,7 @@ pub enum InputError {
         /// The file.
         path: PathBuf,
         /// Why.
-        error: std::io::Error,
+        error: io::Error,
     },
     /// Secrets cannot be masked in the report.
     #[error("the report was not published: {0}; see the transcript in the output folder")]
@@ -209,7 +232,17 @@ pub enum InputError {
 }
 
 impl InputError {
-    /// How the process ends.
+    /// Wraps what is wrong with a part of the configuration.
+    pub(crate) fn rules(error: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
+        Self::Rules(error.into())
+    }
+
+    /// Returns the message, followed by everything that caused the error.
+    pub fn explained(&self) -> String {
+        chain(self)
+    }
+
+    /// Returns how the process ends.
     pub fn exit(&self) -> Exit {
         match self {
             Self::MissingKey { .. } | Self::Permission { .. } | Self::GitHub(_) | Self::Fork => {

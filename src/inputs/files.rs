@@ -11,16 +11,16 @@ use crate::config;
 use crate::model::Prices;
 use crate::trust::{Trusted, TrustedFile};
 
-/// The built-in prices and those of the configuration.
+/// Returns the built-in prices and those of the configuration.
 pub(super) fn prices(costs: &config::Costs, trusted: &Trusted<'_>) -> Result<Prices, InputError> {
-    let Some(file) = &costs.prices_file else { return Prices::new(None).map_err(InputError::Rules) };
-    let named = |error: String| InputError::Rules(format!("costs.prices_file: {file}: {error}"));
+    let Some(file) = &costs.prices_file else { return Prices::new(None).map_err(InputError::rules) };
+    let named = |error: &str| InputError::rules(format!("costs.prices_file: {file}: {error}"));
     let found = trusted.read(&trusted.workspace.join(file))?;
-    let text = found.ok_or_else(|| named("the file does not exist".to_owned()))?.text;
-    Prices::new(Some(&text)).map_err(named)
+    let text = found.ok_or_else(|| named("the file does not exist"))?.text;
+    Prices::new(Some(&text)).map_err(|error| named(&error.to_string()))
 }
 
-/// A JSON Schema, inline or in a file.
+/// Reads the JSON Schema of the final message, which is given inline or in a file.
 pub(super) fn output_schema(inputs: &Inputs, trusted: &Trusted<'_>) -> Result<Option<Value>, InputError> {
     let Some(given) = &inputs.output_schema else { return Ok(None) };
     let invalid = |error: String| InputError::OutputSchema(error);
@@ -39,12 +39,12 @@ pub(super) fn output_schema(inputs: &Inputs, trusted: &Trusted<'_>) -> Result<Op
 /// Files of the repository that tell agents about it, in the order in which they are looked for.
 const GUIDES: [&str; 3] = ["AGENTS.md", ".architect.md", "CLAUDE.md"];
 
-/// What the repository tells agents about itself. One that cannot be read is not worth failing for.
+/// Reads what the repository tells agents about itself. One that cannot be read is not worth failing for.
 pub(super) fn guide(trusted: &Trusted<'_>) -> Option<TrustedFile> {
     GUIDES.iter().find_map(|name| trusted.read(&trusted.workspace.join(name)).ok().flatten())
 }
 
-/// The folder for the files of the run, made if need be.
+/// Returns the folder for the files of the run, which is made if need be.
 pub(crate) fn out(inputs: &Inputs) -> Result<PathBuf, InputError> {
     let runner_temp = inputs.variables.get("RUNNER_TEMP").filter(|path| !path.is_empty());
     let path = match (&inputs.out, runner_temp) {

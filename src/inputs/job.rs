@@ -5,8 +5,8 @@ use super::{ApplyRequest, Deliver, InputError, Inputs, JobRequest, RunRequest};
 use crate::config::Verb;
 use crate::event::{Exit, RunMode};
 use crate::github::{
-    ARTIFACT, ApiError, Environment, Left, Order, PlanMark, Pull, Reaction, Rules, Sticky, Subject, Trigger,
-    complete, help, in_marker, marker, may_write, plan_of_run, react, reply, trailer,
+    ARTIFACT, ApiError, ArtifactLookup, Environment, Order, PlanMark, Pull, Reaction, Rules, Sticky, Subject,
+    Trigger, complete, help, in_marker, marker, may_write, plan_of_run, react, reply, trailer,
 };
 use crate::plan::Plan;
 
@@ -248,12 +248,12 @@ impl RequestContext<'_> {
             )));
         }
         match plan_of_run(api, mark.run, &mark.digest).await? {
-            Left::Plan(plan) => Ok((mark, *plan)),
-            Left::Expired => Err(NoPlan::Told(format!(
+            ArtifactLookup::Plan(plan) => Ok((mark, *plan)),
+            ArtifactLookup::Expired => Err(NoPlan::Told(format!(
                 "the artifacts of the run {} have expired; ask for a new plan with `/architect plan`",
                 mark.run
             ))),
-            Left::Nothing => Err(NoPlan::Told(format!(
+            ArtifactLookup::Nothing => Err(NoPlan::Told(format!(
                 "the run {} has no artifact with this plan; upload the output folder with \
                  `actions/upload-artifact` under a name that begins with `{ARTIFACT}`",
                 mark.run

@@ -92,7 +92,7 @@ impl<'a> Draft<'a> {
                     .to_owned(),
             );
         }
-        let mut servers = Server::all(&origin.config.mcp.servers).map_err(InputError::Rules)?;
+        let mut servers = Server::all(&origin.config.mcp.servers).map_err(InputError::rules)?;
         let repository = context.repository.as_ref().map(|repository| repository.seen_from(&workspace));
         let programs =
             Programs { trust: &context.trust, repository: repository.as_ref(), workspace: &workspace };

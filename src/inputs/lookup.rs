@@ -22,7 +22,7 @@ impl Lookup {
         Self { flags, variables, has_terminal: std::io::stdin().is_terminal() }
     }
 
-    /// The same with another value for an input, above all others.
+    /// Returns a copy with another value for an input, above all other sources.
     #[must_use]
     pub fn with(&self, name: &str, value: &str) -> Self {
         let mut lookup = self.clone();
@@ -30,17 +30,17 @@ impl Lookup {
         lookup
     }
 
-    /// Whether GitHub's runner listens.
+    /// Returns whether GitHub's runner listens.
     pub fn in_actions(&self) -> bool {
         is_in_actions(&self.variables)
     }
 
-    /// The process's variables.
+    /// Returns the process's variables.
     pub fn variables(&self) -> &Variables {
         &self.variables
     }
 
-    /// Whether nobody is there to ask.
+    /// Returns whether nobody is there to ask.
     pub fn in_ci(&self) -> bool {
         let set = |name: &str| {
             self.variables.get(name).is_some_and(|value| !matches!(value.as_str(), "" | "false" | "0"))
@@ -48,7 +48,7 @@ impl Lookup {
         set("CI") || set("GITHUB_ACTIONS") || !self.has_terminal
     }
 
-    /// The text of an input: from its flag, else its Action input, else `ARCHITECT_…`. An empty Action
+    /// Returns the text of an input: from its flag, else its Action input, else `ARCHITECT_…`. An empty Action
     /// input or variable counts as absent.
     pub fn text(&self, name: &str) -> Option<String> {
         if let Some(value) = self.flags.get(name) {
@@ -66,12 +66,12 @@ impl Lookup {
             .find_map(|name| self.variables.get(name).filter(|value| !value.trim().is_empty()).cloned())
     }
 
-    /// An input that names a file or folder.
+    /// Returns an input that names a file or folder.
     pub fn path(&self, name: &str) -> Option<PathBuf> {
         self.text(name).map(PathBuf::from)
     }
 
-    /// An input that is true or false; absent means false.
+    /// Parses an input that is true or false; absent means false.
     pub fn flag(&self, name: &str) -> Result<bool, InputError> {
         match self.text(name).as_deref().map(str::trim) {
             None | Some("false") => Ok(false),
@@ -84,7 +84,7 @@ impl Lookup {
         }
     }
 
-    /// An input that is a whole number within bounds.
+    /// Parses an input that is a whole number within bounds.
     pub fn number<const MIN: u64, const MAX: u64>(
         &self,
         name: &str,
@@ -99,7 +99,7 @@ impl Lookup {
     }
 }
 
-/// All variables of this process that are valid UTF-8.
+/// Returns all variables of this process that are valid UTF-8.
 pub fn variables() -> Variables {
     std::env::vars_os()
         .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))

@@ -37,7 +37,7 @@ pub enum ModelChoice {
     },
 }
 
-/// The model of a name, and the variables that hold its secrets.
+/// Returns the model of a name, and the variables that hold its secrets.
 pub(super) fn choose(
     inputs: &Inputs,
     trusted: &Trusted<'_>,
@@ -105,7 +105,7 @@ pub struct ReviewerModel {
     pub llm: config::Llm,
 }
 
-/// The reviewer's model; the variables that hold its secrets join `secrets`.
+/// Returns the model for the code review; the variables that hold its secrets join `secrets`.
 pub(super) fn reviewer(
     inputs: &Inputs,
     trusted: &Trusted<'_>,
@@ -116,9 +116,7 @@ pub(super) fn reviewer(
     let Some(name) = review.model.as_ref().filter(|_| review.enabled) else { return Ok(None) };
     let name = ModelName::parse(name)?;
     if matches!(name, ModelName::Recipe(_) | ModelName::Exec(_)) {
-        return Err(InputError::Rules(
-            "`review.model`: a recipe or a program cannot review; use a model".to_owned(),
-        ));
+        return Err(InputError::rules("`review.model`: a recipe or a program cannot review; use a model"));
     }
     // Address and key of the run's model are of no use to another.
     let mut llm = config::Llm {

@@ -207,9 +207,9 @@ pub(super) fn parse_mode(text: &str) -> Result<RunMode, InputError> {
 }
 
 fn parse_usd(given: String) -> Result<Usd, InputError> {
-    let amount = given.trim().trim_start_matches('$').parse().map_err(|_| String::new()).and_then(Usd::new);
+    let amount = given.trim().trim_start_matches('$').parse().ok().and_then(|amount| Usd::new(amount).ok());
     let (name, expected) = ("budget-usd".to_owned(), "a number of USD above 0".to_owned());
-    amount.map_err(|_| InputError::Value { name, given, expected })
+    amount.ok_or(InputError::Value { name, given, expected })
 }
 
 fn parse_comment(text: &str) -> Result<Comment, InputError> {

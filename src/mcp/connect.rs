@@ -47,17 +47,39 @@ pub enum Endpoint {
     Url(String),
 }
 
+/// Error for an entry of `mcp.servers` that cannot be used.
+#[derive(Clone, Debug, thiserror::Error)]
+#[error("`mcp.servers[{index}]`: {fault}")]
+pub struct InvalidServer {
+    index: usize,
+    fault: ServerFault,
+}
+
+#[derive(Clone, Debug, thiserror::Error)]
+enum ServerFault {
+    #[error("invalid name {0:?}; use 1 to {MAX_NAME} letters, digits, `-` or `_`")]
+    Name(String),
+    #[error("duplicate name {0:?}; use a unique name")]
+    Duplicate(String),
+    #[error("`args` and `env` are only allowed with `command`, not with `url`")]
+    ArgumentsOfUrl,
+    #[error("invalid value {url:?} for `url`: {error}")]
+    Url { url: String, error: url::ParseError },
+    #[error("invalid value {0:?} for `url`; use a URL that begins with https:// or http://")]
+    Scheme(String),
+    #[error("set exactly one of `command` and `url`")]
+    OneOf,
+}
+
 impl Server {
-    /// Validates the configured servers. The error names the entry and what is wrong with it.
-    pub fn all(servers: &[McpServer]) -> Result<Vec<Self>, String> {
+    /// Validates the configured servers.
+    pub fn all(servers: &[McpServer]) -> Result<Vec<Self>, InvalidServer> {
         let mut all: Vec<Self> = Vec::new();
         for (index, config) in servers.iter().enumerate() {
-            let server = Self::new(config).map_err(|error| format!("`mcp.servers[{index}]`: {error}"))?;
+            let invalid = |fault| InvalidServer { index, fault };
+            let server = Self::new(config).map_err(invalid)?;
             if all.iter().any(|other| other.name == server.name) {
-                return Err(format!(
-                    "`mcp.servers[{index}]`: duplicate name {:?}; use a unique name",
-                    server.name
-                ));
+                return Err(invalid(ServerFault::Duplicate(server.name)));
             }
             all.push(server);
         }
@@ -87,11 +109,11 @@ impl Server {
         self.token_env.as_deref()
     }
 
-    fn new(config: &McpServer) -> Result<Self, String> {
+    fn new(config: &McpServer) -> Result<Self, ServerFault> {
         let name = &config.name;
         let plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
         if name.is_empty() || name.len() > MAX_NAME || !name.chars().all(plain) {
-            return Err(format!("invalid name {name:?}; use 1 to {MAX_NAME} letters, digits, `-` or `_`"));
+            return Err(ServerFault::Name(name.clone()));
         }
         let endpoint = match (&config.command, &config.url) {
             (Some(command), None) if !command.trim().is_empty() => Endpoint::Program {
@@ -100,20 +122,17 @@ impl Server {
                 env: config.env.clone(),
             },
             (None, Some(_)) if !config.args.is_empty() || !config.env.is_empty() => {
-                return Err("`args` and `env` are only allowed with `command`, not with `url`".to_owned());
+                return Err(ServerFault::ArgumentsOfUrl);
             }
             (None, Some(url)) => {
-                let parsed = reqwest::Url::parse(url)
-                    .map_err(|error| format!("invalid value {url:?} for `url`: {error}"))?;
+                let parsed =
+                    reqwest::Url::parse(url).map_err(|error| ServerFault::Url { url: url.clone(), error })?;
                 if !matches!(parsed.scheme(), "http" | "https") {
-                    return Err(format!(
-                        "invalid value {url:?} for `url`; use a URL that begins with https:// \
-                                        or http://"
-                    ));
+                    return Err(ServerFault::Scheme(url.clone()));
                 }
                 Endpoint::Url(url.to_owned())
             }
-            _ => return Err("set exactly one of `command` and `url`".to_owned()),
+            _ => return Err(ServerFault::OneOf),
         };
         Ok(Self {
             name: name.clone(),

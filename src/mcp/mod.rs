@@ -23,7 +23,7 @@ use crate::event::{Events, NoticeLevel};
 use crate::workspace::{Mirror, Observed, TrackedWorkspace};
 
 use connect::{Client, Connection};
-pub use connect::{Endpoint, Server};
+pub use connect::{Endpoint, InvalidServer, Server};
 pub use tool::McpTool;
 
 /// Maximum number of tools offered to the model per server.

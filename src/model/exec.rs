@@ -139,10 +139,12 @@ impl ExecModel {
         let problem = match asked {
             Ok(Ok(line)) => return completion(&line),
             Ok(Err(problem)) => problem,
-            Err(_) => format!("no answer within {} s (llm.timeout)", self.answer_timeout.as_secs()),
+            Err(_) => AskError::TooSlow(self.answer_timeout.as_secs()),
         };
         // It may be in the middle of anything, so the next try gets a new process.
-        let Some(Running { child, stdin, stdout }) = running.take() else { return Err(unavailable(problem)) };
+        let Some(Running { child, stdin, stdout }) = running.take() else {
+            return Err(unavailable(problem.to_string()));
+        };
         drop((stdin, stdout));
         let said = child.end().await.text();
         let said = said.trim();
@@ -166,8 +168,25 @@ impl ExecModel {
     }
 }
 
+/// Why a program gave no answer.
+#[derive(Debug, thiserror::Error)]
+enum AskError {
+    #[error("could not read its answer: {0}")]
+    Read(#[source] std::io::Error),
+    #[error("its answer is not UTF-8")]
+    NotUtf8,
+    #[error("its answer is longer than {MAX_ANSWER_BYTES} bytes")]
+    TooLong,
+    #[error("no answer within {0} s (llm.timeout)")]
+    TooSlow(u64),
+    #[error("it exited before it answered")]
+    Exited,
+    #[error("it exited before it answered ({0})")]
+    ExitedWhileReading(#[source] std::io::Error),
+}
+
 impl Running {
-    async fn ask(&mut self, question: &str) -> Result<String, String> {
+    async fn ask(&mut self, question: &str) -> Result<String, AskError> {
         let Self { stdin, stdout, .. } = self;
         let write = async {
             stdin.write_all(question.as_bytes()).await?;
@@ -178,15 +197,14 @@ impl Running {
         let mut limited = stdout.take(MAX_ANSWER_BYTES);
         // Written and read concurrently, because it may answer before it has read everything.
         let (written, read) = tokio::join!(write, limited.read_until(b'\n', &mut line));
-        read.map_err(|error| format!("could not read its answer: {error}"))?;
+        read.map_err(AskError::Read)?;
         if line.last() == Some(&b'\n') {
-            return String::from_utf8(line).map_err(|_| "its answer is not UTF-8".to_owned());
+            return String::from_utf8(line).map_err(|_| AskError::NotUtf8);
         }
         if line.len() as u64 >= MAX_ANSWER_BYTES {
-            return Err(format!("its answer is longer than {MAX_ANSWER_BYTES} bytes"));
+            return Err(AskError::TooLong);
         }
-        let how = written.err().map_or_else(String::new, |error| format!(" ({error})"));
-        Err(format!("it exited before it answered{how}"))
+        Err(written.err().map_or(AskError::Exited, AskError::ExitedWhileReading))
     }
 }
 

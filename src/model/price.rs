@@ -46,12 +46,12 @@ pub struct Prices(BTreeMap<String, Price>);
 
 impl Prices {
     /// Returns the built-in table, with the entries of `more` (YAML of the same form) replacing or extending
-    /// it. The error is for the user.
-    pub fn new(more: Option<&str>) -> Result<Self, String> {
+    /// it.
+    pub fn new(more: Option<&str>) -> Result<Self, yaml::Error> {
         let read = |text: &str| yaml::from_str::<BTreeMap<String, Price>>(text);
-        let mut prices = read(include_str!("prices.yml")).map_err(|error| error.to_string())?;
+        let mut prices = read(include_str!("prices.yml"))?;
         if let Some(more) = more {
-            prices.extend(read(more).map_err(|error| error.to_string())?);
+            prices.extend(read(more)?);
         }
         Ok(Self(prices))
     }
@@ -156,7 +156,10 @@ mod tests {
         assert_eq!(input("mine::local"), Some(0.0));
         assert_eq!(input("openai::gpt-5-pro"), None);
         assert_eq!(input("gpt"), None);
-        assert!(Prices::new(Some("gpt-5: { inputs: 1 }")).is_err_and(|error| error.contains("inputs")));
+        assert!(
+            Prices::new(Some("gpt-5: { inputs: 1 }"))
+                .is_err_and(|error| error.to_string().contains("inputs"))
+        );
     }
 
     #[test]

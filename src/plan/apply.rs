@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::file::{Damaged, Plan};
-use super::journal::{Journal, JournalError, Step};
+use super::journal::{Journal, JournalError, MayWrite, Step};
 use crate::workspace::{ChangeSet, DiskWorkspace, FileChange, FileError, Mode, Operation, WorkspacePath};
 
 /// Plan that fits the checkout.
@@ -80,7 +80,7 @@ pub enum ApplyError {
     LinkOutside(WorkspacePath),
     /// A guardrail forbids a file.
     #[error("the plan changes a protected file: {0}")]
-    Refused(String),
+    Refused(#[source] Box<dyn std::error::Error + Send + Sync>),
     /// A file could not be read.
     #[error(transparent)]
     File(#[from] FileError),
@@ -100,7 +100,7 @@ impl Plan {
         &self,
         disk: &DiskWorkspace,
         reviewed: Option<&str>,
-        may_write: impl Fn(&WorkspacePath) -> Result<(), String>,
+        may_write: impl Fn(&WorkspacePath) -> MayWrite,
     ) -> Result<Checked, ApplyError> {
         let computed = self.computed_digest();
         if computed != self.digest {

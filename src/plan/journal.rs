@@ -251,11 +251,14 @@ pub fn write_all(disk: &DiskWorkspace, changes: &[FileChange]) -> Result<(), Jou
     if changes.is_empty() { Ok(()) } else { Journal::write(disk, changes, &|_| {})?.perform(&|_| {}) }
 }
 
+/// Whether a file may be written; the error says why not.
+pub type MayWrite = Result<(), Box<dyn std::error::Error + Send + Sync>>;
+
 /// Reverts an interrupted apply. Returns `true` if there was one. `may_write` prevents a planted journal from
 /// writing protected files.
 pub fn recover(
     disk: &DiskWorkspace,
-    may_write: impl Fn(&WorkspacePath) -> Result<(), String>,
+    may_write: impl Fn(&WorkspacePath) -> MayWrite,
     observe: &dyn Fn(Step),
 ) -> Result<bool, JournalError> {
     let path = JournalPaths::of(disk);

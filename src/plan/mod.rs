@@ -7,5 +7,5 @@ mod tracker;
 
 pub use apply::{Applied, ApplyError, Checked, Stale};
 pub use file::{Contents, Damaged, Plan, PlanFile, Planned, PlannedCommand, SCHEMA_VERSION};
-pub use journal::{JournalError, Step, recover, write_all};
+pub use journal::{JournalError, MayWrite, Step, recover, write_all};
 pub use tracker::{DryRunTracker, summarize_call};

@@ -148,7 +148,7 @@ impl Publication<'_> {
         fail(report, exit, about_permission);
     }
 
-    /// A failed call is a warning, unless it was called required.
+    /// Notes a failed call as a warning, unless it was called required.
     fn trouble(&self, report: &mut RunReport, exit: &mut Exit, trouble: Trouble) {
         if self.request.config().github.required {
             tracing::error!("error: {}", trouble.message);

@@ -11,7 +11,7 @@ use crate::base::fs::{write_atomic, write_private};
 use crate::config;
 use crate::inputs::InputError;
 use crate::plan::Plan;
-use crate::report::masked::{Format, holds_secret};
+use crate::report::masked::{Format, MaskError, holds_secret};
 use crate::report::{RunReport, html, junit, markdown, summary};
 
 /// The transcript, where the configuration says nothing else.
@@ -62,28 +62,25 @@ impl OutputFiles {
         Ok(files)
     }
 
-    /// Plan and patch are written as they are, or not at all: masked ones could not be applied.
+    /// Writes plan and patch as they are, or not at all: masked ones could not be applied.
     pub(super) fn write_plan(
         &self,
         plan: Option<&Plan>,
         patch: &[u8],
         masker: &Masker,
-    ) -> Result<(), String> {
+    ) -> Result<(), PlanFileError> {
         let json = match plan {
-            Some(plan) => Some(serde_json::to_vec_pretty(plan).map_err(|error| error.to_string())?),
+            Some(plan) => Some(serde_json::to_vec_pretty(plan)?),
             None => None,
         };
         let in_plan = match plan {
-            Some(plan) => holds_secret(plan, Format::Plan, masker)
-                .map_err(|error| format!("the plan was not written: {error}"))?,
+            Some(plan) => holds_secret(plan, Format::Plan, masker)?,
             None => false,
         };
         if in_plan || masker.knows_of(patch) {
-            return Err("the changes contain one of this job's secrets, so neither the plan nor the patch was written; \
-                        remove the secret from the checkout"
-                .to_owned());
+            return Err(PlanFileError::Secret);
         }
-        let failed = |path: &Path, error| format!("could not write {}: {error}", path.display());
+        let failed = |path: &Path, error| PlanFileError::Write { path: path.to_owned(), error };
         if let Some(json) = json {
             write_private(&self.plan, &json).map_err(|error| failed(&self.plan, error))?;
         }
@@ -101,7 +98,7 @@ impl OutputFiles {
         comment: impl FnOnce(&RunReport) -> String,
     ) {
         let junit = junit(report).unwrap_or_else(|error| {
-            warn(report, error);
+            warn(report, error.to_string());
             String::new()
         });
         let texts = [
@@ -125,6 +122,31 @@ impl OutputFiles {
         let Self { report, markdown, html, comment, summary, junit, plan, patch, transcript } = self;
         [report, markdown, html, comment, summary, junit, plan, patch, transcript]
     }
+}
+
+/// Why plan and patch were not written.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum PlanFileError {
+    /// One of them would give a secret away.
+    #[error(
+        "the changes contain one of this job's secrets, so neither the plan nor the patch was written; remove \
+         the secret from the checkout"
+    )]
+    Secret,
+    /// It is not certain that none of them would.
+    #[error("the plan was not written: {0}")]
+    Unmasked(#[from] MaskError),
+    /// The plan has no form as JSON.
+    #[error(transparent)]
+    Json(#[from] serde_json::Error),
+    /// A file cannot be written.
+    #[error("could not write {path}: {error}")]
+    Write {
+        /// The file.
+        path: PathBuf,
+        /// The reason.
+        error: io::Error,
+    },
 }
 
 /// Makes the folder of a file below `out`; none on the way may be a link, which the checkout could hold.

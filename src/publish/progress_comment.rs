@@ -99,7 +99,7 @@ impl ProgressComment {
         Some(Self { board, over, task: tokio::spawn(show) })
     }
 
-    /// Who is told of events.
+    /// Returns the observer of the run's events.
     pub(crate) fn observer(&self) -> Arc<dyn Observer> {
         Arc::clone(&self.board) as _
     }

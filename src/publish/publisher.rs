@@ -43,13 +43,13 @@ impl From<&ApiError> for Trouble {
     }
 }
 
-/// The sticky comment of an event, where it is about something that takes one.
+/// Returns the sticky comment of an event, if it is about something that takes one.
 pub(super) fn sticky(github: &Environment, api: &Api, key: &str) -> Option<Arc<Sticky>> {
     let number = github.number()?;
     Some(Arc::new(Sticky::new(api.clone(), number, github.is_on_pull(), marker(key))))
 }
 
-/// What is needed to apply a plan from its comment.
+/// Returns what is needed to apply a plan from its comment.
 pub(super) fn plan_mark(github: Option<&Environment>, report: &RunReport) -> Option<PlanMark> {
     let github = github?;
     let plan = report.plan.as_ref().filter(|plan| !plan.actions.is_empty() && plan.differences.is_empty())?;
@@ -194,7 +194,7 @@ impl Publisher<'_> {
         }
     }
 
-    /// By the API; where that does not take them, by a push.
+    /// Delivers the changes by the API or, where that does not take them, by a push.
     async fn by_any_way(
         &self,
         delivery: &Delivery<'_>,
@@ -233,7 +233,7 @@ fn conclusion(report: &RunReport) -> Conclusion {
     }
 }
 
-/// Whether a comment is wanted after this run.
+/// Returns whether a comment is wanted after this run.
 pub(super) fn wants_comment(config: &config::GitHub, report: &RunReport) -> bool {
     match config.comment {
         Comment::Always => true,

@@ -59,8 +59,8 @@ pub(crate) async fn publish_run(
     // Masked once, as a value, so that every rendering is masked; escaping in between could otherwise hide a
     // secret from the mask.
     let mut report = masked(&report, Format::Report, masker)?;
-    if let Err(message) = files.write_plan(plan.as_ref(), &changes.git_patch(&prefix), masker) {
-        warn(&mut report, message);
+    if let Err(error) = files.write_plan(plan.as_ref(), &changes.git_patch(&prefix), masker) {
+        warn(&mut report, error.to_string());
     }
     let step = StepOutputs::open(&request.variables);
     let write = |report: &mut RunReport, comment_url: Option<&str>| {

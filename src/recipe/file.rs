@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::config::{ConfigError, parse_as};
-use crate::workspace::Glob;
+use crate::workspace::{Glob, InvalidGlob};
 
 /// A deterministic refactor: steps, one after the other.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
@@ -82,8 +82,41 @@ pub enum RecipeError {
         /// Position in the file, such as `steps[0].do[1]`.
         place: String,
         /// What is wrong, and what to do.
-        problem: String,
+        #[source]
+        problem: Problem,
     },
+}
+
+/// What is wrong with a step of a recipe.
+#[derive(Debug, thiserror::Error)]
+pub enum Problem {
+    /// The recipe does nothing.
+    #[error("there are no steps")]
+    NoSteps,
+    /// The step does nothing.
+    #[error("`do` is empty")]
+    NoActions,
+    /// A pattern of files cannot be parsed.
+    #[error(transparent)]
+    Glob(#[from] InvalidGlob),
+    /// The lines to look for are not a regular expression.
+    #[error("invalid regular expression in `containing`")]
+    Containing(#[source] Box<grep_regex::Error>),
+    /// The text to replace is not a regular expression.
+    #[error("invalid regular expression in `replace.pattern`")]
+    Replace(#[source] regex::Error),
+    /// Files are excluded from nothing.
+    #[error("`exclude` requires `files` or `containing`")]
+    ExcludeAlone,
+    /// Arguments without a tool.
+    #[error("`with` is only allowed with `tool`")]
+    WithAlone,
+    /// A replacement in no file.
+    #[error("`replace` works on the files of its step; give the step `files`")]
+    NoFiles,
+    /// No action, or two at once.
+    #[error("set exactly one of `tool` and `replace`")]
+    OneOf,
 }
 
 impl Recipe {
@@ -98,9 +131,9 @@ impl Recipe {
         Ok(recipe)
     }
 
-    fn check(&self) -> Result<(), (String, String)> {
+    fn check(&self) -> Result<(), (String, Problem)> {
         if self.steps.is_empty() {
-            return Err(("steps".to_owned(), "there are no steps".to_owned()));
+            return Err(("steps".to_owned(), Problem::NoSteps));
         }
         for (index, step) in self.steps.iter().enumerate() {
             let here = format!("steps[{index}]");
@@ -127,33 +160,29 @@ impl Step {
         !self.files.is_empty() || self.containing.is_some()
     }
 
-    fn check(&self) -> Result<(), String> {
+    fn check(&self) -> Result<(), Problem> {
         for glob in self.files.iter().chain(&self.exclude) {
             Glob::parse(glob)?;
         }
         if let Some(pattern) = &self.containing {
             RegexMatcher::new_line_matcher(pattern)
-                .map_err(|error| format!("invalid regular expression in `containing`: {error}"))?;
+                .map_err(|source| Problem::Containing(Box::new(source)))?;
         }
         if !self.exclude.is_empty() && !self.is_for_files() {
-            return Err("`exclude` requires `files` or `containing`".to_owned());
+            return Err(Problem::ExcludeAlone);
         }
-        if self.actions.is_empty() { Err("`do` is empty".to_owned()) } else { Ok(()) }
+        if self.actions.is_empty() { Err(Problem::NoActions) } else { Ok(()) }
     }
 }
 
 impl Action {
-    fn check(&self, for_files: bool) -> Result<(), String> {
+    fn check(&self, for_files: bool) -> Result<(), Problem> {
         match (&self.tool, &self.replace) {
             (Some(_), None) => Ok(()),
-            (None, Some(_)) if !self.with.is_empty() => Err("`with` is only allowed with `tool`".to_owned()),
-            (None, Some(_)) if !for_files => {
-                Err("`replace` works on the files of its step; give the step `files`".to_owned())
-            }
-            (None, Some(replace)) => Regex::new(&replace.pattern)
-                .map(drop)
-                .map_err(|error| format!("invalid regular expression in `replace.pattern`: {error}")),
-            (Some(_), Some(_)) | (None, None) => Err("set exactly one of `tool` and `replace`".to_owned()),
+            (None, Some(_)) if !self.with.is_empty() => Err(Problem::WithAlone),
+            (None, Some(_)) if !for_files => Err(Problem::NoFiles),
+            (None, Some(replace)) => Regex::new(&replace.pattern).map(drop).map_err(Problem::Replace),
+            (Some(_), Some(_)) | (None, None) => Err(Problem::OneOf),
         }
     }
 }
@@ -161,10 +190,11 @@ impl Action {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::base::error::chain;
 
     #[test]
     fn mistakes_are_named_with_their_place() {
-        let error = |text: &str| Recipe::parse(text, "r.yml").expect_err("no recipe").to_string();
+        let error = |text: &str| chain(&Recipe::parse(text, "r.yml").expect_err("no recipe"));
         for (text, told) in [
             ("steps: []\n", "r.yml: steps: there are no steps"),
             ("steps:\n- do: []\n", "r.yml: steps[0]: `do` is empty"),

@@ -10,7 +10,8 @@ use regex::Regex;
 use serde_json::{Value, json};
 
 use super::file::{Action, Recipe, Replace};
-use super::select::select;
+use super::select::{SelectError, select};
+use crate::base::error::chain;
 use crate::base::template::{fill, path_part};
 use crate::event::ToolCall;
 use crate::model::{ChatModel, Completion, Message, ModelError, Request};
@@ -79,7 +80,7 @@ impl RecipePlayer {
                     return Ok(final_answer(state.summary("Completed")));
                 };
                 let here = format!("steps[{index}]");
-                let failed = |problem| ModelError::Recipe(format!("{here}: {problem}"));
+                let failed = |error: SelectError| ModelError::Recipe(format!("{here}: {}", chain(&error)));
                 state.targets = if step.is_for_files() {
                     select(&step, &self.context).map_err(failed)?.into_iter().map(Some).collect()
                 } else {
@@ -103,7 +104,7 @@ impl RecipePlayer {
 
     /// Returns the calls of one action, one for each file.
     fn calls(&self, state: &mut State, place: &str, action: &Action) -> Result<Vec<ToolCall>, ModelError> {
-        let failed = |problem: String| ModelError::Recipe(format!("{place}: {problem}"));
+        let failed = |error: SelectError| ModelError::Recipe(format!("{place}: {}", chain(&error)));
         let mut pending =
             PendingCalls { place: place.to_owned(), optional: action.optional, targets: BTreeMap::new() };
         let mut calls = Vec::new();
@@ -128,11 +129,10 @@ impl RecipePlayer {
     }
 
     /// Returns the file's text with every match replaced, or `None` if there is none or the file is not text.
-    fn replaced(&self, replace: &Replace, file: &WorkspacePath) -> Result<Option<String>, String> {
-        let pattern = Regex::new(&replace.pattern).map_err(|error| error.to_string())?;
-        let path =
-            self.context.workspace.resolve(file, LastLink::Follow).map_err(|error| error.to_string())?;
-        let state = self.context.workspace.read(&path).map_err(|error| error.to_string())?;
+    fn replaced(&self, replace: &Replace, file: &WorkspacePath) -> Result<Option<String>, SelectError> {
+        let pattern = Regex::new(&replace.pattern)?;
+        let path = self.context.workspace.resolve(file, LastLink::Follow)?;
+        let state = self.context.workspace.read(&path)?;
         // There is nothing to replace in a file that is not text.
         let Ok(text) = std::str::from_utf8(&state.content) else { return Ok(None) };
         let replaced = pattern.replace_all(text, replace.with.as_str());

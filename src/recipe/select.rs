@@ -6,17 +6,29 @@ use grep_searcher::{BinaryDetection, SearcherBuilder};
 
 use super::file::Step;
 use crate::tool::Context;
-use crate::workspace::{FileError, Glob, ResolvedPath, WorkspacePath};
+use crate::workspace::{FileError, Glob, InvalidGlob, ResolvedPath, WorkspacePath};
+
+/// Why the files of a step could not be selected, or not be changed.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum SelectError {
+    #[error(transparent)]
+    Glob(#[from] InvalidGlob),
+    #[error(transparent)]
+    Line(#[from] grep_regex::Error),
+    #[error(transparent)]
+    Pattern(#[from] regex::Error),
+    #[error(transparent)]
+    File(#[from] FileError),
+}
 
 /// Returns the matching files, sorted. Sensitive files, ignored files and links never match.
-pub(super) fn select(step: &Step, cx: &Context) -> Result<Vec<WorkspacePath>, String> {
+pub(super) fn select(step: &Step, cx: &Context) -> Result<Vec<WorkspacePath>, SelectError> {
     let globs =
         |patterns: &[String]| patterns.iter().map(|glob| Glob::parse(glob)).collect::<Result<Vec<_>, _>>();
     let (files, exclude) = (globs(&step.files)?, globs(&step.exclude)?);
-    let line = step.containing.as_deref().map(RegexMatcher::new_line_matcher).transpose();
-    let line = line.map_err(|error| error.to_string())?;
+    let line = step.containing.as_deref().map(RegexMatcher::new_line_matcher).transpose()?;
     let root = cx.workspace.resolve(&WorkspacePath::root(), crate::workspace::LastLink::Follow);
-    let walk = root.and_then(|root| cx.workspace.walk(&root, None)).map_err(|error| error.to_string())?;
+    let walk = root.and_then(|root| cx.workspace.walk(&root, None))?;
     let mut found = Vec::new();
     for entry in walk.found.into_iter().filter(|entry| !entry.directory) {
         let path = entry.path.as_str();
@@ -28,7 +40,7 @@ pub(super) fn select(step: &Step, cx: &Context) -> Result<Vec<WorkspacePath>, St
         }
         let contains = match &line {
             None => true,
-            Some(line) => contains(line, &entry.path, cx).map_err(|error| error.to_string())?,
+            Some(line) => contains(line, &entry.path, cx)?,
         };
         if contains {
             found.push((*entry.path).clone());

@@ -3,7 +3,7 @@
 use sanitize::untrusted::code;
 
 use super::closing::run_link;
-use super::sections::{cut, duration, plural};
+use super::figures::{cut, duration, plural};
 use crate::event::{Event, Line, TodoItem, TodoStatus};
 
 /// The progress of a run, as its comment shows it.

@@ -11,8 +11,13 @@ use super::RunReport;
 use crate::event::{Finding, HookDecision, NoticeLevel, Outcome, ReviewRecord, RunMode, Severity, Status};
 use crate::workspace::Operation;
 
+/// Error of the XML library.
+#[derive(Debug, thiserror::Error)]
+#[error("could not write the JUnit report: {0}")]
+pub struct JunitError(String);
+
 /// Renders the report. Fails only if the XML library does.
-pub fn junit(report: &RunReport) -> Result<String, String> {
+pub fn junit(report: &RunReport) -> Result<String, JunitError> {
     let mut builder = ReportBuilder::new();
     let changes = if report.mode == RunMode::DryRun { "plan" } else { "changes" };
     for (name, cases) in [
@@ -31,10 +36,10 @@ pub fn junit(report: &RunReport) -> Result<String, String> {
 }
 
 /// Serializes a JUnit report as XML.
-pub(super) fn write(report: &Report) -> Result<String, String> {
+pub(super) fn write(report: &Report) -> Result<String, JunitError> {
     let mut xml = Vec::new();
-    report.write_xml(&mut xml).map_err(|error| format!("could not write the JUnit report: {error:?}"))?;
-    String::from_utf8(xml).map_err(|error| error.to_string())
+    report.write_xml(&mut xml).map_err(|error| JunitError(format!("{error:?}")))?;
+    String::from_utf8(xml).map_err(|error| JunitError(error.to_string()))
 }
 
 /// Parses a timestamp of a report (RFC 3339).

@@ -18,9 +18,9 @@ use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::registry::LookupSpan;
 use tracing_subscriber::util::SubscriberInitExt;
 
+use super::figures::duration;
 use super::masked::masked_fields;
 use super::paint::of_level;
-use super::sections::duration;
 use crate::base::verbose_log::detail;
 use crate::event::{CallRecord, Event, HookDecision, Line, NoticeLevel, Observer, Outcome, TodoStatus};
 use crate::workspace::LineCounts;

@@ -6,8 +6,9 @@ use sanitize::untrusted::{code, fence};
 
 use super::RunReport;
 use super::closing;
+use super::figures::duration;
 use super::fit::{Section, fit};
-use super::sections::{self, duration};
+use super::sections;
 use super::usage;
 use crate::event::Outcome;
 

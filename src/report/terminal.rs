@@ -6,7 +6,8 @@ use std::path::Path;
 use sanitize::untrusted::visible;
 
 use super::RunReport;
-use super::sections::{duration, headline};
+use super::figures::duration;
+use super::sections::headline;
 
 /// Renders what was planned or done; `folder` is the folder of the report files.
 pub fn terminal(report: &RunReport, folder: &Path) -> String {

@@ -5,8 +5,8 @@ use std::fmt::Write;
 use sanitize::untrusted::code;
 
 use super::RunReport;
+use super::figures::{cost, tokens};
 use super::fit::Section;
-use super::sections::{cost, tokens};
 use crate::event::Usage;
 
 /// The usage of one agent.

@@ -47,7 +47,7 @@ impl Run<'_> {
     }
 
     fn change_files(&self, plan: &Plan, digest: Option<&str>) -> Result<Applied, ApplyError> {
-        let may_write = |path: &_| self.engine.guardrails.check_write(path);
+        let may_write = |path: &_| Ok(self.engine.guardrails.check_write(path)?);
         let checked = plan.check(&self.disk, digest, may_write)?;
         if checked.already > 0 {
             let told = format!("{} files already have their planned content", checked.already);

@@ -63,7 +63,7 @@ pub async fn run(request: &RunRequest, masker: Arc<Masker>, signal: Signal) -> R
     let mut run = AgentRun::prepare(request, &setup, &signal, &masker).await?;
     let model = model
         .await
-        .unwrap_or_else(|error| Err(InputError::Rules(format!("could not set up the model: {error}"))))?;
+        .unwrap_or_else(|error| Err(InputError::rules(format!("could not set up the model: {error}"))))?;
     let model = run.model(model)?;
     let limits = run.limits(setup.info.started);
     let inspector = run.inspector(&model, &limits)?;

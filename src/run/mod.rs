@@ -1,6 +1,7 @@
 //! One run, from the request to the report.
 
 mod apply;
+mod attached;
 mod base_gates;
 mod baseline;
 mod briefing;

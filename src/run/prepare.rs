@@ -8,18 +8,19 @@ use sanitize::Masker;
 use tokio_util::sync::CancellationToken;
 
 use super::Run;
+use super::attached::{Attached, attached};
 use super::baseline::capture_baseline;
 use super::context;
 use super::shell_setup::{self, shell};
 use super::tools::Workbench;
 use crate::agent::{Dispatch, News};
 use crate::command::sandbox::Sandbox;
-use crate::command::{KeptOutputs, Shell, Spare};
+use crate::command::{Shell, Spare};
 use crate::config::PlannedCommands;
 use crate::engine::{Engine, Ledger, TodoTool};
 use crate::event::{Events, NoticeLevel, RunMode};
 use crate::git::Repository;
-use crate::guardrails::{self, Guardrails};
+use crate::guardrails::{self, Guardrails, InvalidGuardrail};
 use crate::hooks::{HookContext, Hooks};
 use crate::inputs::{InputError, JobRequest};
 use crate::isolation::{Isolation, Judge};
@@ -29,8 +30,8 @@ use crate::report::Collector;
 use crate::tool::{Access, BackgroundCommands, CommandTarget, Context, OutputLimits};
 use crate::trust::TrustedFile;
 use crate::workspace::{
-    AttachedFolder, AttachedWorkspace, Below, DiskWorkspace, IsProtected, OverlayWorkspace, Plot,
-    TrackedFiles, TrackedWorkspace, Workspace, WorkspacePath,
+    AttachedWorkspace, Below, DiskWorkspace, IsProtected, OverlayWorkspace, Plot, TrackedFiles,
+    TrackedWorkspace, Workspace, WorkspacePath,
 };
 
 /// What only a run has in which an agent works.
@@ -67,8 +68,8 @@ impl<'a> Run<'a> {
             .map_err(|error| InputError::Workspace { path: request.workspace.clone(), error })?;
         let disk = Arc::new(disk);
         let dry_run = request.mode == RunMode::DryRun;
-        let guardrails = guardrails(request).map_err(InputError::Rules)?;
-        if recover(&disk, |path| guardrails.check_write(path), &|_| {})? {
+        let guardrails = guardrails(request).map_err(InputError::rules)?;
+        if recover(&disk, |path| Ok(guardrails.check_write(path)?), &|_| {})? {
             let told = "an earlier apply was interrupted; its files were restored";
             events.notice(NoticeLevel::Warning, told);
         }
@@ -128,7 +129,7 @@ impl<'a> Run<'a> {
             cancel: cancel.clone(),
             events: events.clone(),
         };
-        let hooks = Hooks::new(&config.hooks, setting).map_err(InputError::Rules)?;
+        let hooks = Hooks::new(&config.hooks, setting).map_err(InputError::rules)?;
         // Before the rest looks at the checkout as well: the first model call waits for this alone.
         let surroundings =
             extras.map_or_else(String::new, |extras| context::surroundings(workspace.as_ref(), extras.guide));
@@ -231,52 +232,7 @@ impl Site {
     }
 }
 
-/// Folders outside of the checkout that the run's tools can read.
-struct Attached {
-    /// Where whole outputs of commands are kept.
-    outputs: Option<Arc<KeptOutputs>>,
-    /// All of them.
-    folders: Arc<[AttachedFolder]>,
-}
-
-/// Opens the folder of kept outputs, and those of `workspace.extra_dirs`.
-fn attached(request: &JobRequest, masker: &Arc<Masker>, events: &Events) -> Result<Attached, InputError> {
-    let outputs = KeptOutputs::new(&request.out, Arc::clone(masker))
-        .map_err(|error| {
-            events.notice(NoticeLevel::Warning, format!("outputs of commands are not kept: {error}"))
-        })
-        .ok()
-        .map(Arc::new);
-    let mut folders = Vec::new();
-    for given in &request.config().workspace.extra_dirs {
-        let invalid =
-            |problem: String| InputError::Rules(format!("workspace.extra_dirs: {given}: {problem}"));
-        let path = request.workspace.join(given);
-        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default().to_owned();
-        let folder = AttachedFolder::open(&name, &path).map_err(|error| invalid(error.to_string()))?;
-        let path = folder.path();
-        if SYSTEM.iter().any(|system| path.starts_with(system)) || request.workspace.starts_with(path) {
-            return Err(invalid(
-                "use a folder that holds neither the checkout nor the system's own files".to_owned(),
-            ));
-        }
-        if folders.iter().any(|other: &AttachedFolder| other.name() == folder.name()) {
-            return Err(invalid(format!("another folder is called {} already", folder.name())));
-        }
-        folders.push(folder);
-    }
-    let kept = outputs.iter().filter_map(|outputs| AttachedFolder::open(KEPT, outputs.folder()).ok());
-    folders.extend(kept);
-    Ok(Attached { outputs, folders: folders.into() })
-}
-
-/// Folders in which files are not what they seem, or tell of other processes.
-const SYSTEM: [&str; 4] = ["/proc", "/sys", "/dev", "/run"];
-
-/// Name under which tools find the outputs of commands.
-const KEPT: &str = "command-output";
-
-fn guardrails(request: &JobRequest) -> Result<Guardrails, String> {
+fn guardrails(request: &JobRequest) -> Result<Guardrails, InvalidGuardrail> {
     let config = request.config();
     let ground = guardrails::GuardrailContext {
         root: &request.workspace,

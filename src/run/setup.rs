@@ -84,7 +84,7 @@ impl RunSetup {
             model: &request.model_name,
             earlier,
         };
-        let telemetry = Telemetry::start(trace, masker).map_err(InputError::Rules)?;
+        let telemetry = Telemetry::start(trace, masker).map_err(InputError::rules)?;
         let observers = observers
             .into_iter()
             .chain(progress.as_ref().map(ProgressComment::observer))

@@ -127,8 +127,7 @@ pub(crate) fn shell(
         wanted,
         landlock: offered.files,
     });
-    let launcher = std::env::current_exe()
-        .map_err(|error| InputError::Rules(format!("could not prepare child processes: {error}")))?;
+    let launcher = std::env::current_exe().map_err(InputError::Children)?;
     Ok(Shell {
         launcher,
         program,

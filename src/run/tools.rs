@@ -42,12 +42,12 @@ impl Workbench<'_> {
         let config = self.request.config();
         let mut registry = Registry::with_built_in();
         if config.web.enabled {
-            let web = Arc::new(Web::new(&config.web, self.cancel.clone()).map_err(InputError::Rules)?);
+            let web = Arc::new(Web::new(&config.web, self.cancel.clone()).map_err(InputError::rules)?);
             registry.replace(Arc::new(FetchUrl(Arc::clone(&web))));
             registry.replace(Arc::new(WebSearch(web)));
         }
         if config.commands.enabled {
-            let policy = Policy::new(&config.commands, &self.request.workspace).map_err(InputError::Rules)?;
+            let policy = Policy::new(&config.commands, &self.request.workspace).map_err(InputError::rules)?;
             let policy = policy.behind(if self.shell.is_walled() { Walls::Standing } else { Walls::Missing });
             if let Some(pwsh) = pwsh(self.shell) {
                 let tool = self.commands(policy.clone().for_powershell(), pwsh);

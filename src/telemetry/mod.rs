@@ -17,11 +17,13 @@ use sanitize::Masker;
 use serde_json::{Value, json};
 
 use crate::base::env::Variables;
+use crate::base::error::chain;
 use crate::base::http::http_client;
 use crate::config;
 use crate::event::{Event, Line, Observer, Status};
 
 use receiver::Receiver;
+pub use receiver::ReceiverError;
 pub(crate) use receiver::secrets;
 use span::{Attributes, Span, resource};
 
@@ -63,6 +65,17 @@ pub struct Telemetry {
     state: Mutex<State>,
 }
 
+/// Why spans were not received.
+#[derive(Debug, thiserror::Error)]
+enum SendError {
+    #[error(transparent)]
+    Http(#[from] reqwest::Error),
+    #[error("HTTP {0}")]
+    Status(u16),
+    #[error("no answer in time")]
+    Late,
+}
+
 #[derive(Default)]
 struct State {
     spans: Vec<Value>,
@@ -85,8 +98,11 @@ impl State {
 }
 
 impl Telemetry {
-    /// Begins a trace, where one is wanted. The error says what is wrong with the receiver's address or headers.
-    pub fn start(options: TelemetryOptions<'_>, masker: &Arc<Masker>) -> Result<Option<Arc<Self>>, String> {
+    /// Begins a trace, where one is wanted.
+    pub fn start(
+        options: TelemetryOptions<'_>,
+        masker: &Arc<Masker>,
+    ) -> Result<Option<Arc<Self>>, ReceiverError> {
         let TelemetryOptions { config, variables, agent, model, earlier } = options;
         if !config.enabled {
             return Ok(None);
@@ -116,16 +132,16 @@ impl Telemetry {
             tracing::warn!("warning: telemetry: {dropped} spans were left out");
         }
         let sent = tokio::time::timeout(TIME, self.post(&spans)).await;
-        let trouble = match sent {
+        let error = match sent {
             Ok(Ok(())) => return,
-            Ok(Err(trouble)) => trouble,
-            Err(_) => "no answer in time".to_owned(),
+            Ok(Err(error)) => error,
+            Err(_) => SendError::Late,
         };
-        tracing::warn!("warning: could not send telemetry to {}: {trouble}", self.receiver.url);
+        tracing::warn!("warning: could not send telemetry to {}: {}", self.receiver.url, chain(&error));
     }
 
-    async fn post(&self, spans: &[Value]) -> Result<(), String> {
-        let client = http_client(TIME).map_err(|error| error.to_string())?;
+    async fn post(&self, spans: &[Value]) -> Result<(), SendError> {
+        let client = http_client(TIME)?;
         let scope = json!({"name": "architect-ci", "version": env!("CARGO_PKG_VERSION")});
         for part in spans.chunks(MAX_BATCH) {
             let body = json!({"resourceSpans": [{
@@ -138,9 +154,9 @@ impl Telemetry {
                 .header(CONTENT_TYPE, "application/json")
                 .body(body.to_string());
             // The URL may hold a key, so it is left out.
-            let answer = request.send().await.map_err(|error| error.without_url().to_string())?;
+            let answer = request.send().await.map_err(reqwest::Error::without_url)?;
             if !answer.status().is_success() {
-                return Err(format!("HTTP {}", answer.status().as_u16()));
+                return Err(SendError::Status(answer.status().as_u16()));
             }
         }
         Ok(())

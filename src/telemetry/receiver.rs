@@ -14,6 +14,30 @@ pub(crate) fn secrets(variables: &Variables) -> impl Iterator<Item = String> {
     given.split(',').filter_map(value).filter(|value| value.len() >= 6)
 }
 
+/// Why traces cannot be sent anywhere.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ReceiverError {
+    /// There is no endpoint.
+    #[error(
+        "telemetry is enabled, but has no endpoint; set `telemetry.endpoint` or `OTEL_EXPORTER_OTLP_ENDPOINT`"
+    )]
+    Missing,
+    /// The endpoint is not a URL.
+    #[error("invalid value {url:?} for `telemetry.endpoint`: {error}")]
+    Url {
+        /// The URL as written.
+        url: String,
+        /// What is wrong with it.
+        error: String,
+    },
+    /// The endpoint is reached in another way than by HTTP.
+    #[error("invalid value {0:?} for `telemetry.endpoint`; use a URL that begins with https:// or http://")]
+    Scheme(String),
+    /// The headers are no list of pairs. They are not shown, because they are secret.
+    #[error("invalid value for `OTEL_EXPORTER_OTLP_HEADERS`; use comma-separated NAME=VALUE pairs")]
+    Headers,
+}
+
 /// The OTLP endpoint that traces are sent to.
 pub(super) struct Receiver {
     /// The complete URL, with its path.
@@ -23,38 +47,27 @@ pub(super) struct Receiver {
 }
 
 impl Receiver {
-    /// Reads the endpoint from the configuration, or else from OpenTelemetry's usual variables. The error
-    /// says what is missing or invalid.
-    pub(super) fn new(endpoint: Option<&str>, variables: &Variables) -> Result<Self, String> {
+    /// Reads the endpoint from the configuration, or else from OpenTelemetry's usual variables.
+    pub(super) fn new(endpoint: Option<&str>, variables: &Variables) -> Result<Self, ReceiverError> {
         let variable = |name: &str| variables.get(name).filter(|value| !value.trim().is_empty()).cloned();
         let base = |url: &str| format!("{}/v1/traces", url.trim_end_matches('/'));
         let url = endpoint
             .map(base)
             .or_else(|| variable("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"))
             .or_else(|| variable("OTEL_EXPORTER_OTLP_ENDPOINT").map(|url| base(&url)))
-            .ok_or(
-                "telemetry is enabled, but has no endpoint; set `telemetry.endpoint` or \
-                    `OTEL_EXPORTER_OTLP_ENDPOINT`",
-            )?;
+            .ok_or(ReceiverError::Missing)?;
         let parsed = reqwest::Url::parse(&url)
-            .map_err(|error| format!("invalid value {url:?} for `telemetry.endpoint`: {error}"))?;
+            .map_err(|error| ReceiverError::Url { url: url.clone(), error: error.to_string() })?;
         if !matches!(parsed.scheme(), "http" | "https") {
-            return Err(format!(
-                "invalid value {url:?} for `telemetry.endpoint`; use a URL that begins with \
-                                https:// or http://"
-            ));
+            return Err(ReceiverError::Scheme(url));
         }
         let given = variable(HEADERS);
         let mut headers = HeaderMap::new();
         for pair in given.unwrap_or_default().split(',').filter(|pair| !pair.trim().is_empty()) {
-            let wrong = || {
-                "invalid value for `OTEL_EXPORTER_OTLP_HEADERS`; use comma-separated NAME=VALUE pairs"
-                    .to_owned()
-            };
-            let (name, value) = pair.split_once('=').ok_or_else(wrong)?;
+            let (name, value) = pair.split_once('=').ok_or(ReceiverError::Headers)?;
             let value = percent_encoding::percent_decode_str(value.trim()).decode_utf8_lossy();
-            let name = HeaderName::try_from(name.trim()).map_err(|_| wrong())?;
-            headers.insert(name, HeaderValue::try_from(&*value).map_err(|_| wrong())?);
+            let name = HeaderName::try_from(name.trim()).map_err(|_| ReceiverError::Headers)?;
+            headers.insert(name, HeaderValue::try_from(&*value).map_err(|_| ReceiverError::Headers)?);
         }
         Ok(Self { url, headers })
     }
@@ -76,7 +89,7 @@ mod tests {
         assert_eq!(url(None, &general), Ok("http://b:4318/v1/traces".to_owned()));
         let own = [general[0], ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "http://c/x")];
         assert_eq!(url(None, &own), Ok("http://c/x".to_owned()));
-        assert!(url(None, &[]).is_err_and(|error| error.contains("telemetry.endpoint")));
+        assert!(url(None, &[]).is_err_and(|error| error == ReceiverError::Missing));
         assert!(url(Some("ftp://x"), &[]).is_err() && url(Some("x"), &[]).is_err());
         let header = [general[0], ("OTEL_EXPORTER_OTLP_HEADERS", "api-key=a%20b, x=1")];
         let found = Receiver::new(None, &variables(&header)).expect("a receiver").headers;

@@ -36,6 +36,14 @@ struct Running {
     shown: usize,
 }
 
+/// Error for the number of a command that was never started.
+#[derive(Debug, thiserror::Error)]
+#[error("there is no background command {id}; there are: {known}")]
+struct UnknownCommand {
+    id: u32,
+    known: String,
+}
+
 /// Commands that run in the background, by number.
 #[derive(Default)]
 pub struct BackgroundCommands(Mutex<BTreeMap<u32, Running>>);
@@ -96,13 +104,13 @@ impl BackgroundCommands {
     }
 
     /// Waits for a command to end, for at most `wait`; one that is to stop is ended.
-    async fn settle(&self, id: u32, wait: Duration, stops: bool) -> Result<(), String> {
+    async fn settle(&self, id: u32, wait: Duration, stops: bool) -> Result<(), UnknownCommand> {
         let task = {
             let mut all = self.lock();
             let known: Vec<String> = all.keys().map(ToString::to_string).collect();
             let Some(running) = all.get_mut(&id) else {
                 let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
-                return Err(format!("there is no background command {id}; there are: {known}"));
+                return Err(UnknownCommand { id, known });
             };
             if stops {
                 running.cancel.cancel();
@@ -215,7 +223,7 @@ impl Call for BackgroundCall {
             let wait = args.wait.map_or(Duration::ZERO, Bounded::seconds);
             match tool.commands.settle(args.id, wait, args.action == Action::Stop).await {
                 Ok(()) => ToolResult::done(tool.commands.news(args.id, &tool.limits)),
-                Err(error) => ToolResult::failed(error),
+                Err(error) => ToolResult::failed(error.to_string()),
             }
         }
         .boxed()

@@ -54,7 +54,7 @@ impl<'a> Scope<'a> {
             .filter(|pattern| *pattern != "*")
             .map(Glob::parse)
             .transpose()
-            .map_err(ToolError::Refused)?;
+            .map_err(|error| ToolError::Refused(error.to_string()))?;
         Ok(Self { cx, start: resolve(path, cx)?, glob, depth })
     }
 

@@ -9,7 +9,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::page::{self, Extraction};
-use super::{NamedBy, Web, is_html};
+use super::{NamedBy, Web, WebError, is_html};
 use crate::event::Effects;
 use crate::tool::{Call, Context, Tool, ToolError, ToolResult, schema};
 
@@ -54,7 +54,7 @@ struct Fetch {
 }
 
 impl Fetch {
-    async fn fetch(&self) -> Result<String, String> {
+    async fn fetch(&self) -> Result<String, WebError> {
         let response = self.web.get(&self.args.url, NamedBy::Model).await?;
         let mut text = if is_html(&response.kind) {
             page::convert(&self.web.launcher, &response.text, Extraction::Text).await?

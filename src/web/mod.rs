@@ -4,13 +4,14 @@
 //! process of its own ([`page`]).
 
 mod dom;
+mod error;
 mod fetch_url;
 pub mod ip_filter;
 pub mod page;
 mod web_search;
 
 use std::path::PathBuf;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use reqwest::Url;
@@ -22,6 +23,8 @@ use crate::base::http::http_client_builder;
 use crate::config;
 use ip_filter::{FilteringResolver, IpRule, is_public};
 
+use error::WebError;
+pub use error::{InvalidWeb, PageError};
 pub use fetch_url::FetchUrl;
 pub use web_search::WebSearch;
 
@@ -48,7 +51,7 @@ pub struct Web {
     trusting: Client,
 }
 
-type Client = OnceLock<Result<reqwest::Client, String>>;
+type Client = OnceLock<Result<reqwest::Client, Arc<reqwest::Error>>>;
 
 /// Response with a text body.
 #[derive(Debug)]
@@ -73,10 +76,9 @@ enum NamedBy {
 }
 
 impl Web {
-    /// Creates a client for the public internet. The error names what is wrong in the configuration.
-    pub fn new(config: &config::Web, cancel: CancellationToken) -> Result<Self, String> {
-        let launcher =
-            std::env::current_exe().map_err(|error| format!("could not prepare reading pages: {error}"))?;
+    /// Creates a client for the public internet.
+    pub fn new(config: &config::Web, cancel: CancellationToken) -> Result<Self, InvalidWeb> {
+        let launcher = std::env::current_exe().map_err(InvalidWeb::Launcher)?;
         Self::with_rule(config, cancel, is_public, launcher)
     }
 
@@ -86,16 +88,13 @@ impl Web {
         cancel: CancellationToken,
         rule: IpRule,
         launcher: PathBuf,
-    ) -> Result<Self, String> {
+    ) -> Result<Self, InvalidWeb> {
         let search_url = config.search_url.clone();
         let example = search_url.replace("{query}", "x");
         if example == search_url
             || !Url::parse(&example).is_ok_and(|url| matches!(url.scheme(), "http" | "https"))
         {
-            return Err(format!(
-                "invalid value {search_url:?} for `web.search_url`; use an http or https URL that contains \
-                 `{{query}}`"
-            ));
+            return Err(InvalidWeb::SearchUrl(search_url));
         }
         let allowed_hosts = config.allowed_hosts.iter().map(|host| host.to_ascii_lowercase()).collect();
         Ok(Self {
@@ -110,7 +109,7 @@ impl Web {
     }
 
     /// Returns the client, which is created when first needed, because that loads root certificates.
-    fn client(&self, named_by: NamedBy) -> Result<&reqwest::Client, String> {
+    fn client(&self, named_by: NamedBy) -> Result<&reqwest::Client, WebError> {
         let (client, rule): (&Client, IpRule) = match named_by {
             NamedBy::Model => (&self.client, self.rule),
             NamedBy::Configuration => (&self.trusting, |_| true),
@@ -123,76 +122,76 @@ impl Web {
                 .no_proxy()
                 .dns_resolver(FilteringResolver { rule })
                 .build()
-                .map_err(|error| error.to_string())
+                .map_err(Arc::new)
         };
-        client.get_or_init(build).as_ref().map_err(Clone::clone)
+        client.get_or_init(build).as_ref().map_err(|error| WebError::Client(Arc::clone(error)))
     }
 
-    /// Fetches a page, following redirects that are checked one by one. The error is for the model.
-    async fn get(&self, url: &str, named_by: NamedBy) -> Result<Response, String> {
+    /// Fetches a page, following redirects that are checked one by one.
+    async fn get(&self, url: &str, named_by: NamedBy) -> Result<Response, WebError> {
         let work = async {
             let (mut url, mut named_by) = (self.check(url, named_by)?, named_by);
             for _ in 0..=MAX_HOPS {
-                let response =
-                    self.client(named_by)?.get(url.clone()).send().await.map_err(|error| reason(&error))?;
+                let response = self.client(named_by)?.get(url.clone()).send().await?;
                 let next = response.headers().get(LOCATION).and_then(|next| next.to_str().ok());
                 match next.filter(|_| response.status().is_redirection()) {
                     Some(next) => {
-                        let next =
-                            url.join(next).map_err(|error| format!("it redirects to {next:?}: {error}"))?;
-                        let redirected = |error| format!("it redirects to {next}: {error}");
+                        let to = next.to_owned();
+                        let next = url.join(next).map_err(|error| WebError::InvalidRedirect { to, error })?;
+                        let redirected =
+                            |error| WebError::Redirect { to: next.to_string(), error: Box::new(error) };
                         named_by = NamedBy::Model;
                         url = self.check(next.as_str(), named_by).map_err(redirected)?;
                     }
                     None => return read(response, url).await,
                 }
             }
-            Err(format!("it redirects more than {MAX_HOPS} times"))
+            Err(WebError::TooManyHops)
         };
         tokio::select! {
-            () = self.cancel.cancelled() => Err("stopped, because the run was interrupted".to_owned()),
+            () = self.cancel.cancelled() => Err(WebError::Interrupted),
             answer = tokio::time::timeout(MAX_TIME, work) => {
-                answer.unwrap_or_else(|_| Err(format!("it took longer than {} s", MAX_TIME.as_secs())))
+                answer.unwrap_or(Err(WebError::TooSlow))
             }
         }
     }
 
     /// Checks an address as far as its text tells; names are checked when they are resolved.
-    fn check(&self, text: &str, named_by: NamedBy) -> Result<Url, String> {
+    fn check(&self, text: &str, named_by: NamedBy) -> Result<Url, WebError> {
         if text.len() > MAX_URL {
-            return Err(format!("the URL is longer than {MAX_URL} characters"));
+            return Err(WebError::TooLong);
         }
-        let url = Url::parse(text).map_err(|error| format!("invalid URL {text:?}: {error}"))?;
+        let url = Url::parse(text).map_err(|error| WebError::InvalidUrl { text: text.to_owned(), error })?;
         if !matches!(url.scheme(), "http" | "https") {
-            return Err("ACCESS DENIED: only http and https URLs are allowed".to_owned());
+            return Err(WebError::Scheme);
         }
         if !url.username().is_empty() || url.password().is_some() {
-            return Err("ACCESS DENIED: URLs with a user name or a password are not allowed".to_owned());
+            return Err(WebError::Userinfo);
         }
-        let Some(host) = url.host_str() else { return Err(format!("{text:?} has no host")) };
+        let Some(host) = url.host_str() else { return Err(WebError::NoHost(text.to_owned())) };
         if named_by == NamedBy::Configuration {
             return Ok(url);
         }
         let address = host.trim_matches(['[', ']']).parse();
         if address.is_ok_and(|address| !(self.rule)(address)) {
-            return Err(format!("ACCESS DENIED: {host} is not a host on the public internet"));
+            return Err(WebError::NotPublic(host.to_owned()));
         }
         let below = |allowed: &String| {
             host == allowed || host.strip_suffix(allowed).is_some_and(|rest| rest.ends_with('.'))
         };
         if !self.allowed_hosts.is_empty() && !self.allowed_hosts.iter().any(below) {
-            let list = self.allowed_hosts.join(", ");
-            return Err(format!("ACCESS DENIED: {host} is not among web.allowed_hosts ({list})"));
+            let allowed = self.allowed_hosts.join(", ");
+            return Err(WebError::NotAllowed { host: host.to_owned(), allowed });
         }
         Ok(url)
     }
 }
 
 /// Reads a successful response with a text body, up to [`MAX_BYTES`].
-async fn read(mut response: reqwest::Response, url: Url) -> Result<Response, String> {
+async fn read(mut response: reqwest::Response, url: Url) -> Result<Response, WebError> {
     let status = response.status();
     if !status.is_success() {
-        return Err(format!("the server answered with status {status}"));
+        return Err(WebError::Status(status));
     }
     let header = response
         .headers()
@@ -202,10 +201,10 @@ async fn read(mut response: reqwest::Response, url: Url) -> Result<Response, Str
         .to_ascii_lowercase();
     let kind = header.split(';').next().unwrap_or_default().trim().to_owned();
     if !is_text(&kind) {
-        return Err(format!("it is {kind:?}, not text"));
+        return Err(WebError::NotText(kind));
     }
     let (mut bytes, mut cut) = (Vec::new(), false);
-    while let Some(chunk) = response.chunk().await.map_err(|error| reason(&error))? {
+    while let Some(chunk) = response.chunk().await? {
         let room = MAX_BYTES - bytes.len();
         cut = chunk.len() > room;
         bytes.extend_from_slice(&chunk[..chunk.len().min(room)]);
@@ -225,19 +224,4 @@ fn is_text(kind: &str) -> bool {
 
 fn is_html(kind: &str) -> bool {
     matches!(kind, "text/html" | "application/xhtml+xml")
-}
-
-/// Describes what went wrong, without the address, which the model knows.
-fn reason(error: &reqwest::Error) -> String {
-    let mut deepest: &dyn std::error::Error = error;
-    while let Some(source) = deepest.source() {
-        deepest = source;
-    }
-    let what = if error.is_timeout() { "it took too long" } else { "could not reach it" };
-    let detail = deepest.to_string();
-    if detail.contains("not a host on the public internet") {
-        format!("ACCESS DENIED: {detail}")
-    } else {
-        format!("{what}: {detail}")
-    }
 }

@@ -12,6 +12,7 @@ use regex::bytes::Regex;
 use serde::{Deserialize, Serialize};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
+use super::PageError;
 use super::dom::{Like, Part, fits};
 
 /// Name of the hidden sub-command.
@@ -54,9 +55,8 @@ pub struct SearchResult {
     pub snippet: String,
 }
 
-/// Extracts text or search results from a page, in a process of its own. The error is for the model.
-pub async fn convert(launcher: &Path, html: &str, extraction: Extraction) -> Result<String, String> {
-    let failed = |error: io::Error| format!("could not convert the page: {error}");
+/// Extracts text or search results from a page, in a process of its own.
+pub async fn convert(launcher: &Path, html: &str, extraction: Extraction) -> Result<String, PageError> {
     let word = if extraction == Extraction::Text { "text" } else { "results" };
     let mut child = tokio::process::Command::new(launcher)
         .args([PAGE, word])
@@ -66,7 +66,7 @@ pub async fn convert(launcher: &Path, html: &str, extraction: Extraction) -> Res
         .stderr(Stdio::null())
         .kill_on_drop(true)
         .spawn()
-        .map_err(failed)?;
+        .map_err(PageError::Start)?;
     let (stdin, stdout) = (child.stdin.take(), child.stdout.take());
     let work = async {
         let feed = async {
@@ -87,8 +87,8 @@ pub async fn convert(launcher: &Path, html: &str, extraction: Extraction) -> Res
     };
     match tokio::time::timeout(MAX_TIME, work).await {
         Ok((true, text)) => Ok(String::from_utf8_lossy(&text).into_owned()),
-        Ok((false, _)) => Err("the page is too complex to read".to_owned()),
-        Err(_) => Err("the page takes too long to read".to_owned()),
+        Ok((false, _)) => Err(PageError::TooComplex),
+        Err(_) => Err(PageError::TooSlow),
     }
 }
 

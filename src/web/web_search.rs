@@ -10,7 +10,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::page::{self, Extraction, SearchResult};
-use super::{NamedBy, Web};
+use super::{NamedBy, Web, WebError};
 use crate::event::Effects;
 use crate::tool::{Call, Context, Tool, ToolError, ToolResult, schema};
 
@@ -62,13 +62,12 @@ struct Search {
 }
 
 impl Search {
-    async fn search(&self) -> Result<String, String> {
+    async fn search(&self) -> Result<String, WebError> {
         let query = utf8_percent_encode(self.args.query.trim(), NON_ALPHANUMERIC).to_string();
         let url = self.web.search_url.replace("{query}", &query);
         let response = self.web.get(&url, NamedBy::Configuration).await?;
         let results = page::convert(&self.web.launcher, &response.text, Extraction::Results).await?;
-        let results: Vec<SearchResult> =
-            serde_json::from_slice(results.as_bytes()).map_err(|error| error.to_string())?;
+        let results: Vec<SearchResult> = serde_json::from_slice(results.as_bytes())?;
         if results.is_empty() {
             return Ok("No results found (or the search engine requires a human)".to_owned());
         }

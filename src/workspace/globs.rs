@@ -11,14 +11,23 @@ pub struct Glob {
     by_name: bool,
 }
 
+/// Error for a pattern that cannot be parsed.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("invalid glob {pattern:?}: {}", error.kind())]
+pub struct InvalidGlob {
+    /// The pattern as written.
+    pattern: String,
+    error: globset::Error,
+}
+
 impl Glob {
-    /// Parses a pattern. The error says what is wrong with it.
-    pub fn parse(pattern: &str) -> Result<Self, String> {
+    /// Parses a pattern.
+    pub fn parse(pattern: &str) -> Result<Self, InvalidGlob> {
         let trimmed = pattern.trim_start_matches("./").trim_end_matches('/');
         let glob = GlobBuilder::new(trimmed)
             .literal_separator(true)
             .build()
-            .map_err(|error| format!("invalid glob {pattern:?}: {}", error.kind()))?;
+            .map_err(|error| InvalidGlob { pattern: pattern.to_owned(), error })?;
         Ok(Self { matcher: glob.compile_matcher(), by_name: !trimmed.contains('/') })
     }
 
@@ -35,12 +44,12 @@ pub struct PathGlobs(Vec<(String, Glob)>);
 
 impl PathGlobs {
     /// Parses the patterns. The error names the first that is invalid.
-    pub fn parse<S: AsRef<str>>(patterns: &[S]) -> Result<Self, String> {
+    pub fn parse<S: AsRef<str>>(patterns: &[S]) -> Result<Self, InvalidGlob> {
         let globs = patterns.iter().map(|pattern| {
             let pattern = pattern.as_ref();
             Ok((pattern.to_owned(), Glob::parse(pattern)?))
         });
-        globs.collect::<Result<_, String>>().map(Self)
+        globs.collect::<Result<_, _>>().map(Self)
     }
 
     /// Returns the first pattern that matches the path or a folder above it.
@@ -79,6 +88,6 @@ mod tests {
         assert_eq!(find("src/c.key"), Some("src/**/*.key"));
         assert_eq!(find("docs/guide.md"), Some("docs/"));
         assert_eq!(find("src/main.rs"), None);
-        assert!(PathGlobs::parse(&["a["]).is_err_and(|error| error.contains("\"a[\"")));
+        assert!(PathGlobs::parse(&["a["]).is_err_and(|error| error.to_string().contains("\"a[\"")));
     }
 }

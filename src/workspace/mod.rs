@@ -9,6 +9,7 @@ mod changes;
 mod confined;
 mod descend;
 mod disk;
+mod file_system;
 mod git_folder;
 mod git_patch;
 mod globs;
@@ -34,7 +35,7 @@ pub use changes::{ChangeSet, FileChange, FileState, LineCounts, Mode, Operation}
 pub(crate) use descend::{Met, Visitor, descend};
 pub use disk::DiskWorkspace;
 pub use git_folder::{GitFolder, Restored};
-pub use globs::{Glob, PathGlobs};
+pub use globs::{Glob, InvalidGlob, PathGlobs};
 pub use inventory::Inventory;
 pub use isolate::{
     Author, Before, Below, CarryError, Isolated, IsolationError, Outcome, Plot, Scratch, Secrets,

@@ -147,7 +147,7 @@ pub(super) fn stamp(metadata: &Metadata) -> Stamp {
     Stamp { size: metadata.len(), mode: u32::from(metadata.permissions().readonly()), inode: 0, times }
 }
 
-/// The same from metadata that was read through an open folder.
+/// Reads the same from metadata that was read through an open folder.
 #[cfg(unix)]
 pub(super) fn stamp_of(metadata: &cap_std::fs::Metadata) -> Stamp {
     use cap_std::fs::MetadataExt;
@@ -159,7 +159,7 @@ pub(super) fn stamp_of(metadata: &cap_std::fs::Metadata) -> Stamp {
     }
 }
 
-/// The same from metadata that was read through an open folder.
+/// Reads the same from metadata that was read through an open folder.
 #[cfg(not(unix))]
 pub(super) fn stamp_of(metadata: &cap_std::fs::Metadata) -> Stamp {
     let modified = metadata.modified().ok().map(cap_std::time::SystemTime::into_std);

@@ -483,7 +483,7 @@ fn apply_locks_out_second_run_and_refuses_planted_journal() {
     }
     assert!(!sandbox.repo().join(".github").exists());
     let disk = DiskWorkspace::open(&sandbox.repo()).unwrap();
-    assert!(recover(&disk, |path| Err(path.to_string()), &|_| {}).is_err());
+    assert!(recover(&disk, |path| Err(path.to_string().into()), &|_| {}).is_err());
     fs::remove_dir_all(&folder).unwrap();
     assert!(matches!(recover(&disk, |_| Ok(()), &|_| {}), Ok(false)));
     let plan: Plan = serde_json::from_str(&fs::read_to_string(&place).unwrap()).unwrap();

@@ -48,7 +48,8 @@ fn help_is_in_groups_with_examples_below() {
         for line in examples.lines().filter(|line| line.starts_with("  architect-ci ")) {
             let line = line.split(['>', '<']).next().unwrap();
             let words = shlex::split(line).expect("words");
-            assert_eq!(architect_ci::cli::understands(&words), Ok(()), "{command}: {line}");
+            let understood = architect_ci::cli::understands(&words).map_err(|error| error.to_string());
+            assert_eq!(understood, Ok(()), "{command}: {line}");
             count += 1;
         }
     }

@@ -346,7 +346,7 @@ guardrails: { sensitive_files: [".env*", "*.pem"], protected_files: [schema.sql]
     assert_eq!(run(&["explain"]).status.code(), Some(3));
     let output = run(&["explain", "ls", "--workspace", "nowhere"]);
     assert_eq!(output.status.code(), Some(3));
-    assert!(String::from_utf8_lossy(&output.stderr).starts_with("error: nowhere: "));
+    assert!(String::from_utf8_lossy(&output.stderr).starts_with("error: the workspace nowhere: "));
     let lines = |input: &str| {
         let mut child = sandbox
             .command(&["explain", "--jsonl", "--workspace", repo.to_str().unwrap()])

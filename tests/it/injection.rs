@@ -383,7 +383,11 @@ fn secrets_reach_no_sink() {
         );
         assert!(!run.out.join("plan.json").exists() && !run.out.join("plan.patch").exists(), "{name}");
         let mut places: BTreeMap<String, String> = BTreeMap::new();
-        for file in std::fs::read_dir(&run.out).unwrap().map(|file| file.unwrap().path()).filter(|file| file.is_file()) {
+        for file in std::fs::read_dir(&run.out)
+            .unwrap()
+            .map(|file| file.unwrap().path())
+            .filter(|file| file.is_file())
+        {
             places.insert(file.display().to_string(), std::fs::read_to_string(&file).unwrap());
         }
         assert_eq!(places.len(), 8, "{name}: {:?}", places.keys());

@@ -84,6 +84,36 @@ fn modules_know_lower_layers_only() {
     assert!(gone.is_empty(), "these exceptions are no longer needed; remove them: {gone:#?}");
 }
 
+/// The number of lines that a file may have: one that outgrows it usually holds two ideas.
+const MAX_LINES: usize = 400;
+
+/// Files that are longer all the same, and are to be split. No other is to follow them.
+const LONG: [&str; 5] = [
+    "src/agent/session.rs",
+    "src/command/sandbox/places.rs",
+    "src/command/sandbox/plan.rs",
+    "src/command/spawn.rs",
+    "src/workspace/isolate/mod.rs",
+];
+
+#[test]
+fn source_files_are_short() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut long = Vec::new();
+    for file in files(&root.join("src")).into_iter().chain(files(&root.join("crates"))) {
+        let path =
+            file.strip_prefix(root).expect("below the root").to_str().expect("a name").replace('\\', "/");
+        if file.extension().is_none_or(|end| end != "rs") || LONG.contains(&path.as_str()) {
+            continue;
+        }
+        let lines = fs::read_to_string(&file).expect("a file").lines().count();
+        if lines > MAX_LINES {
+            long.push(format!("{path}: {lines}"));
+        }
+    }
+    assert!(long.is_empty(), "these files are longer than {MAX_LINES} lines; split them by idea: {long:#?}");
+}
+
 #[test]
 fn every_module_has_a_layer() {
     let order: BTreeSet<&str> = ORDER.split_whitespace().filter(|module| !module.contains('/')).collect();

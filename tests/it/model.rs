@@ -140,7 +140,9 @@ fn assert_prefixes_are_stable(way: Way, bodies: &[Value]) {
         .collect();
     for (earlier, later) in prompts.iter().zip(&prompts[1..]) {
         let same = earlier.bytes().zip(later.bytes()).take_while(|(a, b)| a == b).count();
-        let part = |prompt: &str| String::from_utf8_lossy(&prompt.as_bytes()[same..prompt.len().min(same + 80)]).into_owned();
+        let part = |prompt: &str| {
+            String::from_utf8_lossy(&prompt.as_bytes()[same..prompt.len().min(same + 80)]).into_owned()
+        };
         assert!(
             same * 100 >= earlier.len() * 99,
             "{way:?}: {same} of {} bytes; then {:?}, later {:?}",

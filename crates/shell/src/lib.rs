@@ -22,7 +22,7 @@
 //! let in_sandbox = policy.behind(Walls::Standing);
 //! assert_eq!(class(&in_sandbox, "cp a.txt b.txt"), Class::Dev);
 //! assert_eq!(class(&in_sandbox, "timeout 60 npm publish"), Class::Dangerous);
-//! # Ok::<(), String>(())
+//! # Ok::<(), shell::InvalidRule>(())
 //! ```
 
 mod analysis;
@@ -45,4 +45,4 @@ mod wrappers;
 pub use analysis::{Analysis, Place, Redirect, Simple, Word, analyse, analyse_powershell, is_guarded};
 pub use class::Class;
 pub use classify::{Verdict, Walls};
-pub use policy::{CustomRules, Judgement, Patterns, Policy, is_test};
+pub use policy::{CustomRules, InvalidRule, Judgement, Patterns, Policy, is_test};

@@ -43,19 +43,50 @@ pub struct CustomRules<'a> {
     pub dev_commands: &'a [String],
 }
 
+/// Error for a rule that cannot be used.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum InvalidRule {
+    /// A pattern that is not a regular expression.
+    #[error("`{key}`: invalid regular expression {pattern:?}")]
+    Pattern {
+        /// The key of the configuration.
+        key: &'static str,
+        /// The pattern as written.
+        pattern: String,
+        /// The reason.
+        source: regex::Error,
+    },
+    /// Patterns that are too large together.
+    #[error("`{key}`")]
+    Patterns {
+        /// The key of the configuration.
+        key: &'static str,
+        /// The reason.
+        source: regex::Error,
+    },
+    /// A command that has no words, or a quote that is not closed.
+    #[error("`commands.{key}`: invalid command {command:?}")]
+    Command {
+        /// The key of the configuration, below `commands`.
+        key: &'static str,
+        /// The command as written.
+        command: String,
+    },
+}
+
 /// Commands that the configuration classifies, by their first words.
 #[derive(Clone, Debug, Default)]
 pub(super) struct OwnCommands(Vec<(Vec<String>, Class)>);
 
 impl OwnCommands {
-    fn read(rules: CustomRules<'_>) -> Result<Self, String> {
+    fn read(rules: CustomRules<'_>) -> Result<Self, InvalidRule> {
         let of = |key: &'static str, texts: &[String], class: Class| {
             let entry = move |text: &String| {
                 let words: Option<Vec<String>> = shlex::split(text).filter(|words| !words.is_empty());
-                let words = words.ok_or_else(|| format!("`commands.{key}`: invalid command {text:?}"))?;
+                let words = words.ok_or_else(|| InvalidRule::Command { key, command: text.clone() })?;
                 Ok((words, class))
             };
-            texts.iter().map(entry).collect::<Result<Vec<_>, String>>()
+            texts.iter().map(entry).collect::<Result<Vec<_>, InvalidRule>>()
         };
         let mut own = of("dev_commands", rules.dev_commands, Class::Dev)?;
         own.extend(of("safe_commands", rules.safe_commands, Class::Safe)?);
@@ -81,12 +112,15 @@ pub struct Patterns(RegexSet);
 
 impl Patterns {
     /// Parses patterns. The error names the first invalid one, and `key`.
-    pub fn read(key: &str, patterns: &[String]) -> Result<Self, String> {
+    pub fn read(key: &'static str, patterns: &[String]) -> Result<Self, InvalidRule> {
         for pattern in patterns {
-            Regex::new(pattern)
-                .map_err(|error| format!("`{key}`: invalid regular expression {pattern:?}: {error}"))?;
+            Regex::new(pattern).map_err(|source| InvalidRule::Pattern {
+                key,
+                pattern: pattern.clone(),
+                source,
+            })?;
         }
-        RegexSet::new(patterns).map(Self).map_err(|error| format!("{key}: {error}"))
+        RegexSet::new(patterns).map(Self).map_err(|source| InvalidRule::Patterns { key, source })
     }
 
     /// Returns the first pattern that matches the first matching text.
@@ -138,7 +172,7 @@ pub fn is_test(simple: &[String]) -> bool {
 impl Policy {
     /// Creates the policy for commands in the checkout at `root`. The error names what is invalid in the
     /// configuration.
-    pub fn new<'a>(rules: impl Into<CustomRules<'a>>, root: &Path) -> Result<Self, String> {
+    pub fn new<'a>(rules: impl Into<CustomRules<'a>>, root: &Path) -> Result<Self, InvalidRule> {
         let rules = rules.into();
         Ok(Self {
             dialect: Dialect::Shell,
@@ -317,7 +351,7 @@ mod tests {
             ),
         ] {
             let error = Policy::new(rules, Path::new("/")).expect_err("wrong rules");
-            assert!(error.contains(part), "{error}");
+            assert!(error.to_string().contains(part), "{error}");
         }
     }
 }

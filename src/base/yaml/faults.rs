@@ -26,7 +26,7 @@ impl Aside {
         self.blamed.set(Some(ptr::from_ref(node)));
     }
 
-    /// Whether a node was put aside.
+    /// Returns whether a node was put aside.
     pub(super) fn holds(&self, node: &Node) -> bool {
         self.nodes.borrow().contains(&ptr::from_ref(node))
     }
@@ -41,7 +41,7 @@ impl Aside {
         Some(blamed)
     }
 
-    /// Whether a map has a key whose value was put aside.
+    /// Returns whether a map has a key whose value was put aside.
     fn holds_value_of(&self, map: &Node, key: &str) -> bool {
         let Value::Map(entries) = &map.value else { return false };
         let is_key = |node: &Node| matches!(&node.value, Value::Text(text) if text == key);

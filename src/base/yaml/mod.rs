@@ -14,7 +14,8 @@ use serde::de::{
     DeserializeOwned, DeserializeSeed, Deserializer, Error as _, IntoDeserializer, MapAccess, SeqAccess,
     Visitor,
 };
-use serde_yaml::{Error, Location, Spanned};
+pub(crate) use serde_yaml::Error;
+use serde_yaml::{Location, Spanned};
 
 use faults::Aside;
 pub(crate) use faults::faults;

@@ -6,8 +6,8 @@ use sanitize::untrusted::visible;
 use super::markdown::why;
 use super::{BatchReport, TaskEnd, TaskReport, batch_headline};
 use crate::report::closing::is_link;
+use crate::report::figures::{cost, duration, tokens};
 use crate::report::html::STYLE;
-use crate::report::sections::{cost, duration, tokens};
 
 /// Renders the page.
 pub fn batch_html(report: &BatchReport) -> String {

@@ -3,11 +3,11 @@
 use junit_report::{ReportBuilder, TestCase, TestCaseBuilder, TestSuiteBuilder};
 
 use super::{BatchReport, TaskEnd, TaskReport};
-use crate::report::junit::{clean, milliseconds};
+use crate::report::junit::{JunitError, clean, milliseconds};
 use crate::report::task_line;
 
 /// Renders the report. Fails only if the XML library does.
-pub fn batch_junit(report: &BatchReport) -> Result<String, String> {
+pub fn batch_junit(report: &BatchReport) -> Result<String, JunitError> {
     let mut suite = TestSuiteBuilder::new(&clean(&report.batch));
     if let Some(started) = crate::report::junit::moment(&report.started_at) {
         suite.set_timestamp(started);

@@ -8,8 +8,8 @@ use super::{BatchReport, TaskEnd, TaskReport};
 use crate::event::{NoticeLevel, RunMode, Status};
 use crate::report::closing::is_link;
 use crate::report::comment::COMMENT_LIMIT;
+use crate::report::figures::{cost, duration, plural, tokens};
 use crate::report::fit::{Section, fit};
-use crate::report::sections::{cost, duration, plural, tokens};
 
 /// Size limit of the step summary in UTF-16 units, for the same reason as that of a run.
 const SUMMARY_LIMIT: usize = 300_000;

@@ -5,7 +5,7 @@ use sanitize::untrusted::visible;
 
 use super::{diff_lines, section};
 use crate::event::Outcome;
-use crate::report::sections::{cut, duration};
+use crate::report::figures::{cut, duration};
 use crate::report::{CallSummary, RunReport};
 
 /// Maximum number of bars in the timeline; the longest are shown.

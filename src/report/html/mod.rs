@@ -11,7 +11,8 @@ use sanitize::untrusted::{self, visible};
 use sha2::{Digest, Sha256};
 
 use super::closing::is_link;
-use super::sections::{cost, duration, headline, plural, tokens};
+use super::figures::{cost, duration, plural, tokens};
+use super::sections::headline;
 use super::usage::by_agent;
 use super::{FileSummary, RunReport};
 use crate::event::{HookDecision, NoticeLevel};

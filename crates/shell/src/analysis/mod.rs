@@ -122,7 +122,7 @@ pub fn analyse(command: &str) -> Analysis {
     match nesting(command) {
         Ok(nesting) if nesting <= SHALLOW && !is_intricate(command) => read(command),
         Ok(_) => watched(command.to_owned()).unwrap_or_else(unclear),
-        Err(reason) => unclear(&reason),
+        Err(reason) => unclear(&reason.to_string()),
     }
 }
 
@@ -176,20 +176,36 @@ fn watched(command: String) -> Result<Analysis, &'static str> {
     told.recv_timeout(MAX_TIME).map_err(|_| "it takes too long to parse")
 }
 
-/// Returns an upper bound for the nesting depth of a text. The error says why parsing it would cost more than
-/// it is worth.
-fn nesting(text: &str) -> Result<usize, String> {
+/// Why parsing a text would cost more than it is worth.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+enum TooComplex {
+    #[error("it is {0} bytes long")]
+    Long(usize),
+    #[error("it contains a NUL byte")]
+    Nul,
+    #[error("it contains a number that is too large")]
+    HugeNumber,
+    #[error("it contains a here-document without a delimiter")]
+    NamelessDocument,
+    #[error("{0} parentheses are not closed")]
+    Unclosed(usize),
+    #[error("it is nested up to {0} levels deep")]
+    Deep(usize),
+}
+
+/// Returns an upper bound for the nesting depth of a text.
+fn nesting(text: &str) -> Result<usize, TooComplex> {
     if text.len() > MAX_LENGTH {
-        return Err(format!("it is {} bytes long", text.len()));
+        return Err(TooComplex::Long(text.len()));
     }
     if text.contains('\0') {
-        return Err("it contains a NUL byte".to_owned());
+        return Err(TooComplex::Nul);
     }
     if has_huge_number(text) {
-        return Err("it contains a number that is too large".to_owned());
+        return Err(TooComplex::HugeNumber);
     }
     if has_nameless_document(text) {
-        return Err("it contains a here-document without a delimiter".to_owned());
+        return Err(TooComplex::NamelessDocument);
     }
     let (mut depth, mut deepest, mut unclosed) = (0_usize, 0_usize, 0_usize);
     for byte in text.bytes() {
@@ -208,13 +224,13 @@ fn nesting(text: &str) -> Result<usize, String> {
         }
     }
     if unclosed > MAX_UNCLOSED {
-        return Err(format!("{unclosed} parentheses are not closed"));
+        return Err(TooComplex::Unclosed(unclosed));
     }
     let words = text.split(|c: char| !c.is_ascii_alphanumeric());
     let compound =
         words.filter(|word| matches!(*word, "if" | "while" | "until" | "for" | "case" | "select")).count();
     if deepest + compound > MAX_DEPTH {
-        return Err(format!("it is nested up to {} levels deep", deepest + compound));
+        return Err(TooComplex::Deep(deepest + compound));
     }
     Ok(deepest + compound)
 }

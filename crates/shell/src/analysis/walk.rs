@@ -56,7 +56,7 @@ impl Walk {
             return self.unclear("scripts are nested too deeply");
         }
         if let Err(reason) = nesting(text) {
-            return self.unclear(&reason);
+            return self.unclear(&reason.to_string());
         }
         let parse = || Parser::new(text.as_bytes(), &ParserOptions::default()).parse_program();
         let program = guarded(parse);

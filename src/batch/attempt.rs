@@ -8,10 +8,10 @@ use sanitize::Masker;
 use tokio::task::block_in_place;
 use tracing::instrument::WithSubscriber;
 
+use super::budget::Reservation;
 use super::file::{Entry, RetryOn};
 use super::journal::{Journal, clear};
 use super::manifest::{Manifest, Task};
-use super::purse::Share;
 use super::request::{BatchRequest, Place};
 use super::worktree::Worktrees;
 use crate::event::{Event, Exit, Line, StopReason};
@@ -48,7 +48,7 @@ pub(super) struct Done {
 
 impl Common {
     /// Works on a task until it is over. `earlier` are tries before an interruption.
-    pub(super) async fn work(&self, task: &Task, share: Share, earlier: Option<TaskReport>) -> Done {
+    pub(super) async fn work(&self, task: &Task, share: Reservation, earlier: Option<TaskReport>) -> Done {
         let retry = task.entry.retry.clone().unwrap_or_default();
         let mut earlier = earlier;
         let mut left = share;
@@ -60,12 +60,16 @@ impl Common {
             if self.signal.is_set() {
                 return Done { report: TaskReport { end: TaskEnd::NotRun, ..report }, over: false };
             }
-            if let (Share::Usd(usd), Some(cost)) = (left, cost) {
-                left = Share::Usd(usd - cost);
+            if let (Reservation::Usd(usd), Some(cost)) = (left, cost) {
+                left = Reservation::Usd(usd - cost);
             }
-            let is_poor = matches!(left, Share::Usd(usd) if usd < LEAST);
+            let budget_exhausted = matches!(left, Reservation::Usd(usd) if usd < LEAST);
             let late = self.deadline.is_some_and(|deadline| Instant::now() >= deadline);
-            if !wants_again(&retry.on, &report) || u64::from(tried) >= retry.times.get() || is_poor || late {
+            if !wants_again(&retry.on, &report)
+                || u64::from(tried) >= retry.times.get()
+                || budget_exhausted
+                || late
+            {
                 return Done { report, over: true };
             }
             self.note(|journal| journal.tried(&report));
@@ -89,7 +93,7 @@ impl Common {
         }
     }
 
-    async fn attempt(&self, task: &Task, share: Share, attempt: u32) -> TaskReport {
+    async fn attempt(&self, task: &Task, share: Reservation, attempt: u32) -> TaskReport {
         self.note(|journal| journal.begun(&task.id, attempt));
         let ended = self.try_once(task, share).await;
         block_in_place(|| self.worktrees.remove(&task.id));
@@ -101,14 +105,14 @@ impl Common {
                     &task.id,
                     &title(&task.entry),
                     TaskEnd::Failed,
-                    &error.to_string(),
+                    &error.explained(),
                 );
                 TaskReport { attempts: 1, exit_code: Some(error.exit().code()), ..failed }
             }
         }
     }
 
-    async fn try_once(&self, task: &Task, share: Share) -> Result<RunResult, InputError> {
+    async fn try_once(&self, task: &Task, share: Reservation) -> Result<RunResult, InputError> {
         let out = self.request.destination.out.join(TASKS).join(&task.id);
         clear(&out)?;
         std::fs::create_dir_all(&out).map_err(|error| InputError::Out { path: out.clone(), error })?;
@@ -125,7 +129,7 @@ impl Common {
     fn prepare(
         &self,
         task: &Task,
-        share: Share,
+        share: Reservation,
         checkout: &Path,
         out: &Path,
     ) -> Result<(crate::inputs::RunRequest, Arc<Masker>), InputError> {
@@ -134,7 +138,7 @@ impl Common {
         let place = Place {
             checkout,
             out,
-            budget_usd: if let Share::Usd(usd) = share { Some(usd) } else { None },
+            budget_usd: if let Reservation::Usd(usd) = share { Some(usd) } else { None },
             timeout: [left, own].into_iter().flatten().min(),
         };
         let request = self.request.of_task(&self.manifest.name, task, &place)?;
@@ -144,14 +148,14 @@ impl Common {
     }
 }
 
-/// What a run has cost that was cut off, in USD: as far as its transcript tells.
+/// Returns what a run that was cut off has cost, in USD, as far as its transcript tells.
 pub(super) fn spent_in(folder: &Path) -> f64 {
     let lines = read_lines(&folder.join(TRANSCRIPT)).unwrap_or_default();
     let cost = |line: Line| if let Event::Reply(reply) = line.event { reply.cost_usd } else { None };
     lines.into_iter().filter_map(cost).sum()
 }
 
-/// What a task is called before it has run.
+/// Returns what a task is called before it has run.
 pub(super) fn title(entry: &Entry) -> String {
     let given = [&entry.task, &entry.task_file, &entry.recipe].into_iter().flatten().next();
     given.cloned().unwrap_or_default()

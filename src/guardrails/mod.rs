@@ -1,5 +1,7 @@
 //! Guardrails: rules that no model output can turn off, checked on a call's effects before anything else.
 
+mod refusal;
+
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -12,6 +14,8 @@ use crate::command::Patterns;
 use crate::config::{self, Bounded, Severity};
 use crate::event::{Class, CommandEffect, Effects};
 use crate::workspace::{ChangeSet, FileChange, Glob, LineCounts, PathGlobs, Workspace, WorkspacePath};
+
+pub use refusal::{InvalidGuardrail, Refusal};
 
 /// Paths of the configuration, which are never writable, whether the file exists or not.
 const CONFIG_FILES: [&str; 2] = [".github/architect.yml", ".architect.yml"];
@@ -63,11 +67,12 @@ impl Default for GuardrailContext<'_> {
 
 impl Guardrails {
     /// Compiles the configured rules. The error names the one that is invalid.
-    pub fn new(rules: &config::Guardrails, context: GuardrailContext<'_>) -> Result<Self, String> {
+    pub fn new(rules: &config::Guardrails, context: GuardrailContext<'_>) -> Result<Self, InvalidGuardrail> {
         let code_rule = |rule: &config::CodeRule| {
-            let pattern = RegexBuilder::new(&rule.pattern).multi_line(true).build().map_err(|error| {
-                format!("`guardrails.code_rules`: invalid regular expression {:?}: {error}", rule.pattern)
-            })?;
+            let pattern = RegexBuilder::new(&rule.pattern)
+                .multi_line(true)
+                .build()
+                .map_err(|source| InvalidGuardrail::Code { pattern: rule.pattern.clone(), source })?;
             Ok(CodeRule { pattern, message: rule.message.clone(), severity: rule.severity })
         };
         Ok(Self {
@@ -78,7 +83,7 @@ impl Guardrails {
             allow_workflow_edits: context.allow_workflow_edits,
             allowed_only: context.allowed_only,
             blocked_commands: Patterns::read("guardrails.blocked_commands", &rules.blocked_commands)?,
-            code_rules: rules.code_rules.iter().map(code_rule).collect::<Result<_, String>>()?,
+            code_rules: rules.code_rules.iter().map(code_rule).collect::<Result<_, InvalidGuardrail>>()?,
             max_files: rules.max_files_modified.map(Bounded::count),
             max_lines: rules.max_lines_changed.map(Bounded::count),
             max_commands: rules.max_commands_executed.map(Bounded::count),
@@ -95,7 +100,8 @@ impl Guardrails {
         unread: &[WorkspacePath],
     ) -> Result<Vec<String>, Vec<String>> {
         let paths = changes.iter().map(|change| &change.path).chain(unread);
-        let refused: Vec<String> = paths.filter_map(|path| self.check_write(path).err()).collect();
+        let refused: Vec<String> =
+            paths.filter_map(|path| self.check_write(path).err()).map(|reason| reason.to_string()).collect();
         if !refused.is_empty() {
             return Err(refused);
         }
@@ -103,7 +109,7 @@ impl Guardrails {
             return Ok(Vec::new());
         }
         let all = workspace.changes().map_err(|error| vec![error.to_string()])?.and(changes);
-        self.check_changes(&all, changes).map_err(|reason| vec![reason])
+        self.check_changes(&all, changes).map_err(|reason| vec![reason.to_string()])
     }
 
     /// Returns the globs of files that must not be read.
@@ -112,7 +118,7 @@ impl Guardrails {
     }
 
     /// Checks a call by its effects. The error is the reason for the refusal.
-    pub fn check(&self, effects: &Effects) -> Result<(), String> {
+    pub fn check(&self, effects: &Effects) -> Result<(), Refusal> {
         for path in &effects.reads {
             self.check_read(path)?;
         }
@@ -127,24 +133,24 @@ impl Guardrails {
         effects.command.as_ref().map_or(Ok(()), |command| self.check_command(command))
     }
 
-    fn check_read(&self, path: &WorkspacePath) -> Result<(), String> {
+    fn check_read(&self, path: &WorkspacePath) -> Result<(), Refusal> {
         if is_git(path) {
-            return Err(format!("{path} is in Git's own folder, which is not accessible"));
+            return Err(Refusal::Git(path.clone()));
         }
         match self.sensitive.find(path) {
-            Some(pattern) => Err(format!("{path} is a sensitive file (sensitive_files: {pattern})")),
+            Some(pattern) => Err(Refusal::Sensitive { path: path.clone(), pattern: pattern.to_owned() }),
             None => Ok(()),
         }
     }
 
     /// Checks whether a file may be written at all. The error is the reason why not.
-    pub fn check_write(&self, path: &WorkspacePath) -> Result<(), String> {
+    pub fn check_write(&self, path: &WorkspacePath) -> Result<(), Refusal> {
         self.check_read(path)?;
-        if let Some(what) = self.always_protected(path) {
-            return Err(format!("{path} is always protected: {what}"));
+        if let Some(reason) = self.always_protected(path) {
+            return Err(Refusal::AlwaysProtected { path: path.clone(), reason });
         }
         match self.protected.find(path) {
-            Some(pattern) => Err(format!("{path} is a protected file (protected_files: {pattern})")),
+            Some(pattern) => Err(Refusal::Protected { path: path.clone(), pattern: pattern.to_owned() }),
             None => Ok(()),
         }
     }
@@ -154,24 +160,23 @@ impl Guardrails {
         self.always_protected(path).is_some() || self.protected.find(path).is_some()
     }
 
-    fn check_command(&self, command: &CommandEffect) -> Result<(), String> {
+    fn check_command(&self, command: &CommandEffect) -> Result<(), Refusal> {
         if let Some(reason) = &command.blocked {
-            return Err(format!("Command blocked: {reason}"));
+            return Err(Refusal::Blocked(reason.clone()));
         }
         let texts = std::iter::once(&command.line).chain(&command.simple).map(String::as_str);
         if let Some(pattern) = self.blocked_commands.find(texts) {
-            return Err(format!("Command blocked: it matches {pattern:?} (blocked_commands)"));
+            return Err(Refusal::BlockedByPattern(pattern.to_owned()));
         }
         if self.allowed_only && command.class == Class::Dangerous {
-            let reason = &command.reason;
-            return Err(format!("Command classified as 'dangerous' and allowed_only=true: {reason}"));
+            return Err(Refusal::Dangerous(command.reason.clone()));
         }
         self.check_unnamed(command)?;
         self.check_count(self.commands.load(Ordering::Relaxed))
     }
 
     /// Refuses a command that would reach sensitive files without naming them: by a glob, or in a folder.
-    fn check_unnamed(&self, command: &CommandEffect) -> Result<(), String> {
+    fn check_unnamed(&self, command: &CommandEffect) -> Result<(), Refusal> {
         if self.sensitive.is_empty() || command.globs.is_empty() && command.trees.is_empty() {
             return Ok(());
         }
@@ -180,16 +185,13 @@ impl Guardrails {
         let dots = ["dotglob", "GLOBIGNORE"].iter().any(|word| command.line.contains(word));
         for text in &command.globs {
             if let Some(file) = files.iter().find(|file| shell_glob_fits(text, file, dots)) {
-                let text = text.trim_start_matches("**/");
-                return Err(format!("{text} matches the sensitive file {file}"));
+                let glob = text.trim_start_matches("**/").to_owned();
+                return Err(Refusal::Glob { glob, file: file.clone() });
             }
         }
         let within = |folder: &WorkspacePath| files.iter().find(|file| file.is_within(folder));
         match command.trees.iter().find_map(|folder| Some((folder, within(folder)?))) {
-            Some((folder, file)) => Err(format!(
-                "{folder} contains the sensitive file {file}; search with the tools grep or search_code, \
-                 which skip it"
-            )),
+            Some((folder, file)) => Err(Refusal::Folder { folder: folder.clone(), file: file.clone() }),
             None => Ok(()),
         }
     }
@@ -208,17 +210,15 @@ impl Guardrails {
         .collect::<BTreeSet<_>>()
     }
 
-    fn check_count(&self, commands: usize) -> Result<(), String> {
+    fn check_count(&self, commands: usize) -> Result<(), Refusal> {
         match self.max_commands {
-            Some(max) if commands >= max => {
-                Err(format!("the limit of {max} commands was reached (max_commands_executed)"))
-            }
+            Some(max) if commands >= max => Err(Refusal::TooManyCommands(max)),
             _ => Ok(()),
         }
     }
 
     /// Counts a command that is about to run. The error says that the limit is exceeded.
-    pub fn count_command(&self) -> Result<(), String> {
+    pub fn count_command(&self) -> Result<(), Refusal> {
         self.check_count(self.commands.fetch_add(1, Ordering::Relaxed))
     }
 
@@ -229,22 +229,16 @@ impl Guardrails {
 
     /// Checks the changes of a call: `own` are those of the call, `all` those of the run including them.
     /// Returns warnings for the model, or the reason for the refusal.
-    pub fn check_changes(&self, all: &ChangeSet, own: &[FileChange]) -> Result<Vec<String>, String> {
+    pub fn check_changes(&self, all: &ChangeSet, own: &[FileChange]) -> Result<Vec<String>, Refusal> {
         if let Some(max) = self.max_files.filter(|max| all.len() > *max) {
-            return Err(format!(
-                "{} files would be modified, but the limit is {max} (max_files_modified)",
-                all.len()
-            ));
+            return Err(Refusal::TooManyFiles { files: all.len(), limit: max });
         }
         if let Some(max) = self.max_lines {
             let mut lines = LineCounts::default();
             all.iter().for_each(|change| lines += change.line_counts());
             let changed = lines.added + lines.removed;
             if changed > max {
-                return Err(format!(
-                    "{changed} lines would be changed, but the limit is {max} \
-                                    (max_lines_changed)"
-                ));
+                return Err(Refusal::TooManyLines { lines: changed, limit: max });
             }
         }
         let mut warnings = Vec::new();
@@ -254,7 +248,11 @@ impl Guardrails {
                 let (path, message) = (&change.path, &rule.message);
                 match rule.severity {
                     Severity::Block => {
-                        return Err(format!("{path}: {message} (code_rules: {})", rule.pattern));
+                        return Err(Refusal::Code {
+                            path: path.clone(),
+                            message: message.clone(),
+                            pattern: rule.pattern.to_string(),
+                        });
                     }
                     Severity::Warn => {
                         warnings.push(format!(
@@ -359,13 +357,13 @@ mod tests {
             (".env.local", "sensitive_files: .env*"),
         ] {
             let effects = Effects { writes: vec![path(file)], ..Effects::default() };
-            assert!(rules().check(&effects).is_err_and(|error| error.contains(reason)), "{file}");
+            assert!(rules().check(&effects).is_err_and(|error| error.to_string().contains(reason)), "{file}");
         }
         for file in
             ["src/main.rs", ".gitignore", ".github/dependabot.yml", ".github/workflows.md", "src/.gitkeep"]
         {
             let effects = Effects { writes: vec![path(file)], ..Effects::default() };
-            assert_eq!(rules().check(&effects), Ok(()), "{file}");
+            assert!(rules().check(&effects).is_ok(), "{file}");
         }
     }
 
@@ -387,7 +385,7 @@ mod tests {
         let context = GuardrailContext { allow_workflow_edits: true, ..GuardrailContext::default() };
         let rules = Guardrails::new(&config::Guardrails::default(), context).expect("valid rules");
         let check = |file: &str| rules.check(&Effects { writes: vec![path(file)], ..Effects::default() });
-        assert_eq!(check(".github/workflows/ci.yml"), Ok(()));
+        assert!(check(".github/workflows/ci.yml").is_ok());
         assert!(check(".github/actions/x/action.yml").is_err());
     }
 }

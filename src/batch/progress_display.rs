@@ -11,8 +11,8 @@ use std::time::Duration;
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use sanitize::untrusted::{command_data, log_lines, visible};
 
+use super::attempt::{LOG, title};
 use super::manifest::Task;
-use super::task::{LOG, title};
 use crate::report::{TaskReport, task_line};
 
 /// Most of a task's log that a group shows, in bytes.
@@ -20,7 +20,7 @@ const MAX_LOG: usize = 30_000;
 
 /// How progress is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Look {
+pub enum ProgressMode {
     /// As groups of GitHub's log.
     Groups,
     /// A line for each task.
@@ -31,8 +31,8 @@ pub enum Look {
     Silent,
 }
 
-impl Look {
-    /// What suits whoever watches.
+impl ProgressMode {
+    /// Chooses the style that suits whoever watches.
     pub fn new(in_actions: bool, quiet: bool) -> Self {
         match (quiet, in_actions, std::io::stderr().is_terminal()) {
             (true, ..) => Self::Silent,
@@ -44,8 +44,8 @@ impl Look {
 }
 
 /// Shows progress.
-pub(super) struct Show {
-    look: Look,
+pub(super) struct ProgressDisplay {
+    look: ProgressMode,
     total: usize,
     ended: Mutex<usize>,
     table: MultiProgress,
@@ -53,11 +53,11 @@ pub(super) struct Show {
     rows: Mutex<BTreeMap<String, ProgressBar>>,
 }
 
-impl Show {
-    /// `ended` of `total` tasks ended before.
-    pub(super) fn new(look: Look, total: usize, ended: usize) -> Self {
+impl ProgressDisplay {
+    /// Creates the display of a batch, of which `ended` of `total` tasks ended before.
+    pub(super) fn new(look: ProgressMode, total: usize, ended: usize) -> Self {
         let table = MultiProgress::new();
-        let sum = if look == Look::Table {
+        let sum = if look == ProgressMode::Table {
             let bar = table.add(ProgressBar::new(total as u64).with_position(ended as u64));
             bar.with_style(style("{bar:30} {pos}/{len} tasks  {elapsed}"))
         } else {
@@ -69,28 +69,28 @@ impl Show {
     pub(super) fn begun(&self, task: &Task) {
         let name = visible(title(&task.entry).lines().next().unwrap_or_default());
         match self.look {
-            Look::Table => {
+            ProgressMode::Table => {
                 let row = self.table.insert_before(&self.sum, ProgressBar::new_spinner());
                 row.set_style(style("{spinner} {msg}  {elapsed}"));
                 row.set_message(format!("{}  {name}", task.id));
                 row.enable_steady_tick(Duration::from_millis(120));
                 self.rows.lock().unwrap_or_else(PoisonError::into_inner).insert(task.id.clone(), row);
             }
-            Look::Lines => say(&format!("      ▸ {}  {name}", task.id)),
-            Look::Groups | Look::Silent => {}
+            ProgressMode::Lines => say(&format!("      ▸ {}  {name}", task.id)),
+            ProgressMode::Groups | ProgressMode::Silent => {}
         }
     }
 
-    /// A task is over; `folder` holds its log.
+    /// Shows that a task is over; `folder` holds its log.
     pub(super) fn ended(&self, report: &TaskReport, folder: &Path) {
         let mut ended = self.ended.lock().unwrap_or_else(PoisonError::into_inner);
         *ended += 1;
         let line = format!("[{}/{}] {}", *ended, self.total, visible(&task_line(report)).replace('\n', " "));
         match self.look {
             // As JSON, or not at all: the log decides.
-            Look::Silent => tracing::info!(task = report.id, "{line}"),
-            Look::Lines => say(&line),
-            Look::Groups => {
+            ProgressMode::Silent => tracing::info!(task = report.id, "{line}"),
+            ProgressMode::Lines => say(&line),
+            ProgressMode::Groups => {
                 let log = fs::read(folder.join(LOG)).unwrap_or_default();
                 let log = String::from_utf8_lossy(&log);
                 let from = log.ceil_char_boundary(log.len().saturating_sub(MAX_LOG));
@@ -101,7 +101,7 @@ impl Show {
                 // At once, so that nothing else comes in between.
                 let _ = std::io::stderr().lock().write_all(text.as_bytes());
             }
-            Look::Table => {
+            ProgressMode::Table => {
                 if let Some(row) = self.rows.lock().unwrap_or_else(PoisonError::into_inner).remove(&report.id)
                 {
                     row.finish_and_clear();

@@ -8,15 +8,15 @@ use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 use tokio::task::JoinSet;
 
-use super::expand::{Ground, expand};
+use super::attempt::{Common, Done, TASKS, spent_in, title};
+use super::budget::{Budget, Reservation};
+use super::expand::{ExpansionSources, expand};
 use super::file::BatchFile;
 use super::journal::{Earlier, Journal, JournalError, clear};
 use super::manifest::{Manifest, Task};
-use super::purse::{Purse, Share};
+use super::progress_display::{ProgressDisplay, ProgressMode};
 use super::request::{BatchRequest, Tasks};
 use super::shard::shards;
-use super::show::{Look, Show};
-use super::task::{Common, Done, TASKS, spent_in, title};
 use super::worktree::Worktrees;
 use crate::base::integrity::digest;
 use crate::command::sandbox::{Rights, View};
@@ -35,13 +35,13 @@ const LINES_TIMEOUT: Duration = Duration::from_mins(5);
 /// How a batch is worked on.
 pub struct BatchOptions {
     /// How progress is shown.
-    pub look: Look,
+    pub look: ProgressMode,
     /// Ends it early.
     pub signal: Signal,
 }
 
-/// The list of tasks, made from the file where there is none yet.
-pub async fn manifest(request: &BatchRequest, signal: &Signal) -> Result<Manifest, InputError> {
+/// Returns the list of tasks, which is made from the file if there is none yet.
+pub async fn load_manifest(request: &BatchRequest, signal: &Signal) -> Result<Manifest, InputError> {
     let (batch, shown, text) = match &request.tasks {
         Tasks::Manifest(manifest) => return Ok((**manifest).clone()),
         Tasks::File { batch, shown, text } => (batch, shown, text),
@@ -52,7 +52,7 @@ pub async fn manifest(request: &BatchRequest, signal: &Signal) -> Result<Manifes
     let files = git.files_of(&commit).map_err(wrong)?;
     let printed = printed(request, batch, signal).await?;
     let lines = |command: &str| printed.get(command).cloned().unwrap_or_else(|| Ok(String::new()));
-    let ground = Ground { files: &files, lines: &lines };
+    let ground = ExpansionSources { files: &files, lines: &lines };
     Ok(expand(batch, &ground, (shown, text), &commit)?)
 }
 
@@ -68,7 +68,7 @@ fn no_commit() -> InputError {
     )
 }
 
-/// What the commands print whose lines are values.
+/// Runs the `lines:` commands, and returns their output by command.
 async fn printed(
     request: &BatchRequest,
     batch: &BatchFile,
@@ -118,7 +118,10 @@ async fn printed(
 }
 
 /// Works on a batch to its end; the report is not written yet.
-pub async fn batch(request: &Arc<BatchRequest>, options: BatchOptions) -> Result<BatchReport, InputError> {
+pub async fn run_batch(
+    request: &Arc<BatchRequest>,
+    options: BatchOptions,
+) -> Result<BatchReport, InputError> {
     let BatchOptions { look, signal } = options;
     let started = Instant::now();
     let mut journal = Journal::open(&request.destination.out)?;
@@ -135,7 +138,7 @@ pub async fn batch(request: &Arc<BatchRequest>, options: BatchOptions) -> Result
             }
             frozen
         }
-        None => manifest(request, &signal).await?,
+        None => load_manifest(request, &signal).await?,
     };
     let clone = repository(request)?;
     if !clone.has_commit(&manifest.commit) {
@@ -184,8 +187,8 @@ pub async fn batch(request: &Arc<BatchRequest>, options: BatchOptions) -> Result
         manifest,
         worktrees: worktrees.clone(),
     });
-    let show = Show::new(look, tasks.len(), earlier.ended.len());
-    let (reports, late) = Desk { common: &common, show: &show, budget }.all(&tasks, earlier).await;
+    let show = ProgressDisplay::new(look, tasks.len(), earlier.ended.len());
+    let (reports, late) = Scheduler { common: &common, show: &show, budget }.run(&tasks, earlier).await;
     show.close();
     tokio::task::block_in_place(|| worktrees.clear());
     let mut report = BatchReport {
@@ -216,9 +219,9 @@ fn told(message: &str) -> Notice {
 }
 
 /// Hands out tasks.
-struct Desk<'a> {
+struct Scheduler<'a> {
     common: &'a Arc<Common>,
-    show: &'a Show,
+    show: &'a ProgressDisplay,
     budget: Option<f64>,
 }
 
@@ -240,20 +243,20 @@ impl Stop {
     }
 }
 
-impl Desk<'_> {
+impl Scheduler<'_> {
     /// Works on all tasks; gives a report of each, in order, and whether the time was up.
-    async fn all(&self, tasks: &[Task], earlier: Earlier) -> (Vec<TaskReport>, bool) {
+    async fn run(&self, tasks: &[Task], earlier: Earlier) -> (Vec<TaskReport>, bool) {
         let tasks_out = self.common.request.destination.out.join(TASKS);
         let cut_off: f64 = earlier.cut_off().map(|id| spent_in(&tasks_out.join(id))).sum();
         let Earlier { ended: mut reports, mut tried, .. } = earlier;
         let known =
             reports.values().chain(tried.values()).fold(None, |all, report| sum(all, report.cost_usd));
         let spent = known.unwrap_or(0.0) + cut_off;
-        let mut purse = Purse::new(self.budget, spent);
+        let mut budget = Budget::new(self.budget, spent);
         let mut queue: VecDeque<&Task> =
             tasks.iter().filter(|task| !reports.contains_key(&task.id)).collect();
-        let mut running: JoinSet<(Share, Option<f64>, Done)> = JoinSet::new();
-        let mut at_work: BTreeMap<tokio::task::Id, (String, Share)> = BTreeMap::new();
+        let mut running: JoinSet<(Reservation, Option<f64>, Done)> = JoinSet::new();
+        let mut at_work: BTreeMap<tokio::task::Id, (String, Reservation)> = BTreeMap::new();
         let mut stop = None;
         loop {
             while stop.is_none() && running.len() < self.common.request.jobs {
@@ -263,14 +266,14 @@ impl Desk<'_> {
                     break;
                 }
                 let free = self.common.request.jobs - running.len();
-                let share = purse.take(task.entry.budget_usd.map(Usd::get), free.min(queue.len()));
+                let share = budget.reserve(task.entry.budget_usd.map(Usd::get), free.min(queue.len()));
                 match share {
-                    Share::Later => break,
-                    Share::Nothing => {
+                    Reservation::Wait => break,
+                    Reservation::Exhausted => {
                         stop = Some(Stop::Budget);
                         break;
                     }
-                    Share::Unlimited | Share::Usd(_) => {}
+                    Reservation::Unlimited | Reservation::Usd(_) => {}
                 }
                 queue.pop_front();
                 self.show.begun(task);
@@ -286,12 +289,12 @@ impl Desk<'_> {
             let done = match joined {
                 Ok((id, (share, already, done))) => {
                     at_work.remove(&id);
-                    purse.settle(share, done.report.cost_usd.map(|cost| cost - already.unwrap_or(0.0)));
+                    budget.release(share, done.report.cost_usd.map(|cost| cost - already.unwrap_or(0.0)));
                     done
                 }
                 Err(error) => {
                     let Some((id, share)) = at_work.remove(&error.id()) else { continue };
-                    purse.settle(share, None);
+                    budget.release(share, None);
                     let why = "internal error: the task stopped unexpectedly; please report it";
                     Done { report: TaskReport::without_run(&id, "", TaskEnd::Failed, why), over: true }
                 }

@@ -15,13 +15,13 @@ use super::error::{ApiError, chain};
 const SECONDARY_WAIT: Duration = Duration::from_mins(1);
 
 /// A response, successful or not.
-pub(super) struct Answer {
+pub(super) struct Response {
     pub(super) status: StatusCode,
     pub(super) headers: HeaderMap,
     pub(super) body: String,
 }
 
-impl Answer {
+impl Response {
     pub(super) fn is_fine(&self) -> bool {
         self.status.is_success() || self.status.is_redirection()
     }
@@ -104,7 +104,7 @@ pub(super) enum Again {
 }
 
 /// Returns how long GitHub wants us to wait, if a rate limit is the reason why a request failed.
-pub(super) fn limited(answer: &Answer, message: &str) -> Option<Duration> {
+pub(super) fn limited(answer: &Response, message: &str) -> Option<Duration> {
     if !matches!(answer.status.as_u16(), 403 | 429 | 503) {
         return None;
     }
@@ -134,11 +134,11 @@ pub(super) fn next_page(headers: &HeaderMap) -> Option<String> {
 mod tests {
     use super::*;
 
-    fn answer(status: u16, headers: &[(&'static str, &str)], body: &str) -> Answer {
+    fn answer(status: u16, headers: &[(&'static str, &str)], body: &str) -> Response {
         let headers = headers
             .iter()
             .map(|(name, value)| (name.parse().expect("a name"), value.parse().expect("a value")));
-        Answer {
+        Response {
             status: StatusCode::from_u16(status).expect("a status"),
             headers: headers.collect(),
             body: body.to_owned(),

@@ -1,0 +1,197 @@
+//! Tests of the masker.
+
+use super::*;
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+
+#[test]
+fn every_spelling_of_a_secret_is_masked() {
+    let secret = "pa\"ss/w+rd&42";
+    let masker = Masker::new([secret]);
+    for lead in ["", "x", "xy", "user:"] {
+        let encoded = STANDARD.encode(format!("{lead}{secret} and more"));
+        assert!(masker.mask(&encoded).contains(MASK), "{lead:?}: {encoded}");
+    }
+    for text in [
+        secret.to_owned(),
+        "pa%22ss%2Fw%2Brd%2642".to_owned(),
+        serde_json::json!({ "key": secret }).to_string(),
+        format!("before {secret} after {secret}"),
+    ] {
+        let masked = masker.mask(&text);
+        assert!(masked.contains(MASK) && !masked.contains("rd"), "{masked}");
+    }
+    assert_eq!(masker.mask("nothing here"), "nothing here");
+}
+
+/// Returns a secret in the spellings that programs and libraries produce, each with its name.
+fn spelled(secret: &str) -> Vec<(&'static str, String)> {
+    let bytes = secret.as_bytes();
+    let each = |form: fn(u8) -> String| bytes.iter().map(|byte| form(*byte)).collect::<String>();
+    let joined = |by: &str| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().join(by);
+    let (left, right) = secret.split_at(secret.len() / 2);
+    let json = serde_json::Value::from(secret).to_string();
+    vec![
+        ("plain", secret.to_owned()),
+        ("base64", STANDARD.encode(secret)),
+        ("base64 without padding", STANDARD.encode(secret).trim_end_matches('=').to_owned()),
+        ("base64 for addresses", base64::engine::general_purpose::URL_SAFE.encode(secret)),
+        ("base64 after one letter", STANDARD.encode(format!("x{secret}yz"))),
+        ("base64 after two letters", STANDARD.encode(format!("xy{secret}z"))),
+        ("base64 in an address", STANDARD.encode(secret).replace('+', "%2B").replace('=', "%3D")),
+        ("base64 over lines", {
+            let text = STANDARD.encode(format!("{secret}{secret}"));
+            text.as_bytes().chunks(12).map(|line| String::from_utf8_lossy(line).into_owned() + "\n").collect()
+        }),
+        ("hex", joined("")),
+        ("HEX", joined("").to_uppercase()),
+        ("hex apart", joined(" ")),
+        ("hex with colons", joined(":")),
+        ("hex as C has it", joined(", 0x")),
+        ("hex by twos", {
+            let text = joined("");
+            text.as_bytes().chunks(4).map(|four| String::from_utf8_lossy(four).into_owned() + " ").collect()
+        }),
+        ("percent", each(|byte| format!("%{byte:02X}"))),
+        ("percent, small", each(|byte| format!("%{byte:02x}"))),
+        (
+            "percent where needed",
+            percent_encoding::utf8_percent_encode(secret, percent_encoding::NON_ALPHANUMERIC).to_string(),
+        ),
+        ("JSON", json.clone()),
+        ("JSON in JSON", serde_json::Value::from(json).to_string()),
+        ("JSON, all escaped", each(|byte| format!("\\u{byte:04x}"))),
+        ("C", each(|byte| format!("\\x{byte:02x}"))),
+        ("C, octal", each(|byte| format!("\\{byte:03o}"))),
+        (
+            "shell",
+            secret
+                .chars()
+                .map(
+                    |letter| {
+                        if letter.is_ascii_alphanumeric() {
+                            letter.to_string()
+                        } else {
+                            format!("\\{letter}")
+                        }
+                    },
+                )
+                .collect(),
+        ),
+        ("shell, quoted", format!("'{}'", secret.replace('\'', "'\\''"))),
+        (
+            "HTML",
+            secret.replace('&', "&amp;").replace('<', "&lt;").replace('"', "&quot;").replace('\'', "&#39;"),
+        ),
+        ("HTML, decimal", each(|byte| format!("&#{byte};"))),
+        ("HTML, hexadecimal", each(|byte| format!("&#x{byte:X};"))),
+        ("over lines", format!("{left}\n{right}")),
+        ("over lines of Windows", format!("{left}\r\n{right}")),
+        ("over numbered lines", format!("     1\t{left}\n     2\t{right}")),
+        ("over quoted lines", format!("> {left}\n> {right}")),
+        ("over lines of a shell", format!("{left}\\\n{right}")),
+    ]
+}
+
+#[test]
+fn no_spelling_gives_a_secret_away() {
+    for secret in ["pa\"ss/w+rd&42", "it's<a>%secret", "Zm9vYmFyc2VjcmV0", "aaaabbbbccccdddd0123"] {
+        let masker = Masker::new([secret]);
+        for (kind, text) in spelled(secret) {
+            let masked = masker.mask(&text).into_owned();
+            assert!(masked.contains(MASK), "{kind}: {text}");
+            // What is left is too little to draw conclusions from.
+            let left = masked.replace(MASK, "").chars().filter(char::is_ascii_alphanumeric).count();
+            assert!(left <= 6, "{kind}: {text} became {masked}");
+            assert!(masker.knows_of(text.as_bytes()), "{kind}: {text}");
+        }
+    }
+}
+
+#[test]
+fn parts_of_json_secrets_are_secrets_and_ordinary_words_are_none() {
+    let account =
+        r#"{"type": "service_account", "private_key": "-----BEGIN X-----\nabcdefgh\n", "user": "someone"}"#;
+    let environment = BTreeMap::from(
+        [("ACCOUNT_SECRET", account), ("DB_PASSWORD", "success"), ("MY_PASS", "Postgres")]
+            .map(|(name, value)| (name.to_owned(), value.to_owned())),
+    );
+    let masker = Masker::from_environment(&environment, &[], &[]);
+    assert_eq!(
+        masker.mask("abcdefgh and someone: success in postgres"),
+        "*** and someone: success in postgres"
+    );
+    assert!(!masker.secrets().iter().any(|secret| secret == "success"));
+}
+
+#[test]
+fn renderings_keep_their_own_words() {
+    let masker = Masker::new(["details", "summary-of-mine", "hunter2hunter2"]);
+    let text = "<details>summary-of-mine hunter2hunter2</details>";
+    assert_eq!(masker.mask_rendered(text), "<details>summary-of-mine ***</details>");
+    assert_eq!(masker.mask(text), "<***>*** ***</***>");
+}
+
+proptest::proptest! {
+    #[test]
+    fn masking_never_fails_and_leaves_no_plain_secret(text in "(a1b2|c3d4|\\\\|%|&#|;|x|\n|\t|ü|€|[0-9a-f]{2}| |=){0,40}") {
+        let masker = Masker::new(["a1b2c3d4"]);
+        let masked = masker.mask(&text);
+        proptest::prop_assert!(!masked.contains("a1b2c3d4"));
+    }
+}
+
+#[test]
+fn a_secret_in_pieces_is_masked() {
+    let masker = Masker::new(["Zm9v+YmFy/c2VjcmV0", "short7"]);
+    for (text, expected) in [
+        ("a Zm9v+Ym\nFy/c2VjcmV0 b", "a *** b"),
+        ("+Zm9v+YmFy\r\n+/c2VjcmV0\n+more", "+***\n+more"),
+        ("Zm9v\n+YmFy/c2VjcmV0", "***"),
+        ("> Zm9v+YmFy\n> /c2VjcmV0", "> ***"),
+        ("Zm9v+YmFy \\\n  /c2VjcmV0", "***"),
+        ("{\"a\": \"Zm9v+YmFy\\n/c2VjcmV0\"}", "{\"a\": \"***\"}"),
+        ("Zm9v+YmFy ⏎ /c2VjcmV0", "***"),
+        ("Z\nm\n9\nv\n+\nY\nm\nF\ny\n/\nc\n2\nV\nj\nc\nm\nV\n0", "***"),
+        ("Zm9v+YmFy and /c2VjcmV0", "Zm9v+YmFy and /c2VjcmV0"),
+        ("sho\nrt7", "sho\nrt7"),
+        ("Zm9v+YmFy/c2VjcmV0\nZm9v+YmFy/c2VjcmV0", "***\n***"),
+    ] {
+        assert_eq!(masker.mask(text), expected, "{text:?}");
+        assert_eq!(masker.knows_of(text.as_bytes()), text != expected, "{text:?}");
+    }
+}
+
+#[test]
+fn token_shapes_are_masked_without_knowing_them() {
+    let masker = Masker::new([]);
+    for token in [
+        format!("ghp_{}", "a1".repeat(18)),
+        format!("sk-ant-{}", "x9".repeat(20)),
+        "AKIAABCDEFGHIJKLMNOP".to_owned(),
+        "-----BEGIN RSA PRIVATE KEY-----\nabc\n-----END RSA PRIVATE KEY-----".to_owned(),
+    ] {
+        assert_eq!(masker.mask(&format!("key: {token}.")), "key: ***.", "{token}");
+    }
+    for text in ["sk-learn is fine", "ghp_short", "a task-runner-for-everybody-in-the-house"] {
+        assert_eq!(masker.mask(text), text);
+    }
+}
+
+#[test]
+fn only_what_looks_secret_is_taken_from_the_environment() {
+    let environment = BTreeMap::from(
+        [
+            ("MY_TOKEN", "hunter2hunter2"),
+            ("HOME", "/home/runner"),
+            ("OTHER", "also-secret"),
+            ("USE_TOKEN", "true"),
+            ("INPUT_COMMENT-KEY", "nightly-docs"),
+            ("ARCHITECT_API_KEY_ENV", "NAME_OF_IT"),
+        ]
+        .map(|(name, value)| (name.to_owned(), value.to_owned())),
+    );
+    let masker = Masker::from_environment(&environment, &["OTHER"], &[]);
+    let text = "hunter2hunter2 /home/runner also-secret true nightly-docs NAME_OF_IT";
+    assert_eq!(masker.mask(text), "*** /home/runner *** true nightly-docs NAME_OF_IT");
+}

@@ -1,0 +1,95 @@
+//! Where changes are delivered to, and what comes of it.
+
+use super::error::ApiError;
+
+/// The destination of a delivery: an existing branch, or one of our own.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Target {
+    /// The branch of a pull request, which gets a commit on top.
+    Existing {
+        /// The name of the pull request's head branch.
+        branch: String,
+        /// The commit that the branch must still be at; `None` if it may have moved.
+        at: Option<String>,
+    },
+    /// A branch of our own, rebuilt from another branch by each run.
+    Own {
+        /// The name of our branch.
+        branch: String,
+        /// The branch that ours starts from, and that its pull request targets.
+        onto: String,
+        /// The pull request to open or update, if one is wanted.
+        pull: Option<PullText>,
+    },
+}
+
+/// Texts and settings of a pull request; the texts are already neutralized.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PullText {
+    /// The title, one line.
+    pub title: String,
+    /// The description, as Markdown.
+    pub body: String,
+    /// Whether the pull request is opened as a draft; an open one keeps its state.
+    pub draft: bool,
+    /// Labels to add.
+    pub labels: Vec<String>,
+}
+
+/// The result of a delivery.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Delivered {
+    /// The branch that holds the changes.
+    pub branch: String,
+    /// The id of the new commit; `None` if the branch already had it.
+    pub commit: Option<String>,
+    /// Number and URL of the pull request, if there is one.
+    pub pull: Option<(u64, String)>,
+    /// Paths of files that others have changed as well, and that were merged.
+    pub merged: Vec<String>,
+}
+
+/// Errors that can occur when delivering changes.
+#[derive(Debug, thiserror::Error)]
+pub enum DeliverError {
+    /// A request to GitHub failed.
+    #[error(transparent)]
+    Api(#[from] ApiError),
+    /// The branch has moved on, and files cannot be merged with what changed there.
+    #[error("{branch} has moved since the checkout, and changes there conflict with {}; run again on its \
+             latest commit", .files.join(", "))]
+    Conflict {
+        /// The branch that the commit stands on.
+        branch: String,
+        /// Paths of the files that cannot be merged.
+        files: Vec<String>,
+    },
+    /// The branch holds commits of somebody else.
+    #[error(
+        "the branch {branch} contains commits that this job did not make ({first:?}); merge or delete it, or \
+         set `deliver.branch`"
+    )]
+    Foreign {
+        /// The name of the branch.
+        branch: String,
+        /// The first line of such a commit's message.
+        first: String,
+    },
+    /// The branch is no longer at the commit for which the plan was made.
+    #[error("{0} has moved since the plan was made; make a new plan")]
+    Moved(String),
+    /// The commit was made, but its pull request could not be opened or updated.
+    #[error(
+        "the changes are on {branch}, but could not open a pull request: {error}; Actions can open pull \
+         requests only if Settings, Actions, General allows it"
+    )]
+    NoPull {
+        /// The branch that holds the commit.
+        branch: String,
+        /// The failure of the request for the pull request.
+        error: ApiError,
+    },
+    /// The branch to build on does not exist.
+    #[error("the branch {0} does not exist; check `deliver.base`")]
+    NoBranch(String),
+}
