@@ -207,6 +207,7 @@ pub struct HookRecord {
 }
 
 /// A run of a quality gate.
+#[expect(clippy::struct_excessive_bools, reason = "independent facts, each a field of the report")]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct GateRecord {
     /// The name of the gate.

@@ -25,7 +25,7 @@ pub(super) fn attached(
 ) -> Result<Attached, InputError> {
     let outputs = KeptOutputs::new(&request.out, Arc::clone(masker))
         .map_err(|error| {
-            events.notice(NoticeLevel::Warning, format!("outputs of commands are not kept: {error}"))
+            events.notice(NoticeLevel::Warning, format!("outputs of commands are not kept: {error}"));
         })
         .ok()
         .map(Arc::new);

@@ -20,7 +20,7 @@ use crate::gates::{self, GateOutcome, GateRun};
 use crate::inputs::ModelChoice;
 use crate::isolation::{Isolation, Judge};
 use crate::tool::Access;
-use crate::workspace::{Below, FileChange, FileError, OverlayWorkspace};
+use crate::workspace::{Below, ChangeSet, FileChange, FileError, OverlayWorkspace};
 
 /// Number of lines that are told of a failure.
 const TOLD_LINES: usize = 3;
@@ -131,7 +131,7 @@ impl Run<'_> {
         let changes = if self.tracked.is_some() {
             self.engine.context.workspace.changes().ok()?
         } else {
-            Default::default()
+            ChangeSet::default()
         };
         let changes: Vec<FileChange> = changes.iter().cloned().collect();
         let isolation = self.base_isolation(&changes).ok()?;

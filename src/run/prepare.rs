@@ -54,6 +54,10 @@ pub(super) struct Prepared<'a> {
 }
 
 impl<'a> Run<'a> {
+    #[expect(
+        clippy::too_many_lines,
+        reason = "one part of a run after the other, in the order in which they need each other"
+    )]
     pub(super) async fn prepare(
         request: &'a JobRequest,
         extras: Option<AgentExtras<'_>>,

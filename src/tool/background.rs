@@ -175,7 +175,7 @@ enum Action {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Args {
-    /// Number that run_command gave
+    /// Number that `run_command` gave
     id: u32,
     #[serde(default)]
     action: Action,

@@ -90,7 +90,7 @@ pub(super) struct Args {
     /// Variables to set
     #[serde(default)]
     pub(super) env: BTreeMap<String, String>,
-    /// Start a server and go on; see background_command
+    /// Start a server and go on; see `background_command`
     #[serde(default)]
     pub(super) background: bool,
 }

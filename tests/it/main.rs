@@ -5,6 +5,7 @@ mod action;
 mod apply;
 mod attacks;
 mod batch;
+mod briefing;
 mod cli;
 mod command_output;
 mod commands;
