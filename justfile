@@ -23,7 +23,7 @@ walls-cost *args:
 
 # Every attack of `tests/attacks`, and so many generated ones; `cargo test` plays a part.
 attacks generated="2000":
-    ATTACKS_EVERY=1 ATTACKS_GENERATED={{generated}} cargo test --test it attacks::
+    ATTACKS_EVERY=1 ATTACKS_GENERATED={{generated}} ATTACKS_SEQUENCES={{generated}} cargo test --test it attacks::
 
 # A sample: invoice or slug.
 try name="invoice":

@@ -15,12 +15,13 @@ sample=$samples/$name
 
 if [ -z "${ARCHITECT_CI:-}" ]; then
   "$samples/tools.sh" cargo cc git node python3
-  # What `cargo test` builds as well: a release takes minutes more, for a sample that takes a second. Cargo is started
-  # where `rust-toolchain.toml` is.
+  # What `cargo test` builds as well: a release takes minutes more, for a sample that takes a second. With a test among
+  # the targets, crates are built with the features that tests want of them, and not once more for `cargo test`. Cargo
+  # is started where `rust-toolchain.toml` is.
   root=$(cd "$samples/.." && pwd)
   target=${CARGO_TARGET_DIR:-$root/target}
   case $target in /*) ;; *) target=$PWD/$target ;; esac
-  (cd "$root" && CARGO_TARGET_DIR=$target cargo build --locked)
+  (cd "$root" && CARGO_TARGET_DIR=$target cargo build --locked --bin architect-ci --test environment)
   ARCHITECT_CI=$target/debug/architect-ci
 fi
 

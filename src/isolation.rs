@@ -3,8 +3,10 @@
 //! wrote ever runs on the checkout itself.
 
 use std::borrow::Cow;
-use std::sync::Arc;
+use std::collections::BTreeSet;
+use std::path::Path;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 
 use tokio::sync::Mutex;
@@ -32,6 +34,8 @@ pub struct Isolation {
     state: Mutex<Option<Isolated>>,
     /// Number of commands that were started beside others.
     beside: AtomicU32,
+    /// Files that Git ignores and that commands of the agent's have changed.
+    built: std::sync::Mutex<BTreeSet<WorkspacePath>>,
 }
 
 /// A command line to run on the isolated state.
@@ -58,6 +62,8 @@ pub struct Work<'a> {
     pub keep: Keep,
     /// Folders that the command renames in one step.
     pub moves: Vec<WorkspacePath>,
+    /// The hook or gate whose command this is: it shares no folder with others.
+    pub owner: Option<String>,
 }
 
 /// Which of a command's changes are kept.
@@ -83,6 +89,8 @@ pub struct Ran {
     /// Descriptions of what is never kept: nested repositories, sensitive files, and names that are not
     /// UTF-8.
     pub dropped: Vec<String>,
+    /// Files that Git ignores and that were kept.
+    pub built: Vec<WorkspacePath>,
     /// The judge's warnings about what was kept.
     pub warnings: Vec<String>,
     /// The reasons why nothing was kept; empty if it was.
@@ -92,12 +100,31 @@ pub struct Ran {
 impl Isolation {
     /// Creates a handle to the state above (or beside) a checkout; nothing is mounted or copied yet.
     pub fn new(below: Below, plot: Plot, shell: Shell, events: Events, judge: Judge) -> Self {
-        Self { below, plot, shell, events, judge, state: Mutex::default(), beside: AtomicU32::new(0) }
+        Self {
+            below,
+            plot,
+            shell,
+            events,
+            judge,
+            state: Mutex::default(),
+            beside: AtomicU32::new(0),
+            built: std::sync::Mutex::default(),
+        }
     }
 
     /// Returns the shell that starts the run's commands.
     pub fn shell(&self) -> &Shell {
         &self.shell
+    }
+
+    /// Returns the path of the checkout.
+    pub fn root(&self) -> &Path {
+        &self.plot.root
+    }
+
+    /// Returns the files that Git ignores and that commands of the agent's have changed.
+    pub fn built(&self) -> BTreeSet<WorkspacePath> {
+        self.built.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Returns the size of the state on disk in bytes, or `None` if it was not created.
@@ -108,7 +135,8 @@ impl Isolation {
     /// Runs a command line of the configuration's by the run's shell. It sees Git's own folder as the checkout has it,
     /// and what it writes there is gone afterwards.
     pub async fn run(&self, work: Work<'_>) -> Result<Ran, IsolationError> {
-        self.run_as(Author::Trusted, &self.shell, work).await
+        let shell = work.owner.as_deref().map(|owner| self.shell.of(owner));
+        self.run_as(Author::Trusted, shell.as_ref().unwrap_or(&self.shell), work).await
     }
 
     /// Runs a command line of the agent's by another shell. It meets in Git's own folder what the agent left there.
@@ -165,8 +193,20 @@ impl Isolation {
             Some(isolated) => isolated,
             None => self.make().await?,
         };
-        let Work { command, cwd, variables, stdin, merge, output, timeout, cancel, rights, keep, moves } =
-            work;
+        let Work {
+            command,
+            cwd,
+            variables,
+            stdin,
+            merge,
+            output,
+            timeout,
+            cancel,
+            rights,
+            keep,
+            moves,
+            owner: _,
+        } = work;
         let below = self.below.clone();
         let changes_nothing = (rights == Rights::Look || keep == Keep::Nothing) && shell.is_walled();
         let (isolated, before, reader) = blocking(move || {
@@ -234,6 +274,9 @@ impl Isolation {
             }
         })
         .await;
+        if author == Author::Agent {
+            self.built.lock().unwrap_or_else(PoisonError::into_inner).extend(ran.built.iter().cloned());
+        }
         // If the state could not be brought back to what is below, it is dropped, so that the next command
         // starts with a new one.
         *state = isolated;
@@ -303,7 +346,8 @@ impl Isolation {
 impl Ran {
     fn unchanged(finished: Finished) -> Self {
         let (changes, large, dropped) = (Vec::new(), Vec::new(), Vec::new());
-        Self { finished, changes, large, dropped, warnings: Vec::new(), refused: Vec::new() }
+        let (built, warnings, refused) = (Vec::new(), Vec::new(), Vec::new());
+        Self { finished, changes, large, dropped, built, warnings, refused }
     }
 }
 
@@ -336,7 +380,7 @@ fn keep_changes(
     let carried = keep == Keep::Changes && kept.is_ok() && matches!(below, Below::Real(_));
     if let Err(reasons) = kept {
         ran.refused = reasons;
-        (ran.changes, ran.large) = (Vec::new(), Vec::new());
+        (ran.changes, ran.large, ran.built) = (Vec::new(), Vec::new(), Vec::new());
     }
     let settled = isolated.settle(&found, below, carried);
     if let Err(error) = &settled {
@@ -357,6 +401,7 @@ fn dropped(found: &mut Outcome, isolated: &Isolated, judge: &Judge) -> Vec<Strin
         std::mem::take(&mut found.outputs).into_iter().partition(is_refused);
     found.outputs = kept;
     dropped.extend(refused.into_iter().map(|path| format!("{path}: a sensitive file")));
+    dropped.extend(found.special.iter().map(|path| format!("{path}: a pipe, socket or device")));
     if found.unnamed > 0 {
         dropped.push(format!("{} with names that are not text", found.unnamed));
     }
@@ -387,6 +432,7 @@ fn keep_all(
     ran.dropped.extend(left);
     ran.changes.clone_from(&found.changes);
     ran.large.clone_from(&found.large);
+    ran.built.clone_from(&found.outputs);
     Ok(())
 }
 

@@ -67,7 +67,7 @@ impl Shell {
             let words = std::iter::once(talk.program.to_owned()).chain(talk.arguments.iter().cloned());
             let opened = sandbox.opening(&words.collect::<Vec<_>>());
             walls = Some(sandbox.walls_opening(talk.cwd, view, Rights::Work, namespaces, &opened)?);
-            sandbox.adapt(&mut environment, namespaces.is_some())?;
+            sandbox.adapt(&mut environment, namespaces.is_some(), talk.cwd)?;
         }
         let order = Order {
             program: talk.program.to_owned(),

@@ -183,6 +183,12 @@ impl Shell {
         Finished { ended, stdout, stderr, duration: started.elapsed() }
     }
 
+    /// Returns the same shell for one hook or gate, whose children share no folder with others.
+    #[must_use]
+    pub fn of(&self, owner: &str) -> Self {
+        Self { sandbox: self.sandbox.as_ref().map(|sandbox| sandbox.of(owner)), ..self.clone() }
+    }
+
     /// Returns whether the kernel restricts children.
     pub fn is_walled(&self) -> bool {
         self.sandbox.as_ref().is_some_and(Sandbox::is_restricted)
@@ -276,7 +282,7 @@ impl Running {
         let mut walls = None;
         if let Some(sandbox) = &shell.sandbox {
             walls = Some(sandbox.walls(job.root, job.view, job.rights, namespaces)?);
-            sandbox.adapt(&mut environment, namespaces.is_some())?;
+            sandbox.adapt(&mut environment, namespaces.is_some(), job.root)?;
         }
         let order = Order {
             program: shell.program.clone(),

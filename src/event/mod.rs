@@ -6,6 +6,7 @@ mod ending;
 mod exit;
 mod observe;
 mod plan_action;
+mod todo;
 
 use std::fmt;
 
@@ -21,6 +22,7 @@ pub use exit::Exit;
 pub use observe::{Events, Observer, millis};
 pub use plan_action::{Base, PlannedAction};
 pub use shell::Class;
+pub use todo::{TodoItem, TodoList, TodoStatus};
 
 /// The version of the transcript format.
 pub const SCHEMA_VERSION: u32 = 1;
@@ -232,6 +234,10 @@ pub struct GateRecord {
     /// Whether it failed in the same way before the run changed anything, so that the run does not fail for it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub failed_before: bool,
+    /// Programs in folders that Git ignores, which it may have run, and which commands of this run had changed before. Its
+    /// result proves no more than they do.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub doubt: Vec<String>,
 }
 
 impl GateRecord {
@@ -248,39 +254,6 @@ impl GateRecord {
             (false, false) => "failed",
         }
     }
-}
-
-/// An entry of the agent's list of its own work.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct TodoItem {
-    /// What is to be done
-    pub task: String,
-    /// How far it is
-    #[serde(default)]
-    pub status: TodoStatus,
-}
-
-/// How far an entry of the agent's list is.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum TodoStatus {
-    /// It is not begun.
-    #[default]
-    Open,
-    /// It is being worked on.
-    Doing,
-    /// It is done.
-    Done,
-}
-
-/// The agent's list of its own work, as it is now.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct TodoList {
-    /// The name of the agent.
-    pub agent: String,
-    /// The entries, in the agent's order.
-    pub items: Vec<TodoItem>,
 }
 
 fn first_round() -> u32 {

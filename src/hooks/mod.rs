@@ -230,6 +230,7 @@ impl Invocation {
             cancel: context.cancel.clone(),
             rights: Rights::Work,
             moves: Vec::new(),
+            owner: Some(format!("hook {}", hook.name)),
             keep: if hook.waits { Keep::Changes } else { Keep::Nothing },
         };
         let mut changed: Vec<String> = Vec::new();

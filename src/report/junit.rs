@@ -72,7 +72,14 @@ fn gates(report: &RunReport) -> Vec<TestCase> {
             }
         };
         let kind = if gate.predicted { "gates.predicted" } else { "gates" };
-        case.set_classname(kind).set_system_out(&clean(&format!("$ {}\n{}", gate.command, gate.output)));
+        let doubt = match gate.doubt.as_slice() {
+            [] => String::new(),
+            programs => {
+                format!("(runs programs that commands of this run had changed: {})\n", programs.join(", "))
+            }
+        };
+        let output = format!("$ {}\n{doubt}{}", gate.command, gate.output);
+        case.set_classname(kind).set_system_out(&clean(&output));
         case.build()
     };
     report.gates.iter().map(case).collect()

@@ -286,6 +286,12 @@ impl Observer for LogObserver {
             Event::Gate(gate) => {
                 let predicted = if gate.predicted { "predicted " } else { "" };
                 let (name, took) = (remark(&gate.name), duration(gate.duration_ms));
+                if !gate.doubt.is_empty() {
+                    let programs = remark(&gate.doubt.join(", "));
+                    warn!(
+                        "{predicted}gate {name} runs programs that commands of this run had changed: {programs}"
+                    );
+                }
                 if gate.passed {
                     info!("{predicted}gate {name} passed {took}");
                 } else {

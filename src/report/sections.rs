@@ -190,6 +190,15 @@ pub(super) fn gates(report: &RunReport) -> Vec<Section> {
         );
     }
     table.push('\n');
+    for gate in report.gates.iter().filter(|gate| !gate.doubt.is_empty()) {
+        let programs: Vec<String> = gate.doubt.iter().map(|program| code(program)).collect();
+        let _ = writeln!(
+            table,
+            "⚠️ {} runs programs that Git ignores and that commands of this run had changed before: {}\n",
+            code(&gate.name),
+            programs.join(", ")
+        );
+    }
     let mut sections = vec![Section::fixed(table)];
     for gate in report.gates.iter().filter(|gate| !gate.passed) {
         let full = format!(

@@ -43,6 +43,10 @@ pub fn terminal(report: &RunReport, folder: &Path) -> String {
         let (name, took) = (visible(&gate.name), duration(gate.duration_ms));
         let _ =
             writeln!(text, "{mark} {predicted}gate {name}{required} {word}, exit {}, {took}", gate.exit_code);
+        if !gate.doubt.is_empty() {
+            let programs = visible(&gate.doubt.join(", "));
+            let _ = writeln!(text, "  it runs programs that commands of this run had changed: {programs}");
+        }
         if !gate.passed {
             let _ = writeln!(text, "{}", visible(&gate.output));
         }

@@ -281,6 +281,7 @@ mod tests {
             duration_ms: 0,
             output: output.to_owned(),
             failed_before: false,
+            doubt: Vec::new(),
         }
     }
 

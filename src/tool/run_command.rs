@@ -195,6 +195,7 @@ impl CommandCall {
             rights: Rights::Work,
             keep: Keep::Nothing,
             moves: self.moves(cwd),
+            owner: None,
         }
     }
 
@@ -226,7 +227,7 @@ impl CommandCall {
     }
 
     fn result(&self, ran: Ran, pipe: Option<&PipeStatus>, timeout: u64) -> ToolResult {
-        let Ran { finished, changes, large, dropped, warnings, refused } = ran;
+        let Ran { finished, changes, large, dropped, warnings, refused, built: _ } = ran;
         let mut result = ToolResult { refused, ..self.tool.limits.result(&finished, pipe, timeout) };
         result.note_changes(&Observed { changes, large, unnamed: 0 });
         if !dropped.is_empty() {

@@ -14,6 +14,10 @@ use cap_std::fs::{Dir, Metadata};
 /// The number of threads that walk at once.
 const THREADS: usize = 4;
 
+/// Maximum depth of folders. No path that a program can use at once has as many names, and the paths of all folders in a
+/// deeper tree would need more memory than there is.
+const MAX_DEPTH: usize = 2_500;
+
 /// An entry that is no folder.
 pub(crate) struct Met<'a> {
     /// The folder that it is in.
@@ -45,6 +49,11 @@ pub(crate) trait Visitor: Sync {
 
     /// Visits a folder that this user cannot list or search, or an entry of such a folder.
     fn closed(&self, path: &Path);
+
+    /// Visits a folder that is too deep to be entered; the error ends the walk.
+    fn too_deep(&self, _: &Path) -> io::Result<()> {
+        Err(io::Error::other(format!("folders are more than {MAX_DEPTH} levels deep")))
+    }
 }
 
 /// Visits everything below `root`, several folders at once; `first` belongs to `root` itself. Returns the first error,
@@ -55,8 +64,18 @@ pub(crate) fn descend<V: Visitor>(
     visitor: &V,
 ) -> Result<(), (PathBuf, io::Error)> {
     let open = Dir::open_ambient_dir(root, ambient_authority());
-    let above = Arc::new(Above { dir: open.map_err(|error| (root.to_owned(), error))?, own: first });
-    let start = Step { above, name: None, path: PathBuf::new() };
+    let open = open.map_err(|error| (root.to_owned(), error))?;
+    descend_in(open, first, visitor).map_err(|(path, error)| (root.join(path), error))
+}
+
+/// The same below a folder that is open already. The path of an error is relative to it.
+pub(crate) fn descend_in<V: Visitor>(
+    root: Dir,
+    first: V::Folder,
+    visitor: &V,
+) -> Result<(), (PathBuf, io::Error)> {
+    let above = Arc::new(Above { dir: root, own: first });
+    let start = Step { above, name: None, path: PathBuf::new(), depth: 0 };
     let walk = Walk {
         state: Mutex::new(State { steps: [start].into(), busy: 0, failure: None }),
         more: Condvar::new(),
@@ -67,7 +86,7 @@ pub(crate) fn descend<V: Visitor>(
         }
     });
     let state = walk.state.into_inner().unwrap_or_else(PoisonError::into_inner);
-    state.failure.map_or(Ok(()), |(path, error)| Err((root.join(path), error)))
+    state.failure.map_or(Ok(()), Err)
 }
 
 /// A folder that stays open as long as a folder in it is still to be visited.
@@ -81,6 +100,7 @@ struct Step<F> {
     above: Arc<Above<F>>,
     name: Option<std::ffi::OsString>,
     path: PathBuf,
+    depth: usize,
 }
 
 struct State<F> {
@@ -139,8 +159,11 @@ type Failure = (Option<PathBuf>, io::Error);
 
 /// Visits one folder, and returns the folders in it.
 fn visit<V: Visitor>(step: Step<V::Folder>, visitor: &V) -> Result<Vec<Step<V::Folder>>, Failure> {
-    let Step { above, name, path } = step;
+    let Step { above, name, path, depth } = step;
     let failed = |error| (None, error);
+    if depth > MAX_DEPTH {
+        return visitor.too_deep(&path).map(|()| Vec::new()).map_err(failed);
+    }
     let folder = match name {
         None => above,
         Some(name) => {
@@ -182,7 +205,7 @@ fn visit<V: Visitor>(step: Step<V::Folder>, visitor: &V) -> Result<Vec<Step<V::F
             found => found.map_err(|error| (Some(path.clone()), error))?,
         };
         if metadata.is_dir() {
-            steps.push(Step { above: Arc::clone(&folder), name: Some(name), path });
+            steps.push(Step { above: Arc::clone(&folder), name: Some(name), path, depth: depth + 1 });
         } else {
             let met = Met { folder: &folder.dir, name: &name, path: &path, metadata: &metadata };
             visitor.meet(&folder.own, &met).map_err(|error| (Some(path.clone()), error))?;

@@ -146,7 +146,7 @@ impl DiskWorkspace {
         };
         match folder.symlink_metadata(name) {
             Ok(metadata) if metadata.is_dir() && state.is_none() => return Ok(()),
-            Ok(metadata) if metadata.is_dir() => folder.remove_dir_all(name).map_err(io)?,
+            Ok(metadata) if metadata.is_dir() => super::removal::remove_in(&folder, name).map_err(io)?,
             Ok(metadata) if !metadata.is_file() || state.is_none_or(|state| state.mode == Mode::Link) => {
                 folder.remove_file(name).map_err(io)?;
             }

@@ -50,10 +50,16 @@ impl Inventory {
         let mut touched = Touched::default();
         for path in gone.chain(other.map(|(path, _)| path)).collect::<BTreeSet<_>>() {
             match parse(path) {
-                Some(path) => match repository_above(&path) {
-                    Some(repository) => drop(touched.repositories.insert(repository)),
-                    None => drop(touched.files.insert(path)),
-                },
+                Some(named) => {
+                    if let Some(repository) = repository_above(&named) {
+                        touched.repositories.insert(repository);
+                        continue;
+                    }
+                    if now.files.get(path).is_some_and(Stamp::is_special) {
+                        touched.special.insert(named.clone());
+                    }
+                    touched.files.insert(named);
+                }
                 None => touched.unnamed += 1,
             }
         }

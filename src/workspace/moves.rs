@@ -100,7 +100,7 @@ impl DiskWorkspace {
             Ok(folder) => folder,
         };
         if folder.symlink_metadata(name).is_ok_and(|metadata| metadata.is_dir()) {
-            folder.remove_dir_all(name)?;
+            super::removal::remove_in(&folder, name)?;
         }
         Ok(folder)
     }

@@ -118,7 +118,7 @@ impl WorkspacePath {
     }
 
     /// Returns the path of an entry in this folder. `name` must be a single name.
-    pub(super) fn child(&self, name: &str) -> Self {
+    pub(crate) fn child(&self, name: &str) -> Self {
         debug_assert!(!name.contains('/') && !name.is_empty());
         if self.is_root() { Self(name.to_owned()) } else { Self(format!("{}/{name}", self.0)) }
     }

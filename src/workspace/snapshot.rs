@@ -30,6 +30,16 @@ pub struct Stamp {
     pub(super) times: [i64; 4],
 }
 
+impl Stamp {
+    /// Returns whether this is a pipe, socket or device.
+    pub(super) fn is_special(&self) -> bool {
+        const TYPE: u32 = 0o170_000;
+        const FILE: u32 = 0o100_000;
+        const LINK: u32 = 0o120_000;
+        cfg!(unix) && !matches!(self.mode & TYPE, FILE | LINK)
+    }
+}
+
 /// A file that differs from the snapshot.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case", tag = "kind", content = "path")]

@@ -69,7 +69,7 @@ impl Mirror {
         for repository in &touched.repositories {
             // One that existed before the call is not the call's.
             if fs::symlink_metadata(self.copy.path().join(repository.as_str())).is_err() {
-                let _ = fs::remove_dir_all(self.checkout.path().join(repository.as_str()));
+                let _ = self.checkout.disk().remove_all(repository);
             }
         }
         for path in touched.files {

@@ -10,6 +10,7 @@ mod cli;
 mod command_output;
 mod commands;
 mod confirm;
+mod containment;
 mod copies;
 mod deliver;
 mod docs;

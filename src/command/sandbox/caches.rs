@@ -73,6 +73,12 @@ impl Visitor for Remover {
         Ok(())
     }
 
+    fn too_deep(&self, _: &Path) -> io::Result<()> {
+        // It must not keep the rest from being removed.
+        self.failed();
+        Ok(())
+    }
+
     fn closed(&self, path: &Path) {
         self.closed.lock().unwrap_or_else(PoisonError::into_inner).insert(path.to_owned());
     }

@@ -1,11 +1,17 @@
 //! Restrictions that a process puts on itself for good: it gives up capabilities, places (Landlock), and
 //! system calls.
 
+use std::os::fd::OwnedFd;
+use std::path::PathBuf;
+
 use landlock::{
-    ABI, Access, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible, Ruleset, RulesetAttr,
-    RulesetCreatedAttr, RulesetStatus, Scope, path_beneath_rules,
+    ABI, Access, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible, PathBeneath, Ruleset, RulesetAttr,
+    RulesetCreatedAttr, RulesetError, RulesetStatus, Scope,
 };
 
+use rustix::fs::{FileType, fstat};
+
+use super::opening::open_place;
 use super::{Offered, Sockets, User, Walls, syscalls};
 
 /// Returns what the kernel offers, without restricting anything.
@@ -34,7 +40,7 @@ pub fn restrict(walls: &Walls) -> Result<(), String> {
     syscalls::refuse(walls)
 }
 
-fn landlock(walls: &Walls) -> Result<RulesetStatus, landlock::RulesetError> {
+fn landlock(walls: &Walls) -> Result<RulesetStatus, RulesetError> {
     // What a newer kernel offers is used, and what this one lacks is left out.
     let writes = AccessFs::from_write(ABI::V5);
     let reads: BitFlags<AccessFs> = AccessFs::from_read(ABI::V5);
@@ -46,12 +52,25 @@ fn landlock(walls: &Walls) -> Result<RulesetStatus, landlock::RulesetError> {
     }
     let mut rules = rules.scope(Scope::Signal | Scope::AbstractUnixSocket)?.create()?;
     if let Some(readable) = &walls.readable {
-        rules = rules.add_rules(path_beneath_rules(readable, reads))?;
+        rules = rules.add_rules(beneath(readable, reads))?;
         // Names only, so that programs find their way.
-        rules = rules.add_rules(path_beneath_rules(&walls.listable, AccessFs::ReadDir))?;
+        rules = rules.add_rules(beneath(&walls.listable, AccessFs::ReadDir.into()))?;
     }
-    // A place that does not exist needs no rule.
-    Ok(rules.add_rules(path_beneath_rules(&walls.writable, handled))?.restrict_self()?.ruleset)
+    Ok(rules.add_rules(beneath(&walls.writable, handled))?.restrict_self()?.ruleset)
+}
+
+/// Returns rules for places. One that does not exist, or to whose path a link leads by now, needs none.
+fn beneath(
+    places: &[PathBuf],
+    access: BitFlags<AccessFs>,
+) -> impl Iterator<Item = Result<PathBeneath<OwnedFd>, RulesetError>> {
+    places.iter().filter_map(move |path| {
+        let place = open_place(path).ok()?;
+        let is_folder =
+            fstat(&place).is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode) == FileType::Directory);
+        let access = if is_folder { access } else { access & AccessFs::from_file(ABI::V5) };
+        Some(Ok(PathBeneath::new(place, access)))
+    })
 }
 
 /// Makes this thread a user without privileges, for good.

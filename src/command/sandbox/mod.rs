@@ -10,6 +10,7 @@
 //! supervisor stays outside, where the child can neither signal nor trace it.
 
 mod caches;
+mod hidden;
 mod home;
 mod modes;
 mod mount_points;
@@ -17,11 +18,14 @@ mod places;
 mod plan;
 mod repository;
 mod stores;
+mod walls;
 
 #[cfg(target_os = "linux")]
 mod kernel;
 #[cfg(target_os = "linux")]
 mod mounts;
+#[cfg(target_os = "linux")]
+mod opening;
 #[cfg(target_os = "linux")]
 mod syscalls;
 
@@ -225,6 +229,8 @@ pub struct Walls {
     pub writable: Vec<PathBuf>,
     /// Which sockets it may open.
     pub sockets: Sockets,
+    /// Whether it may open sockets that have a path, if any.
+    pub named_sockets: bool,
     /// Whether it may change modes, owners, times, and attributes of files.
     pub metadata: bool,
 }
@@ -239,6 +245,7 @@ impl Walls {
             listable: Vec::new(),
             writable: Vec::new(),
             sockets: Sockets::None,
+            named_sockets: false,
             metadata: false,
         }
     }

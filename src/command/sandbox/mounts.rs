@@ -17,6 +17,7 @@ use rustix::mount::{
 use rustix::process::{getegid, geteuid, pivot_root};
 use rustix::thread::UnshareFlags;
 
+use super::opening::{open_place, path_of};
 use super::{Mount, Namespaces, NewRoot, Overlay, User};
 
 /// Parts of `/proc` through which root could change the machine, even without capabilities.
@@ -154,12 +155,11 @@ fn mount_point(root: &Path, at: &Path, like: &Path) -> io::Result<()> {
 }
 
 fn bind(root: &Path, from: &Path, at: &Path, writable: bool) -> io::Result<()> {
-    // What does not exist (any more) is not needed.
-    if fs::symlink_metadata(from).is_err() {
-        return Ok(());
-    }
-    mount_point(root, at, from)?;
-    mount_bind_recursive(from, at)?;
+    // What does not exist (any more) is not needed; what a link leads to by now is not what was meant.
+    let Ok(place) = open_place(from) else { return Ok(()) };
+    let from = path_of(&place);
+    mount_point(root, at, &from)?;
+    mount_bind_recursive(&from, at)?;
     if writable { Ok(()) } else { read_only(at) }
 }
 
@@ -216,9 +216,10 @@ fn read_only(at: &Path) -> io::Result<()> {
 }
 
 fn overlay_at(root: &Path, overlay: &Overlay, at: &Path, writable: bool) -> io::Result<()> {
-    mount_point(root, at, overlay.bottom())?;
-    let lowers: Vec<String> = overlay.lowers.iter().map(|lower| lower.display().to_string()).collect();
-    let (lower, upper, work) = (lowers.join(":"), overlay.upper.display(), overlay.work.display());
+    let lowers: Vec<_> = overlay.lowers.iter().map(|lower| open_place(lower)).collect::<io::Result<_>>()?;
+    mount_point(root, at, &lowers.last().map_or(overlay.upper.clone(), path_of))?;
+    let lower: Vec<String> = lowers.iter().map(|lower| path_of(lower).display().to_string()).collect();
+    let (lower, upper, work) = (lower.join(":"), overlay.upper.display(), overlay.work.display());
     let options = if writable {
         format!("lowerdir={lower},upperdir={upper},workdir={work},userxattr")
     } else {
@@ -257,7 +258,7 @@ fn hide(root: &Path, at: &Path) -> io::Result<()> {
     let nothing = root.join(".nothing");
     if fs::symlink_metadata(&nothing).is_err() {
         File::create(&nothing)?;
-        fs::set_permissions(&nothing, std::os::unix::fs::PermissionsExt::from_mode(0o000))?;
+        fs::set_permissions(&nothing, std::os::unix::fs::PermissionsExt::from_mode(0o444))?;
     }
     mount_bind_recursive(&nothing, at)?;
     read_only(at)

@@ -5,6 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 
+use super::hidden;
+
 /// Folders that belong to the system.
 const SYSTEM: [&str; 17] = [
     "/bin",
@@ -28,24 +30,6 @@ const SYSTEM: [&str; 17] = [
 
 /// Those that only a package manager changes.
 const OWNED: [&str; 7] = ["/bin", "/sbin", "/lib", "/usr", "/etc", "/nix", "/snap"];
-
-/// Paths in them that contain keys and passwords.
-const HIDDEN: [&str; 14] = [
-    "/etc/shadow",
-    "/etc/shadow-",
-    "/etc/gshadow",
-    "/etc/gshadow-",
-    "/etc/sudoers",
-    "/etc/sudoers.d",
-    "/etc/ssh",
-    "/etc/ssl/private",
-    "/etc/kubernetes",
-    "/etc/rancher",
-    "/etc/docker",
-    "/etc/wireguard",
-    "/etc/krb5.keytab",
-    "/usr/local/etc/ssh",
-];
 
 /// Toolchains below a home folder. What build tools write to them, or elsewhere in it, is discarded.
 const TOOLCHAINS: [&str; 36] = [
@@ -180,9 +164,6 @@ const CACHE_VARIABLES: [&str; 12] = [
     "BUNDLE_PATH",
 ];
 
-/// Files that a runner keeps beside its work folder, among them the keys by which its server knows it.
-const RUNNER_FILES: [&str; 5] = [".credentials", ".credentials_rsaparams", ".runner", ".env", ".path"];
-
 /// The places of one machine, all absolute. In each list of folders, none is below another.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Places {
@@ -200,11 +181,14 @@ pub(super) struct Places {
     pub(super) hidden: Vec<PathBuf>,
     /// The home folder.
     pub(super) home: Option<PathBuf>,
+    /// Where places are whose paths lead through links.
+    real: BTreeMap<PathBuf, PathBuf>,
 }
 
 impl Places {
-    /// Finds the places by the variables of children, and adds what the configuration names.
-    pub(super) fn find(variables: &BTreeMap<String, String>, more: &[PathBuf]) -> Self {
+    /// Finds the places by the variables of children, and adds what the configuration names. Places in `workspace` are
+    /// taken by their names alone: whoever wrote its files decides where links lead.
+    pub(super) fn find(variables: &BTreeMap<String, String>, more: &[PathBuf], workspace: &Path) -> Self {
         let folder = |name: &str| variables.get(name).map(PathBuf::from).filter(|path| path.is_absolute());
         let home = folder("HOME").filter(|home| home.parent().is_some());
         let below = |names: &[&str]| -> Vec<PathBuf> {
@@ -239,20 +223,48 @@ impl Places {
         let settings = below(&SETTINGS).into_iter().chain(cargo_places(&["config.toml", "config"]) as Vec<_>);
         let (settings, withheld) =
             settings.filter(|path| path.is_file()).partition(|path| !holds_credential(path));
-        let runner = temp.as_ref().and_then(|temp| temp.parent()?.parent());
-        let hidden = HIDDEN.iter().map(PathBuf::from).chain(temp.clone());
-        let hidden =
-            hidden.chain(runner.into_iter().flat_map(|root| RUNNER_FILES.map(|name| root.join(name))));
-        Self {
+        let mut places = Self {
             readable: outermost(readable.filter(|path| path.exists())),
             toolchains: outermost(toolchains.filter(|path| path.exists() && !of_system(path))),
             settings,
             withheld,
             caches: outermost(caches.filter(|path| path.is_dir())),
-            // What this user cannot read need not be hidden.
-            hidden: hidden.filter(|path| is_readable(path)).collect(),
+            hidden: hidden::of_system().chain(hidden::of_runners(temp.as_deref())).collect(),
             home,
-        }
+            real: BTreeMap::new(),
+        };
+        let lists = [&places.toolchains, &places.caches, &more.to_vec()];
+        let programs = lists.into_iter().flatten().filter(|place| !place.starts_with(workspace));
+        let credentials: Vec<PathBuf> =
+            programs.flat_map(|place| hidden::credentials(place, holds_credential)).collect();
+        places.hidden.extend(credentials);
+        // What this user cannot read need not be hidden.
+        places.hidden.retain(|path| is_readable(path));
+        let lists = [&places.readable, &places.toolchains, &places.settings, &places.caches, &places.hidden];
+        let outside = lists.into_iter().flatten().filter(|place| !place.starts_with(workspace));
+        let real = outside.filter_map(|place| Some((place.clone(), place.canonicalize().ok()?)));
+        places.real = real.filter(|(place, real)| place != real).collect();
+        places
+    }
+
+    /// Returns where a place is, as a path that led through no link when the run began.
+    pub(super) fn real(&self, place: &Path) -> PathBuf {
+        self.real.get(place).map_or_else(|| place.to_owned(), Clone::clone)
+    }
+
+    /// Returns the caches that children may use without a file system of their own, where nothing in them can be hidden.
+    pub(super) fn open_caches(&self) -> impl Iterator<Item = &PathBuf> {
+        self.caches.iter().filter(|cache| !self.hidden.iter().any(|hidden| hidden.starts_with(cache)))
+    }
+
+    /// Returns the variables that name one of the other caches.
+    pub(super) fn closed_variables(&self, variables: &BTreeMap<String, String>) -> Vec<&'static str> {
+        let is_closed = |path: &Path| {
+            let holds = |cache: &&PathBuf| path.starts_with(cache);
+            self.caches.iter().any(|cache| holds(&cache)) && !self.open_caches().any(|cache| holds(&cache))
+        };
+        let names = CACHE_VARIABLES.iter().copied();
+        names.filter(|name| variables.get(*name).is_some_and(|path| is_closed(Path::new(path)))).collect()
     }
 }
 
@@ -385,7 +397,7 @@ mod tests {
         let mut variables =
             variables(&[("HOME", &home), ("RUNNER_TEMP", &home.join("_temp")), ("GOPATH", &home)]);
         variables.insert("PATH".to_owned(), path);
-        let places = Places::find(&variables, &[]);
+        let places = Places::find(&variables, &[], &home.join("work"));
         let below: Vec<&Path> =
             places.toolchains.iter().filter_map(|path| path.strip_prefix(&home).ok()).collect();
         assert_eq!(below, [".cargo/bin", ".local/bin", ".rustup", "tools/node"].map(Path::new));

@@ -3,52 +3,29 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::SystemTime;
 
 use tokio::sync::OnceCell;
 
 use super::home::Home;
 use super::modes::Modes;
-use super::mount_points::prepare;
 use super::places::Places;
 use super::repository::{GitMasking, Repository};
 use super::stores::Stores;
-use super::{Mount, Namespaces, NewRoot, Overlay, Reader, Rights, Sockets, User, Walls};
+use super::{Namespaces, Overlay, Reader, Sockets};
 use crate::workspace::{PathGlobs, Scratch};
 
-/// Devices that programs commonly write to.
-const DEVICES: [&str; 6] = ["/dev/null", "/dev/zero", "/dev/full", "/dev/tty", "/dev/ptmx", "/dev/pts"];
-
 /// Shared memory that processes open by name.
-const SHARED_MEMORY: &str = "/dev/shm";
-
-/// Parts of `/proc` that reveal nothing about other processes.
-const OWN_PROC: [&str; 11] = [
-    "/proc/self",
-    "/proc/cpuinfo",
-    "/proc/meminfo",
-    "/proc/stat",
-    "/proc/version",
-    "/proc/loadavg",
-    "/proc/uptime",
-    "/proc/filesystems",
-    "/proc/mounts",
-    "/proc/sys",
-    "/proc/thread-self",
-];
+pub(super) const SHARED_MEMORY: &str = "/dev/shm";
 
 /// The kind of overlays above the Git folder.
 const GIT: &str = "git";
 
-/// Paths that a process working in the checkout itself cannot change.
-const KEPT: [&str; 5] =
-    [".git", ".github/workflows", ".github/actions", ".github/architect.yml", ".architect.yml"];
-
 /// Folders for temporary files.
-const TEMPORARY: [&str; 2] = ["/tmp", "/var/tmp"];
+pub(super) const TEMPORARY: [&str; 2] = ["/tmp", "/var/tmp"];
 
 /// The inputs for the sandbox of a run.
 #[derive(Clone, Copy, Debug)]
@@ -79,30 +56,36 @@ pub struct Settings<'a> {
 
 /// The sandbox of the children of one run.
 #[derive(Clone, Debug)]
-pub struct Sandbox(Arc<Inner>);
+pub struct Sandbox(pub(super) Arc<Inner>);
 
 #[derive(Debug)]
-struct Inner {
-    places: Places,
-    writable: Vec<PathBuf>,
-    workspace: PathBuf,
-    repository: Repository,
-    masking: GitMasking,
-    sockets: Sockets,
-    temp: PathBuf,
+pub(super) struct Inner {
+    pub(super) places: Places,
+    pub(super) writable: Vec<PathBuf>,
+    pub(super) workspace: PathBuf,
+    pub(super) repository: Repository,
+    pub(super) masking: GitMasking,
+    pub(super) sockets: Sockets,
+    pub(super) temp: PathBuf,
     /// Cargo's own folder, if a variable names it.
-    cargo: Option<PathBuf>,
-    wanted: bool,
-    landlock: bool,
-    made: SystemTime,
-    private: OnceLock<Option<Scratch>>,
-    home: OnceLock<Option<Home>>,
-    modes: Arc<Modes>,
+    pub(super) cargo: Option<PathBuf>,
+    pub(super) wanted: bool,
+    pub(super) landlock: bool,
+    pub(super) made: SystemTime,
+    pub(super) private: OnceLock<Option<Scratch>>,
+    pub(super) home: OnceLock<Option<Home>>,
+    pub(super) modes: Arc<Modes>,
     /// The number of System V objects that could not be removed.
-    objects: Arc<AtomicUsize>,
-    namespaces: Arc<OnceCell<Option<Namespaces>>>,
+    pub(super) objects: Arc<AtomicUsize>,
+    pub(super) namespaces: Arc<OnceCell<Option<Namespaces>>>,
     /// How many trusted children were started, if it is theirs.
-    trusted: Option<AtomicUsize>,
+    pub(super) trusted: Option<AtomicUsize>,
+    /// The sandboxes of single hooks and gates, by their names.
+    pub(super) owners: Mutex<BTreeMap<String, Sandbox>>,
+    /// Whether daemons could be reached by sockets with a path.
+    pub(super) daemons: Arc<OnceLock<bool>>,
+    /// Sockets with a path that the kernel lists.
+    pub(super) sockets_listed: Arc<OnceLock<Vec<PathBuf>>>,
 }
 
 /// What a child sees at the path of the workspace.
@@ -141,18 +124,19 @@ impl Sandbox {
         let Settings { variables, own, workspace, .. } = settings;
         let home = variables.get("HOME").map(PathBuf::from);
         let place = |path: &String| {
-            let place = match (path.strip_prefix("~/"), &home) {
+            let place = plain(&match (path.strip_prefix("~/"), &home) {
                 (Some(below), Some(home)) => home.join(below),
                 _ => workspace.join(path),
-            };
-            // A place that does not exist opens nothing.
-            place.canonicalize().unwrap_or(place)
+            });
+            // Where links in the workspace lead is decided by whoever wrote its files. A place that does not exist
+            // opens nothing.
+            if place.starts_with(workspace) { place } else { place.canonicalize().unwrap_or(place) }
         };
         let mut known = variables.clone();
         // Children do not get this variable; it is known in order to hide its folder.
         known.extend(own.get("RUNNER_TEMP").map(|path| ("RUNNER_TEMP".to_owned(), path.clone())));
         let readable: Vec<PathBuf> = settings.readable.iter().map(place).collect();
-        let mut places = Places::find(&known, &readable);
+        let mut places = Places::find(&known, &readable, workspace);
         let repository = Repository::around(workspace, home.as_deref());
         places.hidden.extend(repository.sensitive(workspace, settings.sensitive));
         let lists = [&places.toolchains, &places.settings, &places.caches];
@@ -176,7 +160,18 @@ impl Sandbox {
             masking: settings.masking.clone(),
             namespaces: Arc::default(),
             trusted: None,
+            owners: Mutex::default(),
+            daemons: Arc::default(),
+            sockets_listed: Arc::default(),
         }))
+    }
+
+    /// Returns the sandbox of one hook or gate: what it leaves in its home folder, in toolchains or in caches is met by
+    /// nobody else.
+    #[must_use]
+    pub fn of(&self, owner: &str) -> Self {
+        let mut owners = self.0.owners.lock().unwrap_or_else(PoisonError::into_inner);
+        owners.entry(owner.to_owned()).or_insert_with(|| self.trusted()).clone()
     }
 
     /// The same for trusted children, who share no folder with those of this: what commands leave in their home folder
@@ -203,6 +198,9 @@ impl Sandbox {
             masking: self.0.masking.clone(),
             namespaces: Arc::clone(&self.0.namespaces),
             trusted: Some(AtomicUsize::default()),
+            owners: Mutex::default(),
+            daemons: Arc::clone(&self.0.daemons),
+            sockets_listed: Arc::clone(&self.0.sockets_listed),
         }))
     }
 
@@ -219,7 +217,7 @@ impl Sandbox {
         self.stands(self.0.namespaces.get().copied().flatten().is_some())
     }
 
-    fn stands(&self, own_root: bool) -> bool {
+    pub(super) fn stands(&self, own_root: bool) -> bool {
         self.0.wanted && (self.0.landlock || own_root)
     }
 
@@ -263,7 +261,7 @@ impl Sandbox {
     }
 
     /// Returns the private folder of the run, which is created on first use.
-    fn private(&self) -> io::Result<&Path> {
+    pub(super) fn private(&self) -> io::Result<&Path> {
         let made = self.0.private.get_or_init(|| {
             let scratch = Scratch::new(&self.0.temp).ok()?;
             for folder in ["root", "tmp", "home"] {
@@ -278,21 +276,24 @@ impl Sandbox {
 
     /// Returns the private home folder of children that see the machine's own file system, which is filled on first use;
     /// `None` if the real one is in the checkout.
-    fn home(&self) -> io::Result<Option<&Home>> {
+    pub(super) fn home(&self) -> io::Result<Option<&Home>> {
         let Inner { places, workspace, writable, home, cargo, .. } = &*self.0;
         let Some(real) = places.home.as_ref().filter(|home| !home.starts_with(workspace)) else {
             return Ok(None);
         };
         let private = self.private()?.join("home");
-        let lists = [&places.toolchains, &places.settings, &places.caches, &places.readable, writable];
-        let places = || lists.into_iter().flatten().filter(|place| !place.starts_with(workspace));
+        let lists = [&places.toolchains, &places.settings, &places.readable, writable];
+        let places = || {
+            let all = lists.into_iter().flatten().chain(places.open_caches());
+            all.filter(|place| !place.starts_with(workspace))
+        };
         let made = home.get_or_init(|| Home::make(&private, real, places(), cargo.as_deref()).ok());
         let none = || io::Error::other(format!("could not create a home folder in {}", private.display()));
         made.as_ref().map(Some).ok_or_else(none)
     }
 
     /// Returns an overlay above a folder of the machine, whose changes are discarded.
-    fn overlay(&self, kind: &str, index: usize, lower: &Path) -> io::Result<Overlay> {
+    pub(super) fn overlay(&self, kind: &str, index: usize, lower: &Path) -> io::Result<Overlay> {
         let folder = self.private()?.join(format!("{kind}-{index}"));
         let overlay = Overlay {
             lowers: vec![lower.to_owned()],
@@ -305,7 +306,7 @@ impl Sandbox {
     }
 
     /// A throw-away folder above one of Git's own; `None` where that one cannot be shown.
-    fn git_overlay(&self, index: usize, lower: &Path) -> io::Result<Option<Overlay>> {
+    pub(super) fn git_overlay(&self, index: usize, lower: &Path) -> io::Result<Option<Overlay>> {
         let Inner { repository, masking, temp, trusted, .. } = &*self.0;
         let Some(layer) = repository.layer(index, temp, masking) else { return Ok(None) };
         let kind = match trusted {
@@ -327,7 +328,11 @@ impl Sandbox {
         &self,
         environment: &mut BTreeMap<String, String>,
         own_root: bool,
+        root: &Path,
     ) -> io::Result<()> {
+        if !own_root && root != self.0.workspace {
+            move_paths(environment, &self.0.workspace, root);
+        }
         if !self.stands(own_root) {
             return Ok(());
         }
@@ -336,8 +341,14 @@ impl Sandbox {
             environment.insert(name.to_owned(), temporary.display().to_string());
         }
         environment.remove("XDG_RUNTIME_DIR");
-        if let Some(home) = if own_root { None } else { self.home()? } {
-            home.adapt(environment);
+        if !own_root {
+            // What cannot be shared is made anew in the private home folder.
+            for name in self.0.places.closed_variables(environment) {
+                environment.remove(name);
+            }
+            if let Some(home) = self.home()? {
+                home.adapt(environment);
+            }
         }
         // In containers the checkout belongs to another user, for which Git refuses it. Whatever its
         // configuration could do stays in the sandbox.
@@ -361,247 +372,32 @@ impl Sandbox {
     pub fn opening(&self, words: &[String]) -> Vec<PathBuf> {
         super::places::named_by(words, self.0.places.home.as_deref())
     }
+}
 
-    /// Returns the restrictions of a child that sees `view` at the path `root`.
-    pub fn walls(
-        &self,
-        root: &Path,
-        view: View<'_>,
-        rights: Rights,
-        namespaces: Option<Namespaces>,
-    ) -> io::Result<Walls> {
-        self.walls_opening(root, view, rights, namespaces, &[])
-    }
-
-    /// Returns the same restrictions with additional places to read.
-    pub fn walls_opening(
-        &self,
-        root: &Path,
-        view: View<'_>,
-        rights: Rights,
-        namespaces: Option<Namespaces>,
-        more: &[PathBuf],
-    ) -> io::Result<Walls> {
-        let sockets = if rights == Rights::Look { Sockets::None } else { self.0.sockets };
-        let new_root = match namespaces {
-            Some(namespaces) => {
-                let mounts = self.mounts(root, view, rights, more)?;
-                // Landlock alone keeps a light root from being written to, and it allows the folders for temporary
-                // files with all that is mounted below them.
-                let light = rights == Rights::Look
-                    && self.0.wanted
-                    && self.0.landlock
-                    && !mounts.iter().any(is_below_temporary);
-                Some(NewRoot {
-                    at: self.private()?.join("root"),
-                    namespaces,
-                    mounts,
-                    user: (namespaces == Namespaces::Sudo).then(own_user),
-                    light,
-                })
-            }
-            None => None,
-        };
-        let works = rights == Rights::Work;
-        let mut writable: Vec<PathBuf> = DEVICES.iter().map(PathBuf::from).collect();
-        if works {
-            writable.push(PathBuf::from(SHARED_MEMORY));
-            let is_written = !matches!(view, View::Reader(_) | View::Plain { writable: false });
-            writable.extend(is_written.then(|| root.to_owned()));
-            if let View::Copy { around } = view {
-                writable.push(around.join(".git"));
-            }
-            writable.extend(self.0.places.caches.iter().chain(&self.0.writable).cloned());
-        }
-        let (mut readable, mut listable) = (None, Vec::new());
-        if new_root.is_some() {
-            writable.extend(TEMPORARY.map(PathBuf::from));
-            if works {
-                writable.extend(self.0.places.home.clone());
-                writable.extend(self.0.repository.folders.iter().chain(&self.0.places.toolchains).cloned());
-            }
-        } else {
-            writable.push(self.private()?.join("tmp"));
-            let home = self.home()?.map(|home| home.path().to_owned());
-            writable.extend(home.clone().filter(|_| works));
-            let mut opened = self.opened(root, rights);
-            opened.extend(more.iter().cloned());
-            opened.extend(home);
-            if let View::Copy { around } = view {
-                opened.push(around.to_owned());
-            }
-            readable = Some(without(&opened, &self.0.places.hidden, &mut listable));
-        }
-        let restricted = self.stands(namespaces.is_some());
-        Ok(Walls { root: new_root, restricted, readable, listable, writable, sockets, metadata: works })
-    }
-
-    /// Returns where a child may read if it sees the machine's own file system.
-    fn opened(&self, root: &Path, rights: Rights) -> Vec<PathBuf> {
-        let Inner { places, repository, writable, .. } = &*self.0;
-        let mut opened = vec![root.to_owned(), PathBuf::from("/sys"), PathBuf::from("/dev")];
-        match rights {
-            Rights::Work => opened.push(PathBuf::from("/proc")),
-            Rights::Look => opened.extend(OWN_PROC.map(PathBuf::from)),
-        }
-        let lists = [&places.readable, &places.toolchains, &places.settings, &places.caches, writable];
-        opened.extend(lists.into_iter().flatten().cloned());
-        opened.extend(repository.harmless(&self.0.temp, &self.0.masking));
-        // A copy is elsewhere, where no path leads to what is beside the workspace.
-        if root == self.0.workspace {
-            opened.extend(repository.root.clone());
-        }
-        opened.extend(resolver());
-        opened
-    }
-
-    /// Returns the parts of a new root, each after those that contain it.
-    fn mounts(
-        &self,
-        root: &Path,
-        view: View<'_>,
-        rights: Rights,
-        more: &[PathBuf],
-    ) -> io::Result<Vec<Mount>> {
-        let Inner { places, repository, writable, .. } = &*self.0;
-        let own = match view {
-            View::Overlay(overlay) => {
-                let (overlay, at) = (overlay.clone(), root.to_owned());
-                Mount::Overlay { overlay, at, writable: rights == Rights::Work }
-            }
-            View::Reader(reader) => {
-                Mount::Overlay { overlay: reader.tree.clone(), at: root.to_owned(), writable: false }
-            }
-            View::Copy { .. } => bind(root, rights == Rights::Work),
-            View::Plain { writable } => bind(root, writable && rights == Rights::Work),
-        };
-        let repositories = match view {
-            View::Reader(reader) => reader.repositories.as_slice(),
-            View::Overlay(_) | View::Copy { .. } | View::Plain { .. } => &[],
-        };
-        let repositories = repositories.iter().map(|(at, overlay)| Mount::Overlay {
-            overlay: overlay.clone(),
-            at: at.clone(),
-            writable: false,
+/// Makes variables that name paths in a folder name the same paths in another: a virtual environment, or a build folder,
+/// is the one in the copy.
+fn move_paths(environment: &mut BTreeMap<String, String>, from: &Path, to: &Path) {
+    for value in environment.values_mut() {
+        let moved = value.split(':').map(|path| match Path::new(path).strip_prefix(from) {
+            Ok(below) if below.as_os_str().is_empty() => to.display().to_string(),
+            Ok(below) => to.join(below).display().to_string(),
+            Err(_) => path.to_owned(),
         });
-        if !self.stands(true) {
-            return Ok([bind(Path::new("/"), true), own].into_iter().chain(repositories).collect());
-        }
-        let works = rights == Rights::Work;
-        let private = self.private()?;
-        let mut mounts = vec![Mount::Folder { at: "/run".into() }];
-        mounts.extend(works.then(|| bind(Path::new("/sys"), false)));
-        for place in places.readable.iter().chain(more.iter().filter(|place| !place.starts_with(root))) {
-            shown(place, &mut mounts);
-        }
-        for at in TEMPORARY.map(PathBuf::from) {
-            mounts.push(Mount::Bind { from: private.join("tmp"), at, writable: true });
-        }
-        mounts.push(Mount::Link { at: "/var/run".into(), to: "/run".into() });
-        mounts.extend(resolver().map(|file| bind(&file, false)));
-        // A home folder in the checkout is part of the checkout.
-        if let Some(home) = places.home.as_ref().filter(|home| !home.starts_with(root)) {
-            mounts.push(Mount::Bind { from: private.join("home"), at: home.clone(), writable: works });
-        }
-        mounts.extend(places.settings.iter().map(|file| bind(file, false)));
-        mounts.extend(repository.root.iter().map(|folder| bind(folder, false)));
-        for (kind, folders) in [("tool", &places.toolchains), ("cache", &places.caches)] {
-            for (index, folder) in folders.iter().enumerate().filter(|(_, folder)| !folder.starts_with(root))
-            {
-                mounts.push(if works {
-                    Mount::Cache { overlay: self.overlay(kind, index, folder)?, at: folder.clone() }
-                } else {
-                    bind(folder, false)
-                });
-            }
-        }
-        for (index, folder) in repository.folders.iter().enumerate() {
-            let at = folder.clone();
-            mounts.push(match self.git_overlay(index, folder)? {
-                Some(overlay) => Mount::Overlay { overlay, at, writable: works },
-                None => Mount::Hide { at },
-            });
-        }
-        if let View::Copy { around } = view
-            && around != root
-        {
-            mounts.push(bind(around, false));
-            let git = around.join(".git");
-            mounts.extend(git.exists().then(|| bind(&git, works)));
-        }
-        mounts.push(own);
-        mounts.extend(repositories);
-        if let View::Plain { writable: true } = view {
-            // The child works in the checkout itself, and not on a state of it.
-            let kept = KEPT.iter().map(|name| root.join(name)).filter(|path| path.exists());
-            mounts.extend(kept.map(|path| bind(&path, false)));
-        }
-        let outside = writable.iter().filter(|path| !path.starts_with(root) && path.exists());
-        mounts.extend(outside.map(|path| bind(path, works)));
-        mounts.extend(places.hidden.iter().map(|at| Mount::Hide { at: at.clone() }));
-        prepare(private, places.home.as_deref(), &TEMPORARY, &mounts)?;
-        // A mount that contains others comes before them.
-        mounts.sort_by_key(|mount| mount.at().components().count());
-        Ok([Mount::Processes, Mount::Devices].into_iter().chain(mounts).collect())
+        *value = moved.collect::<Vec<_>>().join(":");
     }
 }
 
-/// Returns whether a mount puts something of the machine below a folder for temporary files, for reading only.
-fn is_below_temporary(mount: &Mount) -> bool {
-    let is_below = |at: &Path| TEMPORARY.iter().any(|folder| at.starts_with(folder));
-    matches!(mount, Mount::Bind { writable: false, at, .. } if is_below(at))
-}
-
-fn bind(path: &Path, writable: bool) -> Mount {
-    Mount::Bind { from: path.to_owned(), at: path.to_owned(), writable }
-}
-
-/// Adds a read-only place; if its name is a link, the link and its target.
-fn shown(place: &Path, mounts: &mut Vec<Mount>) {
-    let Ok(real) = place.canonicalize() else { return };
-    if real != place && !mounts.iter().any(|mount| mount.at() == real) {
-        mounts.push(bind(&real, false));
-    }
-    mounts.push(match fs::read_link(place) {
-        Ok(to) => Mount::Link { at: place.to_owned(), to },
-        Err(_) => bind(place, false),
-    });
-}
-
-/// Returns the file with the addresses of name servers, if it is in `/run`.
-fn resolver() -> Option<PathBuf> {
-    let file = Path::new("/etc/resolv.conf").canonicalize().ok()?;
-    file.starts_with("/run").then_some(file)
-}
-
-/// Returns the places without what is hidden in them. Folders of which only a part is left are added to
-/// `listable`.
-fn without(places: &[PathBuf], hidden: &[PathBuf], listable: &mut Vec<PathBuf>) -> Vec<PathBuf> {
-    let mut left = Vec::new();
-    for place in places {
-        let within: Vec<PathBuf> =
-            hidden.iter().filter(|hidden| hidden.starts_with(place)).cloned().collect();
-        if within.is_empty() {
-            left.push(place.clone());
-        } else if !within.contains(place) {
-            listable.push(place.clone());
-            let entries = fs::read_dir(place).into_iter().flatten().flatten().map(|entry| entry.path());
-            left.extend(without(&entries.collect::<Vec<_>>(), &within, listable));
+/// Returns a path without `.` and `..`, which are resolved by names alone.
+fn plain(path: &Path) -> PathBuf {
+    let mut plain = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::ParentDir => drop(plain.pop()),
+            Component::CurDir => {}
+            part => plain.push(part),
         }
     }
-    left
-}
-
-#[cfg(unix)]
-fn own_user() -> User {
-    use rustix::process::{getgid, getgroups, getuid};
-    let groups = getgroups().unwrap_or_default().into_iter().map(rustix::process::Gid::as_raw).collect();
-    User { id: getuid().as_raw(), group: getgid().as_raw(), groups }
-}
-
-#[cfg(not(unix))]
-fn own_user() -> User {
-    User { id: 0, group: 0, groups: Vec::new() }
+    plain
 }
 
 #[cfg(unix)]
@@ -613,4 +409,34 @@ fn open_to_all(folder: &Path) -> io::Result<()> {
 #[cfg(not(unix))]
 fn open_to_all(_: &Path) -> io::Result<()> {
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_are_plain_without_looking_at_any_link() {
+        for (path, expected) in [("/a/./b/../c", "/a/c"), ("/a/../../b", "/b"), ("/a/b/", "/a/b"), ("/", "/")]
+        {
+            assert_eq!(plain(Path::new(path)), Path::new(expected), "{path}");
+        }
+    }
+
+    #[test]
+    fn variables_name_the_copy_of_what_they_named() {
+        let mut variables: BTreeMap<String, String> = [
+            ("VIRTUAL_ENV", "/work/repo/.venv"),
+            ("PATH", "/work/repo/bin:/usr/bin:/work/repository/bin"),
+            ("HERE", "/work/repo"),
+            ("TEXT", "see /work/repo"),
+        ]
+        .map(|(name, value)| (name.to_owned(), value.to_owned()))
+        .into();
+        move_paths(&mut variables, Path::new("/work/repo"), Path::new("/tmp/copy"));
+        let values: Vec<&str> = variables.values().map(String::as_str).collect();
+        let moved =
+            ["/tmp/copy", "/tmp/copy/bin:/usr/bin:/work/repository/bin", "see /work/repo", "/tmp/copy/.venv"];
+        assert_eq!(values, moved);
+    }
 }

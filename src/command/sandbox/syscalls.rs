@@ -59,11 +59,8 @@ const NAMESPACES: [i32; 8] = [
 /// The mode bits for set-user-ID and set-group-ID.
 const SET_ID: [i32; 2] = [0o4000, 0o2000];
 
-/// Address families for the kernel and other processes on the machine.
-const LOCAL: [i32; 2] = [libc::AF_UNIX, libc::AF_NETLINK];
-
-/// Those, and the families of the Internet.
-const INTERNET: [i32; 4] = [libc::AF_UNIX, libc::AF_NETLINK, libc::AF_INET, libc::AF_INET6];
+/// Address families of the Internet.
+const INTERNET: [i32; 2] = [libc::AF_INET, libc::AF_INET6];
 
 /// Mask for the type of a socket, without options such as `SOCK_CLOEXEC`.
 const SOCKET_KIND: u64 = 0xf;
@@ -101,33 +98,41 @@ const OLD_METADATA: [libc::c_long; 6] = [
     libc::SYS_futimesat,
 ];
 
-/// `setxattrat`, `removexattrat` and `file_setattr`, which are newer than the table of numbers; the same on
-/// every architecture.
-const NEW_METADATA: [libc::c_long; 3] = [463, 466, 469];
+/// `setxattrat` and `removexattrat`, which are newer than the table of numbers; the same on every architecture.
+const NEW_METADATA: [libc::c_long; 2] = [463, 466];
+
+/// `file_setattr`, which does the same as the requests below.
+const FILE_SETATTR: libc::c_long = 469;
 
 /// Requests of `ioctl` that change the attributes of a file that is open for reading: `FS_IOC_SETFLAGS` (for
 /// both word sizes), `FS_IOC_SETVERSION`, `FS_IOC_FSSETXATTR` and `FS_IOC_ENABLE_VERITY`.
 const METADATA_REQUESTS: [i32; 5] = [0x4008_6602, 0x4004_6602, 0x4008_7602, 0x401c_5820, 0x4080_6685];
 
-/// Calls that create System V objects, which outlive every process and are shared by the whole IPC namespace.
-const SYSTEM_V: [libc::c_long; 3] = [libc::SYS_shmget, libc::SYS_semget, libc::SYS_msgget];
+/// Calls that create System V objects, which outlive every process and are shared by the whole IPC namespace; other than
+/// queues, which hardly any program uses.
+const SYSTEM_V: [libc::c_long; 2] = [libc::SYS_shmget, libc::SYS_semget];
 
 /// Installs the filter in this process, for good; it needs `no_new_privs`.
 pub(super) fn refuse(walls: &Walls) -> Result<(), String> {
     // Libraries fall back to `clone`, whose arguments can be examined, on this error alone.
     install([(libc::SYS_clone3, Vec::new())].into(), libc::ENOSYS)?;
-    let mut rules = rules(walls.sockets).map_err(|error| error.to_string())?;
+    let mut rules = rules(walls).map_err(|error| error.to_string())?;
     if !walls.metadata {
         rules.extend(METADATA.iter().chain(&NEW_METADATA).map(|call| (*call, Vec::new())));
         #[cfg(target_arch = "x86_64")]
         rules.extend(OLD_METADATA.map(|call| (call, Vec::new())));
+    }
+    // No build needs these, which would make a file of the machine immutable, say.
+    if !walls.metadata || walls.root.is_none() {
         let requests = one_of(1, &METADATA_REQUESTS).map_err(|error| error.to_string())?;
         rules.insert(libc::SYS_ioctl, requests);
+        rules.insert(FILE_SETATTR, Vec::new());
     }
     // A namespace of its own removes all of this when it ends.
     if walls.root.is_none() {
         let creates = any_bit(1, &[libc::O_CREAT]).map_err(|error| error.to_string())?;
         rules.extend([(libc::SYS_mq_open, creates), (libc::SYS_mq_unlink, Vec::new())]);
+        rules.insert(libc::SYS_msgget, Vec::new());
         // Databases, and so the tests of honest projects, need these.
         if !walls.metadata {
             rules.extend(SYSTEM_V.map(|call| (call, Vec::new())));
@@ -150,7 +155,7 @@ fn install(mut rules: Rules, error: i32) -> Result<(), String> {
     apply_filter(&program).map_err(|error| error.to_string())
 }
 
-fn rules(sockets: Sockets) -> Result<Rules, BackendError> {
+fn rules(walls: &Walls) -> Result<Rules, BackendError> {
     let mut rules: Rules = REFUSED.iter().map(|call| (*call, Vec::new())).collect();
     for call in [libc::SYS_clone, libc::SYS_unshare] {
         rules.insert(call, any_bit(0, &NAMESPACES)?);
@@ -164,20 +169,24 @@ fn rules(sockets: Sockets) -> Result<Rules, BackendError> {
     rules.insert(FCHMODAT2, any_bit(2, &SET_ID)?);
     #[cfg(target_arch = "x86_64")]
     rules.extend([(libc::SYS_chmod, any_bit(1, &SET_ID)?), (libc::SYS_mknod, any_bit(1, &SET_ID)?)]);
-    match sockets {
+    // Pairs of connected sockets, by which a program talks to its own processes, are made by another call.
+    let mut families = vec![libc::AF_NETLINK];
+    families.extend(walls.named_sockets.then_some(libc::AF_UNIX));
+    match walls.sockets {
         // No condition means every call.
         Sockets::None => {
             rules
                 .extend([libc::SYS_socket, libc::SYS_connect, libc::SYS_bind].map(|call| (call, Vec::new())));
         }
         Sockets::Local => {
-            rules.insert(libc::SYS_socket, vec![none_of(&LOCAL)?]);
+            rules.insert(libc::SYS_socket, vec![none_of(&families)?]);
         }
         Sockets::Internet => {
             let raw = condition(1, SeccompCmpOp::MaskedEq(SOCKET_KIND), libc::SOCK_RAW)?;
             let of_kernel = condition(0, SeccompCmpOp::Ne, libc::AF_NETLINK)?;
             let raw = SeccompRule::new(vec![raw, of_kernel])?;
-            rules.insert(libc::SYS_socket, vec![none_of(&INTERNET)?, raw]);
+            families.extend(INTERNET);
+            rules.insert(libc::SYS_socket, vec![none_of(&families)?, raw]);
         }
     }
     Ok(rules)

@@ -208,6 +208,12 @@ fn gates(report: &RunReport) -> Markup {
                     td { (gate.exit_code) }
                     td { (duration(gate.duration_ms)) }
                 }
+                @if !gate.doubt.is_empty() {
+                    tr class="item" { td colspan="5" {
+                        "Runs programs that Git ignores and that commands of this run had changed before: "
+                        (visible(&gate.doubt.join(", ")))
+                    } }
+                }
                 @if !gate.output.is_empty() {
                     tr class="item" { td colspan="5" {
                         details open[!gate.passed] { summary { code { (visible(&gate.command)) } } pre { (visible(&gate.output)) } }

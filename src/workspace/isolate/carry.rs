@@ -6,9 +6,12 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
+use cap_std::fs::Metadata;
+
 use super::super::FileError;
 use super::super::changes::FileState;
 use super::super::disk::DiskWorkspace;
+use super::super::entry::{Entry, copy_content};
 use super::super::path::{ResolvedPath, WorkspacePath};
 use super::{Below, Isolated, Kind, Outcome, masks};
 use crate::plan::{JournalError, write_all};
@@ -71,29 +74,21 @@ impl Isolated {
     }
 
     fn carry_output(&self, path: &WorkspacePath, disk: &DiskWorkspace) -> Result<(), FileError> {
-        let from = self.disk.path().join(path.as_str());
-        let metadata = match fs::symlink_metadata(&from) {
-            Ok(metadata) => Some(metadata),
-            Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
-                None
-            }
-            // What cannot be examined is not gone.
-            Err(error) => return Err(FileError::Io { path: path.clone(), error }),
-        };
-        let Some(metadata) = metadata.filter(|metadata| metadata.is_file() || metadata.is_symlink()) else {
-            return disk.put(path, None);
-        };
+        let io = |error| FileError::Io { path: path.clone(), error };
+        let entry = self.disk.entry(path).map_err(io)?;
+        let is_kept = |entry: &Entry| entry.metadata.is_file() || entry.metadata.is_symlink();
+        let Some(entry) = entry.filter(is_kept) else { return disk.put(path, None) };
         match &self.kind {
             Kind::Mounted(_) => {
                 #[cfg(unix)]
-                super::upper::unmark(&from);
+                super::upper::unmark(&entry);
                 // Another name of the same file could be used to change it later.
-                if links(&metadata) > 1 {
-                    return disk.copy_in_as_is(&from, path, &metadata);
+                if links(&entry.metadata) > 1 {
+                    return disk.copy_in_as_is(&entry, path);
                 }
-                disk.move_in_as_is(&from, path, &metadata)
+                disk.move_in_as_is(&entry, path)
             }
-            Kind::Copied => disk.copy_in_as_is(&from, path, &metadata),
+            Kind::Copied => disk.copy_in_as_is(&entry, path),
         }
     }
 
@@ -101,11 +96,11 @@ impl Isolated {
     /// not look older than the file.
     fn keep_times(&self, disk: &DiskWorkspace, found: &Outcome) {
         for change in found.changes.iter().filter(|change| change.after.is_some()) {
-            let from = self.disk.path().join(change.path.as_str());
-            let metadata = fs::symlink_metadata(from).ok().filter(fs::Metadata::is_file);
-            if let Some(modified) = metadata.and_then(|metadata| metadata.modified().ok()) {
+            let entry = self.disk.entry(&change.path).ok().flatten();
+            let entry = entry.filter(|entry| entry.metadata.is_file());
+            if let Some(modified) = entry.and_then(|entry| entry.metadata.modified().ok()) {
                 // The only consequence is a build that looks at the file again.
-                let _ = disk.set_modified(&change.path, modified);
+                let _ = disk.set_modified(&change.path, modified.into_std());
             }
         }
     }
@@ -113,11 +108,15 @@ impl Isolated {
     /// Restores the state to what is below, after a command whose changes were kept or discarded. What was
     /// `carried` is already the same on both sides.
     pub fn settle(&mut self, found: &Outcome, below: &Below, carried: bool) -> Result<(), FileError> {
+        // Whoever opens a pipe waits for somebody who is gone.
+        for path in &found.special {
+            self.disk.remove_all(path).map_err(|error| FileError::Io { path: path.clone(), error })?;
+        }
         match (&self.kind, below) {
             #[cfg(unix)]
-            (Kind::Mounted(overlay), Below::Real(_)) => {
+            (Kind::Mounted(_), Below::Real(_)) => {
                 let path = WorkspacePath::root();
-                super::upper::clear(&overlay.upper).map_err(|error| FileError::Io { path, error })
+                super::super::removal::empty(self.disk.dir()).map_err(|error| FileError::Io { path, error })
             }
             // The next update reverts what is not planned.
             (Kind::Mounted(_), _) => self.settle_repositories(found),
@@ -168,7 +167,7 @@ impl Isolated {
             if !masks::is_plain_way(self.disk.path(), Path::new(repository.as_str())) {
                 continue;
             }
-            let mut settled = masks::remove(&place);
+            let mut settled = self.disk.remove_all(repository);
             if matches!(self.kind, Kind::Copied) && self.masks.nested.contains(Path::new(repository.as_str()))
             {
                 let copied = || self.masks.copy(&self.root, Path::new(repository.as_str()), &place);
@@ -183,51 +182,40 @@ impl Isolated {
 impl DiskWorkspace {
     /// Moves a file or link from elsewhere to its path, with its modification time and permissions but
     /// without set-user-ID and set-group-ID bits.
-    fn move_in_as_is(
-        &self,
-        from: &Path,
-        path: &WorkspacePath,
-        metadata: &fs::Metadata,
-    ) -> Result<(), FileError> {
+    fn move_in_as_is(&self, entry: &Entry, path: &WorkspacePath) -> Result<(), FileError> {
         let io = |error| FileError::Io { path: path.clone(), error };
-        plain_rights(from, metadata).map_err(io)?;
+        plain_rights(entry).map_err(io)?;
         let folder = self.folder_for(path).map_err(io)?;
-        let (place, name) = (from.parent().unwrap_or(from), from.file_name().unwrap_or_default());
-        let place = cap_std::fs::Dir::open_ambient_dir(place, cap_std::ambient_authority()).map_err(io)?;
-        match place.rename(name, &folder, path.file_name().unwrap_or_default()) {
+        match entry.folder.rename(&entry.name, &folder, path.file_name().unwrap_or_default()) {
             Err(error)
                 if matches!(
                     error.kind(),
                     io::ErrorKind::CrossesDevices | io::ErrorKind::PermissionDenied
                 ) =>
             {
-                self.copy_in_as_is(from, path, metadata)
+                self.copy_in_as_is(entry, path)
             }
             moved => moved.map_err(io),
         }
     }
 
     /// Copies a file or link from elsewhere to its path, like [`Self::move_in_as_is`].
-    fn copy_in_as_is(
-        &self,
-        from: &Path,
-        path: &WorkspacePath,
-        metadata: &fs::Metadata,
-    ) -> Result<(), FileError> {
+    fn copy_in_as_is(&self, entry: &Entry, path: &WorkspacePath) -> Result<(), FileError> {
         let io = |error| FileError::Io { path: path.clone(), error };
         let folder = self.folder_for(path).map_err(io)?;
         let name = path.file_name().unwrap_or_default();
-        if metadata.is_symlink() {
-            let target = fs::read_link(from).map_err(io)?;
+        if entry.metadata.is_symlink() {
+            let target = entry.folder.read_link_contents(&entry.name).map_err(io)?;
             let _ = folder.remove_file(name);
             return folder.symlink_contents(target, name).map_err(io);
         }
         let temporary = format!(".architect-ci-{}.tmp", uuid::Uuid::new_v4().simple());
         let options = cap_std::fs::OpenOptions::new().write(true).create_new(true).to_owned();
         let mut to = folder.open_with(&temporary, &options).map_err(io)?.into_std();
-        let copied = fs::File::open(from).and_then(|mut from| {
-            io::copy(&mut from, &mut to)?;
-            to.set_permissions(plain_permissions(metadata))?;
+        let copied = entry.open().and_then(|mut from| {
+            copy_content(&mut from, &mut to)?;
+            let metadata = from.metadata()?;
+            to.set_permissions(plain_permissions(&metadata))?;
             to.set_modified(metadata.modified()?)
         });
         let moved = copied.and_then(|()| folder.rename(&temporary, &folder, name));
@@ -240,12 +228,12 @@ impl DiskWorkspace {
 }
 
 #[cfg(unix)]
-fn links(metadata: &fs::Metadata) -> u64 {
-    std::os::unix::fs::MetadataExt::nlink(metadata)
+fn links(metadata: &Metadata) -> u64 {
+    cap_std::fs::MetadataExt::nlink(metadata)
 }
 
 #[cfg(not(unix))]
-fn links(_: &fs::Metadata) -> u64 {
+fn links(_: &Metadata) -> u64 {
     1
 }
 
@@ -261,11 +249,18 @@ pub(super) fn plain_permissions(metadata: &fs::Metadata) -> fs::Permissions {
 }
 
 /// Removes the special permission bits, such as set-user-ID, from a regular file.
-fn plain_rights(path: &Path, metadata: &fs::Metadata) -> io::Result<()> {
-    let plain = plain_permissions(metadata);
-    if metadata.is_file() && plain != metadata.permissions() {
-        fs::set_permissions(path, plain)
+#[cfg(unix)]
+fn plain_rights(entry: &Entry) -> io::Result<()> {
+    use cap_std::fs::{Permissions, PermissionsExt};
+    let mode = entry.metadata.permissions().mode();
+    if entry.metadata.is_file() && mode & 0o7000 != 0 {
+        entry.folder.set_permissions(&entry.name, Permissions::from_mode(mode & 0o777))
     } else {
         Ok(())
     }
+}
+
+#[cfg(not(unix))]
+fn plain_rights(_: &Entry) -> io::Result<()> {
+    Ok(())
 }

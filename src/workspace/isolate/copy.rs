@@ -6,11 +6,12 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-use cap_fs_ext::{DirExt, FollowSymlinks, OpenOptionsFollowExt};
+use cap_fs_ext::DirExt;
 use cap_std::ambient_authority;
 use cap_std::fs::{Dir, Metadata, OpenOptions};
 
-use super::super::descend::{Met, Visitor, descend};
+use super::super::descend::{Met, Visitor, descend, descend_in};
+use super::super::entry::{copy_content, open_file};
 use super::super::path::WorkspacePath;
 
 /// Copies `from` to `to`, except for hidden files and folders. Ignored build folders and `.git` are included, because
@@ -41,6 +42,18 @@ pub(in crate::workspace) fn copy_all(
         Some(unreadable) => Err((from.join(unreadable), io::ErrorKind::PermissionDenied.into())),
         None => Ok(()),
     }
+}
+
+/// The same between two folders that are open already.
+pub(super) fn copy_between(
+    from: Dir,
+    to: Dir,
+    is_hidden: &(dyn Fn(&WorkspacePath) -> bool + Sync),
+) -> io::Result<()> {
+    let copier = Copier { is_hidden, own: None, unreadable: Mutex::default() };
+    descend_in(from, to, &copier).map_err(|(_, error)| error)?;
+    let unreadable = copier.unreadable.into_inner().unwrap_or_else(PoisonError::into_inner);
+    if unreadable.is_empty() { Ok(()) } else { Err(io::ErrorKind::PermissionDenied.into()) }
 }
 
 struct Copier<'a> {
@@ -81,15 +94,14 @@ impl Visitor for Copier<'_> {
         if !met.metadata.is_file() {
             return Ok(());
         }
-        let read = OpenOptions::new().read(true).follow(FollowSymlinks::No).to_owned();
-        match met.folder.open_with(met.name, &read) {
+        match open_file(met.folder, met.name) {
             Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
                 self.closed(met.path);
                 Ok(())
             }
             // Removed since it was listed.
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-            opened => copy_file(opened?.into_std(), to, met.name),
+            opened => copy_file(opened?, to, met.name),
         }
     }
 
@@ -102,8 +114,7 @@ fn copy_file(mut from: std::fs::File, folder: &Dir, name: &OsStr) -> io::Result<
     make_way(folder, name)?;
     let write = OpenOptions::new().write(true).create_new(true).to_owned();
     let mut to = folder.open_with(name, &write)?.into_std();
-    // Shares the blocks where the file system can (reflink).
-    io::copy(&mut from, &mut to)?;
+    copy_content(&mut from, &mut to)?;
     let metadata = from.metadata()?;
     to.set_permissions(super::carry::plain_permissions(&metadata))?;
     // Build tools compare times, so a copy must not look newer than what was built from it.

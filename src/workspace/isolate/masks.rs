@@ -8,7 +8,8 @@ use std::path::{Path, PathBuf};
 
 use super::super::PathGlobs;
 use super::super::path::WorkspacePath;
-use super::{Plot, copy, credentials, scratch, stores};
+use super::super::removal::remove_tree;
+use super::{Plot, copy, credentials, stores};
 use crate::git::{GitError, Repository};
 
 /// Settings of a repository in which trees stand for others: they must, and what would pack objects anew has not got
@@ -69,7 +70,7 @@ impl Masks {
             self.above.hidden.extend(hidden.into_iter().map(|path| entry.join(path)));
             self.above.replaced.extend(replaced.into_iter().map(|path| entry.join(path)));
         } else {
-            scratch::remove(&to);
+            remove_tree(&to)?;
             self.above.hidden.push(entry.clone());
             self.unseen.push(entry);
         }
@@ -96,12 +97,12 @@ impl Masks {
         for entry in self.entries() {
             let is_unseen = self.unseen.iter().any(|unseen| unseen == entry);
             match fs::symlink_metadata(root.join(entry)) {
-                Ok(metadata) if metadata.is_dir() && !is_unseen => {
+                Ok(metadata) if metadata.is_dir() && !is_unseen && is_plain_way(root, entry) => {
                     fs::create_dir_all(to.join(entry))?;
                     folders.push(entry.to_owned());
                 }
                 _ if is_made => {}
-                Ok(metadata) if metadata.is_file() => {
+                Ok(metadata) if metadata.is_file() && is_plain_way(root, entry) => {
                     fs::create_dir_all(to.join(entry).parent().unwrap_or(to))?;
                     fs::copy(root.join(entry), to.join(entry)).map(drop)?;
                 }
@@ -124,6 +125,7 @@ impl Masks {
     /// Copies a `.git` entry of the checkout, as it is to be seen.
     pub(super) fn copy(&self, root: &Path, entry: &Path, to: &Path) -> Result<(), (PathBuf, io::Error)> {
         if self.above.hidden.iter().any(|hidden| hidden == entry)
+            || !is_plain_way(root, entry)
             || fs::symlink_metadata(root.join(entry)).is_err()
         {
             return Ok(());
@@ -145,7 +147,7 @@ impl Masks {
         let gone = self.above.hidden.iter().chain(&self.above.replaced);
         for path in gone.filter_map(|path| path.strip_prefix(entry).ok()) {
             let path = if path.as_os_str().is_empty() { to.to_owned() } else { to.join(path) };
-            remove(&path).map_err(|error| (path, error))?;
+            remove_tree(&path).map_err(|error| (path, error))?;
         }
         let above = self.folder.join(entry);
         if above.is_dir() { copy::copy_all(&above, to, &|_| false) } else { Ok(()) }
@@ -218,7 +220,7 @@ fn above(git: &Path, to: &Path, secrets: Secrets<'_>) -> io::Result<Above> {
             }
             Err(error) if relative.as_os_str().is_empty() => return Err(io::Error::other(error)),
             Err(_) => {
-                scratch::remove(&to);
+                remove_tree(&to)?;
                 above.hidden.push(relative.to_owned());
             }
         }
@@ -268,23 +270,8 @@ fn is_folder(path: &Path) -> bool {
 }
 
 /// Whether the way to a path leads through folders alone, as far as there are any: no link that a command left may lead
-/// whoever removes or writes something there elsewhere.
+/// whoever reads, removes or writes something there elsewhere.
 pub(super) fn is_plain_way(root: &Path, path: &Path) -> bool {
     let mut above = path.ancestors().skip(1).map(|above| root.join(above));
     above.all(|above| fs::symlink_metadata(above).map_or(true, |metadata| metadata.is_dir()))
-}
-
-/// Removes whatever is there.
-pub(super) fn remove(path: &Path) -> io::Result<()> {
-    match fs::symlink_metadata(path) {
-        Err(_) => Ok(()),
-        Ok(metadata) if !metadata.is_dir() => fs::remove_file(path),
-        Ok(_) => {
-            scratch::remove(path);
-            if fs::symlink_metadata(path).is_ok() {
-                return Err(io::Error::other(format!("could not remove {}", path.display())));
-            }
-            Ok(())
-        }
-    }
 }

@@ -16,6 +16,8 @@ mod stores;
 mod turns;
 #[cfg(unix)]
 mod upper;
+#[cfg(unix)]
+mod upper_changes;
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -115,6 +117,8 @@ pub(super) struct Touched {
     gone_folders: BTreeSet<WorkspacePath>,
     /// Git folders other than the checkout's own.
     pub(super) repositories: BTreeSet<WorkspacePath>,
+    /// Pipes, sockets and devices; each is among the files as well, because it may stand where one was.
+    pub(super) special: BTreeSet<WorkspacePath>,
     /// The number of entries whose names are not UTF-8.
     pub(super) unnamed: usize,
 }
@@ -130,6 +134,8 @@ pub struct Outcome {
     pub outputs: Vec<WorkspacePath>,
     /// Git folders of repositories that the command created, which are not kept.
     pub repositories: Vec<WorkspacePath>,
+    /// Pipes, sockets and devices, which are removed.
+    pub special: Vec<WorkspacePath>,
     /// The number of entries whose names are not UTF-8; they are not kept.
     pub unnamed: usize,
     folders: BTreeSet<WorkspacePath>,
@@ -296,9 +302,9 @@ impl Isolated {
     /// that are in its lower layer, so they are copied to the upper one.
     pub fn make_movable(&mut self, folders: &[WorkspacePath]) -> io::Result<()> {
         #[cfg(unix)]
-        if let Kind::Mounted(overlay) = &self.kind {
+        if matches!(self.kind, Kind::Mounted(_)) {
             for folder in folders {
-                upper::unfold(&overlay.upper, &self.root, folder, &self.masks.sensitive)?;
+                upper::unfold(&self.disk, &self.root, folder, &self.masks)?;
             }
         }
         Ok(())
@@ -421,7 +427,7 @@ impl Isolated {
                 }
             }
             #[cfg(unix)]
-            Kind::Mounted(overlay) => upper::put(&self.disk, &overlay.upper, path, state, below),
+            Kind::Mounted(_) => upper::put(&self.disk, path, state, below),
             #[cfg(not(unix))]
             Kind::Mounted(_) => Ok(()),
         }
@@ -439,16 +445,15 @@ impl Isolated {
         let touched = match &self.kind {
             Kind::Copied => before.0.unwrap_or_default().touched(self.disk.path())?,
             #[cfg(unix)]
-            Kind::Mounted(overlay) => {
-                upper::touched(&overlay.upper, &self.root, below, &self.masks.sensitive)?
-            }
+            Kind::Mounted(_) => upper_changes::touched(&self.disk, &self.root, below, &self.masks.sensitive)?,
             #[cfg(not(unix))]
             Kind::Mounted(_) => Touched::default(),
         };
         touched.files.iter().try_for_each(|path| self.spares_unreadable(path))?;
-        let Touched { files, folders, gone_folders, repositories, unnamed } = touched;
-        let repositories = repositories.into_iter().collect();
-        let mut found = Outcome { repositories, unnamed, folders, gone_folders, ..Outcome::default() };
+        let Touched { files, folders, gone_folders, repositories, special, unnamed } = touched;
+        let (repositories, special) = (repositories.into_iter().collect(), special.into_iter().collect());
+        let mut found =
+            Outcome { repositories, special, unnamed, folders, gone_folders, ..Outcome::default() };
         let changed = below.changed()?;
         let mut rules: Option<(WorkspacePath, IgnoreRules)> = None;
         for path in files {
@@ -496,8 +501,8 @@ impl Isolated {
     }
 
     fn is_large(&self, path: &WorkspacePath) -> bool {
-        let metadata = fs::symlink_metadata(self.disk.path().join(path.as_str()));
-        metadata.is_ok_and(|metadata| metadata.is_file() && metadata.len() > MAX_FILE)
+        let entry = self.disk.entry(path).ok().flatten();
+        entry.is_some_and(|entry| entry.metadata.is_file() && entry.metadata.len() > MAX_FILE)
     }
 
     /// Returns whether a path matches the patterns for sensitive files.

@@ -4,7 +4,12 @@ use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use tempfile::TempDir;
+use cap_fs_ext::DirExt;
+use cap_std::ambient_authority;
+use cap_std::fs::{Dir, Metadata};
+
+use super::super::entry::open_file;
+use super::super::removal::{remove_in, remove_tree};
 
 const PREFIX: &str = "architect-ci-isolated-";
 
@@ -15,7 +20,6 @@ const LOCK: &str = "lock";
 /// A scratch folder of one run.
 #[derive(Debug)]
 pub struct Scratch {
-    dir: Option<TempDir>,
     path: PathBuf,
     _lock: File,
 }
@@ -24,16 +28,17 @@ impl Scratch {
     /// Creates a scratch folder below `temp`, and removes those of dead runs there.
     pub fn new(temp: &Path) -> io::Result<Self> {
         sweep(temp);
-        let dir = tempfile::Builder::new().prefix(PREFIX).tempdir_in(temp)?;
         // A path without links, because others compare paths.
-        let path = dir.path().canonicalize()?;
+        let temp = temp.canonicalize()?;
+        // It is removed by its own rules, not by those of the library.
+        let path = tempfile::Builder::new().prefix(PREFIX).tempdir_in(temp)?.keep();
         // Locked before it has the name that others look for: one that is there and not locked belongs to a
         // dead run.
         let being_made = path.join("lock.new");
         let lock = File::create(&being_made)?;
         lock.lock()?;
         fs::rename(being_made, path.join(LOCK))?;
-        Ok(Self { dir: Some(dir), path, _lock: lock })
+        Ok(Self { path, _lock: lock })
     }
 
     /// Returns the path of the folder.
@@ -51,54 +56,38 @@ impl Scratch {
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        remove(&self.path);
-        // Already gone, or left to the next run.
-        drop(self.dir.take());
+        // What cannot be removed is left to the next run.
+        let _ = remove_tree(&self.path);
     }
 }
 
 /// Removes what killed runs left behind.
 pub fn sweep(temp: &Path) {
-    for entry in fs::read_dir(temp).into_iter().flatten().flatten() {
-        let is_ours = entry.file_name().to_str().is_some_and(|name| name.starts_with(PREFIX));
-        if !is_ours || !entry.file_type().is_ok_and(|kind| kind.is_dir()) {
-            continue;
-        }
-        let lock = File::open(entry.path().join(LOCK));
-        // A folder without a lock file is still being created.
-        if lock.is_ok_and(|lock| lock.try_lock().is_ok()) {
-            remove(&entry.path());
+    let Ok(folder) = Dir::open_ambient_dir(temp, ambient_authority()) else { return };
+    for entry in folder.entries().into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        // The entry's own type: what a link leads to is nobody's scratch folder.
+        let is_ours = name.to_str().is_some_and(|name| name.starts_with(PREFIX))
+            && entry.metadata().is_ok_and(|metadata| metadata.is_dir() && is_own(&metadata));
+        let Some(scratch) = is_ours.then(|| folder.open_dir_nofollow(&name).ok()).flatten() else { continue };
+        // A folder without a lock file is still being created. Whatever else has that name is not waited for.
+        if open_file(&scratch, LOCK).is_ok_and(|lock| lock.try_lock().is_ok()) {
+            let _ = remove_in(&folder, &name);
         }
     }
 }
 
-/// Removes a folder, even if a command (or the kernel, for its work folder) took the permissions away.
-pub(super) fn remove(path: &Path) {
-    if fs::remove_dir_all(path).is_ok() {
-        return;
-    }
-    open_up(path);
-    let _ = fs::remove_dir_all(path);
-}
-
+/// Returns whether something belongs to this user: others may use the same folder for temporary files.
 #[cfg(unix)]
-fn open_up(folder: &Path) {
-    use std::os::unix::fs::PermissionsExt;
-    let _ = fs::set_permissions(folder, fs::Permissions::from_mode(0o700));
-    // A folder that root created can be removed all the same if it is empty.
-    if fs::remove_dir(folder).is_ok() {
-        return;
-    }
-    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
-        // The entry's own type; a link is not followed.
-        if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
-            open_up(&entry.path());
-        }
-    }
+fn is_own(metadata: &Metadata) -> bool {
+    use cap_std::fs::MetadataExt;
+    metadata.uid() == rustix::process::geteuid().as_raw()
 }
 
 #[cfg(not(unix))]
-fn open_up(_: &Path) {}
+fn is_own(_: &Metadata) -> bool {
+    true
+}
 
 #[cfg(test)]
 mod tests {
@@ -119,6 +108,17 @@ mod tests {
         }
         let other = temp.path().join("other");
         fs::create_dir(&other).expect("a folder");
+        #[cfg(unix)]
+        {
+            // Nothing that somebody else may have left keeps it waiting, or leads it elsewhere.
+            let planted = temp.path().join(format!("{PREFIX}planted"));
+            fs::create_dir(&planted).expect("a folder");
+            let pipe = rustix::fs::FileType::Fifo;
+            rustix::fs::mknodat(rustix::fs::CWD, planted.join(LOCK), pipe, 0o600.into(), 0).expect("a pipe");
+            fs::create_dir(other.join("kept")).expect("a folder");
+            File::create(other.join(LOCK)).expect("a file");
+            std::os::unix::fs::symlink(&other, temp.path().join(format!("{PREFIX}link"))).expect("a link");
+        }
         sweep(temp.path());
         assert!(living.path().exists() && other.exists() && !dead.exists());
         let path = living.path().to_owned();

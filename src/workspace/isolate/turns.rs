@@ -7,8 +7,9 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::super::inventory::Inventory;
+use super::super::removal::remove_tree;
 use super::super::snapshot::Stamp;
-use super::masks::{Masks, is_plain_way, remove};
+use super::masks::{Masks, is_plain_way};
 use super::{Isolated, Kind};
 
 /// Git's own folder.
@@ -59,7 +60,7 @@ impl Isolated {
         let (place, kept) = (self.disk.path().join(GIT), self.kept().join(GIT));
         match (&self.kind, author) {
             (Kind::Mounted(_), Author::Agent) => relocate(&place, &kept),
-            (Kind::Mounted(_), Author::Trusted) => remove(&place),
+            (Kind::Mounted(_), Author::Trusted) => remove_tree(&place),
             (Kind::Copied, Author::Agent) => Ok(()),
             (Kind::Copied, Author::Trusted) => {
                 self.sites().iter().try_for_each(|site| self.leave_trusted(site))
@@ -91,7 +92,7 @@ impl Isolated {
         let Site { index, place, kept, own } = site;
         relocate(place, kept)?;
         if self.trusted[*index].is_none() {
-            remove(own)?;
+            remove_tree(own)?;
             let failed = |(path, error): (PathBuf, io::Error)| {
                 io::Error::new(error.kind(), format!("{}: {error}", path.display()))
             };
@@ -109,7 +110,7 @@ impl Isolated {
         self.trusted[*index] = mended.and_then(|_| stamps(place));
         match self.trusted[*index] {
             Some(_) => relocate(place, own)?,
-            None => remove(place)?,
+            None => remove_tree(place)?,
         }
         relocate(kept, place)
     }
@@ -131,7 +132,7 @@ impl Isolated {
             if !is_plain_way(place, path) {
                 return Err(io::Error::from(io::ErrorKind::NotADirectory));
             }
-            remove(&target)?;
+            remove_tree(&target)?;
             let Some(source) = masks.source(root, &Path::new(GIT).join(path)) else {
                 return Ok(());
             };
@@ -160,7 +161,7 @@ fn stamps(folder: &Path) -> Option<Copy> {
 /// Moves what is there, whatever it is.
 fn relocate(from: &Path, to: &Path) -> io::Result<()> {
     let Ok(metadata) = fs::symlink_metadata(from) else { return Ok(()) };
-    remove(to)?;
+    remove_tree(to)?;
     match fs::rename(from, to) {
         // A folder can only be moved by who may write to it.
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied && metadata.is_dir() => {

@@ -1,7 +1,7 @@
 //! Attacks, played for real: what counts is what they achieve, whatever a line looks like and whoever refused it.
 //!
 //! A part of them is played each time; `just attacks` plays all. `ATTACKS_EVERY=1` takes every line of the tables
-//! instead of a sample, `ATTACKS_GENERATED` says how many lines are generated, and `ATTACKS_ONLY` plays those that
+//! instead of a sample, `ATTACKS_GENERATED` and `ATTACKS_SEQUENCES` say how many lines and sequences are generated, and `ATTACKS_ONLY` plays those that
 //! hold a text. `ATTACKS_THROUGH`, `ATTACKS_SCENES`, `ATTACKS_OWNER` and `ATTACKS_KIND` serve to play them as another
 //! user, or on another kind of machine.
 #![cfg(target_os = "linux")]
@@ -13,6 +13,7 @@ mod kinds;
 mod play;
 mod scene;
 mod secrets;
+mod sequences;
 mod state;
 mod table;
 mod team;

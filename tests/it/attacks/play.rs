@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
@@ -65,11 +65,22 @@ pub fn play(attacks: &[&Attack], stage: Stage) -> Effects {
     scene.own();
     scene.remember();
     let output = command(&scene, stage.mode).output().expect("the binary runs");
+    seen(&mut scene, stage, &output, &|path| path.starts_with("build/"))
+}
+
+/// Runs the binary in a scene that is ready, and returns what came of it. The files that `is_ignored` names may change
+/// without being told.
+pub fn run(scene: &mut Scene, mode: &'static str, is_ignored: &dyn Fn(&str) -> bool) -> Effects {
+    let output = command(scene, mode).output().expect("the binary runs");
+    seen(scene, Stage { way: Way::Work, mode }, &output, is_ignored)
+}
+
+fn seen(scene: &mut Scene, stage: Stage, output: &Output, is_ignored: &dyn Fn(&str) -> bool) -> Effects {
     let survivors = scene.end_survivors();
     let mut effects = scene.effects();
     add(&mut effects, Effect::Survivor, survivors);
     let said = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
-    judge(&mut effects, &scene, stage, &said);
+    judge(&mut effects, scene, stage, &said, is_ignored);
     effects
 }
 
@@ -108,12 +119,12 @@ pub fn judged(stage: Stage, class: &str, named: bool) -> Vec<Effect> {
     let report = json!({"calls": [{"outcome": "executed", "class": class}], "files": files});
     scene.write("out/report.json", &report.to_string());
     let mut effects = scene.effects();
-    judge(&mut effects, &scene, stage, "");
+    judge(&mut effects, &scene, stage, "", &|path| path.starts_with("build/"));
     effects.into_keys().collect()
 }
 
 /// Takes what the run told into account: what it changed and did not say, and what secrets it said.
-fn judge(effects: &mut Effects, scene: &Scene, stage: Stage, said: &str) {
+fn judge(effects: &mut Effects, scene: &Scene, stage: Stage, said: &str, is_ignored: &dyn Fn(&str) -> bool) {
     let out = scene.path("out");
     for entry in fs::read_dir(&out).into_iter().flatten().flatten() {
         let text = fs::read(entry.path()).unwrap_or_default();
@@ -139,8 +150,7 @@ fn judge(effects: &mut Effects, scene: &Scene, stage: Stage, said: &str) {
     let named: BTreeSet<&str> =
         report["files"].as_array().into_iter().flatten().filter_map(|file| file["path"].as_str()).collect();
     // What the project itself lets Git ignore is the builds' own.
-    let silent =
-        changed.into_iter().filter(|path| !named.contains(path.as_str()) && !path.starts_with("build/"));
+    let silent = changed.into_iter().filter(|path| !named.contains(path.as_str()) && !is_ignored(path));
     add(effects, Effect::Silent, silent);
 }
 
@@ -205,6 +215,11 @@ fn script(way: Way, lines: &[String]) -> String {
         Way::Work => numbered("work"),
         Way::Gate | Way::Hook => vec![("read_file", json!({"path": "README.md"}))],
     };
+    replies(&calls)
+}
+
+/// Returns the script of a model that makes these calls, one after the other.
+pub fn replies(calls: &[(&str, Value)]) -> String {
     let mut script = String::new();
     for (step, (name, arguments)) in calls.iter().enumerate() {
         let call = json!({"id": format!("call_{step}"), "name": name, "arguments": arguments});

@@ -33,6 +33,8 @@ pub struct Scene {
     unix: UnixListener,
     named: UnixListener,
     bystander: Child,
+    /// Variables on top of those of any job.
+    more: Vec<(String, String)>,
     /// As everything was before the attack.
     checkout: State,
     outside: State,
@@ -61,7 +63,8 @@ impl Scene {
         named.set_nonblocking(true).expect("no waiting");
         let bystander = bystander();
         let (checkout, outside) = (State::new(), State::new());
-        let mut scene = Self { folder, tcp, udp, unix, named, bystander, checkout, outside };
+        let more = Vec::new();
+        let mut scene = Self { folder, tcp, udp, unix, named, bystander, more, checkout, outside };
         scene.furnish();
         scene
     }
@@ -163,6 +166,11 @@ impl Scene {
         text
     }
 
+    /// Sets a variable of the job.
+    pub fn set(&mut self, name: &str, value: &str) {
+        self.more.push((name.to_owned(), value.to_owned()));
+    }
+
     /// Returns the variables of a job on this machine.
     pub fn variables(&self) -> Vec<(String, String)> {
         let path = |name: &str| self.path(name).display().to_string();
@@ -182,6 +190,7 @@ impl Scene {
             ("CI".to_owned(), "true".to_owned()),
             ("LANG".to_owned(), "C.UTF-8".to_owned()),
         ];
+        variables.extend(self.more.iter().cloned());
         variables.extend(secrets::VARIABLES.map(|name| (name.to_owned(), secrets::value(name))));
         variables
     }

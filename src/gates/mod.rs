@@ -1,7 +1,10 @@
 //! Quality gates: commands that must succeed when the agent says it is done.
 
-use sanitize::environment::mentioned;
+mod doubt;
+
 use std::collections::BTreeSet;
+
+use sanitize::environment::mentioned;
 
 use tokio_util::sync::CancellationToken;
 
@@ -67,7 +70,10 @@ pub async fn run(
             rights: Rights::Work,
             keep: Keep::Outputs,
             moves: Vec::new(),
+            owner: Some(format!("gate {}", gate.name)),
         };
+        let path = isolation.shell().environment.get("PATH").map(String::as_str);
+        let doubt = doubt::doubts(&gate.command, path, isolation.root(), &isolation.built());
         let finished = isolation.run(work).await?.finished;
         let all = finished.output();
         let all = plain(&all);
@@ -94,6 +100,7 @@ pub async fn run(
             duration_ms: millis(finished.duration),
             output: output.trim_start().to_owned(),
             failed_before: false,
+            doubt,
         };
         records.push(GateOutcome { record, failures });
     }
@@ -145,6 +152,7 @@ mod tests {
             duration_ms: 0,
             output: output.to_owned(),
             failed_before: false,
+            doubt: Vec::new(),
         };
         GateOutcome { record, failures: failure_lines(output).map(without_numbers).collect() }
     }

@@ -1,0 +1,311 @@
+//! Walls of one child, from what the sandbox of its run knows: where it may read and write, and what its file system is
+//! made of.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::hidden;
+use super::mount_points::prepare;
+use super::plan::{Inner, SHARED_MEMORY, Sandbox, TEMPORARY, View};
+use super::{Mount, Namespaces, NewRoot, Rights, Sockets, User, Walls};
+
+/// Devices that programs commonly write to.
+const DEVICES: [&str; 6] = ["/dev/null", "/dev/zero", "/dev/full", "/dev/tty", "/dev/ptmx", "/dev/pts"];
+
+/// Parts of `/proc` that reveal nothing about other processes.
+const OWN_PROC: [&str; 11] = [
+    "/proc/self",
+    "/proc/cpuinfo",
+    "/proc/meminfo",
+    "/proc/stat",
+    "/proc/version",
+    "/proc/loadavg",
+    "/proc/uptime",
+    "/proc/filesystems",
+    "/proc/mounts",
+    "/proc/sys",
+    "/proc/thread-self",
+];
+
+/// Paths that a process working in the checkout itself cannot change.
+const KEPT: [&str; 5] =
+    [".git", ".github/workflows", ".github/actions", ".github/architect.yml", ".architect.yml"];
+
+impl Sandbox {
+    /// Returns the restrictions of a child that sees `view` at the path `root`.
+    pub fn walls(
+        &self,
+        root: &Path,
+        view: View<'_>,
+        rights: Rights,
+        namespaces: Option<Namespaces>,
+    ) -> io::Result<Walls> {
+        self.walls_opening(root, view, rights, namespaces, &[])
+    }
+
+    /// Returns the same restrictions with additional places to read.
+    pub fn walls_opening(
+        &self,
+        root: &Path,
+        view: View<'_>,
+        rights: Rights,
+        namespaces: Option<Namespaces>,
+        more: &[PathBuf],
+    ) -> io::Result<Walls> {
+        let sockets = if rights == Rights::Look { Sockets::None } else { self.0.sockets };
+        let new_root = match namespaces {
+            Some(namespaces) => {
+                let mounts = self.mounts(root, view, rights, more)?;
+                // Landlock alone keeps a light root from being written to, and it allows the folders for temporary
+                // files with all that is mounted below them.
+                let light = rights == Rights::Look
+                    && self.0.wanted
+                    && self.0.landlock
+                    && !mounts.iter().any(is_below_temporary);
+                Some(NewRoot {
+                    at: self.private()?.join("root"),
+                    namespaces,
+                    mounts,
+                    user: (namespaces == Namespaces::Sudo).then(own_user),
+                    light,
+                })
+            }
+            None => None,
+        };
+        let works = rights == Rights::Work;
+        let mut writable: Vec<PathBuf> = DEVICES.iter().map(PathBuf::from).collect();
+        if works {
+            writable.push(PathBuf::from(SHARED_MEMORY));
+            let is_written = !matches!(view, View::Reader(_) | View::Plain { writable: false });
+            writable.extend(is_written.then(|| root.to_owned()));
+            writable.extend(self.0.writable.iter().cloned());
+        }
+        let (mut readable, mut listable) = (None, Vec::new());
+        if new_root.is_some() {
+            writable.extend(TEMPORARY.map(PathBuf::from));
+            if works {
+                let Inner { places, repository, .. } = &*self.0;
+                writable.extend(places.home.clone());
+                let lists = [&repository.folders, &places.toolchains, &places.caches];
+                writable.extend(lists.into_iter().flatten().cloned());
+            }
+        } else {
+            writable.push(self.private()?.join("tmp"));
+            let home = self.home()?.map(|home| home.path().to_owned());
+            if works {
+                writable.extend(home.clone());
+                // What is in the checkout is reached in the copy of it.
+                let is_elsewhere = |cache: &&PathBuf| !cache.starts_with(&self.0.workspace);
+                let caches = self.0.places.open_caches().filter(is_elsewhere);
+                writable.extend(caches.map(|cache| self.0.places.real(cache)));
+            }
+            let mut opened = self.opened(root, rights);
+            opened.extend(more.iter().map(|place| self.real_of(place)));
+            opened.extend(home);
+            if let View::Copy { around } = view {
+                opened.push(around.to_owned());
+                // Where the workspace is the whole copy, this is a part of it, and the command's to replace.
+                writable.extend((around != root && works).then(|| around.join(".git")));
+            }
+            let hidden: Vec<PathBuf> =
+                self.0.places.hidden.iter().map(|hidden| self.0.places.real(hidden)).collect();
+            readable = Some(without(&opened, &hidden, &mut listable));
+        }
+        let restricted = self.stands(namespaces.is_some());
+        let named_sockets = new_root.is_some() || !self.meets_daemons();
+        let root = new_root;
+        Ok(Walls { root, restricted, readable, listable, writable, sockets, named_sockets, metadata: works })
+    }
+
+    /// Returns where a place is that trusted settings name: links are followed unless they are in the workspace.
+    fn real_of(&self, place: &Path) -> PathBuf {
+        let is_within = place.starts_with(&self.0.workspace);
+        place.canonicalize().ok().filter(|_| !is_within).unwrap_or_else(|| place.to_owned())
+    }
+
+    /// Returns whether a child that sees the machine's own file system could reach daemons by sockets with a path, for
+    /// which Landlock has no rules. Sockets that the configuration names as writable do not count.
+    fn meets_daemons(&self) -> bool {
+        let is_named = |socket: &Path| self.0.writable.iter().any(|place| socket.starts_with(place));
+        *self.0.daemons.get_or_init(|| hidden::sockets().iter().any(|socket| !is_named(socket)))
+    }
+
+    /// Returns where a child may read if it sees the machine's own file system.
+    fn opened(&self, root: &Path, rights: Rights) -> Vec<PathBuf> {
+        let Inner { places, repository, writable, .. } = &*self.0;
+        let mut opened = vec![root.to_owned(), PathBuf::from("/sys"), PathBuf::from("/dev")];
+        match rights {
+            Rights::Work => opened.push(PathBuf::from("/proc")),
+            Rights::Look => opened.extend(OWN_PROC.map(PathBuf::from)),
+        }
+        let lists = [&places.readable, &places.toolchains, &places.settings];
+        let named = lists.into_iter().flatten().chain(places.open_caches());
+        opened.extend(named.map(|place| places.real(place)).chain(writable.iter().cloned()));
+        opened.extend(repository.harmless(&self.0.temp, &self.0.masking));
+        // A copy is elsewhere, where no path leads to what is beside the workspace.
+        if root == self.0.workspace {
+            opened.extend(repository.root.clone());
+        }
+        opened.extend(resolver());
+        opened
+    }
+
+    /// Returns the parts of a new root, each after those that contain it.
+    fn mounts(
+        &self,
+        root: &Path,
+        view: View<'_>,
+        rights: Rights,
+        more: &[PathBuf],
+    ) -> io::Result<Vec<Mount>> {
+        let Inner { places, repository, writable, .. } = &*self.0;
+        let own = match view {
+            View::Overlay(overlay) => {
+                let (overlay, at) = (overlay.clone(), root.to_owned());
+                Mount::Overlay { overlay, at, writable: rights == Rights::Work }
+            }
+            View::Reader(reader) => {
+                Mount::Overlay { overlay: reader.tree.clone(), at: root.to_owned(), writable: false }
+            }
+            View::Copy { .. } => bind(root, rights == Rights::Work),
+            View::Plain { writable } => bind(root, writable && rights == Rights::Work),
+        };
+        let repositories = match view {
+            View::Reader(reader) => reader.repositories.as_slice(),
+            View::Overlay(_) | View::Copy { .. } | View::Plain { .. } => &[],
+        };
+        let repositories = repositories.iter().map(|(at, overlay)| Mount::Overlay {
+            overlay: overlay.clone(),
+            at: at.clone(),
+            writable: false,
+        });
+        if !self.stands(true) {
+            return Ok([bind(Path::new("/"), true), own].into_iter().chain(repositories).collect());
+        }
+        let works = rights == Rights::Work;
+        let private = self.private()?;
+        let mut mounts = vec![Mount::Folder { at: "/run".into() }];
+        mounts.extend(works.then(|| bind(Path::new("/sys"), false)));
+        let named = places.readable.iter().map(|place| (place, places.real(place)));
+        let named = named.chain(more.iter().map(|place| (place, self.real_of(place))));
+        for (place, real) in named.filter(|(place, _)| !place.starts_with(root)) {
+            shown(place, &real, &mut mounts);
+        }
+        for at in TEMPORARY.map(PathBuf::from) {
+            mounts.push(Mount::Bind { from: private.join("tmp"), at, writable: true });
+        }
+        mounts.push(Mount::Link { at: "/var/run".into(), to: "/run".into() });
+        mounts.extend(resolver().map(|file| bind(&file, false)));
+        // A home folder in the checkout is part of the checkout.
+        if let Some(home) = places.home.as_ref().filter(|home| !home.starts_with(root)) {
+            mounts.push(Mount::Bind { from: private.join("home"), at: home.clone(), writable: works });
+        }
+        let settings = places.settings.iter().filter(|file| !file.starts_with(root));
+        mounts.extend(settings.map(|file| Mount::Bind {
+            from: places.real(file),
+            at: file.clone(),
+            writable: false,
+        }));
+        mounts.extend(repository.root.iter().map(|folder| bind(folder, false)));
+        for (kind, folders) in [("tool", &places.toolchains), ("cache", &places.caches)] {
+            for (index, folder) in folders.iter().enumerate().filter(|(_, folder)| !folder.starts_with(root))
+            {
+                let (at, real) = (folder.clone(), places.real(folder));
+                mounts.push(if works {
+                    Mount::Cache { overlay: self.overlay(kind, index, &real)?, at }
+                } else {
+                    Mount::Bind { from: real, at, writable: false }
+                });
+            }
+        }
+        for (index, folder) in repository.folders.iter().enumerate() {
+            let at = folder.clone();
+            mounts.push(match self.git_overlay(index, folder)? {
+                Some(overlay) => Mount::Overlay { overlay, at, writable: works },
+                None => Mount::Hide { at },
+            });
+        }
+        if let View::Copy { around } = view
+            && around != root
+        {
+            mounts.push(bind(around, false));
+            let git = around.join(".git");
+            mounts.extend(git.exists().then(|| bind(&git, works)));
+        }
+        mounts.push(own);
+        mounts.extend(repositories);
+        if let View::Plain { writable: true } = view {
+            // The child works in the checkout itself, and not on a state of it.
+            let kept = KEPT.iter().map(|name| root.join(name)).filter(|path| path.exists());
+            mounts.extend(kept.map(|path| bind(&path, false)));
+        }
+        let outside = writable.iter().filter(|path| !path.starts_with(root) && path.exists());
+        mounts.extend(outside.map(|path| bind(path, works)));
+        let is_named = |socket: &Path| writable.iter().any(|place| socket.starts_with(place));
+        let sockets = self.0.sockets_listed.get_or_init(hidden::listed_sockets).iter();
+        let sockets = sockets.filter(|socket| !is_named(socket) && !socket.starts_with(root));
+        mounts.extend(places.hidden.iter().chain(sockets).map(|at| Mount::Hide { at: at.clone() }));
+        prepare(private, places.home.as_deref(), &TEMPORARY, &mounts)?;
+        // A mount that contains others comes before them.
+        mounts.sort_by_key(|mount| mount.at().components().count());
+        Ok([Mount::Processes, Mount::Devices].into_iter().chain(mounts).collect())
+    }
+}
+
+/// Returns whether a mount puts something of the machine below a folder for temporary files, for reading only.
+fn is_below_temporary(mount: &Mount) -> bool {
+    let is_below = |at: &Path| TEMPORARY.iter().any(|folder| at.starts_with(folder));
+    matches!(mount, Mount::Bind { writable: false, at, .. } if is_below(at))
+}
+
+fn bind(path: &Path, writable: bool) -> Mount {
+    Mount::Bind { from: path.to_owned(), at: path.to_owned(), writable }
+}
+
+/// Adds a read-only place; if its name is a link, the link and its target.
+fn shown(place: &Path, real: &Path, mounts: &mut Vec<Mount>) {
+    if real != place && !mounts.iter().any(|mount| mount.at() == real) {
+        mounts.push(bind(real, false));
+    }
+    mounts.push(match fs::read_link(place) {
+        Ok(to) => Mount::Link { at: place.to_owned(), to },
+        Err(_) => bind(place, false),
+    });
+}
+
+/// Returns the file with the addresses of name servers, if it is in `/run`.
+fn resolver() -> Option<PathBuf> {
+    let file = Path::new("/etc/resolv.conf").canonicalize().ok()?;
+    file.starts_with("/run").then_some(file)
+}
+
+/// Returns the places without what is hidden in them. Folders of which only a part is left are added to
+/// `listable`.
+fn without(places: &[PathBuf], hidden: &[PathBuf], listable: &mut Vec<PathBuf>) -> Vec<PathBuf> {
+    let mut left = Vec::new();
+    for place in places {
+        let within: Vec<PathBuf> =
+            hidden.iter().filter(|hidden| hidden.starts_with(place)).cloned().collect();
+        if within.is_empty() {
+            left.push(place.clone());
+        } else if !within.contains(place) {
+            listable.push(place.clone());
+            let entries = fs::read_dir(place).into_iter().flatten().flatten().map(|entry| entry.path());
+            left.extend(without(&entries.collect::<Vec<_>>(), &within, listable));
+        }
+    }
+    left
+}
+
+#[cfg(unix)]
+fn own_user() -> User {
+    use rustix::process::{getgid, getgroups, getuid};
+    let groups = getgroups().unwrap_or_default().into_iter().map(rustix::process::Gid::as_raw).collect();
+    User { id: getuid().as_raw(), group: getgid().as_raw(), groups }
+}
+
+#[cfg(not(unix))]
+fn own_user() -> User {
+    User { id: 0, group: 0, groups: Vec::new() }
+}
