@@ -13,6 +13,7 @@ mod sandboxed;
 mod schema;
 mod sessions;
 mod style;
+mod test_integrity;
 mod tools;
 
 use std::ffi::OsString;
@@ -102,6 +103,8 @@ enum Command {
     Sessions(sessions::Sessions),
     #[command(subcommand)]
     Config(config::Config),
+    #[command(subcommand)]
+    Tests(test_integrity::Tests),
     Doctor(doctor::Doctor),
     Explain(explain::Explain),
     /// Print all tools and their schemas, as the model sees them if they are enabled
@@ -120,6 +123,7 @@ impl Command {
             Self::Report(report) => report.execute(),
             Self::Sessions(sessions) => sessions.execute(),
             Self::Config(config) => config.execute(),
+            Self::Tests(tests) => tests.execute(),
             Self::Doctor(doctor) => doctor.execute(),
             Self::Explain(explain) => explain.execute(),
             Self::Tools => tools::execute(),

@@ -18,6 +18,7 @@ mod private;
 mod program;
 mod refs;
 mod remote;
+mod revision;
 mod settings;
 mod withhold;
 mod worktree;
@@ -63,6 +64,11 @@ pub enum GitError {
         /// What is wrong with it.
         problem: String,
     },
+    /// A revision that names no commit of the clone.
+    #[error(
+        "`{0}` names no commit of this clone; set a greater `fetch-depth` for `actions/checkout`, or fetch it"
+    )]
+    Revision(String),
     /// A symbolic link in a commit that leads out of the repository or in a circle.
     #[error("in the commit {commit}, {path} is a link that leads out of the repository or forms a loop")]
     Link {

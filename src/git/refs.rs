@@ -81,7 +81,7 @@ impl Repository {
     }
 
     /// Reads the content of a reference, from its own file or from `packed-refs`.
-    fn reference(&self, name: &str) -> Option<String> {
+    pub(super) fn reference(&self, name: &str) -> Option<String> {
         let is_plain =
             name.starts_with("refs/") && !name.split('/').any(|part| matches!(part, "" | "." | ".."));
         let common = self.held.common.path().ok()?;

@@ -37,6 +37,7 @@ fn help_is_in_groups_with_examples_below() {
         "report merge",
         "sessions",
         "config check",
+        "tests check",
         "doctor",
         "explain",
         "schema",

@@ -47,6 +47,7 @@ mod sessions;
 mod subagents;
 mod support;
 mod telemetry;
+mod test_integrity;
 mod tools;
 mod trust;
 mod web;

@@ -1,0 +1,184 @@
+//! One assertion of a test: what it is about, and how much it demands.
+
+use crate::vocabulary;
+
+/// How much an assertion demands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Strength {
+    /// It holds whatever the program does.
+    Nothing,
+    /// There is something.
+    Present,
+    /// The value is one of many.
+    Bounded,
+    /// The value is this one.
+    Exact,
+}
+
+/// Assertion of a test.
+#[derive(Clone, Debug)]
+pub(crate) struct Assertion {
+    pub(crate) line: usize,
+    /// Its tokens, joined by blanks.
+    pub(crate) text: String,
+    /// Tokens of what is tested, joined by blanks.
+    pub(crate) subject: String,
+    pub(crate) strength: Strength,
+    /// Largest difference that it accepts.
+    pub(crate) tolerance: Option<f64>,
+    /// Whether it is made only under a condition.
+    pub(crate) is_conditional: bool,
+    /// Whether its failure is caught.
+    pub(crate) is_swallowed: bool,
+}
+
+impl Assertion {
+    /// Makes an assertion of a call: its name, and its arguments as normal texts.
+    pub(crate) fn of_call(name: &str, arguments: &[String], line: usize, words: &[&str]) -> Self {
+        let plain = vocabulary::plain(name);
+        let (subject, strength) = if vocabulary::is_of_a_value(name) {
+            let first = arguments.first().map_or("", String::as_str);
+            let negative = plain.contains("false") || plain.starts_with("not");
+            let (subject, strength) = condition(first);
+            (subject, if negative && strength == Strength::Nothing { Strength::Exact } else { strength })
+        } else {
+            let strength = vocabulary::strength(name);
+            let (one, other) =
+                (arguments.first().map_or("", String::as_str), arguments.get(1).map_or("", String::as_str));
+            let same = !one.is_empty() && one == other && !one.contains('(') && plain.contains("eq");
+            let both_literal = vocabulary::is_literal(one) && one == other;
+            let subject = if vocabulary::is_literal(one) && !other.is_empty() { other } else { one };
+            (subject.to_owned(), if same || both_literal { Strength::Nothing } else { strength })
+        };
+        let tolerance = vocabulary::tolerance(name, words);
+        let strength = if tolerance.is_some() { strength.min(Strength::Bounded) } else { strength };
+        Self::new(line, words, subject, strength, tolerance)
+    }
+
+    /// Makes an assertion on a condition, such as Python's `assert` statement.
+    pub(crate) fn of_condition(text: &str, line: usize, words: &[&str]) -> Self {
+        let (subject, strength) = condition(text);
+        let tolerance = vocabulary::tolerance("", words);
+        let strength = if tolerance.is_some() { strength.min(Strength::Bounded) } else { strength };
+        Self::new(line, words, subject, strength, tolerance)
+    }
+
+    /// Makes an assertion that something fails; `kind` is the type of the failure, `says` whether its text matters.
+    pub(crate) fn of_failure(kind: &str, says: bool, line: usize, words: &[&str]) -> Self {
+        let strength = match (vocabulary::is_broad_exception(kind) || kind.is_empty(), says) {
+            (true, false) => Strength::Present,
+            (true, true) | (false, false) => Strength::Bounded,
+            (false, true) => Strength::Exact,
+        };
+        Self::new(line, words, "(failure)".to_owned(), strength, None)
+    }
+
+    fn new(line: usize, words: &[&str], subject: String, strength: Strength, tolerance: Option<f64>) -> Self {
+        let text = words.join(" ");
+        let strength =
+            if vocabulary::accepts_anything(words) { strength.min(Strength::Present) } else { strength };
+        Self { line, text, subject, strength, tolerance, is_conditional: false, is_swallowed: false }
+    }
+
+    /// Returns its tokens that are names or literals.
+    pub(crate) fn content(&self) -> impl Iterator<Item = &str> {
+        self.text.split(' ').filter(|word| word.chars().any(char::is_alphanumeric))
+    }
+}
+
+/// Ends of conditions that hold for whatever there is.
+const PRESENCE: &[&str] = &[" is not None", " != None", " !== null", " != null", " !== undefined", " != nil"];
+/// Signs between two sides that have to be the same.
+const EXACT: &[&str] = &[" === ", " == ", " is "];
+/// Signs of conditions that many values meet, longer ones first.
+const BOUNDED: &[&str] = &[" !== ", " != ", " >= ", " <= ", " > ", " < ", " not in ", " in ", " is not "];
+
+/// Returns what a condition is about, and how much it demands. `text` are its tokens, joined by blanks.
+fn condition(text: &str) -> (String, Strength) {
+    let text = split(text.trim(), &[" if "])[0];
+    let bare = text.strip_prefix("( ").and_then(|text| text.strip_suffix(" )")).unwrap_or(text);
+    let parts = split(bare, &[" || ", " or "]);
+    if parts.len() > 1 {
+        let nothing = parts.iter().any(|part| vocabulary::is_truth(part));
+        let (subject, strength) = condition(parts[0]);
+        return (subject, if nothing { Strength::Nothing } else { strength.min(Strength::Bounded) });
+    }
+    let all = split(bare, &[" && ", " and "]);
+    if all.len() > 1 {
+        let of_parts: Vec<(String, Strength)> = all.iter().map(|part| condition(part)).collect();
+        let strongest = of_parts.iter().map(|(_, strength)| *strength).max().unwrap_or(Strength::Present);
+        return (of_parts[0].0.clone(), strongest);
+    }
+    if let Some(subject) = PRESENCE.iter().find_map(|end| bare.strip_suffix(end)) {
+        return (subject.to_owned(), Strength::Present);
+    }
+    for (signs, strength) in [(BOUNDED, Strength::Bounded), (EXACT, Strength::Exact)] {
+        for sign in signs {
+            let sides = split(bare, &[sign]);
+            if let [one, other, ..] = sides.as_slice() {
+                let same = one == other && strength == Strength::Exact && !one.contains('(');
+                let subject = if vocabulary::is_literal(one) { other } else { one };
+                return ((*subject).to_owned(), if same { Strength::Nothing } else { strength });
+            }
+        }
+    }
+    if vocabulary::is_truth(bare) {
+        (bare.to_owned(), Strength::Nothing)
+    } else {
+        (bare.to_owned(), Strength::Present)
+    }
+}
+
+/// Splits a text of tokens at signs that stand in no brackets and no strings.
+fn split<'a>(text: &'a str, signs: &[&str]) -> Vec<&'a str> {
+    let mut parts = Vec::new();
+    let (mut depth, mut quote, mut start, mut at) = (0_usize, None, 0, 0);
+    while let Some(letter) = text[at..].chars().next() {
+        let mut next = at + letter.len_utf8();
+        match (quote, letter) {
+            (Some(_), '\\') => next += text[next..].chars().next().map_or(0, char::len_utf8),
+            (Some(open), _) if open == letter => quote = None,
+            (None, '"' | '\'' | '`') => quote = Some(letter),
+            (None, '(' | '[' | '{') => depth += 1,
+            (None, ')' | ']' | '}') => depth = depth.saturating_sub(1),
+            (None, _) if depth == 0 => {
+                if let Some(sign) = signs.iter().find(|sign| text[at..].starts_with(**sign)) {
+                    parts.push(text[start..at].trim());
+                    // The blank behind a sign may be the one before the next.
+                    next = at + sign.len() - 1;
+                    start = next;
+                }
+            }
+            _ => {}
+        }
+        at = next;
+    }
+    parts.push(text[start..].trim());
+    parts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn condition_demands_what_its_operator_says() {
+        let of = |text: &str| condition(text);
+        assert_eq!(of("a == 1"), ("a".to_owned(), Strength::Exact));
+        assert_eq!(of("1 == a . b"), ("a . b".to_owned(), Strength::Exact));
+        assert_eq!(of("f ( x == 1 )"), ("f ( x == 1 )".to_owned(), Strength::Present));
+        assert_eq!(of("a > 1"), ("a".to_owned(), Strength::Bounded));
+        assert_eq!(of("a is not None"), ("a".to_owned(), Strength::Present));
+        assert_eq!(of("a == 1 or True").1, Strength::Nothing);
+        assert_eq!(of("a == a").1, Strength::Nothing);
+        assert_eq!(of("True").1, Strength::Nothing);
+        assert_eq!(of("\"a == b\"").1, Strength::Nothing);
+        assert_eq!(of("f ( a ) == f ( a )").1, Strength::Exact);
+    }
+
+    #[test]
+    fn split_ignores_what_is_in_strings() {
+        assert_eq!(split("a == \" == \"", &[" == "]), ["a", "\" == \""]);
+        assert_eq!(split("\"\\\" == \"", &[" == "]), ["\"\\\" == \""]);
+    }
+}

@@ -1,0 +1,343 @@
+//! Compares the tests before a change with those after it.
+
+use crate::assertion::{Assertion, Strength};
+use crate::extract::{Body, Skip, Test, TestFile, tests as read};
+use crate::files::{Role, subject};
+use crate::finding::{Finding, Kind};
+use crate::matching::{is_contained, pairs};
+use crate::weaker::{is_keyword, most_alike, short, weaker};
+use crate::{Change, definitions};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Depth to which helpers that call helpers are followed.
+const MAX_HELPERS: usize = 3;
+
+/// All tests of one state of the change.
+#[derive(Default)]
+struct State {
+    tests: Vec<Test>,
+    helpers: BTreeMap<String, Body>,
+    mocks: Vec<(String, crate::extract::Mark)>,
+}
+
+impl State {
+    fn add(&mut self, path: &str, file: TestFile) {
+        self.tests.extend(file.tests);
+        self.helpers.extend(file.helpers);
+        self.mocks.extend(file.mocks.into_iter().map(|mark| (path.to_owned(), mark)));
+    }
+
+    /// Returns all assertions of a test: its own, and those of the helpers that it calls.
+    fn assertions(&self, body: &Body) -> Vec<Assertion> {
+        let mut all = body.assertions.clone();
+        let mut calls: Vec<(&String, usize)> = body.calls.iter().map(|name| (name, 0)).collect();
+        let mut followed = BTreeSet::new();
+        while let Some((name, depth)) = calls.pop() {
+            let Some(helper) = self.helpers.get(name).filter(|_| depth < MAX_HELPERS) else { continue };
+            all.extend(helper.assertions.iter().cloned());
+            if followed.insert(name) {
+                calls.extend(helper.calls.iter().map(|inner| (inner, depth + 1)));
+            }
+        }
+        all
+    }
+}
+
+/// Returns what happened to the tests of the changed files.
+pub(crate) fn tests(changes: &[Change<'_>]) -> Vec<Finding> {
+    let (mut before, mut after) = (State::default(), State::default());
+    for change in changes.iter().filter(|change| matches!(Role::of(change.path), Role::Test | Role::Source)) {
+        if let Some(text) = change.before {
+            before.add(change.path, read(change.path, text));
+        }
+        if let Some(text) = change.after {
+            after.add(change.path, read(change.path, text));
+        }
+    }
+    let removed = definitions::removed(changes);
+    let matching = pairs(&before.tests, &after.tests);
+    let context = Context {
+        before: &before,
+        after: &after,
+        removed: &removed,
+        moved: moved_assertions(&before, &after),
+    };
+
+    let mut findings = Vec::new();
+    for (one, other) in &matching.pairs {
+        context.pair(&before.tests[*one], &after.tests[*other], &mut findings);
+    }
+    for at in &matching.gone {
+        let test = &before.tests[*at];
+        let grown = after.tests.iter().any(|other| is_contained(test, other) && other.body.skip.is_none());
+        if !grown
+            && !context.is_about_removed(&test.body.words)
+            && !is_trivial(&before.assertions(&test.body), test)
+        {
+            let message = format!("the test `{}` is gone", test.name);
+            findings.push(Finding::new(&test.path, test.line, Kind::VanishedTest, message));
+        }
+    }
+    for at in &matching.new {
+        let test = &after.tests[*at];
+        if let Some(line) = test.focus {
+            findings.push(focused(test, line));
+        }
+    }
+    findings.extend(context.mocked(changes));
+    findings
+}
+
+/// Returns whether a test that is gone did nothing: it was skipped, or empty.
+fn is_trivial(assertions: &[Assertion], test: &Test) -> bool {
+    let skipped = test.body.skip.as_ref().is_some_and(|skip| !skip.is_conditional);
+    skipped || (assertions.is_empty() && test.body.words.len() <= 3)
+}
+
+fn focused(test: &Test, line: usize) -> Finding {
+    Finding::new(
+        &test.path,
+        line,
+        Kind::FocusedTest,
+        format!("only `{}` runs; the other tests of its file do not", test.name),
+    )
+}
+
+/// Returns the assertions that one test made before the change, and that are made as often after it: if the test no longer
+/// makes one of them, it was moved. What several tests assert word by word says nothing about where it went.
+fn moved_assertions(before: &State, after: &State) -> BTreeSet<String> {
+    let count = |state: &State| {
+        let mut counts: BTreeMap<String, usize> = BTreeMap::new();
+        let bodies = state.tests.iter().map(|test| &test.body).chain(state.helpers.values());
+        for assertion in bodies.flat_map(|body| &body.assertions) {
+            *counts.entry(assertion.text.clone()).or_default() += 1;
+        }
+        counts
+    };
+    let now = count(after);
+    let once = count(before).into_iter().filter(|(_, count)| *count == 1);
+    once.map(|(text, _)| text).filter(|text| now.contains_key(text)).collect()
+}
+
+/// What the comparison of one pair of tests asks of the whole change.
+struct Context<'a> {
+    before: &'a State,
+    after: &'a State,
+    /// Names that the program no longer defines.
+    removed: &'a BTreeSet<String>,
+    /// Assertions that some test makes, if the one that made them no longer does.
+    moved: BTreeSet<String>,
+}
+
+impl Context<'_> {
+    fn is_about_removed<S: AsRef<str>>(&self, words: &[S]) -> bool {
+        words.iter().any(|word| word.as_ref().split(['.', ':']).any(|part| self.removed.contains(part)))
+    }
+
+    fn pair(&self, before: &Test, after: &Test, findings: &mut Vec<Finding>) {
+        let mut found = |line: usize, kind: Kind, message: String| {
+            findings.push(Finding::new(&after.path, line, kind, message));
+        };
+        let name = &after.name;
+        match (&before.body.skip, &after.body.skip) {
+            (None, Some(Skip { line, is_conditional: true, text })) => {
+                found(
+                    *line,
+                    Kind::ConditionalTest,
+                    format!("the test `{name}` runs only under a condition now: {}", short(text)),
+                );
+            }
+            (
+                None | Some(Skip { is_conditional: true, .. }),
+                Some(Skip { line, is_conditional: false, text }),
+            ) => {
+                found(*line, Kind::SkippedTest, format!("the test `{name}` no longer runs: {}", short(text)));
+            }
+            _ => {}
+        }
+        if let (None, Some(line)) = (before.focus, after.focus) {
+            findings.push(focused(after, line));
+            return self.pair_assertions(before, after, findings);
+        }
+        let fewer = match (before.cases, after.cases) {
+            (Some(old), Some(new)) if new < old => Some((old, new)),
+            (Some(old), None) if old > 1 => Some((old, 1)),
+            _ => None,
+        };
+        let split = self.after.tests.len() > self.before.tests.len();
+        if let Some((old, new)) = fewer.filter(|_| !split && !self.cases_are_about_removed(before, after)) {
+            found(
+                after.line,
+                Kind::FewerCases,
+                format!("the test `{name}` has {new} instead of {old} cases"),
+            );
+        }
+        self.pair_assertions(before, after, findings);
+    }
+
+    /// Returns whether the cases that are gone name something that the program no longer defines.
+    fn cases_are_about_removed(&self, before: &Test, after: &Test) -> bool {
+        let kept: BTreeSet<&str> = after.body.words.iter().map(String::as_str).collect();
+        let gone: Vec<&str> =
+            before.body.words.iter().map(String::as_str).filter(|word| !kept.contains(word)).collect();
+        self.is_about_removed(&gone)
+    }
+
+    fn pair_assertions(&self, before: &Test, after: &Test, findings: &mut Vec<Finding>) {
+        let mut found = |line: usize, kind: Kind, message: String| {
+            findings.push(Finding::new(&after.path, line, kind, message));
+        };
+        let name = &after.name;
+        let (old, mut new) = (self.before.assertions(&before.body), self.after.assertions(&after.body));
+        let (had, has) = (old.len(), new.len());
+        let has_more_cases = after.cases.unwrap_or(1) > before.cases.unwrap_or(1);
+        let runs = after.body.skip.as_ref().is_none_or(|skip| skip.is_conditional);
+        if had > 0 && has == 0 {
+            let dropped: Vec<&str> = old.iter().flat_map(Assertion::content).collect();
+            if runs && !self.is_about_removed(&dropped) && !self.is_moved(&old) {
+                found(
+                    after.line,
+                    Kind::EmptyTest,
+                    format!("the test `{name}` asserts nothing any more; it made {had} assertions"),
+                );
+            }
+            return;
+        }
+
+        // What stands there as before.
+        let mut left = Vec::new();
+        for assertion in old {
+            let Some(at) = new.iter().position(|other| other.text == assertion.text) else {
+                left.push(assertion);
+                continue;
+            };
+            let other = new.remove(at);
+            if other.is_swallowed && !assertion.is_swallowed {
+                found(
+                    other.line,
+                    Kind::SwallowedFailure,
+                    format!("the failure of an assertion of `{name}` is caught"),
+                );
+            } else if other.is_conditional && !assertion.is_conditional {
+                found(
+                    other.line,
+                    Kind::ConditionalTest,
+                    format!("an assertion of `{name}` is made only under a condition now"),
+                );
+            }
+        }
+
+        // What was changed: first by what it is about, then by its words.
+        let mut dropped = Vec::new();
+        for assertion in left {
+            let same =
+                |other: &Assertion| !assertion.subject.is_empty() && other.subject == assertion.subject;
+            let by_subject = new.iter().position(same);
+            let at = by_subject.or_else(|| most_alike(&assertion, &new));
+            let Some(at) = at else {
+                dropped.push(assertion);
+                continue;
+            };
+            let other = new.remove(at);
+            if let Some((kind, message)) = weaker(&assertion, &other) {
+                if !self.is_covered(&assertion, after, has_more_cases) {
+                    found(other.line, kind, format!("in `{name}`: {message}"));
+                }
+            } else if other.is_swallowed && !assertion.is_swallowed {
+                found(
+                    other.line,
+                    Kind::SwallowedFailure,
+                    format!("the failure of an assertion of `{name}` is caught"),
+                );
+            }
+        }
+        for other in new.iter().filter(|other| other.strength == Strength::Nothing) {
+            if !dropped.is_empty() {
+                found(
+                    other.line,
+                    Kind::AlwaysTrue,
+                    format!("in `{name}`: `{}` is always true", short(&other.text)),
+                );
+            }
+        }
+        dropped.retain(|assertion| {
+            let content: Vec<&str> = assertion.content().collect();
+            assertion.strength > Strength::Nothing
+                && !is_mere_error_check(assertion)
+                && !self.is_covered(assertion, after, has_more_cases)
+                && !self.is_about_removed(&content)
+                && !self.moved.contains(&assertion.text)
+        });
+        if !dropped.is_empty() && has < had {
+            let first = &dropped[0];
+            let message = format!(
+                "the test `{name}` makes {has} instead of {had} assertions; gone is `{}`",
+                short(&first.text)
+            );
+            found(after.line, Kind::FewerAssertions, message);
+        }
+    }
+
+    /// Returns whether all of some assertions are made elsewhere now.
+    fn is_moved(&self, assertions: &[Assertion]) -> bool {
+        assertions.iter().all(|assertion| self.moved.contains(&assertion.text))
+    }
+
+    /// Returns whether the test as it is now says in one exact assertion what another one said.
+    fn is_covered(&self, assertion: &Assertion, test: &Test, has_more_cases: bool) -> bool {
+        let known: BTreeSet<&str> = assertion.content().filter(|word| !is_keyword(word)).collect();
+        let is_case = |test: &Test| {
+            test.cases.is_some() && known.iter().all(|word| test.body.words.iter().any(|other| other == word))
+        };
+        if !known.is_empty() && has_more_cases && is_case(test) {
+            return true;
+        }
+        !known.is_empty()
+            && self.after.assertions(&test.body).iter().any(|other| {
+                let words: BTreeSet<&str> = other.content().collect();
+                other.strength >= assertion.strength
+                    && other.text != assertion.text
+                    && known.iter().all(|word| words.contains(word))
+            })
+    }
+
+    /// Returns the mocks that stand in for what a test is about.
+    fn mocked(&self, changes: &[Change<'_>]) -> Vec<Finding> {
+        let mut findings = Vec::new();
+        let known: BTreeSet<String> = all_mocks(self.before).map(|(_, mark)| mark.text.clone()).collect();
+        for (path, mark) in all_mocks(self.after).filter(|(_, mark)| !known.contains(&mark.text)) {
+            let existed = changes.iter().any(|change| change.path == path && change.before.is_some());
+            let target = mark.text.trim_end_matches(".js").trim_end_matches(".ts");
+            let subject = subject(path);
+            let last = target.rsplit(['/', '.']).next().unwrap_or(target);
+            let is_module = target.contains('/') && last == subject;
+            let is_function = !target.contains('/')
+                && target.rsplit('.').nth(1) == Some(subject)
+                && self
+                    .after
+                    .tests
+                    .iter()
+                    .any(|test| test.path == path && test.body.calls.iter().any(|call| call == last));
+            if existed && !subject.is_empty() && (is_module || is_function) {
+                let message = format!(
+                    "the tests of `{subject}` replace `{}`, which they are about, by a mock",
+                    mark.text
+                );
+                findings.push(Finding::new(path, mark.line, Kind::MockedSubject, message));
+            }
+        }
+        findings
+    }
+}
+
+/// Returns whether an assertion is Go's usual way to go on only without an error.
+fn is_mere_error_check(assertion: &Assertion) -> bool {
+    assertion.text == "err != nil"
+}
+
+fn all_mocks(state: &State) -> impl Iterator<Item = (&str, &crate::extract::Mark)> {
+    let of_files = state.mocks.iter().map(|(path, mark)| (path.as_str(), mark));
+    let of_tests =
+        state.tests.iter().flat_map(|test| test.body.mocks.iter().map(|mark| (test.path.as_str(), mark)));
+    of_files.chain(of_tests)
+}

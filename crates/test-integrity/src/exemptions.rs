@@ -1,0 +1,95 @@
+//! Comments and attributes that exempt a line from a check.
+
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use crate::Change;
+use crate::files::Role;
+use crate::finding::{Finding, Kind};
+
+/// Marks of tools that people know, in any language.
+static MARK: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(
+        r"(?x)
+        \#\s*(?: noqa\b[^\n]* | type:\s*ignore[^\n]* | pyright:\s*ignore[^\n]* | pylint:\s*disable[^\n]* | mypy:\s*ignore-errors | nosec\b
+               | pragma:\s*no\s*cover | rubocop:disable[^\n]* | shellcheck\s+disable[^\n]* | ruff:\s*noqa[^\n]* | flake8:\s*noqa | fmt:\s*off )
+      | (?: //|/\*|\{/\* )\s*(?: eslint-disable[^\n]* | @ts-ignore | @ts-expect-error | @ts-nocheck | istanbul\s+ignore[^\n]* | c8\s+ignore[^\n]*
+               | v8\s+ignore[^\n]* | nolint\b[^\n]* | NOSONAR | NOLINT\w* | biome-ignore[^\n]* | tslint:disable[^\n]* | deno-lint-ignore[^\n]*
+               | prettier-ignore | phpcs:ignore[^\n]* | @phpstan-ignore[^\n]* | stylelint-disable[^\n]* | swiftlint:disable[^\n]* )
+      | \#!?\[\s*allow\s*\([^\])]*\) | \#!?\[\s*expect\s*\([^\])]*\) | \#\[\s*coverage\s*\(\s*off\s*\) | \#\[\s*rustfmt::skip
+      | @SuppressWarnings\s*\([^)]*\) | @SuppressFBWarnings | @Generated\b | \[SuppressMessage | \#pragma\s+warning\s+disable
+        ",
+    )
+    .ok()
+});
+
+/// Returns the exemptions that a change adds. One that only moved is none.
+pub(crate) fn compare(changes: &[Change<'_>]) -> Vec<Finding> {
+    let mut known: BTreeMap<String, usize> = BTreeMap::new();
+    for change in changes.iter().filter(|change| is_code(change.path)) {
+        for (_, mark) in marks(change.before.unwrap_or_default()) {
+            *known.entry(mark).or_default() += 1;
+        }
+    }
+    let mut findings = Vec::new();
+    for change in changes.iter().filter(|change| is_code(change.path)) {
+        let old_lines: std::collections::BTreeSet<&str> =
+            change.before.unwrap_or_default().lines().map(str::trim).collect();
+        let mut new = Vec::new();
+        for (line, mark) in marks(change.after.unwrap_or_default()) {
+            let text = change.after.and_then(|text| text.lines().nth(line - 1)).unwrap_or_default().trim();
+            if old_lines.contains(text) {
+                take(&mut known, &mark);
+            } else {
+                new.push((line, mark));
+            }
+        }
+        // A new file is the author's own style, but what is exempt in it is exempt all the same.
+        for (line, mark) in new {
+            if !take(&mut known, &mark) {
+                findings.push(Finding::new(
+                    change.path,
+                    line,
+                    Kind::Exemption,
+                    format!("`{mark}` exempts this from a check"),
+                ));
+            }
+        }
+    }
+    findings
+}
+
+fn take(known: &mut BTreeMap<String, usize>, mark: &str) -> bool {
+    match known.get_mut(mark) {
+        Some(count) if *count > 0 => {
+            *count -= 1;
+            true
+        }
+        // One that names what it is about replaces one that did not.
+        _ => match mark.split_once('[').or_else(|| mark.rsplit_once(':')) {
+            Some((bare, _)) => take(known, bare.trim()),
+            None => false,
+        },
+    }
+}
+
+fn is_code(path: &str) -> bool {
+    matches!(Role::of(path), Role::Test | Role::Source)
+}
+
+/// Returns the marks of a text with their lines.
+fn marks(text: &str) -> Vec<(usize, String)> {
+    let Some(pattern) = MARK.as_ref() else { return Vec::new() };
+    let lines = text.lines().enumerate();
+    lines
+        .flat_map(|(at, line)| {
+            pattern.find_iter(line).map(move |found| {
+                let mark: String =
+                    found.as_str().trim().trim_end_matches("*/").trim().chars().take(80).collect();
+                (at + 1, mark)
+            })
+        })
+        .collect()
+}

@@ -1,0 +1,152 @@
+//! Tests of Go: its own package, and testify.
+
+use super::{Reader, Test, TestFile, arguments};
+use crate::assertion::{Assertion, Strength};
+use crate::syntax::At;
+
+/// Methods of `testing.T` that fail a test.
+const FAILURES: &[&str] = &["Error", "Errorf", "Fatal", "Fatalf", "Fail", "FailNow"];
+
+struct Go;
+
+/// Returns the object and the method that a call names.
+fn selector(at: At<'_>) -> Option<(&str, &str)> {
+    let function = (at.kind() == "call_expression").then(|| at.field("function"))??;
+    Some((function.field("operand")?.text(), function.field("field")?.text()))
+}
+
+impl Reader for Go {
+    fn assertion(&self, at: At<'_>) -> Option<Assertion> {
+        let (object, method) = selector(at)?;
+        if matches!(object, "t" | "tb" | "b" | "c") && FAILURES.contains(&method) {
+            return Some(failure(at));
+        }
+        if !matches!(
+            object,
+            "assert" | "require" | "is" | "should" | "check" | "qt" | "s" | "suite" | "a" | "r"
+        ) {
+            return None;
+        }
+        let starts_upper = method.starts_with(char::is_uppercase);
+        let given = arguments(at);
+        let from = usize::from(matches!(given.first().map(String::as_str), Some("t" | "tb" | "c")));
+        if !starts_upper || from == 0 && !matches!(object, "assert" | "require" | "is" | "s") {
+            return None;
+        }
+        Some(Assertion::of_call(method, given.get(from..).unwrap_or_default(), at.line(), &at.words()))
+    }
+
+    fn skip(&self, at: At<'_>) -> Option<String> {
+        let (object, method) = selector(at)?;
+        (matches!(object, "t" | "tb") && matches!(method, "Skip" | "Skipf" | "SkipNow"))
+            .then(|| at.text().to_owned())
+    }
+
+    fn is_condition(&self, at: At<'_>) -> bool {
+        at.kind() == "if_statement"
+    }
+
+    fn swallows(&self, _: At<'_>) -> bool {
+        false
+    }
+
+    fn mock(&self, _: At<'_>) -> Option<String> {
+        None
+    }
+
+    fn callee<'a>(&self, at: At<'a>) -> Option<&'a str> {
+        (at.kind() == "call_expression").then(|| at.field("function"))?.map(At::text)
+    }
+
+    fn is_apart(&self, _: At<'_>) -> bool {
+        false
+    }
+}
+
+/// Reads `if got != want { t.Errorf(…) }`: what is asserted is the opposite of the condition.
+fn failure(at: At<'_>) -> Assertion {
+    let mut parent = at.node.parent();
+    while let Some(node) = parent {
+        if node.kind() == "if_statement" {
+            break;
+        }
+        parent = node.parent().filter(|_| !matches!(node.kind(), "function_declaration" | "func_literal"));
+    }
+    let words = at.words();
+    let Some(condition) = parent.map(|node| at.with(node)).and_then(|at| at.field("condition")) else {
+        return Assertion::of_call("fail", &[], at.line(), &words);
+    };
+    let text = condition.normal();
+    let is_comparison = text.contains(" != ") && !text.contains(" != nil");
+    let opposite = if is_comparison { text.replacen(" != ", " == ", 1) } else { text.clone() };
+    let mut assertion = Assertion::of_condition(&opposite, at.line(), &condition.words());
+    if text.contains("DeepEqual") || text.contains("cmp . Diff") || text.contains("diff != ") {
+        assertion.strength = Strength::Exact;
+    } else if !is_comparison && assertion.strength == Strength::Exact {
+        assertion.strength = Strength::Bounded;
+    }
+    if matches!(text.as_str(), "false" | "1 == 2") {
+        assertion.strength = Strength::Nothing;
+    }
+    assertion
+}
+
+/// Returns the number of rows of the longest table of a test.
+fn rows(body: At<'_>) -> Option<usize> {
+    let tables = body.descendants().into_iter().filter(|below| {
+        let of_plain = below.field("type").is_some_and(|kind| {
+            let element = kind.text().rsplit(']').next().unwrap_or_default();
+            matches!(element, "string" | "byte" | "rune" | "bool" | "any" | "error" | "interface{}")
+                || element.starts_with(['i', 'u', 'f'])
+                    && element.ends_with(|last: char| last.is_ascii_digit() || last == 't')
+        });
+        !of_plain
+            && below.kind() == "composite_literal"
+            && below.field("type").is_some_and(|kind| matches!(kind.kind(), "slice_type" | "map_type"))
+    });
+    let lengths = tables.filter_map(|table| table.field("body")).map(|body| body.children().len());
+    lengths.max().filter(|rows| *rows > 1)
+}
+
+/// Reads the tests of a Go file.
+pub(super) fn read(path: &str, root: At<'_>) -> TestFile {
+    let mut file = TestFile::default();
+    let comments = root.source.lines().take_while(|line| !line.starts_with("package "));
+    let ignored = comments.enumerate().find(|(_, line)| {
+        let line = line.replace(' ', "");
+        line == "//go:buildignore" || line == "//+buildignore"
+    });
+    for at in root.children() {
+        if !matches!(at.kind(), "function_declaration" | "method_declaration") {
+            continue;
+        }
+        let (Some(name), Some(block)) = (at.field("name").map(At::text), at.field("body")) else { continue };
+        let mut body = Go.body(block);
+        // A condition is how Go asserts, and a return ends what failed.
+        for assertion in &mut body.assertions {
+            assertion.is_conditional = false;
+        }
+        body.skip = body.skip.filter(|skip| !skip.text.starts_with("return") || !skip.is_conditional);
+        if let Some((line, text)) = ignored {
+            body.skip = Some(super::Skip { line: line + 1, is_conditional: false, text: text.to_owned() });
+        }
+        let of_testing = at.field("parameters").is_some_and(|given| given.text().contains("*testing."));
+        let of_suite = at.kind() == "method_declaration" && path.ends_with("_test.go");
+        let is_test = (name.starts_with("Test") && (of_testing || of_suite))
+            || (name.starts_with("Fuzz") && of_testing);
+        if is_test && name != "TestMain" {
+            let cases = rows(block);
+            file.tests.push(Test {
+                path: path.to_owned(),
+                name: name.to_owned(),
+                line: at.line(),
+                body,
+                focus: None,
+                cases,
+            });
+        } else if !body.assertions.is_empty() {
+            file.helpers.insert(name.to_owned(), body);
+        }
+    }
+    file
+}

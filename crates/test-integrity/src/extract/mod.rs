@@ -1,0 +1,215 @@
+//! Reads the tests of a file: their names, assertions, cases and whatever keeps them from running.
+
+mod ecmascript;
+mod go;
+mod java;
+mod lines;
+mod python;
+mod rust;
+
+use std::collections::BTreeMap;
+
+use crate::assertion::Assertion;
+use crate::files::{Language, Role};
+use crate::syntax::{At, parse};
+
+/// Why a test does not run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Skip {
+    pub(crate) line: usize,
+    /// Whether it may run nevertheless.
+    pub(crate) is_conditional: bool,
+    /// What says so, as it stands in the file.
+    pub(crate) text: String,
+}
+
+/// Something in a test with its line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Mark {
+    pub(crate) line: usize,
+    pub(crate) text: String,
+}
+
+/// What the body of a test or of a helper holds.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Body {
+    pub(crate) assertions: Vec<Assertion>,
+    pub(crate) skip: Option<Skip>,
+    /// Names of what it calls, without their paths.
+    pub(crate) calls: Vec<String>,
+    /// What it replaces by mocks.
+    pub(crate) mocks: Vec<Mark>,
+    /// Its tokens, for telling how alike two tests are.
+    pub(crate) words: Vec<String>,
+}
+
+/// Test of a file.
+#[derive(Clone, Debug)]
+pub(crate) struct Test {
+    pub(crate) path: String,
+    /// Name with those of the classes, modules or groups that it is in.
+    pub(crate) name: String,
+    pub(crate) line: usize,
+    pub(crate) body: Body,
+    /// Whether it is marked as the only one to run.
+    pub(crate) focus: Option<usize>,
+    /// Number of cases, if it has a list of them.
+    pub(crate) cases: Option<usize>,
+}
+
+impl Test {
+    /// Returns its name without those that it is in.
+    pub(crate) fn simple_name(&self) -> &str {
+        self.name.rsplit(" > ").next().unwrap_or(&self.name)
+    }
+}
+
+/// Tests of a file, and what its tests have in common.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct TestFile {
+    pub(crate) tests: Vec<Test>,
+    /// Functions that are no tests but assert something, by name.
+    pub(crate) helpers: BTreeMap<String, Body>,
+    /// What the file as a whole replaces by mocks.
+    pub(crate) mocks: Vec<Mark>,
+}
+
+/// Language's part in reading tests.
+trait Reader {
+    /// Returns the assertion that a node is.
+    fn assertion(&self, at: At<'_>) -> Option<Assertion>;
+    /// Returns what a node skips the test by, such as a call of `skip`.
+    fn skip(&self, at: At<'_>) -> Option<String>;
+    /// Returns whether what is below a node happens only under a condition.
+    fn is_condition(&self, at: At<'_>) -> bool;
+    /// Returns whether a node catches failures of what is below it, and goes on.
+    fn swallows(&self, at: At<'_>) -> bool;
+    /// Returns what a node replaces by a mock.
+    fn mock(&self, at: At<'_>) -> Option<String>;
+    /// Returns the name that a node calls.
+    fn callee<'a>(&self, at: At<'a>) -> Option<&'a str>;
+    /// Returns whether a node is something of its own within a body, such as a nested test.
+    fn is_apart(&self, at: At<'_>) -> bool;
+    /// Returns whether a node ends the test early.
+    fn is_return(&self, at: At<'_>) -> bool {
+        matches!(at.kind(), "return_statement" | "return_expression")
+    }
+
+    /// Reads a body.
+    fn body(&self, root: At<'_>) -> Body {
+        #[derive(Clone, Copy)]
+        struct Inside {
+            condition: bool,
+            swallowed: bool,
+            /// Whether a function within the test is read, whose end is not the test's.
+            nested: bool,
+        }
+        let mut body =
+            Body { words: root.words().into_iter().map(str::to_owned).collect(), ..Body::default() };
+        let mut returns: Vec<(usize, bool, String)> = Vec::new();
+        let mut waiting = vec![(root, Inside { condition: false, swallowed: false, nested: false })];
+        while let Some((at, inside)) = waiting.pop() {
+            if at.node != root.node && self.is_apart(at) {
+                continue;
+            }
+            if let Some(text) = self.skip(at) {
+                let skip = Skip { line: at.line(), is_conditional: inside.condition, text };
+                if body.skip.as_ref().is_none_or(|known| known.is_conditional && !skip.is_conditional) {
+                    body.skip = Some(skip);
+                }
+            }
+            if let Some(text) = self.mock(at) {
+                body.mocks.push(Mark { line: at.line(), text });
+            }
+            if let Some(name) = self.callee(at) {
+                body.calls.push(name.rsplit(['.', ':']).next().unwrap_or(name).to_owned());
+            }
+            if self.is_return(at) && !inside.nested {
+                returns.push((at.line(), inside.condition, at.text().to_owned()));
+            }
+            if let Some(mut assertion) = self.assertion(at) {
+                assertion.is_conditional = inside.condition;
+                assertion.is_swallowed = inside.swallowed;
+                body.assertions.push(assertion);
+                continue;
+            }
+            let condition = inside.condition || self.is_condition(at);
+            let swallows = self.swallows(at);
+            let nested = inside.nested || (at.node != root.node && is_function(at.kind()));
+            for child in at.children().into_iter().rev() {
+                let handled = swallows && is_handler(child.kind());
+                let swallowed = (inside.swallowed || swallows) && !handled;
+                waiting.push((child, Inside { condition, swallowed, nested }));
+            }
+        }
+        let last = body.assertions.iter().map(|assertion| assertion.line).max().unwrap_or(0);
+        let early = returns
+            .into_iter()
+            .filter(|(line, ..)| *line < last)
+            .min_by_key(|(_, conditional, _)| *conditional);
+        if let (None, Some((line, is_conditional, text))) = (&body.skip, early) {
+            body.skip = Some(Skip { line, is_conditional, text });
+        }
+        body
+    }
+}
+
+/// Returns whether a kind of node is that of a function.
+fn is_function(kind: &str) -> bool {
+    matches!(
+        kind,
+        "function_definition"
+            | "lambda"
+            | "arrow_function"
+            | "function_expression"
+            | "function_declaration"
+            | "func_literal"
+            | "closure_expression"
+            | "function_item"
+            | "lambda_expression"
+            | "method_declaration"
+    )
+}
+
+/// Returns whether a kind of node is the part of a `try` that handles failures.
+fn is_handler(kind: &str) -> bool {
+    kind.contains("except") || kind.contains("catch") || kind.contains("finally")
+}
+
+/// Returns the normal texts of a call's arguments.
+fn arguments(call: At<'_>) -> Vec<String> {
+    call.field("arguments")
+        .map_or_else(Vec::new, |list| list.children().into_iter().map(At::normal).collect())
+}
+
+/// Reads the tests of a file; a file without tests gives none. Text that no grammar can be asked about is read by
+/// patterns.
+pub(crate) fn tests(path: &str, text: &str) -> TestFile {
+    let Some(language) = Language::of(path) else {
+        return if Role::of(path) == Role::Test { lines::read(path, text) } else { TestFile::default() };
+    };
+    let is_test = Role::of(path) == Role::Test;
+    // Rust's tests stand beside the code; elsewhere a file of tests has a name of its own, or asks for its library.
+    if !is_test && language != Language::Rust && !mentions_tests(language, text) {
+        return TestFile::default();
+    }
+    let Some(tree) = parse(text, language) else { return lines::read(path, text) };
+    let root = At { node: tree.root_node(), source: text };
+    match language {
+        Language::Python => python::read(path, root),
+        Language::EcmaScript => ecmascript::read(path, root),
+        Language::Rust => rust::read(path, root),
+        Language::Go => go::read(path, root),
+        Language::Java => java::read(path, root),
+    }
+}
+
+fn mentions_tests(language: Language, text: &str) -> bool {
+    let words: &[&str] = match language {
+        Language::Python => &["import unittest", "import pytest", "from unittest"],
+        Language::EcmaScript => &["node:test", "describe(", "from 'vitest'", "from \"vitest\""],
+        Language::Java => &["org.junit", "org.testng"],
+        Language::Go | Language::Rust => return false,
+    };
+    words.iter().any(|word| text.contains(word))
+}

@@ -1,0 +1,197 @@
+//! Tests of Rust: the attribute `test` and its relatives.
+
+use super::python::worse;
+use super::{Reader, Skip, Test, TestFile};
+use crate::assertion::Assertion;
+use crate::syntax::At;
+use crate::vocabulary;
+
+struct Rust;
+
+impl Reader for Rust {
+    fn assertion(&self, at: At<'_>) -> Option<Assertion> {
+        let name = (at.kind() == "macro_invocation").then(|| at.field("macro"))??.text();
+        let last = name.rsplit(':').next().unwrap_or(name);
+        let is_assertion =
+            last.starts_with("assert") || last.starts_with("prop_assert") || last.starts_with("debug_assert");
+        if !is_assertion && !matches!(last, "panic" | "unreachable") {
+            return None;
+        }
+        let tokens = at.children().into_iter().find(|child| child.kind() == "token_tree")?;
+        let given = arguments(tokens);
+        let words = at.words();
+        let plain = vocabulary::plain(last);
+        if matches!(plain.as_str(), "assert" | "propassert" | "debugassert") {
+            return Some(Assertion::of_condition(
+                given.first().map_or("", String::as_str),
+                at.line(),
+                &words,
+            ));
+        }
+        Some(Assertion::of_call(last, &given, at.line(), &words))
+    }
+
+    fn skip(&self, _: At<'_>) -> Option<String> {
+        None
+    }
+
+    fn is_condition(&self, at: At<'_>) -> bool {
+        matches!(at.kind(), "if_expression")
+    }
+
+    fn swallows(&self, at: At<'_>) -> bool {
+        at.kind() == "call_expression"
+            && at.field("function").is_some_and(|name| name.text().ends_with("catch_unwind"))
+    }
+
+    fn mock(&self, _: At<'_>) -> Option<String> {
+        None
+    }
+
+    fn callee<'a>(&self, at: At<'a>) -> Option<&'a str> {
+        match at.kind() {
+            "call_expression" => at.field("function").map(At::text),
+            "macro_invocation" => at.field("macro").map(At::text),
+            _ => None,
+        }
+    }
+
+    fn is_apart(&self, at: At<'_>) -> bool {
+        at.kind() == "function_item"
+    }
+}
+
+/// Splits the tokens of a macro at its commas.
+fn arguments(tokens: At<'_>) -> Vec<String> {
+    let mut arguments = vec![Vec::new()];
+    let mut depth = 0_usize;
+    let words = tokens.words();
+    let inner = words.get(1..words.len().saturating_sub(1)).unwrap_or_default();
+    for word in inner {
+        match *word {
+            "(" | "[" | "{" => depth += 1,
+            ")" | "]" | "}" => depth = depth.saturating_sub(1),
+            "," if depth == 0 => {
+                arguments.push(Vec::new());
+                continue;
+            }
+            _ => {}
+        }
+        if let Some(last) = arguments.last_mut() {
+            last.push(*word);
+        }
+    }
+    arguments.into_iter().map(|words| words.join(" ")).filter(|argument| !argument.is_empty()).collect()
+}
+
+/// What the attributes of an item say.
+#[derive(Default)]
+struct Attributes {
+    is_test: bool,
+    skip: Option<Skip>,
+    cases: usize,
+    panics: Option<Assertion>,
+}
+
+impl Attributes {
+    fn of(item: At<'_>) -> Self {
+        let mut all = Self::default();
+        let mut before = item.node.prev_sibling();
+        while let Some(node) =
+            before.filter(|node| node.kind() == "attribute_item" || node.kind().ends_with("comment"))
+        {
+            before = node.prev_sibling();
+            if node.kind() != "attribute_item" {
+                continue;
+            }
+            let at = item.with(node);
+            let text = at.normal();
+            let inner = text.trim_start_matches("# [ ").trim_end_matches(" ]");
+            let path: String = inner.split(['(', '=']).next().unwrap_or(inner).split(' ').collect();
+            match path.rsplit("::").next().unwrap_or(&path) {
+                "test" | "rstest" | "wasm_bindgen_test" | "quickcheck" | "proptest" | "test_log" => {
+                    all.is_test = true;
+                }
+                "test_case" | "case" => {
+                    all.is_test = true;
+                    all.cases += 1;
+                }
+                "ignore" => {
+                    all.skip =
+                        Some(Skip { line: at.line(), is_conditional: false, text: at.text().to_owned() });
+                }
+                "cfg_attr" if inner.contains("ignore") => {
+                    all.skip = worse(
+                        all.skip.take(),
+                        Some(Skip { line: at.line(), is_conditional: true, text: at.text().to_owned() }),
+                    );
+                }
+                "cfg" if !is_plain_cfg(inner) => {
+                    let is_conditional = !matches!(
+                        inner.replace(' ', "").as_str(),
+                        "cfg(any())" | "cfg(FALSE)" | "cfg(false)"
+                    );
+                    all.skip = worse(
+                        all.skip.take(),
+                        Some(Skip { line: at.line(), is_conditional, text: at.text().to_owned() }),
+                    );
+                }
+                "should_panic" => {
+                    all.panics =
+                        Some(Assertion::of_failure("", inner.contains("expected"), at.line(), &at.words()));
+                }
+                _ => {}
+            }
+        }
+        all
+    }
+}
+
+/// Returns whether a `cfg` is the one that every module of tests has.
+fn is_plain_cfg(text: &str) -> bool {
+    text.replace(' ', "") == "cfg(test)"
+}
+
+/// Reads the tests of a Rust file.
+pub(super) fn read(path: &str, root: At<'_>) -> TestFile {
+    let mut file = TestFile::default();
+    let mut waiting: Vec<(At<'_>, Vec<&str>, Option<Skip>)> = vec![(root, Vec::new(), None)];
+    while let Some((at, names, outer)) = waiting.pop() {
+        match at.kind() {
+            "mod_item" => {
+                let skip = worse(Attributes::of(at).skip, outer);
+                let names = [names, vec![at.field("name").map_or("", At::text)]].concat();
+                if let Some(body) = at.field("body") {
+                    waiting.extend(
+                        body.children().into_iter().rev().map(|child| (child, names.clone(), skip.clone())),
+                    );
+                }
+            }
+            "function_item" => {
+                let Some(block) = at.field("body") else { continue };
+                let name = at.field("name").map_or("", At::text);
+                let attributes = Attributes::of(at);
+                let mut body = Rust.body(block);
+                if attributes.is_test {
+                    body.skip = worse(worse(attributes.skip, outer.clone()), body.skip.take());
+                    body.assertions.extend(attributes.panics);
+                    let name = [names, vec![name]].concat().join(" > ");
+                    let cases = (attributes.cases > 0).then_some(attributes.cases);
+                    file.tests.push(Test {
+                        path: path.to_owned(),
+                        name,
+                        line: at.line(),
+                        body,
+                        focus: None,
+                        cases,
+                    });
+                } else if !body.assertions.is_empty() {
+                    file.helpers.insert(name.to_owned(), body);
+                }
+            }
+            _ => waiting
+                .extend(at.children().into_iter().rev().map(|child| (child, names.clone(), outer.clone()))),
+        }
+    }
+    file
+}

@@ -1,0 +1,100 @@
+//! What is found, as data.
+
+use serde::{Deserialize, Serialize};
+
+/// Way in which a change makes tests or checks demand less.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Kind {
+    /// A test is gone, and no other says what it said.
+    VanishedTest,
+    /// A test, or all tests of a file, no longer run.
+    SkippedTest,
+    /// A test runs only under a condition.
+    ConditionalTest,
+    /// A test, alone of its file, runs: the others no longer do.
+    FocusedTest,
+    /// A test asserts nothing any more.
+    EmptyTest,
+    /// An assertion holds whatever the program does.
+    AlwaysTrue,
+    /// A test asserts less than before.
+    FewerAssertions,
+    /// An assertion accepts more than before.
+    WeakerAssertion,
+    /// A tolerance of a comparison is wider.
+    WiderTolerance,
+    /// A failure of an assertion is caught.
+    SwallowedFailure,
+    /// A test has fewer cases.
+    FewerCases,
+    /// What a test is about is replaced by a mock.
+    MockedSubject,
+    /// Most of a snapshot was written anew, or the snapshot is gone.
+    RewrittenSnapshot,
+    /// A threshold, such as that of coverage, is lower.
+    LowerThreshold,
+    /// A rule of a linter, type checker or test runner is off or milder.
+    LooserRule,
+    /// A check no longer runs, or its failure no longer counts.
+    WeakerCheck,
+    /// A line is exempt from a check.
+    Exemption,
+}
+
+impl Kind {
+    /// Returns how much a finding of this kind weighs.
+    pub fn severity(self) -> Severity {
+        match self {
+            Self::VanishedTest
+            | Self::SkippedTest
+            | Self::FocusedTest
+            | Self::EmptyTest
+            | Self::AlwaysTrue
+            | Self::FewerAssertions
+            | Self::WeakerAssertion
+            | Self::WiderTolerance
+            | Self::SwallowedFailure
+            | Self::FewerCases
+            | Self::LowerThreshold
+            | Self::WeakerCheck => Severity::Error,
+            Self::ConditionalTest
+            | Self::MockedSubject
+            | Self::RewrittenSnapshot
+            | Self::LooserRule
+            | Self::Exemption => Severity::Warning,
+        }
+    }
+}
+
+/// Weight of a finding.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Severity {
+    /// There are honest reasons for it; somebody should look.
+    Warning,
+    /// Tests or checks demand less than before.
+    Error,
+}
+
+/// Place where a change makes tests or checks demand less.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Finding {
+    /// Path of the file, as it was given.
+    pub path: String,
+    /// Line after the change, from 1; that before the change where the test or the file is gone.
+    pub line: usize,
+    /// What happened.
+    pub kind: Kind,
+    /// How much it weighs.
+    pub severity: Severity,
+    /// One sentence for people, which may quote the file.
+    pub message: String,
+}
+
+impl Finding {
+    /// Makes a finding of the severity that its kind has.
+    pub(crate) fn new(path: &str, line: usize, kind: Kind, message: impl Into<String>) -> Self {
+        Self { path: path.to_owned(), line, kind, severity: kind.severity(), message: message.into() }
+    }
+}

@@ -1,0 +1,232 @@
+//! Commands that check something, in CI, in scripts of packages and in recipes of builds.
+
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use crate::files::{Format, extension};
+use crate::finding::{Finding, Kind};
+
+/// One command that checks something.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Check {
+    line: usize,
+    /// The tool and what tells its uses apart: `cargo test`, `pytest`.
+    tool: String,
+    text: String,
+}
+
+/// Programs that test, lint or type-check, by the words that they are called with.
+static TOOL: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(
+        r"(?x)\b(?:
+            (?P<two> cargo\s+(?:test|nextest|clippy|fmt|deny|audit|hack|llvm-cov|tarpaulin|check) | go\s+(?:test|vet)
+              | (?:npm|yarn|pnpm|bun)\s+(?:run\s+)?(?:test|lint|typecheck|type-check|check|coverage)[\w:-]* | npm\s+t\b
+              | deno\s+(?:test|lint|check) | dotnet\s+test | swift\s+test | zig\s+build\s+test | mix\s+(?:test|credo|dialyzer)
+              | (?:mvn|mvnw|\./mvnw)\s+[^\n]*?(?:test|verify) | (?:gradle|gradlew|\./gradlew)\s+[^\n]*?(?:test|check)
+              | make\s+(?:test|check|lint)\w* | just\s+(?:test|check|lint)\w* | python\S*\s+-m\s+(?:pytest|unittest|mypy|ruff|flake8|pylint|coverage)
+              | ruff\s+(?:check|format) | coverage\s+(?:run|report) | rails\s+test | bundle\s+exec\s+(?:rspec|rubocop|rake) | node\s+--test )
+          | (?P<one> pytest | py\.test | tox | nox | mypy | pyright | flake8 | pylint | black | isort | bandit | eslint | tsc | jest | vitest | mocha
+              | ava | tape | nyc | c8 | playwright | cypress | stylelint | golangci-lint | staticcheck | rspec | rubocop | phpunit | phpstan | psalm
+              | ctest | shellcheck | hadolint | actionlint | zizmor | pre-commit | codecov | ktlint | detekt | biome | xo | standard )
+        )\b(?:\s|$|;|&|\|)",
+    )
+    .ok()
+});
+
+/// Ways to keep a check from failing, or from looking at everything.
+static SOFT: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(
+        r#"(?x) \|\|\s*(?:true|:|exit\s+0|echo\b|/bin/true) | ;\s*(?:true|exit\s+0)\s*$ | --exit-zero | --passWithNoTests | --pass-with-no-tests
+          | --no-cov\b | -DskipTests | -Dmaven\.test\.(?:skip|failure\.ignore) | --no-fail-on | --deselect\b | --ignore(?:-glob)?[=\s] | -k\s+["']?not\b
+          | --skip\b | --testPathIgnorePatterns | --testNamePattern | --exclude-task\s+test | -x\s+(?:test|check)\b | --cap-lints | -A\s+\w | --allow\s
+          | --no-run\b | --exclude\b | --quiet-level | --no-strict | --ignore-errors | --collect-only | --dry-run | \bset\s+\+e\b | --force-exclude
+          | -m\s+["']?not\b | --grep\s+.*--invert | --max-warnings[=\s]\s*-?\d{2,}"#,
+    )
+    .ok()
+});
+
+/// Options that make a check stricter.
+const STRICT: &[&str] = &[
+    "-D warnings",
+    "--deny",
+    "--strict",
+    "--max-warnings",
+    "-Werror",
+    "--check",
+    "--all-targets",
+    "--all-features",
+    "--workspace",
+    "--cov-fail-under",
+    "-race",
+    "--locked",
+];
+
+/// Returns the commands of a file that check something.
+pub(super) fn checks(text: &str, format: Format) -> Vec<Check> {
+    let Some(tool) = TOOL.as_ref() else { return Vec::new() };
+    let mut checks = Vec::new();
+    for (at, line) in text.lines().enumerate() {
+        let content = line.trim();
+        if content.starts_with('#') || content.starts_with("//") || is_description(content, format) {
+            continue;
+        }
+        // The key of a script is no command: `"test": "jest"`.
+        let content = match (format, content.split_once(": ")) {
+            (Format::Json, Some((_, value))) => value.trim_matches([' ', ',', '"']),
+            _ => content,
+        };
+        for part in content.split("&&") {
+            for found in tool.captures_iter(part) {
+                let words = found.name("two").or_else(|| found.name("one"));
+                let Some(words) = words else { continue };
+                if words.start() > 0
+                    && part[..words.start()].ends_with(['-', '/', '.', '@', '"', '\'', '[', ':'])
+                {
+                    continue;
+                }
+                let tool = words.as_str().split_whitespace().collect::<Vec<_>>().join(" ");
+                let tool = if tool.starts_with("python") {
+                    tool.rsplit(' ').next().unwrap_or("").to_owned()
+                } else {
+                    tool
+                };
+                checks.push(Check { line: at + 1, tool, text: part.trim().to_owned() });
+            }
+        }
+    }
+    checks
+}
+
+/// Returns whether a line names something rather than running it.
+fn is_description(line: &str, format: Format) -> bool {
+    let line = line.trim_start_matches("- ");
+    match format {
+        Format::Yaml => ["name:", "description:", "key:", "path:", "uses:", "id:", "image:", "tags:"]
+            .iter()
+            .any(|key| line.starts_with(key)),
+        Format::Sections => {
+            !line.contains("commands") && !line.contains('=') && line.split_whitespace().count() == 1
+        }
+        Format::Json => {
+            let key = line.split_once(':').map_or("", |(key, _)| key).trim_matches([' ', '"']);
+            let value = line.split_once(':').map_or("", |(_, value)| value).trim();
+            // A version of a dependency is no command.
+            value.trim_matches(['"', ',', ' ']).starts_with(['^', '~', '>', '*'])
+                || matches!(key, "name" | "description" | "main" | "preset")
+        }
+        Format::Text => false,
+    }
+}
+
+/// Returns which checks are gone, or no longer count.
+pub(super) fn compare(path: &str, before: &str, after: &str, format: Format) -> Vec<Finding> {
+    if format == Format::Sections && !matches!(extension(path), "ini" | "toml" | "cfg") {
+        return Vec::new();
+    }
+    let (old, new) = (checks(before, format), checks(after, format));
+    let mut findings = Vec::new();
+    let soft = |text: &str| SOFT.as_ref().is_some_and(|soft| soft.is_match(text));
+    let mut told = Vec::new();
+    for check in &old {
+        let now: Vec<&Check> = new.iter().filter(|other| other.tool == check.tool).collect();
+        if now.iter().any(|other| other.text == check.text) || told.contains(&&check.tool) {
+            continue;
+        }
+        if now.is_empty() {
+            if is_replaced(&check.tool, &new, &old) {
+                continue;
+            }
+            told.push(&check.tool);
+            findings.push(Finding::new(
+                path,
+                check.line,
+                Kind::WeakerCheck,
+                format!("`{}` no longer runs", check.tool),
+            ));
+            continue;
+        }
+        if let Some(weak) =
+            now.iter().find(|other| soft(&other.text) && !old.iter().any(|known| known.text == other.text))
+        {
+            if !soft(&check.text) || softness(&weak.text) > softness(&check.text) {
+                told.push(&check.tool);
+                let message = format!("a check demands less: `{}` became `{}`", check.text, weak.text);
+                findings.push(Finding::new(path, weak.line, Kind::WeakerCheck, message));
+            }
+            continue;
+        }
+        let lost = STRICT.iter().find(|option| {
+            check.text.contains(**option) && now.iter().all(|other| !other.text.contains(**option))
+        });
+        if let (Some(option), Some(other)) = (lost, now.first()) {
+            told.push(&check.tool);
+            findings.push(Finding::new(
+                path,
+                other.line,
+                Kind::WeakerCheck,
+                format!("`{}` is called without `{option}`", check.tool),
+            ));
+        }
+    }
+    // Soft words may stand on a line of their own.
+    let switches = |text: &str| {
+        text.lines().filter(|line| line.trim().trim_start_matches("- ").starts_with("set +e")).count()
+    };
+    if switches(after) > switches(before) {
+        let line = after.lines().position(|line| line.contains("set +e")).map_or(1, |at| at + 1);
+        findings.push(Finding::new(path, line, Kind::WeakerCheck, "failures no longer count: `set +e`"));
+    }
+    findings.extend(trivial_script(path, before, after, format));
+    findings
+}
+
+/// Returns the number of ways by which a command is kept from failing.
+fn softness(text: &str) -> usize {
+    SOFT.as_ref().map_or(0, |soft| soft.find_iter(text).count())
+}
+
+/// Returns whether another tool of the same purpose runs now, which did not before.
+fn is_replaced(tool: &str, new: &[Check], old: &[Check]) -> bool {
+    const PURPOSES: &[&[&str]] = &[
+        &["pytest", "py.test", "unittest", "tox", "nox", "coverage", "rails test", "rspec"],
+        &["flake8", "pylint", "ruff", "black", "isort", "bandit", "ruff check", "ruff format", "pre-commit"],
+        &["mypy", "pyright"],
+        &[
+            "jest",
+            "vitest",
+            "mocha",
+            "ava",
+            "tape",
+            "npm",
+            "yarn",
+            "pnpm",
+            "bun",
+            "node",
+            "nyc",
+            "c8",
+            "deno test",
+        ],
+        &["eslint", "biome", "xo", "standard", "stylelint", "deno lint", "npm", "yarn", "pnpm"],
+        &["cargo test", "cargo nextest", "cargo llvm-cov", "cargo tarpaulin", "just", "make"],
+        &["cargo clippy", "cargo check", "just", "make"],
+        &["staticcheck", "golangci-lint", "go vet"],
+    ];
+    let family = |word: &str, purpose: &[&str]| {
+        purpose.iter().any(|known| word == *known || word.starts_with(&format!("{known} ")))
+    };
+    new.iter()
+        .filter(|check| !old.iter().any(|known| known.tool == check.tool))
+        .any(|check| PURPOSES.iter().any(|purpose| family(tool, purpose) && family(&check.tool, purpose)))
+}
+
+/// Returns the script of a package that tested something and now does nothing.
+fn trivial_script(path: &str, before: &str, after: &str, format: Format) -> Option<Finding> {
+    static SCRIPT: LazyLock<Option<Regex>> = LazyLock::new(|| {
+        Regex::new(r#""(test|lint|typecheck|check)"\s*:\s*"(?:true|:|exit 0|echo [^"]*?)""#).ok()
+    });
+    let script = SCRIPT.as_ref().filter(|_| format == Format::Json)?;
+    let found = script.captures(after).filter(|found| !before.contains(&found[0]))?;
+    let line = after.lines().position(|line| line.contains(&found[0])).map_or(1, |at| at + 1);
+    Some(Finding::new(path, line, Kind::WeakerCheck, format!("the script `{}` does nothing", &found[1])))
+}

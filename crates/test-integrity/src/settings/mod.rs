@@ -1,0 +1,319 @@
+//! Settings of test runners, linters, type checkers and CI: what they demand, before and after.
+
+mod commands;
+mod flatten;
+
+use std::collections::BTreeMap;
+
+use crate::Change;
+use crate::files::{Format, file_name};
+use crate::finding::{Finding, Kind};
+use flatten::{Entry, flatten};
+
+/// Keys of numbers that have to be reached.
+const MINIMA: &[&str] = &[
+    "fail_under",
+    "fail-under",
+    "cov-fail-under",
+    "branches",
+    "functions",
+    "lines",
+    "statements",
+    "threshold",
+    "target",
+    "minimum",
+    "min_coverage",
+    "mincoverage",
+    "minimumcoverage",
+    "min-coverage",
+    "break",
+    "mutationscore",
+    "mutationthreshold",
+    "coveragethreshold",
+    "coverage-threshold",
+    "global",
+    "msi",
+    "min-msi",
+    "min-confidence",
+];
+/// Keys of numbers that must not be passed.
+const MAXIMA: &[&str] = &[
+    "max-warnings",
+    "max_warnings",
+    "maxwarnings",
+    "max-complexity",
+    "complexity",
+    "cognitive-complexity-threshold",
+    "too-many-arguments-threshold",
+    "too-many-lines-threshold",
+    "max-statements",
+    "max-branches",
+    "maxallowedviolations",
+    "type-complexity-threshold",
+];
+/// Keys of lists of what is not checked.
+const EXEMPTIONS: &[&str] = &[
+    "ignore",
+    "extend-ignore",
+    "extend_ignore",
+    "per-file-ignores",
+    "per_file_ignores",
+    "extend-per-file-ignores",
+    "disable",
+    "disabled",
+    "omit",
+    "exclude",
+    "extend-exclude",
+    "exclude_lines",
+    "exclude_also",
+    "testpathignorepatterns",
+    "coveragepathignorepatterns",
+    "modulepathignorepatterns",
+    "skips",
+    "skip",
+    "deselect",
+    "norecursedirs",
+    "ignorepatterns",
+    "suppressions",
+    "collect_ignore",
+    "ignored",
+    "exclude-rules",
+    "exclude-dirs",
+    "skip-dirs",
+    "skip-files",
+    "disable_error_code",
+    "unfixable",
+    "excluded",
+];
+/// Parts of keys that make a check stricter when they are on.
+const STRICT: &[&str] = &[
+    "strict",
+    "noimplicit",
+    "nounused",
+    "check-coverage",
+    "check_coverage",
+    "fail_ci_if_error",
+    "warn_",
+    "disallow_",
+    "nofallthrough",
+    "nounchecked",
+    "exactoptional",
+    "forceconsistent",
+    "fail-on",
+    "failonerror",
+    "failonviolation",
+    "haltonfailure",
+    "require_ci_to_pass",
+    "error-on-warnings",
+    "alwaysstrict",
+    "check_untyped_defs",
+    "typecheckingmode",
+    "werror",
+];
+/// Keys that make a check milder when they are on.
+const MILD: &[&str] = &[
+    "ignore_errors",
+    "ignore_missing_imports",
+    "skiplibcheck",
+    "continue-on-error",
+    "allow_failure",
+    "passwithnotests",
+    "ignore_failure",
+    "testfailureignore",
+    "ignorefailures",
+    "skiptests",
+    "exit-zero",
+    "informational",
+    "continueonerror",
+    "allow-failures",
+    "issues-exit-code",
+    "skip",
+    "nocheck",
+];
+/// Words for how bad a breach is, the mildest first.
+const SEVERITIES: &[&[&str]] = &[
+    &["off", "allow", "0", "ignore", "none"],
+    &["warn", "warning", "1", "info"],
+    &["error", "deny", "2", "forbid"],
+];
+
+/// Returns how a file of settings demands less than before.
+pub(crate) fn compare(change: &Change<'_>, format: Format) -> Vec<Finding> {
+    let Some(before) = change.before else { return Vec::new() };
+    let Some(after) = change.after else {
+        let checks = !commands::checks(before, format).is_empty();
+        let rules = || flatten(before, format).iter().any(is_demand);
+        let kind = if checks { Some(Kind::WeakerCheck) } else { rules().then_some(Kind::LooserRule) };
+        let message = format!("`{}`, which steers checks, is gone", file_name(change.path));
+        return kind.map(|kind| Finding::new(change.path, 1, kind, message)).into_iter().collect();
+    };
+    let mut findings = commands::compare(change.path, before, after, format);
+    let (old, new) = (flatten(before, format), flatten(after, format));
+    let mut report = |line: usize, kind: Kind, message: String| {
+        findings.push(Finding::new(change.path, line, kind, message));
+    };
+
+    let (known, by_key) = (numbered(&old), numbered(&new));
+    for (key, entry) in &known {
+        let now = by_key.get(key).copied();
+        if let Some((kind, what)) = looser(entry, now.map(|now| now.value.as_str())) {
+            let line = now.map_or(1, |now| now.line);
+            let message = match now {
+                Some(now) => format!("{what}: `{}` was `{}` and is `{}`", entry.key, entry.value, now.value),
+                None => format!("{what}: `{}`, which was `{}`, is gone", entry.key, entry.value),
+            };
+            report(line, kind, message);
+        }
+    }
+    for (_, entry) in by_key.iter().filter(|(key, _)| !known.contains_key(*key)) {
+        let last = last(&entry.key);
+        let is_mild = MILD.iter().any(|mild| last == *mild) && is_on(&entry.value)
+            || is_maximum_of_failures(&last, &entry.value);
+        if is_mild {
+            report(
+                entry.line,
+                Kind::WeakerCheck,
+                format!("a failure no longer counts: `{}` is `{}`", entry.key, entry.value),
+            );
+        } else if is_rule(&entry.key) && severity(&entry.value) == Some(0) {
+            report(
+                entry.line,
+                Kind::LooserRule,
+                format!("a rule is off: `{}` is `{}`", entry.key, entry.value),
+            );
+        } else if last == "if" && matches!(entry.value.as_str(), "false" | "${{ false }}") {
+            report(
+                entry.line,
+                Kind::WeakerCheck,
+                format!("`{}` never runs: its condition is `{}`", entry.key, entry.value),
+            );
+        }
+    }
+    for entry in new.iter().filter(|entry| entry.is_item && exempts(&entry.key)) {
+        if !old.iter().any(|known| known.is_item && known.key == entry.key && known.value == entry.value) {
+            report(
+                entry.line,
+                Kind::LooserRule,
+                format!("`{}` exempts `{}` from a check", entry.key, entry.value),
+            );
+        }
+    }
+    findings
+}
+
+/// Returns whether a setting demands something of tests or code.
+fn is_demand(entry: &Entry) -> bool {
+    let key = last(&entry.key);
+    is_minimum(&entry.key, &key)
+        || MAXIMA.contains(&key.as_str())
+        || STRICT.iter().any(|strict| key.contains(strict))
+        || is_rule(&entry.key)
+}
+
+/// Returns the settings that are no items of lists, by key and by how often the key was met before.
+fn numbered(entries: &[Entry]) -> BTreeMap<(&str, usize), &Entry> {
+    let mut met: BTreeMap<&str, usize> = BTreeMap::new();
+    let plain = entries.iter().filter(|entry| !entry.is_item);
+    plain
+        .map(|entry| {
+            let number = met.entry(&entry.key).or_default();
+            *number += 1;
+            ((entry.key.as_str(), *number), entry)
+        })
+        .collect()
+}
+
+/// Returns how a setting demands less than before; `None` as what it is now means that it is gone.
+fn looser(before: &Entry, now: Option<&str>) -> Option<(Kind, &'static str)> {
+    let key = last(&before.key);
+    let number = |text: &str| text.trim_end_matches(['%', ',']).trim().parse::<f64>().ok();
+    if now == Some(before.value.as_str()) {
+        return None;
+    }
+    if is_minimum(&before.key, &key)
+        && let Some(old) = number(&before.value)
+    {
+        let lower = now.is_none_or(|now| number(now).is_none_or(|now| now < old));
+        return (lower && old > 0.0).then_some((Kind::LowerThreshold, "a threshold is lower"));
+    }
+    if MAXIMA.contains(&key.as_str())
+        && let Some(old) = number(&before.value)
+    {
+        let higher = now.is_none_or(|now| number(now).is_none_or(|now| now > old));
+        return higher.then_some((Kind::LowerThreshold, "a limit is higher"));
+    }
+    if MILD.contains(&key.as_str()) {
+        return now
+            .filter(|now| is_on(now) && !is_on(&before.value))
+            .map(|_| (Kind::WeakerCheck, "a failure no longer counts"));
+    }
+    if key == "if" && now.is_some_and(|now| matches!(now, "false" | "${{ false }}")) {
+        return Some((Kind::WeakerCheck, "it never runs"));
+    }
+    if STRICT.iter().any(|strict| key.contains(strict)) && is_on(&before.value) && !now.is_some_and(is_on) {
+        return Some((Kind::LooserRule, "a check is off"));
+    }
+    if is_rule(&before.key)
+        && let (Some(old), new) = (severity(&before.value), now.and_then(severity))
+        && old > 0
+        && now.is_none_or(|_| new.is_some_and(|new| new < old))
+    {
+        return Some((Kind::LooserRule, "a rule is milder"));
+    }
+    None
+}
+
+/// Returns whether a key is that of a minimum. Words such as `lines` are so only beside others of coverage.
+fn is_minimum(key: &str, last: &str) -> bool {
+    let lower = key.to_ascii_lowercase();
+    let is_common = matches!(
+        last,
+        "branches"
+            | "functions"
+            | "lines"
+            | "statements"
+            | "target"
+            | "threshold"
+            | "minimum"
+            | "break"
+            | "global"
+    );
+    let of_coverage = ["cover", "threshold", "nyc", "c8", "project", "patch", "stryker", "check", "jacoco"]
+        .iter()
+        .any(|word| lower.contains(word));
+    MINIMA.contains(&last) && (!is_common || of_coverage)
+}
+
+/// Returns whether a key is that of a rule of a linter, which has a severity.
+fn is_rule(key: &str) -> bool {
+    key.split('.').any(|part| matches!(part, "rules" | "lints" | "lints.rust" | "lints.clippy"))
+        || key.contains("lints.")
+}
+
+fn is_maximum_of_failures(last: &str, value: &str) -> bool {
+    last == "max-warnings" && value.parse::<f64>().is_ok_and(|value| value < 0.0)
+}
+
+/// Returns whether a list is one of what is not checked.
+fn exempts(key: &str) -> bool {
+    if key.contains("dependencies") {
+        return false;
+    }
+    let key = last(key);
+    EXEMPTIONS.contains(&key.as_str()) || key.starts_with("reportoff")
+}
+
+/// Returns the place of a value in the scale of severities; a list says it first.
+fn severity(value: &str) -> Option<usize> {
+    let value = value.trim_matches(['"', '\'', '[', ' ']).split([',', '"', '\'']).next()?.trim();
+    SEVERITIES.iter().position(|words| words.contains(&value.to_ascii_lowercase().as_str()))
+}
+
+fn is_on(value: &str) -> bool {
+    matches!(value.to_ascii_lowercase().as_str(), "true" | "yes" | "on" | "1" | "strict" | "${{ true }}")
+}
+
+/// Returns the last part of a key in small letters.
+fn last(key: &str) -> String {
+    key.rsplit('.').next().unwrap_or(key).to_ascii_lowercase()
+}

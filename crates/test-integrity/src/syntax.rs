@@ -1,0 +1,113 @@
+//! Syntax trees: parsing within a time limit, and walks that no nesting breaks.
+
+use std::time::Duration;
+
+use tree_sitter::{Node, Tree};
+
+use crate::files::Language;
+
+/// Time limit of parsing one text; broken text can keep a grammar busy.
+const MAX_TIME: Duration = Duration::from_secs(2);
+
+/// Parses a text; errors become nodes of the tree. Returns `None` if it takes too long.
+pub(crate) fn parse(text: &str, language: Language) -> Option<Tree> {
+    grammar::parse(text, &language.grammar(), MAX_TIME)
+}
+
+/// Source text with the node of it that is looked at.
+#[derive(Clone, Copy)]
+pub(crate) struct At<'a> {
+    pub(crate) node: Node<'a>,
+    pub(crate) source: &'a str,
+}
+
+impl<'a> At<'a> {
+    /// Returns the same source with another node.
+    pub(crate) fn with(self, node: Node<'a>) -> Self {
+        Self { node, ..self }
+    }
+
+    /// Returns what the grammar calls the node.
+    pub(crate) fn kind(self) -> &'a str {
+        self.node.kind()
+    }
+
+    /// Returns the text of the node.
+    pub(crate) fn text(self) -> &'a str {
+        self.source.get(self.node.byte_range()).unwrap_or_default()
+    }
+
+    /// Returns the first line of the node, from 1.
+    pub(crate) fn line(self) -> usize {
+        self.node.start_position().row + 1
+    }
+
+    /// Returns the child of a field's name.
+    pub(crate) fn field(self, name: &str) -> Option<Self> {
+        self.node.child_by_field_name(name).map(|node| self.with(node))
+    }
+
+    /// Returns the named children, without comments.
+    pub(crate) fn children(self) -> Vec<Self> {
+        let mut cursor = self.node.walk();
+        let children: Vec<Node<'a>> = self.node.named_children(&mut cursor).collect();
+        children.into_iter().map(|node| self.with(node)).filter(|child| !child.is_comment()).collect()
+    }
+
+    /// Returns whether the node is a comment.
+    pub(crate) fn is_comment(self) -> bool {
+        self.kind().ends_with("comment")
+    }
+
+    /// Returns this node and all below it, in the order of the text.
+    pub(crate) fn descendants(self) -> Vec<Self> {
+        let mut found = Vec::new();
+        let mut waiting = vec![self];
+        while let Some(at) = waiting.pop() {
+            found.push(at);
+            waiting.extend(at.children().into_iter().rev());
+        }
+        found
+    }
+
+    /// Returns the tokens of the node without comments. A string is one token.
+    pub(crate) fn words(self) -> Vec<&'a str> {
+        let mut words = Vec::new();
+        let mut waiting = vec![self.node];
+        while let Some(node) = waiting.pop() {
+            let at = self.with(node);
+            if at.is_comment() {
+                continue;
+            }
+            if node.child_count() == 0 || is_string(at.kind()) {
+                let text = at.text().trim();
+                if !text.is_empty() {
+                    words.push(text);
+                }
+                continue;
+            }
+            let mut cursor = node.walk();
+            let children: Vec<Node<'a>> = node.children(&mut cursor).collect();
+            waiting.extend(children.into_iter().rev());
+        }
+        words
+    }
+
+    /// Returns the tokens joined by blanks: the same text for whatever layout.
+    pub(crate) fn normal(self) -> String {
+        self.words().join(" ")
+    }
+}
+
+/// Returns whether a kind of node is that of a whole string.
+fn is_string(kind: &str) -> bool {
+    matches!(
+        kind,
+        "string"
+            | "string_literal"
+            | "raw_string_literal"
+            | "interpreted_string_literal"
+            | "template_string"
+            | "char_literal"
+    )
+}

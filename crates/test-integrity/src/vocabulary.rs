@@ -1,0 +1,161 @@
+//! Words of test libraries: how much an assertion demands, by its name.
+
+use crate::assertion::Strength;
+
+/// Names of assertions that demand one value, although a shorter name in them demands less.
+const EXACT: &[&str] =
+    &["calledwith", "calledoncewith", "isnone", "isnull", "beundefined", "benull", "isnil", "bewithin"];
+/// Parts of names that demand hardly more than that there is something.
+const PRESENT: &[&str] = &[
+    "truthy",
+    "falsy",
+    "defined",
+    "exist",
+    "notnone",
+    "notnull",
+    "notnil",
+    "isinstance",
+    "instanceof",
+    "notempty",
+    "isok",
+    "beok",
+    "nothrow",
+];
+/// Parts of names that accept many values.
+const BOUNDED: &[&str] = &[
+    "contain", "include", "match", "greater", "less", "above", "below", "almost", "close", "delta",
+    "epsilon", "within", "raise", "throw", "reject", "panic", "regex", "notequal", "notsame", "length",
+    "count", "called", "start", "ends", "between", "approx", "error", "warn", "type", "subset", "superset",
+    "not",
+];
+/// Names of assertions on one value, which demand what the value says.
+const OF_A_VALUE: &[&str] =
+    &["assert", "asserttrue", "assertfalse", "true", "false", "ok", "notok", "istrue", "isfalse", "notokay"];
+
+/// Names of exceptions that nearly everything is.
+const BROAD_EXCEPTIONS: &[&str] =
+    &["Exception", "BaseException", "Error", "Throwable", "RuntimeException", "StandardError"];
+
+/// Names in which the last number is the tolerance, and the larger the wider.
+const TOLERANT: &[&str] = &["delta", "epsilon", "approximately", "closeto", "within", "offset"];
+/// Names in which the last number counts digits: the smaller the wider.
+const DIGITS: &[&str] = &["closeto", "almostequal"];
+
+/// Returns a name without its path, case and underscores: `assertequal` of `self.assert_equal`.
+pub(crate) fn plain(name: &str) -> String {
+    let last = name.rsplit(['.', ':']).next().unwrap_or(name);
+    last.chars().filter(|letter| letter.is_alphanumeric()).flat_map(char::to_lowercase).collect()
+}
+
+/// Returns whether an assertion of this name is one on a single value.
+pub(crate) fn is_of_a_value(name: &str) -> bool {
+    OF_A_VALUE.contains(&plain(name).as_str())
+}
+
+/// Returns how much an assertion demands, by its name.
+pub(crate) fn strength(name: &str) -> Strength {
+    let name = plain(name);
+    let has = |words: &[&str]| words.iter().any(|word| name.contains(word));
+    if let Some(opposite) = name.strip_prefix("not").filter(|rest| rest.starts_with("to")) {
+        let is_presence =
+            ["null", "undefined", "nil", "none", "empty", "throw"].iter().any(|word| opposite.contains(word));
+        return if is_presence { Strength::Present } else { Strength::Bounded };
+    }
+    if has(EXACT) {
+        Strength::Exact
+    } else if has(PRESENT) || is_of_a_value(&name) {
+        Strength::Present
+    } else if has(BOUNDED) || matches!(name.as_str(), "in" | "assertin" | "ne" | "assertne" | "toin" | "isin")
+    {
+        Strength::Bounded
+    } else {
+        Strength::Exact
+    }
+}
+
+/// Returns whether an assertion compares with a placeholder that equals everything, or everything of a type.
+pub(crate) fn accepts_anything(words: &[&str]) -> bool {
+    words.windows(3).any(|three| {
+        matches!(
+            three,
+            ["expect", ".", "any" | "anything"] | ["mock", ".", "ANY"] | ["ArgumentMatchers", ".", "any"]
+        )
+    }) || words.iter().any(|word| matches!(*word, "ANY" | "anyObject" | "notNullValue"))
+}
+
+/// Returns whether an exception's name is one that nearly every exception fits.
+pub(crate) fn is_broad_exception(name: &str) -> bool {
+    let name = name.strip_suffix(".class").or_else(|| name.strip_suffix(" . class")).unwrap_or(name);
+    BROAD_EXCEPTIONS.contains(&name.rsplit(['.', ' ']).next().unwrap_or(name))
+}
+
+/// Returns the largest difference that an assertion accepts, if it is one that accepts any.
+///
+/// `words` are the tokens of the whole assertion.
+pub(crate) fn tolerance(name: &str, words: &[&str]) -> Option<f64> {
+    /// What libraries accept if nobody says a number.
+    const USUAL: f64 = 1e-6;
+    const ARGUMENTS: &[&str] =
+        &["abs", "rel", "atol", "rtol", "delta", "tolerance", "tol", "eps", "epsilon", "abs_tol", "rel_tol"];
+    const DIGIT_ARGUMENTS: &[&str] = &["places", "decimal", "significant", "precision"];
+
+    let name = plain(name);
+    let number = |word: &str| {
+        let digits: String = word.chars().filter(|letter| *letter != '_').collect();
+        let digits = digits.trim_end_matches(['f', 'd', 'F', 'D', 'L']);
+        digits.parse::<f64>().ok()
+    };
+    let mut named: Vec<f64> = Vec::new();
+    for three in words.windows(3) {
+        let [word, sign, value] = three else { continue };
+        let Some(value) = number(value).filter(|_| matches!(*sign, "=" | ":")) else { continue };
+        if ARGUMENTS.contains(word) {
+            named.push(value);
+        } else if DIGIT_ARGUMENTS.contains(word) {
+            named.push(10_f64.powf(-value));
+        }
+    }
+    if words.iter().any(|word| matches!(*word, "abs" | "fabs" | "Abs" | "abs_diff")) {
+        let bounds = words.windows(2).filter(|two| matches!(two[0], "<" | "<="));
+        named.extend(bounds.filter_map(|two| number(two[1])));
+    }
+    if let Some(widest) = named.into_iter().reduce(f64::max) {
+        return Some(widest);
+    }
+    let numbers: Vec<f64> = words.iter().filter_map(|word| number(word)).collect();
+    if DIGITS.iter().any(|part| name.contains(part)) && !name.starts_with("close") {
+        // The value that is expected comes first, so that one number alone is no tolerance.
+        let digits = numbers.last().filter(|_| numbers.len() >= 2);
+        return Some(digits.map_or(USUAL, |digits| 10_f64.powf(-digits)));
+    }
+    if TOLERANT.iter().any(|part| name.contains(part)) {
+        return Some(numbers.last().copied().unwrap_or(USUAL));
+    }
+    let is_near =
+        |word: &&str| matches!(*word, "approx" | "Approx" | "isclose" | "allclose" | "assert_allclose");
+    words.iter().any(is_near).then_some(USUAL)
+}
+
+/// Returns whether a text is that of a literal, which says what is expected rather than what is tested.
+pub(crate) fn is_literal(text: &str) -> bool {
+    let text = text.trim_start_matches(['-', ' ', '(']);
+    text.starts_with(|first: char| first.is_ascii_digit() || matches!(first, '"' | '\'' | '`' | '[' | '{'))
+        || matches!(text, "true" | "false" | "True" | "False" | "None" | "null" | "nil" | "undefined")
+}
+
+fn is_string(text: &str) -> bool {
+    let quote = text.chars().next().filter(|quote| matches!(quote, '"' | '\'' | '`'));
+    quote.is_some_and(|quote| text.matches(quote).count() == 2 && text.ends_with(quote))
+}
+
+/// Returns whether a text is that of a value that is always true.
+pub(crate) fn is_truth(text: &str) -> bool {
+    let text = text.trim();
+    matches!(text, "true" | "True" | "TRUE" | "! false" | "!false" | "not False")
+        || (is_literal(text)
+            && (!text.contains(' ') || is_string(text))
+            && !matches!(
+                text,
+                "false" | "False" | "None" | "null" | "nil" | "undefined" | "0" | "\"\"" | "''"
+            ))
+}

@@ -1,0 +1,80 @@
+//! Compares one assertion before a change with one after it.
+
+use std::collections::BTreeSet;
+
+use crate::assertion::{Assertion, Strength};
+use crate::finding::Kind;
+
+/// Returns the assertion that has most words in common with one, if they have enough.
+pub(crate) fn most_alike(assertion: &Assertion, others: &[Assertion]) -> Option<usize> {
+    let own: BTreeSet<&str> = assertion.content().filter(|word| !is_keyword(word)).collect();
+    let scored = others.iter().enumerate().map(|(at, other)| {
+        let theirs: BTreeSet<&str> = other.content().filter(|word| !is_keyword(word)).collect();
+        let common = own.intersection(&theirs).count();
+        (common * 2, own.len() + theirs.len(), at)
+    });
+    // More than a third of the words in common; a truth says nothing, so that anything may have become it.
+    let (common, total, at) = scored.max_by_key(|(common, total, _)| common * 1000 / (*total).max(1))?;
+    if common * 3 > total {
+        Some(at)
+    } else {
+        others.iter().position(|other| other.strength == Strength::Nothing)
+    }
+}
+
+pub(crate) fn is_keyword(word: &str) -> bool {
+    let plain = crate::vocabulary::plain(word);
+    plain.starts_with("assert")
+        || matches!(
+            plain.as_str(),
+            "self"
+                | "expect"
+                | "t"
+                | "require"
+                | "is"
+                | "not"
+                | "in"
+                | "and"
+                | "or"
+                | "len"
+                | "true"
+                | "false"
+        )
+}
+
+/// Returns how an assertion demands less than it did.
+pub(crate) fn weaker(before: &Assertion, after: &Assertion) -> Option<(Kind, String)> {
+    let change = || format!("`{}` became `{}`", short(&before.text), short(&after.text));
+    if after.strength == Strength::Nothing && before.strength > Strength::Nothing {
+        return Some((Kind::AlwaysTrue, format!("{}, which is always true", change())));
+    }
+    if let (Some(old), Some(new)) = (before.tolerance, after.tolerance)
+        && new > old * 1.000_001
+    {
+        return Some((Kind::WiderTolerance, format!("{}, which accepts more", change())));
+    }
+    if after.strength < before.strength {
+        return Some((Kind::WeakerAssertion, format!("{}, which demands less", change())));
+    }
+    let is_cut = after.strength == before.strength
+        && after.text.len() < before.text.len()
+        && drops_a_part(&before.text, &after.text);
+    is_cut.then(|| (Kind::WeakerAssertion, format!("{}, which demands less", change())))
+}
+
+/// Returns whether a condition lost one of the parts that all had to hold.
+fn drops_a_part(before: &str, after: &str) -> bool {
+    [" and ", " && "].iter().any(|sign| {
+        before.matches(sign).count() > after.matches(sign).count()
+            && before.starts_with(after.split(sign).next().unwrap_or(after))
+    })
+}
+
+/// Shortens a text for a message.
+pub(crate) fn short(text: &str) -> String {
+    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    match line.char_indices().nth(100) {
+        Some((at, _)) => format!("{}…", &line[..at]),
+        None => line,
+    }
+}

@@ -1,0 +1,95 @@
+//! The table of changes in `tests/cases`: each is made to the files of its group, and what is found is compared.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::Path;
+
+use serde::Deserialize;
+use test_integrity::{Change, Kind, check};
+
+/// Files, and changes of them.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Group {
+    /// Files before each change, by path.
+    files: BTreeMap<String, String>,
+    cases: Vec<Case>,
+}
+
+/// One change.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Case {
+    name: String,
+    /// Texts that are replaced, wherever they stand: what, and what by.
+    #[serde(default)]
+    edit: Vec<(String, String)>,
+    /// Files that are moved: from, and to.
+    #[serde(default)]
+    rename: BTreeMap<String, String>,
+    #[serde(default)]
+    delete: Vec<String>,
+    #[serde(default)]
+    add: BTreeMap<String, String>,
+    /// What is found; nothing for an honest change.
+    #[serde(default)]
+    finds: BTreeSet<Kind>,
+}
+
+fn after(group: &Group, case: &Case) -> BTreeMap<String, String> {
+    let mut files = group.files.clone();
+    for (old, new) in &case.edit {
+        let mut met = false;
+        for text in files.values_mut().filter(|text| text.contains(old.as_str())) {
+            *text = text.replace(old.as_str(), new);
+            met = true;
+        }
+        assert!(met, "{}: nothing holds {old:?}", case.name);
+    }
+    for path in &case.delete {
+        assert!(files.remove(path).is_some(), "{}: no file {path}", case.name);
+    }
+    for (from, to) in &case.rename {
+        let text = files.remove(from).unwrap_or_else(|| panic!("{}: no file {from}", case.name));
+        files.insert(to.clone(), text);
+    }
+    files.extend(case.add.clone());
+    files
+}
+
+#[test]
+fn changes_are_judged_as_the_table_says() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cases");
+    let mut paths: Vec<_> =
+        fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry").path()).collect();
+    paths.sort();
+    let (mut weakening, mut honest, mut wrong) = (0, 0, Vec::new());
+    for path in paths {
+        let text = fs::read_to_string(&path).expect("a file");
+        let groups: Vec<Group> =
+            serde_yaml::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        for group in &groups {
+            for case in &group.cases {
+                let after = after(group, case);
+                let paths: BTreeSet<&String> = group.files.keys().chain(after.keys()).collect();
+                let changes: Vec<Change<'_>> = paths
+                    .iter()
+                    .map(|path| Change {
+                        path,
+                        before: group.files.get(*path).map(String::as_str),
+                        after: after.get(*path).map(String::as_str),
+                    })
+                    .collect();
+                let findings = check(&changes);
+                let kinds: BTreeSet<Kind> = findings.iter().map(|finding| finding.kind).collect();
+                *if case.finds.is_empty() { &mut honest } else { &mut weakening } += 1;
+                if kinds != case.finds {
+                    let file = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+                    wrong.push(format!("{file}: {}: wants {:?}, found {findings:#?}", case.name, case.finds));
+                }
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{} of {weakening} + {honest}:\n{}", wrong.len(), wrong.join("\n"));
+    assert!(weakening >= 100 && honest >= 50, "{weakening} changes that weaken, {honest} honest ones");
+}

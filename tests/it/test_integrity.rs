@@ -1,0 +1,109 @@
+//! `architect-ci tests check`: what a change does to the meaning of tests, on real checkouts.
+
+use std::process::Output;
+
+use crate::support::Sandbox;
+use serde_json::Value;
+
+const TESTS: &str = "from shop import total\n\n\ndef test_total():\n    assert total([1, 2]) == 3\n    assert total([]) == 0\n";
+
+fn check(sandbox: &Sandbox, args: &[&str]) -> (Option<i32>, String, String) {
+    let mut command = sandbox.command(&[&["tests", "check"], args].concat());
+    let Output { status, stdout, stderr } =
+        command.current_dir(sandbox.repo()).output().expect("the binary runs");
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("text");
+    (status.code(), text(stdout), text(stderr))
+}
+
+fn shop() -> Sandbox {
+    let sandbox = Sandbox::new(&[
+        ("shop.py", "def total(prices):\n    return sum(prices)\n"),
+        ("tests/test_shop.py", TESTS),
+    ]);
+    sandbox.commit("tests");
+    sandbox
+}
+
+#[test]
+fn tests_check_reports_weakened_test() {
+    let sandbox = shop();
+    sandbox.write("tests/test_shop.py", TESTS.replace("== 3", "is not None"));
+    let (code, text, _) = check(&sandbox, &["--base", "HEAD"]);
+    assert_eq!(code, Some(1), "{text}");
+    assert_eq!(
+        text,
+        "✗ tests/test_shop.py:5 in `test_total`: `assert total ( [ 1 , 2 ] ) == 3` became `assert total ( [ 1 , 2 ] ) is not \
+         None`, which demands less\n1 error, 0 warnings\n"
+    );
+    let (code, text, _) = check(&sandbox, &["--base", "HEAD", "--json"]);
+    let found: Value = serde_json::from_str(&text).expect("JSON");
+    assert_eq!(code, Some(1));
+    assert_eq!(found["findings"][0]["kind"], "weaker-assertion");
+    assert_eq!(found["findings"][0]["path"], "tests/test_shop.py");
+    assert_eq!(found["findings"][0]["line"], 5);
+    assert_eq!(found["findings"][0]["severity"], "error");
+}
+
+#[test]
+fn tests_check_accepts_honest_changes() {
+    let sandbox = shop();
+    let (code, text, _) = check(&sandbox, &["--base", "HEAD"]);
+    assert_eq!((code, text.as_str()), (Some(0), "✓ no test and no check demands less than before\n"));
+    sandbox.git(&["mv", "tests/test_shop.py", "tests/test_prices.py"]);
+    sandbox.write("tests/test_new.py", "def test_new():\n    assert total([4]) == 4\n");
+    let (code, text, _) = check(&sandbox, &["--base", "HEAD", "--json"]);
+    assert_eq!((code, text.as_str()), (Some(0), "{\n  \"findings\": []\n}\n"));
+}
+
+#[test]
+fn tests_check_sees_deleted_untracked_and_committed_changes() {
+    let sandbox = shop();
+    sandbox.git(&["rm", "--quiet", "tests/test_shop.py"]);
+    sandbox.commit("drop");
+    sandbox.write("new.py", "total = 1  # noqa\n");
+    for base in ["HEAD~1", "HEAD^", sandbox.git(&["rev-parse", "HEAD~1"]).trim()] {
+        let (code, text, _) = check(&sandbox, &["--base", base]);
+        assert_eq!(code, Some(1), "{base}: {text}");
+        assert!(
+            text.contains("the test `test_total` is gone") && text.contains("! new.py:1"),
+            "{base}: {text}"
+        );
+    }
+}
+
+#[test]
+fn tests_check_looks_at_folder_of_repository() {
+    let sandbox = Sandbox::new(&[("app/tests/test_shop.py", TESTS), ("tests/test_other.py", TESTS)]);
+    sandbox.commit("tests");
+    sandbox.write("app/tests/test_shop.py", "");
+    sandbox.write("tests/test_other.py", "");
+    let (code, text, _) = check(&sandbox, &["--base", "HEAD", "--workspace", "app"]);
+    assert_eq!(code, Some(1));
+    assert!(text.contains("✗ tests/test_shop.py:4") && !text.contains("test_other"), "{text}");
+}
+
+#[test]
+fn tests_check_rejects_what_is_no_commit() {
+    let sandbox = shop();
+    for base in ["nowhere", "HEAD~99", "--all", "HEAD:shop.py", "0000000", "HEAD@{1}", "refs/../../x", ""] {
+        let (code, _, error) = check(&sandbox, &[&format!("--base={base}")]);
+        assert_eq!(code, Some(3), "{base}: {error}");
+        assert!(error.contains("names no commit"), "{base}: {error}");
+    }
+    let elsewhere = tempfile::tempdir().expect("a folder");
+    let (code, _, error) =
+        check(&sandbox, &["--base", "HEAD", "--workspace", elsewhere.path().to_str().expect("text")]);
+    assert_eq!(code, Some(3), "{error}");
+}
+
+#[test]
+fn tests_check_output_is_inert() {
+    let sandbox = shop();
+    sandbox.write("tests/test_shop.py", TESTS.replace("== 3", "is not None  # ::error::\u{1b}[31m"));
+    sandbox.write("tests/::warning::x_test.py", "x = 1  # noqa ::set-output name=a::b\n");
+    let (_, text, _) = check(&sandbox, &["--base", "HEAD"]);
+    assert!(
+        !text.contains('\u{1b}') && text.lines().all(|line| !line.trim_start().starts_with("::")),
+        "{text}"
+    );
+}
