@@ -2,10 +2,13 @@
 //! changes are judged before any of them is kept, and a dry run keeps them in its plan. Nothing that others
 //! wrote ever runs on the checkout itself.
 
+mod beside;
+mod keep;
+
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::path::Path;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::AtomicU32;
 use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -16,7 +19,8 @@ use crate::base::verbose_log::detail;
 use crate::command::sandbox::{Rights, View};
 use crate::command::{Finished, Job, LiveOutput, Shell};
 use crate::event::{Events, NoticeLevel};
-use crate::workspace::{Author, Below, FileChange, Isolated, IsolationError, Outcome, Plot, WorkspacePath};
+use crate::workspace::{Author, Below, FileChange, Isolated, IsolationError, Plot, WorkspacePath};
+use keep::keep_changes;
 
 /// A judgement of changes: `Ok` with warnings, or `Err` with the reasons for refusing them. The second
 /// argument lists files that are too large, or are build outputs, and whose content is therefore not
@@ -142,48 +146,6 @@ impl Isolation {
     /// Runs a command line of the agent's by another shell. It meets in Git's own folder what the agent left there.
     pub async fn run_by(&self, shell: &Shell, work: Work<'_>) -> Result<Ran, IsolationError> {
         self.run_as(Author::Agent, shell, work).await
-    }
-
-    /// Runs a command of the agent's beside others, on an overlay of its own above the state as it is now; what it
-    /// changes is thrown away.
-    pub async fn run_beside(&self, shell: &Shell, work: Work<'_>) -> Result<Finished, IsolationError> {
-        let Work { command, cwd, variables, stdin, merge, output, timeout, cancel, rights, .. } = work;
-        let (overlay, root) = {
-            let mut state = self.state.lock().await;
-            let isolated = match state.take() {
-                Some(isolated) => isolated,
-                None => self.make().await?,
-            };
-            let below = self.below.clone();
-            let name = format!("beside-{}", self.beside.fetch_add(1, Ordering::Relaxed));
-            let (isolated, overlay) = blocking(move || {
-                let mut isolated = isolated;
-                let overlay = isolated.update(&below).and_then(|()| {
-                    isolated.beside(&name).map_err(IsolationError::Beside)?.ok_or(IsolationError::NoOverlay)
-                });
-                (isolated, overlay)
-            })
-            .await;
-            let root = isolated.path().to_owned();
-            *state = Some(isolated);
-            (overlay?, root)
-        };
-        let cwd = root.join(cwd.as_str());
-        let view = View::Overlay(&overlay);
-        let job = Job {
-            command,
-            cwd: &cwd,
-            root: &root,
-            view,
-            rights,
-            variables,
-            stdin,
-            merge,
-            output,
-            timeout,
-            cancel,
-        };
-        Ok(shell.run(job).await)
     }
 
     /// Unless it only looks, nobody else is in the state meanwhile.
@@ -349,106 +311,6 @@ impl Ran {
         let (built, warnings, refused) = (Vec::new(), Vec::new(), Vec::new());
         Self { finished, changes, large, dropped, built, warnings, refused }
     }
-}
-
-/// Finds what a command changed, has it judged, and keeps or reverts it. Returns no state if it could not be
-/// brought back to what is below.
-fn keep_changes(
-    mut isolated: Isolated,
-    before: crate::workspace::Before,
-    finished: Finished,
-    below: &Below,
-    judge: &Judge,
-    (rights, keep): (Rights, Keep),
-) -> (Ran, Option<Isolated>) {
-    let mut ran = Ran::unchanged(finished);
-    let mut found = match isolated.found(before, below) {
-        Ok(found) => found,
-        Err(error) => {
-            ran.refused.push(format!("could not read what the command changed: {error}"));
-            return (ran, None);
-        }
-    };
-    ran.dropped = dropped(&mut found, &isolated, judge);
-    let overstepped = (rights == Rights::Look).then(|| overstepped(&found)).flatten();
-    let kept = match keep {
-        _ if overstepped.is_some() => Err(overstepped.into_iter().collect()),
-        Keep::Changes => keep_all(&mut isolated, &found, below, judge, &mut ran),
-        Keep::Outputs => keep_outputs(&mut isolated, &found, below, judge),
-        Keep::Nothing => Ok(()),
-    };
-    let carried = keep == Keep::Changes && kept.is_ok() && matches!(below, Below::Real(_));
-    if let Err(reasons) = kept {
-        ran.refused = reasons;
-        (ran.changes, ran.large, ran.built) = (Vec::new(), Vec::new(), Vec::new());
-    }
-    let settled = isolated.settle(&found, below, carried);
-    if let Err(error) = &settled {
-        detail!("the throw-away state was reset: {error}");
-    }
-    (ran, settled.is_ok().then_some(isolated))
-}
-
-/// Removes from `found` the sensitive files among build outputs. Returns descriptions of everything that is
-/// never kept: those files, nested repositories, and names that are not UTF-8.
-fn dropped(found: &mut Outcome, isolated: &Isolated, judge: &Judge) -> Vec<String> {
-    let mut dropped: Vec<String> =
-        found.repositories.iter().map(|path| format!("{path}: a separate repository")).collect();
-    let is_refused = |path: &WorkspacePath| {
-        isolated.hides(path) || isolated.is_sensitive(path) && judge(&[], std::slice::from_ref(path)).is_err()
-    };
-    let (refused, kept): (Vec<_>, Vec<_>) =
-        std::mem::take(&mut found.outputs).into_iter().partition(is_refused);
-    found.outputs = kept;
-    dropped.extend(refused.into_iter().map(|path| format!("{path}: a sensitive file")));
-    dropped.extend(found.special.iter().map(|path| format!("{path}: a pipe, socket or device")));
-    if found.unnamed > 0 {
-        dropped.push(format!("{} with names that are not text", found.unnamed));
-    }
-    dropped
-}
-
-/// Returns a reason for refusal if a command with read-only rights changed something. This happens only where
-/// no sandbox held it back.
-fn overstepped(found: &Outcome) -> Option<String> {
-    let changes = found.changes.iter().map(|change| &change.path);
-    let first = changes.chain(&found.large).chain(&found.outputs).next()?;
-    Some(format!("it was classified as read-only, but it changed {first}"))
-}
-
-fn keep_all(
-    isolated: &mut Isolated,
-    found: &Outcome,
-    below: &Below,
-    judge: &Judge,
-    ran: &mut Ran,
-) -> Result<(), Vec<String>> {
-    let unread: Vec<WorkspacePath> = found.outputs.iter().chain(&found.large).cloned().collect();
-    ran.warnings = judge(&found.changes, &unread)?;
-    if let (Below::Planned(_), Some(path)) = (below, found.large.first()) {
-        return Err(vec![format!("{path} is too large to be planned")]);
-    }
-    let left = isolated.carry(found, below).map_err(|error| vec![error.to_string()])?;
-    ran.dropped.extend(left);
-    ran.changes.clone_from(&found.changes);
-    ran.large.clone_from(&found.large);
-    ran.built.clone_from(&found.outputs);
-    Ok(())
-}
-
-fn keep_outputs(
-    isolated: &mut Isolated,
-    found: &Outcome,
-    below: &Below,
-    judge: &Judge,
-) -> Result<(), Vec<String>> {
-    let Below::Real(tracked) = below else { return Ok(()) };
-    judge(&[], &found.outputs)?;
-    let outputs = found.outputs_alone();
-    for left in isolated.carry_outputs(&outputs, tracked.disk()) {
-        detail!("not kept: {left}");
-    }
-    Ok(())
 }
 
 /// Runs blocking work off the async threads, and resumes a panic of it here.

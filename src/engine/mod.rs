@@ -4,13 +4,14 @@ mod confirm;
 mod enforce;
 mod file_view;
 mod ledger;
+mod perform;
 mod record;
 mod todo;
 mod truncate;
 
 use std::panic::AssertUnwindSafe;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 use futures::FutureExt;
@@ -22,18 +23,17 @@ use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use crate::command::is_test;
-use crate::event::{
-    Block, CallRecord, Class, Effects, Event, Events, Outcome, PlannedAction, RunMode, ToolCall,
-};
+use crate::event::{Block, CallRecord, Class, Effects, Event, Events, Outcome, RunMode, ToolCall};
 use crate::guardrails::{self, Guardrails};
 use crate::hooks::{HookEvent, Hooks, Subject, ToolSubject};
 use crate::plan::{DryRunTracker, summarize_call};
 use crate::tool::{Access, Call, Context, Registry, Tool, ToolResult};
-use crate::workspace::{AttachedFolder, FileChange};
+use crate::workspace::AttachedFolder;
 
 use confirm::{ConfirmPolicy, Confirmation};
 pub use ledger::Ledger;
-use record::{Target, describe, diff_of, record};
+use perform::may;
+use record::{Target, record};
 pub use todo::TodoTool;
 pub use truncate::{CHARS_PER_TOKEN, truncate_middle};
 
@@ -304,74 +304,6 @@ impl Engine {
         }
     }
 
-    /// Runs the call on the planned state and records it as a planned action. A call that fails is not
-    /// planned.
-    async fn plan(&self, caller: Caller<'_>, cleared: Cleared) -> CallOutcome {
-        let Cleared { tool, call, input, effects, .. } = cleared;
-        let mut result = call.run(self.context.by(caller.access)).await;
-        self.enforce(caller, tool.name(), &effects, &mut result);
-        let has_run = effects.command.is_some() && !result.is_recorded;
-        if has_run && result.changes.is_empty() {
-            // Nothing of it remains, so there is nothing to plan.
-            self.post_hooks(caller, tool.name(), &input, &effects, &mut result).await;
-            return CallOutcome { outcome: Outcome::Executed, result, effects };
-        }
-        // A command that ran, failed, and changed files is part of the plan as well.
-        if result.success || result.exit_code.is_some() {
-            let shown = summarize_call(tool.name(), &input);
-            let diff: String = result.changes.iter().map(FileChange::diff).collect();
-            result.output = if has_run {
-                format!("[DRY-RUN] Ran on the planned state.\n{}", result.output)
-            } else {
-                // The diff tells all that a file tool did; what a server said is found nowhere else.
-                let said = if effects.effects_unknown() { result.output.as_str() } else { "" };
-                format!("[DRY-RUN] Would execute: {shown}\n{diff}{said}")
-            };
-            let (_, lines) = diff_of(&result);
-            self.tracker.lock().unwrap_or_else(PoisonError::into_inner).record(PlannedAction {
-                step: caller.step,
-                agent: caller.agent.to_owned(),
-                tool_name: tool.name().to_owned(),
-                description: describe(tool.name(), &effects, lines),
-                tool_input: input.clone(),
-                effects: effects.clone(),
-                diff,
-            });
-            // Hooks run on the planned state as they would on the real one, but not for calls that were only
-            // recorded.
-            if effects.remote.is_none() && !result.is_recorded {
-                self.post_hooks(caller, tool.name(), &input, &effects, &mut result).await;
-            }
-        }
-        CallOutcome { outcome: Outcome::Planned, result, effects }
-    }
-
-    async fn execute(&self, caller: Caller<'_>, cleared: Cleared) -> CallOutcome {
-        let Cleared { tool, call, input, effects, .. } = cleared;
-        let mut result = call.run(self.context.by(caller.access)).await;
-        self.enforce(caller, tool.name(), &effects, &mut result);
-        self.post_hooks(caller, tool.name(), &input, &effects, &mut result).await;
-        CallOutcome { outcome: Outcome::Executed, result, effects }
-    }
-
-    async fn post_hooks(
-        &self,
-        caller: Caller<'_>,
-        tool: &str,
-        input: &Value,
-        effects: &Effects,
-        result: &mut ToolResult,
-    ) {
-        let subject = Subject {
-            agent: caller.agent,
-            step: caller.step,
-            tool: Some(ToolSubject { name: tool, input, effects, result: Some(result) }),
-            details: Map::new(),
-        };
-        let verdict = self.hooks.run(HookEvent::PostToolUse, subject).await;
-        append(result, &verdict.context);
-    }
-
     fn emit_block(&self, caller: Caller<'_>, tool: &str, target: Target, reason: &str) {
         self.events.emit(Event::Guardrail(Block {
             agent: caller.agent.to_owned(),
@@ -406,23 +338,6 @@ impl Engine {
             *text = truncate_middle(&marked(&self.masker.mask_known(text)), self.max_result_tokens);
         }
     }
-}
-
-/// Checks what a call would do against what its caller may do at all.
-fn may(caller: Caller<'_>, effects: &Effects) -> Result<(), Refusal> {
-    let agent = caller.agent;
-    let reason = match (caller.access, &effects.command) {
-        (Access::Full, _) | (Access::Trial, Some(_)) => return Ok(()),
-        (Access::Look, Some(command)) if command.class == Class::Safe => return Ok(()),
-        (Access::Look, Some(command)) => format!(
-            "the agent {agent} runs only commands that look, such as `git log`, `git show` or `git blame`, but this one is \
-             {}: {}",
-            command.class, command.reason
-        ),
-        (_, None) if effects.is_read_only() => return Ok(()),
-        (_, None) => format!("the agent {agent} changes no files; describe the change in your answer"),
-    };
-    Err(Refusal::Guardrail(reason, Target::of(effects)))
 }
 
 fn prepare(tool: &Arc<dyn Tool>, input: &Value) -> Result<Box<dyn Call>, Refusal> {
