@@ -1,7 +1,7 @@
 //! What a batch has done so far, on disk: a list of tasks, then a line for each that was begun or ended. Only one
 //! process works on it at a time.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File, OpenOptions};
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
@@ -54,6 +54,11 @@ pub enum JournalError {
          match or is missing); start without `resume`"
     )]
     Unsealed(PathBuf),
+    /// The folder holds something else.
+    #[error(
+        "{0} is not of a batch in this output folder, which would remove it; set `out` to a folder of its own"
+    )]
+    Foreign(PathBuf),
     /// The disk.
     #[error("could not read or write {path}: {error}")]
     Io {
@@ -104,6 +109,9 @@ impl Journal {
     pub(super) fn open(out: &Path) -> Result<Self, JournalError> {
         let path = out.join(JOURNAL);
         let failed = |error| JournalError::Io { path: path.clone(), error };
+        if fs::symlink_metadata(&path).is_ok_and(|found| !found.is_file()) {
+            return Err(JournalError::Foreign(path));
+        }
         let file = OpenOptions::new().create(true).read(true).append(true).open(&path).map_err(failed)?;
         // A process that was killed may have left children that are not yet themselves, and hold what it held.
         let since = Instant::now();
@@ -132,6 +140,39 @@ impl Journal {
     fn seal(&self, variables: &Variables) -> Seal {
         let folder = self.path.parent().unwrap_or(&self.path).to_string_lossy();
         Seal::new(variables, &format!("batches/{}", digest(folder.as_bytes())))
+    }
+
+    /// Checks that `folder`, below the output folder, holds nothing but folders of tasks that were begun here: whatever is
+    /// in it will be removed.
+    pub(super) fn check_own(&self, folder: &Path) -> Result<(), JournalError> {
+        let failed = |error| JournalError::Io { path: folder.to_owned(), error };
+        match fs::symlink_metadata(folder) {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
+            Err(error) => return Err(failed(error)),
+            Ok(found) if !found.is_dir() => return Err(JournalError::Foreign(folder.to_owned())),
+            Ok(_) => {}
+        }
+        let begun = self.begun_ever().map_err(failed)?;
+        for entry in fs::read_dir(folder).map_err(failed)? {
+            let entry = entry.map_err(failed)?;
+            let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
+            let is_task = entry.file_name().to_str().is_some_and(|name| begun.contains(name));
+            if !is_folder || !is_task {
+                return Err(JournalError::Foreign(entry.path()));
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the ids of all tasks that were ever begun here.
+    fn begun_ever(&self) -> std::io::Result<BTreeSet<String>> {
+        let mut ids = BTreeSet::new();
+        for line in BufReader::new(File::open(&self.path)?).split(b'\n') {
+            if let Ok(Line::Begun { id, .. }) = serde_json::from_slice(&line?) {
+                ids.insert(id);
+            }
+        }
+        Ok(ids)
     }
 
     /// Reads what an earlier start has done; a line that was cut by its end counts for nothing.

@@ -7,8 +7,10 @@ use super::{BatchFile, Entry, Manifest, Shard, Task};
 use crate::config::{Bounded, Comment, Config, ConfigError, Report, Usd, parse_as};
 use crate::event::RunMode;
 use crate::git::Repository;
-use crate::inputs::{InputError, Inputs, Lookup, RequestContext, RunRequest, rooted};
+use crate::inputs::{InputError, Inputs, Lookup, Programs, RequestContext, RunRequest};
 use crate::publish::BatchDestination;
+use crate::trust::Trust;
+use crate::workspace::ProgramFiles;
 
 /// Events by which people who may not write to the repository speak; they start no batch.
 const SPOKEN: [&str; 5] =
@@ -39,6 +41,8 @@ pub struct BatchRequest {
     pub checkout: PathBuf,
     /// Its repository.
     pub repository: Option<Repository>,
+    /// Whether the checkout may steer the batch.
+    pub is_checkout_trusted: bool,
     /// The configuration.
     pub config: Config,
     /// Where its report goes.
@@ -91,12 +95,22 @@ impl BatchRequest {
                     "no batch is set; name a batch file or a `manifest`".to_owned(),
                 ));
             }
-            (None, Some(path)) => Tasks::Manifest(Box::new(Manifest::read(&path)?)),
+            (None, Some(path)) => {
+                if context.with_trusted(|trusted| trusted.is_withheld(&path)) {
+                    return Err(InputError::Unusable(format!(
+                        "the manifest {} is a file of the checkout, which a pull request may have written; put it \
+                         outside of the checkout, for example below `RUNNER_TEMP`",
+                        path.display()
+                    )));
+                }
+                Tasks::Manifest(Box::new(Manifest::read(&path)?))
+            }
             (Some(path), None) => {
                 let missing = || ConfigError::MissingFile("batch file", path.display().to_string());
                 let found = context.with_trusted(|trusted| trusted.read(&path))?.ok_or_else(missing)?;
                 let batch: BatchFile = parse_as(&found.text, &found.shown())?;
                 jobs = jobs.or(batch.jobs);
+                check_lines(&context, &batch)?;
                 Tasks::File { batch: Box::new(batch), shown: found.shown(), text: found.text }
             }
         };
@@ -105,6 +119,7 @@ impl BatchRequest {
             tasks,
             checkout: context.checkout.clone(),
             repository: context.repository.clone(),
+            is_checkout_trusted: context.trust == Trust::Checkout,
             config: context.origin.config.clone(),
             destination: BatchDestination::of(&context)?,
             jobs: jobs.map_or(JOBS, Bounded::count),
@@ -146,6 +161,7 @@ impl BatchRequest {
                 .map_err(|error| InputError::Unusable(error.to_string()))?,
             timeout,
             workspace: Some(place.checkout.to_owned()),
+            folder: folder.clone(),
             out: Some(place.out.to_owned()),
             comment: Some(Comment::Never),
             comment_key: Some(format!("{name}-{}", task.id)),
@@ -158,16 +174,6 @@ impl BatchRequest {
             // Nobody can answer several at a time.
             return Err(InputError::ModeNeedsTerminal(job.mode));
         }
-        if let Some(folder) = folder {
-            job.workspace = rooted(&job.workspace, folder)?;
-            if !job.workspace.starts_with(place.checkout) {
-                let problem =
-                    format!("the task {}: the folder {folder:?} leads out of the checkout", task.id);
-                return Err(InputError::Unusable(problem));
-            }
-            let repository = job.repository.take();
-            job.repository = repository.map(|repository| repository.seen_from(&job.workspace));
-        }
         job.alone = false;
         let config = &mut job.origin.config;
         config.guardrails.quality_gates.extend(task.entry.gates.iter().cloned());
@@ -178,6 +184,24 @@ impl BatchRequest {
         config.report = Report::default();
         Ok(request)
     }
+}
+
+/// Checks the commands whose lines are values: what they run has to be that of the trusted commit.
+fn check_lines(context: &RequestContext<'_>, batch: &BatchFile) -> Result<(), InputError> {
+    let programs = Programs {
+        trust: &context.trust,
+        repository: context.repository.as_ref(),
+        workspace: &context.checkout,
+        variables: &context.inputs.variables,
+    };
+    let sources = batch.tasks.iter().flat_map(|entry| entry.for_each.values());
+    for command in sources.filter_map(|source| source.lines.as_ref()) {
+        let refused = |reason: String| {
+            InputError::Program(format!("the command `{command}` (`lines`) is not run: {reason}"))
+        };
+        programs.check_line(command, false, &mut ProgramFiles::default()).map_err(refused)?;
+    }
+    Ok(())
 }
 
 /// Where a task is worked on, and what it may take.

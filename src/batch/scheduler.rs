@@ -19,15 +19,16 @@ use super::request::{BatchRequest, Tasks};
 use super::shard::shards;
 use super::worktree::Worktrees;
 use crate::base::integrity::digest;
-use crate::command::sandbox::{Rights, View};
-use crate::command::{Ended, Job, LiveOutput};
+use crate::command::sandbox::Rights;
+use crate::command::{Ended, LiveOutput};
 use crate::config::Usd;
-use crate::event::{Events, Exit, Notice, NoticeLevel, Status, millis};
+use crate::event::{Exit, Notice, NoticeLevel, Status, millis};
 use crate::git::Repository;
 use crate::inputs::InputError;
+use crate::isolation::{Keep, Work};
 use crate::report::{BATCH_SCHEMA_VERSION, BatchReport, ShardReport, TaskEnd, TaskReport, sum};
-use crate::run::{ShellGround, Signal, shell};
-use crate::workspace::PathGlobs;
+use crate::run::{Signal, throwaway};
+use crate::workspace::WorkspacePath;
 
 /// How long a command may take whose lines are values.
 const LINES_TIMEOUT: Duration = Duration::from_mins(5);
@@ -81,31 +82,30 @@ async fn printed(
         return Ok(printed);
     }
     let keys: Vec<String> = request.config.llm.api_key_env.iter().cloned().collect();
-    let events = Events::new(Vec::new());
-    let temp = std::env::temp_dir();
-    let ground = ShellGround {
-        workspace: &request.checkout,
-        sensitive: &PathGlobs::default(),
-        held: None,
-        temp: &temp,
-        readable: &[],
-    };
-    let shell = shell(&request.config.commands, &request.destination.variables, &keys, ground, &events)?;
+    let variables = &request.destination.variables;
+    let mut config = request.config.clone();
+    if !request.is_checkout_trusted {
+        // What a stranger may have proposed is worked on, so nothing is passed through.
+        config.commands.env_passthrough.clear();
+    }
+    let state = throwaway(&request.checkout, request.repository.as_ref(), &config, variables, &keys)?;
     for command in commands {
-        let job = Job {
+        let work = Work {
             command,
-            cwd: &request.checkout,
-            root: &request.checkout,
-            view: View::Plain { writable: false },
-            rights: Rights::Work,
+            cwd: &WorkspacePath::root(),
             variables: Vec::new(),
             stdin: None,
             merge: false,
             output: LiveOutput::default(),
             timeout: LINES_TIMEOUT,
             cancel: signal.token(),
+            rights: Rights::Work,
+            keep: Keep::Nothing,
+            moves: Vec::new(),
+            owner: Some("lines".to_owned()),
         };
-        let finished = shell.run(job).await;
+        let ran = state.run(work).await.map_err(|error| InputError::Unusable(error.to_string()))?;
+        let finished = ran.finished;
         let output = match finished.ended {
             Ended::Exited(0) => {
                 finished.stdout.whole().ok_or_else(|| format!("the output of `{command}` is too long"))
@@ -154,11 +154,14 @@ pub async fn run_batch(
     let anew = earlier.started_at.is_none();
     let now = OffsetDateTime::now_utc().format(&Rfc3339).unwrap_or_default();
     let started_at = earlier.started_at.clone().unwrap_or(now);
+    let worktrees = Worktrees::new(clone, &request.destination.out);
+    for folder in [request.destination.out.join(TASKS).as_path(), worktrees.folder()] {
+        journal.check_own(folder)?;
+    }
     if anew {
         clear(&request.destination.out.join(TASKS))?;
     }
     journal.begin(&manifest, shard, &started_at, anew.then_some(variables))?;
-    let worktrees = Worktrees::new(clone, &request.destination.out);
     // Of an earlier start that was killed.
     worktrees.clear();
     let mut notices: Vec<Notice> = request.warnings.iter().map(|warning| told(warning)).collect();

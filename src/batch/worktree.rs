@@ -26,6 +26,11 @@ impl Worktrees {
         Self { repository: repository.clone(), folder: out.join(FOLDER), prefix, list: Arc::default() }
     }
 
+    /// Where they lie.
+    pub(super) fn folder(&self) -> &Path {
+        &self.folder
+    }
+
     /// Makes one; gives the folder in it that is the batch's checkout. One that is there already is of an attempt
     /// that was interrupted, and goes.
     pub(super) fn add(&self, id: &str, commit: &str) -> Result<PathBuf, GitError> {

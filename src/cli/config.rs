@@ -28,6 +28,7 @@ use crate::model::{ModelName, Prices};
 use crate::report::masked::masked_fields;
 use crate::trust::{Trust, Trusted, TrustedFile};
 use crate::web::Web;
+use crate::workspace::ProgramFiles;
 
 /// Check the configuration
 #[derive(Debug, clap::Subcommand)]
@@ -229,6 +230,7 @@ fn faults(config: &config::Config, trusted: &Trusted<'_>, file: Option<&TrustedF
         let ground = GuardrailContext {
             root,
             config_file: file.map(|file| file.path.as_str()),
+            programs: &ProgramFiles::default(),
             allow_workflow_edits: config.workspace.allow_workflow_edits,
             allowed_only: false,
         };

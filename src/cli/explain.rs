@@ -5,6 +5,7 @@ use std::io::{BufRead, BufWriter, Write};
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use sanitize::untrusted::{log_lines, visible};
 use serde::{Deserialize, Serialize};
 
 use super::config::CheckError;
@@ -17,9 +18,10 @@ use crate::event::{Class, Exit};
 use crate::git::Repository;
 use crate::guardrails::{GuardrailContext, Guardrails, Refusal};
 use crate::inputs::{Lookup, variables};
+
 use crate::tool::command_effects;
 use crate::trust::{Trust, Trusted};
-use crate::workspace::{DiskWorkspace, TrackedWorkspace, WorkspacePath};
+use crate::workspace::{DiskWorkspace, ProgramFiles, TrackedWorkspace, WorkspacePath};
 
 /// Show the class of a shell command, whether a run would execute it, why, and which paths it affects
 #[derive(Debug, clap::Args)]
@@ -85,7 +87,7 @@ impl Explain {
         let rules = match Rules::read(self) {
             Ok(rules) => rules,
             Err(error) => {
-                tell_error(&chain(&error));
+                tell_error(&log_lines(&visible(&chain(&error))));
                 return Exit::Configuration;
             }
         };
@@ -93,7 +95,7 @@ impl Explain {
             return lines(&rules);
         }
         let text = self.command.as_deref().unwrap_or_default();
-        print(&rules.answer(text, &WorkspacePath::root()).text());
+        print(&log_lines(&visible(&rules.answer(text, &WorkspacePath::root()).text())));
         Exit::Success
     }
 }
@@ -117,6 +119,7 @@ impl Rules {
         let ground = GuardrailContext {
             root: disk.path(),
             config_file: origin.file.as_deref(),
+            programs: &ProgramFiles::default(),
             allow_workflow_edits: origin.config.workspace.allow_workflow_edits,
             allowed_only: in_ci || commands.allowed_only == Some(true),
         };
@@ -189,7 +192,8 @@ fn lines(rules: &Rules) -> Exit {
         let question: Question = match serde_json::from_slice(line.as_bytes()) {
             Ok(question) => question,
             Err(error) => {
-                tell_error(&format!("line {} is not of the form {{\"command\": …}}: {error}", index + 1));
+                let told = format!("line {} is not of the form {{\"command\": …}}: {error}", index + 1);
+                tell_error(&log_lines(&visible(&told)));
                 return Exit::Configuration;
             }
         };

@@ -31,11 +31,11 @@ pub enum ConfigError {
         /// Error text.
         error: String,
     },
-    /// The base commit of a pull request cannot be read.
+    /// The commit that steers the run cannot be read.
     #[error(
-        "the configuration is read from the pull request's base commit {commit}, which is not in this clone \
-         ({error}); set `fetch-depth: 0` (or 2) for `actions/checkout`, or set `trust-head-config: true` if \
-         everybody who can open a pull request may change what the agent does"
+        "the configuration is read from the commit {commit} (the pull request's base commit, or the event's own), which \
+         is not in this clone ({error}); set `fetch-depth: 0` (or 2) for `actions/checkout`, or set \
+         `trust-head-config: true` if everybody who can open a pull request may change what the agent does"
     )]
     BaseUnavailable {
         /// Hash of the commit.

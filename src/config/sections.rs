@@ -279,9 +279,11 @@ pub struct McpServer {
     pub token_env: Option<String>,
     /// Names of its tools that are used; all of them if absent.
     pub allowed_tools: Option<Vec<String>>,
-    /// Time limit in seconds for its start and for each call.
+    /// Time limit in seconds for each call.
     #[serde(default = "minute")]
     pub timeout: Bounded<1, 3600>,
+    /// Time limit in seconds for its start, until it has listed its tools; 20 if absent, or `timeout` where that is less.
+    pub start_timeout: Option<Bounded<1, 3600>>,
 }
 
 fn minute() -> Bounded<1, 3600> {

@@ -6,8 +6,11 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 use gix_hash::ObjectId;
 use gix_object::{Kind, TreeRefIter, Write};
 
-use super::objects::{Verified, corrupt};
+use super::objects::{Places, Verified, corrupt};
 use super::{GitError, Repository};
+
+/// Maximum number of folders that are looked at, each at each of its paths.
+const MAX_FOLDERS: usize = 2_000_000;
 
 /// What stands in for what.
 #[derive(Debug, Default)]
@@ -23,6 +26,7 @@ pub(super) struct Rewritten {
 struct Walk {
     seen: HashSet<(ObjectId, String, bool)>,
     open: Vec<(ObjectId, String, bool)>,
+    places: Places,
     /// Names that are withheld, by the tree that holds them.
     dropped: BTreeMap<ObjectId, BTreeSet<Vec<u8>>>,
     withheld: HashSet<ObjectId>,
@@ -51,6 +55,10 @@ impl Repository {
             walk.visit(*root, String::new(), false);
         }
         while let Some((id, above, is_below_withheld)) = walk.open.pop() {
+            walk.places.add(id)?;
+            if walk.seen.len() > MAX_FOLDERS {
+                return Err(GitError::TooLarge(format!("the history has more than {MAX_FOLDERS} folders")));
+            }
             let data = match objects.read(&id, Kind::Tree) {
                 Ok(data) => data,
                 // A clone need not hold all; what is not there shows nothing.

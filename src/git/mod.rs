@@ -20,6 +20,7 @@ mod refs;
 mod remote;
 mod revision;
 mod settings;
+mod shown;
 mod withhold;
 mod worktree;
 
@@ -27,6 +28,7 @@ pub use commit::Author;
 pub use find::Repository;
 pub use objects::{TreeEntry, TreeKind};
 pub use remote::{Place, Push};
+pub use shown::{is_head, is_shown, looked_into};
 
 /// Reasons why a question to Git has no answer.
 #[derive(Debug, thiserror::Error)]
@@ -64,6 +66,11 @@ pub enum GitError {
         /// What is wrong with it.
         problem: String,
     },
+    /// More than is read: a small repository can hold what would fill any memory, or take any time. Holds what it is.
+    #[error(
+        "{0}, which is more than this program reads; work on a clone with less history (`fetch-depth`), or clone again"
+    )]
+    TooLarge(String),
     /// A revision that names no commit of the clone.
     #[error(
         "`{0}` names no commit of this clone; set a greater `fetch-depth` for `actions/checkout`, or fetch it"

@@ -1,15 +1,31 @@
 //! Git objects, read and verified: the content of each matches its hash, from the commit down.
 
+use std::collections::HashMap;
 use std::sync::{Arc, PoisonError};
 
 use gix_hash::ObjectId;
-use gix_object::{Find, Kind, TreeRefIter};
+use gix_object::{Find, Kind, TagRefIter, TreeRefIter};
 use gix_odb::HeaderExt;
 
 use super::{GitError, Repository};
 
 /// Maximum number of symbolic links followed to resolve one path.
 const MAX_LINKS: usize = 20;
+
+/// Maximum size of an object that is read, in bytes: a small pack may hold one of any size.
+const MAX_OBJECT: u64 = 256 << 20;
+
+/// Maximum size of an object other than a file's content, in bytes.
+const MAX_STRUCTURE: u64 = 32 << 20;
+
+/// Maximum number of files and folders of one commit.
+const MAX_ENTRIES: usize = 2_000_000;
+
+/// Maximum number of paths of one and the same folder: folders within themselves are few objects, and any number of paths.
+const MAX_PLACES: usize = 20_000;
+
+/// Maximum number of tags that point to each other.
+const MAX_TAGS: usize = 20;
 
 /// The parts of a commit object that are needed here.
 #[derive(Debug)]
@@ -63,6 +79,12 @@ impl Find for Verified {
 impl Verified {
     /// Reads an object of a kind.
     pub(super) fn read(&self, id: &ObjectId, kind: Kind) -> Result<Vec<u8>, GitError> {
+        let most = if kind == Kind::Blob { MAX_OBJECT } else { MAX_STRUCTURE };
+        if let Ok(header) = self.0.header(id)
+            && header.size() > most
+        {
+            return Err(GitError::TooLarge(format!("the object {id} has {} bytes", header.size())));
+        }
         let mut buffer = Vec::new();
         match self.try_find(id, &mut buffer) {
             Ok(Some(data)) if data.kind == kind => {}
@@ -146,9 +168,16 @@ impl Repository {
         let objects = self.store()?;
         let mut files = Vec::new();
         let mut folders: Vec<(String, ObjectId)> = top.map(|id| (String::new(), id)).into_iter().collect();
+        let mut places = Places::default();
         while let Some((above, id)) = folders.pop() {
+            places.add(id)?;
             for (name, entry) in self.tree(&id)? {
                 let path = format!("{above}{name}");
+                if files.len() + folders.len() >= MAX_ENTRIES {
+                    return Err(GitError::TooLarge(format!(
+                        "the commit {commit} has more than {MAX_ENTRIES} files"
+                    )));
+                }
                 match entry.kind {
                     TreeKind::Folder => folders.push((path + "/", entry.id)),
                     TreeKind::File | TreeKind::Executable => {
@@ -225,8 +254,27 @@ impl Repository {
     /// Returns whether the clone contains an object, of whatever kind, with that id.
     pub(super) fn has_object(&self, id: &str) -> bool {
         let Ok(id) = ObjectId::from_hex(id.as_bytes()) else { return false };
-        self.store()
-            .is_ok_and(|store| store.try_find(&id, &mut Vec::new()).is_ok_and(|found| found.is_some()))
+        self.store().is_ok_and(|store| store.header(id).is_ok())
+    }
+
+    /// Returns the tree that an object is, by way of any tags; `None` if it leads to a commit or a file.
+    pub(super) fn tagged_tree(&self, id: &str) -> Result<Option<ObjectId>, GitError> {
+        let Ok(mut id) = ObjectId::from_hex(id.as_bytes()) else { return Ok(None) };
+        let store = self.store()?;
+        for _ in 0..MAX_TAGS {
+            match store.header(id).map(|header| header.kind()) {
+                Ok(Kind::Tree) => return Ok(Some(id)),
+                Ok(Kind::Tag) => {
+                    let data = self.object(&id, Kind::Tag)?;
+                    let tag = TagRefIter::from_bytes(&data, self.held.hash).target_id();
+                    id = tag.map_err(|error| corrupt(&id, &error))?;
+                }
+                _ => return Ok(None),
+            }
+        }
+        Err(GitError::TooLarge(format!(
+            "the tag {id} is one of more than {MAX_TAGS} that point to each other"
+        )))
     }
 
     /// Returns the object store of the clone and of what was fetched; it is opened on first use.
@@ -248,6 +296,22 @@ impl Repository {
     /// Drops the open object store, so that the next use finds objects that were fetched since.
     pub(super) fn forget_store(&self) {
         *self.held.store.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    }
+}
+
+/// How often each folder was met.
+#[derive(Default)]
+pub(super) struct Places(HashMap<ObjectId, usize>);
+
+impl Places {
+    /// Counts a folder; one that is at too many paths is an error.
+    pub(super) fn add(&mut self, id: ObjectId) -> Result<(), GitError> {
+        let count = self.0.entry(id).or_default();
+        *count += 1;
+        if *count > MAX_PLACES {
+            return Err(GitError::TooLarge(format!("the folder {id} is at more than {MAX_PLACES} paths")));
+        }
+        Ok(())
     }
 }
 

@@ -2,9 +2,11 @@
 //! environment of its own, and in a sandbox.
 
 use std::ffi::{OsStr, OsString};
-use std::io::{self, Write};
+use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+use std::sync::mpsc;
+use std::time::Duration;
 
 use super::GitError;
 use crate::command::sandbox::{Sockets, Walls, offered, restrict};
@@ -43,6 +45,16 @@ const NETWORK: [&str; 12] = [
     "GIT_SSL_CAPATH",
 ];
 
+/// Maximum time for a run of the program on what is here, and for one that talks to a server.
+const MAX_TIME: Duration = Duration::from_mins(2);
+const MAX_TIME_REMOTE: Duration = Duration::from_mins(10);
+
+/// Maximum size of what a run of the program prints, in bytes: a line for each object of the largest histories.
+const MAX_OUTPUT: u64 = 1 << 30;
+
+/// Maximum size of what it prints on standard error, in bytes.
+const MAX_MESSAGE: u64 = 1 << 20;
+
 /// One run of the program.
 pub(super) struct Call<'a> {
     /// The repository, passed as `GIT_DIR`.
@@ -68,14 +80,21 @@ impl Call<'_> {
         args: impl IntoIterator<Item = S>,
     ) -> Result<Vec<u8>, GitError> {
         let args: Vec<OsString> = args.into_iter().map(|arg| arg.as_ref().to_owned()).collect();
-        let output = behind_walls(self.command(&args), self.input, &self.walls())?;
-        if output.status.success() {
-            return Ok(output.stdout);
+        let name = || args.first().map_or(String::new(), |arg| arg.to_string_lossy().into_owned());
+        let most = if self.network { MAX_TIME_REMOTE } else { MAX_TIME };
+        match behind_walls(self.command(&args), self.input, &self.walls(), most)? {
+            Ended::Whole(output) if output.status.success() => Ok(output.stdout),
+            Ended::Whole(output) => {
+                let message = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+                Err(GitError::Failed { command: name(), message })
+            }
+            Ended::Late => {
+                Err(GitError::TooLarge(format!("git {} takes more than {} s", name(), most.as_secs())))
+            }
+            Ended::Long => {
+                Err(GitError::TooLarge(format!("git {} prints more than {MAX_OUTPUT} bytes", name())))
+            }
         }
-        Err(GitError::Failed {
-            command: args.first().map_or(String::new(), |arg| arg.to_string_lossy().into_owned()),
-            message: String::from_utf8_lossy(&output.stderr).trim().to_owned(),
-        })
     }
 
     fn command(&self, args: &[OsString]) -> Command {
@@ -123,9 +142,19 @@ impl Call<'_> {
     }
 }
 
+/// How a run of the program ended.
+enum Ended {
+    /// By itself.
+    Whole(Output),
+    /// It took too long.
+    Late,
+    /// It printed too much.
+    Long,
+}
+
 /// Runs a command in a sandbox where the kernel offers one. A thread's restrictions apply to all that it
 /// starts, so a dedicated thread restricts itself, which saves starting this program once more in between.
-fn behind_walls(mut command: Command, input: &[u8], walls: &Walls) -> io::Result<Output> {
+fn behind_walls(mut command: Command, input: &[u8], walls: &Walls, most: Duration) -> io::Result<Ended> {
     let has_walls = offered().files;
     std::thread::scope(|scope| {
         let child = scope.spawn(move || {
@@ -135,14 +164,43 @@ fn behind_walls(mut command: Command, input: &[u8], walls: &Walls) -> io::Result
             command.spawn()
         });
         let mut child = child.join().map_err(|_| io::Error::other("the thread that starts git ended"))??;
-        let stdin = child.stdin.take();
-        // Written while output is read, because both pipes may fill up.
+        let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
+        // Written while output is read, because all pipes may fill up.
         scope.spawn(|| {
             if let Some(mut stdin) = stdin {
                 // Git closes its input early when it fails; its exit status tells.
                 let _ = stdin.write_all(input);
             }
         });
-        child.wait_with_output()
+        let errors =
+            scope.spawn(|| stderr.map_or_else(|| Ok(Vec::new()), |stderr| bounded(stderr, MAX_MESSAGE)));
+        let (tell, told) = mpsc::channel();
+        scope.spawn(move || {
+            let read = stdout.map_or_else(|| Ok(Vec::new()), |stdout| bounded(stdout, MAX_OUTPUT));
+            // Nobody listens any more where it was late.
+            let _ = tell.send(read);
+        });
+        let printed = told.recv_timeout(most);
+        if !matches!(&printed, Ok(Ok(printed)) if printed.len() as u64 <= MAX_OUTPUT) {
+            child.kill()?;
+        }
+        let status = child.wait()?;
+        let stderr =
+            errors.join().map_err(|_| io::Error::other("the thread that reads from git ended"))??;
+        match printed {
+            Err(_) => Ok(Ended::Late),
+            Ok(stdout) => {
+                let stdout = stdout?;
+                let is_long = stdout.len() as u64 > MAX_OUTPUT;
+                Ok(if is_long { Ended::Long } else { Ended::Whole(Output { status, stdout, stderr }) })
+            }
+        }
     })
+}
+
+/// Reads up to one byte more than `most`; what follows is read by nobody, and ends whoever writes it.
+fn bounded(from: impl io::Read, most: u64) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    from.take(most + 1).read_to_end(&mut bytes)?;
+    Ok(bytes)
 }

@@ -144,8 +144,12 @@ impl Repository {
         let listed = self.call(private, None, lines(tips).as_bytes(), Vec::new()).run(args)?;
         // Before each there is "commit <id>".
         let listed = String::from_utf8_lossy(&listed);
-        let trees: HashSet<ObjectId> =
+        let mut trees: HashSet<ObjectId> =
             listed.lines().filter_map(|line| ObjectId::from_hex(line.as_bytes()).ok()).collect();
+        // A tag may be of a folder, which no commit need hold.
+        for tip in tips {
+            trees.extend(self.tagged_tree(tip)?);
+        }
         Ok(trees.into_iter().collect())
     }
 

@@ -1,9 +1,10 @@
 //! Guardrails: rules that no model output can turn off, checked on a call's effects before anything else.
 
+mod context;
 mod refusal;
 
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -13,8 +14,11 @@ use regex::{Regex, RegexBuilder};
 use crate::command::Patterns;
 use crate::config::{self, Bounded, Severity};
 use crate::event::{Class, CommandEffect, Effects};
-use crate::workspace::{ChangeSet, FileChange, Glob, LineCounts, PathGlobs, Workspace, WorkspacePath};
+use crate::workspace::{
+    ChangeSet, FileChange, Glob, LineCounts, PathGlobs, ProgramFiles, Workspace, WorkspacePath,
+};
 
+pub use context::GuardrailContext;
 pub use refusal::{InvalidGuardrail, Refusal};
 
 /// Paths of the configuration, which are never writable, whether the file exists or not.
@@ -27,6 +31,7 @@ pub struct Guardrails {
     protected: PathGlobs,
     sensitive: Arc<PathGlobs>,
     config_file: Option<WorkspacePath>,
+    programs: ProgramFiles,
     allow_workflow_edits: bool,
     allowed_only: bool,
     blocked_commands: Patterns,
@@ -45,26 +50,6 @@ struct CodeRule {
     severity: Severity,
 }
 
-/// What the guardrails have to know about the run.
-#[derive(Clone, Copy, Debug)]
-pub struct GuardrailContext<'a> {
-    /// Path of the checkout.
-    pub root: &'a Path,
-    /// Configuration file that was used, relative to the workspace.
-    pub config_file: Option<&'a str>,
-    /// Whether workflows may be written.
-    pub allow_workflow_edits: bool,
-    /// Whether dangerous commands are refused.
-    pub allowed_only: bool,
-}
-
-impl Default for GuardrailContext<'_> {
-    fn default() -> Self {
-        let (config_file, allow_workflow_edits, allowed_only) = (None, false, false);
-        Self { root: Path::new("."), config_file, allow_workflow_edits, allowed_only }
-    }
-}
-
 impl Guardrails {
     /// Compiles the configured rules. The error names the one that is invalid.
     pub fn new(rules: &config::Guardrails, context: GuardrailContext<'_>) -> Result<Self, InvalidGuardrail> {
@@ -80,6 +65,7 @@ impl Guardrails {
             protected: PathGlobs::parse(&rules.protected_files)?,
             sensitive: Arc::new(PathGlobs::parse(&rules.sensitive_files)?),
             config_file: context.config_file.and_then(|path| WorkspacePath::parse(path).ok()),
+            programs: context.programs.clone(),
             allow_workflow_edits: context.allow_workflow_edits,
             allowed_only: context.allowed_only,
             blocked_commands: Patterns::read("guardrails.blocked_commands", &rules.blocked_commands)?,
@@ -281,7 +267,10 @@ impl Guardrails {
         let is_config = CONFIG_FILES.contains(&folded.as_str())
             || (folded == "architect.yml" && path.as_str().contains('~'))
             || self.config_file.as_ref().is_some_and(|file| file.folded() == folded);
-        is_config.then_some("it configures this tool")
+        if is_config {
+            return Some("it configures this tool");
+        }
+        self.programs.contains(path).then_some("a hook, the model or an MCP server of this run is made of it")
     }
 }
 

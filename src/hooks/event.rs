@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use serde_json::{Map, Value, json};
 
-use super::HookContext;
+use super::{HookContext, as_operand};
 use crate::config::{self, HookConfig};
 use crate::event::Effects;
 use crate::tool::ToolResult;
@@ -148,10 +148,11 @@ impl<'a> Subject<'a> {
         ];
         if let Some(tool) = &self.tool {
             variables.push(("ARCHITECT_TOOL_NAME", tool.name.to_owned()));
-            variables.extend(self.file().map(|file| ("ARCHITECT_FILE_PATH", file.to_owned())));
+            variables.extend(self.file().map(|file| ("ARCHITECT_FILE_PATH", as_operand(file).into_owned())));
             let edited =
                 tool.effects.writes.first().filter(|_| tool.result.is_some_and(|result| result.success));
-            variables.extend(edited.map(|file| ("ARCHITECT_EDITED_FILE", file.to_string())));
+            variables
+                .extend(edited.map(|file| ("ARCHITECT_EDITED_FILE", as_operand(file.as_str()).into_owned())));
             let command = tool.effects.command.as_ref();
             variables.extend(command.map(|command| ("ARCHITECT_COMMAND", command.line.clone())));
             variables.extend(

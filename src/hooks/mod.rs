@@ -276,10 +276,17 @@ impl Invocation {
     }
 }
 
+/// Returns a path that no program takes for an option.
+fn as_operand(path: &str) -> Cow<'_, str> {
+    if path.starts_with(['-', '+', '@']) { Cow::Owned(format!("./{path}")) } else { Cow::Borrowed(path) }
+}
+
 /// Returns the command line with `{file}` replaced by the quoted path, or by nothing.
 fn with_file(command: &str, file: Option<&str>) -> String {
+    let operand = file.map(as_operand).unwrap_or_default();
     // Only NUL cannot be quoted, and no path contains it.
-    let quoted = file.and_then(|file| shlex::try_quote(file).ok()).unwrap_or_default();
+    let quoted =
+        if operand.is_empty() { Cow::default() } else { shlex::try_quote(&operand).unwrap_or_default() };
     command.replace("{file}", &quoted)
 }
 
@@ -294,6 +301,8 @@ mod tests {
             "lint 'src/a b;rm -rf $HOME.py'"
         );
         assert_eq!(with_file("lint {file}", Some("src/main.py")), "lint src/main.py");
+        assert_eq!(with_file("lint {file}", Some("-rf")), "lint ./-rf");
+        assert_eq!(with_file("lint {file}", Some("--config=x y")), "lint './--config=x y'");
         assert_eq!(with_file("lint {file}", None), "lint ");
     }
 

@@ -36,7 +36,7 @@ impl<'a> RequestContext<'a> {
         // Found here, before anything of the checkout runs, and never looked for again.
         let repository = Repository::find(&checkout, border.as_deref()).map_err(InputError::Repository)?;
         let github = Environment::read(&inputs.variables, inputs.event.clone()).map_err(InputError::Event)?;
-        let trust = trust(inputs, github.as_ref())?;
+        let trust = trust(inputs, github.as_ref(), repository.as_ref())?;
         if let (Trust::Base(_), Some(inner)) = (&trust, &repository)
             && let Some(outer) = inner.imposed_on(border.as_deref()).map_err(InputError::Repository)?
         {
@@ -52,6 +52,7 @@ impl<'a> RequestContext<'a> {
             warnings: Vec::new(),
             api: OnceLock::new(),
         };
+        context.warnings.extend(context.foreign_checkout());
         // Nothing is checked out where another workflow's report is posted; what lies there (an artifact, say) is
         // a stranger's.
         let has_nothing = matches!(context.trust, Trust::Base(_)) && context.repository.is_none();
@@ -61,6 +62,36 @@ impl<'a> RequestContext<'a> {
         }
         context.origin = context.with_trusted(|trusted| trusted.config(inputs.config.as_deref()))?;
         Ok(context)
+    }
+
+    /// Returns what people should know where the checkout is not at the commit of an event that is about no pull
+    /// request.
+    fn foreign_checkout(&self) -> Option<String> {
+        let Trust::Base(commit) = &self.trust else { return None };
+        let github = self.github.as_ref()?;
+        if github.is_on_pull() || github.is_after_another_run() {
+            return None;
+        }
+        let short = |commit: &str| commit.get(..12).unwrap_or(commit).to_owned();
+        let head = self.repository.as_ref().and_then(Repository::head);
+        let stands = head.map_or("has no commit".to_owned(), |head| format!("is at {}", short(&head)));
+        Some(format!(
+            "the checkout {stands}, but the event {} is about {}, so the configuration and the programs that it names \
+             are those of {}; set `trust-head-config: true` if everybody who can change what is checked out may change \
+             what the agent does",
+            github.event,
+            short(commit),
+            short(commit)
+        ))
+    }
+
+    /// Refuses a path that commands may use where a link of the repository leads it elsewhere.
+    pub(super) fn check_opened(&self, workspace: &Path, key: &str, path: &str) -> Result<(), InputError> {
+        if path.starts_with("~/") {
+            return Ok(());
+        }
+        let checked = without_links(&workspace.join(path), border(&self.inputs.variables).as_deref());
+        checked.map(drop).map_err(|error| InputError::rules(format!("`commands.{key}`: {path:?}: {error}")))
     }
 
     /// The key of the comment.
@@ -151,16 +182,26 @@ fn existing_folder(path: PathBuf, border: Option<&Path>) -> Result<PathBuf, Inpu
     found.map_err(|error| InputError::Workspace { path, error })
 }
 
-/// A pull request's author controls the checkout, so what steers the run comes from the base commit.
-fn trust(inputs: &Inputs, github: Option<&Environment>) -> Result<Trust, InputError> {
-    Ok(match github.map(|github| &github.subject) {
-        _ if inputs.trust_head_config => Trust::Checkout,
-        Some(Subject::PullRequest { base: Some(base), .. }) => Trust::Base(base.clone()),
+/// Returns the state of the repository that steers the run. A pull request's author controls the checkout on events of
+/// that pull request, and wherever else a workflow checks it out, so the checkout is believed only where it is at the
+/// event's own commit.
+fn trust(
+    inputs: &Inputs,
+    github: Option<&Environment>,
+    repository: Option<&Repository>,
+) -> Result<Trust, InputError> {
+    let Some(github) = github.filter(|_| !inputs.trust_head_config) else { return Ok(Trust::Checkout) };
+    let own = || github.sha.clone().ok_or_else(|| InputError::NoBase(github.event.clone()));
+    Ok(match &github.subject {
+        Subject::PullRequest { base: Some(base), .. } => Trust::Base(base.clone()),
         // Anybody's pull request may have caused it, and the job may have checked that out.
-        _ if github.is_some_and(Environment::is_after_another_run) => {
-            let sha = github.and_then(|github| github.sha.clone());
-            Trust::Base(sha.ok_or_else(|| InputError::NoBase("workflow_run".to_owned()))?)
+        _ if github.is_after_another_run() => Trust::Base(own()?),
+        // Whoever runs this by hand has looked at the checkout.
+        _ if !github.in_actions => Trust::Checkout,
+        _ => {
+            let own = own()?;
+            let is_there = repository.is_some_and(|repository| repository.head().as_ref() == Some(&own));
+            if is_there { Trust::Checkout } else { Trust::Base(own) }
         }
-        _ => Trust::Checkout,
     })
 }

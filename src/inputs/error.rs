@@ -121,8 +121,8 @@ pub enum InputError {
     },
     /// What the event is about has no commit that can be trusted.
     #[error(
-        "the event {0} does not name a commit of the default branch, so there is no trusted configuration; \
-         set `trust-head-config: true` if everybody who can cause the event may change what the agent does"
+        "the event {0} does not name a commit (`GITHUB_SHA`), so there is no trusted configuration; set \
+         `trust-head-config: true` if everybody who can cause the event may change what the agent does"
     )]
     NoBase(String),
     /// A program of the configuration must not run.

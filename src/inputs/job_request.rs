@@ -7,7 +7,7 @@ use sanitize::secret_names::passwords;
 use super::context::{RequestContext, rooted};
 use super::files::out;
 use super::programs::Programs;
-use super::{Deliver, InputError, Inputs, credentials};
+use super::{Deliver, InputError, Inputs, ModelChoice, credentials};
 use crate::base::env::Variables;
 use crate::config::{Bounded, Config, GateConfig};
 use crate::event::RunMode;
@@ -15,6 +15,7 @@ use crate::git::Repository;
 use crate::github::{Environment, PlanMark};
 use crate::mcp::Server;
 use crate::trust::Origin;
+use crate::workspace::ProgramFiles;
 
 /// What every job needs to know.
 #[derive(Debug)]
@@ -31,6 +32,8 @@ pub struct JobRequest {
     pub workspace: PathBuf,
     /// Its repository.
     pub repository: Option<Repository>,
+    /// Programs of the workspace that hooks, the model and MCP servers are; the run must not change them.
+    pub programs: ProgramFiles,
     /// The configuration and its origin; limits and model are already those of this job.
     pub origin: Origin,
     /// Where the files of the job go; an existing folder.
@@ -78,6 +81,8 @@ pub(super) struct Draft<'a> {
     repository: Option<Repository>,
     /// Servers that may be started.
     pub(super) servers: Vec<Server>,
+    /// Programs of the checkout that the run starts by itself.
+    programs: ProgramFiles,
     pub(super) warnings: Vec<String>,
 }
 
@@ -85,27 +90,55 @@ impl<'a> Draft<'a> {
     pub(super) fn new(context: &'a RequestContext<'a>, inputs: &'a Inputs) -> Result<Self, InputError> {
         let mut origin = context.origin.clone();
         let mut warnings = context.warnings.clone();
-        let workspace = rooted(&context.checkout, &origin.config.workspace.root)?;
+        let mut workspace = rooted(&context.checkout, &origin.config.workspace.root)?;
+        if let Some(folder) = &inputs.folder {
+            workspace = rooted(&workspace, folder)?;
+        }
         if inputs.in_ci && origin.config.commands.allowed_only.replace(true) == Some(false) {
             warnings.push(
                 "`commands.allowed_only` is always true in CI, so `false` in the configuration is ignored"
                     .to_owned(),
             );
         }
+        let commands = &origin.config.commands;
+        let opened =
+            [("readable_paths", &commands.readable_paths), ("writable_paths", &commands.writable_paths)];
+        for (key, paths) in opened {
+            paths.iter().try_for_each(|path| context.check_opened(&workspace, key, path))?;
+        }
         let mut servers = Server::all(&origin.config.mcp.servers).map_err(InputError::rules)?;
         let repository = context.repository.as_ref().map(|repository| repository.seen_from(&workspace));
-        let programs =
-            Programs { trust: &context.trust, repository: repository.as_ref(), workspace: &workspace };
-        programs.check_hooks(&origin.config.hooks).map_err(InputError::Program)?;
-        programs.keep_servers(&mut servers, |told| warnings.push(told));
-        Ok(Self { context, inputs, origin, workspace, repository, servers, warnings })
+        let known = Programs {
+            trust: &context.trust,
+            repository: repository.as_ref(),
+            workspace: &workspace,
+            variables: &inputs.variables,
+        };
+        let mut programs = ProgramFiles::default();
+        known.check_hooks(&origin.config.hooks, &mut programs).map_err(InputError::Program)?;
+        known.keep_servers(&mut servers, &mut programs, |told| warnings.push(told));
+        Ok(Self { context, inputs, origin, workspace, repository, servers, programs, warnings })
     }
 
-    /// Checks the command line of a program that is a model.
-    pub(super) fn check_program(&self, line: &str, has_secret: bool) -> Result<(), String> {
-        let Self { context, repository, workspace, .. } = self;
-        Programs { trust: &context.trust, repository: repository.as_ref(), workspace }
-            .check_line(line, has_secret)
+    /// Checks the program or the transcript that is the model, where it is one.
+    pub(super) fn check_model(&mut self, model: &ModelChoice) -> Result<(), String> {
+        let Self { context, repository, workspace, inputs, programs, .. } = self;
+        let known = Programs {
+            trust: &context.trust,
+            repository: repository.as_ref(),
+            workspace,
+            variables: &inputs.variables,
+        };
+        match model {
+            ModelChoice::Exec { command, variables } => {
+                known.check_line(command, !variables.is_empty(), programs)
+            }
+            ModelChoice::Replay { file, .. } => match std::path::absolute(file) {
+                Ok(file) => known.check_file(&file),
+                Err(error) => Err(error.to_string()),
+            },
+            ModelChoice::Provider { .. } | ModelChoice::Recipe(_) => Ok(()),
+        }
     }
 
     /// Returns why nothing may be changed here, where that is so.
@@ -166,6 +199,7 @@ impl<'a> Draft<'a> {
             model_name,
             workspace: self.workspace,
             repository: self.repository,
+            programs: self.programs,
             origin: self.origin,
             out,
             github,

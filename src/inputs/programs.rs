@@ -1,70 +1,85 @@
 //! Programs that the configuration names: where the checkout holds what somebody wants to have merged, those of the
-//! repository have to be the base commit's.
+//! repository have to be the base commit's; and wherever a run starts them, it must not change them.
 
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use super::program_comparison::{Comparison, below, is_script_name};
+use super::program_words::{ProgramWords, with_variables, words_of_text};
+use crate::base::env::Variables;
 use crate::config::{self, HookConfig};
-use crate::git::{GitError, Repository, TreeEntry, TreeKind};
+use crate::git::Repository;
 use crate::mcp::Server;
-use crate::trust::Trust;
+use crate::trust::{Trust, normalize};
+use crate::workspace::{ProgramFiles, WorkspacePath};
 
-/// Most bytes of a program's file.
-const MAX_FILE: u64 = 64 * 1024 * 1024;
-
-/// Endings of files that interpreters run.
-const SCRIPTS: [&str; 18] = [
-    "bash", "cjs", "cts", "js", "jsx", "lua", "mjs", "mts", "php", "pl", "ps1", "py", "pyz", "rb", "sh",
-    "ts", "tsx", "zsh",
-];
-
-/// Programs that do what files beside them say, and those files.
-const STEERED: [(&[&str], &[&str]); 6] = [
-    (
-        &["npx", "npm", "pnpm", "pnpx", "yarn", "bunx", "bun"],
-        &[".npmrc", "package.json", "node_modules", ".yarnrc", ".yarnrc.yml", ".pnpmfile.cjs", "bunfig.toml"],
-    ),
-    (&["uv", "uvx", "pipx"], &["uv.toml", "pyproject.toml", ".python-version", ".env"]),
-    (&["make", "gmake"], &["Makefile", "makefile", "GNUmakefile"]),
-    (&["just"], &["justfile", "Justfile", ".justfile"]),
-    (&["deno"], &["deno.json", "deno.jsonc", "package.json", "node_modules"]),
-    (&["direnv"], &[".envrc"]),
-];
+/// Longest file with tasks, such as a Makefile, that is read for the programs that it names, in bytes.
+const MAX_TASK_FILE: u64 = 1024 * 1024;
 
 /// Compares programs of the repository with the base commit.
-pub(super) struct Programs<'a> {
-    pub(super) trust: &'a Trust,
-    pub(super) repository: Option<&'a Repository>,
+pub(crate) struct Programs<'a> {
+    pub(crate) trust: &'a Trust,
+    pub(crate) repository: Option<&'a Repository>,
     /// The folder that programs start in.
-    pub(super) workspace: &'a Path,
+    pub(crate) workspace: &'a Path,
+    /// The variables of the process: where the checkout is, and where programs are looked for.
+    pub(crate) variables: &'a Variables,
 }
 
 impl Programs<'_> {
-    /// Checks the hooks; the error names the first one that must not run.
-    pub(super) fn check_hooks(&self, hooks: &config::Hooks) -> Result<(), String> {
+    /// Checks the hooks, and adds their programs to `started`; the error names the first one that must not run.
+    pub(super) fn check_hooks(
+        &self,
+        hooks: &config::Hooks,
+        started: &mut ProgramFiles,
+    ) -> Result<(), String> {
         for hook in hooks.all().filter(|hook: &&HookConfig| hook.enabled) {
             let refused = |reason: String| format!("the hook {:?} is not run: {reason}", hook.name);
-            self.check(&words_of(&hook.command), false).map_err(refused)?;
+            self.check_line(&hook.command, false, started).map_err(refused)?;
         }
         Ok(())
     }
 
-    /// Checks a command line that is given a key or not.
-    pub(super) fn check_line(&self, line: &str, has_secret: bool) -> Result<(), String> {
-        self.check(&words_of(line), has_secret)
+    /// Checks a command line that is given a key or not, and adds its programs to `started`.
+    pub(crate) fn check_line(
+        &self,
+        line: &str,
+        has_secret: bool,
+        started: &mut ProgramFiles,
+    ) -> Result<(), String> {
+        let words = ProgramWords::of_line(&self.with_known_places(line));
+        self.check(&words, has_secret)?;
+        self.add_files(&words, started);
+        Ok(())
     }
 
-    /// Leaves out the servers that must not be started; `tell` takes the reasons.
-    pub(super) fn keep_servers(&self, servers: &mut Vec<Server>, mut tell: impl FnMut(String)) {
+    /// Checks a file that steers the run like a program, such as a transcript that is replayed.
+    pub(super) fn check_file(&self, path: &Path) -> Result<(), String> {
+        let words = ProgramWords {
+            programs: BTreeSet::from([path.display().to_string()]),
+            ..ProgramWords::default()
+        };
+        self.check_names(&words, false)
+    }
+
+    /// Leaves out the servers that must not be started, and adds the programs of the others to `started`; `tell` takes
+    /// the reasons.
+    pub(super) fn keep_servers(
+        &self,
+        servers: &mut Vec<Server>,
+        started: &mut ProgramFiles,
+        mut tell: impl FnMut(String),
+    ) {
         servers.retain(|server| {
-            let Some(words) = server.words() else { return true };
-            // A program may be a shell with a line of its own.
-            let words: Vec<String> =
-                words.iter().flat_map(|word| [candidates(word), words_of(word)].concat()).collect();
+            let Some((words, variables)) = server.program() else { return true };
+            let words = ProgramWords::of_words(&words, variables);
             let has_secret = server.token_variable().is_some();
             match self.check(&words, has_secret) {
-                Ok(()) => true,
+                Ok(()) => {
+                    self.add_files(&words, started);
+                    true
+                }
                 Err(reason) => {
                     tell(format!("the MCP server {} is left out: {reason}", server.name()));
                     false
@@ -73,179 +88,175 @@ impl Programs<'_> {
         });
     }
 
-    /// Checks the words of a command: whatever of the repository they name has to be as the base commit has it, and
-    /// so has the folder around a file, whose other files it may load.
-    fn check(&self, words: &[String], has_secret: bool) -> Result<(), String> {
+    fn check(&self, words: &ProgramWords, has_secret: bool) -> Result<(), String> {
+        if *self.trust == Trust::Checkout {
+            return Ok(());
+        }
+        let unclear = words.unclear_program.as_ref().or(words.unclear.as_ref().filter(|_| has_secret));
+        if let Some(part) = unclear {
+            return Err(format!(
+                "only its shell could tell what it runs ({part}), so it cannot be compared with the base commit; name \
+                 programs and files by their paths"
+            ));
+        }
+        if let Some(runner) = words.project_runner.as_ref().filter(|_| has_secret) {
+            return Err(format!(
+                "`{runner}` runs whatever files of the checkout say, and would get a secret; name the program itself"
+            ));
+        }
+        self.check_names(words, has_secret)
+    }
+
+    /// Checks that whatever of the repository the words name is as the base commit has it, and so are the folders around
+    /// programs, whose other files they may load.
+    fn check_names(&self, words: &ProgramWords, has_secret: bool) -> Result<(), String> {
         let Trust::Base(commit) = self.trust else { return Ok(()) };
-        let root = self.repository.map_or(self.workspace, Repository::root);
-        let mut names: Vec<PathBuf> = words.iter().map(PathBuf::from).collect();
-        // Of `$GITHUB_WORKSPACE/ci/x` the words hold `/ci/x`.
-        names.extend(words.iter().filter_map(|word| Some(PathBuf::from(word.strip_prefix('/')?))));
-        for (index, word) in words.iter().enumerate() {
-            let steering =
-                STEERED.iter().filter(|(programs, _)| has_secret && programs.contains(&word.as_str()));
-            names.extend(steering.flat_map(|(_, files)| files.iter().map(PathBuf::from)));
-            // `python -m package.module`
-            if index > 0 && words[index - 1] == "-m" {
-                let module = word.replace('.', "/");
-                names.extend([PathBuf::from(format!("{module}.py")), PathBuf::from(module)]);
-            }
-        }
-        // `cd ci && ./x`, `make -C ci x`: a name may be meant from any folder that is named, too.
-        let named = names.iter().map(|name| self.workspace.join(name)).filter(|folder| folder.is_dir());
-        let mut folders: BTreeSet<PathBuf> = named.collect();
-        folders.extend([self.workspace.to_owned(), root.to_owned()]);
-        let full = folders
-            .iter()
-            .flat_map(|folder| names.iter().map(|name| crate::trust::normalize(&folder.join(name))));
-        let paths: BTreeSet<String> =
-            full.filter_map(|full| full.strip_prefix(root).ok().and_then(below)).collect();
+        let root = self.root();
         let comparison = Comparison { commit, repository: self.repository, root, has_secret };
-        paths.iter().try_for_each(|path| comparison.check(path))
-    }
-}
-
-/// Splits a command line into words; operators of the shell separate words as blanks do.
-fn words_of(line: &str) -> Vec<String> {
-    let parts = shlex::split(line).unwrap_or_default();
-    let is_operator = |c: char| c.is_whitespace() || ";&|()<>`\"'${}=,:".contains(c);
-    let pieces = line.split(is_operator).filter(|piece| !piece.is_empty()).map(str::to_owned);
-    let mut words: Vec<String> = parts.iter().flat_map(|part| candidates(part)).collect();
-    words.extend(pieces);
-    words
-}
-
-/// Returns a word, and what an option in it is set to.
-fn candidates(word: &str) -> Vec<String> {
-    let value = word.split_once('=').map(|(_, value)| value.to_owned());
-    std::iter::once(word.to_owned()).chain(value).filter(|word| !word.is_empty()).collect()
-}
-
-/// Returns a path in Git's form; `None` for the root itself.
-fn below(path: &Path) -> Option<String> {
-    let names: Vec<_> = path.components().map(|name| name.as_os_str().to_str()).collect::<Option<_>>()?;
-    (!names.is_empty()).then(|| names.join("/"))
-}
-
-struct Comparison<'a> {
-    commit: &'a str,
-    repository: Option<&'a Repository>,
-    root: &'a Path,
-    /// Whether the program is given a key or a token.
-    has_secret: bool,
-}
-
-impl Comparison<'_> {
-    fn check(&self, path: &str) -> Result<(), String> {
-        let on_disk = fs::symlink_metadata(self.root.join(path)).is_ok();
-        let Some(repository) = self.repository else {
-            let unknown = "the base commit is not in this clone, so it cannot be compared; set `fetch-depth: \
-                           0` for `actions/checkout`";
-            return if on_disk { Err(format!("{path}: {unknown}")) } else { Ok(()) };
-        };
-        let failed = |error: GitError| format!("could not compare {path} with the base commit: {error}");
-        let entry = match repository.entry_at(self.commit, path) {
-            Ok(entry) => entry,
-            // A word that is no file at all needs no commit.
-            Err(_) if !on_disk => return Ok(()),
-            Err(error) => return Err(failed(error)),
-        };
-        if !on_disk && entry.is_none() {
-            return Ok(());
+        let folders = self.folders(words);
+        for path in self.paths(&folders, words.programs.iter().map(String::as_str)) {
+            comparison.check_program(&path)?;
         }
-        let compare = |path: &str, entry: Option<&TreeEntry>| match self.same(repository, path, entry) {
-            Ok(None) => Ok(()),
-            Ok(Some(path)) => Err(self.differs(&path)),
-            Err(error) => Err(failed(error)),
-        };
-        let is_folder = self.root.join(path).is_dir();
-        if is_folder && !self.has_secret && !self.root.join(path).join("__main__.py").exists() {
-            // What a program looks at, and not what it is.
-            return Ok(());
+        let names = words.names.iter().map(String::as_str);
+        let settings = words.settings.iter().filter(|_| has_secret).copied();
+        for path in self.paths(&folders, names.chain(settings)) {
+            comparison.check(&path)?;
         }
-        compare(path, entry.as_ref())?;
-        if is_folder || !is_script(path, entry.as_ref()) {
-            return Ok(());
-        }
-        match path.rsplit_once('/') {
-            Some((folder, _)) => {
-                let entry = repository.entry_at(self.commit, folder).map_err(failed)?;
-                compare(folder, entry.as_ref())
+        for path in self.paths(&folders, words.task_files.iter().copied()) {
+            comparison.check(&path)?;
+            for named in self.scripts_in(&path) {
+                comparison.check_program(&named)?;
             }
-            None if self.has_secret => Err(format!(
-                "{path} gets a secret, but is in the repository's root, where it could load any other file; \
-                 move it to a folder of its own"
-            )),
-            None => Ok(()),
         }
+        if has_secret {
+            // A plain name that leads into the checkout was installed there, by whatever the head says.
+            for path in self.on_path(words).iter().filter_map(|path| below(path.strip_prefix(root).ok()?)) {
+                comparison.check_program(&path)?;
+            }
+        }
+        if has_secret && words.imports_from_start {
+            for folder in &folders {
+                comparison.check_modules(folder)?;
+            }
+        }
+        Ok(())
     }
 
-    fn differs(&self, path: &str) -> String {
-        format!(
-            "{path} differs from the base commit {}; merge it first, or set `trust-head-config: true` if everybody who \
-             can open a pull request may change what the agent does",
-            &self.commit[..self.commit.len().min(12)]
-        )
+    fn root(&self) -> &Path {
+        self.repository.map_or(self.workspace, Repository::root)
     }
 
-    /// Compares what stands at a path with an entry of the base commit, folders with all that is in them; answers
-    /// with the first path that differs.
-    fn same(
+    /// Returns the folders that names may be meant from: where programs start, and whatever folder is named, as in
+    /// `cd ci && ./x` or `make -C ci`.
+    fn folders(&self, words: &ProgramWords) -> BTreeSet<PathBuf> {
+        let named = words.names.iter().map(|name| self.workspace.join(name)).filter(|folder| folder.is_dir());
+        let mut folders: BTreeSet<PathBuf> = named.map(|folder| normalize(&folder)).collect();
+        folders.insert(self.workspace.to_owned());
+        if words.unclear.is_some() {
+            // `cd "$(git rev-parse --show-toplevel)"`
+            folders.insert(self.root().to_owned());
+        }
+        folders
+    }
+
+    /// Returns the paths of the repository, from its root, that the names may stand for.
+    fn paths<'n>(
         &self,
-        repository: &Repository,
-        path: &str,
-        entry: Option<&TreeEntry>,
-    ) -> Result<Option<String>, GitError> {
-        let full = self.root.join(path);
-        let differs = || Ok(Some(path.to_owned()));
-        let (Some(entry), Ok(metadata)) = (entry, fs::symlink_metadata(&full)) else { return differs() };
-        match entry.kind {
-            TreeKind::Folder if metadata.is_dir() => {
-                let mut here = BTreeSet::new();
-                for found in fs::read_dir(&full)? {
-                    match found?.file_name().into_string() {
-                        Ok(name) => drop(here.insert(name)),
-                        Err(name) => return Ok(Some(format!("{path}/{}", name.to_string_lossy()))),
-                    }
+        folders: &BTreeSet<PathBuf>,
+        names: impl IntoIterator<Item = &'n str>,
+    ) -> BTreeSet<String> {
+        let root = self.root();
+        let full = names
+            .into_iter()
+            .flat_map(|name| folders.iter().map(move |folder| normalize(&folder.join(name))));
+        full.filter_map(|full| full.strip_prefix(root).ok().and_then(below)).collect()
+    }
+
+    /// Returns the scripts that a file with tasks names.
+    fn scripts_in(&self, path: &str) -> BTreeSet<String> {
+        let full = self.root().join(path);
+        let is_sensible =
+            fs::symlink_metadata(&full).is_ok_and(|found| found.is_file() && found.len() <= MAX_TASK_FILE);
+        let text = is_sensible.then(|| fs::read_to_string(&full).ok()).flatten().unwrap_or_default();
+        let words = words_of_text(&text);
+        let folder = full.parent().unwrap_or(self.workspace).to_owned();
+        let named = self.paths(&BTreeSet::from([folder]), words.iter().map(String::as_str));
+        named.into_iter().filter(|named| is_script_name(named)).collect()
+    }
+
+    /// Returns the files of the checkout that `PATH` leads to.
+    fn on_path(&self, words: &ProgramWords) -> Vec<PathBuf> {
+        let path = self.variables.get("PATH").map(String::as_str).unwrap_or_default();
+        let folders = std::env::split_paths(path).filter(|folder| folder.starts_with(self.root()));
+        let full =
+            folders.flat_map(|folder| words.plain.iter().map(move |name| normalize(&folder.join(name))));
+        full.filter(|full| full.is_file()).collect()
+    }
+
+    /// Writes the places that a command line may name by variables as the paths that they are.
+    fn with_known_places(&self, line: &str) -> String {
+        let workspace = self.workspace.display().to_string();
+        let checkout = self.variables.get("GITHUB_WORKSPACE").unwrap_or(&workspace);
+        // What has a meaning for the shell stays a variable, of which nothing is known.
+        let is_plain = |path: &&str| path.chars().all(|c| c.is_alphanumeric() || "/._-".contains(c));
+        with_variables(line, |name| {
+            let place = match name {
+                "GITHUB_WORKSPACE" => Some(checkout.as_str()),
+                "ARCHITECT_WORKSPACE" => Some(workspace.as_str()),
+                _ => None,
+            };
+            place.filter(is_plain)
+        })
+    }
+
+    /// Adds the files of the checkout that the words run.
+    fn add_files(&self, words: &ProgramWords, started: &mut ProgramFiles) {
+        let folders = self.folders(words);
+        let from = |folder: &PathBuf, name: &str| normalize(&folder.join(name));
+        for folder in &folders {
+            for full in words.programs.iter().map(|name| from(folder, name)) {
+                // What is not there yet could be put there; of other folders, there would be too many.
+                if folder == self.workspace || fs::symlink_metadata(&full).is_ok() {
+                    self.add_file(&full, true, started);
                 }
-                for (name, entry) in repository.folder(entry)? {
-                    here.remove(&name);
-                    if let Some(path) = self.same(repository, &format!("{path}/{name}"), Some(&entry))? {
-                        return Ok(Some(path));
-                    }
-                }
-                Ok(here.into_iter().next().map(|name| format!("{path}/{name}")))
             }
-            TreeKind::File | TreeKind::Executable if metadata.is_file() && metadata.len() <= MAX_FILE => {
-                let is_same = is_executable(&metadata) == (entry.kind == TreeKind::Executable)
-                    && repository.is_content(entry, &fs::read(&full)?);
-                if is_same { Ok(None) } else { differs() }
+            // Those of packages are part of everyday work, and only one of their many keys names programs.
+            for name in words.task_files.iter().filter(|name| **name != "package.json") {
+                self.add_file(&from(folder, name), false, started);
             }
-            TreeKind::Link if metadata.is_symlink() => {
-                let target = fs::read_link(&full)?;
-                let is_same = repository.is_content(entry, target.as_os_str().as_encoded_bytes());
-                if is_same { Ok(None) } else { differs() }
-            }
-            // Its commit says nothing of what stands there.
-            _ => differs(),
+        }
+        for full in self.on_path(words) {
+            self.add_file(&full, false, started);
         }
     }
-}
 
-/// Tells whether a file is one that loads others: a program or a script.
-fn is_script(path: &str, entry: Option<&TreeEntry>) -> bool {
-    let extension = Path::new(path).extension().and_then(|extension| extension.to_str());
-    entry.is_some_and(|entry| entry.kind == TreeKind::Executable)
-        || extension.is_some_and(|extension| SCRIPTS.contains(&extension))
-}
+    /// Adds a file with every link on the way to it, and what these lead to.
+    fn add_file(&self, full: &Path, with_folder: bool, started: &mut ProgramFiles) {
+        self.add_one(full, with_folder, started);
+        for above in full.ancestors().take_while(|above| above.starts_with(self.workspace)) {
+            let Ok(target) = fs::read_link(above) else { continue };
+            if let Some(path) = self.path_of(above) {
+                started.add_single(&path);
+            }
+            let target = normalize(&above.parent().unwrap_or(above).join(target));
+            self.add_one(&target, with_folder, started);
+        }
+        if let Ok(real) = full.canonicalize() {
+            self.add_one(&real, with_folder, started);
+        }
+    }
 
-#[cfg(unix)]
-fn is_executable(metadata: &fs::Metadata) -> bool {
-    use std::os::unix::fs::PermissionsExt;
-    metadata.permissions().mode() & 0o100 != 0
-}
+    fn add_one(&self, full: &Path, with_folder: bool, started: &mut ProgramFiles) {
+        let Some(path) = self.path_of(full) else { return };
+        match (full.is_dir(), with_folder) {
+            (true, _) => started.add_folder(&path),
+            (false, true) => started.add_file(&path),
+            (false, false) => started.add_single(&path),
+        }
+    }
 
-#[cfg(not(unix))]
-fn is_executable(_: &fs::Metadata) -> bool {
-    false
+    fn path_of(&self, full: &Path) -> Option<WorkspacePath> {
+        let relative = full.strip_prefix(self.workspace).ok()?.to_str()?;
+        WorkspacePath::parse(relative).ok().filter(|path| !path.is_root())
+    }
 }

@@ -63,11 +63,9 @@ impl RunRequest {
         let mut draft = Draft::new(context, inputs)?;
         let work = context.with_trusted(|trusted| work(inputs, trusted, &mut draft.origin.config))?;
         let Work { task, mut mode, agent, model_name, model, reviewer, secret_variables } = work;
-        if let ModelChoice::Exec { command, variables } = &model {
-            let refused =
-                |reason| InputError::Program(format!("the model {model_name} is not started: {reason}"));
-            draft.check_program(command, !variables.is_empty()).map_err(refused)?;
-        }
+        let refused =
+            |reason| InputError::Program(format!("the model {model_name} is not started: {reason}"));
+        draft.check_model(&model).map_err(refused)?;
         if let (Some(reason), true) = (draft.plans_only(), mode != RunMode::DryRun) {
             mode = RunMode::DryRun;
             draft.warnings.push(format!("{reason}, so this is a dry run"));

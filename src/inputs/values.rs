@@ -34,6 +34,8 @@ pub struct Inputs {
     pub agent: Option<String>,
     /// The checkout.
     pub workspace: Option<PathBuf>,
+    /// The folder of the workspace that a batch's task works on.
+    pub folder: Option<String>,
     /// The configuration.
     pub config: Option<PathBuf>,
     /// The model, as people name it.
@@ -108,6 +110,8 @@ impl Inputs {
             commands: commands(lookup)?,
             agent: lookup.text("agent"),
             workspace: lookup.path("workspace"),
+            // Only a batch says so, of each task.
+            folder: None,
             config: lookup.path("config"),
             model: lookup.text("model"),
             base_url: lookup.text("base-url"),

@@ -8,6 +8,7 @@ use rmcp::service::{RunningService, ServiceExt};
 use rmcp::transport::StreamableHttpClientTransport;
 use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig;
 use rmcp::{ClientHandler, RoleClient};
+use tokio::time::Instant;
 
 use super::{ServerContext, brief, stderr_note};
 use crate::base::env::Variables;
@@ -17,6 +18,9 @@ use crate::config::McpServer;
 
 /// Maximum length of a server's name, which becomes part of its tools' names.
 const MAX_NAME: usize = 24;
+
+/// Time limit for the start of a server if the configuration sets none.
+const START_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// Margin of the connection's read timeout over the time limit of a call.
 const READ_TIMEOUT_MARGIN: Duration = Duration::from_secs(10);
@@ -29,6 +33,7 @@ pub struct Server {
     pub(super) token_env: Option<String>,
     pub(super) allowed_tools: Option<Vec<String>>,
     pub(super) timeout: Duration,
+    pub(super) start_timeout: Duration,
 }
 
 /// Where a server is reached.
@@ -96,12 +101,10 @@ impl Server {
         &self.name
     }
 
-    /// Returns the words of the program's command and the parts of its variables' values, split at `:`;
-    /// `None` for an address.
-    pub fn words(&self) -> Option<Vec<String>> {
+    /// Returns the words of the program's command, and the variables that it gets; `None` for an address.
+    pub fn program(&self) -> Option<(Vec<String>, &BTreeMap<String, String>)> {
         let Endpoint::Program { command, args, env } = &self.endpoint else { return None };
-        let values = env.values().flat_map(|value| value.split(':')).map(str::to_owned);
-        Some(std::iter::once(command.clone()).chain(args.iter().cloned()).chain(values).collect())
+        Some((std::iter::once(command.clone()).chain(args.iter().cloned()).collect(), env))
     }
 
     /// Returns the name of the variable that holds the server's token.
@@ -140,7 +143,39 @@ impl Server {
             token_env: config.token_env.clone(),
             allowed_tools: config.allowed_tools.clone(),
             timeout: config.timeout.seconds(),
+            start_timeout: match config.start_timeout {
+                Some(given) => given.seconds(),
+                None => config.timeout.seconds().min(START_TIMEOUT),
+            },
         })
+    }
+}
+
+/// How long a server may take until it has listed its tools.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct StartLimit {
+    pub(super) until: Instant,
+    /// The limit of its own; `None` where the run's time is up before.
+    own: Option<Duration>,
+}
+
+impl StartLimit {
+    /// Returns the limit of a server that is started now, in a run that ends at `deadline`.
+    pub(super) fn of(server: &Server, deadline: Option<std::time::Instant>) -> Self {
+        let own = Instant::now() + server.start_timeout;
+        match deadline.map(Instant::from_std).filter(|deadline| *deadline < own) {
+            Some(until) => Self { until, own: None },
+            None => Self { until: own, own: Some(server.start_timeout) },
+        }
+    }
+}
+
+impl std::fmt::Display for StartLimit {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.own {
+            Some(own) => write!(f, "{} s (start_timeout)", own.as_secs()),
+            None => f.write_str("the time of the run"),
+        }
     }
 }
 
@@ -160,12 +195,13 @@ pub(super) struct Connection {
     pub(super) child: Option<Talking>,
 }
 
-/// Connects to a server, starting it if it is a program, and performs the handshake. The error is for the
-/// user.
+/// Connects to a server, starting it if it is a program, and performs the handshake until `limit`. The error is
+/// for the user.
 pub(super) async fn connect(
     server: &Server,
     variables: &Variables,
     context: &ServerContext,
+    limit: StartLimit,
 ) -> Result<Connection, String> {
     let token = match &server.token_env {
         None => None,
@@ -174,7 +210,7 @@ pub(super) async fn connect(
             None => return Err(format!("the variable `{name}` (`token_env`) is not set")),
         },
     };
-    let late = || format!("it did not answer within {} s", server.timeout.as_secs());
+    let late = || format!("it did not answer within {limit}");
     match &server.endpoint {
         Endpoint::Url(url) => {
             // The time limit of a call should come first, because its error says what happened.
@@ -185,7 +221,7 @@ pub(super) async fn connect(
                 config = config.auth_header(token);
             }
             let transport = StreamableHttpClientTransport::with_client(client, config);
-            let service = tokio::time::timeout(server.timeout, Client.serve(transport)).await;
+            let service = tokio::time::timeout_at(limit.until, Client.serve(transport)).await;
             let service = service.map_err(|_| late())?.map_err(|error| brief(&error.to_string()))?;
             Ok(Connection { service, child: None })
         }
@@ -202,7 +238,7 @@ pub(super) async fn connect(
             };
             let started = context.shell.converse(talk).await;
             let (child, stdin, stdout) = started.map_err(|error| format!("could not start it: {error}"))?;
-            let shaken = tokio::time::timeout(server.timeout, Client.serve((stdout, stdin))).await;
+            let shaken = tokio::time::timeout_at(limit.until, Client.serve((stdout, stdin))).await;
             let error = match shaken {
                 Ok(Ok(service)) => return Ok(Connection { service, child: Some(child) }),
                 Ok(Err(error)) => brief(&error.to_string()),

@@ -22,7 +22,7 @@ use crate::command::{Shell, Talking, last_lines};
 use crate::event::{Events, NoticeLevel};
 use crate::workspace::{Mirror, Observed, TrackedWorkspace};
 
-use connect::{Client, Connection};
+use connect::{Client, Connection, StartLimit};
 pub use connect::{Endpoint, InvalidServer, Server};
 pub use tool::McpTool;
 
@@ -42,6 +42,8 @@ pub struct ServerContext {
     /// Copy of the checkout, made before a server starts that may change it. The call being watched holds the
     /// lock, because the changes of two calls at once could not be told apart.
     pub mirror: tokio::sync::Mutex<Option<Mirror>>,
+    /// The end of the run's time, if it is limited.
+    pub deadline: Option<std::time::Instant>,
     /// Token that ends calls early.
     pub cancel: CancellationToken,
     /// Event bus that receives warnings.
@@ -134,12 +136,13 @@ async fn begin(
     variables: &Variables,
     context: &Arc<ServerContext>,
 ) -> Result<Started, String> {
-    let Connection { service, child } = connect::connect(server, variables, context).await?;
-    let listed = tokio::time::timeout(server.timeout, service.list_all_tools()).await;
+    let limit = StartLimit::of(server, context.deadline);
+    let Connection { service, child } = connect::connect(server, variables, context, limit).await?;
+    let listed = tokio::time::timeout_at(limit.until, service.list_all_tools()).await;
     let listed = match listed {
         Ok(Ok(tools)) => Ok(tools),
         Ok(Err(error)) => Err(format!("could not list its tools: {}", brief(&error.to_string()))),
-        Err(_) => Err(format!("it did not list its tools within {} s", server.timeout.as_secs())),
+        Err(_) => Err(format!("it did not list its tools within {limit}")),
     };
     let listed = match listed {
         Ok(listed) => listed,

@@ -1,5 +1,6 @@
 //! Publishes a run that has ended.
 
+use std::borrow::Cow;
 use std::path::Path;
 
 use sanitize::Masker;
@@ -110,6 +111,16 @@ pub(super) fn warn(report: &mut RunReport, message: String) {
     report.notices.push(Notice { level: NoticeLevel::Warning, message });
 }
 
+/// Returns a file name for a list with one on each line: a name with a line break would be two, so it is quoted as JSON,
+/// and so is one that looks as if it were.
+fn on_one_line(name: &str) -> Cow<'_, str> {
+    if name.starts_with('"') || name.chars().any(char::is_control) || name.contains(['\u{2028}', '\u{2029}'])
+    {
+        return Cow::Owned(serde_json::Value::from(name).to_string());
+    }
+    Cow::Borrowed(name)
+}
+
 /// Returns the outputs of the step.
 fn fields(
     report: &RunReport,
@@ -117,7 +128,8 @@ fn fields(
     comment_url: Option<&str>,
 ) -> [(&'static str, String); 17] {
     let shown = |path: &Path| if path.exists() { path.display().to_string() } else { String::new() };
-    let changed: Vec<&str> = report.files.iter().map(|file| file.path.as_str()).collect();
+    let changed: Vec<Cow<'_, str>> =
+        report.files.iter().map(|file| on_one_line(file.path.as_str())).collect();
     let usage = report.usage;
     let delivery = report.delivery.as_ref();
     [

@@ -103,6 +103,7 @@ impl<'a> AgentRun<'a> {
         let extras = AgentExtras {
             servers: &request.servers,
             dispatch: Arc::clone(&dispatch),
+            deadline: request.timeout.map(|timeout| setup.info.started + timeout),
             guide: request.guide.as_ref(),
         };
         let Prepared { run, servers, surroundings } =

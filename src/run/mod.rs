@@ -19,6 +19,7 @@ mod shell_setup;
 mod signals;
 mod structured;
 mod test_commands;
+mod throwaway;
 mod tools;
 
 use std::sync::Arc;
@@ -47,6 +48,7 @@ use prepare::Prepared;
 use setup::RunSetup;
 pub(crate) use shell_setup::{Ground as ShellGround, shell};
 pub use signals::{Signal, on_signals};
+pub(crate) use throwaway::throwaway;
 
 /// A run in progress.
 struct Run<'a> {

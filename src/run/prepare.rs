@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::sync::{Arc, LazyLock, Mutex};
+use std::time::Instant;
 
 use sanitize::Masker;
 use tokio_util::sync::CancellationToken;
@@ -40,6 +41,8 @@ pub(super) struct AgentExtras<'a> {
     pub(super) servers: &'a [Server],
     /// Sends sub-agents.
     pub(super) dispatch: Arc<Dispatch>,
+    /// The end of its time, if that is limited.
+    pub(super) deadline: Option<Instant>,
     /// What the repository tells it.
     pub(super) guide: Option<&'a TrustedFile>,
 }
@@ -116,6 +119,7 @@ impl<'a> Run<'a> {
             shell: &shell,
             ground,
             tracked: tracked.clone(),
+            deadline: extras.as_ref().and_then(|extras| extras.deadline),
             events: &events,
             cancel: &cancel,
         };
@@ -241,6 +245,7 @@ fn guardrails(request: &JobRequest) -> Result<Guardrails, InvalidGuardrail> {
     let ground = guardrails::GuardrailContext {
         root: &request.workspace,
         config_file: request.origin.file.as_deref(),
+        programs: &request.programs,
         allow_workflow_edits: config.workspace.allow_workflow_edits,
         allowed_only: config.commands.allowed_only == Some(true),
     };
@@ -248,7 +253,7 @@ fn guardrails(request: &JobRequest) -> Result<Guardrails, InvalidGuardrail> {
 }
 
 /// Files that Git tracks: what ignore files say of them does not count.
-fn tracked_files(repository: Option<Repository>) -> TrackedFiles {
+pub(super) fn tracked_files(repository: Option<Repository>) -> TrackedFiles {
     Arc::new(LazyLock::new(Box::new(move || {
         let names = repository.and_then(|repository| repository.tracked().ok()).unwrap_or_default();
         names.iter().filter_map(|name| WorkspacePath::parse(name).ok()).collect()

@@ -2,6 +2,7 @@
 //! people's.
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use tokio_util::sync::CancellationToken;
 
@@ -32,6 +33,8 @@ pub(super) struct Workbench<'a> {
     pub(super) limits: OutputLimits,
     /// Commands that run in the background.
     pub(super) background: Arc<BackgroundCommands>,
+    /// The end of the run's time, if it is limited.
+    pub(super) deadline: Option<Instant>,
     pub(super) events: &'a Events,
     pub(super) cancel: &'a CancellationToken,
 }
@@ -89,6 +92,7 @@ impl Workbench<'_> {
             root: self.request.workspace.clone(),
             temp: temp(self.request),
             mirror: tokio::sync::Mutex::default(),
+            deadline: self.deadline,
             cancel: self.cancel.clone(),
             events: self.events.clone(),
         });

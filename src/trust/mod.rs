@@ -4,11 +4,12 @@
 mod location;
 
 use std::fs;
-use std::io;
+use std::io::{self, Read as _};
 use std::path::Path;
 
 use crate::config::{Config, ConfigError, parse};
 use crate::git::{GitError, Place, Repository};
+use crate::workspace::{DiskWorkspace, FileError, LastLink, ResolvedPath, WorkspacePath};
 
 pub(crate) use location::normalize;
 use location::{Location, locate};
@@ -16,12 +17,15 @@ use location::{Location, locate};
 /// Where a configuration is looked for, in this order, below the workspace.
 const PLACES: [&str; 2] = [".github/architect.yml", ".architect.yml"];
 
+/// Longest file that steers a run, in bytes.
+const MAX_FILE: u64 = 16_000_000;
+
 /// Which state of the repository may configure the run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Trust {
     /// The checkout as it is: nobody without write access has had a hand in it.
     Checkout,
-    /// The base commit alone: the checkout holds a pull request's changes.
+    /// This commit alone: the checkout holds a pull request's changes, or another commit than the event's.
     Base(String),
 }
 
@@ -106,6 +110,13 @@ impl Trusted<'_> {
         }
     }
 
+    /// Returns `true` for a path into the checkout, where the checkout is not what is trusted.
+    pub fn is_withheld(&self, path: &Path) -> bool {
+        let full = std::env::current_dir().map_or_else(|_| path.to_owned(), |folder| folder.join(path));
+        let root = self.repository.map_or(self.workspace, Repository::root);
+        self.trust != Trust::Checkout && !matches!(locate(root, &full), Location::Outside(_))
+    }
+
     fn read_one(&self, full: &Path) -> Result<Option<TrustedFile>, ConfigError> {
         let root = self.repository.map_or(self.workspace, Repository::root);
         match (locate(root, full), &self.trust) {
@@ -117,14 +128,18 @@ impl Trusted<'_> {
                 let (path, commit) = (self.shown(&path), Some(commit.clone()));
                 Ok(text.map(|text| TrustedFile { text, path, commit }))
             }
-            (Location::Inside(path), Trust::Checkout) => from_disk(&root.join(&path), self.shown(&path)),
+            (Location::Inside(path), Trust::Checkout) => {
+                let shown = self.shown(&path);
+                let text = from_checkout(root, &path);
+                file(text, shown)
+            }
             (Location::Linked(path), Trust::Base(_)) => Err(ConfigError::Unreadable {
                 path: path.display().to_string(),
                 error: "it leads into the repository through a link; use its path in the repository"
                     .to_owned(),
             }),
             (Location::Outside(path) | Location::Linked(path), _) => {
-                from_disk(&path, path.display().to_string())
+                file(from_machine(&path), path.display().to_string())
             }
         }
     }
@@ -161,11 +176,51 @@ impl Trusted<'_> {
     }
 }
 
-fn from_disk(file: &Path, path: String) -> Result<Option<TrustedFile>, ConfigError> {
-    match fs::read_to_string(file) {
-        Ok(text) => Ok(Some(TrustedFile { text, path, commit: None })),
+/// Reads a file of the checkout. Links are followed within it alone, and what is no file is not opened: whoever wrote the
+/// checkout could have put anything there.
+fn from_checkout(root: &Path, path: &str) -> Result<Option<String>, String> {
+    let read = || {
+        let disk = DiskWorkspace::open(root).map_err(|error| error.to_string())?;
+        let path = WorkspacePath::parse(path).map_err(|error| error.to_string())?;
+        let Some(found) = existing(&disk, &path)? else { return Ok(None) };
+        let file = disk.open_file(&found).map_err(|error| error.to_string())?;
+        bounded(file).map(Some)
+    };
+    read()
+}
+
+/// Returns where a path leads; `None` where nothing is.
+fn existing(disk: &DiskWorkspace, path: &WorkspacePath) -> Result<Option<ResolvedPath>, String> {
+    let found = disk.resolve(path, LastLink::Follow).and_then(|found| Ok(disk.stat(&found)?.map(|_| found)));
+    match found {
+        Ok(found) => Ok(found),
+        Err(FileError::Missing(_) | FileError::NotDirectory(_)) => Ok(None),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+/// Reads a file of the machine; it may be a pipe, as `--config <(…)` makes one.
+fn from_machine(path: &Path) -> Result<Option<String>, String> {
+    match fs::File::open(path) {
+        Ok(file) => bounded(file).map(Some),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(ConfigError::Unreadable { path, error: error.to_string() }),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+fn bounded(file: impl io::Read) -> Result<String, String> {
+    let mut bytes = Vec::new();
+    file.take(MAX_FILE + 1).read_to_end(&mut bytes).map_err(|error| error.to_string())?;
+    if bytes.len() as u64 > MAX_FILE {
+        return Err(format!("it is larger than {} MB", MAX_FILE / 1_000_000));
+    }
+    String::from_utf8(bytes).map_err(|_| "it is not UTF-8".to_owned())
+}
+
+fn file(text: Result<Option<String>, String>, path: String) -> Result<Option<TrustedFile>, ConfigError> {
+    match text {
+        Ok(text) => Ok(text.map(|text| TrustedFile { text, path, commit: None })),
+        Err(error) => Err(ConfigError::Unreadable { path, error }),
     }
 }
 

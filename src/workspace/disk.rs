@@ -59,7 +59,8 @@ impl DiskWorkspace {
         target.into_os_string().into_string().map_err(|_| FileError::Special(path.0.clone()))
     }
 
-    pub(super) fn stat(&self, path: &ResolvedPath) -> Result<Option<Stat>, FileError> {
+    /// Returns kind, size, and mode of the entry at `path`, or `None` if there is none.
+    pub fn stat(&self, path: &ResolvedPath) -> Result<Option<Stat>, FileError> {
         if path.is_root() {
             return Ok(Some(Stat { kind: Kind::Directory, size: 0, mode: Mode::Regular }));
         }
@@ -72,7 +73,8 @@ impl DiskWorkspace {
         }
     }
 
-    pub(super) fn open_file(&self, path: &ResolvedPath) -> Result<Box<dyn Read + Send>, FileError> {
+    /// Opens a regular file for reading; anything else is [`FileError::Special`].
+    pub fn open_file(&self, path: &ResolvedPath) -> Result<Box<dyn Read + Send>, FileError> {
         let file = confined::open_file(&self.root, path).map_err(|error| match error.kind() {
             io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => FileError::Missing(path.0.clone()),
             _ if is_refusal(&error) => FileError::Special(path.0.clone()),

@@ -20,6 +20,7 @@ mod isolate;
 mod moves;
 mod overlay;
 mod path;
+mod program_files;
 mod protected;
 mod removal;
 mod resolve;
@@ -45,6 +46,7 @@ pub use isolate::{
 };
 pub use overlay::OverlayWorkspace;
 pub use path::{PathError, ResolvedPath, WorkspacePath};
+pub use program_files::ProgramFiles;
 pub use protected::{IsProtected, ProtectedFiles};
 pub use snapshot::{Difference, Snapshot, Stamp};
 pub use tracked::TrackedWorkspace;

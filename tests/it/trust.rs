@@ -218,7 +218,7 @@ async fn trust_refuses_forged_alternate_object() {
         let event = scene.pull_event(7, "dev");
         let nowhere = [("GITHUB_SERVER_URL", "file:///nowhere")];
         let run = scene.run("pull_request", &event, &["--model", &model], &nowhere).expect_code(3);
-        assert!(run.stderr.contains("is read from the pull request's base commit"), "{}", run.stderr);
+        assert!(run.stderr.contains("is read from the commit"), "{}", run.stderr);
     })
     .await;
 }
@@ -489,7 +489,7 @@ async fn trust_workflow_run_is_dry_run_of_default_branch() {
         assert!(run.stderr.contains("so this is a dry run"), "{}", run.stderr);
         let run =
             scene.run("workflow_run", &event, &["--model", &model], &[("GITHUB_SHA", "")]).expect_code(3);
-        assert!(run.stderr.contains("does not name a commit of the default branch"), "{}", run.stderr);
+        assert!(run.stderr.contains("does not name a commit (`GITHUB_SHA`)"), "{}", run.stderr);
     })
     .await;
 }

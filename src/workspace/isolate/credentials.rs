@@ -4,14 +4,13 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use crate::git::{is_head, is_shown, looked_into};
+
 /// Names of configuration files.
 const SETTINGS: [&str; 2] = ["config", "config.worktree"];
 
 /// Folders whose files say where something was fetched from.
 const OF_TEXTS: [&str; 3] = ["logs", "remotes", "branches"];
-
-/// What keeps more than what Git needs: logs of LFS with the environment, of which the addresses are a part.
-const LOGS: &str = "lfs/logs";
 
 /// Endings of the names of keys that contain or lead to a credential.
 const HOLDERS: [&str; 10] = [
@@ -43,22 +42,25 @@ pub(super) struct Cleaned {
 pub(super) fn clean(git: &Path) -> Cleaned {
     let mut cleaned = Cleaned::default();
     for folder in super::stores::folders(git) {
-        let names = fs::read_dir(&folder).into_iter().flatten().flatten().map(|entry| entry.path());
-        let within = |path: &Path| path.strip_prefix(git).map(Path::to_owned).ok();
-        let is_store = |path: &PathBuf| {
-            path.is_file()
-                && path.file_name().is_some_and(|name| name.to_string_lossy().contains("credential"))
+        let names = |below: &str| {
+            let entries = fs::read_dir(folder.join(below)).into_iter().flatten().flatten();
+            entries.map(|entry| entry.file_name())
         };
-        cleaned.hidden.extend(names.filter(is_store).chain([folder.join(LOGS)]).filter_map(|path| {
-            path.symlink_metadata().ok()?;
-            within(&path)
-        }));
+        let within = |path: &Path| path.strip_prefix(git).map(Path::to_owned).ok();
+        for below in std::iter::once("").chain(looked_into()) {
+            let hidden = names(below).filter(|name| name.to_str().is_none_or(|name| !is_shown(below, name)));
+            cleaned.hidden.extend(hidden.filter_map(|name| within(&folder.join(below).join(name))));
+        }
         let deep = OF_TEXTS.iter().flat_map(|name| {
             ignore::WalkBuilder::new(folder.join(name)).standard_filters(false).build().flatten()
         });
         let deep = deep.filter(|entry| entry.file_type().is_some_and(|kind| kind.is_file()));
         let all = SETTINGS.iter().map(|name| (folder.join(name), true));
-        let all = all.chain([(folder.join("FETCH_HEAD"), false)]);
+        let all = all.chain(
+            names("")
+                .filter(|name| name.to_str().is_some_and(is_head))
+                .map(|name| (folder.join(name), false)),
+        );
         let all = all.chain(deep.map(|entry| (entry.into_path(), false)));
         cleaned.texts.extend(all.filter_map(|(path, is_settings)| {
             // What is no text may hold one all the same.

@@ -1,0 +1,31 @@
+//! What guardrails have to know about a run.
+
+use std::path::Path;
+use std::sync::LazyLock;
+
+use crate::workspace::ProgramFiles;
+
+/// No programs, where nothing is started.
+static NO_PROGRAMS: LazyLock<ProgramFiles> = LazyLock::new(ProgramFiles::default);
+
+/// What the guardrails have to know about the run.
+#[derive(Clone, Copy, Debug)]
+pub struct GuardrailContext<'a> {
+    /// Path of the checkout.
+    pub root: &'a Path,
+    /// Configuration file that was used, relative to the workspace.
+    pub config_file: Option<&'a str>,
+    /// Programs of hooks, models and MCP servers that are files of the workspace.
+    pub programs: &'a ProgramFiles,
+    /// Whether workflows may be written.
+    pub allow_workflow_edits: bool,
+    /// Whether dangerous commands are refused.
+    pub allowed_only: bool,
+}
+
+impl Default for GuardrailContext<'_> {
+    fn default() -> Self {
+        let (config_file, allow_workflow_edits, allowed_only) = (None, false, false);
+        Self { root: Path::new("."), config_file, programs: &NO_PROGRAMS, allow_workflow_edits, allowed_only }
+    }
+}

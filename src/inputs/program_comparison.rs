@@ -1,0 +1,213 @@
+//! Comparison of what stands in the checkout with a commit, file by file.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+
+use crate::git::{GitError, Repository, TreeEntry, TreeKind};
+
+/// Most bytes of a program's file.
+const MAX_FILE: u64 = 64 * 1024 * 1024;
+
+/// Most links that are followed one after another.
+const MAX_LINKS: usize = 20;
+
+/// Endings of files that interpreters run.
+const SCRIPTS: [&str; 19] = [
+    "bash", "cjs", "cts", "js", "jsx", "lua", "mjs", "mk", "mts", "php", "pl", "ps1", "py", "pyz", "rb",
+    "sh", "ts", "tsx", "zsh",
+];
+
+/// Endings of what Python imports.
+const MODULES: [&str; 4] = ["py", "pyc", "so", "pth"];
+
+/// Compares paths of the repository, from its root, with a commit.
+pub(super) struct Comparison<'a> {
+    pub(super) commit: &'a str,
+    pub(super) repository: Option<&'a Repository>,
+    pub(super) root: &'a Path,
+    /// Whether the program is given a key or a token.
+    pub(super) has_secret: bool,
+}
+
+impl Comparison<'_> {
+    /// Checks a name that is run, or loaded as code: a file with the folder around it, or all that is in a folder.
+    pub(super) fn check_program(&self, path: &str) -> Result<(), String> {
+        self.check_as(path, true)
+    }
+
+    /// Checks a name that may be a program, or anything that a program looks at.
+    pub(super) fn check(&self, path: &str) -> Result<(), String> {
+        self.check_as(path, false)
+    }
+
+    /// Checks whatever Python could import from a folder that it is started in.
+    pub(super) fn check_modules(&self, folder: &Path) -> Result<(), String> {
+        let names = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
+        for full in names {
+            let ending = full.extension().and_then(|ending| ending.to_str());
+            let is_module = ending.is_some_and(|ending| MODULES.contains(&ending));
+            if (is_module || full.join("__init__.py").exists())
+                && let Some(path) = full.strip_prefix(self.root).ok().and_then(below)
+            {
+                let (_, entry) = self.entry(&path)?;
+                self.compare(&path, entry.as_ref())
+                    .map_err(|error| format!("{error}; or keep it from being imported with `python -I`"))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn check_as(&self, path: &str, is_program: bool) -> Result<(), String> {
+        let (on_disk, entry) = self.entry(path)?;
+        if !on_disk && entry.is_none() {
+            return Ok(());
+        }
+        let is_folder = self.root.join(path).is_dir();
+        let is_run = is_program || self.has_secret || self.root.join(path).join("__main__.py").exists();
+        if is_folder && !is_run {
+            // What a program looks at, and not what it is.
+            return Ok(());
+        }
+        self.compare(path, entry.as_ref())?;
+        if is_folder || !is_program && !is_script(path, entry.as_ref()) {
+            return Ok(());
+        }
+        match path.rsplit_once('/') {
+            Some((folder, _)) => {
+                let (_, entry) = self.entry(folder)?;
+                self.compare(folder, entry.as_ref())
+            }
+            None if self.has_secret => Err(format!(
+                "{path} gets a secret, but is in the repository's root, where it could load any other file; \
+                 move it to a folder of its own"
+            )),
+            None => Ok(()),
+        }
+    }
+
+    /// Returns whether something stands at a path, and the entry of the commit.
+    fn entry(&self, path: &str) -> Result<(bool, Option<TreeEntry>), String> {
+        let on_disk = fs::symlink_metadata(self.root.join(path)).is_ok();
+        let Some(repository) = self.repository else {
+            let unknown = "the base commit is not in this clone, so it cannot be compared; set `fetch-depth: \
+                           0` for `actions/checkout`";
+            return if on_disk { Err(format!("{path}: {unknown}")) } else { Ok((false, None)) };
+        };
+        match repository.entry_at(self.commit, path) {
+            Ok(entry) => Ok((on_disk, entry)),
+            // A word that is no file at all needs no commit.
+            Err(_) if !on_disk => Ok((false, None)),
+            Err(error) => Err(failed(path, &error)),
+        }
+    }
+
+    fn compare(&self, path: &str, entry: Option<&TreeEntry>) -> Result<(), String> {
+        let Some(repository) = self.repository else { return Err(self.differs(path)) };
+        match self.same(repository, path, entry, MAX_LINKS) {
+            Ok(None) => Ok(()),
+            Ok(Some(path)) => Err(self.differs(&path)),
+            Err(error) => Err(failed(path, &error)),
+        }
+    }
+
+    fn differs(&self, path: &str) -> String {
+        format!(
+            "{path} differs from the base commit {}; merge it first, or set `trust-head-config: true` if everybody who \
+             can open a pull request may change what the agent does",
+            &self.commit[..self.commit.len().min(12)]
+        )
+    }
+
+    /// Compares what stands at a path with an entry of the commit, folders with all that is in them, and links with what
+    /// they lead to; answers with the first path that differs.
+    fn same(
+        &self,
+        repository: &Repository,
+        path: &str,
+        entry: Option<&TreeEntry>,
+        links: usize,
+    ) -> Result<Option<String>, GitError> {
+        let full = self.root.join(path);
+        let differs = || Ok(Some(path.to_owned()));
+        let (Some(entry), Ok(metadata)) = (entry, fs::symlink_metadata(&full)) else { return differs() };
+        match entry.kind {
+            TreeKind::Folder if metadata.is_dir() => {
+                let mut here = BTreeSet::new();
+                for found in fs::read_dir(&full)? {
+                    match found?.file_name().into_string() {
+                        Ok(name) => drop(here.insert(name)),
+                        Err(name) => return Ok(Some(format!("{path}/{}", name.to_string_lossy()))),
+                    }
+                }
+                for (name, entry) in repository.folder(entry)? {
+                    here.remove(&name);
+                    let below = format!("{path}/{name}");
+                    if let Some(path) = self.same(repository, &below, Some(&entry), links)? {
+                        return Ok(Some(path));
+                    }
+                }
+                Ok(here.into_iter().next().map(|name| format!("{path}/{name}")))
+            }
+            TreeKind::File | TreeKind::Executable if metadata.is_file() && metadata.len() <= MAX_FILE => {
+                let is_same = is_executable(&metadata) == (entry.kind == TreeKind::Executable)
+                    && repository.is_content(entry, &fs::read(&full)?);
+                if is_same { Ok(None) } else { differs() }
+            }
+            TreeKind::Link if metadata.is_symlink() => {
+                let target = fs::read_link(&full)?;
+                if !repository.is_content(entry, target.as_os_str().as_encoded_bytes()) || links == 0 {
+                    return differs();
+                }
+                // Outside of the repository it is the machine's.
+                let target = crate::trust::normalize(&full.parent().unwrap_or(&full).join(target));
+                let Some(target) = target.strip_prefix(self.root).ok().and_then(below) else {
+                    return Ok(None);
+                };
+                // A link to a folder around it would never end.
+                if path.strip_prefix(&target).is_some_and(|rest| rest.starts_with('/')) {
+                    return differs();
+                }
+                let entry = repository.entry_at(self.commit, &target)?;
+                if entry.is_none() && fs::symlink_metadata(self.root.join(&target)).is_err() {
+                    return Ok(None);
+                }
+                self.same(repository, &target, entry.as_ref(), links - 1)
+            }
+            // Its commit says nothing of what stands there.
+            _ => differs(),
+        }
+    }
+}
+
+fn failed(path: &str, error: &GitError) -> String {
+    format!("could not compare {path} with the base commit: {error}")
+}
+
+/// Returns a path in Git's form; `None` for the root itself.
+pub(super) fn below(path: &Path) -> Option<String> {
+    let names: Vec<_> = path.components().map(|name| name.as_os_str().to_str()).collect::<Option<_>>()?;
+    (!names.is_empty()).then(|| names.join("/"))
+}
+
+/// Tells whether a file is one that loads others: a program or a script.
+fn is_script(path: &str, entry: Option<&TreeEntry>) -> bool {
+    entry.is_some_and(|entry| entry.kind == TreeKind::Executable) || is_script_name(path)
+}
+
+/// Tells whether a path has the ending of a script.
+pub(super) fn is_script_name(path: &str) -> bool {
+    let ending = Path::new(path).extension().and_then(|ending| ending.to_str());
+    ending.is_some_and(|ending| SCRIPTS.contains(&ending))
+}
+
+#[cfg(unix)]
+fn is_executable(metadata: &fs::Metadata) -> bool {
+    use std::os::unix::fs::PermissionsExt;
+    metadata.permissions().mode() & 0o100 != 0
+}
+
+#[cfg(not(unix))]
+fn is_executable(_: &fs::Metadata) -> bool {
+    false
+}
