@@ -71,8 +71,8 @@ const CERTAIN: [&str; 57] = [
     r": error [A-Z]+\d+:",
     r"^\s+Failed \S+.* \[\d",
     r"\[FAIL\]$",
-    // ruff, flake8, rubocop, golangci-lint, shellcheck
-    r"^\S+:\d+:\d+: (?:[A-Z]+\d+ |[EFC]: )",
+    // ruff, flake8, pylint, rubocop, golangci-lint, shellcheck
+    r"^\S+:\d+:\d+: (?:[A-Z]+\d+:? |[EFC]: )",
     r"^In \S+ line \d+:$",
     // rspec, minitest, phpunit, prove, ExUnit
     r"^\s*Failure/Error:|^rspec \./",

@@ -217,10 +217,12 @@ impl Shell {
                 timeout: PROBE,
                 cancel: CancellationToken::new(),
             };
-            // A shell that is missing is no reason to do without a sandbox.
+            // A shell that is missing is no reason to do without a sandbox. A try that fails half-way leaves mount
+            // points behind, which must not stand in anybody's home folder.
             let probe = Self {
                 program: "true".to_owned(),
                 flags: Vec::new(),
+                sandbox: Some(sandbox.trusted()),
                 spare: Spare::default(),
                 ..self.clone()
             };
