@@ -40,6 +40,7 @@ fn search(c: &mut Criterion) {
         sensitive: Arc::default(),
         seen: Arc::default(),
         access: Access::Full,
+        max_result_tokens: 5_000,
     };
     let contexts = [
         ("on disk", context(Arc::new(TrackedWorkspace::new(disk())))),

@@ -13,6 +13,8 @@ const DEPTH: usize = 3;
 const BUDGET: usize = 6_000;
 /// Maximum number of files listed per folder; the rest is only counted.
 const MAX_FILES: usize = 12;
+/// Maximum number of folders shown of one folder that is not the root, if not all of the tree fits.
+const MAX_FOLDERS: usize = 40;
 /// Maximum number of characters shown of one name.
 const MAX_NAME: usize = 60;
 
@@ -31,9 +33,11 @@ pub fn repo_map(workspace: &dyn Workspace) -> String {
         .unwrap_or_default();
     let root = tree(&walk);
     let mut text = String::new();
-    for levels in (1..=DEPTH).rev() {
+    // Many folders of one kind (a test for each) are counted before levels are given up.
+    let limits = (1..=DEPTH).rev().flat_map(|levels| [(levels, usize::MAX), (levels, MAX_FOLDERS)]);
+    for (levels, max_folders) in limits {
         text.clear();
-        render(&root, 0, levels, &mut text);
+        render(&root, 0, levels, max_folders, &mut text);
         if text.len() <= BUDGET {
             return text;
         }
@@ -55,12 +59,17 @@ fn tree(walk: &Walk) -> Folder<'_> {
     root
 }
 
-fn render(folder: &Folder<'_>, depth: usize, levels: usize, text: &mut String) {
+fn render(folder: &Folder<'_>, depth: usize, levels: usize, max_folders: usize, text: &mut String) {
     let indent = "  ".repeat(depth);
     for (name, below) in &folder.folders {
-        *text += &format!("{indent}{}/\n", display_name(name));
+        *text += &format!("{indent}{}/", display_name(name));
+        if levels > 1 && below.folders.len() > max_folders {
+            *text += &format!(" ({} folders, {} files)\n", below.folders.len(), below.files.len());
+            continue;
+        }
+        text.push('\n');
         if levels > 1 {
-            render(below, depth + 1, levels - 1, text);
+            render(below, depth + 1, levels - 1, max_folders, text);
         }
     }
     if folder.files.is_empty() {
@@ -108,6 +117,12 @@ mod tests {
         let text = of(wide);
         assert!(text.len() <= BUDGET, "{}", text.len());
         assert!(text.starts_with("folder-00/\nfolder-01/\n") && text.contains("folder-39/"), "{text}");
+        let tests = (0..200).map(|n| format!("tests/case-of-a-long-name-{n:0>20}/test.py"));
+        let text = of(tests.chain((0..5).map(|n| format!("app/part-{n}/mod.py"))));
+        assert_eq!(
+            text,
+            "app/\n  part-0/\n    mod.py\n  part-1/\n    mod.py\n  part-2/\n    mod.py\n  part-3/\n    mod.py\n  part-4/\n    mod.py\ntests/ (200 folders, 0 files)\n"
+        );
         let flat = of((0..400).map(|n| format!("{n:0>50}/x")));
         assert!(flat.len() <= BUDGET + 40 && flat.ends_with("more; use list_files\n"), "{flat}");
     }

@@ -7,6 +7,7 @@ pub(crate) mod error;
 pub(crate) mod fs;
 pub(crate) mod http;
 pub(crate) mod integrity;
+pub mod pattern;
 pub(crate) mod template;
 pub(crate) mod text;
 pub(crate) mod verbose_log;

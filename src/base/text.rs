@@ -10,3 +10,34 @@ pub(crate) fn hex(bytes: &[u8]) -> String {
         text
     })
 }
+
+/// Returns a number with a comma between groups of three digits: `12,345`.
+pub(crate) fn grouped(number: usize) -> String {
+    let digits = number.to_string();
+    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// Returns a number and its noun, in the plural unless the number is 1: `1 file`, `2,509 files`. `plural` is the
+/// ending of the plural.
+pub(crate) fn counted(number: usize, noun: &str, plural: &str) -> String {
+    format!("{} {noun}{}", grouped(number), if number == 1 { "" } else { plural })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_grouped() {
+        let shown: Vec<String> = [0, 999, 1_000, 12_345, 1_234_567].into_iter().map(grouped).collect();
+        assert_eq!(shown, ["0", "999", "1,000", "12,345", "1,234,567"]);
+        assert_eq!([counted(1, "match", "es"), counted(0, "file", "s")], ["1 match", "0 files"]);
+    }
+}

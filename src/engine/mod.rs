@@ -27,7 +27,7 @@ use crate::event::{Block, CallRecord, Class, Effects, Event, Events, Outcome, Ru
 use crate::guardrails::{self, Guardrails};
 use crate::hooks::{HookEvent, Hooks, Subject, ToolSubject};
 use crate::plan::{DryRunTracker, summarize_call};
-use crate::tool::{Access, Call, Context, Registry, Tool, ToolResult};
+use crate::tool::{Access, Call, Context, Registry, Tool, ToolResult, Understood, invalid_arguments};
 use crate::workspace::AttachedFolder;
 
 use confirm::{ConfirmPolicy, Confirmation};
@@ -36,9 +36,6 @@ use perform::may;
 use record::{Target, record};
 pub use todo::TodoTool;
 pub use truncate::{CHARS_PER_TOKEN, truncate_middle};
-
-/// Arguments that hold a path.
-const PATHS: [&str; 2] = ["path", "file_path"];
 
 /// Agent that makes a call.
 #[derive(Clone, Copy, Debug)]
@@ -142,7 +139,13 @@ impl Engine {
         // Waiting fails if the sender is gone; then there is nothing to wait for.
         let _ = self.baseline_ready.clone().wait_for(|ready| *ready).await;
         let started = Instant::now();
-        let stages = AssertUnwindSafe(self.stages(caller, call)).catch_unwind().await;
+        let (tool, call) = match self.registry.understand(call, self.context.workspace.root()) {
+            Ok(understood) => (Ok(understood.tool), understood.call),
+            Err(reason) => (Err(Refusal::Invalid(reason.to_string())), call.clone()),
+        };
+        let call = &call;
+        let stages = async { self.stages(caller, tool?, call).await };
+        let stages = AssertUnwindSafe(stages).catch_unwind().await;
         let mut done = stages
             .unwrap_or_else(|_| {
                 Ok(CallOutcome {
@@ -158,9 +161,14 @@ impl Engine {
     }
 
     /// Runs the stages in order. What a call is allowed to do is decided before any of it is done.
-    async fn stages(&self, caller: Caller<'_>, call: &ToolCall) -> Result<CallOutcome, Refusal> {
-        let tool = self.find(caller, &call.name)?;
-        let cleared = self.clear(&tool, self.localized(call.arguments.clone())).await?;
+    async fn stages(
+        &self,
+        caller: Caller<'_>,
+        tool: Arc<dyn Tool>,
+        call: &ToolCall,
+    ) -> Result<CallOutcome, Refusal> {
+        self.check_allowed(caller, tool.as_ref())?;
+        let cleared = self.clear(&tool, self.localized(tool.as_ref(), &call.arguments)).await?;
         may(caller, &cleared.effects)?;
         let (mut cleared, mut notes) = self.pre_hooks(caller, cleared).await?;
         // A hook may have changed the arguments.
@@ -201,12 +209,14 @@ impl Engine {
     }
 
     /// Returns arguments in which the path of a file in an attached folder is the one by which tools know it.
-    fn localized(&self, mut arguments: Value) -> Value {
-        for name in PATHS {
-            let Some(Value::String(path)) = arguments.get_mut(name) else { continue };
-            if let Some(known) = self.attached.iter().find_map(|folder| folder.localized(path)) {
-                *path = known;
-            }
+    fn localized(&self, tool: &dyn Tool, arguments: &Value) -> Value {
+        let mut arguments = arguments.clone();
+        // Tools of others know these folders by their paths alone.
+        if !tool.takes_arguments_as_given()
+            && let Some(Value::String(path)) = arguments.get_mut("path")
+            && let Some(known) = self.attached.iter().find_map(|folder| folder.localized(path))
+        {
+            *path = known;
         }
         arguments
     }
@@ -218,24 +228,24 @@ impl Engine {
 
     /// Returns the effects of a call, or `None` if its tool or its arguments are invalid.
     pub fn effects(&self, call: &ToolCall) -> Option<Effects> {
-        let tool = self.registry.get(&call.name)?;
-        let call = Arc::clone(tool).prepare(&self.localized(call.arguments.clone())).ok()?;
+        let Understood { tool, call } = self.registry.understand(call, self.context.workspace.root()).ok()?;
+        let arguments = self.localized(tool.as_ref(), &call.arguments);
+        let call = tool.prepare(&arguments).ok()?;
         call.effects(&self.context).ok()
     }
 
-    fn find(&self, caller: Caller<'_>, name: &str) -> Result<Arc<dyn Tool>, Refusal> {
-        let Some(tool) = self.registry.get(name) else {
-            let hint =
-                self.registry.closest(name).map_or(String::new(), |near| format!("; did you mean {near}?"));
-            return Err(Refusal::Invalid(format!("Tool not found: {name}{hint}")));
+    /// Refuses a tool that the agent does not have.
+    fn check_allowed(&self, caller: Caller<'_>, tool: &dyn Tool) -> Result<(), Refusal> {
+        let Some(allowed) = caller.allowed.filter(|allowed| !Registry::is_allowed(tool, allowed)) else {
+            return Ok(());
         };
-        if caller.allowed.is_some_and(|allowed| !allowed.iter().any(|allowed| allowed == name)) {
-            return Err(Refusal::Invalid(format!(
-                "Tool not found: {name} is not available to the agent {}",
-                caller.agent
-            )));
-        }
-        Ok(Arc::clone(tool))
+        let own: Vec<&str> = self.registry.filter(allowed).iter().map(|tool| tool.name()).collect();
+        Err(Refusal::Invalid(format!(
+            "Tool not found: {} is not available to the agent {}; its tools are {}",
+            tool.name(),
+            caller.agent,
+            own.join(", ")
+        )))
     }
 
     /// Prepares a call and checks it against the guardrails. New arguments from a hook come through here as
@@ -334,15 +344,20 @@ impl Engine {
     /// Masks secrets, marks invisible characters, and truncates what the model is shown of a result: a secret
     /// may lie in a file or come from a hook.
     fn sanitize_result(&self, result: &mut ToolResult) {
+        let bounded = result.bounded;
         for text in [Some(&mut result.output), result.error.as_mut()].into_iter().flatten() {
-            *text = truncate_middle(&marked(&self.masker.mask_known(text)), self.max_result_tokens);
+            let shown = marked(&self.masker.mask_known(text));
+            // What the tool has kept within its limit is not cut a second time, unless masks made it grow beyond measure.
+            let limit =
+                if bounded { self.max_result_tokens.saturating_mul(4) } else { self.max_result_tokens };
+            *text = truncate_middle(&shown, limit);
         }
     }
 }
 
 fn prepare(tool: &Arc<dyn Tool>, input: &Value) -> Result<Box<dyn Call>, Refusal> {
     let call = Arc::clone(tool).prepare(input);
-    call.map_err(|error| Refusal::Invalid(format!("Invalid arguments: {error}")))
+    call.map_err(|error| Refusal::Invalid(invalid_arguments(tool.as_ref(), &error)))
 }
 
 fn guardrail_refusal(reason: &guardrails::Refusal, effects: &Effects) -> Refusal {

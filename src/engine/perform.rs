@@ -32,9 +32,7 @@ impl Engine {
             result.output = if has_run {
                 format!("[DRY-RUN] Ran on the planned state.\n{}", result.output)
             } else {
-                // The diff tells all that a file tool did; what a server said is found nowhere else.
-                let said = if effects.effects_unknown() { result.output.as_str() } else { "" };
-                format!("[DRY-RUN] Would execute: {shown}\n{diff}{said}")
+                format!("[DRY-RUN] Would execute: {shown}\n{}", result.output)
             };
             let (_, lines) = diff_of(&result);
             self.tracker.lock().unwrap_or_else(PoisonError::into_inner).record(PlannedAction {

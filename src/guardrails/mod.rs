@@ -9,8 +9,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use ignore::WalkBuilder;
-use regex::{Regex, RegexBuilder};
 
+use crate::base::pattern::{Pattern, PatternOptions};
 use crate::command::Patterns;
 use crate::config::{self, Bounded, Severity};
 use crate::event::{Class, CommandEffect, Effects};
@@ -45,7 +45,7 @@ pub struct Guardrails {
 /// Rule on text that is added to files.
 #[derive(Debug)]
 struct CodeRule {
-    pattern: Regex,
+    pattern: Pattern,
     message: String,
     severity: Severity,
 }
@@ -54,9 +54,8 @@ impl Guardrails {
     /// Compiles the configured rules. The error names the one that is invalid.
     pub fn new(rules: &config::Guardrails, context: GuardrailContext<'_>) -> Result<Self, InvalidGuardrail> {
         let code_rule = |rule: &config::CodeRule| {
-            let pattern = RegexBuilder::new(&rule.pattern)
-                .multi_line(true)
-                .build()
+            let options = PatternOptions { multi_line: true, ..PatternOptions::default() };
+            let pattern = Pattern::new(&rule.pattern, options)
                 .map_err(|source| InvalidGuardrail::Code { pattern: rule.pattern.clone(), source })?;
             Ok(CodeRule { pattern, message: rule.message.clone(), severity: rule.severity })
         };
@@ -230,20 +229,24 @@ impl Guardrails {
         let mut warnings = Vec::new();
         for change in own {
             let gained = change.gained();
-            for rule in self.code_rules.iter().filter(|rule| rule.pattern.is_match(&gained)) {
+            for rule in &self.code_rules {
                 let (path, message) = (&change.path, &rule.message);
+                // If the pattern is given up, whether the rule is broken is not known, so it counts as broken.
+                if rule.pattern.is_match(&gained) == Ok(false) {
+                    continue;
+                }
                 match rule.severity {
                     Severity::Block => {
                         return Err(Refusal::Code {
                             path: path.clone(),
                             message: message.clone(),
-                            pattern: rule.pattern.to_string(),
+                            pattern: rule.pattern.as_str().to_owned(),
                         });
                     }
                     Severity::Warn => {
                         warnings.push(format!(
                             "[Guardrail warning: {path}: {message} (code_rules: {})]",
-                            rule.pattern
+                            rule.pattern.as_str()
                         ));
                     }
                 }

@@ -13,7 +13,7 @@ pub enum InvalidGuardrail {
         /// The pattern as written.
         pattern: String,
         /// The reason.
-        source: regex::Error,
+        source: crate::base::pattern::InvalidPattern,
     },
     /// A pattern of files cannot be parsed.
     #[error(transparent)]

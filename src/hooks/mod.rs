@@ -11,11 +11,11 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use regex::Regex;
 use serde_json::Value;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
+use crate::base::pattern::{InvalidPattern, Pattern, PatternOptions};
 use crate::command::sandbox::Rights;
 use crate::command::{Finished, LiveOutput};
 use crate::config::{self, HookConfig};
@@ -32,7 +32,7 @@ struct Hook {
     event: HookEvent,
     name: String,
     command: String,
-    matcher: Regex,
+    matcher: Pattern,
     globs: Vec<Glob>,
     timeout: Duration,
     waits: bool,
@@ -48,7 +48,7 @@ pub enum InvalidHook {
         /// Name of the hook.
         hook: String,
         /// The reason.
-        source: regex::Error,
+        source: InvalidPattern,
     },
     /// A pattern of files cannot be parsed.
     #[error(transparent)]
@@ -58,7 +58,7 @@ pub enum InvalidHook {
 impl Hook {
     fn new(event: HookEvent, edits_only: bool, config: &HookConfig) -> Result<Self, InvalidHook> {
         let pattern = if matches!(config.matcher.as_str(), "*" | "") { ".*" } else { &config.matcher };
-        let matcher = Regex::new(&format!("^(?:{pattern})$"))
+        let matcher = Pattern::new(&format!("^(?:{pattern})$"), PatternOptions::default())
             .map_err(|source| InvalidHook::Matcher { hook: config.name.clone(), source })?;
         let globs =
             config.file_patterns.iter().map(|pattern| Glob::parse(pattern)).collect::<Result<_, _>>()?;
@@ -84,7 +84,8 @@ impl Hook {
             let paths = tool.effects.writes.iter().chain(&tool.effects.reads);
             paths.into_iter().any(|path| glob.matches(path.as_str()))
         };
-        self.matcher.is_match(tool.name)
+        // A pattern that is given up on might have matched.
+        self.matcher.is_match(tool.name).unwrap_or(true)
             && (self.globs.is_empty() || self.globs.iter().any(file_fits))
             && (!self.edits_only || tool.is_edit())
     }

@@ -130,6 +130,10 @@ impl Tool for McpTool {
         self.parameters.clone()
     }
 
+    fn takes_arguments_as_given(&self) -> bool {
+        true
+    }
+
     fn prepare(self: Arc<Self>, arguments: &Value) -> Result<Box<dyn Call>, String> {
         let arguments: Map<String, Value> = schema::parse(arguments)?;
         let value = Value::Object(arguments);

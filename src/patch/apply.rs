@@ -1,13 +1,13 @@
-//! Patch application: turns hunks into new content, exactly by diffy, otherwise by the system's `patch` with
+//! Patch application: turns hunks into new content, exactly where possible, otherwise by the system's `patch` with
 //! a little fuzz; otherwise explains why they do not apply.
 
 use std::fmt::Write as _;
 use std::fs;
 use std::process::{Command, Stdio};
 
-use diffy::Patch as Diff;
-
-use super::parse::{Hunk, Line, Patch, Side};
+use super::block;
+use super::parse::{Hunk, Line, Patch, Place, Side};
+use super::place::{Agreement, Image, Misplaced};
 
 /// Number of context lines that `patch` may ignore at each end of a hunk.
 const FUZZ: &str = "--fuzz=2";
@@ -31,34 +31,36 @@ pub enum ApplyError {
         /// The numbered lines of the file at the most likely place.
         found: String,
     },
-    /// A hunk without line numbers whose lines occur several times in the file.
-    #[error(
-        "hunk {hunk} has no line numbers and matches in {times} places; add line numbers or more context"
-    )]
+    /// A hunk whose lines occur several times in the file, none of them where it says.
+    #[error("hunk {hunk} matches in {times} places; add lines of context, or line numbers that are right")]
     Ambiguous {
         /// The number of the hunk, from 1.
         hunk: usize,
         /// How often its lines occur.
         times: usize,
     },
+    /// A hunk that only adds lines, and does not say for certain where.
+    #[error(
+        "hunk {hunk} only adds lines, and where is not certain; add a line of context before or after them"
+    )]
+    Uncertain {
+        /// The number of the hunk, from 1.
+        hunk: usize,
+    },
     /// A patch that deletes the file but does not remove all of its lines.
     #[error("the patch deletes the file but leaves lines in it")]
     Leftover,
 }
 
-/// Returns the content with the patch applied, or why it does not apply. Line endings are compared literally
-/// first, and ignored if that fails.
+/// Returns the content with the patch applied, or why it does not apply. Lines are compared literally first, then
+/// regardless of line ends, then regardless of trailing blanks and a uniform indentation.
 pub fn apply(content: &str, patch: &Patch) -> Result<String, ApplyError> {
     let applied =
-        to_the_letter(content, &patch.hunks).map_or_else(|| without_cr(content, &patch.hunks), Ok)?;
+        exactly(content, &patch.hunks, Agreement::Exact).or_else(|_| without_cr(content, &patch.hunks))?;
     if patch.deletes && !applied.is_empty() {
         return Err(ApplyError::Leftover);
     }
     Ok(applied)
-}
-
-fn to_the_letter(content: &str, hunks: &[Hunk]) -> Option<String> {
-    exactly(content, &placed(content, hunks).ok()?).ok()
 }
 
 /// Applies hunks regardless of line endings: a file with CRLF endings is patched as if it had LF endings, and
@@ -67,61 +69,35 @@ fn without_cr(content: &str, hunks: &[Hunk]) -> Result<String, ApplyError> {
     let crlf = content.contains("\r\n") && !content.replace("\r\n", "").contains('\n');
     let plain = if crlf { content.replace("\r\n", "\n") } else { content.to_owned() };
     let hunks: Vec<Hunk> = hunks.iter().map(Hunk::without_cr).collect();
-    let hunks = placed(&plain, &hunks)?;
-    let applied = exactly(&plain, &hunks)
-        .or_else(|failed| with_fuzz(&plain, &hunks).ok_or_else(|| explain(&plain, &hunks, failed)))?;
+    let applied = exactly(&plain, &hunks, Agreement::Exact)
+        .or_else(|failed| exactly(&plain, &hunks, Agreement::Loose).map_err(|_| failed))
+        .or_else(|(index, why)| {
+            let fuzzy = (why == Misplaced::Missing).then(|| with_fuzz(&plain, &hunks)).flatten();
+            fuzzy.ok_or_else(|| explain(&plain, &hunks, index, why))
+        })?;
     Ok(if crlf { applied.replace('\n', "\r\n") } else { applied })
 }
 
-/// Gives hunks without a line number the position of their lines, provided that they occur once. Hunks whose
-/// lines do not occur are returned as they are.
-fn placed(content: &str, hunks: &[Hunk]) -> Result<Vec<Hunk>, ApplyError> {
-    let lines: Vec<&str> = content.split('\n').collect();
-    let mut placed = Vec::with_capacity(hunks.len());
+/// Applies hunks one after the other. The error is the index of the first that has no place, and why.
+fn exactly(content: &str, hunks: &[Hunk], agreement: Agreement) -> Result<String, (usize, Misplaced)> {
+    let mut image = Image::new(content);
     for (index, hunk) in hunks.iter().enumerate() {
-        let mut hunk = hunk.clone();
-        if hunk.start.is_none() {
-            let wanted = hunk.side(Side::Old);
-            let found: Vec<usize> = positions(&lines, &wanted);
-            match found.as_slice() {
-                [at] => hunk.start = Some(at + 1),
-                [] => {}
-                several => return Err(ApplyError::Ambiguous { hunk: index + 1, times: several.len() }),
-            }
-        }
-        placed.push(hunk);
+        image.put(hunk, agreement).map_err(|why| (index, why))?;
     }
-    Ok(placed)
-}
-
-fn positions(lines: &[&str], wanted: &[&str]) -> Vec<usize> {
-    if wanted.is_empty() {
-        return Vec::new();
+    let by_number = |hunk: &Hunk| stated(hunk).is_some() && hunk.side(Side::Old).is_empty();
+    match hunks.iter().position(by_number) {
+        Some(index) if image.has_drifted() => Err((index, Misplaced::Uncertain)),
+        _ => Ok(image.text()),
     }
-    lines
-        .windows(wanted.len())
-        .enumerate()
-        .filter(|(_, window)| *window == wanted)
-        .map(|(at, _)| at)
-        .collect()
-}
-
-/// Applies hunks with offsets but without fuzz. The error is the index of the first hunk that does not apply.
-fn exactly(content: &str, hunks: &[Hunk]) -> Result<String, usize> {
-    let apply = |hunks: &[Hunk]| {
-        let text = render(hunks);
-        let diff = Diff::from_str(&text).ok()?;
-        diffy::apply(content, &diff).ok()
-    };
-    apply(hunks).ok_or_else(|| {
-        let fits = |count: &usize| apply(&hunks[..*count]).is_some();
-        (1..hunks.len()).take_while(fits).count()
-    })
 }
 
 /// Applies hunks by the system's `patch`, on a copy whose path is given explicitly, so that nothing in the
 /// patch can name a file.
 fn with_fuzz(content: &str, hunks: &[Hunk]) -> Option<String> {
+    // Without context there is nothing that could differ a little.
+    if !hunks.iter().all(Hunk::has_context) {
+        return None;
+    }
     let dir = tempfile::tempdir().ok()?;
     let (target, out, diff) = (dir.path().join("target"), dir.path().join("out"), dir.path().join("diff"));
     fs::write(&target, content).ok()?;
@@ -148,7 +124,7 @@ fn render(hunks: &[Hunk]) -> String {
     let mut shift: isize = 0;
     for hunk in hunks {
         let (old, new) = (hunk.side(Side::Old).len(), hunk.side(Side::New).len());
-        let start = hunk.start.unwrap_or(1);
+        let start = stated(hunk).unwrap_or(1);
         let new_start = start.saturating_add_signed(shift);
         // Writing to a String cannot fail.
         let _ = writeln!(text, "@@ -{start},{old} +{new_start},{new} @@");
@@ -173,14 +149,28 @@ fn render(hunks: &[Hunk]) -> String {
     text
 }
 
-fn explain(content: &str, hunks: &[Hunk], failed: usize) -> ApplyError {
+/// Returns the line at which a hunk says that it begins.
+fn stated(hunk: &Hunk) -> Option<usize> {
+    match hunk.place {
+        Place::Numbered { old_start, .. } => Some(old_start),
+        Place::Anchored { .. } => None,
+    }
+}
+
+fn explain(content: &str, hunks: &[Hunk], failed: usize, why: Misplaced) -> ApplyError {
     let Some(hunk) = hunks.get(failed) else { return ApplyError::Leftover };
+    match why {
+        Misplaced::Missing => {}
+        Misplaced::Ambiguous(times) => return ApplyError::Ambiguous { hunk: failed + 1, times },
+        Misplaced::Uncertain => return ApplyError::Uncertain { hunk: failed + 1 },
+    }
     let lines: Vec<&str> = content.lines().collect();
     let wanted = hunk.side(Side::Old);
-    // The position of its first line that is not blank, otherwise the header's line number.
+    // The position of its first line that is not blank, otherwise what is most like it, otherwise the header's number.
     let telling = wanted.iter().find(|line| !line.trim().is_empty());
-    let near = telling.and_then(|line| lines.iter().position(|have| have.trim() == line.trim()));
-    let start = near.or(hunk.start.map(|start| start.saturating_sub(1))).unwrap_or(0);
+    let first = telling.and_then(|line| lines.iter().position(|have| have.trim() == line.trim()));
+    let near = first.or_else(|| block::nearest(&lines, &wanted).map(|(at, _)| at));
+    let start = near.or(stated(hunk).map(|start| start.saturating_sub(1))).unwrap_or(0);
     let show = |from: usize, lines: &[&str]| -> String {
         let numbered =
             lines.iter().enumerate().map(|(index, line)| format!("{:>5} {line}\n", from + index + 1));
@@ -191,7 +181,7 @@ fn explain(content: &str, hunks: &[Hunk], failed: usize) -> ApplyError {
     ApplyError::Hunk {
         hunk: failed + 1,
         hunks: hunks.len(),
-        place: hunk.start.map_or(String::new(), |start| format!(" at line {start} or anywhere near")),
+        place: stated(hunk).map_or(String::new(), |start| format!(" at line {start} or anywhere near")),
         expected: wanted.iter().take(SHOWN).map(|line| format!("      {line}\n")).collect(),
         found: if found.is_empty() { format!("      (the file has {} lines)\n", lines.len()) } else { found },
     }

@@ -1,5 +1,6 @@
 //! Patch parser: reads the hunks and headers of a unified diff for one file.
 
+use super::header::{Header, Name, extended, is_header, name, unquoted};
 use crate::workspace::WorkspacePath;
 
 /// A line of a hunk, without its LF but with the CR of a CRLF ending.
@@ -29,11 +30,32 @@ pub enum Side {
     New,
 }
 
+/// Where a hunk says that it belongs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// At a line, from 1.
+    Numbered {
+        /// First line in the old file; for a pure insertion, the line before it.
+        old_start: usize,
+        /// First line in the new file; for a pure deletion, the line before it.
+        new_start: usize,
+        /// Whether the header says that no line of the old file is concerned.
+        inserts: bool,
+    },
+    /// Where its lines are.
+    Anchored {
+        /// Lines that come somewhere before it, the outermost first.
+        below: Vec<String>,
+        /// Whether it is at the end of the file.
+        at_end: bool,
+    },
+}
+
 /// A contiguous change to a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hunk {
-    /// The first line in the old file, from 1; `None` if the header has no numbers.
-    pub start: Option<usize>,
+    /// Where it belongs.
+    pub place: Place,
     /// Context, removed, and added lines in the order of the patch.
     pub lines: Vec<Line>,
     /// Whether the last line of the old and of the new side lacks its newline.
@@ -50,6 +72,11 @@ impl Hunk {
             Line::Added(text) => Line::Added(plain(text)),
         });
         Self { lines: lines.collect(), ..self.clone() }
+    }
+
+    /// Returns whether the hunk has lines that stay.
+    pub(super) fn has_context(&self) -> bool {
+        self.lines.iter().any(|line| matches!(line, Line::Context(_)))
     }
 
     /// Returns the text of the lines of one side.
@@ -77,11 +104,11 @@ pub struct Patch {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ParseError {
     /// A text without any hunk.
-    #[error("the patch has no hunks; use a unified diff with lines such as `@@ -10,3 +10,4 @@`")]
+    #[error(
+        "the patch has no hunks; write a unified diff with lines such as `@@ -10,3 +10,4 @@`, or `*** Begin Patch` with \
+         `*** Update File: PATH`"
+    )]
     NoHunk,
-    /// The `*** Begin Patch` format.
-    #[error("this is not a unified diff; use `@@` lines instead of `*** Begin Patch`")]
-    OtherFormat,
     /// A patch for several files; holds the names of the first two.
     #[error("the patch changes several files ({0}, {1}); make one call for each file")]
     SeveralFiles(String, String),
@@ -112,131 +139,127 @@ pub enum ParseError {
     },
 }
 
-/// The names in a file's `---` and `+++` lines.
-#[derive(Default)]
-struct Header {
-    old: Option<Name>,
-    new: Option<Name>,
+/// Part of a patch that is about one file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Section {
+    header: Header,
+    /// The changes.
+    pub patch: Patch,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
-enum Name {
-    Nothing,
-    File(String),
+impl Section {
+    /// Creates a section from its parts.
+    pub(super) fn new(header: Header, hunks: Vec<Hunk>) -> Self {
+        let creates = header.old == Some(Name::Nothing);
+        let deletes = header.new == Some(Name::Nothing);
+        Self { header, patch: Patch { creates, deletes, hunks } }
+    }
+
+    /// Returns the file and, if it is renamed, its new name, as they are written; `None` if there is no header.
+    /// `exists` returns whether there is a file of a name.
+    pub fn paths(&self, exists: &dyn Fn(&str) -> bool) -> Option<(String, Option<String>)> {
+        self.header.paths(exists)
+    }
+
+    /// Checks that the section is for the file at `path`.
+    pub fn check(&self, path: &WorkspacePath) -> Result<(), ParseError> {
+        self.header.check(path)
+    }
+
+    fn is_empty(&self) -> bool {
+        // An empty file is created or deleted without any hunk, and a file is renamed without one.
+        let does_something = self.patch.creates || self.patch.deletes || self.header.renamed.1.is_some();
+        self.patch.hunks.is_empty() && !does_something
+    }
 }
 
 impl Patch {
     /// Parses a patch for the file at `path`, which every name in its headers has to match.
     pub fn parse(text: &str, path: &WorkspacePath) -> Result<Self, ParseError> {
-        let text = unfenced(text);
-        if text.trim_start().starts_with("*** Begin Patch") {
-            return Err(ParseError::OtherFormat);
+        let mut sections = sections(text)?;
+        if let [first, second, ..] = sections.as_slice() {
+            let name = |section: &Section| section.header.file().unwrap_or_default().to_owned();
+            return Err(ParseError::SeveralFiles(name(first), name(second)));
         }
-        let lines: Vec<&str> = text.split('\n').collect();
-        // A text that ends in a newline has one more, empty, piece.
-        let lines = lines.strip_suffix(&[""]).unwrap_or(&lines);
-        let mut header = Header::default();
-        let mut hunks: Vec<Hunk> = Vec::new();
-        let mut at = 0;
-        while at < lines.len() {
-            let line = lines[at].trim_end_matches('\r');
-            if line.starts_with("@@") {
-                let (hunk, next) = hunk(lines, at, hunks.len() + 1)?;
-                hunks.push(hunk);
-                at = next;
-                continue;
-            }
-            if let (Some(old), Some(new)) =
-                (line.strip_prefix("--- "), lines.get(at + 1).and_then(|line| line.strip_prefix("+++ ")))
-            {
-                header.names(name(old), name(new), &hunks)?;
-                at += 2;
-                continue;
-            }
-            extended(line)?;
-            if !hunks.is_empty() && !line.trim().is_empty() && !is_header(line) {
-                return Err(ParseError::Stray { line: at + 1, text: line.to_owned() });
-            }
-            at += 1;
+        let section = sections.pop().ok_or(ParseError::NoHunk)?;
+        section.check(path)?;
+        Ok(section.patch)
+    }
+}
+
+/// Parses a patch of any number of files: a unified diff, or the `*** Begin Patch` format. Returns at least one section.
+pub fn sections(text: &str) -> Result<Vec<Section>, ParseError> {
+    let text = unfenced(text);
+    if super::envelope::is_envelope(text) {
+        return super::envelope::parse(text);
+    }
+    let lines: Vec<&str> = text.split('\n').collect();
+    // A text that ends in a newline has one more, empty, piece.
+    let lines = lines.strip_suffix(&[""]).unwrap_or(&lines);
+    let mut done: Vec<Section> = Vec::new();
+    let (mut header, mut hunks): (Header, Vec<Hunk>) = Default::default();
+    let mut at = 0;
+    while at < lines.len() {
+        let line = lines[at].trim_end_matches('\r');
+        if line.starts_with("@@") {
+            let (hunk, next) = hunk(lines, at, hunks.len() + 1)?;
+            hunks.push(hunk);
+            at = next;
+            continue;
         }
-        header.check(path)?;
-        let patch = Self {
-            creates: header.old == Some(Name::Nothing),
-            deletes: header.new == Some(Name::Nothing),
-            hunks,
-        };
-        // An empty file is created or deleted without any hunk.
-        if patch.hunks.is_empty() && !patch.creates && !patch.deletes {
-            Err(ParseError::NoHunk)
+        let pair =
+            line.strip_prefix("--- ").zip(lines.get(at + 1).and_then(|line| line.strip_prefix("+++ ")));
+        let begins_file = line.starts_with("diff --git ") || (pair.is_some() && !hunks.is_empty());
+        if begins_file && (!hunks.is_empty() || !header.is_empty()) {
+            done.push(Section::new(std::mem::take(&mut header), std::mem::take(&mut hunks)));
+        }
+        if let Some((old, new)) = pair {
+            header.old = Some(name(old));
+            header.new = Some(name(new.trim_end_matches('\r')));
+            at += 2;
+            continue;
+        }
+        if let Some(from) = line.strip_prefix("rename from ") {
+            header.renamed.0 = Some(unquoted_if_quoted(from));
+        } else if let Some(to) = line.strip_prefix("rename to ") {
+            header.renamed.1 = Some(unquoted_if_quoted(to));
         } else {
-            Ok(patch)
+            extended(line)?;
+            without_hunks(line, lines.get(at.wrapping_sub(1)), &mut header);
         }
+        if !hunks.is_empty() && !line.trim().is_empty() && !is_header(line) {
+            return Err(ParseError::Stray { line: at + 1, text: line.to_owned() });
+        }
+        at += 1;
+    }
+    done.push(Section::new(header, hunks));
+    let is_only = done.len() == 1;
+    done.retain(|section| !section.is_empty() || is_only);
+    if done.iter().any(Section::is_empty) { Err(ParseError::NoHunk) } else { Ok(done) }
+}
+
+/// Notes that an empty file is created or deleted, which Git writes without `---` and `+++` lines.
+fn without_hunks(line: &str, before: Option<&&str>, header: &mut Header) {
+    let git = before.and_then(|before| before.strip_prefix("diff --git "));
+    let named =
+        git.and_then(|names| names.rsplit_once(" b/")).map(|(_, name)| format!("b/{}", name.trim_end()));
+    let Some(named) = named else { return };
+    if line.starts_with("new file mode ") {
+        (header.old, header.new) = (Some(Name::Nothing), Some(Name::File(named)));
+    } else if line.starts_with("deleted file mode ") {
+        (header.old, header.new) = (Some(Name::File(named.replacen("b/", "a/", 1))), Some(Name::Nothing));
     }
 }
 
-impl Header {
-    fn names(&mut self, old: Name, new: Name, hunks: &[Hunk]) -> Result<(), ParseError> {
-        if let (false, Some(before)) = (hunks.is_empty(), self.file()) {
-            let now = Self { old: Some(old.clone()), new: Some(new.clone()) };
-            return Err(ParseError::SeveralFiles(before, now.file().unwrap_or_default()));
-        }
-        self.old = Some(old);
-        self.new = Some(new);
-        Ok(())
-    }
-
-    fn file(&self) -> Option<String> {
-        [&self.new, &self.old].into_iter().find_map(|name| match name {
-            Some(Name::File(file)) => Some(file.clone()),
-            _ => None,
-        })
-    }
-
-    /// Checks that every name in the header is the file of the call, with or without a leading folder such as
-    /// `a/`.
-    fn check(&self, path: &WorkspacePath) -> Result<(), ParseError> {
-        for name in [&self.old, &self.new] {
-            let Some(Name::File(named)) = name else { continue };
-            let whole = WorkspacePath::parse(named)?;
-            let below = named.split_once('/').and_then(|(_, below)| WorkspacePath::parse(below).ok());
-            if whole != *path && below.as_ref() != Some(path) {
-                return Err(ParseError::OtherFile { named: named.clone(), path: path.to_string() });
-            }
-        }
-        Ok(())
-    }
-}
-
-/// Returns whether a line is one of Git's headers between files that carry nothing needed here.
-fn is_header(line: &str) -> bool {
-    ["diff ", "index ", "new file mode", "deleted file mode", "similarity ", "Binary files", "\\ "]
-        .iter()
-        .any(|start| line.starts_with(start))
-}
-
-/// Refuses Git's extended headers that ask for more than a change of content.
-fn extended(line: &str) -> Result<(), ParseError> {
-    let unsupported = [
-        ("rename ", "renames a file"),
-        ("copy ", "copies a file"),
-        ("old mode ", "changes a mode"),
-        ("new file mode 100755", "creates an executable file"),
-        ("new file mode 120000", "creates a link"),
-        ("GIT binary patch", "is binary"),
-        ("Binary files ", "is binary"),
-    ];
-    match unsupported.iter().find(|(start, _)| line.starts_with(start)) {
-        Some((_, what)) => Err(ParseError::Unsupported(what)),
-        None => Ok(()),
-    }
+fn unquoted_if_quoted(name: &str) -> String {
+    if name.starts_with('"') { unquoted(name) } else { name.to_owned() }
 }
 
 /// Parses the hunk whose `@@` line has the index `header`. Returns it with the index of the line after it.
 /// `number`, from 1, is for errors.
 fn hunk(lines: &[&str], header: usize, number: usize) -> Result<(Hunk, usize), ParseError> {
     let range = Range::parse(lines[header]);
-    let mut hunk =
-        Hunk { start: range.map(|range| range.start), lines: Vec::new(), no_newline: (false, false) };
+    let mut hunk = Hunk { place: place(lines[header], range), lines: Vec::new(), no_newline: (false, false) };
     let mut at = header + 1;
     while let Some(&line) = lines.get(at) {
         // Models get the counts wrong, so they decide only where the lines themselves are ambiguous.
@@ -278,11 +301,24 @@ fn hunk(lines: &[&str], header: usize, number: usize) -> Result<(Hunk, usize), P
     Ok((hunk, at))
 }
 
+/// Returns where a hunk says that it belongs.
+fn place(header: &str, range: Option<Range>) -> Place {
+    if let Some(Range { start, old, new_start, .. }) = range {
+        return Place::Numbered { old_start: start, new_start, inserts: old == 0 };
+    }
+    let below = header.trim_matches(['@', ' ', '\r', '\t']);
+    Place::Anchored {
+        below: if below.is_empty() { Vec::new() } else { vec![below.to_owned()] },
+        at_end: false,
+    }
+}
+
 /// The numbers of a header such as `@@ -10,3 +10,4 @@`.
 #[derive(Clone, Copy)]
 struct Range {
     start: usize,
     old: usize,
+    new_start: usize,
     new: usize,
 }
 
@@ -295,48 +331,13 @@ impl Range {
             let (start, count) = text.split_once(',').unwrap_or((text, "1"));
             Some((start.parse().ok()?, count.parse().ok()?))
         };
-        Some(Self { start: pair(old)?.0, old: pair(old)?.1, new: pair(new)?.1 })
+        let ((start, old), (new_start, new)) = (pair(old)?, pair(new)?);
+        Some(Self { start, old, new_start, new })
     }
 
     fn is_reached(self, hunk: &Hunk) -> bool {
         hunk.side(Side::Old).len() >= self.old && hunk.side(Side::New).len() >= self.new
     }
-}
-
-/// Parses the name after `--- ` or `+++ `, without the date behind a tab, and unquoted.
-fn name(text: &str) -> Name {
-    let text = text.split('\t').next().unwrap_or(text).trim_end();
-    let name = if text.starts_with('"') { unquoted(text) } else { text.to_owned() };
-    if name == "/dev/null" { Name::Nothing } else { Name::File(name) }
-}
-
-/// Decodes a name in Git's C-like quotes.
-fn unquoted(text: &str) -> String {
-    let inner = text.trim_matches('"').as_bytes();
-    let mut bytes = Vec::with_capacity(inner.len());
-    let mut at = 0;
-    while at < inner.len() {
-        let escaped = inner.get(at + 1).filter(|_| inner[at] == b'\\');
-        let Some(escaped) = escaped else {
-            bytes.push(inner[at]);
-            at += 1;
-            continue;
-        };
-        let octal = inner.get(at + 1..at + 4).and_then(|digits| std::str::from_utf8(digits).ok());
-        match (escaped, octal.and_then(|digits| u8::from_str_radix(digits, 8).ok())) {
-            (b'0'..=b'7', Some(byte)) => {
-                bytes.push(byte);
-                at += 4;
-                continue;
-            }
-            (b'n', _) => bytes.push(b'\n'),
-            (b't', _) => bytes.push(b'\t'),
-            (b'r', _) => bytes.push(b'\r'),
-            (other, _) => bytes.push(*other),
-        }
-        at += 2;
-    }
-    String::from_utf8_lossy(&bytes).into_owned()
 }
 
 /// Returns the text without a Markdown code fence around it.

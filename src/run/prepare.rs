@@ -157,6 +157,7 @@ impl<'a> Run<'a> {
             allow_delete: config.workspace.allow_delete,
             sensitive: guardrails.sensitive(),
             seen: Arc::default(),
+            max_result_tokens: config.context.max_tool_result_tokens.count(),
         };
         let engine = Arc::new(Engine {
             registry,

@@ -44,6 +44,9 @@ impl Workbench<'_> {
     pub(super) async fn tools(&self) -> Result<(Registry, Servers), InputError> {
         let config = self.request.config();
         let mut registry = Registry::with_built_in();
+        if !config.workspace.allow_delete {
+            registry.withhold("delete_file");
+        }
         if config.web.enabled {
             let web = Arc::new(Web::new(&config.web, self.cancel.clone()).map_err(InputError::rules)?);
             registry.replace(Arc::new(FetchUrl(Arc::clone(&web))));

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::{Context, Effects, FileTool, ToolError, ToolInfo, ToolResult};
-use crate::workspace::{FileChange, FileError, FileState, Kind, LastLink, ResolvedPath, WorkspacePath};
+use crate::workspace::{FileChange, FileError, FileState, Kind, LastLink, ResolvedPath};
 
 /// Refusal if deletion is not allowed.
 pub(super) const DISABLED: &str =
@@ -24,7 +24,7 @@ impl FileTool for DeleteFile {
     type Args = Args;
 
     fn info(&self) -> ToolInfo {
-        ToolInfo { name: "delete_file", description: "Delete a file.", sensitive: true }
+        ToolInfo { name: "delete_file", description: "Delete a file.", sensitive: true, successor: None }
     }
 
     fn effects(&self, args: &Args, cx: &Context) -> Result<Effects, ToolError> {
@@ -47,7 +47,7 @@ impl FileTool for DeleteFile {
 
 /// Resolves a path without following its last link, so that links themselves can be deleted.
 fn resolve(path: &str, cx: &Context) -> Result<ResolvedPath, ToolError> {
-    let path = cx.workspace.resolve(&WorkspacePath::parse(path)?, LastLink::Keep)?;
+    let path = cx.workspace.resolve(&cx.workspace.parse(path)?, LastLink::Keep)?;
     if path.is_root() {
         return Err(FileError::IsDirectory((*path).clone()).into());
     }

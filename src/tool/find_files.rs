@@ -3,8 +3,9 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use super::listing::listing;
 use super::read_file::resolve;
-use super::search::{MAX_ENTRIES, Scope, listing};
+use super::scope::{Entries, Scope};
 use super::{Context, Effects, FileTool, ToolError, ToolInfo, ToolResult};
 
 /// Tool that finds files by name or path.
@@ -16,10 +17,10 @@ pub(super) struct Args {
     /// Glob on names (test_*.py) or paths (src/**/*.ts)
     pattern: String,
     /// Folder to search
-    #[serde(default = "super::search::here")]
+    #[serde(default = "super::scope::here")]
     path: String,
     /// Include subfolders
-    #[serde(default = "super::search::yes")]
+    #[serde(default = "super::scope::yes")]
     recursive: bool,
 }
 
@@ -27,7 +28,12 @@ impl FileTool for FindFiles {
     type Args = Args;
 
     fn info(&self) -> ToolInfo {
-        ToolInfo { name: "find_files", description: "Find files by name or path glob.", sensitive: false }
+        ToolInfo {
+            name: "find_files",
+            description: "Find files by name or path glob.",
+            sensitive: false,
+            successor: Some("list_files"),
+        }
     }
 
     fn effects(&self, args: &Args, cx: &Context) -> Result<Effects, ToolError> {
@@ -36,7 +42,9 @@ impl FileTool for FindFiles {
 
     fn run(&self, args: &Args, cx: &Context) -> Result<ToolResult, ToolError> {
         let depth = if args.recursive { None } else { Some(1) };
-        let (files, skipped) = Scope::new(cx, &args.path, Some(&args.pattern), depth)?.files()?;
-        Ok(ToolResult::done(listing(files.iter().map(ToString::to_string), MAX_ENTRIES, skipped)))
+        let scope = Scope::new(cx, &args.path, Some(&args.pattern), depth)?;
+        let mut entries: Entries = scope.entries()?;
+        entries.found.retain(|found| !found.directory);
+        Ok(ToolResult::done(listing(&entries, &scope.start)))
     }
 }

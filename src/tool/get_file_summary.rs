@@ -25,6 +25,7 @@ impl FileTool for GetFileSummary {
             name: "get_file_summary",
             description: "Outline of a source file: imports, types, functions with their lines, no bodies (Python, Rust, JS/TS, Go, Java, C, C++).",
             sensitive: false,
+            successor: None,
         }
     }
 

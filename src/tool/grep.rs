@@ -3,36 +3,54 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use super::matcher::Syntax;
 use super::read_file::resolve;
-use super::search::{Query, Scope};
+use super::scope::Scope;
+use super::search::{Query, Show};
 use super::{Context, Effects, FileTool, ToolError, ToolInfo, ToolResult};
 
-/// Tool that searches for literal text.
+/// Tool that searches for lines.
 pub(super) struct Grep;
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Args {
-    /// Literal text
+    /// Regular expression, within a line
     #[serde(alias = "text")]
     pattern: String,
     /// Folder or file
-    #[serde(default = "super::search::here")]
+    #[serde(default = "super::scope::here")]
     path: String,
-    /// Glob of the files to search
-    #[serde(default = "super::search::any")]
+    /// Globs of the files to search (*.py,!tests/**)
+    #[serde(default = "super::scope::any")]
     file_pattern: String,
-    /// Include subfolders
-    #[serde(default = "super::search::yes")]
-    recursive: bool,
-    #[serde(default = "super::search::yes")]
+    /// Take the pattern as it is, not as a regular expression
+    #[serde(default)]
+    literal: bool,
+    #[serde(default = "super::scope::yes")]
     case_sensitive: bool,
+    /// Lines shown around each match
+    #[serde(default)]
+    context_lines: usize,
     #[serde(default = "max_results")]
     max_results: usize,
+    /// Show matching lines, or only files with their counts
+    #[serde(default)]
+    show: Show,
+    #[serde(default = "super::scope::yes")]
+    #[schemars(skip)]
+    recursive: bool,
 }
 
 fn max_results() -> usize {
     100
+}
+
+impl Args {
+    fn search(&self, syntax: Syntax, scope: &Scope<'_>) -> Result<super::search::Found, ToolError> {
+        let query = Query::new(&self.pattern, syntax, self.case_sensitive, self.max_results)?;
+        query.with_context(self.context_lines).showing(self.show).search(scope)
+    }
 }
 
 impl FileTool for Grep {
@@ -41,8 +59,9 @@ impl FileTool for Grep {
     fn info(&self) -> ToolInfo {
         ToolInfo {
             name: "grep",
-            description: "Search files for literal text. For a regex use search_code.",
+            description: "Search files for lines that match a regular expression. Says how many matches there are in which files.",
             sensitive: false,
+            successor: None,
         }
     }
 
@@ -53,7 +72,27 @@ impl FileTool for Grep {
     fn run(&self, args: &Args, cx: &Context) -> Result<ToolResult, ToolError> {
         let depth = if args.recursive { None } else { Some(1) };
         let scope = Scope::new(cx, &args.path, Some(&args.file_pattern), depth)?;
-        let query = Query::literal(&args.pattern, args.case_sensitive, args.max_results)?;
-        Ok(ToolResult::done(query.search(&scope)?))
+        let syntax = if args.literal { Syntax::Literal } else { Syntax::Regex };
+        let is_plain = args.literal || regex::escape(&args.pattern) == args.pattern;
+        let (found, error) = match args.search(syntax, &scope) {
+            Ok(found) if !found.is_empty() || is_plain => return Ok(ToolResult::done(found.render())),
+            Ok(found) => (Some(found), None),
+            Err(error) if is_plain => return Err(error),
+            Err(error) => (None, Some(error)),
+        };
+        // Code is often searched for as it stands, with parentheses and dots in it.
+        let literal = args.search(Syntax::Literal, &scope)?;
+        match (literal.is_empty(), error, found) {
+            (false, None, _) => Ok(ToolResult::done(format!(
+                "[no match as a regular expression; these lines have it literally]\n{}",
+                literal.render()
+            ))),
+            (false, Some(error), _) => Ok(ToolResult::done(format!(
+                "[{error}; these lines have it literally]\n{}",
+                literal.render()
+            ))),
+            (true, Some(error), _) => Err(error),
+            (true, None, found) => Ok(ToolResult::done(found.unwrap_or(literal).render())),
+        }
     }
 }

@@ -3,8 +3,9 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use super::listing::listing;
 use super::read_file::resolve;
-use super::search::{MAX_ENTRIES, Scope, listing};
+use super::scope::Scope;
 use super::{Context, Effects, FileTool, ToolError, ToolInfo, ToolResult};
 
 /// Tool that lists a folder.
@@ -14,14 +15,14 @@ pub(super) struct ListFiles;
 #[serde(deny_unknown_fields)]
 pub(super) struct Args {
     /// Folder
-    #[serde(default = "super::search::here")]
+    #[serde(default = "super::scope::here")]
     path: String,
-    /// Glob on names (*.py) or paths (src/**/*.ts)
+    /// Globs on names (test_*.py) or paths (src/**/*.ts), searched for in all subfolders
     #[serde(default)]
     pattern: Option<String>,
-    /// Include subfolders
+    /// Include subfolders; without it, only a pattern does
     #[serde(default)]
-    recursive: bool,
+    recursive: Option<bool>,
 }
 
 impl FileTool for ListFiles {
@@ -30,8 +31,9 @@ impl FileTool for ListFiles {
     fn info(&self) -> ToolInfo {
         ToolInfo {
             name: "list_files",
-            description: "List files and folders (folders end with /). Respects .gitignore.",
+            description: "List a folder, or find files by name or path. Respects .gitignore; folders end with /.",
             sensitive: false,
+            successor: None,
         }
     }
 
@@ -40,13 +42,9 @@ impl FileTool for ListFiles {
     }
 
     fn run(&self, args: &Args, cx: &Context) -> Result<ToolResult, ToolError> {
-        // A pattern with folders in it is meant for what lies below them.
-        let deep = args.recursive || args.pattern.as_ref().is_some_and(|pattern| pattern.contains('/'));
-        let scope = Scope::new(cx, &args.path, args.pattern.as_deref(), if deep { None } else { Some(1) })?;
-        let (found, skipped) = scope.entries()?;
-        let lines = found
-            .iter()
-            .map(|found| if found.directory { format!("{}/", found.path) } else { found.path.to_string() });
-        Ok(ToolResult::done(listing(lines, MAX_ENTRIES, skipped)))
+        let pattern = args.pattern.as_deref();
+        let is_deep = args.recursive.unwrap_or(pattern.is_some());
+        let scope = Scope::new(cx, &args.path, pattern, if is_deep { None } else { Some(1) })?;
+        Ok(ToolResult::done(listing(&scope.entries()?, &scope.start)))
     }
 }

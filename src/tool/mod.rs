@@ -8,20 +8,32 @@ mod background;
 mod command_effects;
 mod command_output;
 mod delete_file;
+mod door;
 mod edit_file;
 mod find_files;
 mod get_file_summary;
 mod grep;
 mod list_directory;
 mod list_files;
+mod listing;
+mod matcher;
+mod missing;
+mod move_file;
+mod names;
+mod outcome;
 mod read_file;
 mod registry;
+mod replace_block;
+mod replace_text;
 mod run_command;
 mod run_powershell;
 pub(crate) mod schema;
+mod scope;
 mod search;
 mod search_code;
 mod search_files;
+mod translate;
+mod translate_search;
 mod write_file;
 
 use std::collections::HashMap;
@@ -39,6 +51,8 @@ pub use crate::event::{CommandEffect, Effects, Remote};
 pub use background::{BackgroundCommand, BackgroundCommands};
 pub use command_effects::command_effects;
 pub use command_output::OutputLimits;
+pub(crate) use door::invalid_arguments;
+pub use door::{NotUnderstood, Understood};
 pub use registry::{DuplicateTool, Registry};
 pub use run_command::{CommandTarget, RunCommand};
 pub use run_powershell::{RunPowershell, pwsh};
@@ -62,6 +76,8 @@ pub struct ToolResult {
     pub before: Option<Arc<Inventory>>,
     /// Whether a dry run has only recorded the call, without doing any of it.
     pub is_recorded: bool,
+    /// Whether the tool has kept the output within its limit, so that nothing else has to shorten it.
+    pub bounded: bool,
 }
 
 impl ToolResult {
@@ -77,6 +93,7 @@ impl ToolResult {
             refused,
             before: None,
             is_recorded: false,
+            bounded: false,
         }
     }
 
@@ -137,13 +154,28 @@ pub struct Context {
     pub seen: Arc<Seen>,
     /// What the caller is allowed to do.
     pub access: Access,
+    /// Maximum size of a result, in tokens; a file that is read may take twice as much.
+    pub max_result_tokens: usize,
 }
+
+/// Average number of bytes of a token, in code and English.
+const BYTES_PER_TOKEN: usize = 4;
 
 impl Context {
     /// Returns the context for a caller who is allowed to do so much.
     #[must_use]
     pub fn by(&self, access: Access) -> Self {
         Self { access, ..self.clone() }
+    }
+
+    /// Returns the maximum size of a result, in bytes, with room for what is added to it.
+    pub(crate) fn result_limit(&self) -> usize {
+        self.max_result_tokens.saturating_mul(BYTES_PER_TOKEN).saturating_mul(9) / 10
+    }
+
+    /// Returns the maximum size of what is shown of a file, in bytes.
+    pub(crate) fn read_limit(&self) -> usize {
+        self.max_result_tokens.saturating_mul(2 * BYTES_PER_TOKEN)
     }
 
     /// Returns a context for trying a call: it starts with the same state, and what happens in it is
@@ -166,6 +198,11 @@ impl Seen {
         seen.insert(path.clone(), state.sha256());
     }
 
+    /// Returns `true` if the file was read or written before.
+    fn contains(&self, path: &ResolvedPath) -> bool {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).contains_key(path)
+    }
+
     /// Returns `true` if the file was read before and has changed since.
     fn is_stale(&self, path: &ResolvedPath, state: &FileState) -> bool {
         let seen = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -182,6 +219,8 @@ pub struct ToolInfo {
     pub description: &'static str,
     /// Whether `confirm-sensitive` asks before it runs.
     pub sensitive: bool,
+    /// Tool that does the same and more. A model is offered that one alone, but can call both.
+    pub successor: Option<&'static str>,
 }
 
 /// Tool that works on files: plain synchronous code, run on a blocking thread.
@@ -207,8 +246,16 @@ pub trait Tool: Send + Sync {
     fn description(&self) -> &str;
     /// Returns `true` if `confirm-sensitive` asks before the tool runs.
     fn sensitive(&self) -> bool;
+    /// Returns the name of the tool that is offered in place of this one.
+    fn successor(&self) -> Option<&str> {
+        None
+    }
     /// Returns the JSON Schema of the arguments.
     fn parameters(&self) -> Value;
+    /// Returns `true` if the arguments are for somebody else to read, so that nothing about them is assumed.
+    fn takes_arguments_as_given(&self) -> bool {
+        false
+    }
     /// Parses the arguments into a call that is ready to run. The error, for the model, names the field and
     /// what was expected.
     fn prepare(self: Arc<Self>, arguments: &Value) -> Result<Box<dyn Call>, String>;
@@ -235,6 +282,10 @@ impl<T: FileTool> Tool for T {
         self.info().sensitive
     }
 
+    fn successor(&self) -> Option<&str> {
+        self.info().successor
+    }
+
     fn parameters(&self) -> Value {
         schema::of::<T::Args>()
     }
@@ -252,19 +303,34 @@ struct FileCall<T: FileTool> {
 
 impl<T: FileTool> Call for FileCall<T> {
     fn effects(&self, cx: &Context) -> Result<Effects, ToolError> {
-        self.tool.effects(&self.args, cx)
+        self.tool.effects(&self.args, cx).map_err(|error| explained(error, cx))
     }
 
     fn run(self: Box<Self>, cx: Context) -> BoxFuture<'static, ToolResult> {
         async move {
-            let work = tokio::task::spawn_blocking(move || self.tool.run(&self.args, &cx));
+            let work = tokio::task::spawn_blocking(move || {
+                self.tool.run(&self.args, &cx).map_err(|error| explained(error, &cx))
+            });
             match work.await {
-                Ok(Ok(result)) => result,
+                Ok(Ok(result)) => ToolResult { bounded: true, ..result },
                 Ok(Err(error)) => ToolResult::failed(error.to_string()),
                 // A bug in a tool; the panic's message has gone to the log.
                 Err(_) => ToolResult::failed("internal error: the tool stopped unexpectedly"),
             }
         }
         .boxed()
+    }
+}
+
+/// Adds to an error what the call could be instead.
+fn explained(error: ToolError, cx: &Context) -> ToolError {
+    match &error {
+        ToolError::File(FileError::Missing(path)) => {
+            ToolError::Refused(format!("{error}{}", missing::suggestion(path, cx)))
+        }
+        ToolError::File(FileError::IsDirectory(path)) => {
+            ToolError::Refused(format!("{error}; to list it: list_files(path=\"{path}\")"))
+        }
+        _ => error,
     }
 }

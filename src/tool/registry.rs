@@ -1,6 +1,6 @@
 //! Registry of the tools of a run.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use serde_json::{Value, json};
@@ -9,13 +9,16 @@ use super::Tool;
 use super::{
     apply_patch::ApplyPatch, delete_file::DeleteFile, edit_file::EditFile, find_files::FindFiles,
     get_file_summary::GetFileSummary, grep::Grep, list_directory::ListDirectory, list_files::ListFiles,
-    read_file::ReadFile, search_code::SearchCode, search_files::SearchFiles, write_file::WriteFile,
+    move_file::MoveFile, read_file::ReadFile, replace_text::ReplaceText, search_code::SearchCode,
+    search_files::SearchFiles, write_file::WriteFile,
 };
 
 /// Tools of a run, by name.
 #[derive(Default)]
 pub struct Registry {
     tools: BTreeMap<String, Arc<dyn Tool>>,
+    /// Names of tools that can be called and are not offered.
+    withheld: BTreeSet<String>,
 }
 
 /// Error for a second tool of the same name.
@@ -32,11 +35,13 @@ impl Registry {
     /// Creates a registry with the tools that every run has.
     pub fn with_built_in() -> Self {
         let mut registry = Self::new();
-        let built_in: [Arc<dyn Tool>; 12] = [
+        let built_in: [Arc<dyn Tool>; 14] = [
             Arc::new(ReadFile),
             Arc::new(WriteFile),
             Arc::new(EditFile),
             Arc::new(ApplyPatch),
+            Arc::new(ReplaceText),
+            Arc::new(MoveFile),
             Arc::new(DeleteFile),
             Arc::new(ListDirectory),
             Arc::new(ListFiles),
@@ -81,14 +86,37 @@ impl Registry {
         self.tools.len()
     }
 
-    /// Returns all tools, sorted by name.
-    pub fn list(&self) -> impl Iterator<Item = &Arc<dyn Tool>> {
+    /// Withholds a tool: it can be called, but is not offered to a model.
+    pub fn withhold(&mut self, name: &str) {
+        self.withheld.insert(name.to_owned());
+    }
+
+    /// Returns all tools that can be called, sorted by name.
+    pub fn all(&self) -> impl Iterator<Item = &Arc<dyn Tool>> {
         self.tools.values()
     }
 
-    /// Returns the tools of an allow-list, sorted by name; unknown names are ignored.
+    /// Returns the tools that are offered to a model, sorted by name: each ability once.
+    pub fn list(&self) -> impl Iterator<Item = &Arc<dyn Tool>> {
+        self.all().filter(|tool| !self.withheld.contains(tool.name()) && tool.successor().is_none())
+    }
+
+    /// Returns the tools of an allow-list that are offered, sorted by name; unknown names are ignored. A tool that has
+    /// a successor is offered if the list has the tool alone.
     pub fn filter<S: AsRef<str>>(&self, allowed: &[S]) -> Vec<&Arc<dyn Tool>> {
-        self.list().filter(|tool| allowed.iter().any(|name| name.as_ref() == tool.name())).collect()
+        let is_allowed = |name: &str| allowed.iter().any(|allowed| allowed.as_ref() == name);
+        let is_offered = |tool: &&Arc<dyn Tool>| {
+            is_allowed(tool.name())
+                && !self.withheld.contains(tool.name())
+                && tool.successor().is_none_or(|successor| !is_allowed(successor))
+        };
+        self.all().filter(is_offered).collect()
+    }
+
+    /// Returns whether an allow-list lets a tool be called: it has the tool, or one that does the same and more.
+    pub fn is_allowed<S: AsRef<str>>(tool: &dyn Tool, allowed: &[S]) -> bool {
+        let is_listed = |name: &str| allowed.iter().any(|allowed| allowed.as_ref() == name);
+        is_listed(tool.name()) || tool.successor().is_some_and(is_listed)
     }
 
     /// Returns schemas in OpenAI's function format, for all tools or those of an allow-list.
@@ -115,9 +143,13 @@ mod tests {
     #[test]
     fn tools_are_listed_once_and_sorted() {
         let mut registry = Registry::with_built_in();
-        let names: Vec<&str> = registry.list().map(|tool| tool.name()).collect();
+        let names: Vec<&str> = registry.all().map(|tool| tool.name()).collect();
         assert!(names.is_sorted());
         assert_eq!(registry.count(), names.len());
+        let offered: Vec<&str> = registry.list().map(|tool| tool.name()).collect();
+        assert!(offered.contains(&"grep") && !offered.contains(&"search_code"), "{offered:?}");
+        registry.withhold("grep");
+        assert!(registry.has("grep") && registry.list().all(|tool| tool.name() != "grep"));
         assert_eq!(registry.register(Arc::new(ReadFile)), Err(DuplicateTool("read_file".into())));
         assert_eq!(registry.closest("readfile"), Some("read_file"));
         assert_eq!(registry.closest("xyzzy"), None);
@@ -132,6 +164,9 @@ mod tests {
         assert_eq!(schemas[0]["function"]["name"], "grep");
         assert!(!text.contains("$schema") && !text.contains("\"title\""), "{text}");
         let all = serde_json::to_string(&registry.schemas::<&str>(None)).expect("schemas are JSON");
+        let alone: Vec<&str> =
+            registry.filter(&["search_code", "find_files"]).iter().map(|tool| tool.name()).collect();
+        assert_eq!(alone, ["find_files", "search_code"]);
         assert!(all.len() < 6_000, "the schemas of all tools take {} bytes", all.len());
     }
 }

@@ -1,144 +1,62 @@
-//! Shared parts of the listing and searching tools: scope, ripgrep's matcher, and limits.
+//! Search for lines by ripgrep's libraries, in parallel: all matches are counted, the first are shown.
 
+use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::io;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkContext, SinkMatch};
+use schemars::JsonSchema;
+use serde::Deserialize;
 
-use super::read_file::resolve;
+use super::matcher::{LineMatcher, Syntax};
+use super::scope::Scope;
 use super::{Context, ToolError};
-use crate::workspace::{FileError, Found, Glob, Kind, ResolvedPath};
+use crate::base::text::{counted, grouped};
+use crate::workspace::{FileError, ResolvedPath};
 
-/// Maximum number of entries of one listing.
-pub(super) const MAX_ENTRIES: usize = 1_000;
-/// Maximum size of one result, in bytes.
-const MAX_BYTES: usize = 64 * 1024;
 /// Maximum length shown of one line, in bytes.
 const MAX_LINE: usize = 400;
 /// Longest line, in bytes, that the searcher takes into memory; a longer one ends the search of its file.
 const MAX_LINE_MEMORY: usize = 8 * 1024 * 1024;
 /// Maximum number of context lines on each side.
 const MAX_CONTEXT: usize = 20;
+/// Number of matches after which they are no longer counted.
+const MAX_COUNTED: usize = 100_000;
+/// Maximum number of files listed with their counts.
+const MAX_FILES: usize = 30;
 
-pub(super) fn here() -> String {
-    ".".to_owned()
-}
-
-pub(super) fn any() -> String {
-    "*".to_owned()
-}
-
-pub(super) fn yes() -> bool {
-    true
-}
-
-/// Folder (or single file) to search, and which of its files.
-pub(super) struct Scope<'a> {
-    cx: &'a Context,
-    start: ResolvedPath,
-    glob: Option<Glob>,
-    depth: Option<usize>,
-}
-
-impl<'a> Scope<'a> {
-    pub(super) fn new(
-        cx: &'a Context,
-        path: &str,
-        pattern: Option<&str>,
-        depth: Option<usize>,
-    ) -> Result<Self, ToolError> {
-        let glob = pattern
-            .filter(|pattern| *pattern != "*")
-            .map(Glob::parse)
-            .transpose()
-            .map_err(|error| ToolError::Refused(error.to_string()))?;
-        Ok(Self { cx, start: resolve(path, cx)?, glob, depth })
-    }
-
-    /// Returns the matching files and folders, and the number of entries that had to be skipped.
-    pub(super) fn entries(&self) -> Result<(Vec<Found>, usize), ToolError> {
-        if self.cx.workspace.stat(&self.start)?.is_some_and(|stat| stat.kind == Kind::File) {
-            return Ok((vec![Found { path: self.start.clone(), directory: false }], 0));
-        }
-        let mut walk = self.cx.workspace.walk(&self.start, self.depth)?;
-        walk.found.retain(|found| {
-            // A path glob may be relative to the root or to the folder that is searched.
-            let below = found.path.relative_to(&self.start).unwrap_or(found.path.as_str());
-            let fits = |glob: &Glob| glob.matches(below) || glob.matches(found.path.as_str());
-            self.glob.as_ref().is_none_or(fits)
-        });
-        Ok((walk.found, walk.skipped))
-    }
-
-    /// Returns the matching files, and the number of entries that had to be skipped.
-    pub(super) fn files(&self) -> Result<(Vec<ResolvedPath>, usize), ToolError> {
-        let (found, skipped) = self.entries()?;
-        Ok((found.into_iter().filter(|found| !found.directory).map(|found| found.path).collect(), skipped))
-    }
-}
-
-/// Joins lines up to `limit` and [`MAX_BYTES`], followed by remarks on what is missing.
-pub(super) fn listing(lines: impl Iterator<Item = String>, limit: usize, skipped: usize) -> String {
-    let mut text = String::new();
-    let mut shown = 0;
-    let mut rest = 0;
-    for line in lines {
-        if shown < limit && text.len() + line.len() < MAX_BYTES {
-            text += &line;
-            text.push('\n');
-            shown += 1;
-        } else {
-            rest += 1;
-        }
-    }
-    if shown == 0 {
-        text += "No files found\n";
-    }
-    if rest > 0 {
-        let _ = writeln!(text, "… {rest} more not shown; narrow the path or the pattern");
-    }
-    if skipped > 0 {
-        let _ = writeln!(text, "({skipped} entries skipped: unreadable or not named in UTF-8)");
-    }
-    text
+/// What a search shows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Show {
+    #[default]
+    Lines,
+    Files,
 }
 
 /// Pattern to search for, and how much of each match to show.
 pub(super) struct Query {
-    matcher: RegexMatcher,
+    matcher: LineMatcher,
     context: usize,
     max_results: usize,
+    show: Show,
 }
 
 impl Query {
-    pub(super) fn literal(text: &str, case_sensitive: bool, max_results: usize) -> Result<Self, ToolError> {
-        let mut builder = RegexMatcherBuilder::new();
-        builder.fixed_strings(true);
-        Self::build(builder, text, case_sensitive, max_results)
-    }
-
-    pub(super) fn regex(pattern: &str, case_sensitive: bool, max_results: usize) -> Result<Self, ToolError> {
-        Self::build(RegexMatcherBuilder::new(), pattern, case_sensitive, max_results)
-    }
-
-    fn build(
-        mut builder: RegexMatcherBuilder,
+    pub(super) fn new(
         pattern: &str,
+        syntax: Syntax,
         case_sensitive: bool,
         max_results: usize,
     ) -> Result<Self, ToolError> {
         if pattern.is_empty() {
             return Err(ToolError::Refused("the pattern is empty".to_owned()));
         }
-        let matcher = builder
-            .case_insensitive(!case_sensitive)
-            .line_terminator(Some(b'\n'))
-            .build(pattern)
+        let matcher = LineMatcher::new(pattern, syntax, case_sensitive)
             .map_err(|error| ToolError::Refused(format!("invalid pattern: {error}")))?;
-        Ok(Self { matcher, context: 0, max_results: max_results.clamp(1, 1_000) })
+        Ok(Self { matcher, context: 0, max_results: max_results.clamp(1, 1_000), show: Show::Lines })
     }
 
     pub(super) fn with_context(mut self, lines: usize) -> Self {
@@ -146,37 +64,50 @@ impl Query {
         self
     }
 
+    pub(super) fn showing(mut self, show: Show) -> Self {
+        self.show = show;
+        self
+    }
+
     /// Searches the files of a scope in parallel, sensitive ones excluded. The result is sorted by path and
     /// line.
-    pub(super) fn search(&self, scope: &Scope<'_>) -> Result<String, ToolError> {
+    pub(super) fn search(&self, scope: &Scope<'_>) -> Result<Found, ToolError> {
         let (mut files, skipped) = scope.files()?;
         let all = files.len();
         if !scope.cx.sensitive.is_empty() {
             files.retain(|path| scope.cx.sensitive.find(path).is_none());
         }
-        let mut output = SearchOutput { sensitive: all - files.len(), skipped, ..SearchOutput::default() };
-        let (found, all_searched) = self.search_files(&files, scope.cx);
-        for file in found {
-            output.add(file, self.max_results);
+        let mut found = Found { sensitive: all - files.len(), skipped, ..Found::default() };
+        for file in self.search_files(&files, scope.cx) {
+            found.add(file, self.max_results, scope.cx.result_limit());
         }
-        output.more |= !all_searched;
-        Ok(output.render())
+        found.gave_up = self.matcher.gave_up();
+        found.show = self.show;
+        Ok(found)
     }
 
-    /// Searches files in order until there are enough matches, so that the result covers the first files
-    /// without gaps. Also returns whether all files were searched.
-    fn search_files(&self, files: &[ResolvedPath], cx: &Context) -> (Vec<FileMatches>, bool) {
+    /// Returns the files of a scope that contain a match, sorted, sensitive ones excluded.
+    pub(super) fn matching_files(&self, scope: &Scope<'_>) -> Result<Vec<ResolvedPath>, ToolError> {
+        let (mut files, _) = scope.files()?;
+        files.retain(|path| scope.cx.sensitive.find(path).is_none());
+        let found = self.search_files(&files, scope.cx);
+        let with_match = found.into_iter().filter(|file| file.matches > 0);
+        Ok(with_match.filter_map(|file| files.get(file.index).cloned()).collect())
+    }
+
+    /// Searches files, and returns those with matches, in order.
+    fn search_files(&self, files: &[ResolvedPath], cx: &Context) -> Vec<FileMatches> {
         let (next, matches) = (AtomicUsize::new(0), AtomicUsize::new(0));
-        let results: Mutex<Vec<(usize, FileMatches)>> = Mutex::default();
+        let results: Mutex<Vec<FileMatches>> = Mutex::default();
         let work = || {
             let mut searcher = self.searcher();
-            while matches.load(Ordering::Relaxed) < self.max_results {
+            while matches.load(Ordering::Relaxed) < MAX_COUNTED {
                 let index = next.fetch_add(1, Ordering::Relaxed);
                 let Some(path) = files.get(index) else { break };
-                let found = self.search_file(&mut searcher, path, cx);
+                let found = self.search_file(&mut searcher, index, path, cx);
                 if found.matches > 0 || found.unreadable {
                     matches.fetch_add(found.matches, Ordering::Relaxed);
-                    results.lock().unwrap_or_else(PoisonError::into_inner).push((index, found));
+                    results.lock().unwrap_or_else(PoisonError::into_inner).push(found);
                 }
             }
         };
@@ -188,8 +119,8 @@ impl Query {
             work();
         });
         let mut results = results.into_inner().unwrap_or_else(PoisonError::into_inner);
-        results.sort_by_key(|(index, _)| *index);
-        (results.into_iter().map(|(_, found)| found).collect(), next.into_inner() >= files.len())
+        results.sort_by_key(|found| found.index);
+        results
     }
 
     fn searcher(&self) -> Searcher {
@@ -201,13 +132,23 @@ impl Query {
             .build()
     }
 
-    fn search_file(&self, searcher: &mut Searcher, path: &ResolvedPath, cx: &Context) -> FileMatches {
-        let mut found = FileMatches { max: self.max_results, ..FileMatches::default() };
+    fn search_file(
+        &self,
+        searcher: &mut Searcher,
+        index: usize,
+        path: &ResolvedPath,
+        cx: &Context,
+    ) -> FileMatches {
+        let max = if self.show == Show::Files { 0 } else { self.max_results };
+        let name = path.to_string();
+        let mut found = FileMatches { index, name, max, ..FileMatches::default() };
         let searched = cx.workspace.open(path).and_then(|file| {
-            let sink = FileSink { path, found: &mut found };
-            searcher
-                .search_reader(&self.matcher, file, sink)
-                .map_err(|error| FileError::Io { path: (**path).clone(), error })
+            let sink = FileSink { found: &mut found };
+            let searched = match &self.matcher {
+                LineMatcher::Linear(matcher) => searcher.search_reader(&**matcher, file, sink),
+                LineMatcher::Backtracking(matcher) => searcher.search_reader(matcher, file, sink),
+            };
+            searched.map_err(|error| FileError::Io { path: (**path).clone(), error })
         });
         found.unreadable = searched.is_err();
         found
@@ -217,6 +158,9 @@ impl Query {
 /// Matching lines of one file.
 #[derive(Default)]
 struct FileMatches {
+    /// Place of the file in the list that is searched.
+    index: usize,
+    name: String,
     lines: Vec<Line>,
     matches: usize,
     max: usize,
@@ -230,7 +174,6 @@ struct Line {
 }
 
 struct FileSink<'a> {
-    path: &'a ResolvedPath,
     found: &'a mut FileMatches,
 }
 
@@ -242,7 +185,7 @@ impl FileSink<'_> {
         let cut = text.floor_char_boundary(MAX_LINE);
         let tail = if cut < text.len() { " …" } else { "" };
         let line = line.unwrap_or(0);
-        let text = format!("{}{mark}{line}{mark}{}{tail}\n", self.path, &text[..cut]);
+        let text = format!("{}{mark}{line}{mark}{}{tail}\n", self.found.name, &text[..cut]);
         self.found.lines.push(Line { text, is_match });
     }
 }
@@ -252,61 +195,115 @@ impl Sink for FileSink<'_> {
 
     fn matched(&mut self, _: &Searcher, found: &SinkMatch<'_>) -> Result<bool, io::Error> {
         self.found.matches += 1;
-        self.push(found.line_number(), true, found.bytes());
-        Ok(self.found.matches <= self.found.max)
+        if self.found.matches <= self.found.max {
+            self.push(found.line_number(), true, found.bytes());
+        }
+        Ok(self.found.matches < MAX_COUNTED)
     }
 
     fn context(&mut self, _: &Searcher, context: &SinkContext<'_>) -> Result<bool, io::Error> {
-        self.push(context.line_number(), false, context.bytes());
+        if self.found.matches <= self.found.max {
+            self.push(context.line_number(), false, context.bytes());
+        }
         Ok(true)
     }
 
     fn context_break(&mut self, _: &Searcher) -> Result<bool, io::Error> {
-        self.found.lines.push(Line { text: "--\n".to_owned(), is_match: false });
+        if self.found.matches < self.found.max {
+            self.found.lines.push(Line { text: "--\n".to_owned(), is_match: false });
+        }
         Ok(true)
     }
 }
 
+/// Result of a search.
 #[derive(Default)]
-struct SearchOutput {
+pub(super) struct Found {
     text: String,
-    matches: usize,
+    show: Show,
+    shown: usize,
+    /// Number of matches of each file.
+    files: BTreeMap<String, usize>,
     sensitive: usize,
     skipped: usize,
     unreadable: usize,
-    more: bool,
+    full: bool,
+    gave_up: bool,
 }
 
-impl SearchOutput {
-    fn add(&mut self, found: FileMatches, max_results: usize) {
+impl Found {
+    fn add(&mut self, found: FileMatches, max_results: usize, max_bytes: usize) {
         self.unreadable += usize::from(found.unreadable);
+        if found.matches > 0 {
+            self.files.insert(found.name, found.matches);
+        }
         for line in found.lines {
-            if self.matches >= max_results && line.is_match || self.text.len() + line.text.len() > MAX_BYTES {
-                self.more = true;
+            self.full |=
+                self.shown >= max_results && line.is_match || self.text.len() + line.text.len() > max_bytes;
+            if self.full {
                 return;
             }
             self.text += &line.text;
-            self.matches += usize::from(line.is_match);
+            self.shown += usize::from(line.is_match);
         }
     }
 
-    fn render(mut self) -> String {
-        if self.matches == 0 {
+    /// Returns `true` if nothing was found.
+    pub(super) fn is_empty(&self) -> bool {
+        self.files.is_empty()
+    }
+
+    /// Returns the matches, and what is not shown of them: how many there are, and in which files.
+    pub(super) fn render(mut self) -> String {
+        let matches: usize = self.files.values().sum();
+        let more = if matches >= MAX_COUNTED { "more than " } else { "" };
+        let total = format!(
+            "{more}{} in {}",
+            counted(matches, "match", "es"),
+            counted(self.files.len(), "file", "s")
+        );
+        if matches == 0 {
             self.text += "No matches found\n";
-        }
-        if self.more {
+        } else if self.show == Show::Files {
+            let _ = writeln!(self.text, "{total}:");
+            self.list_files(usize::MAX);
+        } else if self.shown < matches {
             let _ = writeln!(
                 self.text,
-                "… stopped after {} matches; narrow the pattern or the path",
-                self.matches
+                "[{total}; the first {} are shown. Matches by file:]",
+                grouped(self.shown)
             );
+            self.list_files(MAX_FILES);
+        }
+        if self.gave_up {
+            self.text += "(the pattern takes too long; some lines were not searched)\n";
         }
         if self.sensitive > 0 {
-            let _ = writeln!(self.text, "({} sensitive files not searched)", self.sensitive);
+            let _ = writeln!(self.text, "({} not searched)", counted(self.sensitive, "sensitive file", "s"));
         }
         if self.skipped + self.unreadable > 0 {
-            let _ = writeln!(self.text, "({} files could not be read)", self.skipped + self.unreadable);
+            let _ = writeln!(
+                self.text,
+                "({} could not be read)",
+                counted(self.skipped + self.unreadable, "file", "s")
+            );
         }
         self.text
+    }
+
+    /// Adds the files with their counts, those with most matches if there are more than `limit`.
+    fn list_files(&mut self, limit: usize) {
+        let mut files: Vec<(&String, &usize)> = self.files.iter().collect();
+        if files.len() > limit {
+            files.sort_by_key(|(name, matches)| (std::cmp::Reverse(**matches), (*name).clone()));
+        }
+        let (mut text, room) = (String::new(), files.len());
+        for (name, matches) in files.iter().take(limit.min(1_000)) {
+            text += &format!("{:>6}  {name}\n", grouped(**matches));
+        }
+        if room > limit.min(1_000) {
+            text += &format!("… and {} more files\n", grouped(room - limit.min(1_000)));
+        }
+        self.text += &text;
     }
 }

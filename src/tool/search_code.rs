@@ -3,8 +3,10 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use super::matcher::Syntax;
 use super::read_file::resolve;
-use super::search::{Query, Scope};
+use super::scope::Scope;
+use super::search::Query;
 use super::{Context, Effects, FileTool, ToolError, ToolInfo, ToolResult};
 
 /// Tool that searches by regular expression, with lines of context.
@@ -13,20 +15,20 @@ pub(super) struct SearchCode;
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Args {
-    /// Regular expression (Rust syntax, one line)
+    /// Regular expression, within a line
     pattern: String,
     /// Folder or file
-    #[serde(default = "super::search::here")]
+    #[serde(default = "super::scope::here")]
     path: String,
-    /// Glob of the files to search
-    #[serde(default = "super::search::any")]
+    /// Globs of the files to search
+    #[serde(default = "super::scope::any")]
     file_pattern: String,
     /// Lines shown around each match
     #[serde(default = "context_lines")]
     context_lines: usize,
     #[serde(default = "max_results")]
     max_results: usize,
-    #[serde(default = "super::search::yes")]
+    #[serde(default = "super::scope::yes")]
     case_sensitive: bool,
 }
 
@@ -46,6 +48,7 @@ impl FileTool for SearchCode {
             name: "search_code",
             description: "Search files by regular expression, with lines of context.",
             sensitive: false,
+            successor: Some("grep"),
         }
     }
 
@@ -55,8 +58,8 @@ impl FileTool for SearchCode {
 
     fn run(&self, args: &Args, cx: &Context) -> Result<ToolResult, ToolError> {
         let scope = Scope::new(cx, &args.path, Some(&args.file_pattern), None)?;
-        let query = Query::regex(&args.pattern, args.case_sensitive, args.max_results)?
+        let query = Query::new(&args.pattern, Syntax::Regex, args.case_sensitive, args.max_results)?
             .with_context(args.context_lines);
-        Ok(ToolResult::done(query.search(&scope)?))
+        Ok(ToolResult::done(query.search(&scope)?.render()))
     }
 }

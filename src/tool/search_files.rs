@@ -3,8 +3,9 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use super::listing::listing;
 use super::read_file::resolve;
-use super::search::{MAX_ENTRIES, Scope, listing};
+use super::scope::{Entries, Scope};
 use super::{Context, Effects, FileTool, ToolError, ToolInfo, ToolResult};
 
 /// Tool that finds files below a folder by a path glob.
@@ -14,7 +15,7 @@ pub(super) struct SearchFiles;
 #[serde(deny_unknown_fields)]
 pub(super) struct Args {
     /// Folder
-    #[serde(default = "super::search::here")]
+    #[serde(default = "super::scope::here")]
     path: String,
     /// Glob (**/*.py)
     pattern: String,
@@ -24,7 +25,12 @@ impl FileTool for SearchFiles {
     type Args = Args;
 
     fn info(&self) -> ToolInfo {
-        ToolInfo { name: "search_files", description: "Find files below a folder by glob.", sensitive: false }
+        ToolInfo {
+            name: "search_files",
+            description: "Find files below a folder by glob.",
+            sensitive: false,
+            successor: Some("list_files"),
+        }
     }
 
     fn effects(&self, args: &Args, cx: &Context) -> Result<Effects, ToolError> {
@@ -32,7 +38,9 @@ impl FileTool for SearchFiles {
     }
 
     fn run(&self, args: &Args, cx: &Context) -> Result<ToolResult, ToolError> {
-        let (files, skipped) = Scope::new(cx, &args.path, Some(&args.pattern), None)?.files()?;
-        Ok(ToolResult::done(listing(files.iter().map(ToString::to_string), MAX_ENTRIES, skipped)))
+        let scope = Scope::new(cx, &args.path, Some(&args.pattern), None)?;
+        let mut entries: Entries = scope.entries()?;
+        entries.found.retain(|found| !found.directory);
+        Ok(ToolResult::done(listing(&entries, &scope.start)))
     }
 }

@@ -3,9 +3,10 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use super::outcome::store;
 use super::read_file::resolve;
 use super::{Context, Effects, FileTool, ToolError, ToolInfo, ToolResult};
-use crate::workspace::{FileChange, FileError, FileState, MAX_FILE, Mode, ResolvedPath};
+use crate::workspace::FileError;
 
 /// Tool that creates or replaces a file, or appends to it.
 pub(super) struct WriteFile;
@@ -39,6 +40,7 @@ impl FileTool for WriteFile {
             description: "Create or fully rewrite a text file (or append to it); makes missing folders. \
                           For a change inside a file use edit_file.",
             sensitive: true,
+            successor: None,
         }
     }
 
@@ -53,6 +55,8 @@ impl FileTool for WriteFile {
             Err(FileError::Missing(_)) => None,
             Err(error) => return Err(error.into()),
         };
+        let is_replaced = before.is_some() && args.mode == WriteMode::Overwrite;
+        let was_seen = cx.seen.contains(&path);
         let mut content = Vec::new();
         match &before {
             Some(state) if args.mode == WriteMode::Append => content.extend_from_slice(&state.content),
@@ -64,30 +68,10 @@ impl FileTool for WriteFile {
             _ => {}
         }
         content.extend_from_slice(args.content.as_bytes());
-        store(&path, before, content, cx)
+        let mut result = store(&path, before, content, cx)?;
+        if is_replaced && !was_seen && !result.changes.is_empty() {
+            result.output += "\n[the file was there already, and you had not read it]";
+        }
+        Ok(result)
     }
-}
-
-/// Writes new content and returns a result with the change.
-pub(super) fn store(
-    path: &ResolvedPath,
-    before: Option<FileState>,
-    content: Vec<u8>,
-    cx: &Context,
-) -> Result<ToolResult, ToolError> {
-    if content.len() as u64 > MAX_FILE {
-        let size = content.len() as u64;
-        return Err(FileError::TooLarge { path: (**path).clone(), size, limit: MAX_FILE }.into());
-    }
-    cx.workspace.write(path, &content)?;
-    let mode = before.as_ref().map_or(Mode::Regular, |state| state.mode);
-    let after = FileState { content: content.into(), mode };
-    cx.seen.note(path, &after);
-    let Some(change) = FileChange::new((**path).clone(), before, Some(after)) else {
-        return Ok(ToolResult::done(format!("{path} already has this content; nothing changed")));
-    };
-    let verb = if change.before.is_some() { "Updated" } else { "Created" };
-    let mut result = ToolResult::done(format!("{verb} {path} ({})", change.line_counts()));
-    result.changes.push(change);
-    Ok(result)
 }

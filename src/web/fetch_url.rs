@@ -44,7 +44,8 @@ impl Tool for FetchUrl {
     }
 
     fn prepare(self: Arc<Self>, arguments: &Value) -> Result<Box<dyn Call>, String> {
-        Ok(Box::new(Fetch { web: Arc::clone(&self.0), args: schema::parse(arguments)? }))
+        let Args { url } = schema::parse(arguments)?;
+        Ok(Box::new(Fetch { web: Arc::clone(&self.0), args: Args { url: page::direct(&url) } }))
     }
 }
 

@@ -252,16 +252,36 @@ fn of_json(value: &serde_json::Value) -> Vec<SearchResult> {
 
 fn search_result(title: &str, href: &str, snippet: &str) -> Option<SearchResult> {
     let base = reqwest::Url::parse("https://duckduckgo.com/").ok()?;
-    let mut url = base.join(href).ok()?;
-    // DuckDuckGo's links lead through a click counter.
-    let target = url.query_pairs().find(|(name, _)| name == "uddg").map(|(_, target)| target.into_owned());
-    if let Some(target) = target {
-        url = reqwest::Url::parse(&target).ok()?;
-    }
+    let url = base.join(href).ok()?;
+    let url = if is_counted(&url) { redirect_target(&url)? } else { url };
     let plain = |text: &str| without_tags(text).split_whitespace().collect::<Vec<_>>().join(" ");
     let (title, snippet) = (plain(title), shorten(&plain(snippet), MAX_SNIPPET));
     let real = matches!(url.scheme(), "http" | "https") && !href.is_empty() && !title.is_empty();
     real.then(|| SearchResult { title: shorten(&title, MAX_SNIPPET), url: url.into(), snippet })
+}
+
+/// Returns whether an address leads through DuckDuckGo's click counter.
+fn is_counted(url: &reqwest::Url) -> bool {
+    url.query_pairs().any(|(name, _)| name == "uddg")
+}
+
+/// Returns where an address of DuckDuckGo's click counter leads.
+fn redirect_target(url: &reqwest::Url) -> Option<reqwest::Url> {
+    let target = url.query_pairs().find(|(name, _)| name == "uddg")?.1.into_owned();
+    reqwest::Url::parse(&target).ok()
+}
+
+/// Returns the address that is meant: the target of DuckDuckGo's click counter, which answers with a page without text,
+/// or the address itself.
+pub(super) fn direct(address: &str) -> String {
+    let with_scheme = address.strip_prefix("//").map(|rest| format!("https://{rest}"));
+    let url = reqwest::Url::parse(with_scheme.as_deref().unwrap_or(address)).ok();
+    let is_counter = |url: &reqwest::Url| {
+        let host = url.host_str().unwrap_or_default();
+        (host == "duckduckgo.com" || host.ends_with(".duckduckgo.com")) && url.path().starts_with("/l/")
+    };
+    let target = url.filter(is_counter).as_ref().and_then(redirect_target);
+    target.map_or_else(|| address.to_owned(), String::from)
 }
 
 /// Removes markup: some engines highlight the words that were searched for, in JSON as well.
@@ -280,6 +300,26 @@ fn shorten(text: &str, limit: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn click_counters_are_left_out() {
+        for (address, expected) in [
+            ("https://duckduckgo.com/l/?uddg=https%3A%2F%2Fserde.rs%2F&rut=1", "https://serde.rs/"),
+            ("//html.duckduckgo.com/l/?uddg=https%3A%2F%2Fserde.rs%2Fa%3Fb", "https://serde.rs/a?b"),
+            ("https://duckduckgo.com/l/?kh=1", "https://duckduckgo.com/l/?kh=1"),
+            (
+                "https://notduckduckgo.com/l/?uddg=https%3A%2F%2Fserde.rs",
+                "https://notduckduckgo.com/l/?uddg=https%3A%2F%2Fserde.rs",
+            ),
+            (
+                "https://example.com/?uddg=https%3A%2F%2Fserde.rs",
+                "https://example.com/?uddg=https%3A%2F%2Fserde.rs",
+            ),
+            ("not an address", "not an address"),
+        ] {
+            assert_eq!(direct(address), expected);
+        }
+    }
 
     #[test]
     fn a_page_is_what_it_is_about_or_all_of_it() {

@@ -8,7 +8,8 @@ use std::sync::Arc;
 
 use super::path::{ResolvedPath, WorkspacePath};
 use super::{
-    ChangeSet, DiskWorkspace, FileChange, FileError, Found, Inventory, LastLink, Stat, Walk, Workspace,
+    ChangeSet, DiskWorkspace, FileChange, FileError, FileState, Found, Inventory, LastLink, Stat, Walk,
+    Workspace,
 };
 
 /// A folder that can be read besides the workspace.
@@ -89,6 +90,10 @@ impl AttachedWorkspace {
 }
 
 impl Workspace for AttachedWorkspace {
+    fn root(&self) -> &Path {
+        self.inner.root()
+    }
+
     fn resolve(&self, path: &WorkspacePath, last: LastLink) -> Result<ResolvedPath, FileError> {
         let Some((folder, inner)) = self.find(path) else { return self.inner.resolve(path, last) };
         let resolved = folder.disk.resolve(&inner, last).map_err(|error| folder.named(error))?;
@@ -116,6 +121,13 @@ impl Workspace for AttachedWorkspace {
         }
     }
 
+    fn place(&self, path: &ResolvedPath, state: &FileState) -> Result<(), FileError> {
+        match self.find(path) {
+            Some(_) => Err(FileError::ReadOnly(path.0.clone())),
+            None => self.inner.place(path, state),
+        }
+    }
+
     fn remove(&self, path: &ResolvedPath) -> Result<(), FileError> {
         match self.find(path) {
             Some(_) => Err(FileError::ReadOnly(path.0.clone())),
@@ -127,7 +139,8 @@ impl Workspace for AttachedWorkspace {
         let Some((attached, inner)) = self.find(folder) else { return self.inner.walk(folder, depth) };
         let walk = attached.disk.walk(&inner, depth, true).map_err(|error| attached.named(error))?;
         let outer = |found: Found| Found { path: ResolvedPath(attached.outer(&found.path)), ..found };
-        Ok(Walk { found: walk.found.into_iter().map(outer).collect(), skipped: walk.skipped })
+        let links = walk.links.iter().map(|path| attached.outer(path)).collect();
+        Ok(Walk { found: walk.found.into_iter().map(outer).collect(), links, skipped: walk.skipped })
     }
 
     fn changes(&self) -> Result<ChangeSet, FileError> {

@@ -42,7 +42,7 @@ impl DiskWorkspace {
     /// Follows every symbolic link in `path`. The result need not exist.
     pub fn resolve(&self, path: &WorkspacePath, last: LastLink) -> Result<ResolvedPath, FileError> {
         let mut cursor = self.cursor();
-        resolve(path, last, |path| cursor.step(path))
+        resolve(&self.path, path, last, |path| cursor.step(path))
     }
 
     /// Returns a cursor at the root, for the look-ups of one path; see [`Cursor::step`].
@@ -205,13 +205,15 @@ impl DiskWorkspace {
         if respect_ignore_files {
             super::ignored::add_ancestors(&mut builder, &self.path, folder);
         }
-        let found = std::sync::Mutex::new(Vec::new());
+        let (found, links) = (std::sync::Mutex::new(Vec::new()), std::sync::Mutex::new(Vec::new()));
         let skipped = AtomicU64::new(0);
         builder.build_parallel().run(|| {
             Box::new(|entry| {
                 match entry.ok().and_then(|entry| self.found(&entry)) {
-                    Some(Some(entry)) => lock(&found).push(entry),
-                    Some(None) => {}
+                    Some((path, Entry::Directory)) => lock(&found).push(Found { path, directory: true }),
+                    Some((path, Entry::File)) => lock(&found).push(Found { path, directory: false }),
+                    Some((path, Entry::Link)) => lock(&links).push(path.0),
+                    Some((_, Entry::Other)) => {}
                     None => {
                         skipped.fetch_add(1, Ordering::Relaxed);
                     }
@@ -221,20 +223,25 @@ impl DiskWorkspace {
         });
         let mut found = found.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
         found.sort_unstable();
+        let mut links = links.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
+        links.sort_unstable();
         let skipped = usize::try_from(skipped.into_inner()).unwrap_or(usize::MAX);
-        Ok(Walk { found, skipped })
+        Ok(Walk { found, links, skipped })
     }
 
-    /// Converts an entry of the walk. Returns `None` for what cannot be named, and `Some(None)` for what no
-    /// tool opens (links, devices) and for the folder itself.
-    fn found(&self, entry: &ignore::DirEntry) -> Option<Option<Found>> {
+    /// Converts an entry of the walk. Returns `None` for what cannot be named.
+    fn found(&self, entry: &ignore::DirEntry) -> Option<(ResolvedPath, Entry)> {
         if entry.depth() == 0 {
-            return Some(None);
+            return Some((ResolvedPath(WorkspacePath::root()), Entry::Other));
         }
-        let kind = entry.file_type()?;
+        let kind = match entry.file_type()? {
+            kind if kind.is_dir() => Entry::Directory,
+            kind if kind.is_file() => Entry::File,
+            kind if kind.is_symlink() => Entry::Link,
+            _ => Entry::Other,
+        };
         let relative = entry.path().strip_prefix(&self.path).ok()?.to_str()?;
-        let path = ResolvedPath(WorkspacePath::parse(relative).ok()?);
-        Some((kind.is_dir() || kind.is_file()).then(|| Found { path, directory: kind.is_dir() }))
+        Some((ResolvedPath(WorkspacePath::parse(relative).ok()?), kind))
     }
 
     /// Returns the current content and mode of a file or link, or `None` if there is neither. A file larger
@@ -258,6 +265,15 @@ impl DiskWorkspace {
             _ => Ok(None),
         }
     }
+}
+
+/// The kind of an entry of a walk.
+enum Entry {
+    File,
+    Directory,
+    Link,
+    /// A device or the like, which no tool opens, or the folder that is walked.
+    Other,
 }
 
 /// The folder where the last look-up ended, held open, so that a path of n names takes n look-ups, however

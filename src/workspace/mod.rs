@@ -30,7 +30,7 @@ mod watch;
 
 use std::collections::BTreeSet;
 use std::io::Read;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 pub use attached::{AttachedFolder, AttachedWorkspace};
@@ -93,6 +93,8 @@ pub struct Found {
 pub struct Walk {
     /// Files and folders, sorted by path.
     pub found: Vec<Found>,
+    /// Symbolic links, sorted by path. None was followed, so they may lead anywhere.
+    pub links: Vec<WorkspacePath>,
     /// The number of entries whose names are not UTF-8 or that could not be read.
     pub skipped: usize,
 }
@@ -155,6 +157,15 @@ pub enum FileError {
 
 /// A confined checkout: no call reaches anything outside of it.
 pub trait Workspace: Send + Sync {
+    /// Returns the path of the checkout: absolute, and without symbolic links.
+    fn root(&self) -> &Path;
+
+    /// Parses a path as a model writes it: relative to the workspace, or absolute and inside of it, as compilers and
+    /// tracebacks print paths.
+    fn parse(&self, text: &str) -> Result<WorkspacePath, PathError> {
+        WorkspacePath::parse(self.root().to_str().and_then(|root| inside(text, root)).unwrap_or(text))
+    }
+
     /// Follows every symbolic link in `path`. The result need not exist.
     fn resolve(&self, path: &WorkspacePath, last: LastLink) -> Result<ResolvedPath, FileError>;
 
@@ -166,6 +177,9 @@ pub trait Workspace: Send + Sync {
 
     /// Replaces the content of a file in one step and keeps its mode. Creates the file and missing folders.
     fn write(&self, path: &ResolvedPath, content: &[u8]) -> Result<(), FileError>;
+
+    /// Writes a file like [`Self::write`], with its mode.
+    fn place(&self, path: &ResolvedPath, state: &FileState) -> Result<(), FileError>;
 
     /// Removes a file or a link.
     fn remove(&self, path: &ResolvedPath) -> Result<(), FileError>;
@@ -208,5 +222,15 @@ pub trait Workspace: Send + Sync {
             return Err(too_large(content.len() as u64));
         }
         Ok(FileState { content: Arc::from(content), mode: stat.mode })
+    }
+}
+
+/// Returns an absolute path relative to `root`, or `None` if it is not inside of it by its text.
+pub(crate) fn inside<'a>(text: &'a str, root: &str) -> Option<&'a str> {
+    let rest = text.strip_prefix(root.trim_end_matches('/'))?;
+    match rest.strip_prefix('/') {
+        Some("") => Some("."),
+        Some(below) => Some(below.trim_start_matches('/')).filter(|below| !below.is_empty()).or(Some(".")),
+        None => rest.is_empty().then_some("."),
     }
 }

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{Cursor, Read};
+use std::path::Path;
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 
 use super::changes::{ChangeSet, FileChange, FileState, Mode};
@@ -95,21 +96,27 @@ impl OverlayWorkspace {
         let rules_change = planned.files.keys().any(|path| path.file_name().is_some_and(is_ignore_file));
         let mut walk = self.disk.walk(folder, depth, !rules_change)?;
         walk.found.retain(|found| !planned.files.contains_key(&found.path.0));
+        walk.links.retain(|link| !planned.files.contains_key(link));
         if rules_change {
-            self.drop_excluded(&mut walk.found);
+            let mut rules = BTreeMap::new();
+            walk.found.retain(|found| !self.excludes(&mut rules, &found.path, found.directory));
+            walk.links.retain(|link| !self.excludes(&mut rules, link, false));
         }
         Ok(walk)
     }
 
-    fn drop_excluded(&self, found: &mut Vec<Found>) {
-        let mut rules: BTreeMap<WorkspacePath, IgnoreRules> = BTreeMap::new();
-        found.retain(|found| {
-            let Some(parent) = found.path.parent() else { return true };
-            let rules = rules
-                .entry(parent.clone())
-                .or_insert_with(|| IgnoreRules::collect(&parent, |path| self.text(path)));
-            !rules.excludes(&found.path, found.directory)
-        });
+    /// Returns whether ignore files, as planned, exclude an entry. `rules` keeps those of each folder.
+    fn excludes(
+        &self,
+        rules: &mut BTreeMap<WorkspacePath, IgnoreRules>,
+        path: &WorkspacePath,
+        is_directory: bool,
+    ) -> bool {
+        let Some(parent) = path.parent() else { return false };
+        let rules = rules
+            .entry(parent.clone())
+            .or_insert_with(|| IgnoreRules::collect(&parent, |path| self.text(path)));
+        rules.excludes(path, is_directory)
     }
 }
 
@@ -151,10 +158,14 @@ impl Planned {
 }
 
 impl Workspace for OverlayWorkspace {
+    fn root(&self) -> &Path {
+        self.disk.path()
+    }
+
     fn resolve(&self, path: &WorkspacePath, last: LastLink) -> Result<ResolvedPath, FileError> {
         let planned = self.planned();
         let mut disk = self.disk.cursor();
-        resolve(path, last, |path| match planned.stat(path) {
+        resolve(self.disk.path(), path, last, |path| match planned.stat(path) {
             Some(Some(Stat { kind: Kind::Directory, .. })) => Ok(Step::Directory),
             Some(Some(Stat { kind: Kind::Link, .. })) => Ok(Step::Link(planned.target(path))),
             Some(_) => Ok(Step::End),
@@ -205,6 +216,10 @@ impl Workspace for OverlayWorkspace {
         Ok(())
     }
 
+    fn place(&self, path: &ResolvedPath, state: &FileState) -> Result<(), FileError> {
+        self.put(path, Some(state.clone()))
+    }
+
     fn remove(&self, path: &ResolvedPath) -> Result<(), FileError> {
         match self.stat(path)?.map(|stat| stat.kind) {
             None => return Err(FileError::Missing(path.0.clone())),
@@ -226,23 +241,26 @@ impl Workspace for OverlayWorkspace {
         // A clone (of names and shared contents), because reading ignore files takes the lock again.
         let planned = self.planned().clone();
         let mut walk = self.walk_disk(folder, depth, &planned)?;
-        let files = planned
-            .files
-            .iter()
-            .filter(|(_, state)| state.as_ref().is_some_and(|state| state.mode != Mode::Link))
-            .map(|(path, _)| (path, false));
-        let folders = planned.folders.iter().map(|path| (path, true));
-        let mut new: Vec<Found> = files
-            .chain(folders)
-            .filter(|(path, _)| {
-                let levels = path.relative_to(folder).map_or(0, |below| below.split('/').count());
-                levels > 0 && depth.is_none_or(|depth| levels <= depth)
-            })
-            .map(|(path, directory)| Found { path: ResolvedPath(path.clone()), directory })
-            .collect();
-        self.drop_excluded(&mut new);
-        walk.found.extend(new);
+        let is_below = |path: &WorkspacePath| {
+            let levels = path.relative_to(folder).map_or(0, |below| below.split('/').count());
+            levels > 0 && depth.is_none_or(|depth| levels <= depth)
+        };
+        let files = planned.files.iter().filter_map(|(path, state)| Some((path, state.as_ref()?.mode)));
+        let folders = planned.folders.iter().map(|path| (path, None));
+        let mut rules = BTreeMap::new();
+        for (path, mode) in files.map(|(path, mode)| (path, Some(mode))).chain(folders) {
+            let directory = mode.is_none();
+            if !is_below(path) || self.excludes(&mut rules, path, directory) {
+                continue;
+            }
+            if mode == Some(Mode::Link) {
+                walk.links.push(path.clone());
+            } else {
+                walk.found.push(Found { path: ResolvedPath(path.clone()), directory });
+            }
+        }
         walk.found.sort_unstable();
+        walk.links.sort_unstable();
         Ok(walk)
     }
 

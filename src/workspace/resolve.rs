@@ -3,8 +3,10 @@
 //! Doing it here (instead of with `realpath`) gives one rule for the disk and the overlay workspace, and an
 //! answer for paths that do not exist yet.
 
+use std::path::Path;
+
 use super::path::{PathError, ResolvedPath, WorkspacePath};
-use super::{FileError, LastLink};
+use super::{FileError, LastLink, inside};
 
 /// Maximum number of links in one path, which is Linux's own limit.
 const MAX_LINKS: usize = 40;
@@ -19,9 +21,10 @@ pub(super) enum Step {
     End,
 }
 
-/// Resolves `path`; `look` says what each prefix of it is. A path that leads out of the workspace is an
-/// error.
+/// Resolves `path`; `look` says what each prefix of it is. A path that leads out of the workspace, which is at
+/// `root`, is an error.
 pub(super) fn resolve(
+    root: &Path,
     path: &WorkspacePath,
     last: LastLink,
     mut look: impl FnMut(&WorkspacePath) -> Result<Step, FileError>,
@@ -56,8 +59,11 @@ pub(super) fn resolve(
                 if links > MAX_LINKS {
                     return Err(FileError::LinkLoop(path.clone()));
                 }
+                let mut target = target.as_str();
                 if target.starts_with('/') {
-                    return Err(PathError::Escapes(path.to_string()).into());
+                    let below = root.to_str().and_then(|root| inside(target, root));
+                    target = below.ok_or_else(|| PathError::Escapes(path.to_string()))?;
+                    done = WorkspacePath::root();
                 }
                 let names = target.split('/').filter(|name| !matches!(*name, "" | "."));
                 todo.extend(names.rev().map(str::to_owned));
@@ -79,13 +85,19 @@ mod tests {
                 "dir/up" => Step::Link("../real/file".into()),
                 "out" => Step::Link("../../etc".into()),
                 "abs" => Step::Link("/etc/passwd".into()),
+                "dir/abs-in" => Step::Link("/ws/link/x".into()),
+                "abs-root" => Step::Link("/ws/".into()),
+                "abs-up" => Step::Link("/ws/../etc".into()),
+                "abs-near" => Step::Link("/wsx".into()),
                 "loop" => Step::Link("loop".into()),
                 "hop" => Step::Link("link/../up".into()),
                 _ => Step::End,
             })
         };
         let path = WorkspacePath::parse(path).map_err(|error| error.to_string())?;
-        resolve(&path, LastLink::Follow, look).map(|path| path.to_string()).map_err(|error| error.to_string())
+        resolve(Path::new("/ws"), &path, LastLink::Follow, look)
+            .map(|path| path.to_string())
+            .map_err(|error| error.to_string())
     }
 
     #[test]
@@ -94,7 +106,9 @@ mod tests {
         assert_eq!(follow("dir/up").as_deref(), Ok("real/file"));
         assert_eq!(follow("hop").as_deref(), Ok("real/file"));
         assert_eq!(follow("new/deep/file").as_deref(), Ok("new/deep/file"));
-        for path in ["out", "out/passwd", "abs"] {
+        assert_eq!(follow("dir/abs-in").as_deref(), Ok("dir/sub/x"));
+        assert_eq!(follow("abs-root/real").as_deref(), Ok("real"));
+        for path in ["out", "out/passwd", "abs", "abs-up", "abs-near"] {
             assert_eq!(follow(path), Err(format!("ACCESS DENIED: path escapes the workspace: {path}")));
         }
         assert!(follow("loop").is_err_and(|error| error.contains("too many symbolic links")));
@@ -106,7 +120,7 @@ mod tests {
         let look = |path: &WorkspacePath| {
             Ok(if path.as_str() == "dir" { Step::Directory } else { Step::Link("x".into()) })
         };
-        let kept = resolve(&path, LastLink::Keep, look).expect("resolves");
+        let kept = resolve(Path::new("/ws"), &path, LastLink::Keep, look).expect("resolves");
         assert_eq!(kept.to_string(), "dir/up");
     }
 }

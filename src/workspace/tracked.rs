@@ -81,6 +81,10 @@ impl TrackedWorkspace {
 }
 
 impl Workspace for TrackedWorkspace {
+    fn root(&self) -> &Path {
+        self.disk.path()
+    }
+
     fn resolve(&self, path: &WorkspacePath, last: LastLink) -> Result<ResolvedPath, FileError> {
         self.disk.resolve(path, last)
     }
@@ -96,6 +100,11 @@ impl Workspace for TrackedWorkspace {
     fn write(&self, path: &ResolvedPath, content: &[u8]) -> Result<(), FileError> {
         self.remember(path)?;
         self.disk.write_file(path, content)
+    }
+
+    fn place(&self, path: &ResolvedPath, state: &FileState) -> Result<(), FileError> {
+        self.remember(path)?;
+        self.disk.restore(path, Some(state))
     }
 
     fn remove(&self, path: &ResolvedPath) -> Result<(), FileError> {

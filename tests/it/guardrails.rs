@@ -69,7 +69,7 @@ fn guardrail_limits_ignore_refused_calls() {
             results[4].contains(if dry_run {
                 "[DRY-RUN] Would execute: write_file"
             } else {
-                "Updated b.txt (+3 −0)"
+                "Updated b.txt (+3 −0 at line 2)"
             }),
             "{}",
             results[4]

@@ -120,7 +120,7 @@ hooks:
     );
     let second = messages(1);
     assert_eq!(second[0], messages(0)[0], "what was sent stays as it was");
-    assert_eq!(second[2], ("tool".into(), "one\n".into()));
+    assert_eq!(second[2], ("tool".into(), "1\tone\n".into()));
     assert_eq!(second[3], ("user".into(), "[Hook fails: FAILED (exit 7)]\nodd\n\nbefore step 2".into()));
 }
 
@@ -190,7 +190,7 @@ fn hook_failures_are_contained() {
         match name {
             // The new arguments are none: the call says so, the run goes on.
             "wrong" => assert!(result.contains("Invalid arguments: file: unknown field"), "{result}"),
-            _ => assert!(result.starts_with("one\n"), "{name}: {result}"),
+            _ => assert!(result.starts_with("1\tone\n"), "{name}: {result}"),
         }
         assert!(result.len() < 20_000, "{name}: {}", result.len());
         let pids = fs::read_to_string(sandbox.path().join("pids")).unwrap_or_default();

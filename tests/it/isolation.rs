@@ -134,9 +134,9 @@ fn isolation_commands_see_and_extend_plan() {
                 );
             }
             assert!(results[3].contains("\nx\nf\ndir:\nf.txt\n\nnew:"), "{method}: {}", results[3]);
-            assert_eq!(results[4], "f\n", "{method}");
+            assert_eq!(results[4], "1\tf\n", "{method}");
             assert_eq!(results[5], "Error: gone.txt does not exist", "{method}");
-            assert_eq!(results[6], "two\n", "{method}");
+            assert_eq!(results[6], "1\ttwo\n", "{method}");
             assert!(results[8].ends_with("\nF\n") || results[8].ends_with("\nF"), "{method}: {}", results[8]);
             assert_eq!(
                 planned(run),
@@ -257,7 +257,7 @@ fn isolation_restores_protected_files() {
             assert_eq!(run.code, 0, "{method}: {}", run.stderr);
             let results = run.results();
             assert!(results[0].contains("Guardrail: a.lock is a protected file (protected_files: *.lock); none of the changes of the command were kept"), "{method}: {}", results[0]);
-            assert_eq!((results[1].as_str(), results[2].as_str()), ("1\n", "one\n"), "{method}");
+            assert_eq!((results[1].as_str(), results[2].as_str()), ("1\t1\n", "1\tone\n"), "{method}");
             assert!(results[3].contains("\n1"), "{method}: {}", results[3]);
             assert!(
                 results[4].contains(

@@ -188,7 +188,7 @@ fn invisible_characters_are_shown() {
     ];
     let model = sandbox.script(&turns, &format!("Found {hidden}"));
     let run = sandbox.run(&["--model", &model, "--mode", "yolo"], &[]).expect_code(0);
-    assert_eq!(run.results()[0], format!("{quoted}\n"));
+    assert_eq!(run.results()[0], format!("1\t{quoted}\n"));
     assert_eq!(sandbox.read("a.txt"), format!("{hidden}!\n"), "the file keeps its characters");
     for name in ["comment.md", "summary.md", "report.md"] {
         let text = run.file(name);

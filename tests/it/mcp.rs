@@ -161,7 +161,7 @@ fn mcp_server_start_failure_is_reported() {
         let sandbox = sandbox(&config);
         let (run, results) =
             call(&sandbox, &["--mode", "yolo"], &[], &[("read_file", json!({"path": "a.txt"}))]);
-        assert_eq!(results, ["one\n"]);
+        assert_eq!(results, ["1\tone\n"]);
         let notices = notices(&run).join("\n");
         assert!(
             notices.contains("MCP server test is left out") && notices.contains(reason),
@@ -264,7 +264,8 @@ fn mcp_tools_are_filtered_by_agent_and_list() {
     let run = sandbox.run(&["--mode", "yolo", "--agent", "plan", "--model", &model], &[]).expect_code(0);
     let results = run.results();
     assert_eq!(results[0], "x");
-    assert_eq!(results[1], "Error: Tool not found: mcp_test_write is not available to the agent plan");
+    let refused = "Error: Tool not found: mcp_test_write is not available to the agent plan; its tools are ";
+    assert!(results[1].starts_with(refused), "{}", results[1]);
     assert!(results[2].starts_with("Error: Tool not found: mcp_test_environment"), "{}", results[2]);
     let model = script("build");
     let run = sandbox.run(&["--mode", "yolo", "--agent", "build", "--model", &model], &[]).expect_code(0);

@@ -94,6 +94,61 @@ fn patch_applies_git_diffs_as_git_does() {
     assert!(applied > 400, "{applied}");
 }
 
+/// Hunks without context land where `git apply --unidiff-zero` puts them, or are refused where the file has moved on.
+#[test]
+fn patch_without_context_lands_where_git_puts_it() {
+    let sandbox = Sandbox::new(&[]);
+    let repo = sandbox.repo();
+    let rng = TestRng::deterministic_rng(RngAlgorithm::ChaCha);
+    let mut runner = TestRunner::new_with_rng(Config::default(), rng);
+    let path = WorkspacePath::parse("file.txt").expect("a path");
+    let git = |args: &[&str]| {
+        std::process::Command::new("git")
+            .args(["-c", "core.autocrlf=false"])
+            .args(args)
+            .current_dir(&repo)
+            .output()
+            .expect("git")
+    };
+    let (mut compared, mut refused) = (0, 0);
+    while compared < 300 {
+        let (old, new) = edited().new_tree(&mut runner).expect("a value").current();
+        if old == new || old.is_empty() {
+            continue;
+        }
+        let has_moved = compared % 4 == 3;
+        let now = if has_moved { format!("first\nsecond\n{old}") } else { old.clone() };
+        std::fs::write(repo.join("old.txt"), &old).unwrap();
+        std::fs::write(repo.join("new.txt"), &new).unwrap();
+        let diff = git(&["diff", "--no-index", "--no-color", "-U0", "old.txt", "new.txt"]).stdout;
+        let diff = String::from_utf8(diff)
+            .expect("text")
+            .replace("old.txt", "file.txt")
+            .replace("new.txt", "file.txt");
+        std::fs::write(repo.join("file.txt"), &now).unwrap();
+        std::fs::write(repo.join("diff"), &diff).unwrap();
+        let applied = git(&["apply", "--unidiff-zero", "--whitespace=nowarn", "diff"]);
+        let by_git =
+            applied.status.success().then(|| std::fs::read_to_string(repo.join("file.txt")).unwrap());
+        let ours = Patch::parse(&diff, &path).map(|patch| apply(&now, &patch)).expect("a patch");
+        if has_moved {
+            // The numbers are wrong now, and Git goes by them where it finds the same line. What is not refused here has
+            // to be where the text has gone, or where Git puts it.
+            refused += usize::from(ours.is_err());
+            let moved = format!("first\nsecond\n{new}");
+            assert!(
+                ours.is_err() || ours == Ok(moved) || ours.clone().ok() == by_git,
+                "{now:?}\n{diff}\n{ours:?}\n{by_git:?}"
+            );
+        } else {
+            assert_eq!(by_git.as_ref(), Some(&new), "{old:?}\n{diff}");
+            assert_eq!(ours, Ok(new), "{old:?}\n{diff}");
+        }
+        compared += 1;
+    }
+    assert!(refused > 20, "{refused}");
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 1_000, failure_persistence: None, ..ProptestConfig::default() })]
     #[test]

@@ -62,9 +62,9 @@ fn paths_links_stay_inside() {
         }
         assert!(results[5].contains("too many symbolic links"), "{}", results[5]);
         assert_eq!(results[6], "Error: nowhere does not exist");
-        assert_eq!((results[7].as_str(), results[8].as_str()), ("inside\n", "inside\n"));
+        assert_eq!((results[7].as_str(), results[8].as_str()), ("1\tinside\n", "1\tinside\n"));
         assert_eq!(results[9], "No matches found\n");
-        assert_eq!(results[10], "dir/\ndir/a.txt\ninside.txt\n");
+        assert_eq!(results[10], "dir/\ndir/a.txt\ndir/up -> inside.txt\ngood -> inside.txt\ninside.txt\n");
         let planned =
             |path: &str| run.report()["files"].as_array().unwrap().iter().any(|file| file["path"] == path);
         assert!(planned("nowhere") && planned("inside.txt"), "a write goes where the link leads");
@@ -114,8 +114,8 @@ fn paths_non_utf8_names_survive() {
     let model = sandbox.script(&[calls], "done");
     let run = sandbox.run(&["--model", &model], &[]).expect_code(0);
     let results = run.results();
-    assert_eq!(results[0], "a.txt\n(1 entries skipped: unreadable or not named in UTF-8)\n");
-    assert!(results[1].contains("(1 files could not be read)"), "{}", results[1]);
+    assert_eq!(results[0], "a.txt\n(1 entry skipped: unreadable or not named in UTF-8)\n");
+    assert!(results[1].contains("(1 file could not be read)"), "{}", results[1]);
     assert!(run.stderr.contains("✓ checkout unchanged"), "{}", run.stderr);
 }
 
@@ -196,7 +196,7 @@ fn paths_deep_trees_are_walked() {
     let started = std::time::Instant::now();
     let run = sandbox.run(&["--model", &model], &[]).expect_code(0);
     let results = run.results();
-    assert_eq!((results[0].as_str(), results[2].as_str()), ("deep\n", "deeper\n"));
+    assert_eq!((results[0].as_str(), results[2].as_str()), ("1\tdeep\n", "1\tdeeper\n"));
     assert!(started.elapsed().as_secs() < 20, "{:?}", started.elapsed());
     // The standard library cannot remove what it cannot name.
     std::process::Command::new("rm").arg("-rf").arg(&repo).status().expect("rm");

@@ -177,7 +177,7 @@ fn masks_cover_every_file_and_stream() {
             assert!(!text.contains(leak), "{name} holds {leak}: {text}");
         }
     }
-    assert_eq!(run.results()[0], "key = ***\n***\n", "the model does not see it either");
+    assert_eq!(run.results()[0], "1\tkey = ***\n***\n", "the model does not see it either");
 }
 
 #[test]

@@ -66,7 +66,7 @@ fn subagents_are_read_only() {
     let of = |agent: &str| -> Vec<&str> {
         results.iter().filter(|(who, _)| who == agent).map(|(_, result)| result.as_str()).collect()
     };
-    assert_eq!(of("explore-1")[0], "one\n");
+    assert_eq!(of("explore-1")[0], "1\tone\n");
     assert!(
         of("explore-1")[1].contains("write_file is not available to the agent explore-1"),
         "{:?}",
@@ -168,7 +168,7 @@ fn subagents_run_concurrently() {
     assert_eq!(run.report()["subagents"].as_array().unwrap().len(), 4);
     let body = server.bodies()[1].clone();
     assert!(body["messages"][0]["content"].as_str().unwrap().starts_with("You explore a checkout"));
-    assert_eq!(body["tools"].as_array().unwrap().len(), 7);
+    assert_eq!(body["tools"].as_array().unwrap().len(), 5);
 }
 
 #[test]
@@ -183,11 +183,11 @@ fn tools_command_lists_every_tool() {
         tools.iter().map(|tool| tool["function"]["name"].as_str().unwrap().to_owned()).collect()
     };
     // Those of the web and of PowerShell are there where they are wanted, or where it is.
-    let optional = ["fetch_url", "web_search", "run_powershell"];
+    let optional = ["fetch_url", "web_search", "run_powershell", "delete_file"];
     let always: Vec<String> =
         names(&listed).into_iter().filter(|name| !optional.contains(&name.as_str())).collect();
     let sent_always: Vec<String> = names(&sent).into_iter().filter(|name| name != "run_powershell").collect();
-    assert_eq!((always, listed.len()), (sent_always, 19));
+    assert_eq!((always, listed.len()), (sent_always, 17));
     assert!(
         names(&sent).contains(&"run_command".to_owned())
             && names(&sent).contains(&"dispatch_subagent".to_owned())

@@ -3,17 +3,37 @@
 use std::sync::Arc;
 
 use crate::support::{Sandbox, cases, git, strings};
-use architect_ci::tool::{Access, Context, Registry, ToolResult};
-use architect_ci::workspace::{DiskWorkspace, OverlayWorkspace, PathGlobs, TrackedWorkspace, Workspace};
+use architect_ci::agent::Dispatch;
+use architect_ci::config;
+use architect_ci::event::ToolCall;
+use architect_ci::tool::{Access, Context, Registry, RunCommand, ToolResult};
+use architect_ci::web::{FetchUrl, Web, WebSearch};
+use architect_ci::workspace::{
+    DiskWorkspace, LastLink, OverlayWorkspace, PathGlobs, TrackedWorkspace, Workspace, WorkspacePath,
+};
 use serde_json::Value;
 
 fn context(workspace: Arc<dyn Workspace>, allow_delete: bool) -> Context {
-    Context { workspace, allow_delete, sensitive: Arc::default(), seen: Arc::default(), access: Access::Full }
+    Context {
+        workspace,
+        allow_delete,
+        sensitive: Arc::default(),
+        seen: Arc::default(),
+        access: Access::Full,
+        max_result_tokens: 5_000,
+    }
+}
+
+fn tool_call(name: &str, arguments: &Value) -> ToolCall {
+    ToolCall { id: "1".to_owned(), name: name.to_owned(), arguments: arguments.clone() }
 }
 
 async fn call(registry: &Registry, cx: &Context, tool: &str, args: &Value) -> ToolResult {
-    let tool = Arc::clone(registry.get(tool).expect("a known tool"));
-    let call = match tool.prepare(args) {
+    let understood = match registry.understand(&tool_call(tool, args), cx.workspace.root()) {
+        Ok(understood) => understood,
+        Err(error) => return ToolResult::failed(error.to_string()),
+    };
+    let call = match understood.tool.prepare(&understood.call.arguments) {
         Ok(call) => call,
         Err(error) => return ToolResult::failed(format!("Invalid arguments: {error}")),
     };
@@ -21,6 +41,13 @@ async fn call(registry: &Registry, cx: &Context, tool: &str, args: &Value) -> To
         Ok(_) => call.run(cx.clone()).await,
         Err(error) => ToolResult::failed(error.to_string()),
     }
+}
+
+/// Returns the text of a file as the workspace has it, or `None` if there is none.
+fn content(cx: &Context, path: &str) -> Option<String> {
+    let path = WorkspacePath::parse(path).expect("a path");
+    let state = cx.workspace.read(&cx.workspace.resolve(&path, LastLink::Keep).expect("resolves")).ok()?;
+    Some(String::from_utf8(state.content.to_vec()).expect("text"))
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -37,6 +64,11 @@ async fn tools_match_table_on_disk_and_overlay() {
             let name = format!("{} (dry run: {dry_run})", case["name"].as_str().expect("a name"));
             let sandbox = Sandbox::new(&files);
             std::fs::write(sandbox.path().join("secret.txt"), "secret").unwrap();
+            for (path, target) in case["links"].as_object().into_iter().flatten() {
+                let target =
+                    target.as_str().expect("a target").replace("@root@", sandbox.repo().to_str().unwrap());
+                std::os::unix::fs::symlink(target, sandbox.repo().join(path)).expect("a link");
+            }
             let before = sandbox.tree();
             let disk = Arc::new(DiskWorkspace::open(&sandbox.repo()).expect("a folder"));
             let workspace: Arc<dyn Workspace> = if dry_run {
@@ -46,13 +78,16 @@ async fn tools_match_table_on_disk_and_overlay() {
             };
             let cx = context(Arc::clone(&workspace), case["config"]["allow_delete"] == true);
             for step in case["calls"].as_array().expect("calls") {
-                let result =
-                    call(&registry, &cx, step["tool"].as_str().expect("a tool"), &step["args"]).await;
+                let args = step["args"].to_string().replace("@root@", sandbox.repo().to_str().unwrap());
+                let args = serde_json::from_slice(args.as_bytes()).expect("arguments");
+                let result = call(&registry, &cx, step["tool"].as_str().expect("a tool"), &args).await;
                 check(&name, step, &result);
-                for (path, content) in step["file"].as_object().into_iter().flatten() {
-                    let read = call(&registry, &cx, "read_file", &serde_json::json!({ "path": path })).await;
-                    let now = read.success.then_some(read.output);
-                    assert_eq!(now.as_deref(), content.as_str(), "{name}: {path} after {step}");
+                for (path, expected) in step["file"].as_object().into_iter().flatten() {
+                    assert_eq!(
+                        content(&cx, path).as_deref(),
+                        expected.as_str(),
+                        "{name}: {path} after {step}"
+                    );
                 }
             }
             if dry_run {
@@ -120,7 +155,7 @@ async fn tools_bound_memory_on_large_files() {
     let result = call(&registry, &cx, "grep", &serde_json::json!({"pattern": "needle"})).await;
     assert_eq!(
         result.output,
-        "latin.txt:1:caf\u{fffd} needle\nsmall.txt:1:needle\n(1 files could not be read)\n"
+        "latin.txt:1:caf\u{fffd} needle\nsmall.txt:1:needle\n(1 file could not be read)\n"
     );
 }
 
@@ -133,6 +168,64 @@ async fn tools_do_not_search_sensitive_files() {
     let registry = Registry::with_built_in();
     for tool in ["grep", "search_code"] {
         let result = call(&registry, &cx, tool, &serde_json::json!({"pattern": "needle"})).await;
-        assert_eq!(result.output, "a.txt:1:needle\n(1 sensitive files not searched)\n", "{tool}");
+        assert_eq!(result.output, "a.txt:1:needle\n(1 sensitive file not searched)\n", "{tool}");
+    }
+}
+
+/// Calls as other agents' models write them: each is taken as the call that is meant, or answered with a sentence that
+/// contains it.
+#[tokio::test(flavor = "multi_thread")]
+async fn foreign_calls_are_taken_or_answered_with_the_right_call() {
+    let mut registry = Registry::with_built_in();
+    registry.replace(Arc::new(RunCommand::for_listing()));
+    registry.replace(Arc::new(Dispatch::new(Arc::default())));
+    let web = Arc::new(
+        Web::new(&config::Web::default(), tokio_util::sync::CancellationToken::new()).expect("a client"),
+    );
+    registry.replace(Arc::new(FetchUrl(Arc::clone(&web))));
+    registry.replace(Arc::new(WebSearch(web)));
+    let table = cases("foreign-calls.yml");
+    let calls: Vec<&Value> =
+        table.iter().flat_map(|group| group["calls"].as_array().expect("calls")).collect();
+    assert!(calls.len() >= 150, "{} calls", calls.len());
+    let python = "import os\n\n\ndef first(x):\n    return x + 1\n\n\ndef second(x):\n    return x + 2\n";
+    let files =
+        [("src/app.py", python), ("src/old.py", "a = 1\nb = 2\n"), ("lib/error.js", "throw Error('no');\n")];
+    let sandbox = Sandbox::without_git(&files);
+    let disk = Arc::new(DiskWorkspace::open(&sandbox.repo()).expect("a folder"));
+    let root = disk.path().to_str().expect("a path").to_owned();
+    for step in calls {
+        let cx = context(Arc::new(OverlayWorkspace::new(Arc::clone(&disk))), true);
+        let args = step["args"].to_string().replace("@root@", &root);
+        let args: Value = serde_json::from_slice(args.as_bytes()).expect("arguments");
+        let understood = registry
+            .understand(&tool_call(step["call"].as_str().expect("a name"), &args), cx.workspace.root());
+        if let Some(says) = step["says"].as_str() {
+            let error = match understood {
+                Err(error) => error.to_string(),
+                Ok(_) => call(&registry, &cx, step["call"].as_str().unwrap(), &args)
+                    .await
+                    .error
+                    .unwrap_or_default(),
+            };
+            assert!(error.contains(says), "{step}: {error}");
+            continue;
+        }
+        let understood = understood.unwrap_or_else(|error| panic!("{step}: {error}"));
+        assert_eq!(understood.call.name, step["is"].as_str().expect("a tool"), "{step}");
+        for (name, value) in step["with"].as_object().into_iter().flatten() {
+            assert_eq!(&understood.call.arguments[name], value, "{step}: {}", understood.call.arguments);
+        }
+        let is_ours = Registry::with_built_in().has(&understood.call.name);
+        let prepared = understood.tool.prepare(&understood.call.arguments);
+        let prepared =
+            prepared.unwrap_or_else(|error| panic!("{step}: {error}: {}", understood.call.arguments));
+        if is_ours {
+            let result = prepared.run(cx.clone()).await;
+            assert!(result.success, "{step}: {result:?}");
+            for (path, expected) in step["file"].as_object().into_iter().flatten() {
+                assert_eq!(content(&cx, path).as_deref(), expected.as_str(), "{step}");
+            }
+        }
     }
 }

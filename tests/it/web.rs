@@ -113,6 +113,7 @@ async fn call(config: &config::Web, tool: &str, args: Value) -> ToolResult {
         sensitive: Arc::default(),
         seen: Arc::default(),
         access: Access::Full,
+        max_result_tokens: 5_000,
     })
     .await
 }

@@ -17,6 +17,7 @@
 
 mod c;
 mod language;
+mod syntax;
 
 use std::fmt::Write;
 use std::ops::RangeInclusive;
@@ -27,6 +28,7 @@ use tree_sitter::Node;
 use grammar::parse;
 pub use language::Language;
 use language::{Kinds, Role};
+pub use syntax::first_syntax_error;
 
 /// Time limit of parsing; broken text can keep a grammar busy.
 const MAX_TIME: Duration = Duration::from_secs(2);

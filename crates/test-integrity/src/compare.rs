@@ -4,10 +4,16 @@ use crate::assertion::{Assertion, Strength};
 use crate::extract::{Body, Skip, Test, TestFile, tests as read};
 use crate::files::{Role, subject};
 use crate::finding::{Finding, Kind};
-use crate::matching::{is_contained, pairs};
+use crate::matching::{Heirs, pairs};
 use crate::weaker::{is_keyword, most_alike, short, weaker};
 use crate::{Change, definitions};
 use std::collections::{BTreeMap, BTreeSet};
+
+/// Most pairs of changed assertions of one test that are compared.
+const MAX_PAIRED: usize = 100_000;
+
+/// Most assertions of one test, with those of its helpers.
+const MAX_ASSERTIONS: usize = 2_000;
 
 /// Depth to which helpers that call helpers are followed.
 const MAX_HELPERS: usize = 3;
@@ -33,12 +39,17 @@ impl State {
         let mut calls: Vec<(&String, usize)> = body.calls.iter().map(|name| (name, 0)).collect();
         let mut followed = BTreeSet::new();
         while let Some((name, depth)) = calls.pop() {
-            let Some(helper) = self.helpers.get(name).filter(|_| depth < MAX_HELPERS) else { continue };
+            let Some(helper) =
+                self.helpers.get(name).filter(|_| depth < MAX_HELPERS && all.len() < MAX_ASSERTIONS)
+            else {
+                continue;
+            };
             all.extend(helper.assertions.iter().cloned());
             if followed.insert(name) {
                 calls.extend(helper.calls.iter().map(|inner| (inner, depth + 1)));
             }
         }
+        all.truncate(MAX_ASSERTIONS);
         all
     }
 }
@@ -67,10 +78,10 @@ pub(crate) fn tests(changes: &[Change<'_>]) -> Vec<Finding> {
     for (one, other) in &matching.pairs {
         context.pair(&before.tests[*one], &after.tests[*other], &mut findings);
     }
+    let heirs = Heirs::new(&after.tests);
     for at in &matching.gone {
         let test = &before.tests[*at];
-        let grown = after.tests.iter().any(|other| is_contained(test, other) && other.body.skip.is_none());
-        if !grown
+        if !heirs.include(test)
             && !context.is_about_removed(&test.body.words)
             && !is_trivial(&before.assertions(&test.body), test)
         {
@@ -190,7 +201,9 @@ impl Context<'_> {
         let name = &after.name;
         let (old, mut new) = (self.before.assertions(&before.body), self.after.assertions(&after.body));
         let (had, has) = (old.len(), new.len());
+        let now = new.clone();
         let has_more_cases = after.cases.unwrap_or(1) > before.cases.unwrap_or(1);
+        let said = Said::new(&now, has_more_cases.then_some(after));
         let runs = after.body.skip.as_ref().is_none_or(|skip| skip.is_conditional);
         if had > 0 && has == 0 {
             let dropped: Vec<&str> = old.iter().flat_map(Assertion::content).collect();
@@ -227,6 +240,10 @@ impl Context<'_> {
             }
         }
 
+        if left.len().saturating_mul(new.len()) > MAX_PAIRED {
+            return;
+        }
+
         // What was changed: first by what it is about, then by its words.
         let mut dropped = Vec::new();
         for assertion in left {
@@ -240,7 +257,7 @@ impl Context<'_> {
             };
             let other = new.remove(at);
             if let Some((kind, message)) = weaker(&assertion, &other) {
-                if !self.is_covered(&assertion, after, has_more_cases) {
+                if !said.covers(&assertion) {
                     found(other.line, kind, format!("in `{name}`: {message}"));
                 }
             } else if other.is_swallowed && !assertion.is_swallowed {
@@ -264,7 +281,7 @@ impl Context<'_> {
             let content: Vec<&str> = assertion.content().collect();
             assertion.strength > Strength::Nothing
                 && !is_mere_error_check(assertion)
-                && !self.is_covered(assertion, after, has_more_cases)
+                && !said.covers(assertion)
                 && !self.is_about_removed(&content)
                 && !self.moved.contains(&assertion.text)
         });
@@ -281,24 +298,6 @@ impl Context<'_> {
     /// Returns whether all of some assertions are made elsewhere now.
     fn is_moved(&self, assertions: &[Assertion]) -> bool {
         assertions.iter().all(|assertion| self.moved.contains(&assertion.text))
-    }
-
-    /// Returns whether the test as it is now says in one exact assertion what another one said.
-    fn is_covered(&self, assertion: &Assertion, test: &Test, has_more_cases: bool) -> bool {
-        let known: BTreeSet<&str> = assertion.content().filter(|word| !is_keyword(word)).collect();
-        let is_case = |test: &Test| {
-            test.cases.is_some() && known.iter().all(|word| test.body.words.iter().any(|other| other == word))
-        };
-        if !known.is_empty() && has_more_cases && is_case(test) {
-            return true;
-        }
-        !known.is_empty()
-            && self.after.assertions(&test.body).iter().any(|other| {
-                let words: BTreeSet<&str> = other.content().collect();
-                other.strength >= assertion.strength
-                    && other.text != assertion.text
-                    && known.iter().all(|word| words.contains(word))
-            })
     }
 
     /// Returns the mocks that stand in for what a test is about.
@@ -333,6 +332,35 @@ impl Context<'_> {
 /// Returns whether an assertion is Go's usual way to go on only without an error.
 fn is_mere_error_check(assertion: &Assertion) -> bool {
     assertion.text == "err != nil"
+}
+
+/// What a test says after the change.
+struct Said<'a> {
+    assertions: Vec<(&'a Assertion, BTreeSet<&'a str>)>,
+    /// Tokens of the whole test, if it has more cases than before: an assertion may have become one of them.
+    cases: Option<BTreeSet<&'a str>>,
+}
+
+impl<'a> Said<'a> {
+    fn new(assertions: &'a [Assertion], of_cases: Option<&'a Test>) -> Self {
+        Self {
+            assertions: assertions
+                .iter()
+                .map(|assertion| (assertion, assertion.content().collect()))
+                .collect(),
+            cases: of_cases.map(|test| test.body.words.iter().map(String::as_str).collect()),
+        }
+    }
+
+    /// Returns whether one assertion, or a case, says what another assertion said.
+    fn covers(&self, assertion: &Assertion) -> bool {
+        let known: BTreeSet<&str> = assertion.content().filter(|word| !is_keyword(word)).collect();
+        let by_case = self.cases.as_ref().is_some_and(|words| known.is_subset(words));
+        let by_assertion = |(other, words): &(&Assertion, BTreeSet<&str>)| {
+            other.strength >= assertion.strength && other.text != assertion.text && known.is_subset(words)
+        };
+        !known.is_empty() && (by_case || self.assertions.iter().any(by_assertion))
+    }
 }
 
 fn all_mocks(state: &State) -> impl Iterator<Item = (&str, &crate::extract::Mark)> {

@@ -32,7 +32,7 @@ pub(crate) fn removed(changes: &[Change<'_>]) -> BTreeSet<String> {
 
 static DEFINITION: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(
-        r"(?m)^\s*(?:pub(?:\([^)]*\))?\s+|export\s+|default\s+|async\s+|static\s+|public\s+|private\s+|protected\s+|final\s+|abstract\s+|unsafe\s+|const\s+)*(?:(?:def|class|fn|func(?:\s*\([^)]*\))?|function\*?|struct|enum|trait|interface|type|macro_rules!|module)\s+(\w+)|(?:[\w<>\[\],.]+\s+)(\w+)\s*\([^;]*\)\s*(?:throws[^{]*)?\{|(?:module\.)?exports\.(\w+)\s*=|(?:let|var|const)\s+(\w+)\s*=)",
+        r"(?m)^\s*(?:pub(?:\([^)]*\))?\s+|export\s+|default\s+|async\s+|static\s+|public\s+|private\s+|protected\s+|final\s+|abstract\s+|unsafe\s+|const\s+)*(?:(?:def|class|fn|func(?:\s*\([^)]*\))?|function\*?|struct|enum|trait|interface|type|macro_rules!|module)\s+(\w+)|(?:[\w<>\[\],.]+\s+)(\w+)\s*\([^;{}()]{0,200}\)\s*(?:throws[^{;]{0,100})?\{|(?:module\.)?exports\.(\w+)\s*=|(?:let|var|const)\s+(\w+)\s*=)",
     )
     .ok()
 });

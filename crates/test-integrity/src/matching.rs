@@ -1,6 +1,6 @@
 //! Which test after a change is which test before it, in whatever file and by whatever name.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::extract::Test;
 
@@ -19,6 +19,9 @@ pub(crate) struct Matching {
     /// Tests that are in no pair, after.
     pub(crate) new: Vec<usize>,
 }
+
+/// Most tokens that are compared for one change. Beyond that, tests are told apart by name alone.
+const MAX_COMPARED: usize = 40_000_000;
 
 /// What two tests have to have in common: a path, which may be empty, and a name.
 type Key = fn(&Test) -> (String, String);
@@ -44,61 +47,109 @@ pub(crate) fn pairs(before: &[Test], after: &[Test]) -> Matching {
                 None => found.gone.push(at),
             }
         }
-        let taken: Vec<usize> = found.pairs.iter().map(|(_, other)| *other).collect();
+        let taken: BTreeSet<usize> = found.pairs.iter().map(|(_, other)| *other).collect();
         found.new.retain(|at| !taken.contains(at));
     }
 
+    let mut work = MAX_COMPARED;
+    let (gone, new) = (bags(before, &found.gone), bags(after, &found.new));
     let mut candidates: Vec<(f64, usize, usize)> = Vec::new();
-    for one in &found.gone {
-        for other in &found.new {
-            let likeness = likeness(&before[*one].body.words, &after[*other].body.words);
+    for (one, words) in &gone {
+        for (other, others) in new.iter().filter(|(_, others)| words.could_be_alike(others)) {
+            let cost = words.kinds() + others.kinds();
+            let Some(left) = work.checked_sub(cost) else { break };
+            work = left;
+            let likeness = words.likeness(others);
             if likeness >= ALIKE {
                 candidates.push((likeness, *one, *other));
             }
         }
     }
     candidates.sort_by(|one, other| other.0.total_cmp(&one.0));
+    let (mut gone, mut new): (BTreeSet<usize>, BTreeSet<usize>) =
+        (found.gone.drain(..).collect(), found.new.drain(..).collect());
     for (_, one, other) in candidates {
-        if found.gone.contains(&one) && found.new.contains(&other) {
+        if gone.contains(&one) && new.remove(&other) {
+            gone.remove(&one);
             found.pairs.push((one, other));
-            found.gone.retain(|at| *at != one);
-            found.new.retain(|at| *at != other);
         }
     }
+    found.gone.extend(gone);
+    found.new.extend(new);
     found
 }
 
-/// Returns whether what a test says is said by another one, which may say more.
-pub(crate) fn is_contained(test: &Test, other: &Test) -> bool {
-    let own = content(&test.body.words);
-    let total: usize = own.values().sum();
-    let theirs = content(&other.body.words);
-    let common: usize =
-        own.iter().map(|(word, count)| (*count).min(theirs.get(word).copied().unwrap_or(0))).sum();
-    let asserts = test.body.assertions.is_empty() || !other.body.assertions.is_empty();
-    total > 0 && asserts && share(common, total) >= CONTAINED
+/// Returns the tokens of chosen tests.
+fn bags<'a>(tests: &'a [Test], chosen: &[usize]) -> Vec<(usize, Bag<'a>)> {
+    chosen.iter().map(|at| (*at, Bag::new(tests[*at].body.words.iter()))).collect()
 }
 
-/// Returns the share of tokens that two tests have in common, from 0 to 1.
-fn likeness(one: &[String], other: &[String]) -> f64 {
-    let (one, other) = (count(one.iter()), count(other.iter()));
-    let total: usize = one.values().sum::<usize>() + other.values().sum::<usize>();
-    let common: usize =
-        one.iter().map(|(word, count)| (*count).min(other.get(word).copied().unwrap_or(0))).sum();
-    if total == 0 { 0.0 } else { share(2 * common, total) }
-}
+/// Tests that may stand for others, which may say more than those do.
+pub(crate) struct Heirs<'a>(Vec<(&'a Test, Bag<'a>)>);
 
-/// Returns the names and literals of a test, and how often each occurs.
-fn content(words: &[String]) -> BTreeMap<&str, usize> {
-    count(words.iter().filter(|word| word.chars().any(char::is_alphanumeric)))
-}
-
-fn count<'a>(words: impl Iterator<Item = &'a String>) -> BTreeMap<&'a str, usize> {
-    let mut counts = BTreeMap::new();
-    for word in words {
-        *counts.entry(word.as_str()).or_insert(0) += 1;
+impl<'a> Heirs<'a> {
+    /// Takes those tests that run.
+    pub(crate) fn new(tests: &'a [Test]) -> Self {
+        let running = tests.iter().filter(|test| test.body.skip.is_none());
+        Self(running.map(|test| (test, Bag::of_content(test))).collect())
     }
-    counts
+
+    /// Returns whether what a test says is said by one of these.
+    pub(crate) fn include(&self, test: &Test) -> bool {
+        let own = Bag::of_content(test);
+        let mut work = MAX_COMPARED / 16;
+        self.0.iter().any(|(other, theirs)| {
+            work = work.saturating_sub(own.kinds() + theirs.kinds());
+            let asserts = test.body.assertions.is_empty() || !other.body.assertions.is_empty();
+            work > 0 && asserts && own.total > 0 && share(own.common(theirs), own.total) >= CONTAINED
+        })
+    }
+}
+
+/// Tokens, and how often each occurs.
+struct Bag<'a> {
+    counts: BTreeMap<&'a str, usize>,
+    total: usize,
+}
+
+impl<'a> Bag<'a> {
+    fn new(words: impl Iterator<Item = &'a String>) -> Self {
+        let mut counts = BTreeMap::new();
+        let mut total = 0;
+        for word in words {
+            *counts.entry(word.as_str()).or_insert(0) += 1;
+            total += 1;
+        }
+        Self { counts, total }
+    }
+
+    /// Takes the names and literals of a test.
+    fn of_content(test: &'a Test) -> Self {
+        Self::new(test.body.words.iter().filter(|word| word.chars().any(char::is_alphanumeric)))
+    }
+
+    fn kinds(&self) -> usize {
+        self.counts.len()
+    }
+
+    fn common(&self, other: &Self) -> usize {
+        self.counts
+            .iter()
+            .map(|(word, count)| (*count).min(other.counts.get(word).copied().unwrap_or(0)))
+            .sum()
+    }
+
+    /// Returns the share of tokens that two have in common, from 0 to 1.
+    fn likeness(&self, other: &Self) -> f64 {
+        let total = self.total + other.total;
+        if total == 0 { 0.0 } else { share(2 * self.common(other), total) }
+    }
+
+    /// Returns whether their sizes allow them to be alike.
+    fn could_be_alike(&self, other: &Self) -> bool {
+        let (least, total) = (self.total.min(other.total), self.total + other.total);
+        total > 0 && share(2 * least, total) >= ALIKE
+    }
 }
 
 #[expect(clippy::cast_precision_loss, reason = "numbers of tokens are far below 2^52")]

@@ -51,6 +51,9 @@ const METHODS: &[&str] = &[
     "comparearray",
 ];
 
+/// Longest chain of names that is read.
+const MAX_PARTS: usize = 40;
+
 struct EcmaScript;
 
 /// Returns the parts of a call's name: `["test", "only", "each"]` of `test.only.each`.
@@ -59,7 +62,7 @@ fn parts(call: At<'_>) -> Vec<&str> {
         return Vec::new();
     };
     let mut parts = Vec::new();
-    loop {
+    for _ in 0..MAX_PARTS {
         match at.kind() {
             "member_expression" => {
                 parts.push(at.field("property").map_or("", At::text));

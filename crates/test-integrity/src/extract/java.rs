@@ -5,13 +5,16 @@ use super::{Reader, Skip, Test, TestFile, arguments};
 use crate::assertion::Assertion;
 use crate::syntax::At;
 
+/// Longest chain of calls that is read.
+const MAX_CHAIN: usize = 40;
+
 struct Java;
 
 /// Returns the names of a chain of calls: `["assertThat", "isEqualTo"]` of `assertThat(x).isEqualTo(1)`.
 fn chain(at: At<'_>) -> Vec<(At<'_>, &str)> {
     let mut names = Vec::new();
     let mut next = Some(at);
-    while let Some(call) = next.filter(|call| call.kind() == "method_invocation") {
+    while let Some(call) = next.filter(|call| call.kind() == "method_invocation" && names.len() < MAX_CHAIN) {
         names.push((call, call.field("name").map_or("", At::text)));
         next = call.field("object");
     }

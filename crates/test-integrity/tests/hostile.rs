@@ -1,0 +1,95 @@
+//! Texts that nobody writes: whatever comes, there is an answer, and soon.
+#![expect(clippy::expect_used, reason = "what a test stands on has to be there")]
+
+use std::fs;
+use std::path::Path;
+
+use proptest::prelude::*;
+use test_integrity::{Change, check};
+
+const PATHS: [&str; 14] = [
+    "tests/test_a.py",
+    "src/a.test.ts",
+    "src/lib.rs",
+    "a_test.go",
+    "src/test/java/ATest.java",
+    "spec/a_spec.rb",
+    "tests/a_test.cpp",
+    "pyproject.toml",
+    "package.json",
+    ".github/workflows/ci.yml",
+    "jest.config.js",
+    "Makefile",
+    "a.snap",
+    "pom.xml",
+];
+
+fn text() -> impl Strategy<Value = String> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cases");
+    let words: Vec<String> = fs::read_dir(folder)
+        .expect("a folder")
+        .flat_map(|entry| {
+            let text = fs::read_to_string(entry.expect("an entry").path()).expect("a file");
+            text.split_inclusive([' ', '\n', '(', '.', '"', '[']).map(str::to_owned).collect::<Vec<_>>()
+        })
+        .collect();
+    let known = prop::sample::select(words);
+    let strange = prop::sample::select(vec![
+        "é", "\u{0}", "\u{202e}", "\\", "'", "`", "{{", "]]", "<a>", "- ", "\t", "\r\n", ": ",
+    ]);
+    prop::collection::vec(prop_oneof![8 => known, 1 => strange.prop_map(str::to_owned)], 0..120)
+        .prop_map(|parts| parts.concat())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn any_text_is_judged(before in prop::option::of(text()), after in prop::option::of(text()), path in prop::sample::select(PATHS.to_vec())) {
+        let findings = check(&[Change { path, before: before.as_deref(), after: after.as_deref() }]);
+        for finding in findings {
+            prop_assert!(finding.line >= 1 && finding.path == path && finding.message.len() < 1000);
+        }
+    }
+
+    #[test]
+    fn what_did_not_change_has_no_finding(text in text(), path in prop::sample::select(PATHS.to_vec())) {
+        prop_assert_eq!(check(&[Change { path, before: Some(&text), after: Some(&text) }]), []);
+    }
+}
+
+#[test]
+fn large_changes_are_judged_as_well() {
+    let tests = |name: &str, value: usize| -> String {
+        (0..3000)
+            .map(|at| {
+                format!(
+                    "def test_{name}_{at}():\n    assert f({at}) == {}\n    assert g({at}, {at}) is None\n",
+                    at + value
+                )
+            })
+            .collect()
+    };
+    let (before, after) = (tests("one", 0), tests("other", 1));
+    check(&[Change { path: "test_a.py", before: Some(&before), after: Some(&after) }]);
+
+    let assertions = |value: usize| -> String {
+        let lines: String = (0..5000).map(|at| format!("    assert f({at}) == {}\n", at * value)).collect();
+        format!("def test_all():\n{lines}")
+    };
+    let (before, after) = (assertions(2), assertions(3));
+    check(&[Change { path: "test_a.py", before: Some(&before), after: Some(&after) }]);
+
+    let deep = format!("def test_a():\n    assert {}1{}\n", "(".repeat(20_000), ")".repeat(20_000));
+    check(&[Change { path: "test_a.py", before: Some(&deep), after: Some("") }]);
+    let nested = format!(
+        "test('a', () => {{ {} expect(1).toBe(1) {} }})",
+        "if (a) {".repeat(5_000),
+        "}".repeat(5_000)
+    );
+    check(&[Change { path: "a.test.js", before: Some(&nested), after: Some("") }]);
+    let calls = format!("x = a{}\n", "(b)".repeat(20_000));
+    for path in PATHS {
+        check(&[Change { path, before: Some(&calls), after: Some(&deep) }]);
+    }
+}

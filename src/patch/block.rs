@@ -1,0 +1,195 @@
+//! Blocks of lines: where one stands in a file although it was not quoted to the letter, and what is nearest to it
+//! where it does not.
+
+/// Maximum number of lines shown of what is nearest.
+const MAX_SHOWN: usize = 10;
+/// Least similarity, from 0 to 1, of lines that are worth showing.
+const SIMILAR: f64 = 0.5;
+/// Number of places that are compared closely.
+const CANDIDATES: usize = 20;
+
+/// Difference in indentation between a block and the lines of a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Shift {
+    /// The same indentation.
+    None,
+    /// The file has this in front of every line of the block.
+    Deeper(String),
+    /// The block has this in front of every line of the file.
+    Shallower(String),
+}
+
+impl Shift {
+    /// Returns how the indentation of `wanted` has to be changed to give that of `line`.
+    fn between(wanted: &str, line: &str) -> Option<Self> {
+        let (wanted, line) = (indent(wanted), indent(line));
+        match (line.strip_suffix(wanted), wanted.strip_suffix(line)) {
+            (Some(""), _) => Some(Self::None),
+            (Some(more), _) => Some(Self::Deeper(more.to_owned())),
+            (None, Some(less)) => Some(Self::Shallower(less.to_owned())),
+            (None, None) => None,
+        }
+    }
+
+    /// Returns a line of new text with its indentation changed, or `None` if it has too little.
+    fn apply(&self, line: &str) -> Option<String> {
+        match self {
+            _ if line.trim().is_empty() => Some(line.to_owned()),
+            Self::None => Some(line.to_owned()),
+            Self::Deeper(more) => Some(format!("{more}{line}")),
+            Self::Shallower(less) => line.strip_prefix(less.as_str()).map(str::to_owned),
+        }
+    }
+
+    /// Returns text with the indentation of its lines changed, or `None` if a line has too little.
+    pub fn apply_to(&self, text: &str) -> Option<String> {
+        text.split('\n')
+            .map(|line| self.apply(line))
+            .collect::<Option<Vec<_>>>()
+            .map(|lines| lines.join("\n"))
+    }
+
+    /// Returns the difference in words, or `None` if there is none.
+    pub fn describe(&self) -> Option<String> {
+        let name = |indent: &str| match indent.chars().next() {
+            Some('\t') => format!("{} more tabs", indent.len()),
+            _ => format!("{} more spaces", indent.len()),
+        };
+        let (text, verb) = match self {
+            Self::None => return None,
+            Self::Deeper(more) => (name(more), "the file has"),
+            Self::Shallower(less) => (name(less), "old_str had"),
+        };
+        Some(format!(
+            "{verb} {}",
+            if text.starts_with("1 ") { text.trim_end_matches('s').to_owned() } else { text }
+        ))
+    }
+}
+
+fn indent(line: &str) -> &str {
+    &line[..line.len() - line.trim_start().len()]
+}
+
+/// Place of a block in a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// Index of its first line.
+    pub at: usize,
+    /// Difference in indentation.
+    pub shift: Shift,
+}
+
+/// Returns the places where the lines stand, if trailing blanks and a uniform difference in indentation do not count.
+pub fn places(lines: &[&str], wanted: &[&str]) -> Vec<Place> {
+    if wanted.iter().all(|line| line.trim().is_empty()) || wanted.len() > lines.len() {
+        return Vec::new();
+    }
+    let fits = |window: &[&str]| {
+        let mut shift = None;
+        for (line, wanted) in window.iter().zip(wanted) {
+            if line.trim() != wanted.trim() {
+                return None;
+            }
+            if line.trim().is_empty() {
+                continue;
+            }
+            let own = Shift::between(wanted, line)?;
+            if shift.get_or_insert_with(|| own.clone()) != &own {
+                return None;
+            }
+        }
+        shift
+    };
+    let windows = lines.windows(wanted.len()).enumerate();
+    windows.filter_map(|(at, window)| fits(window).map(|shift| Place { at, shift })).collect()
+}
+
+/// Returns the index and the number of those lines that are most like the wanted ones, or `None` if none are.
+pub fn nearest(lines: &[&str], wanted: &[&str]) -> Option<(usize, usize)> {
+    let (key, telling) = wanted.iter().enumerate().max_by_key(|(_, line)| line.trim().len().min(200))?;
+    let words = |line: &str| -> Vec<String> {
+        line.split(|c: char| !c.is_alphanumeric())
+            .filter(|word| !word.is_empty())
+            .map(str::to_lowercase)
+            .collect()
+    };
+    let telling_words = words(telling);
+    let mut candidates: Vec<(usize, usize)> = lines
+        .iter()
+        .enumerate()
+        .map(|(at, line)| (words(line).iter().filter(|word| telling_words.contains(word)).count(), at))
+        .filter(|(common, _)| *common > 0)
+        .collect();
+    candidates.sort_by_key(|(common, at)| (std::cmp::Reverse(*common), *at));
+    let length = wanted.len().min(MAX_SHOWN);
+    let first = key.saturating_sub(if wanted.len() > MAX_SHOWN { MAX_SHOWN / 2 } else { key });
+    let like = |at: usize| {
+        let start = at.saturating_sub(key - first);
+        let window = &lines[start..(start + length).min(lines.len())];
+        let pairs = window.iter().zip(&wanted[first..]);
+        let short = |line: &str| -> String { line.trim().chars().take(200).collect() };
+        let total: f64 =
+            pairs.map(|(line, wanted)| strsim::normalized_levenshtein(&short(line), &short(wanted))).sum();
+        (total / f64::from(u32::try_from(length).unwrap_or(u32::MAX)), start, window.len())
+    };
+    candidates
+        .iter()
+        .take(CANDIDATES)
+        .map(|(_, at)| like(*at))
+        .filter(|(score, ..)| *score >= SIMILAR)
+        .max_by(|(a, at, _), (b, other, _)| a.total_cmp(b).then(other.cmp(at)))
+        .map(|(_, start, length)| (start, length))
+}
+
+/// Returns lines with their numbers, the first of which is `at + 1`, as `read_file` shows them.
+pub fn numbered(lines: &[&str], at: usize, length: usize) -> String {
+    let shown = lines.iter().enumerate().skip(at).take(length);
+    shown.map(|(index, line)| format!("{}\t{}\n", index + 1, line.trim_end_matches('\r'))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn blocks_are_found_at_another_indentation() {
+        let file = [
+            "class A:",
+            "    def f(self):",
+            "        return 1",
+            "",
+            "    def g(self):  ",
+            "        return 2",
+        ];
+        let deeper = |text: &str| Shift::Deeper(text.to_owned());
+        for (wanted, expected) in [
+            (vec!["def f(self):", "    return 1"], vec![Place { at: 1, shift: deeper("    ") }]),
+            (vec!["    def g(self):", "        return 2"], vec![Place { at: 4, shift: Shift::None }]),
+            (vec!["      class A:"], vec![Place { at: 0, shift: Shift::Shallower("      ".to_owned()) }]),
+            (vec!["def f(self):", "  return 1"], vec![]),
+            (vec!["return 1", "", "def g(self):"], vec![]),
+            (vec![""], vec![]),
+        ] {
+            assert_eq!(places(&file, &wanted), expected, "{wanted:?}");
+        }
+        assert_eq!(deeper("  ").apply_to("a\n\n  b").as_deref(), Some("  a\n\n    b"));
+        assert_eq!(Shift::Shallower("  ".to_owned()).apply_to("  a\n b"), None);
+    }
+
+    #[test]
+    fn the_nearest_lines_are_found() {
+        let file = [
+            "import os",
+            "",
+            "def total(items):",
+            "    return sum(items)",
+            "",
+            "def mean(items):",
+            "    pass",
+        ];
+        assert_eq!(nearest(&file, &["def totals(item):", "    return sum( items )"]), Some((2, 2)));
+        assert_eq!(nearest(&file, &["something else altogether"]), None);
+        assert_eq!(numbered(&file, 2, 1), "3\tdef total(items):\n");
+    }
+}

@@ -1,0 +1,128 @@
+//! The `*** Begin Patch` format: files named by marks, hunks found by their lines.
+
+use super::header::{Header, Name};
+use super::parse::{Hunk, Line, ParseError, Place, Section};
+
+const BEGIN: &str = "*** Begin Patch";
+const END: &str = "*** End Patch";
+const ADD: &str = "*** Add File:";
+const UPDATE: &str = "*** Update File:";
+const DELETE: &str = "*** Delete File:";
+const MOVE: &str = "*** Move to:";
+const END_OF_FILE: &str = "*** End of File";
+
+/// Returns whether a text is in this format.
+pub(super) fn is_envelope(text: &str) -> bool {
+    let marks = [BEGIN, ADD, UPDATE, DELETE];
+    text.lines().take(5).any(|line| marks.iter().any(|mark| line.trim_start().starts_with(mark)))
+}
+
+/// Parses a patch. What precedes the first mark and follows the last, as in a shell's here-document, is ignored.
+pub(super) fn parse(text: &str) -> Result<Vec<Section>, ParseError> {
+    let mut sections: Vec<Section> = Vec::new();
+    let mut file: Option<File> = None;
+    for (index, line) in text.lines().enumerate() {
+        let mark = line.trim_end();
+        let starts = |mark: &str| line.strip_prefix(mark).map(|name| name.trim().to_owned());
+        let named = |name: String| Some(Name::File(name));
+        let next = if let Some(name) = starts(ADD) {
+            Some(Header { old: Some(Name::Nothing), new: named(name), ..Header::default() })
+        } else if let Some(name) = starts(DELETE) {
+            Some(Header { old: named(name), new: Some(Name::Nothing), ..Header::default() })
+        } else {
+            starts(UPDATE).map(|name| Header {
+                old: named(name.clone()),
+                new: named(name),
+                ..Header::default()
+            })
+        };
+        if let Some(header) = next {
+            sections.extend(file.take().map(File::finished).transpose()?);
+            file = Some(File { header, hunks: Vec::new() });
+        } else if mark == END {
+            break;
+        } else if let Some(file) = &mut file {
+            file.line(line).map_err(|()| ParseError::Stray { line: index + 1, text: line.to_owned() })?;
+        }
+    }
+    sections.extend(file.map(File::finished).transpose()?);
+    if sections.is_empty() { Err(ParseError::NoHunk) } else { Ok(sections) }
+}
+
+struct File {
+    header: Header,
+    hunks: Vec<Hunk>,
+}
+
+impl File {
+    /// Reads a line of the file's part. Fails if it belongs to nothing.
+    fn line(&mut self, line: &str) -> Result<(), ()> {
+        if let Some(name) = line.strip_prefix(MOVE) {
+            if let Some(Name::File(old)) = &self.header.old {
+                self.header.renamed = (Some(old.clone()), Some(name.trim().to_owned()));
+            }
+            return Ok(());
+        }
+        if line.trim_end() == END_OF_FILE {
+            if let Some(Hunk { place: Place::Anchored { at_end, .. }, .. }) = self.hunks.last_mut() {
+                *at_end = true;
+            }
+            return Ok(());
+        }
+        if let Some(anchor) = line.strip_prefix("@@") {
+            let anchor = anchor.trim().trim_end_matches("@@").trim().to_owned();
+            self.anchor(anchor);
+            return Ok(());
+        }
+        let line = match line.chars().next() {
+            Some('+') => Line::Added(line[1..].to_owned()),
+            Some('-') => Line::Removed(line[1..].to_owned()),
+            Some(' ') => Line::Context(line[1..].to_owned()),
+            None => Line::Context(String::new()),
+            Some('\\') => return Ok(()),
+            Some(_) => return Err(()),
+        };
+        if self.hunks.is_empty() {
+            self.anchor(String::new());
+        }
+        if let Some(hunk) = self.hunks.last_mut() {
+            hunk.lines.push(line);
+        }
+        Ok(())
+    }
+
+    /// Begins a hunk below an anchor. Anchors that follow each other are of one hunk.
+    fn anchor(&mut self, anchor: String) {
+        if self.hunks.last().is_none_or(|hunk| !hunk.lines.is_empty()) {
+            let place = Place::Anchored { below: Vec::new(), at_end: false };
+            self.hunks.push(Hunk { place, lines: Vec::new(), no_newline: (false, false) });
+        }
+        if let Some(Hunk { place: Place::Anchored { below, .. }, .. }) = self.hunks.last_mut()
+            && !anchor.is_empty()
+        {
+            below.push(anchor);
+        }
+    }
+
+    /// Ends the file's part. Blank lines at the end of a hunk separate it from what follows.
+    fn finished(mut self) -> Result<Section, ParseError> {
+        for hunk in &mut self.hunks {
+            while matches!(hunk.lines.last(), Some(Line::Context(text)) if text.is_empty()) {
+                hunk.lines.pop();
+            }
+        }
+        self.hunks.retain(|hunk| !hunk.lines.is_empty());
+        if self.header.old == Some(Name::Nothing) {
+            // The whole file, whatever hunks it is written in.
+            let lines: Vec<Line> = self.hunks.into_iter().flat_map(|hunk| hunk.lines).collect();
+            let place = Place::Anchored { below: Vec::new(), at_end: true };
+            let whole = Hunk { place, lines, no_newline: (false, false) };
+            self.hunks = if whole.lines.is_empty() { Vec::new() } else { vec![whole] };
+        }
+        let is_update = self.header.old.is_some() && self.header.old == self.header.new;
+        if is_update && self.hunks.is_empty() && self.header.renamed.1.is_none() {
+            return Err(ParseError::EmptyHunk(1));
+        }
+        Ok(Section::new(self.header, self.hunks))
+    }
+}

@@ -1,0 +1,89 @@
+//! Matchers of the search: ripgrep's, or one that backtracks for what ripgrep's does not know.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use grep_matcher::{Match, Matcher, NoCaptures};
+use grep_regex::{RegexMatcher, RegexMatcherBuilder};
+
+use crate::base::pattern::{InvalidPattern, Pattern, PatternOptions};
+
+/// Time limit of a search with a pattern that backtracks.
+const MAX_TIME: Duration = Duration::from_secs(10);
+
+/// Matcher of lines.
+pub(super) enum LineMatcher {
+    /// Linear time.
+    Linear(Box<RegexMatcher>),
+    /// Look-around and backreferences.
+    Backtracking(Backtracking),
+}
+
+/// How a pattern is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Syntax {
+    Literal,
+    Regex,
+}
+
+impl LineMatcher {
+    /// Compiles a pattern.
+    pub(super) fn new(pattern: &str, syntax: Syntax, case_sensitive: bool) -> Result<Self, InvalidPattern> {
+        let linear = RegexMatcherBuilder::new()
+            .fixed_strings(syntax == Syntax::Literal)
+            .case_insensitive(!case_sensitive)
+            .line_terminator(Some(b'\n'))
+            .build(pattern);
+        let error = match linear {
+            Ok(matcher) => return Ok(Self::Linear(Box::new(matcher))),
+            Err(error) => error.to_string(),
+        };
+        if pattern.contains('\n') || pattern.contains("\\n") {
+            return Err(InvalidPattern::new(format!("{error}; matches are within a line")));
+        }
+        let options = PatternOptions { ignore_case: !case_sensitive, multi_line: false };
+        match Pattern::new(pattern, options) {
+            Ok(pattern) => Ok(Self::Backtracking(Backtracking {
+                pattern,
+                until: Instant::now() + MAX_TIME,
+                gave_up: AtomicBool::new(false),
+            })),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Returns `true` if some lines were not searched to their end.
+    pub(super) fn gave_up(&self) -> bool {
+        match self {
+            Self::Linear(_) => false,
+            Self::Backtracking(matcher) => matcher.gave_up.load(Ordering::Relaxed),
+        }
+    }
+}
+
+/// Pattern that backtracks, within a time limit for the whole search.
+pub(super) struct Backtracking {
+    pattern: Pattern,
+    until: Instant,
+    gave_up: AtomicBool,
+}
+
+impl Matcher for &Backtracking {
+    type Captures = NoCaptures;
+    type Error = std::convert::Infallible;
+
+    /// Looks for a match in a line. Where in the line it is does not matter to the search.
+    fn find_at(&self, line: &[u8], at: usize) -> Result<Option<Match>, Self::Error> {
+        let rest = String::from_utf8_lossy(line.get(at..).unwrap_or_default());
+        let text = rest.trim_end_matches(['\n', '\r']);
+        let found = if Instant::now() < self.until { self.pattern.is_match(text).ok() } else { None };
+        if found.is_none() {
+            self.gave_up.store(true, Ordering::Relaxed);
+        }
+        Ok(found.unwrap_or(false).then(|| Match::new(at, line.len())))
+    }
+
+    fn new_captures(&self) -> Result<NoCaptures, Self::Error> {
+        Ok(NoCaptures::new())
+    }
+}

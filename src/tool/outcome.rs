@@ -1,0 +1,162 @@
+//! Results of edits: what changed and where, without repeating what the model has just written.
+
+use outline::first_syntax_error;
+
+use super::{Context, ToolError, ToolResult};
+use crate::base::text::{counted, grouped};
+use crate::workspace::{FileChange, FileError, FileState, MAX_FILE, Mode, Operation, ResolvedPath};
+
+/// Maximum number of places named by their lines.
+const MAX_PLACES: usize = 12;
+
+/// Writes new content and returns a result with the change.
+pub(super) fn store(
+    path: &ResolvedPath,
+    before: Option<FileState>,
+    content: Vec<u8>,
+    cx: &Context,
+) -> Result<ToolResult, ToolError> {
+    let change = write(path, before, content, cx)?;
+    let Some(change) = change else {
+        return Ok(ToolResult::done(format!("{path} already has this content; nothing changed")));
+    };
+    let mut result = ToolResult::done(describe(&change));
+    result.changes.push(change);
+    Ok(result)
+}
+
+/// Writes new content, and returns the change if there is one.
+pub(super) fn write(
+    path: &ResolvedPath,
+    before: Option<FileState>,
+    content: Vec<u8>,
+    cx: &Context,
+) -> Result<Option<FileChange>, ToolError> {
+    check_size(path, content.len())?;
+    cx.workspace.write(path, &content)?;
+    let mode = before.as_ref().map_or(Mode::Regular, |state| state.mode);
+    let after = FileState { content: content.into(), mode };
+    cx.seen.note(path, &after);
+    Ok(FileChange::new((**path).clone(), before, Some(after)))
+}
+
+/// Refuses content above the limit for whole files.
+pub(super) fn check_size(path: &ResolvedPath, length: usize) -> Result<(), ToolError> {
+    let size = length as u64;
+    if size > MAX_FILE {
+        return Err(FileError::TooLarge { path: (**path).clone(), size, limit: MAX_FILE }.into());
+    }
+    Ok(())
+}
+
+/// Describes a change: the file, the numbers of lines, where they are, and what is wrong with the file now.
+pub(super) fn describe(change: &FileChange) -> String {
+    let path = &change.path;
+    if change.is_binary() {
+        return format!("{} {path} (binary)", verb(change));
+    }
+    let diff = change.diff();
+    let counts = crate::workspace::LineCounts::of(&diff);
+    let mut text = format!("{} {path} ({counts}", verb(change));
+    if change.operation() == Operation::Modify {
+        let places = places(&diff);
+        let shown: Vec<String> = places.iter().take(MAX_PLACES).map(|line| grouped(*line)).collect();
+        let more = if places.len() > MAX_PLACES { ", …" } else { "" };
+        let noun = if places.len() == 1 { "line" } else { "lines" };
+        text += &format!(" at {noun} {}{more}", shown.join(", "));
+        text += ")";
+        text += &context(change, &places);
+    } else {
+        text.push(')');
+    }
+    text.extend(syntax_warning(change).map(|warning| format!("\n{warning}")));
+    text
+}
+
+fn verb(change: &FileChange) -> &'static str {
+    match change.operation() {
+        Operation::Add => "Created",
+        Operation::Modify => "Updated",
+        Operation::Delete => "Deleted",
+    }
+}
+
+/// Returns the lines of the new file at which its changes begin.
+fn places(diff: &str) -> Vec<usize> {
+    let (mut places, mut line, mut in_change) = (Vec::new(), 1, false);
+    for text in diff.lines() {
+        if let Some(header) = text.strip_prefix("@@ ") {
+            let new = header.split_once('+').map_or("", |(_, new)| new);
+            let digits: String = new.chars().take_while(char::is_ascii_digit).collect();
+            line = digits.parse().unwrap_or(1);
+            in_change = false;
+        } else if text.starts_with(['+', '-']) {
+            if !in_change {
+                places.push(line);
+            }
+            in_change = true;
+            line += usize::from(text.starts_with('+'));
+        } else if !text.starts_with('\\') {
+            in_change = false;
+            line += 1;
+        }
+    }
+    places
+}
+
+/// Returns the line before the only change, by which the model can tell that the place is right.
+fn context(change: &FileChange, places: &[usize]) -> String {
+    let ([place], Some(after)) = (places, &change.after) else { return String::new() };
+    let text = String::from_utf8_lossy(&after.content);
+    let above = place.checked_sub(2).and_then(|index| Some((index + 1, text.lines().nth(index)?)));
+    match above {
+        Some((number, line)) if !line.trim().is_empty() => {
+            let end = line.floor_char_boundary(200);
+            format!(", below\n{number}\t{}", &line[..end])
+        }
+        _ => String::new(),
+    }
+}
+
+/// Returns a warning if the file parsed before and does not any more.
+pub(super) fn syntax_warning(change: &FileChange) -> Option<String> {
+    let name = change.path.file_name()?;
+    let text = |state: &FileState| std::str::from_utf8(&state.content).map(str::to_owned).ok();
+    let after = text(change.after.as_ref()?)?;
+    let line = first_syntax_error(name, &after)?;
+    let was_clean = match &change.before {
+        Some(before) => first_syntax_error(name, &text(before)?).is_none(),
+        // The grammar does not know all that TypeScript files may contain.
+        None => !name.ends_with("ts"),
+    };
+    let shown = after.lines().nth(line - 1).unwrap_or_default();
+    let shown = &shown[..shown.floor_char_boundary(200)];
+    was_clean.then(|| {
+        format!("[warning: {} does not parse any more, from line {line}: `{}`]", change.path, shown.trim())
+    })
+}
+
+/// Describes changes of several files: a table of paths and counts, with warnings.
+pub(super) fn table(changes: &[FileChange]) -> String {
+    const MAX_ROWS: usize = 60;
+    let mut text = String::new();
+    for change in changes.iter().take(MAX_ROWS) {
+        text += &format!("{} {} ({})\n", verb(change), change.path, change.line_counts());
+    }
+    if changes.len() > MAX_ROWS {
+        text += &format!("… and {}\n", counted(changes.len() - MAX_ROWS, "more file", "s"));
+    }
+    text.extend(changes.iter().filter_map(syntax_warning).take(10).map(|warning| warning + "\n"));
+    text
+}
+
+/// Puts back what files were, after one of several could not be written. Returns the error for the model.
+pub(super) fn undone(error: &dyn std::fmt::Display, changes: &[FileChange], cx: &Context) -> ToolError {
+    let mut text = format!("{error}; nothing was changed");
+    for change in changes.iter().rev() {
+        if let Err(failed) = cx.workspace.revert(change) {
+            text = format!("{error}; could not put {} back: {failed}", change.path);
+        }
+    }
+    ToolError::Refused(text)
+}

@@ -1,0 +1,283 @@
+//! Replacement of a block of text that has to be unique. What models misquote without changing the meaning is
+//! understood (line ends, indentation, trailing blanks, line numbers, codes of invisible characters); for the rest, the
+//! error shows what is there.
+
+use sanitize::invisible::unmarked;
+
+use crate::patch::block::{nearest, numbered, places};
+
+/// Text with a block replaced.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Edited {
+    pub(super) content: String,
+    /// Number of replacements.
+    pub(super) times: usize,
+    /// What was understood otherwise than it was written, for the model.
+    pub(super) note: Option<String>,
+}
+
+/// Reason why a block was not replaced, in words for the model.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub(super) struct NotReplaced(String);
+
+impl NotReplaced {
+    fn because(reason: impl Into<String>) -> Self {
+        Self(reason.into())
+    }
+}
+
+/// Replaces `old`, which has to occur exactly once unless `all` are meant. The error tells the model why not.
+pub(super) fn replace(content: &str, old: &str, new: &str, all: bool) -> Result<Edited, NotReplaced> {
+    if old.is_empty() {
+        return Err(NotReplaced::because(
+            "old_str is empty; to create or replace a whole file use write_file",
+        ));
+    }
+    if old == new {
+        return Err(NotReplaced::because("old_str and new_str are the same; nothing to change"));
+    }
+    // In a file with Windows line ends, a block given with plain line ends means the same lines.
+    let crlf = content.contains("\r\n") && !has_lone_newline(content);
+    let plain = |text: &str| if crlf { text.replace("\r\n", "\n") } else { text.to_owned() };
+    let (content, old, new) = (plain(content), plain(old), plain(new));
+    let mut edited = by_text(&content, &old, &new, all)?;
+    if crlf {
+        edited.content = edited.content.replace('\n', "\r\n");
+    }
+    Ok(edited)
+}
+
+/// Replaces `old` as it is written, else as it was shown, else by its lines.
+fn by_text(content: &str, old: &str, new: &str, all: bool) -> Result<Edited, NotReplaced> {
+    if content.contains(old) {
+        return exactly(content, old, new, all);
+    }
+    // Files are shown with codes in place of invisible characters, so a block may be quoted with these codes.
+    let meant = unmarked(old);
+    if meant != old && content.contains(&meant) {
+        return exactly(content, &meant, &unmarked(new), all);
+    }
+    if let Some(meant) = without_numbers(old).filter(|meant| content.contains(meant.as_str())) {
+        let new = without_numbers(new).unwrap_or_else(|| new.to_owned());
+        let mut edited = exactly(content, &meant, &new, all)?;
+        edited.note = Some("the line numbers in old_str were left out".to_owned());
+        return Ok(edited);
+    }
+    by_lines(content, old, new, all)
+}
+
+fn exactly(content: &str, old: &str, new: &str, all: bool) -> Result<Edited, NotReplaced> {
+    let found: Vec<usize> = overlapping(content, old).take(20).collect();
+    match found.as_slice() {
+        [at] => {
+            let content = [&content[..*at], new, &content[at + old.len()..]].concat();
+            Ok(Edited { content, times: 1, note: None })
+        }
+        _ if all => {
+            let times = content.matches(old).count();
+            Ok(Edited { content: content.replace(old, new), times, note: None })
+        }
+        several => {
+            let lines: Vec<usize> = several.iter().map(|at| line_of(content, *at)).collect();
+            Err(NotReplaced(not_unique(&lines, content.matches(old).count().max(several.len()))))
+        }
+    }
+}
+
+fn not_unique(lines: &[usize], times: usize) -> String {
+    let lines: Vec<String> = lines.iter().map(ToString::to_string).collect();
+    let more = if times > lines.len() { ", …" } else { "" };
+    format!(
+        "old_str is not unique ({times}): lines {}{more}; add lines around it, or set replace_all",
+        lines.join(", ")
+    )
+}
+
+/// Returns the positions of `needle`, including overlapping ones, because either could be meant.
+fn overlapping<'a>(content: &'a str, needle: &'a str) -> impl Iterator<Item = usize> + 'a {
+    let step = needle.chars().next().map_or(1, char::len_utf8);
+    let mut from = 0;
+    std::iter::from_fn(move || {
+        let at = from + content.get(from..)?.find(needle)?;
+        from = at + step;
+        Some(at)
+    })
+}
+
+fn line_of(content: &str, at: usize) -> usize {
+    content[..at].matches('\n').count() + 1
+}
+
+fn has_lone_newline(content: &str) -> bool {
+    content.match_indices('\n').any(|(at, _)| at == 0 || content.as_bytes()[at - 1] != b'\r')
+}
+
+/// Returns a block without the numbers that `read_file` puts before its lines, or `None` if a line has none.
+fn without_numbers(block: &str) -> Option<String> {
+    let line = |line: &str| {
+        let (number, rest) = line.split_once('\t')?;
+        let is_number = !number.trim().is_empty() && number.trim().bytes().all(|byte| byte.is_ascii_digit());
+        is_number.then(|| rest.to_owned())
+    };
+    let ends = block.ends_with('\n');
+    let lines: Vec<String> =
+        block.strip_suffix('\n').unwrap_or(block).split('\n').map(line).collect::<Option<_>>()?;
+    Some(lines.join("\n") + if ends { "\n" } else { "" })
+}
+
+/// Replaces whole lines that differ from `old` in trailing blanks and in a uniform indentation alone. The new lines are
+/// indented like those that they replace.
+fn by_lines(content: &str, old: &str, new: &str, all: bool) -> Result<Edited, NotReplaced> {
+    let lines: Vec<&str> = content.split('\n').collect();
+    let (old_text, ends) = old.strip_suffix('\n').map_or((old, false), |text| (text, true));
+    let wanted: Vec<&str> = old_text.split('\n').collect();
+    let found = places(&lines, &wanted);
+    let new_text = if ends { new.strip_suffix('\n').unwrap_or(new) } else { new };
+    let removes_lines = ends && new.is_empty();
+    let shift = match found.as_slice() {
+        [] => return Err(NotReplaced(missing(content, &lines, &wanted, new))),
+        [one] => &one.shift,
+        several if all && several.iter().all(|place| place.shift == several[0].shift) => &several[0].shift,
+        several => {
+            let lines: Vec<usize> = several.iter().take(20).map(|place| place.at + 1).collect();
+            return Err(NotReplaced(not_unique(&lines, several.len())));
+        }
+    };
+    let Some(replacement) = shift.apply_to(new_text) else {
+        return Err(NotReplaced(missing(content, &lines, &wanted, new)));
+    };
+    let mut result: Vec<&str> = Vec::with_capacity(lines.len());
+    let (mut at, mut times) = (0, 0);
+    for place in &found {
+        if place.at < at {
+            continue;
+        }
+        result.extend(&lines[at..place.at]);
+        if !removes_lines {
+            result.push(&replacement);
+        }
+        at = place.at + wanted.len();
+        times += 1;
+    }
+    result.extend(&lines[at..]);
+    let note = match shift.describe() {
+        Some(difference) => format!("{difference} of indentation, and new_str was indented accordingly"),
+        None => "blanks at the ends of lines differ from old_str".to_owned(),
+    };
+    Ok(Edited { content: result.join("\n"), times, note: Some(note) })
+}
+
+/// Returns why a block was not found: the lines that are most like it, or that the edit is there already.
+fn missing(content: &str, lines: &[&str], wanted: &[&str], new: &str) -> String {
+    if new.trim().len() > 10 && content.contains(new) {
+        let at = content.find(new).map_or(1, |at| line_of(content, at));
+        return format!("old_str not found; new_str stands at line {at} already");
+    }
+    match nearest(lines, wanted) {
+        Some((at, length)) => {
+            let kind = if places(lines, wanted).is_empty() { "" } else { " at another indentation" };
+            format!(
+                "old_str not found; the nearest lines{kind} are:\n{}",
+                numbered(lines, at, length).trim_end()
+            )
+        }
+        None => "old_str not found, and nothing like it".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn content(content: &str, old: &str, new: &str) -> Result<String, String> {
+        replace(content, old, new, false).map(|edited| edited.content).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn a_block_may_be_quoted_as_it_was_shown() {
+        for (file, old, new, expected) in [
+            ("a\u{200b}b c", "a⟨U+200B⟩b", "a⟨U+200B⟩d", Ok("a\u{200b}d c")),
+            ("a\u{200b}b c", "a⟨U+200B⟩b", "ab", Ok("ab c")),
+            ("a⟨U+200B⟩b", "a⟨U+200B⟩b", "x⟨U+200B⟩", Ok("x⟨U+200B⟩")),
+            ("ab", "a⟨U+200B⟩b", "x", Err("old_str not found, and nothing like it")),
+            ("a\n  b\nc\n", "2\t  b\n3\tc\n", "2\t  B\n3\tc\n", Ok("a\n  B\nc\n")),
+        ] {
+            assert_eq!(content(file, old, new).as_deref().map_err(String::as_str), expected, "{file:?}");
+        }
+    }
+
+    #[test]
+    fn a_block_is_replaced_where_it_is_unique() {
+        let cases = [
+            ("a\nb\nc\n", "b", "B", Ok("a\nB\nc\n")),
+            ("a\nb", "b", "B", Ok("a\nB")),
+            ("a\r\nb\r\n", "a\nb", "x\ny", Ok("x\r\ny\r\n")),
+            ("a\r\nb\nc\n", "b\nc", "x", Ok("a\r\nx\n")),
+            ("ünïcode\n", "ï", "i", Ok("ünicode\n")),
+            (
+                "aXa",
+                "a",
+                "b",
+                Err("old_str is not unique (2): lines 1, 1; add lines around it, or set replace_all"),
+            ),
+            (
+                "aaa",
+                "aa",
+                "b",
+                Err("old_str is not unique (2): lines 1, 1; add lines around it, or set replace_all"),
+            ),
+            ("a", "z", "b", Err("old_str not found, and nothing like it")),
+            ("a", "", "b", Err("old_str is empty; to create or replace a whole file use write_file")),
+            ("a", "a", "a", Err("old_str and new_str are the same; nothing to change")),
+            (
+                "def f(x):\n    return x + 1\n",
+                "def f(x):\n    return x+1\n",
+                "",
+                Err("old_str not found; the nearest lines are:\n1\tdef f(x):\n2\t    return x + 1"),
+            ),
+            (
+                "def total(x):\n    pass\n",
+                "def sum(x):\n    pass",
+                "def total(x):\n",
+                Err("old_str not found; new_str stands at line 1 already"),
+            ),
+        ];
+        for (file, old, new, expected) in cases {
+            let result = content(file, old, new);
+            assert_eq!(result.as_deref().map_err(String::as_str), expected, "{file:?} {old:?} {new:?}");
+        }
+    }
+
+    #[test]
+    fn indentation_and_trailing_blanks_are_forgiven() {
+        let file = "class A:\n    def f(self):\n        if x:  \n            return 1\n        return 2\n";
+        let edited = replace(file, "if x:\n    return 1\n", "if y:\n    return 3\n", false).expect("an edit");
+        assert_eq!(edited.content, file.replace("if x:  ", "if y:").replace("return 1", "return 3"));
+        assert_eq!(
+            edited.note.as_deref(),
+            Some("the file has 8 more spaces of indentation, and new_str was indented accordingly")
+        );
+        let edited = replace(file, "        if x:\n            return 1\n", "", false).expect("an edit");
+        assert_eq!(edited.content, "class A:\n    def f(self):\n        return 2\n");
+        assert_eq!(edited.note.as_deref(), Some("blanks at the ends of lines differ from old_str"));
+        let tabs = replace("\tif a {\n\t\tb()\n\t}\n", "if a {\n\tb()\n}", "if c {\n\tb()\n}", false)
+            .expect("an edit");
+        assert_eq!(tabs.content, "\tif c {\n\t\tb()\n\t}\n");
+        let twice = "  a(1)\n    b\n  a(1)\n    b\n";
+        assert!(
+            replace(twice, "a(1)\n  b\n", "c\n", false)
+                .is_err_and(|error| error.to_string().contains("lines 1, 3"))
+        );
+        assert_eq!(
+            replace(twice, "a(1)\n  b\n", "c\n", true).map(|edited| edited.content),
+            Ok("  c\n  c\n".to_owned())
+        );
+    }
+
+    #[test]
+    fn every_occurrence_is_replaced() {
+        let edited = replace("a b a", "a", "c", true).expect("an edit");
+        assert_eq!((edited.content.as_str(), edited.times), ("c b c", 2));
+    }
+}

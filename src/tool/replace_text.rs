@@ -1,0 +1,269 @@
+//! Tool `replace_text`.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::matcher::Syntax;
+use super::outcome::{describe, syntax_warning, undone, write};
+use super::read_file::text;
+use super::scope::Scope;
+use super::search::Query;
+use super::{Context, Effects, FileTool, ToolError, ToolInfo, ToolResult};
+use crate::base::pattern::{Pattern, PatternOptions};
+use crate::base::text::{counted, grouped};
+use crate::workspace::{FileChange, FileState, ResolvedPath, WorkspacePath};
+
+/// Number of files whose first diff is shown.
+const MAX_DIFFS: usize = 3;
+/// Number of files listed.
+const MAX_FILES: usize = 100;
+
+/// Tool that replaces text in many files.
+pub(super) struct ReplaceText;
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Args {
+    /// Text to replace, or a regular expression
+    pattern: String,
+    /// What to put in its place; $1 is a group of a regular expression
+    replacement: String,
+    #[serde(default)]
+    regex: bool,
+    /// Folder or file
+    #[serde(default = "super::scope::here")]
+    path: String,
+    /// Globs of the files (*.py,!vendor/**)
+    #[serde(default = "super::scope::any")]
+    file_pattern: String,
+    #[serde(default = "super::scope::yes")]
+    case_sensitive: bool,
+    /// Refuse if there are more or fewer places
+    #[serde(default)]
+    expect_count: Option<usize>,
+}
+
+/// File as it will be.
+struct Planned {
+    path: ResolvedPath,
+    before: FileState,
+    after: String,
+    times: usize,
+}
+
+impl FileTool for ReplaceText {
+    type Args = Args;
+
+    fn info(&self) -> ToolInfo {
+        ToolInfo {
+            name: "replace_text",
+            description: "Replace text everywhere in many files, as for a rename: all places, or none. Returns the files with their counts.",
+            sensitive: true,
+            successor: None,
+        }
+    }
+
+    fn effects(&self, args: &Args, cx: &Context) -> Result<Effects, ToolError> {
+        let planned = args.plan(cx)?;
+        let writes = planned.iter().map(|file| WorkspacePath::clone(&file.path)).collect();
+        Ok(Effects { writes, ..Effects::default() })
+    }
+
+    fn run(&self, args: &Args, cx: &Context) -> Result<ToolResult, ToolError> {
+        let planned = args.plan(cx)?;
+        let mut changes = Vec::with_capacity(planned.len());
+        let total: usize = planned.iter().map(|file| file.times).sum();
+        let mut text =
+            format!("Replaced {} in {}\n", counted(total, "place", "s"), counted(planned.len(), "file", "s"));
+        for file in &planned {
+            if changes.len() < MAX_FILES {
+                text += &format!("{:>6}  {}\n", grouped(file.times), file.path);
+            }
+            match write(&file.path, Some(file.before.clone()), file.after.clone().into_bytes(), cx) {
+                Ok(change) => changes.extend(change),
+                Err(error) => {
+                    return Err(undone(&error, &changes, cx));
+                }
+            }
+        }
+        if planned.len() > MAX_FILES {
+            text += &format!("… and {}\n", counted(planned.len() - MAX_FILES, "more file", "s"));
+        }
+        text += &first_diffs(&changes);
+        text.extend(changes.iter().filter_map(syntax_warning).take(10).map(|warning| warning + "\n"));
+        Ok(ToolResult { changes, ..ToolResult::done(text) })
+    }
+}
+
+/// Returns the changed lines of the first files, so that a wrong pattern is seen.
+fn first_diffs(changes: &[FileChange]) -> String {
+    const MAX_LINES: usize = 4;
+    let mut text = String::new();
+    for change in changes.iter().take(MAX_DIFFS) {
+        let head = describe(change);
+        text += &format!("{}\n", head.lines().next().unwrap_or_default());
+        let diff = change.diff();
+        for line in diff.lines().filter(|line| line.starts_with(['+', '-'])).take(MAX_LINES) {
+            text += &format!("{}\n", &line[..line.floor_char_boundary(200)]);
+        }
+    }
+    text
+}
+
+impl Args {
+    /// Returns the files that the call would change, or why it would change none.
+    fn plan(&self, cx: &Context) -> Result<Vec<Planned>, ToolError> {
+        let refused = |reason: String| ToolError::Refused(reason);
+        if self.pattern.is_empty() {
+            return Err(refused("the pattern is empty".to_owned()));
+        }
+        let options = PatternOptions { ignore_case: !self.case_sensitive, multi_line: true };
+        let source = if self.regex { self.pattern.clone() } else { regex::escape(&self.pattern) };
+        let pattern =
+            Pattern::new(&source, options).map_err(|error| refused(format!("invalid pattern: {error}")))?;
+        let template = if self.regex {
+            template(&self.replacement, &pattern.groups())
+        } else {
+            self.replacement.replace('$', "$$")
+        };
+        let scope = Scope::new(cx, &self.path, Some(&self.file_pattern), None)?;
+        let mut planned = Vec::new();
+        let mut unchanged = 0;
+        for path in self.candidates(&scope)? {
+            let before = cx.workspace.read(&path)?;
+            // Files that are not text are no place for a replacement.
+            let Ok(content) = text(&path, &before) else { continue };
+            let found = pattern
+                .replacements(content, &template)
+                .map_err(|error| refused(format!("{path}: {error}; nothing was changed")))?;
+            let mut after = String::with_capacity(content.len());
+            let mut from = 0;
+            for replacement in &found {
+                after += &content[from..replacement.range.start];
+                after += &replacement.with;
+                from = replacement.range.end;
+            }
+            after += &content[from..];
+            if after == content {
+                unchanged += found.len();
+            } else {
+                super::outcome::check_size(&path, after.len())?;
+                planned.push(Planned { path, before, after, times: found.len() });
+            }
+        }
+        let total: usize = planned.iter().map(|file| file.times).sum();
+        if planned.is_empty() {
+            let regex = if self.regex || source == self.pattern {
+                ""
+            } else {
+                "; if it is a regular expression, set regex"
+            };
+            let same = if unchanged > 0 {
+                "the replacement gives the same text".to_owned()
+            } else {
+                format!("no match{regex}")
+            };
+            return Err(refused(format!("{same}; nothing was changed")));
+        }
+        match self.expect_count {
+            Some(expected) if expected != total => {
+                let files = planned.iter().take(20).map(|file| format!("{} ({})", file.path, file.times));
+                Err(refused(format!(
+                    "found {} in {}, not {}; nothing was changed: {}",
+                    counted(total, "place", "s"),
+                    counted(planned.len(), "file", "s"),
+                    grouped(expected),
+                    files.collect::<Vec<_>>().join(", ")
+                )))
+            }
+            _ => Ok(planned),
+        }
+    }
+
+    /// Returns the files that may contain a match. A pattern within a line is searched for first, which is faster than
+    /// to read every file.
+    fn candidates(&self, scope: &Scope<'_>) -> Result<Vec<ResolvedPath>, ToolError> {
+        let syntax = if self.regex { Syntax::Regex } else { Syntax::Literal };
+        let first_line = self.pattern.lines().find(|line| !line.is_empty()).unwrap_or_default();
+        let searched = if self.regex { self.pattern.as_str() } else { first_line };
+        // A match of a regular expression may extend over lines.
+        let spans = self.regex
+            && ["\\n", "\n", "\\s", "[^", "(?s", "\\W", "\\D", "\\R", "\\v"]
+                .iter()
+                .any(|part| searched.contains(part));
+        if !spans && let Ok(query) = Query::new(searched, syntax, self.case_sensitive, 1) {
+            return query.matching_files(scope);
+        }
+        let (mut files, _) = scope.files()?;
+        files.retain(|path| scope.cx.sensitive.find(path).is_none());
+        Ok(files)
+    }
+}
+
+/// Returns a replacement as the library reads it: groups of the pattern, which may be written `$1`, `\1`, `$&` or
+/// `\g<name>`, as `${1}`, and every other dollar sign doubled.
+fn template(replacement: &str, groups: &[String]) -> String {
+    let known = |name: &str| groups.iter().any(|group| group == name);
+    let mut text = String::with_capacity(replacement.len());
+    let mut rest = replacement;
+    while let Some(at) = rest.find(['$', '\\']) {
+        let (sign, after) = (&rest[at..=at], &rest[at + 1..]);
+        text += &rest[..at];
+        let digits = after.bytes().take_while(u8::is_ascii_digit).count();
+        let numbered = (1..=digits).rev().find(|count| known(&after[..*count]));
+        let between = |open: &str, close: char| {
+            let (name, _) = after.strip_prefix(open)?.split_once(close)?;
+            known(name).then_some((name, open.len() + name.len() + 1))
+        };
+        let group = match sign {
+            "$" if after.starts_with('&') => Some(("0", 1)),
+            "$" => numbered.map(|count| (&after[..count], count)).or_else(|| between("{", '}')),
+            _ => numbered.map(|count| (&after[..count], count)).or_else(|| between("g<", '>')),
+        };
+        let escaped = [("n", "\n"), ("t", "\t"), ("\\", "\\")]
+            .into_iter()
+            .find(|(letter, _)| after.starts_with(letter));
+        rest = match (group, escaped) {
+            (Some((name, used)), _) => {
+                text += &format!("${{{name}}}");
+                &after[used..]
+            }
+            (None, Some((letter, meant))) if sign == "\\" => {
+                text += meant;
+                &after[letter.len()..]
+            }
+            _ => {
+                text += if sign == "$" { "$$" } else { sign };
+                after
+            }
+        };
+    }
+    text + rest
+}
+
+#[cfg(test)]
+mod tests {
+    use super::template;
+
+    #[test]
+    fn groups_are_written_in_many_ways() {
+        let groups = ["0", "1", "2", "name"].map(str::to_owned);
+        for (replacement, expected) in [
+            ("plain", "plain"),
+            ("$1b", "${1}b"),
+            ("\\1b\\2", "${1}b${2}"),
+            ("${1}b", "${1}b"),
+            ("$10", "${1}0"),
+            ("$3", "$$3"),
+            ("\\g<name>!", "${name}!"),
+            ("${name}", "${name}"),
+            ("${other}", "$${other}"),
+            ("$name!", "$$name!"),
+            ("<$&>", "<${0}>"),
+            ("costs 5$", "costs 5$$"),
+            ("a\\nb\\d", "a\nb\\d"),
+        ] {
+            assert_eq!(template(replacement, &groups), expected, "{replacement}");
+        }
+    }
+}

@@ -1,0 +1,144 @@
+//! Scope of the listing and searching tools: a folder or a file, and which of the files below it.
+
+use super::read_file::resolve;
+use super::{Context, ToolError};
+use crate::workspace::{Found, Glob, Kind, LastLink, ResolvedPath, WorkspacePath};
+
+pub(super) fn here() -> String {
+    ".".to_owned()
+}
+
+pub(super) fn any() -> String {
+    "*".to_owned()
+}
+
+pub(super) fn yes() -> bool {
+    true
+}
+
+/// Folder (or single file) to search, and which of its files.
+pub(super) struct Scope<'a> {
+    pub(super) cx: &'a Context,
+    pub(super) start: ResolvedPath,
+    filter: FileFilter,
+    depth: Option<usize>,
+}
+
+/// What is below a folder, as far as the filter lets it through.
+#[derive(Default)]
+pub(super) struct Entries {
+    /// Files and folders, sorted by path.
+    pub(super) found: Vec<Found>,
+    /// Links that stay inside of the workspace, and where they lead.
+    pub(super) links: Vec<(WorkspacePath, ResolvedPath)>,
+    /// Number of entries that had to be skipped.
+    pub(super) skipped: usize,
+}
+
+impl<'a> Scope<'a> {
+    pub(super) fn new(
+        cx: &'a Context,
+        path: &str,
+        pattern: Option<&str>,
+        depth: Option<usize>,
+    ) -> Result<Self, ToolError> {
+        Ok(Self { cx, start: resolve(path, cx)?, filter: FileFilter::parse(pattern.unwrap_or("*"))?, depth })
+    }
+
+    /// Returns whether an entry passes the filter. A path glob may be relative to the root or to the folder that is
+    /// searched.
+    fn fits(&self, path: &WorkspacePath) -> bool {
+        let below = path.relative_to(&self.start).unwrap_or(path.as_str());
+        self.filter.matches(below) || self.filter.matches(path.as_str())
+    }
+
+    /// Returns the matching files, folders and links.
+    pub(super) fn entries(&self) -> Result<Entries, ToolError> {
+        let workspace = &self.cx.workspace;
+        if workspace.stat(&self.start)?.is_some_and(|stat| stat.kind == Kind::File) {
+            let file = Found { path: self.start.clone(), directory: false };
+            return Ok(Entries { found: vec![file], ..Entries::default() });
+        }
+        let mut walk = workspace.walk(&self.start, self.depth)?;
+        walk.found.retain(|found| self.fits(&found.path));
+        let target = |link: WorkspacePath| {
+            let target = workspace.resolve(&link, LastLink::Follow).ok()?;
+            let is_there = workspace.stat(&target).ok()?.is_some();
+            is_there.then_some((link, target))
+        };
+        let links = walk.links.into_iter().filter(|link| self.fits(link)).filter_map(target).collect();
+        Ok(Entries { found: walk.found, links, skipped: walk.skipped })
+    }
+
+    /// Returns the matching files, and the number of entries that had to be skipped.
+    pub(super) fn files(&self) -> Result<(Vec<ResolvedPath>, usize), ToolError> {
+        let Entries { found, skipped, .. } = self.entries()?;
+        Ok((found.into_iter().filter(|found| !found.directory).map(|found| found.path).collect(), skipped))
+    }
+}
+
+/// Globs of the files that are meant. Several are separated by commas, and those after a `!` are excluded.
+struct FileFilter {
+    wanted: Vec<Glob>,
+    unwanted: Vec<Glob>,
+}
+
+impl FileFilter {
+    fn parse(pattern: &str) -> Result<Self, ToolError> {
+        let (mut wanted, mut unwanted) = (Vec::new(), Vec::new());
+        for part in parts(pattern) {
+            let (list, part) = match part.strip_prefix('!') {
+                Some(part) => (&mut unwanted, part),
+                None => (&mut wanted, part),
+            };
+            if !matches!(part, "*" | "**" | "**/*") {
+                list.push(Glob::parse(part).map_err(|error| ToolError::Refused(error.to_string()))?);
+            }
+        }
+        Ok(Self { wanted, unwanted })
+    }
+
+    fn matches(&self, path: &str) -> bool {
+        let fits = |glob: &Glob| glob.matches(path);
+        (self.wanted.is_empty() || self.wanted.iter().any(fits)) && !self.unwanted.iter().any(fits)
+    }
+}
+
+/// Splits a list at its commas, except within braces and brackets.
+fn parts(pattern: &str) -> impl Iterator<Item = &str> {
+    let mut depth = 0_usize;
+    pattern
+        .split(move |c| {
+            match c {
+                '{' | '[' => depth += 1,
+                '}' | ']' => depth = depth.saturating_sub(1),
+                _ => {}
+            }
+            c == ',' && depth == 0
+        })
+        .map(str::trim)
+        .filter(|part| !part.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn filters_take_lists_and_exclusions() {
+        for (pattern, path, expected) in [
+            ("*.py", "a/b.py", true),
+            ("*.py, *.pyi", "b.pyi", true),
+            ("*.{py,js}", "b.js", true),
+            ("*.{py,js},!test_*", "test_b.js", false),
+            ("!vendor/**", "vendor/a.py", false),
+            ("!vendor/**", "src/a.py", true),
+            ("src/**/*.rs", "src/a/b.rs", true),
+            ("**/*", "anything", true),
+        ] {
+            let filter = FileFilter::parse(pattern).expect("a filter");
+            assert_eq!(filter.matches(path), expected, "{pattern} {path}");
+        }
+        assert!(FileFilter::parse("[").is_err());
+    }
+}
