@@ -103,6 +103,7 @@ fn time_limits_say_how_to_give_more() {
     let sandbox = Sandbox::new(&[(".architect.yml", CONFIG), ("wait.sh", "sleep 300\n")]);
     let turns = [
         vec![("run_command", json!({"command": "bash wait.sh", "timeout": 1}))],
+        vec![("run_command", json!({"command": "ls", "timeout": 3_000}))],
         vec![("run_command", json!({"command": "ls", "timeout": 120_000}))],
     ];
     let results = run(&sandbox, "yolo", &turns).results();
@@ -113,9 +114,10 @@ fn time_limits_say_how_to_give_more() {
     );
     assert_eq!(
         results[1],
-        "Error: Invalid arguments: timeout: 120000 is out of range; use a number from 1 to 600; it is in seconds, so give 120 for \
-         120000 ms"
+        "Error: Invalid arguments: timeout: 3000 is out of range; use a number from 1 to 600; it is in seconds, so give 3 for \
+         3000 ms"
     );
+    assert!(results[2].starts_with("exit code 0"), "what can only be milliseconds: {}", results[2]);
 }
 
 #[test]
