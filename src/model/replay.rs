@@ -105,7 +105,9 @@ impl ReplayModel {
 /// Compares the results since the last answer with the recorded ones. Returns an error for the first that
 /// differs.
 fn compare(state: &State, request: Request<'_>) -> Result<(), ModelError> {
-    for message in request.messages.iter().rev() {
+    // Behind the results may stand what came up meanwhile.
+    let latest = request.messages.iter().rev().skip_while(|message| matches!(message, Message::User(_)));
+    for message in latest {
         let Message::Tool { id, name, content, .. } = message else { break };
         let Some(recorded) = state.results.get(&(request.agent.to_owned(), id.clone())) else { continue };
         // The loop detector may have appended a remark, and durations are never the same twice.

@@ -136,7 +136,7 @@ fn confirm_mode_of_agent_holds_where_none_is_given() {
     let mut terminal = Terminal::start(&sandbox, &["--model", &model]);
     terminal.answer("Run read_file(path=\"a.txt\")?", "a");
     assert_eq!(terminal.end(), 130);
-    let mut terminal = Terminal::start(&sandbox, &["--model", &model, "--dry-run"]);
+    let terminal = Terminal::start(&sandbox, &["--model", &model, "--dry-run"]);
     assert_eq!(terminal.end(), 0);
     assert_eq!(sandbox.read("a.txt"), "one\n");
 }
