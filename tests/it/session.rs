@@ -69,6 +69,26 @@ fn prompt_marks_pull_request_untrusted() {
     assert!(seen[1].contains("7 files changed, +9 −8"), "{}", seen[1]);
 }
 
+#[cfg(unix)]
+#[test]
+fn prompt_has_no_guide_that_leads_to_hidden_files() {
+    let sandbox = Sandbox::new(&[("docs/agents.md", "Be kind.\n"), (".gitignore", ".env\n")]);
+    sandbox.write(".env", "PASSWORD=hunter2-of-the-file\n");
+    sandbox.git(&["config", "http.extraheader", "AUTHORIZATION: basic c2VjcmV0LW9mLWdpdA=="]);
+    for (target, told) in
+        [(".git/config", false), (".env", false), (".GIT/config", false), ("docs/agents.md", true)]
+    {
+        let guide = sandbox.repo().join("AGENTS.md");
+        let _ = std::fs::remove_file(&guide);
+        std::os::unix::fs::symlink(target, &guide).unwrap();
+        let server = ModelServer::start(vec![Answer::Text("done")]);
+        sandbox.run(&with(&server, &["--task", "Do it"]), &[]).expect_code(0);
+        let body = server.bodies().remove(0).to_string();
+        assert!(!body.contains("c2VjcmV0LW9mLWdpdA") && !body.contains("hunter2-of-the-file"), "{target}");
+        assert_eq!(body.contains("Be kind."), told, "{target}");
+    }
+}
+
 #[test]
 fn prompt_at_start() {
     let files = [

@@ -28,7 +28,7 @@ use std::time::{Duration, Instant};
 
 use super::changes::{FileChange, FileState};
 use super::disk::DiskWorkspace;
-use super::ignored::IgnoreRules;
+use super::ignored::{Exclusion, IgnoreRules};
 use super::inventory::Inventory;
 use super::overlay::OverlayWorkspace;
 use super::path::{ResolvedPath, WorkspacePath};
@@ -71,9 +71,21 @@ impl Below {
 
     /// Returns the text of a file, as it was before the command; `None` if it is too large or not UTF-8.
     fn text(&self, path: &WorkspacePath) -> Option<String> {
-        let state = self.state(path).ok()??;
-        String::from_utf8(state.content.to_vec()).ok()
+        text(&self.state(path).ok()??)
     }
+
+    /// Returns the text of a file, as it was before the run.
+    fn original_text(&self, path: &WorkspacePath) -> Option<String> {
+        let state = match self {
+            Self::Planned(planned) => planned.original(path),
+            Self::Real(tracked) => tracked.original(path),
+        };
+        text(&state.ok()??)
+    }
+}
+
+fn text(state: &FileState) -> Option<String> {
+    String::from_utf8(state.content.to_vec()).ok()
 }
 
 /// A throw-away state of the checkout; dropping it removes it.
@@ -455,18 +467,19 @@ impl Isolated {
         let mut found =
             Outcome { repositories, special, unnamed, folders, gone_folders, ..Outcome::default() };
         let changed = below.changed()?;
-        let mut rules: Option<(WorkspacePath, IgnoreRules)> = None;
+        let mut rules: Option<(WorkspacePath, Exclusion)> = None;
         for path in files {
             let folder = path.parent().unwrap_or_else(WorkspacePath::root);
             let (_, known) = match &mut rules {
                 Some(known) if known.0 == folder => known,
                 other => {
-                    let collected = IgnoreRules::collect(&folder, |path| below.text(path));
-                    other.insert((folder, collected))
+                    let now = IgnoreRules::collect(&folder, |path| below.text(path));
+                    let original = IgnoreRules::collect(&folder, |path| below.original_text(path));
+                    other.insert((folder, Exclusion { original, now }))
                 }
             };
             let belongs = || self.tracked.contains(&path) || changed.contains(&path);
-            if known.excludes(&path, false) && !belongs() {
+            if known.is_output(&path) && !belongs() {
                 found.outputs.push(path);
                 continue;
             }
