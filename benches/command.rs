@@ -7,7 +7,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use architect_ci::command::sandbox::{GitMasking, Rights, Sandbox, Settings, View};
-use architect_ci::command::{Job, Policy, Shell};
+use architect_ci::command::{Job, LiveOutput, Policy, Shell};
 use architect_ci::config::Commands;
 use architect_ci::workspace::PathGlobs;
 use criterion::{Criterion, criterion_group, criterion_main};
@@ -50,6 +50,7 @@ fn start(c: &mut Criterion) {
             variables: Vec::new(),
             stdin: None,
             merge: true,
+            output: LiveOutput::default(),
             timeout: Duration::from_secs(10),
             cancel: CancellationToken::new(),
         };

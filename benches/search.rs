@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 
-use architect_ci::tool::{Context, Registry};
+use architect_ci::tool::{Access, Context, Registry};
 use architect_ci::workspace::{DiskWorkspace, OverlayWorkspace, TrackedWorkspace, Workspace};
 use criterion::{Criterion, criterion_group, criterion_main};
 use serde_json::{Value, json};
@@ -39,6 +39,7 @@ fn search(c: &mut Criterion) {
         allow_delete: false,
         sensitive: Arc::default(),
         seen: Arc::default(),
+        access: Access::Full,
         max_result_tokens: 5_000,
     };
     let contexts = [

@@ -2,9 +2,13 @@
 //! changes are judged before any of them is kept, and a dry run keeps them in its plan. Nothing that others
 //! wrote ever runs on the checkout itself.
 
+mod beside;
+mod keep;
+
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::path::Path;
+use std::sync::atomic::AtomicU32;
 use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -13,9 +17,10 @@ use tokio_util::sync::CancellationToken;
 
 use crate::base::verbose_log::detail;
 use crate::command::sandbox::{Rights, View};
-use crate::command::{Finished, Job, Shell};
+use crate::command::{Finished, Job, LiveOutput, Shell};
 use crate::event::{Events, NoticeLevel};
-use crate::workspace::{Author, Below, FileChange, Isolated, IsolationError, Outcome, Plot, WorkspacePath};
+use crate::workspace::{Author, Below, FileChange, Isolated, IsolationError, Plot, WorkspacePath};
+use keep::keep_changes;
 
 /// A judgement of changes: `Ok` with warnings, or `Err` with the reasons for refusing them. The second
 /// argument lists files that are too large, or are build outputs, and whose content is therefore not
@@ -31,6 +36,8 @@ pub struct Isolation {
     events: Events,
     judge: Judge,
     state: Mutex<Option<Isolated>>,
+    /// Number of commands that were started beside others.
+    beside: AtomicU32,
     /// Files that Git ignores and that commands of the agent's have changed.
     built: std::sync::Mutex<BTreeSet<WorkspacePath>>,
 }
@@ -47,6 +54,8 @@ pub struct Work<'a> {
     pub stdin: Option<Vec<u8>>,
     /// Whether standard error goes into the same stream as standard output.
     pub merge: bool,
+    /// Where standard output is collected.
+    pub output: LiveOutput,
     /// The time after which the command is ended.
     pub timeout: Duration,
     /// A token that ends the command early.
@@ -102,6 +111,7 @@ impl Isolation {
             events,
             judge,
             state: Mutex::default(),
+            beside: AtomicU32::new(0),
             built: std::sync::Mutex::default(),
         }
     }
@@ -145,8 +155,20 @@ impl Isolation {
             Some(isolated) => isolated,
             None => self.make().await?,
         };
-        let Work { command, cwd, variables, stdin, merge, timeout, cancel, rights, keep, moves, owner: _ } =
-            work;
+        let Work {
+            command,
+            cwd,
+            variables,
+            stdin,
+            merge,
+            output,
+            timeout,
+            cancel,
+            rights,
+            keep,
+            moves,
+            owner: _,
+        } = work;
         let below = self.below.clone();
         let changes_nothing = (rights == Rights::Look || keep == Keep::Nothing) && shell.is_walled();
         let (isolated, before, reader) = blocking(move || {
@@ -178,6 +200,7 @@ impl Isolation {
                 variables,
                 stdin,
                 merge,
+                output,
                 timeout,
                 cancel,
             };
@@ -193,6 +216,7 @@ impl Isolation {
                 variables,
                 stdin,
                 merge,
+                output,
                 timeout,
                 cancel,
             })
@@ -287,106 +311,6 @@ impl Ran {
         let (built, warnings, refused) = (Vec::new(), Vec::new(), Vec::new());
         Self { finished, changes, large, dropped, built, warnings, refused }
     }
-}
-
-/// Finds what a command changed, has it judged, and keeps or reverts it. Returns no state if it could not be
-/// brought back to what is below.
-fn keep_changes(
-    mut isolated: Isolated,
-    before: crate::workspace::Before,
-    finished: Finished,
-    below: &Below,
-    judge: &Judge,
-    (rights, keep): (Rights, Keep),
-) -> (Ran, Option<Isolated>) {
-    let mut ran = Ran::unchanged(finished);
-    let mut found = match isolated.found(before, below) {
-        Ok(found) => found,
-        Err(error) => {
-            ran.refused.push(format!("could not read what the command changed: {error}"));
-            return (ran, None);
-        }
-    };
-    ran.dropped = dropped(&mut found, &isolated, judge);
-    let overstepped = (rights == Rights::Look).then(|| overstepped(&found)).flatten();
-    let kept = match keep {
-        _ if overstepped.is_some() => Err(overstepped.into_iter().collect()),
-        Keep::Changes => keep_all(&mut isolated, &found, below, judge, &mut ran),
-        Keep::Outputs => keep_outputs(&mut isolated, &found, below, judge),
-        Keep::Nothing => Ok(()),
-    };
-    let carried = keep == Keep::Changes && kept.is_ok() && matches!(below, Below::Real(_));
-    if let Err(reasons) = kept {
-        ran.refused = reasons;
-        (ran.changes, ran.large, ran.built) = (Vec::new(), Vec::new(), Vec::new());
-    }
-    let settled = isolated.settle(&found, below, carried);
-    if let Err(error) = &settled {
-        detail!("the throw-away state was reset: {error}");
-    }
-    (ran, settled.is_ok().then_some(isolated))
-}
-
-/// Removes from `found` the sensitive files among build outputs. Returns descriptions of everything that is
-/// never kept: those files, nested repositories, and names that are not UTF-8.
-fn dropped(found: &mut Outcome, isolated: &Isolated, judge: &Judge) -> Vec<String> {
-    let mut dropped: Vec<String> =
-        found.repositories.iter().map(|path| format!("{path}: a separate repository")).collect();
-    let is_refused = |path: &WorkspacePath| {
-        isolated.hides(path) || isolated.is_sensitive(path) && judge(&[], std::slice::from_ref(path)).is_err()
-    };
-    let (refused, kept): (Vec<_>, Vec<_>) =
-        std::mem::take(&mut found.outputs).into_iter().partition(is_refused);
-    found.outputs = kept;
-    dropped.extend(refused.into_iter().map(|path| format!("{path}: a sensitive file")));
-    dropped.extend(found.special.iter().map(|path| format!("{path}: a pipe, socket or device")));
-    if found.unnamed > 0 {
-        dropped.push(format!("{} with names that are not text", found.unnamed));
-    }
-    dropped
-}
-
-/// Returns a reason for refusal if a command with read-only rights changed something. This happens only where
-/// no sandbox held it back.
-fn overstepped(found: &Outcome) -> Option<String> {
-    let changes = found.changes.iter().map(|change| &change.path);
-    let first = changes.chain(&found.large).chain(&found.outputs).next()?;
-    Some(format!("it was classified as read-only, but it changed {first}"))
-}
-
-fn keep_all(
-    isolated: &mut Isolated,
-    found: &Outcome,
-    below: &Below,
-    judge: &Judge,
-    ran: &mut Ran,
-) -> Result<(), Vec<String>> {
-    let unread: Vec<WorkspacePath> = found.outputs.iter().chain(&found.large).cloned().collect();
-    ran.warnings = judge(&found.changes, &unread)?;
-    if let (Below::Planned(_), Some(path)) = (below, found.large.first()) {
-        return Err(vec![format!("{path} is too large to be planned")]);
-    }
-    let left = isolated.carry(found, below).map_err(|error| vec![error.to_string()])?;
-    ran.dropped.extend(left);
-    ran.changes.clone_from(&found.changes);
-    ran.large.clone_from(&found.large);
-    ran.built.clone_from(&found.outputs);
-    Ok(())
-}
-
-fn keep_outputs(
-    isolated: &mut Isolated,
-    found: &Outcome,
-    below: &Below,
-    judge: &Judge,
-) -> Result<(), Vec<String>> {
-    let Below::Real(tracked) = below else { return Ok(()) };
-    judge(&[], &found.outputs)?;
-    let outputs = found.outputs_alone();
-    for left in isolated.carry_outputs(&outputs, tracked.disk()) {
-        detail!("not kept: {left}");
-    }
-    Ok(())
 }
 
 /// Runs blocking work off the async threads, and resumes a panic of it here.

@@ -9,6 +9,9 @@ pub(super) const SUMMARY_PROMPT: &str = "The conversation is getting long, so it
                               to continue the task: what was found out (with paths and names), what was \
                               changed, what failed and why, what is left to do.";
 
+/// Heading of what is known without the model.
+const FACTS_HEADING: &str = "[Kept by the runner]";
+
 /// Heading between the task and the summary in the first message.
 const SUMMARY_HEADING: &str = "[Summary of the work so far]";
 
@@ -27,13 +30,20 @@ pub(super) fn split_point(messages: &[Message], after: usize, keep: usize) -> Op
 }
 
 /// Returns the conversation with everything before `cut` replaced by the task and `summary`. An earlier
-/// summary in the task is replaced, not kept.
-pub(super) fn replace_with_summary(messages: &[Message], cut: usize, summary: &str) -> Vec<Message> {
+/// summary in the task is replaced, not kept. `facts` are what is known whatever the summary says.
+pub(super) fn replace_with_summary(
+    messages: &[Message],
+    cut: usize,
+    summary: &str,
+    facts: &str,
+) -> Vec<Message> {
     let task = match messages.first() {
         Some(Message::User(task)) => task.split(SUMMARY_HEADING).next().unwrap_or(task).trim_end().to_owned(),
         _ => String::new(),
     };
-    let mut compacted = vec![Message::User(format!("{task}\n\n{SUMMARY_HEADING}\n{}", summary.trim()))];
+    let facts = if facts.is_empty() { String::new() } else { format!("\n\n{FACTS_HEADING}\n{facts}") };
+    let summary = summary.trim();
+    let mut compacted = vec![Message::User(format!("{task}\n\n{SUMMARY_HEADING}\n{summary}{facts}"))];
     compacted.extend_from_slice(&messages[cut..]);
     compacted
 }
@@ -94,16 +104,16 @@ mod tests {
         let messages = conversation(10);
         assert_eq!(split_point(&messages, 10, 4), None);
         let at = split_point(&messages, 8, 4).expect("a cut");
-        let short = replace_with_summary(&messages, at, "what was\n");
+        let short = replace_with_summary(&messages, at, "what was\n", "");
         assert_eq!(short.len(), 1 + 8);
         assert!(
             matches!(&short[0], Message::User(text) if text == "the task\n\n[Summary of the work so far]\nwhat was")
         );
         assert!(matches!(&short[1], Message::Assistant { calls, .. } if calls[0].id == "c6"));
         // A second summary replaces the first.
-        let again = replace_with_summary(&short, 3, "more");
+        let again = replace_with_summary(&short, 3, "more", "Files changed so far:\n- a (+1 −0)");
         assert!(
-            matches!(&again[0], Message::User(text) if text == "the task\n\n[Summary of the work so far]\nmore")
+            matches!(&again[0], Message::User(text) if text == "the task\n\n[Summary of the work so far]\nmore\n\n[Kept by the runner]\nFiles changed so far:\n- a (+1 −0)")
         );
         let told = fallback_summary(&messages[..at]);
         assert!(

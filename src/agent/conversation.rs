@@ -19,6 +19,8 @@ pub(super) struct Conversation {
     pub(super) compacted_at: u32,
     /// Texts from hooks, to be added before the next request.
     pub(super) notes: Vec<String>,
+    /// Whether the agent has been warned that few turns are left.
+    pub(super) is_warned: bool,
     /// IDs of all calls so far.
     ids: HashSet<String>,
     /// Input tokens that the provider counted for the last request, and the number of messages the count
@@ -40,6 +42,7 @@ impl Conversation {
             step: 0,
             compacted_at: 0,
             notes: Vec::new(),
+            is_warned: false,
             ids: HashSet::new(),
             token_count: None,
             shown: files,

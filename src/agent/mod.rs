@@ -3,8 +3,10 @@
 
 mod compaction;
 mod conversation;
+mod guides;
 mod history;
 mod loop_detector;
+mod news;
 mod repo_map;
 mod session;
 mod subagent;
@@ -13,14 +15,17 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::base::did_you_mean::nearest;
 use crate::config::AgentConfig;
+use crate::tool::Access;
 
+pub use guides::{Guides, NestedGuide};
 pub use history::History;
+pub use news::News;
 pub use repo_map::repo_map;
 pub use session::{AnswerCheck, AnswerVerdict, Limits, Session, SessionOutcome, StepOffset};
 pub use subagent::{Dispatch, SubagentContext, SubagentKind};
 
-/// Tools that change nothing.
-const READ_ONLY: [&str; 10] = [
+/// Tools of agents that change nothing; of commands, they can only run those that look.
+const READ_ONLY: [&str; 13] = [
     "read_file",
     "list_directory",
     "list_files",
@@ -31,6 +36,9 @@ const READ_ONLY: [&str; 10] = [
     "get_file_summary",
     "fetch_url",
     "web_search",
+    "run_command",
+    "dispatch_subagent",
+    "todo",
 ];
 
 /// Turns of an agent for which no limit is configured.
@@ -45,8 +53,8 @@ pub struct Agent {
     pub prompt: String,
     /// Allow-list of tools; `None` for all.
     pub allowed_tools: Option<Vec<String>>,
-    /// Whether the agent only reads, so that it gets no tools of MCP servers that write.
-    pub read_only: bool,
+    /// What it is allowed to do to the checkout. One that may not do all gets no tools of MCP servers that write.
+    pub access: Access,
     /// Maximum number of turns.
     pub max_steps: u32,
     /// Model in place of the run's, as `provider::name`.
@@ -73,7 +81,7 @@ impl Agent {
                 name: name.to_owned(),
                 prompt: include_str!("prompt/build.md").to_owned(),
                 allowed_tools: None,
-                read_only: false,
+                access: Access::Full,
                 max_steps: DEFAULT_STEPS,
                 model: None,
             },
@@ -85,7 +93,7 @@ impl Agent {
             }
             if config.allowed_tools.is_some() {
                 agent.allowed_tools.clone_from(&config.allowed_tools);
-                agent.read_only = false;
+                agent.access = Access::Full;
             }
             if let Some(steps) = config.max_steps {
                 agent.max_steps = u32::try_from(steps.get()).unwrap_or(u32::MAX);
@@ -99,7 +107,7 @@ impl Agent {
     /// an agent that only reads gets no others.
     pub fn adopt<'a>(&mut self, tools: impl Iterator<Item = (&'a str, bool)>) {
         let Some(allowed) = &mut self.allowed_tools else { return };
-        let fitting = tools.filter(|(_, only_reads)| *only_reads || !self.read_only);
+        let fitting = tools.filter(|(_, only_reads)| *only_reads || self.access == Access::Full);
         allowed.extend(fitting.map(|(name, _)| name.to_owned()));
     }
 }
@@ -115,12 +123,12 @@ fn built_in(name: &str) -> Option<Agent> {
         "review" => (include_str!("prompt/review.md"), read_only(), DEFAULT_STEPS),
         _ => return None,
     };
-    let read_only = allowed_tools.is_some();
+    let access = if allowed_tools.is_some() { Access::Look } else { Access::Full };
     Some(Agent {
         name: name.to_owned(),
         prompt: prompt.to_owned(),
         allowed_tools,
-        read_only,
+        access,
         max_steps,
         model: None,
     })

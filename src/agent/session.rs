@@ -11,8 +11,10 @@ use tokio_util::sync::CancellationToken;
 use super::Agent;
 use super::compaction;
 use super::conversation::Conversation;
+use super::guides::Guides;
 use super::history::History;
 use super::loop_detector::{LoopDetector, Repetition};
+use super::news::News;
 use crate::engine::{Caller, Engine};
 use crate::event::{Event, NoticeLevel, Reply, Status, StopReason, ToolCall, millis};
 use crate::hooks::{HookEvent, Subject, Verdict};
@@ -28,6 +30,9 @@ const CLOSING: Duration = Duration::from_secs(30);
 const EMPTY_REPLY: &str = "Your last reply was empty. Continue the task, or say what you have done.";
 const SAME_CALL: &str =
     "[You have made exactly this call several times with the same result. Do something else, or finish.]";
+
+/// Number of turns before the limit at which the agent is warned.
+const LAST_STEPS: u32 = 5;
 
 /// Limits of a session.
 #[derive(Clone, Debug)]
@@ -100,6 +105,10 @@ pub struct Session<'a> {
     pub offset: StepOffset,
     /// Conversation before an interruption; empty unless the run was resumed.
     pub history: History,
+    /// What the agent is told while it works.
+    pub news: Arc<News>,
+    /// Guides of the repository for the folders that the agent touches.
+    pub guides: Guides,
 }
 
 /// Turns taken before a session began.
@@ -218,6 +227,9 @@ impl Session<'_> {
         if self.tokens(conversation) > self.limits.context_tokens / 4 * 3 {
             self.compact(conversation, self.limits.compaction.0).await;
         }
+        conversation.notes.extend(self.news.take());
+        let warning = self.steps_left(conversation);
+        conversation.notes.extend(warning);
         let details =
             || json!({"messages": conversation.messages.len(), "tokens": self.tokens(conversation)});
         let verdict = self.hook(HookEvent::PreLlmCall, conversation.step, details).await;
@@ -245,7 +257,12 @@ impl Session<'_> {
         };
         conversation.messages.pop();
         conversation.messages.extend(tail);
-        conversation.compact(compaction::replace_with_summary(&conversation.messages, cut, &summary));
+        let facts = if self.is_main {
+            self.engine.ledger.text(self.engine.context.workspace.as_ref())
+        } else {
+            String::new()
+        };
+        conversation.compact(compaction::replace_with_summary(&conversation.messages, cut, &summary, &facts));
         conversation.notes.extend(verdict.context);
         let message = format!(
             "the conversation was compacted from about {before} to {} tokens",
@@ -283,10 +300,7 @@ impl Session<'_> {
         if self.cancel.is_cancelled() {
             return Some(StopReason::UserInterrupt);
         }
-        // The turns of sub-agents count toward the limit of the run.
-        let subagent_steps = if self.is_main { self.budget.steps() - self.offset.subagent_steps } else { 0 };
-        let steps = conversation.step - self.offset.step + subagent_steps;
-        if steps >= self.agent.max_steps {
+        if self.steps(conversation) >= self.agent.max_steps {
             return Some(StopReason::MaxSteps);
         }
         if self.limits.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
@@ -303,6 +317,23 @@ impl Session<'_> {
             )
             .is_none();
         is_full.then_some(StopReason::ContextFull)
+    }
+
+    /// Returns the number of turns taken so far. Those of sub-agents count toward the limit of the run.
+    fn steps(&self, conversation: &Conversation) -> u32 {
+        let subagent_steps = if self.is_main { self.budget.steps() - self.offset.subagent_steps } else { 0 };
+        conversation.step - self.offset.step + subagent_steps
+    }
+
+    /// Returns a warning if the turn that begins is one of the last ones. It is given once.
+    fn steps_left(&self, conversation: &mut Conversation) -> Option<String> {
+        // The turn that begins is counted already.
+        let left = (self.agent.max_steps + 1).saturating_sub(self.steps(conversation));
+        if left > LAST_STEPS || self.agent.max_steps < 2 * LAST_STEPS || conversation.is_warned {
+            return None;
+        }
+        conversation.is_warned = true;
+        Some(format!("[{left} turns left, this one included: bring the work to an end that can be used]"))
     }
 
     fn tokens(&self, conversation: &Conversation) -> usize {
@@ -375,6 +406,7 @@ impl Session<'_> {
             agent: &self.agent.name,
             step: conversation.step,
             allowed: self.agent.allowed_tools.as_deref(),
+            access: self.agent.access,
         };
         let parallel = self.limits.parallel_tools
             && calls.len() > 1
@@ -387,6 +419,7 @@ impl Session<'_> {
                 results.push(self.engine.call(caller, call).await);
             }
         }
+        conversation.notes.extend(self.guides.for_calls(self.engine, &calls));
         let mut repetition = Repetition::None;
         for (call, result) in calls.into_iter().zip(results) {
             let mut content = result.text();

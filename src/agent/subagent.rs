@@ -15,21 +15,23 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::Agent;
+use super::guides::Guides;
 use super::history::History;
 use super::session::{AnswerCheck, AnswerVerdict, Limits, Session, StepOffset};
 use crate::engine::Engine;
 use crate::event::{Effects, Event, SubagentRecord, millis};
 use crate::model::{Budget, ChatModel};
-use crate::tool::{Call, Context, Tool, ToolError, ToolResult, schema};
+use crate::tool::{Access, Call, Context, Tool, ToolError, ToolResult, schema};
 
 /// Maximum number of turns of one sub-agent.
 const MAX_STEPS: u32 = 15;
 
 /// Characters of a sub-agent's answer that the caller reads; the run's report has all of it.
-const MAX_REPORT: usize = 1_000;
+const MAX_REPORT: usize = 3_000;
 
-/// Tools of every sub-agent; none of them writes.
-const TOOLS: [&str; 6] = ["read_file", "list_files", "search_code", "grep", "find_files", "get_file_summary"];
+/// Tools of every sub-agent. Which commands run, and that none of them changes files, is decided by [`Access`].
+const TOOLS: [&str; 7] =
+    ["read_file", "list_files", "search_code", "grep", "find_files", "get_file_summary", "run_command"];
 
 /// Purpose of a sub-agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -58,15 +60,12 @@ impl SubagentKind {
             Self::Test => include_str!("prompt/test.md"),
             Self::Review => include_str!("prompt/subreview.md"),
         };
-        let mut tools = TOOLS.map(str::to_owned).to_vec();
-        if self == Self::Test {
-            tools.push("run_command".to_owned());
-        }
+        let tools = TOOLS.map(str::to_owned).to_vec();
         Agent {
             name: format!("{}-{number}", self.name()),
             prompt: prompt.to_owned(),
             allowed_tools: Some(tools),
-            read_only: true,
+            access: if self == Self::Test { Access::Trial } else { Access::Look },
             max_steps: MAX_STEPS,
             model: None,
         }
@@ -122,6 +121,8 @@ impl Dispatch {
             is_main: false,
             offset: StepOffset::default(),
             history: History::default(),
+            news: Arc::default(),
+            guides: Guides::default(),
         };
         let ended = session.run(&args.message(), &mut Unchecked).await;
         let (status, message) = (ended.status, ended.message);
@@ -129,7 +130,11 @@ impl Dispatch {
             ToolResult::failed(format!("{}: {message}", agent.name))
         } else {
             let cut = message.char_indices().nth(MAX_REPORT).map_or(message.len(), |(at, _)| at);
-            let more = if cut < message.len() { "…" } else { "" };
+            let more = if cut < message.len() {
+                format!(" … (cut after {MAX_REPORT} characters; ask for less at a time)")
+            } else {
+                String::new()
+            };
             ToolResult::done(format!("[{}: {status}]\n{}{more}", agent.name, &message[..cut]))
         };
         engine.events.emit(Event::Subagent(SubagentRecord {

@@ -19,8 +19,8 @@ use super::request::{BatchRequest, Tasks};
 use super::shard::shards;
 use super::worktree::Worktrees;
 use crate::base::integrity::digest;
-use crate::command::Ended;
 use crate::command::sandbox::Rights;
+use crate::command::{Ended, LiveOutput};
 use crate::config::Usd;
 use crate::event::{Exit, Notice, NoticeLevel, Status, millis};
 use crate::git::Repository;
@@ -96,6 +96,7 @@ async fn printed(
             variables: Vec::new(),
             stdin: None,
             merge: false,
+            output: LiveOutput::default(),
             timeout: LINES_TIMEOUT,
             cancel: signal.token(),
             rights: Rights::Work,

@@ -134,7 +134,13 @@ fn containment() -> Vec<Check> {
         std::env::current_dir().and_then(|here| here.canonicalize()).unwrap_or_else(|_| PathBuf::from("/"));
     let temp = std::env::temp_dir();
     let (commands, events) = (Commands::default(), Events::new(Vec::new()));
-    let ground = ShellGround { workspace: &here, sensitive: &PathGlobs::default(), held: None, temp: &temp };
+    let ground = ShellGround {
+        workspace: &here,
+        sensitive: &PathGlobs::default(),
+        held: None,
+        temp: &temp,
+        readable: &[],
+    };
     let Ok(shell) = shell(&commands, &own, &[], ground, &events) else { return Vec::new() };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let namespaces = runtime.ok().and_then(|runtime| runtime.block_on(shell.namespaces(&here)));

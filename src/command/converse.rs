@@ -14,7 +14,7 @@ use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 
 use super::output::Capture;
 use super::sandbox::{Namespaces, Rights, View};
-use super::spawn::{Collecting, Shell, collect};
+use super::spawn::{Collecting, LiveOutput, Shell, collect};
 
 /// Time to wait for an end: the supervisor's grace period plus a margin.
 const END: Duration = Duration::from_secs(4);
@@ -50,7 +50,7 @@ impl Shell {
         let missing = || io::Error::other("the child has no standard streams");
         let mut stdin = child.stdin.take().ok_or_else(missing)?;
         let stdout = child.stdout.take().ok_or_else(missing)?;
-        let stderr = collect(child.stderr.take());
+        let stderr = collect(child.stderr.take(), LiveOutput::default());
         stdin.write_all(&order).await?;
         Ok((Talking { child, stderr }, stdin, stdout))
     }

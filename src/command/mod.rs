@@ -2,15 +2,23 @@
 //! they are started, bounded, and ended.
 
 mod converse;
+mod excerpt;
+mod failure_lines;
+mod kept_output;
 mod output;
+mod pipe_status;
 pub mod sandbox;
 mod spawn;
 #[cfg(target_os = "linux")]
 pub mod supervisor;
 
 pub use converse::{Talk, Talking};
-pub use output::Capture;
-pub(crate) use output::last_lines;
+pub use excerpt::{Excerpt, Space, excerpt};
+pub(crate) use failure_lines::failure_lines;
+pub use kept_output::KeptOutputs;
+pub use output::{Capture, Retention};
+pub(crate) use output::{last_lines, plain};
+pub use pipe_status::PipeStatus;
 pub use shell::{Class, Judgement, Policy, Verdict, Walls};
 pub(crate) use shell::{Patterns, is_test};
-pub use spawn::{Ended, Finished, Job, Shell, Spare};
+pub use spawn::{Ended, Finished, Job, LiveOutput, Shell, Spare};

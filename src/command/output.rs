@@ -1,63 +1,56 @@
 //! Bounded output of a child: its head and its tail, however much it prints.
 
+use std::borrow::Cow;
 use std::collections::VecDeque;
 
-/// Number of bytes kept of the head, and as many of the tail.
-const HALF: usize = 128 * 1024;
+/// How much of an output is kept.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Retention {
+    /// Head and tail of 128 KiB each.
+    #[default]
+    Ends,
+    /// Head and tail of 1 MiB each: all of most outputs.
+    Whole,
+}
 
-/// Output in constant memory.
+impl Retention {
+    /// Returns the number of bytes kept of the head, and as many of the tail.
+    fn half(self) -> usize {
+        match self {
+            Self::Ends => 128 * 1024,
+            Self::Whole => 1024 * 1024,
+        }
+    }
+}
+
+/// Output in bounded memory.
 #[derive(Debug, Default)]
 pub struct Capture {
+    retention: Retention,
     head: Vec<u8>,
     tail: VecDeque<u8>,
     dropped: u64,
-    dropped_lines: usize,
 }
 
 impl Capture {
+    /// Creates a capture that keeps so much.
+    pub fn new(retention: Retention) -> Self {
+        Self { retention, ..Self::default() }
+    }
+
     /// Appends output.
     pub fn push(&mut self, bytes: &[u8]) {
-        let room = HALF - self.head.len();
+        let half = self.retention.half();
+        let room = half - self.head.len();
         let (head, rest) = bytes.split_at(room.min(bytes.len()));
         self.head.extend_from_slice(head);
         // Only the end of a large piece can be kept.
-        let (skipped, rest) = rest.split_at(rest.len().saturating_sub(HALF));
+        let (skipped, rest) = rest.split_at(rest.len().saturating_sub(half));
+        // What goes makes room before more comes, so that the buffer never grows beyond its limit.
+        let excess = (self.tail.len() + rest.len()).saturating_sub(half);
+        self.tail.drain(..excess);
         self.tail.extend(rest);
-        let excess = self.tail.len().saturating_sub(HALF);
-        if excess + skipped.len() == 0 {
-            return;
-        }
         self.dropped += (skipped.len() + excess) as u64;
-        let is_end = |byte: &u8| *byte == b'\n';
-        let ends = self.tail.drain(..excess).filter(is_end).count();
-        self.dropped_lines += ends + skipped.iter().filter(|byte| is_end(byte)).count();
-    }
-
-    /// Returns the text in at most `max` lines, without whitespace at its end. If there are more, one more
-    /// line stands for those omitted in the middle.
-    pub fn lines(&self, max: usize) -> String {
-        let (front, back) = self.tail.as_slices();
-        let head = String::from_utf8_lossy(&self.head);
-        let tail = [front, back].concat();
-        let tail = String::from_utf8_lossy(&tail);
-        let whole = self.dropped == 0;
-        let joined = if whole { format!("{head}{tail}") } else { String::new() };
-        let (first, last): (Vec<&str>, Vec<&str>) = if whole {
-            (joined.trim_end().lines().collect(), Vec::new())
-        } else {
-            (head.lines().collect(), tail.trim_end().lines().collect())
-        };
-        let known = first.len() + last.len();
-        if whole && known <= max {
-            return first.join("\n");
-        }
-        let (head, tail) =
-            (max.div_ceil(2).min(first.len()), (max / 2).min(if whole { known } else { last.len() }));
-        let rest = if whole { &first[known - tail..] } else { &last[last.len() - tail..] };
-        // If the head ends within a line, the rest of that line was counted as another one.
-        let torn = usize::from(!whole && !self.head.ends_with(b"\n"));
-        let omitted = known + self.dropped_lines - torn - head - tail;
-        [&first[..head], &[&*format!("… {omitted} lines omitted …")], rest].concat().join("\n")
     }
 
     /// Returns the text, or `None` if some of it was dropped.
@@ -71,10 +64,36 @@ impl Capture {
         if self.dropped == 0 {
             return String::from_utf8_lossy(&[&self.head, front, back].concat()).into_owned();
         }
-        let head = String::from_utf8_lossy(&self.head).into_owned();
-        let tail = [front, back].concat();
-        format!("{head}\n… {} bytes omitted …\n{}", self.dropped, String::from_utf8_lossy(&tail))
+        let mut text = String::with_capacity(self.head.len() + self.tail.len() + 64);
+        text += &String::from_utf8_lossy(&self.head);
+        text += &format!("\n… {} bytes omitted …\n", self.dropped);
+        text += &String::from_utf8_lossy(&[front, back].concat());
+        text
     }
+}
+
+/// Returns output as plain text: without escape sequences, and of lines that were written over again and again,
+/// as progress is, only what stood there last.
+pub(crate) fn plain(text: &str) -> Cow<'_, str> {
+    let text = if text.contains('\u{1b}') {
+        Cow::Owned(anstream::adapter::strip_str(text).to_string())
+    } else {
+        Cow::Borrowed(text)
+    };
+    if !text.contains('\r') {
+        return text;
+    }
+    let last = |line: &str| {
+        let line = line.trim_end_matches('\r');
+        line.rsplit('\r').next().unwrap_or(line).to_owned()
+    };
+    let mut lines: Vec<String> = text.split('\n').map(last).collect();
+    // `split` gives an empty line behind the last newline, which joins back to it.
+    if lines.last().is_some_and(String::is_empty) {
+        lines.pop();
+        return Cow::Owned(lines.join("\n") + "\n");
+    }
+    Cow::Owned(lines.join("\n"))
 }
 
 /// Returns the last lines of a text, without a newline at the end.
@@ -86,6 +105,22 @@ pub(crate) fn last_lines(text: &str, count: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Number of bytes of each end that are kept by default.
+    const HALF: usize = 128 * 1024;
+
+    #[test]
+    fn plain_text_has_no_colours_and_no_past_progress() {
+        for (text, expected) in [
+            ("\u{1b}[31merror\u{1b}[0m: x\n", "error: x\n"),
+            ("10%\r55%\r100%\ndone", "100%\ndone"),
+            ("a\r\nb\r\n", "a\nb\n"),
+            ("\u{1b}]8;;http://x\u{7}link\u{1b}]8;;\u{7}", "link"),
+            ("", ""),
+        ] {
+            assert_eq!(plain(text), expected, "{text:?}");
+        }
+    }
 
     #[test]
     fn a_little_is_kept_whole_and_a_lot_is_bounded() {
@@ -100,19 +135,6 @@ mod tests {
         assert!(text.starts_with("one\ntwo"));
         assert!(text.contains("bytes omitted …"));
         assert_eq!(last_lines(&text, 1), "line 199999");
-        let lines = capture.lines(5);
-        let expected = "one\ntwo \u{fffd}\nline 0\n… 199997 lines omitted …\nline 199998\nline 199999";
-        assert_eq!(lines, expected);
-        let mut short = Capture::default();
-        short.push(b"1\n2\n3\n4\n5\n\n");
-        for (max, expected) in [
-            (9, "1\n2\n3\n4\n5"),
-            (5, "1\n2\n3\n4\n5"),
-            (4, "1\n2\n… 1 lines omitted …\n4\n5"),
-            (3, "1\n2\n… 2 lines omitted …\n5"),
-        ] {
-            assert_eq!(short.lines(max), expected);
-        }
         let mut capture = Capture::default();
         capture.push(&vec![b'x'; 10 * HALF]);
         assert_eq!(capture.dropped, 8 * HALF as u64);

@@ -6,13 +6,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{ExitStatus, Stdio};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
 use tokio_util::sync::CancellationToken;
 
-use super::output::Capture;
+use super::output::{Capture, Retention};
 use super::sandbox::{Namespaces, Rights, Sandbox, View};
 use crate::base::verbose_log::detail;
 
@@ -79,6 +79,8 @@ pub struct Job<'a> {
     /// Whether standard error goes to the same stream as standard output, in the order in which they are
     /// written.
     pub merge: bool,
+    /// Where standard output is collected; others can look at it meanwhile.
+    pub output: LiveOutput,
     /// The time after which the command is ended.
     pub timeout: Duration,
     /// A token that ends the command early.
@@ -161,7 +163,7 @@ impl Shell {
             }
         };
         let (stdout, stderr) = running.outputs();
-        let (stdout, stderr) = (collect(stdout), collect(stderr));
+        let (stdout, stderr) = (collect(stdout, job.output.clone()), collect(stderr, LiveOutput::default()));
         let ended = tokio::select! {
             status = running.wait() => status.map_or_else(|error| Ended::NotStarted(error.to_string()), ended),
             () = tokio::time::sleep(job.timeout) => {
@@ -211,13 +213,16 @@ impl Shell {
                 variables: Vec::new(),
                 stdin: None,
                 merge: true,
+                output: LiveOutput::default(),
                 timeout: PROBE,
                 cancel: CancellationToken::new(),
             };
-            // A shell that is missing is no reason to do without a sandbox.
+            // A shell that is missing is no reason to do without a sandbox. A try that fails half-way leaves mount
+            // points behind, which must not stand in anybody's home folder.
             let probe = Self {
                 program: "true".to_owned(),
                 flags: Vec::new(),
+                sandbox: Some(sandbox.trusted()),
                 spare: Spare::default(),
                 ..self.clone()
             };
@@ -412,15 +417,37 @@ fn ended(status: ExitStatus) -> Ended {
     Ended::Exited(status.code().unwrap_or(-1))
 }
 
+/// Output of a command that may still be running.
+#[derive(Clone, Debug, Default)]
+pub struct LiveOutput(Arc<Mutex<Capture>>);
+
+impl LiveOutput {
+    /// Creates an empty output, of which so much is kept.
+    pub fn new(retention: Retention) -> Self {
+        Self(Arc::new(Mutex::new(Capture::new(retention))))
+    }
+
+    /// Returns what has been written so far.
+    pub fn text(&self) -> String {
+        self.lock().text()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Capture> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
 /// A pipe that is being read in the background.
 pub(super) struct Collecting {
-    capture: Arc<Mutex<Capture>>,
+    output: LiveOutput,
     task: tokio::task::JoinHandle<()>,
 }
 
-pub(super) fn collect(pipe: Option<impl AsyncRead + Unpin + Send + 'static>) -> Collecting {
-    let capture = Arc::new(Mutex::new(Capture::default()));
-    let sink = Arc::clone(&capture);
+pub(super) fn collect(
+    pipe: Option<impl AsyncRead + Unpin + Send + 'static>,
+    output: LiveOutput,
+) -> Collecting {
+    let sink = output.clone();
     let task = tokio::spawn(async move {
         let Some(mut pipe) = pipe else { return };
         let mut buffer = vec![0; 64 * 1024];
@@ -428,18 +455,18 @@ pub(super) fn collect(pipe: Option<impl AsyncRead + Unpin + Send + 'static>) -> 
             if count == 0 {
                 break;
             }
-            sink.lock().unwrap_or_else(PoisonError::into_inner).push(&buffer[..count]);
+            sink.lock().push(&buffer[..count]);
         }
     });
-    Collecting { capture, task }
+    Collecting { output, task }
 }
 
 impl Collecting {
     pub(super) async fn finish(self) -> Capture {
-        let Self { capture, mut task } = self;
+        let Self { output, mut task } = self;
         if tokio::time::timeout(DRAIN, &mut task).await.is_err() {
             task.abort();
         }
-        std::mem::take(&mut *capture.lock().unwrap_or_else(PoisonError::into_inner))
+        std::mem::take(&mut *output.lock())
     }
 }

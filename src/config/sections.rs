@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::dry_run::DryRun;
 use super::github::{Deliver, GitHub};
 use super::reporting::{Report, Review, Telemetry};
 use super::rules::{Guardrails, Hooks};
@@ -35,7 +36,7 @@ pub struct Config {
     pub context: ContextLimits,
     /// What a run may cost.
     pub costs: Costs,
-    /// Whether one more model call judges the result.
+    /// How the result is checked against the task.
     pub evaluation: Evaluation,
     /// Whether an agent that only reads reviews the changes at the end.
     pub review: Review,
@@ -115,10 +116,25 @@ pub struct AgentConfig {
     pub system_prompt: Option<String>,
     /// Names of the tools it has; unknown names are ignored.
     pub allowed_tools: Option<Vec<String>>,
+    /// How a person confirms its calls where no mode is given: `yolo` (not at all), `confirm-sensitive` or
+    /// `confirm-all`. In CI nobody can, so there the mode is `dry-run` unless another is given.
+    pub confirm_mode: Option<ConfirmMode>,
     /// Maximum number of model calls.
     pub max_steps: Option<Bounded<1, 1000>>,
     /// Another model for this agent.
     pub model: Option<String>,
+}
+
+/// How a person confirms the calls of an agent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum ConfirmMode {
+    /// Not at all.
+    Yolo,
+    /// Those that change something.
+    ConfirmSensitive,
+    /// Each of them.
+    ConfirmAll,
 }
 
 /// The checkout.
@@ -131,11 +147,19 @@ pub struct Workspace {
     pub allow_delete: bool,
     /// Lifts the protection of `.github/workflows` and nothing else.
     pub allow_workflow_edits: bool,
+    /// Folders outside of the checkout, relative to it or absolute, that tools and commands may read. Tools
+    /// name them by their absolute paths, or by `@` and the folder's name.
+    pub extra_dirs: Vec<String>,
 }
 
 impl Default for Workspace {
     fn default() -> Self {
-        Self { root: ".".to_owned(), allow_delete: false, allow_workflow_edits: false }
+        Self {
+            root: ".".to_owned(),
+            allow_delete: false,
+            allow_workflow_edits: false,
+            extra_dirs: Vec::new(),
+        }
     }
 }
 
@@ -147,7 +171,8 @@ pub struct Commands {
     pub enabled: bool,
     /// Time limit in seconds of the agent's commands that do not set their own.
     pub default_timeout: Bounded<1, 600>,
-    /// Lines of a command's output that the agent is shown: the first and the last ones.
+    /// Lines of a command's output that the agent is shown: the first and the last ones, and those between them
+    /// that look like failures.
     pub max_output_lines: Bounded<10, 5000>,
     /// Regular expressions for commands that are never run, besides the built-in ones.
     pub blocked_patterns: Vec<String>,
@@ -210,7 +235,7 @@ impl Default for Commands {
     fn default() -> Self {
         Self {
             enabled: true,
-            default_timeout: Bounded::fixed::<30>(),
+            default_timeout: Bounded::fixed::<120>(),
             max_output_lines: Bounded::fixed::<200>(),
             blocked_patterns: Vec::new(),
             safe_commands: Vec::new(),
@@ -329,47 +354,17 @@ impl Default for ContextLimits {
     }
 }
 
-/// Whether one more model call judges the result.
+/// How the result is checked against the task.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Evaluation {
-    /// No call.
+    /// The agent itself compares the task with what it did, in one more turn, if it has changed files.
     #[default]
+    Checklist,
+    /// Not at all.
     Off,
     /// One call; a task that is not done makes the run partial.
     Basic,
     /// One call; a task that is not done goes back to the agent, at most twice.
     Full,
-}
-
-/// How a dry run treats what it cannot plan in memory.
-#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub struct DryRun {
-    /// Whether commands are only recorded, or also run on a throw-away copy of the planned state.
-    pub commands: PlannedCommands,
-    /// Whether gates run on a throw-away copy of the planned state.
-    pub gates: Isolation,
-}
-
-/// What happens to commands in a dry run.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum PlannedCommands {
-    /// They are only recorded.
-    #[default]
-    Record,
-    /// Safe and dev commands run on a copy, and the files that they change join the plan.
-    Isolated,
-}
-
-/// What happens to gates in a dry run.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum Isolation {
-    /// They run on a copy.
-    #[default]
-    Isolated,
-    /// They do not run.
-    Skip,
 }

@@ -3,12 +3,15 @@
 mod confirm;
 mod enforce;
 mod file_view;
+mod ledger;
+mod perform;
 mod record;
+mod todo;
 mod truncate;
 
 use std::panic::AssertUnwindSafe;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 use futures::FutureExt;
@@ -20,17 +23,18 @@ use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use crate::command::is_test;
-use crate::event::{
-    Block, CallRecord, Class, Effects, Event, Events, Outcome, PlannedAction, RunMode, ToolCall,
-};
+use crate::event::{Block, CallRecord, Class, Effects, Event, Events, Outcome, RunMode, ToolCall};
 use crate::guardrails::{self, Guardrails};
 use crate::hooks::{HookEvent, Hooks, Subject, ToolSubject};
 use crate::plan::{DryRunTracker, summarize_call};
-use crate::tool::{Call, Context, Registry, Tool, ToolResult, invalid_arguments};
-use crate::workspace::FileChange;
+use crate::tool::{Access, Call, Context, Registry, Tool, ToolResult, Understood, invalid_arguments};
+use crate::workspace::AttachedFolder;
 
 use confirm::{ConfirmPolicy, Confirmation};
-use record::{Target, describe, diff_of, record};
+pub use ledger::Ledger;
+use perform::may;
+use record::{Target, record};
+pub use todo::TodoTool;
 pub use truncate::{CHARS_PER_TOKEN, truncate_middle};
 
 /// Agent that makes a call.
@@ -42,6 +46,8 @@ pub struct Caller<'a> {
     pub step: u32,
     /// Allow-list of tools; `None` for all.
     pub allowed: Option<&'a [String]>,
+    /// What it is allowed to do to the checkout.
+    pub access: Access,
 }
 
 /// Everything a call passes through.
@@ -56,6 +62,14 @@ pub struct Engine {
     pub mode: RunMode,
     /// Context of the tools: the overlay workspace in a dry run, else the checkout.
     pub context: Context,
+    /// Folders outside of the checkout that the tools can read.
+    pub attached: Arc<[AttachedFolder]>,
+    /// What has to survive a compaction.
+    pub ledger: Arc<Ledger>,
+    /// Number of calls so far that may have changed something.
+    pub mutations: AtomicU64,
+    /// Cancelled when the first call that may change something begins.
+    pub first_mutation: CancellationToken,
     /// Actions that a dry run has planned.
     pub tracker: Mutex<DryRunTracker>,
     /// Masker that hides secrets from the model.
@@ -154,11 +168,18 @@ impl Engine {
         call: &ToolCall,
     ) -> Result<CallOutcome, Refusal> {
         self.check_allowed(caller, tool.as_ref())?;
-        let cleared = self.clear(&tool, call.arguments.clone()).await?;
+        let cleared = self.clear(&tool, self.localized(tool.as_ref(), &call.arguments)).await?;
+        may(caller, &cleared.effects)?;
         let (mut cleared, mut notes) = self.pre_hooks(caller, cleared).await?;
+        // A hook may have changed the arguments.
+        may(caller, &cleared.effects)?;
         self.confirm(&cleared)?;
         if cleared.effects.command.is_some() {
             self.guardrails.count_command().map_err(|reason| guardrail_refusal(&reason, &cleared.effects))?;
+        }
+        if !cleared.effects.is_read_only() {
+            self.mutations.fetch_add(1, Ordering::Relaxed);
+            self.first_mutation.cancel();
         }
         notes.append(&mut cleared.warnings);
         let mut done = if self.mode == RunMode::DryRun && cleared.effects.is_planned() {
@@ -187,6 +208,19 @@ impl Engine {
         }
     }
 
+    /// Returns arguments in which the path of a file in an attached folder is the one by which tools know it.
+    fn localized(&self, tool: &dyn Tool, arguments: &Value) -> Value {
+        let mut arguments = arguments.clone();
+        // Tools of others know these folders by their paths alone.
+        if !tool.takes_arguments_as_given()
+            && let Some(Value::String(path)) = arguments.get_mut("path")
+            && let Some(known) = self.attached.iter().find_map(|folder| folder.localized(path))
+        {
+            *path = known;
+        }
+        arguments
+    }
+
     /// Returns `true` if a call changes nothing, so that it can run in parallel with others.
     pub fn is_read_only(&self, call: &ToolCall) -> bool {
         self.effects(call).is_some_and(|effects| effects.is_read_only())
@@ -194,8 +228,9 @@ impl Engine {
 
     /// Returns the effects of a call, or `None` if its tool or its arguments are invalid.
     pub fn effects(&self, call: &ToolCall) -> Option<Effects> {
-        let understood = self.registry.understand(call, self.context.workspace.root()).ok()?;
-        let call = understood.tool.prepare(&understood.call.arguments).ok()?;
+        let Understood { tool, call } = self.registry.understand(call, self.context.workspace.root()).ok()?;
+        let arguments = self.localized(tool.as_ref(), &call.arguments);
+        let call = tool.prepare(&arguments).ok()?;
         call.effects(&self.context).ok()
     }
 
@@ -277,64 +312,6 @@ impl Engine {
                 "No TTY available for confirmation; in CI use --mode yolo or --mode dry-run".to_owned(),
             )),
         }
-    }
-
-    /// Runs the call on the planned state and records it as a planned action. A call that fails is not
-    /// planned.
-    async fn plan(&self, caller: Caller<'_>, cleared: Cleared) -> CallOutcome {
-        let Cleared { tool, call, input, effects, .. } = cleared;
-        let mut result = call.run(self.context.clone()).await;
-        self.enforce(caller, tool.name(), &effects, &mut result);
-        // A command that ran and failed is part of the plan as well.
-        if result.success || result.exit_code.is_some() {
-            let shown = summarize_call(tool.name(), &input);
-            let diff: String = result.changes.iter().map(FileChange::diff).collect();
-            result.output = format!("[DRY-RUN] Would execute: {shown}\n{}", result.output);
-            let (_, lines) = diff_of(&result);
-            self.tracker.lock().unwrap_or_else(PoisonError::into_inner).record(PlannedAction {
-                step: caller.step,
-                agent: caller.agent.to_owned(),
-                tool_name: tool.name().to_owned(),
-                description: describe(tool.name(), &effects, lines),
-                tool_input: input.clone(),
-                effects: effects.clone(),
-                diff,
-            });
-            // Hooks run on the planned state as they would on the real one, but not for calls that were only
-            // recorded.
-            let is_done =
-                effects.remote.is_none() && (effects.command.is_none() || result.exit_code.is_some());
-            if is_done {
-                self.post_hooks(caller, tool.name(), &input, &effects, &mut result).await;
-            }
-        }
-        CallOutcome { outcome: Outcome::Planned, result, effects }
-    }
-
-    async fn execute(&self, caller: Caller<'_>, cleared: Cleared) -> CallOutcome {
-        let Cleared { tool, call, input, effects, .. } = cleared;
-        let mut result = call.run(self.context.clone()).await;
-        self.enforce(caller, tool.name(), &effects, &mut result);
-        self.post_hooks(caller, tool.name(), &input, &effects, &mut result).await;
-        CallOutcome { outcome: Outcome::Executed, result, effects }
-    }
-
-    async fn post_hooks(
-        &self,
-        caller: Caller<'_>,
-        tool: &str,
-        input: &Value,
-        effects: &Effects,
-        result: &mut ToolResult,
-    ) {
-        let subject = Subject {
-            agent: caller.agent,
-            step: caller.step,
-            tool: Some(ToolSubject { name: tool, input, effects, result: Some(result) }),
-            details: Map::new(),
-        };
-        let verdict = self.hooks.run(HookEvent::PostToolUse, subject).await;
-        append(result, &verdict.context);
     }
 
     fn emit_block(&self, caller: Caller<'_>, tool: &str, target: Target, reason: &str) {

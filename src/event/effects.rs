@@ -98,8 +98,8 @@ impl Effects {
         self.command.is_some() || self.remote.as_ref().is_some_and(|remote| !remote.read_only)
     }
 
-    /// Returns whether a dry run has to plan the call: it writes, or what it shows is not the planned state.
+    /// Returns whether a dry run has to plan the call: what only looks is simply done.
     pub fn is_planned(&self) -> bool {
-        self.command.is_some() || !self.is_read_only()
+        !self.is_read_only()
     }
 }

@@ -6,6 +6,7 @@ mod ending;
 mod exit;
 mod observe;
 mod plan_action;
+mod todo;
 
 use std::fmt;
 
@@ -21,6 +22,7 @@ pub use exit::Exit;
 pub use observe::{Events, Observer, millis};
 pub use plan_action::{Base, PlannedAction};
 pub use shell::Class;
+pub use todo::{TodoItem, TodoList, TodoStatus};
 
 /// The version of the transcript format.
 pub const SCHEMA_VERSION: u32 = 1;
@@ -207,6 +209,7 @@ pub struct HookRecord {
 }
 
 /// A run of a quality gate.
+#[expect(clippy::struct_excessive_bools, reason = "independent facts, each a field of the report")]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct GateRecord {
     /// The name of the gate.
@@ -228,10 +231,29 @@ pub struct GateRecord {
     pub duration_ms: u64,
     /// The last lines that it printed.
     pub output: String,
+    /// Whether it failed in the same way before the run changed anything, so that the run does not fail for it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub failed_before: bool,
     /// Programs in folders that Git ignores, which it may have run, and which commands of this run had changed before. Its
     /// result proves no more than they do.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub doubt: Vec<String>,
+}
+
+impl GateRecord {
+    /// Returns whether the run fails because of it.
+    pub fn fails_run(&self) -> bool {
+        self.required && !self.passed && !self.failed_before
+    }
+
+    /// Returns how it ended, for people.
+    pub fn verdict(&self) -> &'static str {
+        match (self.passed, self.failed_before) {
+            (true, _) => "passed",
+            (false, true) => "failed, as it did before the run",
+            (false, false) => "failed",
+        }
+    }
 }
 
 fn first_round() -> u32 {
@@ -351,6 +373,8 @@ pub enum Event {
     Hook(HookRecord),
     /// A run of a quality gate.
     Gate(GateRecord),
+    /// The agent's list of its own work.
+    Todo(TodoList),
     /// A sub-agent that has reported.
     Subagent(SubagentRecord),
     /// A code review of what the run has changed.

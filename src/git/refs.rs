@@ -20,9 +20,29 @@ impl Repository {
     /// Returns the commit that is checked out with its branch, and whether tracked files differ from it.
     pub fn base(&self) -> Option<Base> {
         let commit = self.head()?;
-        let head = fs::read_to_string(self.held.git_dir.path().ok()?.join("HEAD")).ok()?;
-        let branch = head.trim_end().strip_prefix("ref: refs/heads/").map(str::to_owned);
+        let branch = self.branch();
         Some(Base { commit, branch, dirty: self.is_dirty().unwrap_or(false) })
+    }
+
+    /// Returns the name of the branch that is checked out, if one is.
+    pub fn branch(&self) -> Option<String> {
+        let head = fs::read_to_string(self.held.git_dir.path().ok()?.join("HEAD")).ok()?;
+        head.trim_end().strip_prefix("ref: refs/heads/").map(str::to_owned)
+    }
+
+    /// Returns id and subject of the last commits, the newest first, as far as the clone has them.
+    pub fn last_commits(&self, count: usize) -> Vec<(String, String)> {
+        let mut next = self.resolve_head();
+        let mut commits = Vec::new();
+        while let Some((id, commit)) = next.and_then(|id| Some((id, self.commit(&id).ok()?))) {
+            if commits.len() == count {
+                break;
+            }
+            let subject = commit.message.lines().next().unwrap_or_default().to_owned();
+            commits.push((id.to_string(), subject));
+            next = commit.parents.first().copied();
+        }
+        commits
     }
 
     /// Returns whether the checkout is at `commit`, or at a merge of it, which is what runners check out for

@@ -16,8 +16,8 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use crate::base::pattern::{InvalidPattern, Pattern, PatternOptions};
-use crate::command::Finished;
 use crate::command::sandbox::Rights;
+use crate::command::{Finished, LiveOutput};
 use crate::config::{self, HookConfig};
 use crate::event::{Event, Events, HookDecision, HookRecord, millis};
 use crate::isolation::{Isolation, Keep, Work};
@@ -57,7 +57,7 @@ pub enum InvalidHook {
 
 impl Hook {
     fn new(event: HookEvent, edits_only: bool, config: &HookConfig) -> Result<Self, InvalidHook> {
-        let pattern = if config.matcher == "*" { ".*" } else { &config.matcher };
+        let pattern = if matches!(config.matcher.as_str(), "*" | "") { ".*" } else { &config.matcher };
         let matcher = Pattern::new(&format!("^(?:{pattern})$"), PatternOptions::default())
             .map_err(|source| InvalidHook::Matcher { hook: config.name.clone(), source })?;
         let globs =
@@ -226,6 +226,7 @@ impl Invocation {
             variables: self.variables,
             stdin: Some(self.message.into_bytes()),
             merge: false,
+            output: LiveOutput::default(),
             timeout: hook.timeout,
             cancel: context.cancel.clone(),
             rights: Rights::Work,

@@ -49,7 +49,10 @@ fn allow(stdout: &str) -> HookResponse {
         return HookResponse::Allow { context, updated_input: None };
     };
     let context = answer.get("additionalContext").and_then(Value::as_str).map(|text| cut(text).to_owned());
-    let updated_input = answer.remove("updatedInput").filter(Value::is_object);
+    // Nothing in it means that nothing is updated.
+    let updated_input = answer
+        .remove("updatedInput")
+        .filter(|input| input.as_object().is_some_and(|input| !input.is_empty()));
     HookResponse::Allow { context, updated_input }
 }
 
@@ -93,6 +96,7 @@ mod tests {
             (answer(Ended::Exited(0), "[1]", "", true), allow(Some("[1]"), None)),
             (answer(Ended::Exited(0), &modify, "", true), allow(Some("moved"), Some(input.clone()))),
             (answer(Ended::Exited(0), "{\"updatedInput\": 5}", "", true), allow(None, None)),
+            (answer(Ended::Exited(0), "{\"updatedInput\": {}}", "", true), allow(None, None)),
             (answer(Ended::Exited(2), "", "not today\n", true), HookResponse::Block("not today (h)".into())),
             (answer(Ended::Exited(2), "", "", true), HookResponse::Block("no reason given (h)".into())),
             (

@@ -26,6 +26,14 @@ pub enum InputError {
     /// The task is there but says nothing.
     #[error("the task {0} is empty")]
     EmptyTask(String),
+    /// A folder of `workspace.extra_dirs` that cannot be read.
+    #[error("workspace.extra_dirs: {given}: {problem}")]
+    ExtraFolder {
+        /// As written.
+        given: String,
+        /// What is wrong with it.
+        problem: String,
+    },
     /// A mode that is not known.
     #[error("invalid value {given:?} for `mode`{}; use `dry-run` or `yolo` (on a terminal also `confirm-all` \
              or `confirm-sensitive`)", did_you_mean(near.as_deref()))]

@@ -7,6 +7,7 @@ use serde_json::Value;
 use super::context::border;
 use super::gate::without_links;
 use super::{InputError, Inputs};
+use crate::base::error::chain;
 use crate::config;
 use crate::model::Prices;
 use crate::trust::{Trusted, TrustedFile};
@@ -37,11 +38,16 @@ pub(super) fn output_schema(inputs: &Inputs, trusted: &Trusted<'_>) -> Result<Op
 }
 
 /// Files of the repository that tell agents about it, in the order in which they are looked for.
-const GUIDES: [&str; 2] = ["AGENTS.md", ".architect.md"];
+const GUIDES: [&str; 3] = ["AGENTS.md", ".architect.md", "CLAUDE.md"];
 
 /// Reads what the repository tells agents about itself. One that cannot be read is not worth failing for.
 pub(super) fn guide(trusted: &Trusted<'_>) -> Option<TrustedFile> {
-    GUIDES.iter().find_map(|name| trusted.read(&trusted.workspace.join(name)).ok().flatten())
+    GUIDES.iter().find_map(|name| {
+        trusted.read(&trusted.workspace.join(name)).unwrap_or_else(|error| {
+            tracing::warn!("the agent is not told what {name} says: {}", chain(&error));
+            None
+        })
+    })
 }
 
 /// Returns the folder for the files of the run, which is made if need be.

@@ -225,6 +225,9 @@ fn overrule(inputs: &Inputs, config: &mut Config) {
     if let Some(to) = inputs.deliver {
         config.deliver.to = to;
     }
+    if let Some(enabled) = inputs.commands {
+        config.commands.enabled = enabled;
+    }
     if let Some(budget) = inputs.budget_usd {
         config.costs.budget_usd = Some(budget);
     }

@@ -44,7 +44,7 @@ const OUTPUT: &str = "Output";
 const BATCH: &str = "Batch";
 
 /// All of them.
-pub const INPUTS: [Input; 28] = [
+pub const INPUTS: [Input; 31] = [
     text("task", "TEXT", "What the agent is to do").about(TASK),
     text(
         "task-file",
@@ -55,6 +55,7 @@ pub const INPUTS: [Input; 28] = [
     text("mode", "MODE", "Whether to plan the changes or to make them [default: dry-run]")
         .choices(&["dry-run", "yolo", "confirm-all", "confirm-sensitive"])
         .about(TASK),
+    switch("dry-run", None, "Plan the changes and change nothing; the same as `--mode dry-run`").about(TASK),
     text("agent", "NAME", "build, plan, review, resume, or an agent from the configuration [default: build]")
         .about(TASK),
     text(
@@ -87,6 +88,9 @@ pub const INPUTS: [Input; 28] = [
     .about(CHECKOUT),
     text("config", "FILE", "Configuration file [default: .github/architect.yml, otherwise .architect.yml]")
         .about(CHECKOUT),
+    switch("allow-commands", None, "Let the agent run commands, whatever the configuration says")
+        .about(CHECKOUT),
+    switch("no-commands", None, "Do not let the agent run commands").about(CHECKOUT),
     switch("trust-head-config", None, "Read the configuration from the checkout even on pull requests")
         .about(CHECKOUT),
     text("event", "FILE", "File with the payload of the GitHub event [default: GITHUB_EVENT_PATH]")

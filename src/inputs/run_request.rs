@@ -12,12 +12,13 @@ use super::model::{self, ModelChoice, ReviewerModel, choose, reviewer};
 use super::values::parse_mode;
 use super::{InputError, Inputs, task};
 use crate::agent::Agent;
-use crate::config::Config;
+use crate::config::{Config, ConfirmMode};
 use crate::event::RunMode;
+use crate::git::Repository;
 use crate::mcp::Server;
 use crate::model::{ModelName, Prices};
 use crate::sessions::Resumed;
-use crate::trust::{Trusted, TrustedFile};
+use crate::trust::{Trust, Trusted, TrustedFile};
 
 /// Everything that a run needs to know in which an agent works on a task.
 #[derive(Debug)]
@@ -28,6 +29,8 @@ pub struct RunRequest {
     pub agent: Agent,
     /// What the repository tells agents about itself.
     pub guide: Option<TrustedFile>,
+    /// The commit from which guides of folders are read.
+    pub guide_commit: Option<String>,
     /// Servers whose tools the agent has as well.
     pub servers: Vec<Server>,
     /// The model.
@@ -76,12 +79,17 @@ impl RunRequest {
         let servers = draft.servers.clone();
         let subject = Subject { task, mode, agent: agent.name.clone(), model_name, secret_variables };
         let job = draft.complete(subject, false)?;
+        let guide_commit = match &context.trust {
+            Trust::Base(commit) => Some(commit.clone()),
+            Trust::Checkout => job.repository.as_ref().and_then(Repository::head),
+        };
         let mut given = inputs.given.clone();
         given.insert("workspace".to_owned(), context.checkout.display().to_string());
         Ok(Self {
             job,
             agent,
             guide,
+            guide_commit,
             servers,
             model,
             reviewer,
@@ -114,8 +122,9 @@ fn work(inputs: &Inputs, trusted: &Trusted<'_>, config: &mut Config) -> Result<W
         Err(InputError::NoTask) if recipe => task::Task::default(),
         header => header?,
     };
-    let mode = mode(inputs, header.mode.as_deref())?;
     let agent_name = inputs.agent.clone().or(header.agent).unwrap_or_else(|| "build".to_owned());
+    let own = config.agents.get(&agent_name).and_then(|agent| agent.confirm_mode);
+    let mode = mode(inputs, header.mode.as_deref(), own)?;
     let mut agent = Agent::find(&agent_name, &config.agents)?;
     if let Some(steps) = inputs.max_steps {
         agent.max_steps = u32::try_from(steps.get()).unwrap_or(u32::MAX);
@@ -140,12 +149,16 @@ fn work(inputs: &Inputs, trusted: &Trusted<'_>, config: &mut Config) -> Result<W
     Ok(Work { task, mode, agent, model_name, model, reviewer, secret_variables })
 }
 
-/// Returns the mode of the inputs, else the one that the head of the task names.
-fn mode(inputs: &Inputs, header: Option<&str>) -> Result<RunMode, InputError> {
-    let mode = match (inputs.mode, header) {
-        (Some(mode), _) => mode,
-        (None, Some(header)) => parse_mode(header)?,
-        (None, None) => RunMode::DryRun,
+/// Returns the mode of the inputs, else the one that the head of the task names, else, where somebody can be asked,
+/// that of the agent.
+fn mode(inputs: &Inputs, header: Option<&str>, own: Option<ConfirmMode>) -> Result<RunMode, InputError> {
+    let mode = match (inputs.mode, header, own.filter(|_| !inputs.in_ci)) {
+        (Some(mode), _, _) => mode,
+        (None, Some(header), _) => parse_mode(header)?,
+        (None, None, Some(ConfirmMode::Yolo)) => RunMode::Yolo,
+        (None, None, Some(ConfirmMode::ConfirmSensitive)) => RunMode::ConfirmSensitive,
+        (None, None, Some(ConfirmMode::ConfirmAll)) => RunMode::ConfirmAll,
+        (None, None, None) => RunMode::DryRun,
     };
     if inputs.in_ci && matches!(mode, RunMode::ConfirmAll | RunMode::ConfirmSensitive) {
         return Err(InputError::ModeNeedsTerminal(mode));

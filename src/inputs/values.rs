@@ -44,6 +44,8 @@ pub struct Inputs {
     pub base_url: Option<String>,
     /// The name of the variable that holds the model's key.
     pub api_key_env: Option<String>,
+    /// Whether the agent may run commands, where that is not left to the configuration.
+    pub commands: Option<bool>,
     /// Most model calls.
     pub max_steps: Option<Bounded<1, 1000>>,
     /// Most money.
@@ -104,7 +106,8 @@ impl Inputs {
         Ok(Self {
             task: lookup.text("task"),
             task_file: lookup.path("task-file"),
-            mode: lookup.text("mode").map(|text| parse_mode(&text)).transpose()?,
+            mode: mode(lookup)?,
+            commands: commands(lookup)?,
             agent: lookup.text("agent"),
             workspace: lookup.path("workspace"),
             // Only a batch says so, of each task.
@@ -155,6 +158,34 @@ impl Inputs {
     fn set_task(&mut self, task: &str) {
         self.task = Some(task.to_owned());
         self.given.insert("task".to_owned(), task.to_owned());
+    }
+}
+
+/// Returns the mode that `mode` names, or that `dry-run` asks for.
+fn mode(lookup: &Lookup) -> Result<Option<RunMode>, InputError> {
+    let named = lookup.text("mode").map(|text| parse_mode(&text)).transpose()?;
+    match (lookup.flag("dry-run")?, named) {
+        (true, Some(other)) if other != RunMode::DryRun => Err(InputError::Value {
+            name: "dry-run".to_owned(),
+            given: format!("true with mode {other}"),
+            expected: "one of the two".to_owned(),
+        }),
+        (true, _) => Ok(Some(RunMode::DryRun)),
+        (false, named) => Ok(named),
+    }
+}
+
+/// Returns whether the agent may run commands, if `allow-commands` or `no-commands` says so.
+fn commands(lookup: &Lookup) -> Result<Option<bool>, InputError> {
+    match (lookup.flag("allow-commands")?, lookup.flag("no-commands")?) {
+        (true, true) => Err(InputError::Value {
+            name: "allow-commands".to_owned(),
+            given: "true with no-commands".to_owned(),
+            expected: "one of the two".to_owned(),
+        }),
+        (true, false) => Ok(Some(true)),
+        (false, true) => Ok(Some(false)),
+        (false, false) => Ok(None),
     }
 }
 

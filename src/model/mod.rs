@@ -99,6 +99,11 @@ pub trait ChatModel: Send + Sync {
     /// Returns the full name, as `provider::name`.
     fn name(&self) -> &str;
 
+    /// Returns whether the agent can be answered once more: a transcript ends.
+    fn has_further_answer(&self, _agent: &str) -> bool {
+        true
+    }
+
     /// Sends one request, without retries.
     fn complete<'a>(&'a self, request: Request<'a>) -> BoxFuture<'a, Result<Completion, ModelError>>;
 }

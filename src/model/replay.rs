@@ -105,7 +105,9 @@ impl ReplayModel {
 /// Compares the results since the last answer with the recorded ones. Returns an error for the first that
 /// differs.
 fn compare(state: &State, request: Request<'_>) -> Result<(), ModelError> {
-    for message in request.messages.iter().rev() {
+    // Behind the results may stand what came up meanwhile.
+    let latest = request.messages.iter().rev().skip_while(|message| matches!(message, Message::User(_)));
+    for message in latest {
         let Message::Tool { id, name, content, .. } = message else { break };
         let Some(recorded) = state.results.get(&(request.agent.to_owned(), id.clone())) else { continue };
         // The loop detector may have appended a remark, and durations are never the same twice.
@@ -124,12 +126,25 @@ fn without_time(result: &str) -> Cow<'_, str> {
         Regex::new(r"(?m)^((?:Error: )?(?:exit code|ended by signal) \d+) after \d+\.\d s")
             .expect("a valid pattern")
     });
-    TIME.replace_all(result, "$1")
+    // Where outputs are kept differs as well.
+    static KEPT: LazyLock<Regex> = LazyLock::new(|| {
+        #[expect(clippy::expect_used, reason = "a constant pattern, compiled in a test")]
+        Regex::new(r"\[all (\d+) lines: \S*/command-output/").expect("a valid pattern")
+    });
+    match TIME.replace_all(result, "$1") {
+        Cow::Borrowed(text) => KEPT.replace_all(text, "[all $1 lines: "),
+        Cow::Owned(text) => Cow::Owned(KEPT.replace_all(&text, "[all $1 lines: ").into_owned()),
+    }
 }
 
 impl ChatModel for ReplayModel {
     fn name(&self) -> &str {
         &self.name
+    }
+
+    fn has_further_answer(&self, agent: &str) -> bool {
+        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        state.replies.get(agent).is_some_and(|replies| !replies.is_empty())
     }
 
     fn complete<'a>(&'a self, request: Request<'a>) -> BoxFuture<'a, Result<Completion, ModelError>> {

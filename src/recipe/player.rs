@@ -206,6 +206,11 @@ impl ChatModel for RecipePlayer {
         &self.name
     }
 
+    /// Returns `false`: a recipe has said all that it has to say.
+    fn has_further_answer(&self, _: &str) -> bool {
+        false
+    }
+
     fn complete<'a>(&'a self, request: Request<'a>) -> BoxFuture<'a, Result<Completion, ModelError>> {
         async move { self.answer(request) }.boxed()
     }

@@ -46,8 +46,8 @@ pub fn annotations(report: &RunReport, remarks: &[Diagnostic]) -> Vec<String> {
         errors.push(Annotation::new("Dry run changed the checkout", files.join("\n")));
     }
     for gate in report.gates.iter().filter(|gate| !gate.passed) {
-        let list = if gate.required { &mut errors } else { &mut warnings };
-        let title = format!("Gate {} failed (exit {})", gate.name, gate.exit_code);
+        let list = if gate.fails_run() { &mut errors } else { &mut warnings };
+        let title = format!("Gate {} {} (exit {})", gate.name, gate.verdict(), gate.exit_code);
         list.push(Annotation::new(title, gate.output.clone()));
     }
     for notice in &report.notices {

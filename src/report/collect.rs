@@ -36,7 +36,7 @@ impl Observer for Collector {
     fn observe(&self, line: &Line) {
         let mut collected = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         match &line.event {
-            Event::Session(_) | Event::End(_) => {}
+            Event::Session(_) | Event::Todo(_) | Event::End(_) => {}
             Event::Reply(reply) => {
                 collected.usage += reply.usage;
                 collected.steps.push(StepSummary {

@@ -92,7 +92,7 @@ pub fn diagnostics(
             exists(&path).then(|| Diagnostic {
                 path: format!("{prefix}{path}"),
                 line: place.line,
-                error: gate.required,
+                error: gate.fails_run(),
                 title: visible(&format!("Gate {}", gate.name)),
                 message: visible(&place.message),
             })

@@ -4,13 +4,15 @@ use sanitize::untrusted::code;
 
 use super::closing::run_link;
 use super::figures::{cut, duration, plural};
-use crate::event::{Event, Line};
+use crate::event::{Event, Line, TodoItem, TodoStatus};
 
 /// The progress of a run, as its comment shows it.
 #[derive(Clone, Debug, Default)]
 pub struct Doing {
     /// The latest events, one line each, already neutralized.
     recent: Vec<String>,
+    /// The agent's own list, one line each, neutralized.
+    todo: Vec<String>,
     answers: usize,
     calls: usize,
 }
@@ -18,6 +20,8 @@ pub struct Doing {
 impl Doing {
     /// Maximum number of lines shown.
     const RECENT: usize = 6;
+    /// Maximum number of entries of the agent's list that are shown.
+    const ITEMS: usize = 20;
 
     /// Takes an event into account. Returns whether the comment has changed.
     pub fn observe(&mut self, line: &Line) -> bool {
@@ -36,6 +40,18 @@ impl Doing {
             Event::Gate(gate) => {
                 format!("gate {} {}", code(&gate.name), if gate.passed { "passed" } else { "failed" })
             }
+            Event::Todo(list) => {
+                let line = |item: &TodoItem| {
+                    let (mark, doing) = match item.status {
+                        TodoStatus::Done => ("x", ""),
+                        TodoStatus::Doing => (" ", " ⏳"),
+                        TodoStatus::Open => (" ", ""),
+                    };
+                    format!("- [{mark}] {}{doing}", code(&cut(&item.task)))
+                };
+                self.todo = list.items.iter().take(Self::ITEMS).map(line).collect();
+                return true;
+            }
             Event::Subagent(agent) => format!("sub-agent {} {}", code(&agent.name), agent.status),
             Event::Review(review) => {
                 format!("review: {}", plural(review.findings.len(), "finding", "findings"))
@@ -53,10 +69,12 @@ impl Doing {
     pub fn comment(&self, hidden: &str, task: &str, elapsed_ms: u64, run_url: Option<&str>) -> String {
         let first = task.trim().lines().next().unwrap_or_default();
         let list: String = self.recent.iter().map(|line| format!("- {line}\n")).collect();
+        let todo: String = self.todo.iter().map(|line| format!("{line}\n")).collect();
+        let todo = if todo.is_empty() { todo } else { format!("{todo}\n") };
         let list = if list.is_empty() { "- Waiting for the model\n".to_owned() } else { list };
         let link = run_url.and_then(run_link).map_or(String::new(), |link| format!("\n<sub>{link}</sub>\n"));
         format!(
-            "{hidden}### ⏳ Working: {}, {}, {}\n\n> **Task:** {}\n\n{list}{link}",
+            "{hidden}### ⏳ Working: {}, {}, {}\n\n> **Task:** {}\n\n{todo}{list}{link}",
             plural(self.answers, "answer", "answers"),
             plural(self.calls, "call", "calls"),
             duration(elapsed_ms),

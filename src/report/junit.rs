@@ -61,6 +61,11 @@ fn gates(report: &RunReport) -> Vec<TestCase> {
         let message = clean(&format!("exit code {}", gate.exit_code));
         let mut case = match (gate.passed, gate.required) {
             (true, _) => TestCaseBuilder::success(&clean(&gate.name), time),
+            (false, true) if gate.failed_before => TestCaseBuilder::skipped_with_cause(
+                &clean(&gate.name),
+                "failed before the run already",
+                &message,
+            ),
             (false, true) => TestCaseBuilder::failure(&clean(&gate.name), time, "gate", &message),
             (false, false) => {
                 TestCaseBuilder::skipped_with_cause(&clean(&gate.name), "optional gate", &message)

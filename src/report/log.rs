@@ -22,7 +22,7 @@ use super::figures::duration;
 use super::masked::masked_fields;
 use super::paint::of_level;
 use crate::base::verbose_log::detail;
-use crate::event::{CallRecord, Event, HookDecision, Line, NoticeLevel, Observer, Outcome};
+use crate::event::{CallRecord, Event, HookDecision, Line, NoticeLevel, Observer, Outcome, TodoStatus};
 use crate::workspace::LineCounts;
 
 /// The format of the log.
@@ -187,12 +187,35 @@ fn log_call(call: &CallRecord) {
     let error = if call.success { String::new() } else { format!(" — {}", remark(&call.result)) };
     let tool = remark(&call.tool);
     let took = duration(call.duration_ms);
+    let effects = &call.effects;
+    let command = effects.command.as_ref();
     info!(
+        agent = visible(&call.agent).as_str(),
         step = call.step,
+        tool,
+        path = effects.writes.first().or(effects.reads.first()).map(|path| visible(path.as_str())),
+        command = command.map(|command| visible(&command.line)),
+        class = command.map(|command| command.class.to_string()),
+        reads = effects.reads.len(),
+        writes = effects.writes.len(),
+        remote = effects.remote.as_ref().map(|remote| visible(&remote.target)),
+        outcome = outcome_name(call.outcome),
+        success = call.success,
+        exit_code = call.exit_code,
+        added = call.lines.added,
+        removed = call.lines.removed,
         ms = call.duration_ms,
         "{:>3} {mark} {tool}{target}{lines} {took}{error}",
         call.step
     );
+}
+
+fn outcome_name(outcome: Outcome) -> &'static str {
+    match outcome {
+        Outcome::Executed => "executed",
+        Outcome::Planned => "planned",
+        Outcome::Refused => "refused",
+    }
 }
 
 impl Observer for LogObserver {
@@ -243,6 +266,10 @@ impl Observer for LogObserver {
                     ),
                 }
             }
+            Event::Todo(list) => {
+                let done = list.items.iter().filter(|item| item.status == TodoStatus::Done).count();
+                info!(items = list.items.len(), done, "     list: {done} of {} done", list.items.len());
+            }
             Event::Subagent(agent) => {
                 let took = duration(agent.duration_ms);
                 info!("     sub-agent {} {} {took} — {}", agent.name, agent.status, remark(&agent.message));
@@ -269,7 +296,8 @@ impl Observer for LogObserver {
                     info!("{predicted}gate {name} passed {took}");
                 } else {
                     warn!(
-                        "{predicted}gate {name} failed (exit {}) {took} — {}",
+                        "{predicted}gate {name} {} (exit {}) {took} — {}",
+                        gate.verdict(),
                         gate.exit_code,
                         remark(&gate.output)
                     );

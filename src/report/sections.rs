@@ -212,7 +212,7 @@ pub(super) fn gates(report: &RunReport) -> Vec<Section> {
 }
 
 fn gate_icon(gate: &GateRecord) -> &'static str {
-    match (gate.passed, gate.required) {
+    match (gate.passed, gate.fails_run()) {
         (true, _) => "✅",
         (false, true) => "❌",
         (false, false) => "⚠️",

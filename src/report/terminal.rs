@@ -29,7 +29,7 @@ pub fn terminal(report: &RunReport, folder: &Path) -> String {
     for block in &report.guardrails {
         let _ = writeln!(
             text,
-            "✗ stopped at step {}: {}{} — {}",
+            "✗ call refused at step {}: {}{} — {}",
             block.step,
             visible(&block.tool),
             block.command.as_ref().map_or(String::new(), |line| format!(" {}", visible(line))),
@@ -37,7 +37,7 @@ pub fn terminal(report: &RunReport, folder: &Path) -> String {
         );
     }
     for gate in &report.gates {
-        let (mark, word) = if gate.passed { ('✓', "passed") } else { ('✗', "failed") };
+        let (mark, word) = (if gate.passed { '✓' } else { '✗' }, gate.verdict());
         let predicted = if gate.predicted { "predicted " } else { "" };
         let required = if gate.required { "" } else { " (optional)" };
         let (name, took) = (visible(&gate.name), duration(gate.duration_ms));

@@ -7,6 +7,7 @@ use crate::engine::Caller;
 use crate::event::{NoticeLevel, Status, StopReason, ToolCall};
 use crate::inputs::ApplyRequest;
 use crate::plan::{Applied, ApplyError, JournalError, Plan};
+use crate::tool::Access;
 
 impl Run<'_> {
     pub(super) async fn apply(&self, request: &ApplyRequest) -> Outcome {
@@ -27,7 +28,7 @@ impl Run<'_> {
                 let files = if changes.len() == 1 { "file" } else { "files" };
                 let message = format!("Applied the plan {}: {} {files}.", short(&plan.digest), changes.len());
                 let commands = if *run_commands { self.run_commands(plan).await } else { Status::Success };
-                match (commands, self.gates(1).await) {
+                match (commands, self.gates(1).await.map(|outcomes| self.tell_gates(outcomes))) {
                     (Status::Success, Ok(gates))
                         if gates.iter().all(|gate| gate.passed || !gate.required) =>
                     {
@@ -69,7 +70,7 @@ impl Run<'_> {
                 arguments: command.input.clone(),
             };
             let step = u32::try_from(index + 1).unwrap_or(u32::MAX);
-            let caller = Caller { agent: &plan.agent, step, allowed: None };
+            let caller = Caller { agent: &plan.agent, step, allowed: None, access: Access::Full };
             // A plan may name a tool, but none that does something else than to run the command that people see.
             let is_as_shown = self.engine.effects(&call).is_none_or(|effects| {
                 effects.command.is_some_and(|found| found.line == command.command && found.cwd == command.cwd)

@@ -1,13 +1,19 @@
 //! Where the checkout stood before anything touched it.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
+use crate::agent::News;
 use crate::event::Base;
 use crate::git::Repository;
 use crate::workspace::{IsProtected, ProtectedFiles, Snapshot};
+
+/// What the agent is told of a checkout that does not hold what its commit holds.
+const DIRTY: &str = "[The checkout held uncommitted changes before you began. They are not yours, and are not part of \
+                     what you deliver, unless the task says otherwise.]";
 
 /// Where the checkout stood before the run.
 #[derive(Default)]
@@ -29,6 +35,7 @@ pub(super) fn capture_baseline(
     repository: Option<Repository>,
     out: PathBuf,
     protected: Option<IsProtected>,
+    news: Arc<News>,
 ) -> (JoinHandle<Baseline>, watch::Receiver<bool>) {
     let (tell, ready) = watch::channel(false);
     let baseline = tokio::task::spawn_blocking(move || {
@@ -38,6 +45,9 @@ pub(super) fn capture_baseline(
             base: repository.as_ref().and_then(Repository::base),
             prefix: repository.as_ref().map(Repository::prefix).unwrap_or_default(),
         };
+        if baseline.base.as_ref().is_some_and(|base| base.dirty) {
+            news.add(DIRTY);
+        }
         tell.send_replace(true);
         baseline
     });

@@ -18,17 +18,23 @@ use crate::report::{Collector, FileSummary, PlanReport, RunReport};
 use crate::workspace::{ChangeSet, Difference, Restored, Snapshot, TrackedWorkspace};
 
 impl Run<'_> {
+    /// Tells how much disk space throw-away states took, if there were any.
+    async fn tell_size(&self) {
+        if let Some(bytes) = self.isolation.bytes().await {
+            let told = format!("isolated runs used {} kB on disk", bytes.div_ceil(1000));
+            self.events.notice(NoticeLevel::Info, told);
+        }
+    }
+
     /// Ends the run: proves that a dry run changed nothing, and builds the report and the plan.
     pub(super) async fn report(self, outcome: Outcome, info: &RunInfo, signal: &Signal) -> RunArtifacts {
         let Outcome { mut ended, structured, cost_usd } = outcome;
+        self.background.stop_all().await;
         let details = json!({"status": ended.status, "stop_reason": ended.reason, "message": ended.message});
         let agent = &self.request.agent;
         self.engine.hooks.run(HookEvent::SessionEnd, Subject::of_run(agent, 0, details)).await;
         self.engine.hooks.collect().await;
-        if let Some(bytes) = self.isolation.bytes().await {
-            self.events
-                .notice(NoticeLevel::Info, format!("isolated runs used {} kB on disk", bytes.div_ceil(1000)));
-        }
+        self.tell_size().await;
         let changes = self.engine.context.workspace.changes().unwrap_or_else(|error| {
             self.events.notice(NoticeLevel::Error, format!("could not collect the changes: {error}"));
             ended.status = Status::Failed;

@@ -5,7 +5,10 @@ use std::time::{Duration, Instant};
 
 use sanitize::Masker;
 use serde_json::json;
+use time::OffsetDateTime;
 
+use super::base_gates::BaseGates;
+use super::briefing::Briefing;
 use super::evaluate::Evaluator;
 use super::inspect::Inspector;
 use super::prepare::{AgentExtras, Prepared};
@@ -13,9 +16,10 @@ use super::review::Reviewer;
 use super::setup::RunSetup;
 use super::structured::{self, Structured};
 use super::{Outcome, Run, Signal, context};
-use crate::agent::{Dispatch, History, Limits, Session, StepOffset, SubagentContext};
+use crate::agent::{Dispatch, Guides, History, Limits, Session, StepOffset, SubagentContext};
 use crate::config::{self, Isolation as GateIsolation, Usd};
-use crate::event::{Event, Events, GateRecord, Line, NoticeLevel, RunMode};
+use crate::event::{Event, Events, Line, NoticeLevel, RunMode};
+use crate::gates::GateOutcome;
 use crate::hooks::{HookEvent, Subject};
 use crate::inputs::{InputError, ModelChoice, RunRequest};
 use crate::mcp::Servers;
@@ -43,6 +47,8 @@ pub(super) struct AgentRun<'a> {
     servers: Servers,
     /// What agents are told of the checkout.
     pub(super) surroundings: String,
+    /// Gates on the state before the run.
+    pub(super) base: BaseGates,
 }
 
 /// Lets an agent work on a task to its end, and publishes what came of it.
@@ -61,8 +67,10 @@ pub async fn run(request: &RunRequest, masker: Arc<Masker>, signal: Signal) -> R
     let model = run.model(model)?;
     let limits = run.limits(setup.info.started);
     let inspector = run.inspector(&model, &limits)?;
+    run.base = BaseGates::start(&run);
     let outcome = run.work(model, limits, inspector.as_ref()).await;
     // Before the proof that a dry run changed nothing.
+    run.base.stop().await;
     run.stop_servers().await;
     setup.finish(run.run, outcome, &request.job, &masker, &signal).await
 }
@@ -100,7 +108,7 @@ impl<'a> AgentRun<'a> {
         };
         let Prepared { run, servers, surroundings } =
             setup.prepare(&request.job, Some(extras), signal, masker).await?;
-        let run = Self { run, request, budget, dispatch, servers, surroundings };
+        let run = Self { run, request, budget, dispatch, servers, surroundings, base: BaseGates::default() };
         if request.resumed.is_none() {
             setup.announce(&request.job);
         }
@@ -174,17 +182,35 @@ impl<'a> AgentRun<'a> {
         });
         let past = self.request.resumed.as_ref().filter(|_| self.request.rounds.is_none());
         let history = past.map(|resumed| History::of(resumed.past(), &agent.name)).unwrap_or_default();
-        let session = |offset| Session {
-            history: history.clone(),
-            system: system.clone(),
+        let guides = self.guides();
+        let briefing = Briefing {
+            job: &self.request.job,
             agent: &agent,
-            engine: &self.run.engine,
-            model: Arc::clone(&model),
-            limits: limits.clone(),
-            budget: &self.budget,
-            cancel: self.run.cancel.clone(),
-            is_main: true,
-            offset,
+            shell: &self.run.shell,
+            records_commands: self.run.records_commands,
+            workspace: self.run.engine.context.workspace.as_ref(),
+            attached: &self.run.engine.attached,
+            timeout: self.request.timeout.map(|timeout| timeout.as_secs()),
+            today: OffsetDateTime::now_utc().date(),
+        }
+        .text();
+        let session = |offset| {
+            // Each conversation begins with it.
+            self.run.news.add(briefing.trim_end());
+            Session {
+                history: history.clone(),
+                system: system.clone(),
+                agent: &agent,
+                engine: &self.run.engine,
+                model: Arc::clone(&model),
+                limits: limits.clone(),
+                budget: &self.budget,
+                cancel: self.run.cancel.clone(),
+                is_main: true,
+                offset,
+                news: Arc::clone(&self.run.news),
+                guides: guides.clone(),
+            }
         };
         let structured = self.request.output_schema.as_ref().map(Structured::new);
         let reviewer = |round| {
@@ -210,6 +236,20 @@ impl<'a> AgentRun<'a> {
         }
         let value = structured.and_then(|structured| structured.value(&ended.message));
         Outcome { ended, structured: value, cost_usd: self.budget.cost() }
+    }
+
+    /// Returns the guides of folders, as the trusted commit has them.
+    fn guides(&self) -> Guides {
+        let (Some(repository), Some(commit)) =
+            (self.request.job.repository.clone(), self.request.guide_commit.clone())
+        else {
+            return Guides::default();
+        };
+        let prefix = repository.prefix();
+        Guides::new(Arc::new(move |path| {
+            let bytes = repository.read_at(&commit, &format!("{prefix}{path}")).ok()??;
+            Some(String::from_utf8_lossy(&bytes).into_owned())
+        }))
     }
 
     /// Ends other people's servers.
@@ -261,7 +301,7 @@ impl<'a> AgentRun<'a> {
     }
 
     /// Runs the gates, unless the configuration has a dry run skip them. The error has been told already.
-    pub(super) async fn gates(&self, round: u32) -> Result<Vec<GateRecord>, ()> {
+    pub(super) async fn gates(&self, round: u32) -> Result<Vec<GateOutcome>, ()> {
         let config = self.request.job.config();
         let is_skipped = self.run.tracked.is_none()
             && config.dry_run.gates == GateIsolation::Skip

@@ -9,10 +9,11 @@ use serde::Deserialize;
 
 use super::Run;
 use super::driver::AgentRun;
-use crate::agent::{Agent, AnswerCheck, AnswerVerdict, History, Limits, Session, StepOffset};
+use crate::agent::{Agent, AnswerCheck, AnswerVerdict, Guides, History, Limits, Session, StepOffset};
 use crate::engine::truncate_middle;
 use crate::event::NoticeLevel;
 use crate::model::ChatModel;
+use crate::tool::Access;
 
 /// The name by which its answers are recorded.
 const NAME: &str = "evaluator";
@@ -70,7 +71,7 @@ impl Evaluator {
             name: NAME.to_owned(),
             prompt: include_str!("../agent/prompt/evaluate.md").to_owned(),
             allowed_tools: Some(Vec::new()),
-            read_only: true,
+            access: Access::Look,
             max_steps: 1,
             model: None,
         };
@@ -85,6 +86,8 @@ impl Evaluator {
             is_main: false,
             offset: StepOffset::default(),
             history: History::default(),
+            news: Arc::default(),
+            guides: Guides::default(),
         };
         let ended = session.run(&question(run, answer), &mut Anything).await;
         let evaluation = Evaluation::read(&ended.message);

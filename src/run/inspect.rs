@@ -8,10 +8,11 @@ use serde::Deserialize;
 
 use super::Run;
 use super::driver::AgentRun;
-use crate::agent::{Agent, AnswerCheck, AnswerVerdict, History, Limits, Session, StepOffset};
+use crate::agent::{Agent, AnswerCheck, AnswerVerdict, Guides, History, Limits, Session, StepOffset};
 use crate::event::{Event, Finding, NoticeLevel, ReviewRecord, Severity};
 use crate::inputs::InputError;
 use crate::model::{Budget, ChatModel};
+use crate::tool::Access;
 use crate::workspace::{LastLink, WorkspacePath};
 
 /// The name by which its answers are recorded.
@@ -90,12 +91,14 @@ impl Inspector {
         let agent = Agent {
             name: NAME.to_owned(),
             prompt,
-            read_only: true,
+            access: Access::Look,
             max_steps: MAX_STEPS,
             model: None,
             allowed_tools: agent.allowed_tools.map(|mut tools| {
                 // What strangers wrote on the web has no say in a review.
-                tools.retain(|tool| !matches!(tool.as_str(), "fetch_url" | "web_search"));
+                tools.retain(|tool| {
+                    !matches!(tool.as_str(), "fetch_url" | "web_search" | "dispatch_subagent" | "todo")
+                });
                 tools
             }),
         };
@@ -110,6 +113,8 @@ impl Inspector {
             is_main: false,
             offset: StepOffset::default(),
             history: History::default(),
+            news: Arc::default(),
+            guides: Guides::default(),
         };
         let gates: String = run
             .collector

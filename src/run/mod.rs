@@ -1,7 +1,10 @@
 //! One run, from the request to the report.
 
 mod apply;
+mod attached;
+mod base_gates;
 mod baseline;
+mod briefing;
 mod build_report;
 mod context;
 mod driver;
@@ -15,6 +18,7 @@ mod setup;
 mod shell_setup;
 mod signals;
 mod structured;
+mod test_commands;
 mod throwaway;
 mod tools;
 
@@ -24,17 +28,18 @@ use sanitize::Masker;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-use crate::agent;
+use crate::agent::{self, News};
 use crate::command::Shell;
 use crate::engine::Engine;
 use crate::event::{Event, Events, GateRecord, NoticeLevel};
-use crate::gates::{self, GateRun};
+use crate::gates::{self, GateOutcome, GateRun};
 use crate::github::{Api, Reaction, react};
 use crate::inputs::{ApplyRequest, InputError, JobRequest};
 use crate::isolation::Isolation;
 use crate::publish::RunResult;
 use crate::report::Collector;
-use crate::workspace::{DiskWorkspace, TrackedWorkspace};
+use crate::tool::BackgroundCommands;
+use crate::workspace::{DiskWorkspace, Plot, TrackedWorkspace};
 
 use baseline::Baseline;
 pub(crate) use driver::model;
@@ -55,6 +60,14 @@ struct Run<'a> {
     shell: Shell,
     /// The throw-away state that commands run on.
     isolation: Arc<Isolation>,
+    /// What throw-away states are made from.
+    plot: Plot,
+    /// Whether commands of a dry run are only recorded, unless they only look.
+    records_commands: bool,
+    /// What the agent is told while it works.
+    news: Arc<News>,
+    /// Commands that run in the background.
+    background: Arc<BackgroundCommands>,
     /// The checkout as it is changed, where this is no dry run.
     tracked: Option<Arc<TrackedWorkspace>>,
     disk: Arc<DiskWorkspace>,
@@ -97,9 +110,9 @@ struct Outcome {
 }
 
 impl Run<'_> {
-    /// Runs the gates, on a throw-away state of what there is, or in a dry run of what is planned.
-    /// The error has been told already.
-    async fn gates(&self, round: u32) -> Result<Vec<GateRecord>, ()> {
+    /// Runs the gates, on a throw-away state of what there is, or in a dry run of what is planned. Their records
+    /// are not told yet, but the error is.
+    async fn gates(&self, round: u32) -> Result<Vec<GateOutcome>, ()> {
         let config = self.request.config();
         let list = &config.guardrails.quality_gates;
         if list.is_empty() {
@@ -107,10 +120,16 @@ impl Run<'_> {
         }
         let predicted = self.tracked.is_none();
         let ran = gates::run(list, &self.isolation, GateRun { round, predicted }, &self.cancel).await;
-        let records = ran.map_err(|error| self.events.notice(NoticeLevel::Error, error.to_string()))?;
+        ran.map_err(|error| self.events.notice(NoticeLevel::Error, error.to_string()))
+    }
+
+    /// Tells of gates that have run, and returns their records.
+    fn tell_gates(&self, outcomes: Vec<GateOutcome>) -> Vec<GateRecord> {
+        let records: Vec<GateRecord> = outcomes.into_iter().map(|outcome| outcome.record).collect();
         for record in &records {
             self.events.emit(Event::Gate(record.clone()));
         }
-        Ok(records)
+        self.engine.ledger.note_gates(&records);
+        records
     }
 }

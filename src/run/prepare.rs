@@ -1,7 +1,7 @@
 //! Assembles a run: workspace, tools, hooks, guardrails, and engine.
 
 use std::path::{Path, PathBuf};
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::sync::{Arc, LazyLock, Mutex};
 use std::time::Instant;
 
@@ -9,15 +9,16 @@ use sanitize::Masker;
 use tokio_util::sync::CancellationToken;
 
 use super::Run;
+use super::attached::{Attached, attached};
 use super::baseline::capture_baseline;
 use super::context;
 use super::shell_setup::{self, shell};
 use super::tools::Workbench;
-use crate::agent::Dispatch;
+use crate::agent::{Dispatch, News};
 use crate::command::sandbox::Sandbox;
 use crate::command::{Shell, Spare};
 use crate::config::PlannedCommands;
-use crate::engine::Engine;
+use crate::engine::{Engine, Ledger, TodoTool};
 use crate::event::{Events, NoticeLevel, RunMode};
 use crate::git::Repository;
 use crate::guardrails::{self, Guardrails, InvalidGuardrail};
@@ -27,11 +28,11 @@ use crate::isolation::{Isolation, Judge};
 use crate::mcp::{Server, Servers};
 use crate::plan::recover;
 use crate::report::Collector;
-use crate::tool::{CommandTarget, Context};
+use crate::tool::{Access, BackgroundCommands, CommandTarget, Context, OutputLimits};
 use crate::trust::TrustedFile;
 use crate::workspace::{
-    Below, DiskWorkspace, IsProtected, OverlayWorkspace, Plot, TrackedFiles, TrackedWorkspace, Workspace,
-    WorkspacePath,
+    AttachedWorkspace, Below, DiskWorkspace, IsProtected, OverlayWorkspace, Plot, TrackedFiles,
+    TrackedWorkspace, Workspace, WorkspacePath,
 };
 
 /// What only a run has in which an agent works.
@@ -56,6 +57,10 @@ pub(super) struct Prepared<'a> {
 }
 
 impl<'a> Run<'a> {
+    #[expect(
+        clippy::too_many_lines,
+        reason = "one part of a run after the other, in the order in which they need each other"
+    )]
     pub(super) async fn prepare(
         request: &'a JobRequest,
         extras: Option<AgentExtras<'_>>,
@@ -78,11 +83,14 @@ impl<'a> Run<'a> {
         let (variables, keys) = (&request.variables, &request.secret_variables);
         let guardrails = Arc::new(guardrails);
         let temp = temp(request);
+        let Attached { outputs, folders } = attached(request, &masker, &events)?;
+        let readable: Vec<PathBuf> = folders.iter().map(|folder| folder.path().to_owned()).collect();
         let ground = shell_setup::Ground {
             workspace: &request.workspace,
             sensitive: &guardrails.sensitive(),
             held: request.repository.as_ref(),
             temp: &temp,
+            readable: &readable,
         };
         let shell = shell(&config.commands, variables, keys, ground, &events)?;
         let plot = Plot {
@@ -93,9 +101,19 @@ impl<'a> Run<'a> {
             repository: request.repository.clone(),
             around: around(request),
         };
-        let site = Site::new(request, &disk, plot, &shell, &guardrails, &events);
+        let site = Site::new(request, &disk, plot.clone(), &shell, &guardrails, &events);
         let Site { workspace, tracked, isolation, ground } = site;
+        let records_commands = matches!(ground, CommandTarget::Recorded(_));
+        let news = Arc::<News>::default();
+        let limits = OutputLimits {
+            lines: config.commands.max_output_lines.count(),
+            tokens: config.context.max_tool_result_tokens.count(),
+            kept: outputs,
+        };
+        let background = Arc::<BackgroundCommands>::default();
         let workbench = Workbench {
+            limits,
+            background: Arc::clone(&background),
             request,
             servers: extras.as_ref().map_or(&[], |extras| extras.servers),
             shell: &shell,
@@ -106,8 +124,10 @@ impl<'a> Run<'a> {
             cancel: &cancel,
         };
         let (mut registry, servers) = workbench.tools().await?;
+        let ledger = Arc::<Ledger>::default();
         if let Some(extras) = &extras {
             registry.replace(Arc::clone(&extras.dispatch) as _);
+            registry.replace(Arc::new(TodoTool::new(Arc::clone(&ledger), events.clone(), &request.agent)));
         }
         let setting = HookContext {
             isolation: Arc::clone(&isolation),
@@ -129,9 +149,11 @@ impl<'a> Run<'a> {
             request.repository.clone(),
             request.out.clone(),
             protected,
+            Arc::clone(&news),
         );
         let context = Context {
-            workspace,
+            workspace: Arc::new(AttachedWorkspace::new(workspace, Arc::clone(&folders))),
+            access: Access::Full,
             allow_delete: config.workspace.allow_delete,
             sensitive: guardrails.sensitive(),
             seen: Arc::default(),
@@ -143,6 +165,10 @@ impl<'a> Run<'a> {
             hooks,
             mode: request.mode,
             context,
+            attached: folders,
+            ledger: Arc::clone(&ledger),
+            mutations: AtomicU64::new(0),
+            first_mutation: CancellationToken::new(),
             tracker: Mutex::default(),
             masker,
             max_result_tokens: config.context.max_tool_result_tokens.count(),
@@ -151,8 +177,22 @@ impl<'a> Run<'a> {
             untested: AtomicBool::new(false),
             baseline_ready: ready,
         });
-        let run =
-            Self { request, cancel, events, collector, engine, shell, isolation, tracked, disk, baseline };
+        let run = Self {
+            request,
+            cancel,
+            events,
+            collector,
+            engine,
+            shell,
+            isolation,
+            plot,
+            records_commands,
+            news,
+            background,
+            tracked,
+            disk,
+            baseline,
+        };
         Ok(Prepared { run, servers, surroundings })
     }
 }
@@ -191,9 +231,11 @@ impl Site {
         }
         let planned = Arc::new(OverlayWorkspace::new(Arc::clone(disk)));
         let isolation = isolated(Below::Planned(Arc::clone(&planned)), Arc::clone(&planned) as _);
-        let ground = match request.config().dry_run.commands {
+        // Without a sandbox, nothing would keep a command from the checkout itself.
+        let default = if shell.is_walled() { PlannedCommands::Isolated } else { PlannedCommands::Record };
+        let ground = match request.config().dry_run.commands.unwrap_or(default) {
             PlannedCommands::Isolated => CommandTarget::Planned(Arc::clone(&isolation)),
-            PlannedCommands::Record => CommandTarget::RecordOnly,
+            PlannedCommands::Record => CommandTarget::Recorded(Arc::clone(&isolation)),
         };
         Self { workspace: planned, tracked: None, isolation, ground }
     }

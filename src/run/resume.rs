@@ -7,6 +7,7 @@ use crate::engine::Caller;
 use crate::event::{Event, NoticeLevel, Outcome};
 use crate::git::Repository;
 use crate::sessions::Resumed;
+use crate::tool::Access;
 use crate::workspace::{FileChange, FileState, WorkspacePath};
 
 impl AgentRun<'_> {
@@ -51,7 +52,7 @@ impl AgentRun<'_> {
                     if effects.remote.is_some() || wanted.name == "dispatch_subagent" {
                         continue;
                     }
-                    let caller = Caller { agent, step: call.step, allowed: None };
+                    let caller = Caller { agent, step: call.step, allowed: None, access: Access::Full };
                     let result = self.run.engine.call(caller, wanted).await;
                     other += usize::from(result.success != call.success);
                 }

@@ -1,5 +1,8 @@
 //! What stands between an agent's last words and the end: the form of the answer, tests, quality gates.
 
+use std::collections::BTreeSet;
+use std::sync::atomic::Ordering;
+
 use futures::FutureExt;
 use futures::future::BoxFuture;
 
@@ -8,8 +11,9 @@ use super::evaluate::Evaluator;
 use super::inspect::{self, Inspector};
 use super::structured::Structured;
 use crate::agent::{AnswerCheck, AnswerVerdict};
+use crate::command::failure_lines;
 use crate::config;
-use crate::event::{Finding, GateRecord, Severity, Status, StopReason};
+use crate::event::{Finding, GateRecord, NoticeLevel, Severity, Status, StopReason};
 
 /// How often an answer of the wrong form is sent back.
 const MAX_FORM_REVIEWS: u32 = 2;
@@ -18,8 +22,12 @@ const MAX_FORM_REVIEWS: u32 = 2;
 const MAX_EVALUATIONS: u32 = 2;
 
 const UNTESTED: &str = "You have edited files without running tests since. Run the relevant tests with \
-                        run_command (a dry run records them), then finish. If there are none, say so and \
+                        run_command, then finish. If there are none, say so and \
                         finish.";
+
+const CHECKLIST: &str = "Before you end, check your work against the task, point by point: for each, is it done, and which \
+                         command or test did you see pass that shows it? If something is missing or unseen, do it now. If \
+                         nothing is, give your final answer again.";
 
 /// Looks at final answers for a run.
 pub(super) struct Reviewer<'a> {
@@ -33,6 +41,10 @@ pub(super) struct Reviewer<'a> {
     asked_for_tests: bool,
     round: u32,
     gate_rounds: u32,
+    /// Number of calls that may have changed something when the gates last ran, and what failed then.
+    last: Option<(u64, Vec<GateRecord>)>,
+    told_of_old_failures: bool,
+    is_checked: bool,
 }
 
 impl<'a> Reviewer<'a> {
@@ -55,6 +67,9 @@ impl<'a> Reviewer<'a> {
             asked_for_tests: false,
             round,
             gate_rounds: 0,
+            last: None,
+            told_of_old_failures: false,
+            is_checked: false,
         }
     }
 
@@ -72,6 +87,10 @@ impl<'a> Reviewer<'a> {
             return AnswerVerdict::SendBack(UNTESTED.to_owned());
         }
         match self.gates().await {
+            AnswerVerdict::Accept => {}
+            opinion => return opinion,
+        }
+        match self.checklist() {
             AnswerVerdict::Accept => {}
             opinion => return opinion,
         }
@@ -108,7 +127,7 @@ impl<'a> Reviewer<'a> {
     async fn evaluate(&mut self, answer: &str) -> AnswerVerdict {
         let wanted = self.agent_run.request.job.config().evaluation;
         // Where there is nothing left to ask with, the answer stands.
-        if wanted == config::Evaluation::Off
+        if matches!(wanted, config::Evaluation::Off | config::Evaluation::Checklist)
             || self.agent_run.budget.is_used_up()
             || self.agent_run.run.cancel.is_cancelled()
         {
@@ -128,19 +147,87 @@ impl<'a> Reviewer<'a> {
 
     async fn gates(&mut self) -> AnswerVerdict {
         self.gate_rounds += 1;
-        let failed: Vec<GateRecord> = match self.agent_run.gates(self.round + self.gate_rounds - 1).await {
-            Ok(records) => records.into_iter().filter(|gate| gate.required && !gate.passed).collect(),
-            // The run cannot check what it has to: no round of the agent's changes that.
-            Err(()) => return AnswerVerdict::GiveUp(Status::Failed, StopReason::GatesFailed),
+        let mutations = self.agent_run.run.engine.mutations.load(Ordering::Relaxed);
+        let unchanged = self.last.take_if(|(at, _)| *at == mutations).map(|(_, failed)| failed);
+        let is_rerun = unchanged.is_none();
+        let failed = match unchanged {
+            Some(failed) => failed,
+            None => match self.run_gates().await {
+                Ok(failed) => failed,
+                // The run cannot check what it has to: no round of the agent's changes that.
+                Err(()) => return AnswerVerdict::GiveUp(Status::Failed, StopReason::GatesFailed),
+            },
         };
+        self.last = Some((mutations, failed.clone()));
+        let (old, new): (Vec<_>, Vec<_>) = failed.into_iter().partition(|gate| gate.failed_before);
+        if new.is_empty() {
+            return self.old_failures(&old);
+        }
+        let most = self.agent_run.request.job.config().guardrails.max_gate_rounds.get();
+        if u64::from(self.gate_rounds) >= most {
+            return AnswerVerdict::GiveUp(Status::Partial, StopReason::GatesFailed);
+        }
+        AnswerVerdict::SendBack(complaint(&new, is_rerun, (self.gate_rounds, most)))
+    }
+
+    /// Runs the gates, and returns those required ones that failed. Those that fail as they did before the run are
+    /// marked.
+    async fn run_gates(&self) -> Result<Vec<GateRecord>, ()> {
+        let Self { agent_run, .. } = self;
+        let mut outcomes = agent_run.gates(self.round + self.gate_rounds - 1).await?;
+        // Rounds are there to make the checks pass, whatever they said before.
+        if agent_run.request.rounds.is_none() {
+            let list = &agent_run.request.job.config().guardrails.quality_gates;
+            for outcome in outcomes.iter_mut().filter(|outcome| !outcome.record.passed) {
+                if let Some(gate) = list.iter().find(|gate| gate.name == outcome.record.name) {
+                    let before = agent_run.base.failed_before(&agent_run.run, gate, outcome).await;
+                    outcome.record.failed_before = before;
+                }
+            }
+        }
+        let records = agent_run.run.tell_gates(outcomes);
+        Ok(records.into_iter().filter(|gate| gate.required && !gate.passed).collect())
+    }
+
+    /// Tells the agent once of gates that fail as they did before the run. After that, they are only reported.
+    fn old_failures(&mut self, failed: &[GateRecord]) -> AnswerVerdict {
         if failed.is_empty() {
             return AnswerVerdict::Accept;
         }
-        if u64::from(self.gate_rounds) >= self.agent_run.request.job.config().guardrails.max_gate_rounds.get()
-        {
-            return AnswerVerdict::GiveUp(Status::Partial, StopReason::GatesFailed);
+        let names: Vec<&str> = failed.iter().map(|gate| gate.name.as_str()).collect();
+        let names = names.join(", ");
+        let model = &self.evaluator.model;
+        if self.told_of_old_failures || !model.has_further_answer(&self.agent_run.run.request.agent) {
+            let told = format!(
+                "required gates failed as they did before the run, which does not fail for them: {names}"
+            );
+            self.agent_run.run.events.notice(NoticeLevel::Warning, told);
+            return AnswerVerdict::Accept;
         }
-        AnswerVerdict::SendBack(complaint(&failed))
+        self.told_of_old_failures = true;
+        // Nothing that the agent did is to blame, so this is none of its rounds.
+        self.gate_rounds -= 1;
+        AnswerVerdict::SendBack(format!(
+            "These gates fail just as they did before your change: {names}. If your task, or your change, is to make them \
+             pass, continue; else finish again, and they are reported as failing before.\n{}",
+            outputs(failed)
+        ))
+    }
+
+    /// Has the agent compare the task with what it did, once, if it has changed files.
+    fn checklist(&mut self) -> AnswerVerdict {
+        let run = &self.agent_run.run;
+        let is_wanted = self.agent_run.request.job.config().evaluation == config::Evaluation::Checklist
+            && !self.is_checked
+            && self.agent_run.request.rounds.is_none()
+            && !self.agent_run.budget.is_used_up()
+            && !run.cancel.is_cancelled()
+            && self.evaluator.model.has_further_answer(&run.request.agent);
+        if !is_wanted || run.engine.context.workspace.changes().unwrap_or_default().is_empty() {
+            return AnswerVerdict::Accept;
+        }
+        self.is_checked = true;
+        AnswerVerdict::SendBack(CHECKLIST.to_owned())
     }
 }
 
@@ -150,14 +237,69 @@ impl AnswerCheck for Reviewer<'_> {
     }
 }
 
-fn complaint(failed: &[GateRecord]) -> String {
-    let mut text = "Required quality gates failed. Fix the cause, then finish again.\n".to_owned();
-    if failed.iter().any(|gate| gate.predicted) {
+fn complaint(failed: &[GateRecord], is_rerun: bool, (round, most): (u32, u64)) -> String {
+    let mut text = "Required quality gates failed. Fix the cause, then finish again.".to_owned();
+    text += &format!(" This was round {round} of {most}.\n");
+    if !is_rerun {
+        text += "Nothing has changed since they last ran, so they were not run again.\n";
+    } else if failed.iter().any(|gate| gate.predicted) {
         text += "They ran on a copy of the checkout with your planned edits.\n";
     }
+    text + &outputs(failed)
+}
+
+/// Returns what gates said. Errors that another gate has told already are not told twice.
+fn outputs(failed: &[GateRecord]) -> String {
+    let mut text = String::new();
+    let mut told: Vec<(&str, BTreeSet<&str>)> = Vec::new();
     for gate in failed {
-        text +=
-            &format!("\n{} (`{}`): exit code {}\n{}\n", gate.name, gate.command, gate.exit_code, gate.output);
+        let errors: BTreeSet<&str> = failure_lines(&gate.output).map(str::trim).collect();
+        let twin = told.iter().find(|(_, others)| !errors.is_empty() && errors.is_subset(others));
+        let output = match twin {
+            Some((name, _)) => format!("(the same errors as {name})"),
+            None => gate.output.clone(),
+        };
+        text += &format!("\n{} (`{}`): exit code {}\n{output}\n", gate.name, gate.command, gate.exit_code);
+        told.push((&gate.name, errors));
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn gate(name: &str, output: &str) -> GateRecord {
+        GateRecord {
+            name: name.to_owned(),
+            command: format!("make {name}"),
+            required: true,
+            passed: false,
+            predicted: true,
+            round: 1,
+            exit_code: 2,
+            duration_ms: 0,
+            output: output.to_owned(),
+            failed_before: false,
+            doubt: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn the_same_error_is_told_once_with_the_round() {
+        let failed = [
+            gate("build", "src/a.c:3:1: error: no\nmake: *** [a.o] Error 1"),
+            gate("test", "src/a.c:3:1: error: no"),
+            gate("lint", "src/b.c:9:1: error: other"),
+        ];
+        assert_eq!(
+            complaint(&failed, true, (1, 3)),
+            "Required quality gates failed. Fix the cause, then finish again. This was round 1 of 3.\nThey ran on a copy of \
+             the checkout with your planned edits.\n\nbuild (`make build`): exit code 2\nsrc/a.c:3:1: error: no\nmake: *** [a.o] \
+             Error 1\n\ntest (`make test`): exit code 2\n(the same errors as build)\n\nlint (`make lint`): exit code \
+             2\nsrc/b.c:9:1: error: other\n"
+        );
+        let again = complaint(&failed[2..], false, (2, 3));
+        assert!(again.contains("round 2 of 3.\nNothing has changed since they last ran"), "{again}");
+    }
 }

@@ -46,7 +46,8 @@ impl<'a> AgentRun<'a> {
                     if ended.error.is_none() =>
                 {
                     match self.gates(round).await {
-                        Ok(records) => {
+                        Ok(outcomes) => {
+                            let records = self.run.tell_gates(outcomes);
                             records.into_iter().filter(|gate| gate.required && !gate.passed).collect()
                         }
                         Err(()) => return ended,

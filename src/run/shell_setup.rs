@@ -1,6 +1,6 @@
 //! How commands, hooks and gates are started: what they see, and the walls around them.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use sanitize::environment::{Inherited, Rules};
 
@@ -12,6 +12,19 @@ use crate::event::{Events, NoticeLevel};
 use crate::git::Repository;
 use crate::inputs::InputError;
 use crate::workspace::{PathGlobs, Secrets, mask_repository};
+
+/// Variables by which programs write no colours and start no pager: nobody sees a terminal.
+const PLAIN_OUTPUT: [(&str, &str); 6] = [
+    ("NO_COLOR", "1"),
+    ("TERM", "dumb"),
+    ("CARGO_TERM_COLOR", "never"),
+    ("CARGO_TERM_PROGRESS_WHEN", "never"),
+    ("PAGER", "cat"),
+    ("GIT_PAGER", "cat"),
+];
+
+/// Variables that would have colours written all the same.
+const FORCED_COLOUR: [&str; 3] = ["FORCE_COLOR", "CLICOLOR_FORCE", "PY_COLORS"];
 
 /// The folders of a `PATH` that do not depend on where a command runs: what `.` holds is the agent's.
 fn absolute(path: &str) -> String {
@@ -31,6 +44,8 @@ pub(crate) struct Ground<'a> {
     pub(crate) held: Option<&'a Repository>,
     /// Where throw-away folders go.
     pub(crate) temp: &'a Path,
+    /// Further folders that may be read.
+    pub(crate) readable: &'a [PathBuf],
 }
 
 /// The shell for all of them.
@@ -38,13 +53,23 @@ pub(crate) fn shell(
     commands: &Commands,
     variables: &Variables,
     keys: &[String],
-    Ground { workspace, sensitive, held, temp }: Ground<'_>,
+    Ground { workspace, sensitive, held, temp, readable }: Ground<'_>,
     events: &Events,
 ) -> Result<Shell, InputError> {
     let rules = Rules { passthrough: commands.env_passthrough.clone(), keys: keys.to_vec() };
     let Inherited { variables: mut environment, withheld } = rules.inherit(variables);
     if let Some(path) = environment.get_mut("PATH") {
         *path = absolute(path);
+    }
+    for (name, value) in PLAIN_OUTPUT {
+        if !commands.env_passthrough.iter().any(|kept| kept == name) {
+            environment.insert(name.to_owned(), value.to_owned());
+        }
+    }
+    for name in FORCED_COLOUR {
+        if !commands.env_passthrough.iter().any(|kept| kept == name) {
+            environment.remove(name);
+        }
     }
     let program = commands.shell.clone();
     let network = commands.network == Network::Allow;
@@ -83,10 +108,16 @@ pub(crate) fn shell(
             mask_repository(folder, to, secrets)
         }
     });
+    let readable: Vec<String> = commands
+        .readable_paths
+        .iter()
+        .cloned()
+        .chain(readable.iter().map(|folder| folder.display().to_string()))
+        .collect();
     let sandbox = Sandbox::new(Settings {
         variables: &environment,
         own: variables,
-        readable: &commands.readable_paths,
+        readable: &readable,
         writable: &commands.writable_paths,
         network,
         workspace,

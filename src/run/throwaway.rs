@@ -31,7 +31,13 @@ pub(crate) fn throwaway(
     let temp = variables.get("RUNNER_TEMP").filter(|path| !path.is_empty());
     let temp = temp.map_or_else(std::env::temp_dir, PathBuf::from);
     let events = Events::new(Vec::new());
-    let ground = Ground { workspace: disk.path(), sensitive: &sensitive, held: repository, temp: &temp };
+    let ground = Ground {
+        workspace: disk.path(),
+        sensitive: &sensitive,
+        held: repository,
+        temp: &temp,
+        readable: &[],
+    };
     let shell = shell(&config.commands, variables, keys, ground, &events)?;
     let sandbox = shell.sandbox.as_ref().map(Sandbox::trusted);
     let shell = Shell { sandbox, spare: Spare::default(), ..shell };

@@ -11,7 +11,10 @@ use crate::command::{Policy, Shell, Walls};
 use crate::event::{Events, NoticeLevel};
 use crate::inputs::{InputError, JobRequest};
 use crate::mcp::{self, Server, Servers};
-use crate::tool::{CommandTarget, Registry, RunCommand, RunPowershell, pwsh};
+use crate::tool::{
+    BackgroundCommand, BackgroundCommands, CommandTarget, OutputLimits, Registry, RunCommand, RunPowershell,
+    pwsh,
+};
 use crate::web::{FetchUrl, Web, WebSearch};
 use crate::workspace::TrackedWorkspace;
 
@@ -26,6 +29,10 @@ pub(super) struct Workbench<'a> {
     pub(super) ground: CommandTarget,
     /// The checkout, where it is changed for real.
     pub(super) tracked: Option<Arc<TrackedWorkspace>>,
+    /// How much of the output of commands is shown.
+    pub(super) limits: OutputLimits,
+    /// Commands that run in the background.
+    pub(super) background: Arc<BackgroundCommands>,
     /// The end of the run's time, if it is limited.
     pub(super) deadline: Option<Instant>,
     pub(super) events: &'a Events,
@@ -53,6 +60,8 @@ impl Workbench<'_> {
                 registry.replace(Arc::new(RunPowershell(Arc::new(tool))));
             }
             registry.replace(Arc::new(self.commands(policy, self.shell.clone())));
+            let commands = Arc::clone(&self.background);
+            registry.replace(Arc::new(BackgroundCommand { commands, limits: self.limits.clone() }));
         }
         let servers = self.servers().await;
         for tool in &servers.tools {
@@ -69,7 +78,8 @@ impl Workbench<'_> {
             policy,
             shell,
             default_timeout: commands.default_timeout,
-            max_output_lines: commands.max_output_lines.count(),
+            limits: self.limits.clone(),
+            background: Arc::clone(&self.background),
             target: self.ground.clone(),
             cancel: self.cancel.clone(),
         }

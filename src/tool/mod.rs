@@ -4,7 +4,9 @@
 //! hooks, confirmation, dry run, reports) reads [`Effects`], never a tool's name.
 
 mod apply_patch;
+mod background;
 mod command_effects;
+mod command_output;
 mod delete_file;
 mod door;
 mod edit_file;
@@ -46,7 +48,9 @@ use serde_json::Value;
 use crate::workspace::{FileChange, FileError, FileState, Inventory, PathGlobs, ResolvedPath, Workspace};
 
 pub use crate::event::{CommandEffect, Effects, Remote};
+pub use background::{BackgroundCommand, BackgroundCommands};
 pub use command_effects::command_effects;
+pub use command_output::OutputLimits;
 pub(crate) use door::invalid_arguments;
 pub use door::{NotUnderstood, Understood};
 pub use registry::{DuplicateTool, Registry};
@@ -70,6 +74,8 @@ pub struct ToolResult {
     pub refused: Vec<String>,
     /// The checkout before a call that changed it directly.
     pub before: Option<Arc<Inventory>>,
+    /// Whether a dry run has only recorded the call, without doing any of it.
+    pub is_recorded: bool,
     /// Whether the tool has kept the output within its limit, so that nothing else has to shorten it.
     pub bounded: bool,
 }
@@ -86,6 +92,7 @@ impl ToolResult {
             exit_code,
             refused,
             before: None,
+            is_recorded: false,
             bounded: false,
         }
     }
@@ -122,6 +129,18 @@ impl From<crate::workspace::PathError> for ToolError {
     }
 }
 
+/// What a caller is allowed to do to the checkout.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Access {
+    /// Anything that guardrails allow.
+    #[default]
+    Full,
+    /// Reading files and running commands, whose changes to files are thrown away.
+    Trial,
+    /// Reading files and running commands that only look.
+    Look,
+}
+
 /// Context in which tools work.
 #[derive(Clone)]
 pub struct Context {
@@ -133,6 +152,8 @@ pub struct Context {
     pub sensitive: Arc<PathGlobs>,
     /// Content of each file as the model last read it.
     pub seen: Arc<Seen>,
+    /// What the caller is allowed to do.
+    pub access: Access,
     /// Maximum size of a result, in tokens; a file that is read may take twice as much.
     pub max_result_tokens: usize,
 }
@@ -141,6 +162,12 @@ pub struct Context {
 const BYTES_PER_TOKEN: usize = 4;
 
 impl Context {
+    /// Returns the context for a caller who is allowed to do so much.
+    #[must_use]
+    pub fn by(&self, access: Access) -> Self {
+        Self { access, ..self.clone() }
+    }
+
     /// Returns the maximum size of a result, in bytes, with room for what is added to it.
     pub(crate) fn result_limit(&self) -> usize {
         self.max_result_tokens.saturating_mul(BYTES_PER_TOKEN).saturating_mul(9) / 10

@@ -3,22 +3,29 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
+use super::background::BackgroundCommands;
 use super::command_effects::command_effects;
-use super::{Call, Context, Effects, Tool, ToolError, ToolResult, schema};
+use super::command_output::OutputLimits;
+use super::{Access, Call, Context, Effects, Tool, ToolError, ToolResult, schema};
 use crate::command::sandbox::Rights;
-use crate::command::{Ended, Policy, Shell};
+use crate::command::{LiveOutput, PipeStatus, Policy, Retention, Shell};
 use crate::config::Bounded;
 use crate::event::Class;
 use crate::isolation::{Isolation, Keep, Ran, Work};
 use crate::workspace::{FileError, Kind, LastLink, Observed, WorkspacePath};
+
+/// Time limit of commands in the background: none, for they end with the run.
+const BACKGROUND_TIMEOUT: Duration = Duration::from_hours(24);
 
 /// Maximum number of files listed by name for the model.
 const MAX_NAMED: usize = 20;
@@ -31,8 +38,10 @@ pub struct RunCommand {
     pub shell: Shell,
     /// Time limit in seconds of commands that do not give their own.
     pub default_timeout: Bounded<1, 600>,
-    /// Number of lines of output that are kept.
-    pub max_output_lines: usize,
+    /// How much of their output is shown.
+    pub limits: OutputLimits,
+    /// Commands that run in the background.
+    pub background: Arc<BackgroundCommands>,
     /// State on which commands run.
     pub target: CommandTarget,
     /// Token that ends commands early.
@@ -46,8 +55,10 @@ pub enum CommandTarget {
     Checkout(Arc<Isolation>),
     /// Isolated state above the planned one; changes join the plan.
     Planned(Arc<Isolation>),
-    /// None: commands are only recorded.
-    RecordOnly,
+    /// Isolated state above the planned one for commands that only look; others are recorded.
+    Recorded(Arc<Isolation>),
+    /// None, for listings of all tools.
+    Nowhere,
 }
 
 impl RunCommand {
@@ -56,9 +67,10 @@ impl RunCommand {
         Self {
             policy: Policy::default(),
             shell: Shell::default(),
-            default_timeout: Bounded::fixed::<30>(),
-            max_output_lines: 0,
-            target: CommandTarget::RecordOnly,
+            default_timeout: Bounded::fixed::<120>(),
+            limits: OutputLimits { lines: 0, tokens: 0, kept: None },
+            background: Arc::default(),
+            target: CommandTarget::Nowhere,
             cancel: CancellationToken::new(),
         }
     }
@@ -72,11 +84,30 @@ pub(super) struct Args {
     /// Folder, relative to the workspace
     #[serde(default = "root")]
     pub(super) cwd: String,
-    /// Seconds
+    /// Seconds (120)
+    #[serde(default, deserialize_with = "seconds")]
     pub(super) timeout: Option<Bounded<1, 600>>,
     /// Variables to set
     #[serde(default)]
     pub(super) env: BTreeMap<String, String>,
+    /// Start a server and go on; see `background_command`
+    #[serde(default)]
+    pub(super) background: bool,
+}
+
+/// Reads a time limit; the error for milliseconds says so.
+pub(super) fn seconds<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<Bounded<1, 600>>, D::Error> {
+    let Some(given) = Option::<u64>::deserialize(deserializer)? else { return Ok(None) };
+    Bounded::new(given).map(Some).map_err(|error| {
+        let meant = if given >= 1_000 { given / 1_000 } else { 0 };
+        let hint = match meant {
+            1..=600 => format!("; it is in seconds, so give {meant} for {given} ms"),
+            _ => String::new(),
+        };
+        D::Error::custom(format!("{error}{hint}"))
+    })
 }
 
 pub(super) fn root() -> String {
@@ -89,7 +120,8 @@ impl Tool for RunCommand {
     }
 
     fn description(&self) -> &'static str {
-        "Run a shell command (tests, linters, builds, git status/diff/log). No input, no network tools, no sudo."
+        "Run a shell command (tests, linters, builds, git status/diff/log, scripts of the project). No input, no network \
+         tools, no sudo. Long output is cut; the result names a file with all of it."
     }
 
     fn sensitive(&self) -> bool {
@@ -130,25 +162,55 @@ impl CommandCall {
     }
 
     /// Runs the command on the isolated state, and reports what happened to its changes.
-    async fn run_on(&self, isolation: &Isolation, cwd: &WorkspacePath) -> ToolResult {
+    async fn run_on(&self, isolation: &Isolation, cwd: &WorkspacePath, access: Access) -> ToolResult {
         let Self { tool, args } = self;
+        let pipe = PipeStatus::of(&args.command, &tool.shell.program);
+        let command = pipe.as_ref().map_or(Cow::from(&args.command), |pipe| pipe.ask(&args.command).into());
+        let timeout = args.timeout.unwrap_or(tool.default_timeout);
         let work = Work {
+            command: &command,
+            timeout: timeout.seconds(),
+            rights: if self.class(cwd) == Class::Safe { Rights::Look } else { Rights::Work },
+            keep: if access == Access::Full { Keep::Changes } else { Keep::Outputs },
+            ..self.work(cwd)
+        };
+        match isolation.run_by(&tool.shell, work).await {
+            Ok(ran) => self.result(ran, pipe.as_ref(), timeout.get()),
+            Err(error) => ToolResult::failed(error.to_string()),
+        }
+    }
+
+    /// Returns what is to be run, as far as it is the same wherever it runs.
+    fn work<'a>(&'a self, cwd: &'a WorkspacePath) -> Work<'a> {
+        let Self { tool, args } = self;
+        Work {
             command: &args.command,
             cwd,
             variables: args.env.iter().map(|(name, value)| (Cow::from(name), value.clone())).collect(),
             stdin: None,
             merge: true,
-            timeout: args.timeout.unwrap_or(tool.default_timeout).seconds(),
+            output: LiveOutput::new(Retention::Whole),
+            timeout: tool.default_timeout.seconds(),
             cancel: tool.cancel.clone(),
-            rights: if self.class(cwd) == Class::Safe { Rights::Look } else { Rights::Work },
-            keep: Keep::Changes,
+            rights: Rights::Work,
+            keep: Keep::Nothing,
             moves: self.moves(cwd),
             owner: None,
-        };
-        match isolation.run_by(&tool.shell, work).await {
-            Ok(ran) => self.result(ran),
-            Err(error) => ToolResult::failed(error.to_string()),
         }
+    }
+
+    /// Starts the command in the background, on a state of its own that is thrown away.
+    async fn start_on(self, isolation: &Arc<Isolation>, cwd: WorkspacePath) -> ToolResult {
+        let (background, limits) = (Arc::clone(&self.tool.background), self.tool.limits.clone());
+        let (output, cancel) = (LiveOutput::new(Retention::Whole), self.tool.cancel.child_token());
+        let task = tokio::spawn({
+            let (isolation, output, cancel) = (Arc::clone(isolation), output.clone(), cancel.clone());
+            async move {
+                let work = Work { output, cancel, timeout: BACKGROUND_TIMEOUT, ..self.work(&cwd) };
+                isolation.run_beside(&self.tool.shell, work).await
+            }
+        });
+        background.add(task, output, cancel, &limits).await
     }
 
     /// Returns the operands of `git mv`, which renames folders in one step.
@@ -164,35 +226,9 @@ impl CommandCall {
         self.tool.policy.judge(&self.args.command, cwd.as_str()).verdict.class
     }
 
-    fn result(&self, ran: Ran) -> ToolResult {
+    fn result(&self, ran: Ran, pipe: Option<&PipeStatus>, timeout: u64) -> ToolResult {
         let Ran { finished, changes, large, dropped, warnings, refused, built: _ } = ran;
-        let text = finished.stdout.lines(self.tool.max_output_lines);
-        let took = format!("{:.1} s", finished.duration.as_secs_f64());
-        let timeout = self.args.timeout.unwrap_or(self.tool.default_timeout).get();
-        let error = match &finished.ended {
-            Ended::Exited(0) => None,
-            Ended::Exited(code) => Some(format!("exit code {code} after {took}")),
-            Ended::Signaled(signal) => Some(format!("ended by signal {signal} after {took}")),
-            Ended::TimedOut => Some(format!(
-                "timed out: stopped after {timeout} s, with everything that it \
-                                             had started"
-            )),
-            Ended::Cancelled => Some("stopped, because the run was interrupted".to_owned()),
-            Ended::NotStarted(error) => Some(format!("could not start: {error}")),
-        };
-        let output = match (&error, text.is_empty()) {
-            (None, true) => format!("exit code 0 after {took}, no output"),
-            (None, false) => format!("exit code 0 after {took}\n{text}"),
-            // The command's output is merged, so standard error only has a failure to set up the sandbox.
-            (Some(_), true) => finished.stderr.text(),
-            (Some(_), false) => text,
-        };
-        let exit_code = match &finished.ended {
-            Ended::Exited(code) => Some(*code),
-            _ => None,
-        };
-        let mut result =
-            ToolResult { success: error.is_none(), error, exit_code, refused, ..ToolResult::done(output) };
+        let mut result = ToolResult { refused, ..self.tool.limits.result(&finished, pipe, timeout) };
         result.note_changes(&Observed { changes, large, ..Observed::default() });
         if !dropped.is_empty() {
             result.add(&format!("[not kept: {}]", shown(dropped.into_iter())));
@@ -216,6 +252,13 @@ fn shown(names: impl Iterator<Item = String>) -> String {
 }
 
 impl ToolResult {
+    /// Creates the result of a command that a dry run only records, because such `commands` do not run in it.
+    fn recorded(commands: &str) -> Self {
+        let told =
+            format!("This dry run records {commands} without running them, so there is no output; go on.");
+        Self { is_recorded: true, ..Self::done(told) }
+    }
+
     fn add(&mut self, line: &str) {
         if !self.output.is_empty() && !self.output.ends_with('\n') {
             self.output.push('\n');
@@ -259,19 +302,21 @@ impl Call for CommandCall {
                 Ok(cwd) => cwd,
                 Err(error) => return ToolResult::failed(error.to_string()),
             };
-            match &self.tool.target {
-                CommandTarget::Checkout(isolation) => self.run_on(isolation, &cwd).await,
-                CommandTarget::Planned(isolation) if self.class(&cwd) != Class::Dangerous => {
-                    self.run_on(isolation, &cwd).await
+            let class = self.class(&cwd);
+            let isolation = match &self.tool.target {
+                CommandTarget::Checkout(isolation) => isolation,
+                CommandTarget::Planned(isolation) if class != Class::Dangerous => isolation,
+                CommandTarget::Recorded(isolation) if class == Class::Safe => isolation,
+                CommandTarget::Planned(_) => return ToolResult::recorded("dangerous commands"),
+                CommandTarget::Recorded(_) | CommandTarget::Nowhere => {
+                    return ToolResult::recorded("commands that may change something");
                 }
-                CommandTarget::Planned(_) => ToolResult::done(
-                    "A dry run records dangerous commands without running them, so there is no output; \
-                     continue planning.",
-                ),
-                CommandTarget::RecordOnly => ToolResult::done(
-                    "A dry run records commands without running them, so there is no output; continue \
-                     planning.",
-                ),
+            };
+            let isolation = Arc::clone(isolation);
+            if self.args.background {
+                self.start_on(&isolation, cwd).await
+            } else {
+                self.run_on(&isolation, &cwd, cx.access).await
             }
         }
         .boxed()

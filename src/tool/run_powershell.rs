@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::run_command::{Args as CommandArgs, CommandCall, RunCommand, root};
+use super::run_command::{Args as CommandArgs, CommandCall, RunCommand, root, seconds};
 use super::{Call, Tool, schema};
 use crate::command::Shell;
 use crate::config::Bounded;
@@ -49,7 +49,8 @@ fn is_program(path: &Path) -> bool {
 struct Args {
     /// Script
     script: String,
-    /// Seconds
+    /// Seconds (120)
+    #[serde(default, deserialize_with = "seconds")]
     timeout: Option<Bounded<1, 600>>,
 }
 
@@ -59,7 +60,9 @@ impl Tool for RunPowershell {
     }
 
     fn description(&self) -> &'static str {
-        "Run a PowerShell script in the workspace, under the same rules as run_command."
+        "Run a PowerShell script in the workspace, under the same rules as run_command. Prefer edit_file, or .Replace() on \
+         the text, to writing a large file anew. For code with many quotes, write a helper script with a literal \
+         here-string (@'...'@) by Set-Content, run it, and remove it, instead of passing it inline."
     }
 
     fn sensitive(&self) -> bool {
@@ -75,7 +78,8 @@ impl Tool for RunPowershell {
         if script.trim().is_empty() {
             return Err("script: must not be empty".to_owned());
         }
-        let args = CommandArgs { command: script, cwd: root(), timeout, env: BTreeMap::new() };
+        let args =
+            CommandArgs { command: script, cwd: root(), timeout, env: BTreeMap::new(), background: false };
         Ok(Box::new(CommandCall { tool: Arc::clone(&self.0), args }))
     }
 }

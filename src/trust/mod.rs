@@ -130,7 +130,7 @@ impl Trusted<'_> {
             }
             (Location::Inside(path), Trust::Checkout) => {
                 let shown = self.shown(&path);
-                let text = from_checkout(root, &path);
+                let text = from_checkout(root, self.repository, &path);
                 file(text, shown)
             }
             (Location::Linked(path), Trust::Base(_)) => Err(ConfigError::Unreadable {
@@ -176,17 +176,26 @@ impl Trusted<'_> {
     }
 }
 
-/// Reads a file of the checkout. Links are followed within it alone, and what is no file is not opened: whoever wrote the
-/// checkout could have put anything there.
-fn from_checkout(root: &Path, path: &str) -> Result<Option<String>, String> {
-    let read = || {
-        let disk = DiskWorkspace::open(root).map_err(|error| error.to_string())?;
-        let path = WorkspacePath::parse(path).map_err(|error| error.to_string())?;
-        let Some(found) = existing(&disk, &path)? else { return Ok(None) };
-        let file = disk.open_file(&found).map_err(|error| error.to_string())?;
-        bounded(file).map(Some)
-    };
-    read()
+/// Reads a file of the checkout. Links are followed within it alone, and only to files of the commit that is checked
+/// out: a run could have made a link to what nobody is to see. What is no file is not opened.
+fn from_checkout(root: &Path, repository: Option<&Repository>, path: &str) -> Result<Option<String>, String> {
+    let disk = DiskWorkspace::open(root).map_err(|error| error.to_string())?;
+    let path = WorkspacePath::parse(path).map_err(|error| error.to_string())?;
+    let Some(found) = existing(&disk, &path)? else { return Ok(None) };
+    let target: &WorkspacePath = &found;
+    if *target != path {
+        let is_committed = |repository: &Repository| {
+            let entry = repository.head().map(|commit| repository.entry_at(&commit, target.as_str()));
+            entry.is_some_and(|entry| entry.is_ok_and(|entry| entry.is_some()))
+        };
+        if target.names().any(|name| name.eq_ignore_ascii_case(".git"))
+            || !repository.is_none_or(is_committed)
+        {
+            return Err(format!("it is a link to {target}, which is not in the commit that is checked out"));
+        }
+    }
+    let file = disk.open_file(&found).map_err(|error| error.to_string())?;
+    bounded(file).map(Some)
 }
 
 /// Returns where a path leads; `None` where nothing is.

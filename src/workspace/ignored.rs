@@ -73,6 +73,45 @@ impl IgnoreRules {
     }
 }
 
+/// Folders in which builds and package managers commonly leave what they make.
+const USUAL_OUTPUTS: [&str; 16] = [
+    "node_modules",
+    "target",
+    "dist",
+    "build",
+    "out",
+    ".venv",
+    "venv",
+    "__pycache__",
+    ".pytest_cache",
+    ".mypy_cache",
+    ".ruff_cache",
+    ".tox",
+    ".nox",
+    ".gradle",
+    ".next",
+    "coverage",
+];
+
+/// Which new files are outputs of builds, that nobody has to look at.
+///
+/// What ignore files excluded before the run is one. What only the run's own ignore files exclude is one where builds
+/// commonly leave theirs; otherwise an agent could hide its work by a line in `.gitignore`.
+pub(super) struct Exclusion {
+    /// The rules from before the run.
+    pub(super) original: IgnoreRules,
+    /// The rules as they are now.
+    pub(super) now: IgnoreRules,
+}
+
+impl Exclusion {
+    /// Returns whether a file is an output.
+    pub(super) fn is_output(&self, path: &WorkspacePath) -> bool {
+        let is_usual = || path.names().any(|name| USUAL_OUTPUTS.contains(&name));
+        self.original.excludes(path, false) || (is_usual() && self.now.excludes(path, false))
+    }
+}
+
 fn matcher(text: &str) -> Gitignore {
     let mut builder = GitignoreBuilder::new("");
     for line in text.lines() {

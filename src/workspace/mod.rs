@@ -4,6 +4,7 @@
 //! there before ([`TrackedWorkspace`]), or an overlay above it that keeps every write in memory
 //! ([`OverlayWorkspace`]): a dry run is the same tool code on the overlay.
 
+mod attached;
 mod changes;
 mod confined;
 mod descend;
@@ -32,6 +33,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+pub use attached::{AttachedFolder, AttachedWorkspace};
 pub use changes::{ChangeSet, FileChange, FileState, LineCounts, Mode, Operation};
 pub(crate) use descend::{Met, Visitor, descend};
 pub use disk::DiskWorkspace;
@@ -124,6 +126,9 @@ pub enum FileError {
     /// A device, pipe, or socket, or a link where none is allowed.
     #[error("ACCESS DENIED: {0} is not a regular file")]
     Special(WorkspacePath),
+    /// A file of a folder that is attached for reading.
+    #[error("{0} is outside of the workspace, where files can only be read")]
+    ReadOnly(WorkspacePath),
     /// Too many symbolic links in one path, as in a loop.
     #[error("{0} leads through too many symbolic links")]
     LinkLoop(WorkspacePath),

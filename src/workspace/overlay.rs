@@ -105,6 +105,11 @@ impl OverlayWorkspace {
         Ok(walk)
     }
 
+    /// Returns a file as it is below all that is planned.
+    pub(super) fn original(&self, path: &WorkspacePath) -> Result<Option<FileState>, FileError> {
+        self.disk.state_of(path)
+    }
+
     /// Returns whether ignore files, as planned, exclude an entry. `rules` keeps those of each folder.
     fn excludes(
         &self,

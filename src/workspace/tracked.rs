@@ -41,6 +41,15 @@ impl TrackedWorkspace {
         before.keys().map(|path| path.0.clone()).collect()
     }
 
+    /// Returns a file as it was before the run changed it.
+    pub(super) fn original(&self, path: &WorkspacePath) -> Result<Option<FileState>, FileError> {
+        let before = self.before.lock().unwrap_or_else(PoisonError::into_inner);
+        match before.iter().find(|(changed, _)| changed.0 == *path) {
+            Some((_, state)) => Ok(state.clone()),
+            None => self.disk.state_of(path),
+        }
+    }
+
     /// Records a file that is about to be changed and is too large to be held in memory.
     pub fn note_large(&self, path: &WorkspacePath) {
         let was_there = std::fs::symlink_metadata(self.path().join(path.as_str())).is_ok();

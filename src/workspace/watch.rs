@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use super::changes::{FileChange, FileState};
 use super::disk::DiskWorkspace;
-use super::ignored::IgnoreRules;
+use super::ignored::{Exclusion, IgnoreRules};
 use super::inventory::Inventory;
 use super::isolate::{Scratch, copy_all};
 use super::path::WorkspacePath;
@@ -114,11 +114,12 @@ impl Mirror {
         let mut observed = Observed { unnamed: touched.unnamed, ..Observed::default() };
         for path in touched.files {
             let folder = path.parent().unwrap_or_else(WorkspacePath::root);
-            let text = |path: &WorkspacePath| {
-                let state = self.copy.state_of(path).ok()??;
-                String::from_utf8(state.content.to_vec()).ok()
-            };
-            if IgnoreRules::collect(&folder, text).excludes(&path, false) || known.contains(&path) {
+            let text = |state: Option<FileState>| String::from_utf8(state?.content.to_vec()).ok();
+            let original = |path: &WorkspacePath| text(self.checkout.original(path).ok()?);
+            let now = |path: &WorkspacePath| text(self.copy.state_of(path).ok()?);
+            let (original, now) =
+                (IgnoreRules::collect(&folder, original), IgnoreRules::collect(&folder, now));
+            if (Exclusion { original, now }).is_output(&path) || known.contains(&path) {
                 continue;
             }
             if self.is_large(&path) {

@@ -265,8 +265,9 @@ fn apply_detects_damaged_patch_by_result_hash() {
 
 #[test]
 fn apply_runs_commands_on_request_and_gates() {
-    let config =
-        format!("{CONFIG}guardrails: {{ quality_gates: [{{ name: ran, command: test -e ran.txt }}] }}\n");
+    let config = format!(
+        "{CONFIG}guardrails: {{ quality_gates: [{{ name: ran, command: test -e ran.txt }}] }}\ndry_run: {{ commands: record }}\n"
+    );
     let mut files = FILES;
     files[0].1 = &config;
     let sandbox = Sandbox::new(&files);

@@ -129,6 +129,19 @@ fn confirm_all_asks_for_every_call_and_abort_ends_run() {
 }
 
 #[test]
+fn confirm_mode_of_agent_holds_where_none_is_given() {
+    let config = "agents: { build: { confirm_mode: confirm-all } }\n";
+    let sandbox = Sandbox::new(&[("a.txt", "one\n"), (".architect.yml", config)]);
+    let model = sandbox.script(&calls(), "done");
+    let mut terminal = Terminal::start(&sandbox, &["--model", &model]);
+    terminal.answer("Run read_file(path=\"a.txt\")?", "a");
+    assert_eq!(terminal.end(), 130);
+    let terminal = Terminal::start(&sandbox, &["--model", &model, "--dry-run"]);
+    assert_eq!(terminal.end(), 0);
+    assert_eq!(sandbox.read("a.txt"), "one\n");
+}
+
+#[test]
 fn confirm_mode_without_tty_fails() {
     let sandbox = Sandbox::new(&[("a.txt", "one\n")]);
     let model = sandbox.script(&calls(), "done");

@@ -197,3 +197,29 @@ fn gates_tell_of_programs_that_commands_have_changed_and_share_nothing() {
         },
     );
 }
+
+#[test]
+fn ignore_rules_that_a_run_writes_hide_nothing_from_its_report() {
+    let rules = "commands: { dev_commands: [bash] }\ndry_run: { commands: isolated }\nguardrails: { max_files_modified: 3 }\n";
+    for mode in ["yolo", "dry-run"] {
+        let sandbox = Sandbox::new(&[(".architect.yml", rules), ("a.txt", "one\n")]);
+        sandbox.write("first.sh", "printf '*.py\\nnode_modules/\\n' > .gitignore");
+        sandbox.write(
+            "second.sh",
+            "mkdir -p node_modules; echo x > node_modules/a.py; echo 'x = 1' > conftest.py",
+        );
+        sandbox.write("third.sh", "for n in 1 2 3 4 5 6; do echo x > e$n.py; done");
+        sandbox.commit("all");
+        let turns = ["first", "second", "third"].map(|name| vec![command(&format!("bash {name}.sh"))]);
+        let model = sandbox.script(&turns, "done");
+        let run = sandbox.run(&["--model", &model, "--mode", mode], &[]);
+        let report = run.report();
+        let files = report["files"].as_array().unwrap().iter();
+        let mut named: Vec<&str> = files.filter_map(|file| file["path"].as_str()).collect();
+        named.sort_unstable();
+        assert_eq!(named, [".gitignore", "conftest.py"], "{mode}: {}", run.stderr);
+        let results = run.results();
+        assert!(results[2].contains("max_files_modified"), "{mode}: {results:?}");
+        assert!(!sandbox.repo().join("e1.py").exists());
+    }
+}

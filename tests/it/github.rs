@@ -223,7 +223,7 @@ fn runner_command_files_are_written() {
         ("a.txt", "one\n"),
         (
             ".architect.yml",
-            "guardrails:\n  max_gate_rounds: 1\n  quality_gates:\n    - { name: bad, command: 'echo ::error::gate; exit 3' }\n",
+            "guardrails:\n  max_gate_rounds: 1\n  quality_gates:\n    - { name: bad, command: 'grep -q one a.txt || { echo ::error::gate; exit 3; }' }\n",
         ),
     ]);
     let edit = ("edit_file", json!({"path": "a.txt", "old_str": "one", "new_str": "two"}));

@@ -146,7 +146,7 @@ fn guardrail_code_rules_apply_to_every_tool() {
 
 #[test]
 fn guardrail_reminds_once_of_missing_tests() {
-    let config = "guardrails: { require_test_after_edit: true }\n";
+    let config = "guardrails: { require_test_after_edit: true }\nevaluation: off\n";
     for (calls, asked) in [
         (vec![write("a.txt", "x\n")], true),
         (vec![write("a.txt", "x\n"), command("pytest -q || true")], false),

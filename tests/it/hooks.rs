@@ -113,7 +113,11 @@ hooks:
             })
             .collect()
     };
-    assert_eq!(messages(0), [("user".into(), "Look\n\nfrom the start\n\nbefore step 1".into())]);
+    let first = &messages(0)[0].1;
+    assert!(
+        first.starts_with("Look\n\nfrom the start\n\n[THIS RUN]\n") && first.ends_with("\n\nbefore step 1"),
+        "{first}"
+    );
     let second = messages(1);
     assert_eq!(second[0], messages(0)[0], "what was sent stays as it was");
     assert_eq!(second[2], ("tool".into(), "1\tone\n".into()));

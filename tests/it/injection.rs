@@ -275,7 +275,7 @@ fn hostile_text_is_inert_in_real_run() {
             ("a.txt", "one\n"),
             (
                 ".architect.yml",
-                "guardrails:\n  max_gate_rounds: 1\n  quality_gates:\n    - { name: show, command: 'cat evil.txt; exit 1' }\n",
+                "guardrails:\n  max_gate_rounds: 1\n  quality_gates:\n    - { name: show, command: 'test ! -e b.txt || { cat evil.txt; exit 1; }' }\n",
             ),
         ]);
         sandbox.write("evil.txt", text);
@@ -383,7 +383,11 @@ fn secrets_reach_no_sink() {
         );
         assert!(!run.out.join("plan.json").exists() && !run.out.join("plan.patch").exists(), "{name}");
         let mut places: BTreeMap<String, String> = BTreeMap::new();
-        for file in std::fs::read_dir(&run.out).unwrap().map(|file| file.unwrap().path()) {
+        for file in std::fs::read_dir(&run.out)
+            .unwrap()
+            .map(|file| file.unwrap().path())
+            .filter(|file| file.is_file())
+        {
             places.insert(file.display().to_string(), std::fs::read_to_string(&file).unwrap());
         }
         assert_eq!(places.len(), 8, "{name}: {:?}", places.keys());

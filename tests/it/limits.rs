@@ -24,7 +24,7 @@ fn told(sandbox: &Sandbox) -> Vec<Value> {
 
 #[test]
 fn long_conversation_is_summarized() {
-    let config = "context: { max_context_tokens: 8000, summarize_after_steps: 4, keep_recent_steps: 2 }\n\
+    let config = "evaluation: off\ncontext: { max_context_tokens: 8000, summarize_after_steps: 4, keep_recent_steps: 2 }\n\
          commands: { writable_paths: ['..'] }\nhooks:\n  context_compress: [{ name: notes, command: 'cat >> ../told; echo >> ../told; echo keep the tests in mind' }]\n";
     let text = "some line of text that is read\n".repeat(190);
     let sandbox = Sandbox::new(&[(".architect.yml", config), ("a.txt", &text), ("b.txt", "one\n")]);
@@ -47,9 +47,14 @@ fn long_conversation_is_summarized() {
     let text = |message: &Value| message["content"].as_str().unwrap_or_default().to_owned();
     assert!(text(messages(5).last().unwrap()).starts_with("The conversation is getting long"));
     let after = messages(6);
-    assert_eq!(
-        text(&after[1]),
-        "Look\n\n[Summary of the work so far]\nSUMMARY: read a.txt four times, b.txt is two now."
+    let first = text(&after[1]);
+    assert!(
+        first.starts_with("Look\n\n[THIS RUN]\n")
+            && first.ends_with(
+                "\n\n[Summary of the work so far]\nSUMMARY: read a.txt four times, b.txt is two now.\n\n[Kept by the \
+                 runner]\nFiles changed so far:\n- b.txt (+1 −1)"
+            ),
+        "{first}"
     );
     // The last two answers stay with their results, and the hook's words come behind.
     let roles: Vec<&str> = after.iter().map(|message| message["role"].as_str().unwrap()).collect();

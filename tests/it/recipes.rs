@@ -140,7 +140,7 @@ for line in sys.stdin:
 
 #[test]
 fn exec_model_speaks_json_lines() {
-    let sandbox = Sandbox::new(&[("model.py", PROGRAM)]);
+    let sandbox = Sandbox::new(&[("model.py", PROGRAM), (".architect.yml", "evaluation: off\n")]);
     let run = sandbox
         .run(
             &["--mode", "yolo", "--model", "exec::python3 model.py", "--api-key-env", "MY_KEY"],

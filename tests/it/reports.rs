@@ -168,7 +168,7 @@ fn masks_cover_every_file_and_stream() {
     let mut texts =
         vec![("stdout".to_owned(), run.stdout.clone()), ("stderr".to_owned(), run.stderr.clone())];
     let written = std::fs::read_dir(&run.out).unwrap().flatten().map(|entry| entry.path());
-    for file in written.chain([output, summary]) {
+    for file in written.chain([output, summary]).filter(|file| file.is_file()) {
         texts.push((file.display().to_string(), std::fs::read_to_string(&file).unwrap()));
     }
     assert!(texts.len() >= 10, "{:?}", texts.iter().map(|(name, _)| name).collect::<Vec<_>>());
@@ -287,7 +287,9 @@ fn comment_of_every_status() {
     let call = json!({"at_ms": 1, "type": "call", "agent": "build", "step": 3, "id": "1", "tool": "edit_file", "outcome": "planned", "success": false, "result": "no",
         "effects": {"writes": ["src/net.rs"]}});
     let reply = json!({"at_ms": 1, "type": "reply", "agent": "build", "step": 3});
-    for line in [reply, call] {
+    let todo = json!({"at_ms": 1, "type": "todo", "agent": "build", "items": [
+        {"task": "round `it`", "status": "done"}, {"task": "test it\n# now", "status": "doing"}, {"task": "document it"}]});
+    for line in [reply, call, todo] {
         assert!(doing.observe(&serde_json::from_value(line).expect("a line")));
     }
     all += &format!(

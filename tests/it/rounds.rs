@@ -136,7 +136,7 @@ fn round_without_steps_left_starts_next() {
     run.expect_code(5);
 }
 
-const REVIEWED: &str = "review: {enabled: true, fail_on: error}\n";
+const REVIEWED: &str = "review: {enabled: true, fail_on: error}\nevaluation: off\n";
 
 fn findings(items: &[Value]) -> Value {
     json!({"text": format!("Here it is:\n```json\n{}\n```", json!({"findings": items}))})

@@ -111,8 +111,9 @@ fn command_returns_output_code_and_changes() {
 
 #[test]
 fn dry_run_record_mode_records_commands() {
+    let config = format!("{CONFIG}dry_run: {{ commands: record }}\n");
     let sandbox =
-        Sandbox::new(&[(".architect.yml", CONFIG), ("probe.sh", "touch ran\n"), ("sub/a.txt", "one\n")]);
+        Sandbox::new(&[(".architect.yml", &config), ("probe.sh", "touch ran\n"), ("sub/a.txt", "one\n")]);
     let edit = ("edit_file", json!({"path": "sub/a.txt", "old_str": "one", "new_str": "two"}));
     let turns = [
         vec![edit],
@@ -141,7 +142,6 @@ fn dry_run_record_mode_records_commands() {
             "edit_file → sub/a.txt (+1 −1)",
             "run_command → bash ../probe.sh || pytest -q in sub (dev)",
             "run_command → bash probe.sh (dev)",
-            "run_command → cat sub/a.txt (safe)"
         ]
     );
     assert_eq!(
@@ -150,8 +150,13 @@ fn dry_run_record_mode_records_commands() {
     );
     let results = run.results();
     assert!(results[2].starts_with(
-        "[DRY-RUN] Would execute: run_command(command=\"bash probe.sh\")\nA dry run records commands"
+        "[DRY-RUN] Would execute: run_command(command=\"bash probe.sh\")\nThis dry run records commands"
     ));
+    assert_eq!(
+        timeless(&results[3]),
+        "exit code 0|two",
+        "what only looks is simply run, on the planned state"
+    );
     assert!(
         results[4].contains("Guardrail: Command blocked: what 'curl' fetches would be run"),
         "{}",
@@ -300,6 +305,8 @@ fn command_output_is_truncated_by_lines() {
     ]);
     let run = yolo(&sandbox, vec![command("bash probe.sh")]);
     let result = run.results().remove(0);
+    let kept = sandbox.out().canonicalize().unwrap().join("command-output/1.txt");
+    let note = format!("[all 100001 lines: {}; read or search that file]", kept.display());
     let (first, rest) = result.split_once('\n').unwrap();
     assert!(first.starts_with("Error: ") && first.contains("139"), "{first}");
     assert_eq!(
@@ -307,15 +314,17 @@ fn command_output_is_truncated_by_lines() {
         [
             "1",
             "2",
-            "3",
-            "4",
-            "5",
-            "… 99991 lines omitted …",
+            "… 99990 of the lines 3–99992 omitted …",
+            "99993",
+            "99994",
+            "99995",
+            "99996",
             "99997",
             "99998",
             "99999",
             "100000",
-            "\u{fffd}\u{0}"
+            "\u{fffd}\u{0}",
+            &note
         ]
     );
 }
@@ -531,12 +540,12 @@ fn powershell_runs_where_installed() {
     std::fs::remove_file(sandbox.repo().join("b.txt")).unwrap();
     let run = sandbox.run(&["--mode", "dry-run", "--model", &model], &[("PATH", &path)]).expect_code(0);
     assert!(
-        run.results()[1].starts_with("[DRY-RUN] Would execute: run_powershell(script=\"dotnet test\")"),
+        run.results()[1].starts_with("[DRY-RUN] Ran on the planned state.\nexit code 0 after "),
         "{}",
         run.results()[1]
     );
     let plan = run.json("plan.json");
-    assert_eq!(plan["commands"][1]["tool"], "run_powershell");
+    assert_eq!(plan["commands"][0]["tool"], "run_powershell");
     let plan = sandbox.out().join("plan.json");
     let (out, repo) = (sandbox.path().join("applied"), sandbox.repo());
     let args = [

@@ -35,7 +35,8 @@ fn program(sandbox: &Sandbox, args: &[&str]) -> Run {
 
 /// Starts a run and kills it where it waits.
 fn interrupted(mode: &str) -> Sandbox {
-    let sandbox = Sandbox::new(&[("model.py", MODEL), ("a.txt", "before\n")]);
+    let sandbox =
+        Sandbox::new(&[("model.py", MODEL), ("a.txt", "before\n"), (".architect.yml", "evaluation: off\n")]);
     let go = sandbox.path().join("go");
     let model = format!("exec::python3 model.py {}", go.display());
     let (repo, out) = (sandbox.repo(), sandbox.out());

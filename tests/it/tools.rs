@@ -6,7 +6,7 @@ use crate::support::{Sandbox, cases, git, strings};
 use architect_ci::agent::Dispatch;
 use architect_ci::config;
 use architect_ci::event::ToolCall;
-use architect_ci::tool::{Context, Registry, RunCommand, ToolResult};
+use architect_ci::tool::{Access, Context, Registry, RunCommand, ToolResult};
 use architect_ci::web::{FetchUrl, Web, WebSearch};
 use architect_ci::workspace::{
     DiskWorkspace, LastLink, OverlayWorkspace, PathGlobs, TrackedWorkspace, Workspace, WorkspacePath,
@@ -19,6 +19,7 @@ fn context(workspace: Arc<dyn Workspace>, allow_delete: bool) -> Context {
         allow_delete,
         sensitive: Arc::default(),
         seen: Arc::default(),
+        access: Access::Full,
         max_result_tokens: 5_000,
     }
 }

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use crate::support::Sandbox;
 use architect_ci::config;
-use architect_ci::tool::{Context, Registry, ToolResult};
+use architect_ci::tool::{Access, Context, Registry, ToolResult};
 use architect_ci::web::{FetchUrl, Web, WebSearch};
 use architect_ci::workspace::{DiskWorkspace, TrackedWorkspace};
 use serde_json::{Value, json};
@@ -112,6 +112,7 @@ async fn call(config: &config::Web, tool: &str, args: Value) -> ToolResult {
         allow_delete: false,
         sensitive: Arc::default(),
         seen: Arc::default(),
+        access: Access::Full,
         max_result_tokens: 5_000,
     })
     .await

@@ -203,7 +203,7 @@ fn gates(report: &RunReport) -> Markup {
             @for gate in &report.gates {
                 tr class="item" {
                     td { (visible(&gate.name)) @if gate.predicted { " (predicted)" } }
-                    td class=(if gate.passed { "ok" } else { "bad" }) { (if gate.passed { "passed" } else { "failed" }) }
+                    td class=(if gate.passed { "ok" } else { "bad" }) { (gate.verdict()) }
                     td { (if gate.required { "yes" } else { "no" }) }
                     td { (gate.exit_code) }
                     td { (duration(gate.duration_ms)) }

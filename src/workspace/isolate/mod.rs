@@ -28,7 +28,7 @@ use std::time::{Duration, Instant};
 
 use super::changes::{FileChange, FileState};
 use super::disk::DiskWorkspace;
-use super::ignored::IgnoreRules;
+use super::ignored::{Exclusion, IgnoreRules};
 use super::inventory::Inventory;
 use super::overlay::OverlayWorkspace;
 use super::path::{ResolvedPath, WorkspacePath};
@@ -71,9 +71,21 @@ impl Below {
 
     /// Returns the text of a file, as it was before the command; `None` if it is too large or not UTF-8.
     fn text(&self, path: &WorkspacePath) -> Option<String> {
-        let state = self.state(path).ok()??;
-        String::from_utf8(state.content.to_vec()).ok()
+        text(&self.state(path).ok()??)
     }
+
+    /// Returns the text of a file, as it was before the run.
+    fn original_text(&self, path: &WorkspacePath) -> Option<String> {
+        let state = match self {
+            Self::Planned(planned) => planned.original(path),
+            Self::Real(tracked) => tracked.original(path),
+        };
+        text(&state.ok()??)
+    }
+}
+
+fn text(state: &FileState) -> Option<String> {
+    String::from_utf8(state.content.to_vec()).ok()
 }
 
 /// A throw-away state of the checkout; dropping it removes it.
@@ -164,6 +176,15 @@ pub enum IsolationError {
     /// Git's own folder could not be put in its place.
     #[error("Git's own folder could not be made ready for an isolated run: {0}")]
     Git(io::Error),
+    /// A folder for a command beside others that could not be created.
+    #[error("could not make room for a command in the background: {0}")]
+    Beside(io::Error),
+    /// A machine on which no overlay can be mounted, so that only one command can run at a time.
+    #[error(
+        "commands cannot run in the background here, because no overlay can be mounted; start the server and its \
+         client in one command, as in `server & client; kill %1`"
+    )]
+    NoOverlay,
     /// Planned edits that could not be written to the state, or files that could not be read.
     #[error("could not write the planned edits for an isolated run: {0}")]
     Update(#[from] FileError),
@@ -324,6 +345,27 @@ impl Isolated {
         Some(Reader { tree, repositories: repositories.into_iter().map(repository).collect() })
     }
 
+    /// Returns an overlay for a command that runs beside others, with what is written to it in the scratch folder
+    /// `name`; `None` for a copy, which cannot be had twice.
+    #[cfg(unix)]
+    pub fn beside(&self, name: &str) -> io::Result<Option<Overlay>> {
+        let Kind::Mounted(overlay) = &self.kind else { return Ok(None) };
+        let folder = self.scratch.path().join(name);
+        let (upper, work) = (folder.join("upper"), folder.join("work"));
+        for folder in [&folder, &upper, &work] {
+            fs::create_dir(folder)?;
+        }
+        // In Git's own folders, the agent's commands meet what the agent left there.
+        let lowers = [self.kept(), overlay.upper.clone()].into_iter().chain(overlay.lowers.iter().cloned());
+        Ok(Some(Overlay { lowers: lowers.collect(), upper, work }))
+    }
+
+    /// Other systems have no overlays.
+    #[cfg(not(unix))]
+    pub fn beside(&self, _: &str) -> io::Result<Option<Overlay>> {
+        Ok(None)
+    }
+
     /// Other systems have no overlays.
     #[cfg(not(unix))]
     pub fn reader(&self, _: Author) -> Option<Reader> {
@@ -425,18 +467,19 @@ impl Isolated {
         let mut found =
             Outcome { repositories, special, unnamed, folders, gone_folders, ..Outcome::default() };
         let changed = below.changed()?;
-        let mut rules: Option<(WorkspacePath, IgnoreRules)> = None;
+        let mut rules: Option<(WorkspacePath, Exclusion)> = None;
         for path in files {
             let folder = path.parent().unwrap_or_else(WorkspacePath::root);
             let (_, known) = match &mut rules {
                 Some(known) if known.0 == folder => known,
                 other => {
-                    let collected = IgnoreRules::collect(&folder, |path| below.text(path));
-                    other.insert((folder, collected))
+                    let now = IgnoreRules::collect(&folder, |path| below.text(path));
+                    let original = IgnoreRules::collect(&folder, |path| below.original_text(path));
+                    other.insert((folder, Exclusion { original, now }))
                 }
             };
             let belongs = || self.tracked.contains(&path) || changed.contains(&path);
-            if known.excludes(&path, false) && !belongs() {
+            if known.is_output(&path) && !belongs() {
                 found.outputs.push(path);
                 continue;
             }

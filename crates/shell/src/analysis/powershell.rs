@@ -45,7 +45,37 @@ const HARMLESS: &str = "program statement_list pipeline pipeline_chain empty_sta
                         member_access element_access script_block_expression script_block script_block_body \
                         comparison_operator pipeline_chain_tail format_operator assignment_expression \
                         assignement_operator left_assignment_expression command_argument_sep pre_increment_expression \
-                        post_increment_expression";
+                        post_increment_expression argument_list argument_expression_list argument_expression \
+                        logical_argument_expression bitwise_argument_expression comparison_argument_expression \
+                        additive_argument_expression multiplicative_argument_expression format_argument_expression \
+                        range_argument_expression";
+
+/// Methods of texts. Other values have methods of the same names that write: `Replace` of a file replaces another
+/// one.
+const TEXT_METHODS: &str = "replace split trim trimstart trimend tolower toupper tolowerinvariant toupperinvariant \
+                            contains startswith endswith substring indexof lastindexof padleft padright insert remove \
+                            tostring";
+
+/// Cmdlets that return texts, with their aliases.
+const TEXT_READERS: &str = "get-content gc cat type";
+
+/// Node types that are named here in other words than in the grammar.
+const NAMES: [(&str, &str); 5] = [
+    ("invokation_expression", "a call of a method"),
+    ("invokation_foreach_expression", "a call of a method"),
+    ("type_literal", "a .NET type"),
+    ("function_statement", "a function"),
+    ("assignement_operator", "an assignment"),
+];
+
+/// Returns a node type in words, with its article.
+fn described(kind: &str) -> String {
+    let known = NAMES.iter().find(|(name, _)| *name == kind).map(|(_, words)| (*words).to_owned());
+    known.unwrap_or_else(|| {
+        let article = if kind.starts_with(['a', 'e', 'i', 'o', 'u']) { "an" } else { "a" };
+        format!("{article} {}", kind.replace('_', " "))
+    })
+}
 
 /// Analyzes a script. Never fails: [`Analysis::unclear`] says what was not understood.
 pub fn analyse_powershell(script: &str) -> Analysis {
@@ -64,7 +94,7 @@ pub fn analyse_powershell(script: &str) -> Analysis {
     if tree.root_node().has_error() {
         return unclear("its grammar is not understood");
     }
-    let mut walk = Walk { script, analysis: Analysis::default() };
+    let mut walk = Walk { script, root: Some(tree.root_node()), analysis: Analysis::default() };
     walk.visit(tree.root_node(), 0);
     walk.analysis
 }
@@ -84,6 +114,7 @@ fn odd_character(script: &str) -> Option<char> {
 
 struct Walk<'a> {
     script: &'a str,
+    root: Option<Node<'a>>,
     analysis: Analysis,
 }
 
@@ -107,15 +138,81 @@ impl<'a> Walk<'a> {
                 self.give_up(format!("it sets {}", self.text(node)));
             }
             kind if is_in(HARMLESS, kind) => {}
-            kind => {
-                let kind = kind.replace('_', " ");
-                self.give_up(format!("a {kind} is not analyzed"));
+            "invokation_expression" if self.is_text_method(node, &mut Vec::new(), depth) => {}
+            "invokation_expression" => {
+                let method = node.named_child(1).map_or("", |method| self.text(method));
+                self.give_up(format!("the method {method} is called, which is followed only for texts"));
             }
+            kind => self.give_up(format!("{} is not analyzed", described(kind))),
         }
         let mut cursor = node.walk();
         for child in node.named_children(&mut cursor) {
             self.visit(child, depth + 1);
         }
+    }
+
+    /// Returns whether a call is one of a method that only computes, of a value that is a text for certain.
+    fn is_text_method(&self, call: Node<'_>, assumed: &mut Vec<String>, depth: usize) -> bool {
+        let (Some(value), Some(method)) = (call.named_child(0), call.named_child(1)) else { return false };
+        // After `::`, it would be a method of a type.
+        let is_of_value = call.child(1).is_some_and(|dot| dot.kind() == ".");
+        is_of_value
+            && is_in(TEXT_METHODS, &self.text(method).to_ascii_lowercase())
+            && self.is_text(value, assumed, depth + 1)
+    }
+
+    /// Returns whether a value is a text for certain.
+    fn is_text(&self, value: Node<'_>, assumed: &mut Vec<String>, depth: usize) -> bool {
+        if depth > MAX_DEPTH {
+            return false;
+        }
+        match value.kind() {
+            "string_literal" => true,
+            "invokation_expression" => self.is_text_method(value, assumed, depth + 1),
+            "variable" => self.is_text_variable(self.text(value), assumed, depth + 1),
+            "command" => {
+                let mut cursor = value.walk();
+                let name = value.named_children(&mut cursor).find(|part| part.kind() == "command_name");
+                name.is_some_and(|name| is_in(TEXT_READERS, &self.text(name).to_ascii_lowercase()))
+            }
+            // Whatever holds nothing but one value.
+            _ if value.named_child_count() == 1 => {
+                value.named_child(0).is_some_and(|inner| self.is_text(inner, assumed, depth + 1))
+            }
+            _ => false,
+        }
+    }
+
+    /// Returns whether all that a script assigns to a variable are texts. What is assigned may be computed from the
+    /// variable itself, which is assumed to be a text meanwhile.
+    fn is_text_variable(&self, name: &str, assumed: &mut Vec<String>, depth: usize) -> bool {
+        let name = name.trim().to_ascii_lowercase();
+        if assumed.contains(&name) {
+            return true;
+        }
+        assumed.push(name.clone());
+        let Some(root) = self.root else { return false };
+        let mut open = vec![root];
+        let mut is_assigned = false;
+        while let Some(node) = open.pop() {
+            let is_it = |left: Node<'_>| self.text(left).trim().eq_ignore_ascii_case(&name);
+            if node.kind() == "assignment_expression" && node.named_child(0).is_some_and(is_it) {
+                let value = node.named_child(
+                    u32::try_from(node.named_child_count()).unwrap_or(u32::MAX).saturating_sub(1),
+                );
+                if !value.is_some_and(|value| self.is_text(value, assumed, depth + 1)) {
+                    return false;
+                }
+                is_assigned = true;
+            }
+            // A loop assigns to its variable as well.
+            if node.kind() == "foreach_statement" && node.named_child(0).is_some_and(is_it) {
+                return false;
+            }
+            let mut cursor = node.walk();
+            open.extend(node.named_children(&mut cursor));
+        }
+        is_assigned
     }
 
     fn command(&mut self, node: Node<'_>, depth: usize) {
@@ -138,7 +235,7 @@ impl<'a> Walk<'a> {
                     simple.words.push(name);
                 }
                 "command_elements" => self.elements(part, &mut simple, depth),
-                kind => self.give_up(format!("a {} is not analyzed", kind.replace('_', " "))),
+                kind => self.give_up(format!("{} is not analyzed", described(kind))),
             }
         }
         let simple = canonical(simple);

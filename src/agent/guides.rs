@@ -1,0 +1,102 @@
+//! Nested guides: what the repository tells agents about a folder, told when files below it are touched.
+
+use std::collections::HashSet;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use sanitize::invisible::marked;
+
+use crate::engine::Engine;
+use crate::event::ToolCall;
+use crate::workspace::WorkspacePath;
+
+/// Names of guides, in the order in which they are looked for.
+const NAMES: [&str; 2] = ["AGENTS.md", "CLAUDE.md"];
+/// Maximum size of what is told of one guide, in bytes.
+const MAX_GUIDE: usize = 4 * 1024;
+/// Maximum number of guides that are told in a run.
+const MAX_GUIDES: usize = 8;
+
+/// Reads a guide of the repository from the state that is trusted; `None` if there is none at that path.
+pub type NestedGuide = Arc<dyn Fn(&WorkspacePath) -> Option<String> + Send + Sync>;
+
+/// Guides of folders, each told once.
+#[derive(Clone, Default)]
+pub struct Guides {
+    read: Option<NestedGuide>,
+    told: Arc<Mutex<Told>>,
+}
+
+#[derive(Default)]
+struct Told {
+    folders: HashSet<WorkspacePath>,
+    count: usize,
+}
+
+impl Guides {
+    /// Creates the guides of a run.
+    pub fn new(read: NestedGuide) -> Self {
+        Self { read: Some(read), told: Arc::default() }
+    }
+
+    /// Returns the guides of folders that these calls touch for the first time, the outermost first.
+    pub(super) fn for_calls(&self, engine: &Engine, calls: &[ToolCall]) -> Vec<String> {
+        let Some(read) = &self.read else { return Vec::new() };
+        let touched = calls
+            .iter()
+            .filter_map(|call| engine.effects(call))
+            .flat_map(|effects| effects.writes.into_iter().chain(effects.reads));
+        touched.flat_map(|path| self.for_path(read, &path)).collect()
+    }
+
+    fn for_path(&self, read: &NestedGuide, path: &WorkspacePath) -> Vec<String> {
+        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        // The guide of the root is part of the system prompt. A folder's own guide counts for it as well.
+        let mut folders: Vec<WorkspacePath> =
+            std::iter::successors(Some(path.clone()), WorkspacePath::parent)
+                .filter(|folder| !folder.is_root())
+                .collect();
+        folders.reverse();
+        let mut texts = Vec::new();
+        for folder in folders {
+            if told.count >= MAX_GUIDES || !told.folders.insert(folder.clone()) {
+                continue;
+            }
+            let found = NAMES.iter().find_map(|name| {
+                let path = WorkspacePath::parse(&format!("{folder}/{name}")).ok()?;
+                Some((path.clone(), read(&path)?))
+            });
+            if let Some((path, text)) = found {
+                told.count += 1;
+                let text = marked(text[..text.floor_char_boundary(MAX_GUIDE)].trim_end());
+                texts.push(format!(
+                    "From {path}, written by the maintainers of this repository, for what is below {folder}/:\n{text}"
+                ));
+            }
+        }
+        texts
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_guide_is_told_once_and_the_outermost_first() {
+        let read: NestedGuide = Arc::new(|path: &WorkspacePath| match path.as_str() {
+            "app/AGENTS.md" => Some("outer\n".to_owned()),
+            "app/web/CLAUDE.md" => Some("inner\n".to_owned()),
+            "AGENTS.md" => Some("root\n".to_owned()),
+            _ => None,
+        });
+        let guides = Guides::new(Arc::clone(&read));
+        let told = |path: &str| -> Vec<String> {
+            let texts = guides.for_path(&read, &WorkspacePath::parse(path).expect("a path"));
+            texts.iter().map(|text| text.lines().next_back().unwrap_or_default().to_owned()).collect()
+        };
+        assert_eq!(told("README.md"), Vec::<String>::new());
+        assert_eq!(told("app/web/page.ts"), ["outer", "inner"]);
+        assert_eq!(told("app/web/other.ts"), Vec::<String>::new());
+        assert_eq!(told("app/api/main.ts"), Vec::<String>::new());
+    }
+}

@@ -1,0 +1,209 @@
+//! Excerpt of a long output: its head, more of its tail, and from between them the lines that tell of failures.
+
+use std::collections::{BTreeMap, HashSet};
+
+use super::failure_lines::{Certainty, certainty};
+
+/// Longest line that is shown whole, in bytes.
+const MAX_LINE: usize = 500;
+/// Number of lines before a failure, after the first failure, and after each further one that are shown with it.
+const BEFORE: usize = 2;
+const AFTER_FIRST: usize = 14;
+const AFTER: usize = 3;
+
+/// Space for an excerpt.
+#[derive(Clone, Copy, Debug)]
+pub struct Space {
+    /// Maximum number of lines of the output that are shown.
+    pub lines: usize,
+    /// Approximate maximum size in bytes.
+    pub bytes: usize,
+}
+
+impl Space {
+    fn part(self, eighths: usize) -> Self {
+        Self { lines: (self.lines * eighths).div_ceil(8), bytes: (self.bytes * eighths).div_ceil(8) }
+    }
+
+    /// Takes the space of one line, if it is there.
+    fn take(&mut self, line: &str) -> bool {
+        let bytes = line.len().min(MAX_LINE) + 1;
+        if self.lines == 0 || self.bytes < bytes {
+            return false;
+        }
+        (self.lines, self.bytes) = (self.lines - 1, self.bytes - bytes);
+        true
+    }
+}
+
+/// An output as far as it is shown.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Excerpt {
+    /// The text; lines of the middle have their numbers.
+    pub text: String,
+    /// The number of lines of the output, unless all of it is shown.
+    pub cut_from: Option<usize>,
+}
+
+/// Returns as much of an output as fits into `space`.
+pub fn excerpt(text: &str, space: Space) -> Excerpt {
+    let lines: Vec<&str> = text.trim_end().lines().collect();
+    let mut whole = space;
+    if lines.iter().all(|line| line.len() <= MAX_LINE && whole.take(line)) {
+        return Excerpt { text: lines.join("\n"), cut_from: None };
+    }
+    let (mut head_space, mut middle_space, mut tail_space) = (space.part(1), space.part(3), space.part(4));
+    let head = lines.iter().take_while(|line| head_space.take(line)).count();
+    let rest = &lines[head..];
+    let mut tail = rest.iter().rev().take_while(|line| tail_space.take(line)).count();
+    let failures = failures(&lines, head..lines.len() - tail, &mut middle_space);
+    // What no failure needs goes to the tail.
+    let first_kept = failures.keys().next_back().map_or(head, |last| last + 1);
+    let free = &lines[first_kept..lines.len() - tail];
+    tail += free.iter().rev().take_while(|line| middle_space.take(line)).count();
+    let end = lines.len() - tail;
+    let mut shown: Vec<String> = lines[..head].iter().map(|line| clipped(line)).collect();
+    let omitted = end - head - failures.len();
+    if omitted > 0 {
+        let what = if failures.is_empty() { "" } else { "; what looks like failures in them" };
+        shown.push(format!("… {omitted} of the lines {}–{end} omitted{what} …", head + 1));
+    }
+    let mut last = None;
+    for (at, line) in &failures {
+        if last.is_some_and(|last| last + 1 != *at) {
+            shown.push("…".to_owned());
+        }
+        shown.push(format!("{:>5}: {}", at + 1, clipped(line)));
+        last = Some(*at);
+    }
+    if last.is_some_and(|last| last + 1 != end) {
+        shown.push("…".to_owned());
+    }
+    shown.extend(lines[end..].iter().map(|line| clipped(line)));
+    Excerpt { text: shown.join("\n"), cut_from: Some(lines.len()) }
+}
+
+/// Returns the lines in a range that tell of failures, with some around them, by their index: the first
+/// failure with most, and certain ones before those that are only likely.
+fn failures<'a>(
+    lines: &[&'a str],
+    range: std::ops::Range<usize>,
+    space: &mut Space,
+) -> BTreeMap<usize, &'a str> {
+    let mut found: Vec<(Certainty, usize)> =
+        range.clone().filter_map(|at| Some((certainty(lines[at])?, at))).collect();
+    found.sort_by_key(|(certainty, at)| (std::cmp::Reverse(*certainty), *at));
+    let mut kept = BTreeMap::new();
+    let mut seen = HashSet::new();
+    for (_, at) in found {
+        // The same message again tells nothing new.
+        if kept.contains_key(&at) || !seen.insert(lines[at].trim()) {
+            continue;
+        }
+        let after = if kept.is_empty() { AFTER_FIRST } else { AFTER };
+        let block = at.saturating_sub(BEFORE).max(range.start)..(at + after + 1).min(range.end);
+        // The line itself, what follows it, and then what leads to it.
+        let order = (at..block.end).chain((block.start..at).rev());
+        for index in order {
+            if !kept.contains_key(&index) {
+                if !space.take(lines[index]) {
+                    return kept;
+                }
+                kept.insert(index, lines[index]);
+            }
+        }
+    }
+    kept
+}
+
+/// Returns a line with a mark in place of what is too long.
+fn clipped(line: &str) -> String {
+    if line.len() <= MAX_LINE {
+        return line.to_owned();
+    }
+    let end = line.floor_char_boundary(MAX_LINE - 40);
+    format!("{}… ({} bytes more)", &line[..end], line.len() - end)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const SPACE: Space = Space { lines: 40, bytes: 2_000 };
+
+    #[test]
+    fn short_outputs_are_shown_whole() {
+        let excerpt = excerpt("one\ntwo\n\n", SPACE);
+        assert_eq!(excerpt, Excerpt { text: "one\ntwo".to_owned(), cut_from: None });
+    }
+
+    #[test]
+    fn failures_of_the_middle_are_shown_with_their_lines() {
+        let mut lines: Vec<String> = (1..=1_000).map(|n| format!("line {n}")).collect();
+        lines[499] = "thread 'main' panicked at src/lib.rs:3:5:".to_owned();
+        lines[500] = "left: 1".to_owned();
+        let Excerpt { text, cut_from } = excerpt(&lines.join("\n"), SPACE);
+        assert_eq!(cut_from, Some(1_000));
+        assert!(text.starts_with("line 1\n"), "{text}");
+        assert!(text.ends_with("line 999\nline 1000"), "{text}");
+        assert!(
+            text.contains("  500: thread 'main' panicked at src/lib.rs:3:5:\n  501: left: 1\n"),
+            "{text}"
+        );
+        assert!(text.lines().count() <= SPACE.lines + 4 && text.len() <= SPACE.bytes + 600, "{text}");
+    }
+
+    #[test]
+    fn long_lines_are_clipped() {
+        let text = excerpt(&"x".repeat(100_000), SPACE).text;
+        assert!(text.len() < 700 && text.ends_with("bytes more)"), "{text}");
+    }
+
+    /// A row of `tests/cases/tool-outputs.yml`.
+    #[derive(serde::Deserialize)]
+    struct ToolOutput {
+        tool: String,
+        before: String,
+        failure: String,
+        after: String,
+        end: String,
+        first: String,
+    }
+
+    #[test]
+    fn first_failure_of_every_tool_is_shown() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/cases/tool-outputs.yml");
+        let text = std::fs::read_to_string(path).expect("the cases");
+        let cases: Vec<ToolOutput> = serde_yaml::from_str(&text).expect("a table");
+        assert!(cases.len() >= 60);
+        let space = Space { lines: 200, bytes: 19_200 };
+        let repeated = |line: &str| -> String {
+            (1..=2_000).map(|n| line.replace("{n}", &n.to_string()) + "\n").collect()
+        };
+        let mut lost = Vec::new();
+        for ToolOutput { tool, before, failure, after, end, first } in cases {
+            assert!(failure.contains(&first), "{tool}: {first}");
+            let whole = format!("{}{failure}{}{end}\n", repeated(&before), repeated(&after));
+            let shown = excerpt(&whole, space);
+            assert!(shown.cut_from.is_some() && shown.text.len() < 22_000, "{tool}: {}", shown.text.len());
+            if !shown.text.contains(&first) {
+                lost.push(format!("{tool}: {first}"));
+            }
+        }
+        assert_eq!(lost, Vec::<String>::new());
+    }
+
+    proptest! {
+        #[test]
+        fn excerpts_fit_and_never_panic(
+            lines in prop::collection::vec("(error: )?[a-zü ]{0,700}", 0..80),
+            max in 1usize..60,
+            bytes in 200usize..5_000,
+        ) {
+            let excerpt = excerpt(&lines.join("\n"), Space { lines: max, bytes });
+            prop_assert!(excerpt.text.lines().count() <= max + lines.len() / 2 + 4);
+            prop_assert!(excerpt.text.len() <= bytes + 100 + 12 * lines.len());
+        }
+    }
+}

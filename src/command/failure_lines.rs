@@ -1,0 +1,161 @@
+//! Lines of output that tell of failures, as test runners, compilers and linters write them.
+
+use std::sync::LazyLock;
+
+use regex::RegexSet;
+
+/// How certain it is that a line tells of a failure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Certainty {
+    /// A line that mentions an error, as logs of successful programs do as well.
+    Likely,
+    /// A line in the form in which a known program reports a failure.
+    Certain,
+}
+
+/// Forms in which programs report failures, with a few programs for each.
+const CERTAIN: [&str; 57] = [
+    // pytest
+    r"^E   +\S",
+    r"^_{3,} .+ _{3,}$",
+    r"^(?:FAILED|ERROR) \S+(?:::|\.py)",
+    // unittest, Django, Bazel
+    r"^(?:FAIL|ERROR): \S",
+    r"^Traceback \(most recent call last\):",
+    r"^\+? ?Exception Group Traceback",
+    // cargo, rustc, deno, bun, zig
+    r"^(?:fatal )?error(?:\[\w+\])?: ",
+    r"^thread '.*' (?:\(\d+\) )?panicked at ",
+    r"^---- .+ stdout ----$",
+    r"\.\.\. FAILED(?: \(.*\))?$",
+    r"^\s+(?:FAIL|SIGABRT|SIGSEGV|TIMEOUT) \[",
+    // go
+    r"^\s*--- FAIL: ",
+    r"^=== FAIL: ",
+    r"^FAIL\t",
+    r"^panic: ",
+    r"^\S+\.go:\d+:\d+: ",
+    r"^\s+\S+_test\.go:\d+: ",
+    // jest, vitest, mocha, ava, node:test, tap, playwright, cypress, bun
+    r"^\s*● .+",
+    r"^\s*(?:✕|✗|✖|×|❌) ",
+    r"^\s*FAIL\s+\S",
+    r"^\s*\(fail\) ",
+    r"^\s*not ok \d+",
+    r"^\s+\d+\) \S",
+    // tsc, eslint, biome, prettier, webpack, vite
+    r"\(\d+,\d+\): error ",
+    r":\d+:\d+ - error ",
+    r"^\s+\d+:\d+\s+error\s",
+    r"^\[error\] ",
+    r"^(?:ERROR in|Module not found:|\[commonjs) ",
+    r"^✘ \[ERROR\]",
+    // maven, gradle, javac, kotlin, sbt, junit
+    r"^\[ERROR\]",
+    r"<<< (?:FAILURE|ERROR)!",
+    r"^(?:> Task )?\S.* FAILED$",
+    r"^FAILURE: ",
+    r"^[ew]: file:.*(?:rror|nresolved|xpect|mismatch)",
+    r"\.(?:java|kt|scala|groovy):\d+: error:",
+    r"\*\*\* FAILED \*\*\*",
+    // gcc, clang, swift, ghc, mypy, pyright and others: FILE:LINE:COLUMN: error
+    r":\d+(?::\d+)?:? (?:- )?(?:fatal )?error:? ",
+    r":\d+(?::\d+)?: (?:fatal )?error(?:$|:|\[)",
+    r"undefined reference to |: ld returned \d|^ld: ",
+    r"^make(?:\[\d+\])?: \*\*\* |^ninja: (?:error|build stopped)|^FAILED: ",
+    r"^CMake Error|\*\*\*(?:Failed|Exception|Timeout|Not Run)|^\s*\d+ - .+ \((?:Failed|SEGFAULT|Timeout)\)",
+    // googletest
+    r"^\S+:\d+: Failure$",
+    r"^\[  FAILED  \] ",
+    // dotnet, xUnit
+    r": error [A-Z]+\d+:",
+    r"^\s+Failed \S+.* \[\d",
+    r"\[FAIL\]$",
+    // ruff, flake8, pylint, rubocop, golangci-lint, shellcheck
+    r"^\S+:\d+:\d+: (?:[A-Z]+\d+:? |[EFC]: )",
+    r"^In \S+ line \d+:$",
+    // rspec, minitest, phpunit, prove, ExUnit
+    r"^\s*Failure/Error:|^rspec \./",
+    r"^\s*\d+\) (?:Failure:|Error:|test |\S+::)",
+    r"^PHP (?:Fatal|Parse) error|^Fatal error: ",
+    r"^#\s+Failed test",
+    r"^\*\* \(\w+",
+    // npm, docker, terraform, ansible, helm
+    r"^npm (?:ERR!|error) ",
+    r"^(?:│ |╷\s*)?Error: \S",
+    r"^fatal: |^ERROR: |^FATAL(?:: |\s+\[)|failed!? =>",
+    // signals
+    r"^(?:Segmentation fault|Aborted|Killed|Bus error|.*\(core dumped\)|.*AddressSanitizer:)",
+];
+
+/// Forms of errors that programs may also log when all is well.
+const LIKELY: [&str; 3] = [
+    r"^\s*(?:\w+\.)*[A-Z]\w*(?:Error|Exception|Failure)\b",
+    r"(?i)\b(?:errors?|fail(?:ed|ures?)?|fatal|panic(?:ked)?|exception|assertion failed)\b\s*[:\[(!]",
+    r"(?i)^\W*(?:error|failed|failure|fatal|exception)\b",
+];
+
+/// Forms of lines that look like failures and are none.
+const HARMLESS: [&str; 3] = [
+    r"(?i)\b(?:0|no) (?:errors?|fail(?:ed|ures?|ing)?)\b(?:[^1-9]*)$",
+    r"\.\.\. ok$|^\s*(?:✓|√|✔) |^ok \d",
+    r"^\s*(?:Compiling|Checking|Downloaded|Downloading|Adding|Locking) ",
+];
+
+/// Longest part of a line that is looked at, in bytes.
+const MAX_LOOKED_AT: usize = 400;
+
+struct Forms {
+    certain: RegexSet,
+    likely: RegexSet,
+    harmless: RegexSet,
+}
+
+static FORMS: LazyLock<Forms> = LazyLock::new(|| {
+    let set = |patterns: &[&str]| RegexSet::new(patterns).unwrap_or_else(|_| RegexSet::empty());
+    Forms { certain: set(&CERTAIN), likely: set(&LIKELY), harmless: set(&HARMLESS) }
+});
+
+/// Returns how certainly a line tells of a failure, or `None` if nothing in it does.
+pub(super) fn certainty(line: &str) -> Option<Certainty> {
+    let line = &line[..line.floor_char_boundary(MAX_LOOKED_AT)];
+    let forms = &*FORMS;
+    if forms.certain.is_match(line) && !forms.harmless.is_match(line) {
+        return Some(Certainty::Certain);
+    }
+    (forms.likely.is_match(line) && !forms.harmless.is_match(line)).then_some(Certainty::Likely)
+}
+
+/// Returns the lines of an output that tell of failures.
+pub(crate) fn failure_lines(text: &str) -> impl Iterator<Item = &str> {
+    text.lines().filter(|line| certainty(line).is_some())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patterns_compile() {
+        assert_eq!(FORMS.certain.len(), CERTAIN.len());
+        assert_eq!(FORMS.likely.len(), LIKELY.len());
+        assert_eq!(FORMS.harmless.len(), HARMLESS.len());
+    }
+
+    #[test]
+    fn harmless_lines_are_no_failures() {
+        for line in [
+            "test errors::are_reported ... ok",
+            "0 errors, 0 warnings",
+            "test result: ok. 12 passed; 0 failed",
+            "   Compiling thiserror v2.0.12",
+            "Downloaded failure v0.1.8",
+            "  ✓ reports an error: message (3 ms)",
+            "ok 7 - fails when the file is missing",
+            "src/errors.rs",
+            "running 5 tests",
+        ] {
+            assert_eq!(certainty(line), None, "{line}");
+        }
+    }
+}

@@ -1,0 +1,98 @@
+//! Calls that have passed all checks: they are planned, or executed.
+
+use std::sync::PoisonError;
+
+use serde_json::{Map, Value};
+
+use super::record::{Target, describe, diff_of};
+use super::{CallOutcome, Caller, Cleared, Engine, Refusal, append};
+use crate::event::{Class, Effects, Outcome, PlannedAction};
+use crate::hooks::{HookEvent, Subject, ToolSubject};
+use crate::plan::summarize_call;
+use crate::tool::{Access, ToolResult};
+use crate::workspace::FileChange;
+
+impl Engine {
+    /// Runs the call on the planned state and records it as a planned action. A call that fails is not
+    /// planned.
+    pub(super) async fn plan(&self, caller: Caller<'_>, cleared: Cleared) -> CallOutcome {
+        let Cleared { tool, call, input, effects, .. } = cleared;
+        let mut result = call.run(self.context.by(caller.access)).await;
+        self.enforce(caller, tool.name(), &effects, &mut result);
+        let has_run = effects.command.is_some() && !result.is_recorded;
+        if has_run && result.changes.is_empty() {
+            // Nothing of it remains, so there is nothing to plan.
+            self.post_hooks(caller, tool.name(), &input, &effects, &mut result).await;
+            return CallOutcome { outcome: Outcome::Executed, result, effects };
+        }
+        // A command that ran, failed, and changed files is part of the plan as well.
+        if result.success || result.exit_code.is_some() {
+            let shown = summarize_call(tool.name(), &input);
+            let diff: String = result.changes.iter().map(FileChange::diff).collect();
+            result.output = if has_run {
+                format!("[DRY-RUN] Ran on the planned state.\n{}", result.output)
+            } else {
+                format!("[DRY-RUN] Would execute: {shown}\n{}", result.output)
+            };
+            let (_, lines) = diff_of(&result);
+            self.tracker.lock().unwrap_or_else(PoisonError::into_inner).record(PlannedAction {
+                step: caller.step,
+                agent: caller.agent.to_owned(),
+                tool_name: tool.name().to_owned(),
+                description: describe(tool.name(), &effects, lines),
+                tool_input: input.clone(),
+                effects: effects.clone(),
+                diff,
+            });
+            // Hooks run on the planned state as they would on the real one, but not for calls that were only
+            // recorded.
+            if effects.remote.is_none() && !result.is_recorded {
+                self.post_hooks(caller, tool.name(), &input, &effects, &mut result).await;
+            }
+        }
+        CallOutcome { outcome: Outcome::Planned, result, effects }
+    }
+
+    pub(super) async fn execute(&self, caller: Caller<'_>, cleared: Cleared) -> CallOutcome {
+        let Cleared { tool, call, input, effects, .. } = cleared;
+        let mut result = call.run(self.context.by(caller.access)).await;
+        self.enforce(caller, tool.name(), &effects, &mut result);
+        self.post_hooks(caller, tool.name(), &input, &effects, &mut result).await;
+        CallOutcome { outcome: Outcome::Executed, result, effects }
+    }
+
+    async fn post_hooks(
+        &self,
+        caller: Caller<'_>,
+        tool: &str,
+        input: &Value,
+        effects: &Effects,
+        result: &mut ToolResult,
+    ) {
+        let subject = Subject {
+            agent: caller.agent,
+            step: caller.step,
+            tool: Some(ToolSubject { name: tool, input, effects, result: Some(result) }),
+            details: Map::new(),
+        };
+        let verdict = self.hooks.run(HookEvent::PostToolUse, subject).await;
+        append(result, &verdict.context);
+    }
+}
+
+/// Checks what a call would do against what its caller may do at all.
+pub(super) fn may(caller: Caller<'_>, effects: &Effects) -> Result<(), Refusal> {
+    let agent = caller.agent;
+    let reason = match (caller.access, &effects.command) {
+        (Access::Full, _) | (Access::Trial, Some(_)) => return Ok(()),
+        (Access::Look, Some(command)) if command.class == Class::Safe => return Ok(()),
+        (Access::Look, Some(command)) => format!(
+            "the agent {agent} runs only commands that look, such as `git log`, `git show` or `git blame`, but this one is \
+             {}: {}",
+            command.class, command.reason
+        ),
+        (_, None) if effects.is_read_only() => return Ok(()),
+        (_, None) => format!("the agent {agent} changes no files; describe the change in your answer"),
+    };
+    Err(Refusal::Guardrail(reason, Target::of(effects)))
+}

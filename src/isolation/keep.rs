@@ -1,0 +1,107 @@
+//! What becomes of a command's changes: they are judged, and then kept or reverted.
+
+use super::{Judge, Keep, Ran};
+use crate::base::verbose_log::detail;
+use crate::command::Finished;
+use crate::command::sandbox::Rights;
+use crate::workspace::{Before, Below, Isolated, Outcome, WorkspacePath};
+
+/// Finds what a command changed, has it judged, and keeps or reverts it. Returns no state if it could not be
+/// brought back to what is below.
+pub(super) fn keep_changes(
+    mut isolated: Isolated,
+    before: Before,
+    finished: Finished,
+    below: &Below,
+    judge: &Judge,
+    (rights, keep): (Rights, Keep),
+) -> (Ran, Option<Isolated>) {
+    let mut ran = Ran::unchanged(finished);
+    let mut found = match isolated.found(before, below) {
+        Ok(found) => found,
+        Err(error) => {
+            ran.refused.push(format!("could not read what the command changed: {error}"));
+            return (ran, None);
+        }
+    };
+    ran.dropped = dropped(&mut found, &isolated, judge);
+    let overstepped = (rights == Rights::Look).then(|| overstepped(&found)).flatten();
+    let kept = match keep {
+        _ if overstepped.is_some() => Err(overstepped.into_iter().collect()),
+        Keep::Changes => keep_all(&mut isolated, &found, below, judge, &mut ran),
+        Keep::Outputs => keep_outputs(&mut isolated, &found, below, judge),
+        Keep::Nothing => Ok(()),
+    };
+    let carried = keep == Keep::Changes && kept.is_ok() && matches!(below, Below::Real(_));
+    if let Err(reasons) = kept {
+        ran.refused = reasons;
+        (ran.changes, ran.large, ran.built) = (Vec::new(), Vec::new(), Vec::new());
+    }
+    let settled = isolated.settle(&found, below, carried);
+    if let Err(error) = &settled {
+        detail!("the throw-away state was reset: {error}");
+    }
+    (ran, settled.is_ok().then_some(isolated))
+}
+
+/// Removes from `found` the sensitive files among build outputs. Returns descriptions of everything that is
+/// never kept: those files, nested repositories, and names that are not UTF-8.
+fn dropped(found: &mut Outcome, isolated: &Isolated, judge: &Judge) -> Vec<String> {
+    let mut dropped: Vec<String> =
+        found.repositories.iter().map(|path| format!("{path}: a separate repository")).collect();
+    let is_refused = |path: &WorkspacePath| {
+        isolated.hides(path) || isolated.is_sensitive(path) && judge(&[], std::slice::from_ref(path)).is_err()
+    };
+    let (refused, kept): (Vec<_>, Vec<_>) =
+        std::mem::take(&mut found.outputs).into_iter().partition(is_refused);
+    found.outputs = kept;
+    dropped.extend(refused.into_iter().map(|path| format!("{path}: a sensitive file")));
+    dropped.extend(found.special.iter().map(|path| format!("{path}: a pipe, socket or device")));
+    if found.unnamed > 0 {
+        dropped.push(format!("{} with names that are not text", found.unnamed));
+    }
+    dropped
+}
+
+/// Returns a reason for refusal if a command with read-only rights changed something. This happens only where
+/// no sandbox held it back.
+fn overstepped(found: &Outcome) -> Option<String> {
+    let changes = found.changes.iter().map(|change| &change.path);
+    let first = changes.chain(&found.large).chain(&found.outputs).next()?;
+    Some(format!("it was classified as read-only, but it changed {first}"))
+}
+
+fn keep_all(
+    isolated: &mut Isolated,
+    found: &Outcome,
+    below: &Below,
+    judge: &Judge,
+    ran: &mut Ran,
+) -> Result<(), Vec<String>> {
+    let unread: Vec<WorkspacePath> = found.outputs.iter().chain(&found.large).cloned().collect();
+    ran.warnings = judge(&found.changes, &unread)?;
+    if let (Below::Planned(_), Some(path)) = (below, found.large.first()) {
+        return Err(vec![format!("{path} is too large to be planned")]);
+    }
+    let left = isolated.carry(found, below).map_err(|error| vec![error.to_string()])?;
+    ran.dropped.extend(left);
+    ran.changes.clone_from(&found.changes);
+    ran.large.clone_from(&found.large);
+    ran.built.clone_from(&found.outputs);
+    Ok(())
+}
+
+fn keep_outputs(
+    isolated: &mut Isolated,
+    found: &Outcome,
+    below: &Below,
+    judge: &Judge,
+) -> Result<(), Vec<String>> {
+    let Below::Real(tracked) = below else { return Ok(()) };
+    judge(&[], &found.outputs)?;
+    let outputs = found.outputs_alone();
+    for left in isolated.carry_outputs(&outputs, tracked.disk()) {
+        detail!("not kept: {left}");
+    }
+    Ok(())
+}

@@ -1,0 +1,164 @@
+//! Gates on the state before the run: what fails there already is told to the agent, and the run does not fail for
+//! it.
+//!
+//! They run beside the first model calls, on a throw-away state of their own. In a run that changes the checkout,
+//! what they say counts only if they are over before the first change. Where that is not known, a gate that has
+//! failed is run once more, on the checkout with the run's changes taken back.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use tokio::sync::Mutex;
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+
+use super::Run;
+use super::driver::AgentRun;
+use crate::config::{GateConfig, Isolation as GateIsolation};
+use crate::event::Events;
+use crate::gates::{self, GateOutcome, GateRun};
+use crate::inputs::ModelChoice;
+use crate::isolation::{Isolation, Judge};
+use crate::tool::Access;
+use crate::workspace::{Below, ChangeSet, FileChange, FileError, OverlayWorkspace};
+
+/// Number of lines that are told of a failure.
+const TOLD_LINES: usize = 3;
+
+/// Outcomes of gates on the state before the run.
+#[derive(Default)]
+pub(super) struct BaseGates {
+    early: Mutex<Option<JoinHandle<Vec<GateOutcome>>>>,
+    /// Known outcomes, by name; `None` for a gate that could not be run.
+    known: Mutex<BTreeMap<String, Option<GateOutcome>>>,
+    cancel: CancellationToken,
+}
+
+impl BaseGates {
+    /// Starts the gates, unless nobody would be told, or the configuration skips them.
+    pub(super) fn start(agent_run: &AgentRun<'_>) -> Self {
+        let Run { request, engine, shell, cancel, news, tracked, .. } = &agent_run.run;
+        let config = request.config();
+        let list = config.guardrails.quality_gates.clone();
+        let is_skipped = tracked.is_none() && config.dry_run.gates == GateIsolation::Skip;
+        let is_wanted = !list.is_empty()
+            && !is_skipped
+            && agent_run.request.agent.access == Access::Full
+            && agent_run.request.rounds.is_none()
+            && agent_run.request.resumed.is_none()
+            && !matches!(agent_run.request.model, ModelChoice::Recipe(_));
+        let cancel = cancel.child_token();
+        let Some(isolation) = is_wanted.then(|| agent_run.run.base_isolation(&[]).ok()).flatten() else {
+            return Self::default();
+        };
+        // In a dry run, nothing of the checkout changes.
+        let changed =
+            if tracked.is_some() { engine.first_mutation.clone() } else { CancellationToken::new() };
+        let (shell, root) = (shell.clone(), request.workspace.clone());
+        let (news, stop) = (Arc::clone(news), cancel.clone());
+        let predicted = tracked.is_none();
+        let early = tokio::spawn(async move {
+            // A copy would cost more than it is worth.
+            if shell.namespaces(&root).await.is_none() {
+                return Vec::new();
+            }
+            let run = gates::run(&list, &isolation, GateRun { round: 0, predicted }, &stop);
+            let outcomes = tokio::select! {
+                outcomes = run => outcomes.unwrap_or_default(),
+                () = changed.cancelled() => {
+                    stop.cancel();
+                    return Vec::new();
+                }
+            };
+            if changed.is_cancelled() || stop.is_cancelled() {
+                return Vec::new();
+            }
+            if let Some(told) = told(&outcomes) {
+                news.add(told);
+            }
+            outcomes
+        });
+        Self { early: Mutex::new(Some(early)), known: Mutex::default(), cancel }
+    }
+
+    /// Ends what is still running; it is of no use to anybody.
+    pub(super) async fn stop(&self) {
+        self.cancel.cancel();
+        if let Some(early) = self.early.lock().await.take() {
+            // One that panicked is over, too.
+            let _ = early.await;
+        }
+    }
+
+    /// Returns whether a gate fails as it did before the run.
+    pub(super) async fn failed_before(&self, run: &Run<'_>, gate: &GateConfig, now: &GateOutcome) -> bool {
+        if let Some(early) = self.early.lock().await.take() {
+            let outcomes = early.await.unwrap_or_default();
+            self.known
+                .lock()
+                .await
+                .extend(outcomes.into_iter().map(|outcome| (outcome.record.name.clone(), Some(outcome))));
+        }
+        let mut known = self.known.lock().await;
+        if !known.contains_key(&gate.name) {
+            let outcome = run.gate_on_base(gate).await;
+            known.insert(gate.name.clone(), outcome);
+        }
+        known.get(&gate.name).and_then(Option::as_ref).is_some_and(|before| now.fails_like(before))
+    }
+}
+
+impl Run<'_> {
+    /// Returns a throw-away state of the checkout without these changes.
+    fn base_isolation(&self, changes: &[FileChange]) -> Result<Isolation, FileError> {
+        let base = OverlayWorkspace::new(Arc::clone(&self.disk));
+        let back: Vec<FileChange> = changes
+            .iter()
+            .filter_map(|change| {
+                FileChange::new(change.path.clone(), change.after.clone(), change.before.clone())
+            })
+            .collect();
+        base.absorb(&back)?;
+        // Nothing of it is kept, so there is nothing to judge.
+        let judge: Judge = Arc::new(|_, _| Ok(Vec::new()));
+        let (shell, events) = (self.isolation.shell().clone(), Events::new(Vec::new()));
+        Ok(Isolation::new(Below::Planned(Arc::new(base)), self.plot.clone(), shell, events, judge))
+    }
+
+    /// Runs one gate on the checkout as it was before the run; `None` if that cannot be done.
+    async fn gate_on_base(&self, gate: &GateConfig) -> Option<GateOutcome> {
+        // In a dry run, the checkout is as it was.
+        let changes = if self.tracked.is_some() {
+            self.engine.context.workspace.changes().ok()?
+        } else {
+            ChangeSet::default()
+        };
+        let changes: Vec<FileChange> = changes.iter().cloned().collect();
+        let isolation = self.base_isolation(&changes).ok()?;
+        let predicted = self.tracked.is_none();
+        let list = std::slice::from_ref(gate);
+        let outcomes = gates::run(list, &isolation, GateRun { round: 0, predicted }, &self.cancel).await;
+        outcomes.ok()?.pop()
+    }
+}
+
+/// Returns what the agent is told of gates that fail already, if any does.
+fn told(outcomes: &[GateOutcome]) -> Option<String> {
+    let failed: Vec<String> = outcomes
+        .iter()
+        .filter(|outcome| !outcome.record.passed)
+        .map(|outcome| {
+            let record = &outcome.record;
+            let lines: Vec<&str> = record.output.trim_end().lines().collect();
+            let last = lines[lines.len().saturating_sub(TOLD_LINES)..].join("\n  ");
+            format!("- {} (`{}`), exit code {}:\n  {last}", record.name, record.command, record.exit_code)
+        })
+        .collect();
+    (!failed.is_empty()).then(|| {
+        format!(
+            "[These gates fail already, before any change of yours. Mend what your task is about, or what your change has \
+             to bring; leave the rest.]\n{}",
+            failed.join("\n")
+        )
+    })
+}

@@ -1,0 +1,231 @@
+//! Tool `background_command`, and the commands that it reads and stops: servers that tests need. They run within
+//! the same limits as other commands, on a throw-away state of their own, and end with the run.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use futures::FutureExt;
+use futures::future::BoxFuture;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::Value;
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+
+use super::command_output::OutputLimits;
+use super::{Call, Context, Effects, Tool, ToolError, ToolResult, schema};
+use crate::command::{Ended, Finished, LiveOutput, plain};
+use crate::config::Bounded;
+use crate::workspace::IsolationError;
+
+/// Maximum number of commands that run in the background at a time.
+const MAX_RUNNING: usize = 8;
+/// Time that a new command has to fail, so that its error is the answer to its start.
+const START: Duration = Duration::from_secs(1);
+
+type Task = JoinHandle<Result<Finished, IsolationError>>;
+
+struct Running {
+    task: Option<Task>,
+    output: LiveOutput,
+    cancel: CancellationToken,
+    /// How it ended, and what it had printed.
+    ended: Option<(String, String)>,
+    /// Bytes of the output that have been shown.
+    shown: usize,
+}
+
+/// Error for the number of a command that was never started.
+#[derive(Debug, thiserror::Error)]
+#[error("there is no background command {id}; there are: {known}")]
+struct UnknownCommand {
+    id: u32,
+    known: String,
+}
+
+/// Commands that run in the background, by number.
+#[derive(Default)]
+pub struct BackgroundCommands(Mutex<BTreeMap<u32, Running>>);
+
+impl BackgroundCommands {
+    /// Adds a command that has been started, and returns its number or how it failed at once.
+    pub(super) async fn add(
+        &self,
+        mut task: Task,
+        output: LiveOutput,
+        cancel: CancellationToken,
+        limits: &OutputLimits,
+    ) -> ToolResult {
+        if self.lock().values().filter(|running| running.task.is_some()).count() >= MAX_RUNNING {
+            cancel.cancel();
+            return ToolResult::failed(format!(
+                "{MAX_RUNNING} commands run in the background already; stop one with background_command"
+            ));
+        }
+        if let Ok(ended) = tokio::time::timeout(START, &mut task).await {
+            return match ended {
+                Ok(Ok(finished)) => {
+                    let result = limits.result(&finished, None, 0);
+                    ToolResult { output: format!("It ended at once.\n{}", result.output), ..result }
+                }
+                Ok(Err(error)) => ToolResult::failed(error.to_string()),
+                Err(error) => ToolResult::failed(error.to_string()),
+            };
+        }
+        let mut all = self.lock();
+        let id = all.keys().next_back().map_or(1, |last| last + 1);
+        let text = output.text();
+        let shown = text.len();
+        let text = plain(&text);
+        all.insert(id, Running { task: Some(task), output, cancel, ended: None, shown });
+        let said = if text.is_empty() { String::new() } else { format!("\n{}", limits.shown(&text)) };
+        ToolResult::done(format!(
+            "background command {id} runs; what it changes in files is not kept. Read or stop it with \
+             background_command.{said}"
+        ))
+    }
+
+    /// Ends all commands, and waits for them.
+    pub async fn stop_all(&self) {
+        let tasks: Vec<Task> = {
+            let mut all = self.lock();
+            all.values().for_each(|running| running.cancel.cancel());
+            all.values_mut().filter_map(|running| running.task.take()).collect()
+        };
+        for task in tasks {
+            // One that panicked is over, too.
+            let _ = task.await;
+        }
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, BTreeMap<u32, Running>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits for a command to end, for at most `wait`; one that is to stop is ended.
+    async fn settle(&self, id: u32, wait: Duration, stops: bool) -> Result<(), UnknownCommand> {
+        let task = {
+            let mut all = self.lock();
+            let known: Vec<String> = all.keys().map(ToString::to_string).collect();
+            let Some(running) = all.get_mut(&id) else {
+                let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
+                return Err(UnknownCommand { id, known });
+            };
+            if stops {
+                running.cancel.cancel();
+            }
+            running.task.take()
+        };
+        let Some(mut task) = task else { return Ok(()) };
+        let ended =
+            if stops { Some((&mut task).await) } else { tokio::time::timeout(wait, &mut task).await.ok() };
+        let mut all = self.lock();
+        let Some(running) = all.get_mut(&id) else { return Ok(()) };
+        running.ended = match ended {
+            None => {
+                running.task = Some(task);
+                return Ok(());
+            }
+            Some(Ok(Ok(finished))) => {
+                let how = match &finished.ended {
+                    Ended::Exited(code) => format!("has ended with exit code {code}"),
+                    Ended::Signaled(signal) => format!("was ended by signal {signal}"),
+                    Ended::Cancelled => "was stopped".to_owned(),
+                    Ended::TimedOut => "was stopped after its time limit".to_owned(),
+                    Ended::NotStarted(error) => format!("could not start: {error}"),
+                };
+                Some((how, finished.stdout.text()))
+            }
+            Some(Ok(Err(error))) => Some((error.to_string(), String::new())),
+            Some(Err(error)) => Some((error.to_string(), String::new())),
+        };
+        Ok(())
+    }
+
+    /// Returns the state of a command, and what it has printed since it was last asked for.
+    fn news(&self, id: u32, limits: &OutputLimits) -> String {
+        let mut all = self.lock();
+        let Some(running) = all.get_mut(&id) else { return String::new() };
+        let (how, text) = running.ended.clone().unwrap_or_else(|| ("runs".to_owned(), running.output.text()));
+        let new = text.get(running.shown..).unwrap_or(&text).to_owned();
+        running.shown = text.len();
+        let new = limits.shown(&plain(&new));
+        let new = if new.is_empty() { "no new output".to_owned() } else { new };
+        format!("background command {id} {how}\n{new}")
+    }
+}
+
+/// Tool that reads and stops commands in the background.
+pub struct BackgroundCommand {
+    /// The commands.
+    pub commands: Arc<BackgroundCommands>,
+    /// How much of their output is shown.
+    pub limits: OutputLimits,
+}
+
+#[derive(Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+enum Action {
+    #[default]
+    Read,
+    Stop,
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Args {
+    /// Number that `run_command` gave
+    id: u32,
+    #[serde(default)]
+    action: Action,
+    /// Seconds to wait for its end before reading
+    #[serde(default)]
+    wait: Option<Bounded<0, 120>>,
+}
+
+impl Tool for BackgroundCommand {
+    fn name(&self) -> &'static str {
+        "background_command"
+    }
+
+    fn description(&self) -> &'static str {
+        "Read what a background command printed since the last time, or stop it."
+    }
+
+    fn sensitive(&self) -> bool {
+        false
+    }
+
+    fn parameters(&self) -> Value {
+        schema::of::<Args>()
+    }
+
+    fn prepare(self: Arc<Self>, arguments: &Value) -> Result<Box<dyn Call>, String> {
+        Ok(Box::new(BackgroundCall { args: schema::parse(arguments)?, tool: self }))
+    }
+}
+
+struct BackgroundCall {
+    tool: Arc<BackgroundCommand>,
+    args: Args,
+}
+
+impl Call for BackgroundCall {
+    /// Returns no effects: what the command may do was decided when it was started.
+    fn effects(&self, _: &Context) -> Result<Effects, ToolError> {
+        Ok(Effects::default())
+    }
+
+    fn run(self: Box<Self>, _: Context) -> BoxFuture<'static, ToolResult> {
+        async move {
+            let Self { tool, args } = *self;
+            let wait = args.wait.map_or(Duration::ZERO, Bounded::seconds);
+            match tool.commands.settle(args.id, wait, args.action == Action::Stop).await {
+                Ok(()) => ToolResult::done(tool.commands.news(args.id, &tool.limits)),
+                Err(error) => ToolResult::failed(error.to_string()),
+            }
+        }
+        .boxed()
+    }
+}

@@ -1,0 +1,76 @@
+//! What the model reads of a finished command: how it ended, an excerpt of its output, and where the whole of it
+//! is.
+
+use std::sync::Arc;
+
+use super::ToolResult;
+use crate::command::{Ended, Finished, KeptOutputs, PipeStatus, Space, excerpt, plain};
+
+/// Bytes of a result that are left for what stands around the output.
+const MARGIN: usize = 800;
+/// Fewest bytes of output that are shown.
+const LEAST: usize = 200;
+/// Bytes per token, about.
+const BYTES_PER_TOKEN: usize = 4;
+
+/// How much of outputs is shown, and where the rest goes.
+#[derive(Clone)]
+pub struct OutputLimits {
+    /// Maximum number of lines that are shown.
+    pub lines: usize,
+    /// Maximum size of a whole result, in tokens.
+    pub tokens: usize,
+    /// Folder for whole outputs; `None` if they are not kept.
+    pub kept: Option<Arc<KeptOutputs>>,
+}
+
+impl OutputLimits {
+    fn space(&self) -> Space {
+        let bytes = self.tokens.saturating_mul(BYTES_PER_TOKEN).saturating_sub(MARGIN).max(LEAST);
+        Space { lines: self.lines, bytes }
+    }
+
+    /// Returns what is shown of an output.
+    pub(super) fn shown(&self, output: &str) -> String {
+        let shown = excerpt(output, self.space());
+        let Some(lines) = shown.cut_from else { return shown.text };
+        let Some(kept) = &self.kept else { return shown.text };
+        let note = match kept.keep(output) {
+            Ok(path) => format!("[all {lines} lines: {}; read or search that file]", path.display()),
+            Err(error) => format!("[the whole output could not be kept: {error}]"),
+        };
+        format!("{}\n{note}", shown.text)
+    }
+
+    /// Returns the result of a command that has ended, with a time limit of `timeout` seconds.
+    pub(super) fn result(&self, finished: &Finished, pipe: Option<&PipeStatus>, timeout: u64) -> ToolResult {
+        let mut output = finished.stdout.text();
+        let codes = pipe.and_then(|pipe| pipe.take(&mut output));
+        let text = self.shown(&plain(&output));
+        let took = format!("{:.1} s", finished.duration.as_secs_f64());
+        let codes = codes.map_or(String::new(), |codes| format!(" (exit codes in the pipe: {codes})"));
+        let error = match &finished.ended {
+            Ended::Exited(0) => None,
+            Ended::Exited(code) => Some(format!("exit code {code} after {took}{codes}")),
+            Ended::Signaled(signal) => Some(format!("ended by signal {signal} after {took}")),
+            Ended::TimedOut => Some(format!(
+                "timed out: stopped after {timeout} s, with everything that it had started; `timeout` can be up to \
+                 600 (seconds), and `background: true` is for servers"
+            )),
+            Ended::Cancelled => Some("stopped, because the run was interrupted".to_owned()),
+            Ended::NotStarted(error) => Some(format!("could not start: {error}")),
+        };
+        let output = match (&error, text.is_empty()) {
+            (None, true) => format!("exit code 0 after {took}{codes}, no output"),
+            (None, false) => format!("exit code 0 after {took}{codes}\n{text}"),
+            // The command's output is merged, so standard error only has a failure to set up the sandbox.
+            (Some(_), true) => finished.stderr.text(),
+            (Some(_), false) => text,
+        };
+        let exit_code = match &finished.ended {
+            Ended::Exited(code) => Some(*code),
+            _ => None,
+        };
+        ToolResult { success: error.is_none(), error, exit_code, ..ToolResult::done(output) }
+    }
+}
