@@ -56,7 +56,7 @@ CI=true "$program" apply "$work/planned/plan.json" --digest 0 --quiet --workspac
 CI=true "$program" apply "$work/planned/plan.json" --config "$work/plain.yml" --quiet --workspace "$work/repo" --out "$work/applied" >/dev/null 2>&1
 run changed 0 edit --mode yolo
 # A review, and a batch: a task that is done, one that fails, one that is not begun.
-printf 'review: {enabled: true}\n' >"$work/review.yml"
+printf 'review: {enabled: true}\nevaluation: off\n' >"$work/review.yml"
 cat "$work/edit.jsonl" - >"$work/reviewed.jsonl" <<'JSON'
 {"type":"reply","agent":"reviewer","step":1,"text":"{\"findings\": [{\"file\": \"b.txt\", \"line\": 1, \"severity\": \"note\", \"message\": \"]]> short\"}, {\"file\": \"b.txt\", \"line\": 2, \"severity\": \"error\", \"message\": \"<b>\"}]}"}
 {"type":"reply","agent":"build","step":3,"text":"stays"}
