@@ -384,8 +384,13 @@ fn configuration_paths_open_nothing_outside_of_checkout() {
     refused("pipe");
     fs::File::create(&config).unwrap().set_len(1 << 40).unwrap();
     refused("large file");
-    // A link that stays inside is the checkout's own.
-    fs::write(repo.join("real.yml"), "github:\n  comment_key: inside\n").unwrap();
+    // A link to a file that nobody has committed is not the checkout's own, one to a file of the commit is.
+    let real = "github:\n  comment_key: inside\n";
+    fs::write(repo.join("real.yml"), real).unwrap();
+    symlink("real.yml", &config).unwrap();
+    refused("link to an uncommitted file");
+    sandbox.git(&["add", "real.yml"]);
+    sandbox.commit("settings");
     symlink("real.yml", &config).unwrap();
     let output = sandbox.command(&["config", "check"]).current_dir(&repo).output().unwrap();
     assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
