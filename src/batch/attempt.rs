@@ -15,9 +15,9 @@ use super::manifest::{Manifest, Task};
 use super::request::{BatchRequest, Place};
 use super::worktree::Worktrees;
 use crate::event::{Event, Exit, Line, StopReason};
-use crate::inputs::InputError;
 use crate::publish::{RunResult, TRANSCRIPT};
 use crate::report::{TaskEnd, TaskReport, file_log};
+use crate::request::InputError;
 use crate::run::{Signal, run};
 use crate::sessions::read_lines;
 
@@ -132,7 +132,7 @@ impl Common {
         share: Reservation,
         checkout: &Path,
         out: &Path,
-    ) -> Result<(crate::inputs::RunRequest, Arc<Masker>), InputError> {
+    ) -> Result<(crate::request::RunRequest, Arc<Masker>), InputError> {
         let left = self.deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
         let own = task.entry.timeout.map(crate::config::Bounded::seconds);
         let place = Place {

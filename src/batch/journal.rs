@@ -12,8 +12,8 @@ use serde::{Deserialize, Serialize};
 use super::manifest::Manifest;
 use crate::base::env::Variables;
 use crate::base::integrity::{Seal, digest};
-use crate::inputs::InputError;
 use crate::report::{ShardReport, TaskReport};
+use crate::request::InputError;
 
 /// The list of tasks.
 pub(super) const MANIFEST: &str = "manifest.json";

@@ -10,7 +10,7 @@ use super::file::Entry;
 use super::problem::Problem;
 use crate::base::integrity::digest;
 use crate::config::Usd;
-use crate::inputs::InputError;
+use crate::request::InputError;
 
 /// The version of the format.
 const SCHEMA_VERSION: u32 = 1;

@@ -7,8 +7,8 @@ use super::{BatchFile, Entry, Manifest, Shard, Task};
 use crate::config::{Bounded, Comment, Config, ConfigError, Report, Usd, parse_as};
 use crate::event::RunMode;
 use crate::git::Repository;
-use crate::inputs::{InputError, Inputs, Lookup, Programs, RequestContext, RunRequest};
 use crate::publish::BatchDestination;
+use crate::request::{InputError, Inputs, Lookup, Programs, RequestContext, RunRequest};
 use crate::trust::Trust;
 use crate::workspace::ProgramFiles;
 

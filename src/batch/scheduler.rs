@@ -24,9 +24,9 @@ use crate::command::{Ended, LiveOutput};
 use crate::config::Usd;
 use crate::event::{Exit, Notice, NoticeLevel, Status, millis};
 use crate::git::Repository;
-use crate::inputs::InputError;
 use crate::isolation::{Keep, Work};
 use crate::report::{BATCH_SCHEMA_VERSION, BatchReport, ShardReport, TaskEnd, TaskReport, sum};
+use crate::request::InputError;
 use crate::run::{Signal, throwaway};
 use crate::workspace::WorkspacePath;
 

@@ -6,8 +6,8 @@ use super::flags::{InputFlags, InputSet};
 use super::run::launch;
 use super::style::below;
 use crate::event::Exit;
-use crate::inputs::{ApplyRequest, InputError, Inputs, Job};
 use crate::plan::{Plan, SCHEMA_VERSION};
+use crate::request::{ApplyRequest, InputError, Inputs, Job};
 
 /// Apply a plan exactly as it was reviewed, all of it or nothing, without a model
 #[derive(Debug, clap::Args)]

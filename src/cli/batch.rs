@@ -11,9 +11,9 @@ use crate::base::fs::write_atomic;
 use crate::batch::{BatchOptions, BatchRequest, MAX_SHARDS, ProgressMode, load_manifest, matrix, run_batch};
 use crate::command::sandbox::hide_process;
 use crate::event::Exit;
-use crate::inputs::{InputError, Lookup};
 use crate::publish::{BatchDestination, publish_batch};
 use crate::report::{BatchReport, batch_headline};
+use crate::request::{InputError, Lookup};
 use crate::run::on_signals;
 
 /// Work on many tasks, each in its own worktree, and report on all of them

@@ -10,8 +10,8 @@ use crate::command::sandbox::{Namespaces, Offered, Sandbox, offered};
 use crate::config::Commands;
 use crate::event::{Events, Exit, Status, StopReason};
 use crate::github::Environment;
-use crate::inputs::{InputError, Inputs, Lookup, RunRequest, variables};
 use crate::model::{Message, ModelError, Request};
+use crate::request::{InputError, Inputs, Lookup, RunRequest, variables};
 use crate::run::{ShellGround, shell};
 use crate::workspace::PathGlobs;
 

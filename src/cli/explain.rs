@@ -17,7 +17,7 @@ use crate::config::SandboxMode;
 use crate::event::{Class, Exit};
 use crate::git::Repository;
 use crate::guardrails::{GuardrailContext, Guardrails, Refusal};
-use crate::inputs::{Lookup, variables};
+use crate::request::{Lookup, variables};
 
 use crate::tool::command_effects;
 use crate::trust::{Trust, Trusted};

@@ -7,7 +7,7 @@ use std::marker::PhantomData;
 use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, Error, FromArgMatches, ValueHint};
 
-use crate::inputs::{BATCH_INPUTS, INPUTS, Input, Lookup, variables};
+use crate::request::{BATCH_INPUTS, INPUTS, Input, Lookup, variables};
 
 /// Which inputs a sub-command takes as flags.
 pub(super) trait InputSet {

@@ -10,9 +10,9 @@ use super::run::{Voice, complain, runtime, step_output};
 use super::style::below;
 use crate::batch::{Manifest, merge};
 use crate::event::Exit;
-use crate::inputs::{InputError, Inputs, Lookup};
 use crate::publish::{BatchDestination, Repost, publish_batch};
 use crate::report::RunReport;
+use crate::request::{InputError, Inputs, Lookup};
 
 /// The largest report that is read: it may come from a stranger's pull request.
 const MAX_REPORT: u64 = 50_000_000;

@@ -11,9 +11,9 @@ use super::print;
 use super::style::{below, tell_error, tell_painted};
 use crate::command::sandbox::hide_process;
 use crate::event::Exit;
-use crate::inputs::{INPUTS, InputError, Inputs, Job, JobRequest, Lookup, Skip};
 use crate::publish::{RunResult, StepOutputs};
 use crate::report::{LogFormat, Loudness, init_log};
+use crate::request::{INPUTS, InputError, Inputs, Job, JobRequest, Lookup, Skip};
 use crate::run::{apply, not_started, on_signals, run};
 
 /// Let an agent work on a task, either planning the changes (dry-run) or making them (yolo), and report

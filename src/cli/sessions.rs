@@ -14,7 +14,7 @@ use super::style::below;
 use crate::base::env::Variables;
 use crate::event::Exit;
 use crate::git::Repository;
-use crate::inputs::{InputError, Inputs, Job, Lookup, RunRequest, variables};
+use crate::request::{InputError, Inputs, Job, Lookup, RunRequest, variables};
 use crate::sessions::{Found, SessionError, State, find, pick, usual};
 
 /// List, show, resume and remove saved runs

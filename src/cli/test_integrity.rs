@@ -17,8 +17,8 @@ use super::style::{below, print_painted, tell_error};
 use crate::base::error::chain;
 use crate::event::Exit;
 use crate::git::{GitError, Repository};
-use crate::inputs::variables;
 use crate::report::masked::masked_fields;
+use crate::request::variables;
 
 /// Check whether tests keep their meaning
 #[derive(Debug, clap::Subcommand)]

@@ -2,10 +2,10 @@
 //! back.
 
 mod effects;
-mod ending;
 mod exit;
 mod observe;
 mod plan_action;
+mod status;
 mod todo;
 
 use std::fmt;
@@ -17,11 +17,11 @@ use serde_json::Value;
 use crate::workspace::{LineCounts, WorkspacePath};
 
 pub use effects::{CommandEffect, Effects, Remote};
-pub use ending::{RunMode, Status, StopReason};
 pub use exit::Exit;
 pub use observe::{Events, Observer, millis};
 pub use plan_action::{Base, PlannedAction};
 pub use shell::Class;
+pub use status::{RunMode, Status, StopReason};
 pub use todo::{TodoItem, TodoList, TodoStatus};
 
 /// The version of the transcript format.

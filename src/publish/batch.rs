@@ -11,12 +11,12 @@ use crate::base::fs::write_atomic;
 use crate::config::Comment;
 use crate::event::{Notice, NoticeLevel};
 use crate::github::{Api, ApiError, Environment, Sticky, hidden_lines, marker};
-use crate::inputs::{InputError, Inputs, RequestContext, credentials, out};
 use crate::report::masked::{Format, masked};
 use crate::report::{
     BatchReport, batch_annotations, batch_comment, batch_headline, batch_html, batch_junit, batch_markdown,
     batch_summary,
 };
+use crate::request::{InputError, Inputs, RequestContext, credentials, out};
 
 /// How long GitHub may take for the comment.
 const TIME: Duration = Duration::from_mins(2);

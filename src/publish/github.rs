@@ -11,8 +11,8 @@ use super::publisher::{Publisher, Trouble, sticky, wants_comment};
 use super::run::{comment_of, diagnostics_of, warn};
 use crate::event::{Exit, Notice, NoticeLevel, RunMode, Status, StopReason};
 use crate::github::{Api, Sticky, Suggested};
-use crate::inputs::{Deliver, JobRequest};
 use crate::report::RunReport;
+use crate::request::{Deliver, JobRequest};
 use crate::workspace::ChangeSet;
 
 /// What is told where, and by what means.

@@ -9,10 +9,10 @@ use sanitize::Masker;
 use super::run::warn;
 use crate::base::fs::{write_atomic, write_private};
 use crate::config;
-use crate::inputs::InputError;
 use crate::plan::Plan;
 use crate::report::masked::{Format, MaskError, holds_secret};
 use crate::report::{RunReport, html, junit, markdown, summary};
+use crate::request::InputError;
 
 /// The transcript, where the configuration says nothing else.
 pub(crate) const TRANSCRIPT: &str = "transcript.jsonl";

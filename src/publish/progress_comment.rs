@@ -13,8 +13,8 @@ use crate::base::verbose_log::detail;
 use crate::config::Comment;
 use crate::event::{Line, Observer, millis};
 use crate::github::{Api, Sticky, hidden_lines};
-use crate::inputs::JobRequest;
-use crate::report::Doing;
+use crate::report::Progress;
+use crate::request::JobRequest;
 
 /// A run that is over by then shows its end alone.
 const FIRST: Duration = Duration::from_secs(2);
@@ -22,22 +22,22 @@ const FIRST: Duration = Duration::from_secs(2);
 /// Between two updates.
 const EVERY: Duration = Duration::from_secs(10);
 
-/// What the run is doing, and that there is news.
+/// What the run is progress, and that there is news.
 #[derive(Default)]
 struct Board {
-    doing: Mutex<Doing>,
+    progress: Mutex<Progress>,
     news: Notify,
 }
 
 impl Observer for Board {
     fn observe(&self, line: &Line) {
-        if self.doing.lock().unwrap_or_else(PoisonError::into_inner).observe(line) {
+        if self.progress.lock().unwrap_or_else(PoisonError::into_inner).observe(line) {
             self.news.notify_one();
         }
     }
 }
 
-/// Shows what a run is doing.
+/// Shows what a run is progress.
 pub(crate) struct ProgressComment {
     board: Arc<Board>,
     over: CancellationToken,
@@ -77,9 +77,9 @@ impl ProgressComment {
                 let sticky = sticky(&github, &Api::new(&github).ok()?, &frame.key)?;
                 while !over.is_cancelled() {
                     let hidden = hidden_lines(&frame.key, None);
-                    let doing = board.doing.lock().unwrap_or_else(PoisonError::into_inner).clone();
+                    let progress = board.progress.lock().unwrap_or_else(PoisonError::into_inner).clone();
                     let elapsed = millis(began.elapsed());
-                    let body = doing.comment(&hidden, &frame.task, elapsed, frame.run_url.as_deref());
+                    let body = progress.comment(&hidden, &frame.task, elapsed, frame.run_url.as_deref());
                     if let Err(error) = sticky.put(&frame.masker.mask(&body)).await {
                         // The end of the run tells of it.
                         detail!("progress: {error}");

@@ -14,10 +14,10 @@ use crate::github::{
     Api, ApiError, Check, Conclusion, DeliverError, Delivered, Delivery, Environment, Head, PlanMark,
     PullText, Reaction, Review, Sticky, Subject, Suggested, Target, by_push, in_marker, marker, react,
 };
-use crate::inputs::{Deliver, JobRequest};
 use crate::report::{
     DeliveryReport, Diagnostic, PullReport, RunReport, check_summary, description, headline,
 };
+use crate::request::{Deliver, JobRequest};
 use crate::workspace::ChangeSet;
 
 /// How long each part may take, and how long once the run is interrupted: the runner kills soon.

@@ -4,8 +4,8 @@ use sanitize::Masker;
 
 use crate::event::{Notice, NoticeLevel};
 use crate::github::{ApiError, Environment, Pull, Sticky, hidden_lines, marker};
-use crate::inputs::{InputError, Inputs, RequestContext};
 use crate::report::{RunReport, comment};
+use crate::request::{InputError, Inputs, RequestContext};
 
 /// The way of a report to its pull request or issue.
 pub struct Repost<'a> {

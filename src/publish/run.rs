@@ -14,10 +14,10 @@ use super::publisher::{TIME, TIME_INTERRUPTED, plan_mark};
 use super::step_outputs::{StepOutputs, annotate};
 use crate::event::{Exit, Notice, NoticeLevel, Status};
 use crate::github::hidden_lines;
-use crate::inputs::JobRequest;
 use crate::plan::Plan;
 use crate::report::masked::{Format, MaskError, masked};
 use crate::report::{Diagnostic, RunReport, annotations, comment, diagnostics, summary, terminal};
+use crate::request::JobRequest;
 use crate::workspace::ChangeSet;
 
 /// A run that is over and reported.

@@ -2,8 +2,8 @@
 //! pull request and the summary of the check run.
 
 use super::RunReport;
-use super::fit::{Section, fit};
-use super::{closing, sections};
+use super::size_budget::{Section, fit};
+use super::{footer, sections};
 
 /// GitHub's limit for a comment, in characters.
 pub const COMMENT_LIMIT: usize = 65_536;
@@ -16,7 +16,7 @@ const CHECK_LIMIT: usize = 65_000;
 pub fn comment(report: &RunReport, hidden: &str, can_order: bool) -> String {
     let mut all = vec![Section::fixed(format!("{hidden}{}", title(report)))];
     all.extend(body(report));
-    all.push(closing::footer(report, can_order));
+    all.push(footer::footer(report, can_order));
     fit(all, COMMENT_LIMIT)
 }
 
@@ -30,7 +30,7 @@ pub fn description(report: &RunReport, closes: Option<u64>) -> String {
     all.push(sections::commands(report));
     all.push(Section::fixed(sections::facts(report)));
     all.extend(closes.map(|number| Section::fixed(format!("Closes #{number}\n\n"))));
-    all.push(closing::footer(report, false));
+    all.push(footer::footer(report, false));
     fit(all, COMMENT_LIMIT)
 }
 
@@ -38,7 +38,7 @@ pub fn description(report: &RunReport, closes: Option<u64>) -> String {
 pub fn check_summary(report: &RunReport) -> String {
     let mut all = vec![Section::fixed(sections::facts(report))];
     all.extend(body(report));
-    all.push(closing::footer(report, false));
+    all.push(footer::footer(report, false));
     // GitHub limits this text in bytes.
     let mut limit = CHECK_LIMIT;
     loop {
@@ -55,7 +55,7 @@ fn title(report: &RunReport) -> String {
 }
 
 fn body(report: &RunReport) -> Vec<Section> {
-    let mut all = vec![sections::task(report), sections::notices(report), closing::delivery(report)];
+    let mut all = vec![sections::task(report), sections::notices(report), footer::delivery(report)];
     all.push(sections::message(report));
     all.extend(sections::changes(report));
     all.extend(sections::gates(report));

@@ -5,10 +5,10 @@ use std::fmt::Write;
 use sanitize::untrusted::{code, fence};
 
 use super::RunReport;
-use super::closing;
 use super::figures::duration;
-use super::fit::{Section, fit};
+use super::footer;
 use super::sections;
+use super::size_budget::{Section, fit};
 use super::usage;
 use crate::event::Outcome;
 
@@ -23,7 +23,7 @@ pub(super) fn all(report: &RunReport) -> Vec<Section> {
         Section::fixed(format!("## {}\n\n{}", sections::headline(report), sections::facts(report))),
         Section::new(4, format!("{}\n", fence(&report.task, "")), "(the task is in `report.json`)\n\n"),
         sections::notices(report),
-        closing::delivery(report),
+        footer::delivery(report),
         sections::message(report),
     ];
     all.extend(sections::changes(report));
@@ -35,7 +35,7 @@ pub(super) fn all(report: &RunReport) -> Vec<Section> {
     all.push(sections::hooks(report));
     all.push(usage::table(report));
     all.push(calls(report));
-    all.push(closing::footer(report, false));
+    all.push(footer::footer(report, false));
     all
 }
 

@@ -3,20 +3,20 @@
 
 mod annotations;
 mod batch;
-mod closing;
 mod collect;
 mod comment;
 mod diagnostics;
-mod doing;
 mod figures;
-mod fit;
+mod footer;
 mod html;
 mod junit;
 mod log;
 mod markdown;
 pub mod masked;
 mod paint;
+mod progress;
 mod sections;
+mod size_budget;
 mod summary;
 mod terminal;
 mod transcript;
@@ -40,13 +40,13 @@ pub use batch::{
 pub use collect::Collector;
 pub use comment::{COMMENT_LIMIT, check_summary, comment, description};
 pub use diagnostics::{Diagnostic, diagnostics};
-pub use doing::Doing;
 pub use figures::duration;
 pub use html::html;
 pub use junit::junit;
 pub use log::{LogFormat, LogObserver, Loudness, file_log, init_log};
 pub use markdown::markdown;
 pub use paint::painted;
+pub use progress::Progress;
 pub use sections::headline;
 pub use summary::summary;
 pub use terminal::terminal;

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use sanitize::untrusted::{code, fence, markdown};
 
 use super::figures::{cost, cut, duration, plural, tokens};
-use super::fit::Section;
+use super::size_budget::Section;
 use super::{CallSummary, FileSummary, PlanReport, RunReport};
 use crate::event::{
     GateRecord, HookDecision, NoticeLevel, Outcome, RunMode, Severity, Status, StopReason, SubagentRecord,

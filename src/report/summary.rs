@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::fit::{Section, fit};
+use super::size_budget::{Section, fit};
 use super::{RunReport, markdown};
 
 /// Size limit in UTF-16 units. Above 1 MiB the runner drops the whole summary; it counts bytes, we count

@@ -6,7 +6,7 @@ use sanitize::untrusted::code;
 
 use super::RunReport;
 use super::figures::{cost, tokens};
-use super::fit::Section;
+use super::size_budget::Section;
 use crate::event::Usage;
 
 /// The usage of one agent.

@@ -5,8 +5,8 @@ use crate::agent::SessionOutcome;
 use crate::base::verbose_log::detail;
 use crate::engine::Caller;
 use crate::event::{NoticeLevel, Status, StopReason, ToolCall};
-use crate::inputs::ApplyRequest;
 use crate::plan::{Applied, ApplyError, JournalError, Plan};
+use crate::request::ApplyRequest;
 use crate::tool::Access;
 
 impl Run<'_> {

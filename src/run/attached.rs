@@ -6,7 +6,7 @@ use sanitize::Masker;
 
 use crate::command::KeptOutputs;
 use crate::event::{Events, NoticeLevel};
-use crate::inputs::{InputError, JobRequest};
+use crate::request::{InputError, JobRequest};
 use crate::workspace::AttachedFolder;
 
 /// Folders outside of the checkout that the run's tools can read.

@@ -17,8 +17,8 @@ use super::driver::AgentRun;
 use crate::config::{GateConfig, Isolation as GateIsolation};
 use crate::event::Events;
 use crate::gates::{self, GateOutcome, GateRun};
-use crate::inputs::ModelChoice;
 use crate::isolation::{Isolation, Judge};
+use crate::request::ModelChoice;
 use crate::tool::Access;
 use crate::workspace::{Below, ChangeSet, FileChange, FileError, OverlayWorkspace};
 

@@ -10,7 +10,7 @@ use crate::agent::Agent;
 use crate::command::Shell;
 use crate::config::GateConfig;
 use crate::event::RunMode;
-use crate::inputs::JobRequest;
+use crate::request::JobRequest;
 use crate::tool::Access;
 use crate::workspace::{AttachedFolder, Workspace};
 use sanitize::untrusted::visible;

@@ -7,12 +7,12 @@ use sanitize::Masker;
 use serde_json::json;
 use time::OffsetDateTime;
 
+use super::acceptance::Acceptance;
 use super::base_gates::BaseGates;
 use super::briefing::Briefing;
-use super::evaluate::Evaluator;
-use super::inspect::Inspector;
+use super::code_review::CodeReview;
 use super::prepare::{AgentExtras, Prepared};
-use super::review::Reviewer;
+use super::self_check::SelfCheck;
 use super::setup::RunSetup;
 use super::structured::{self, Structured};
 use super::{Outcome, Run, Signal, context};
@@ -21,13 +21,13 @@ use crate::config::{self, Isolation as GateIsolation, Usd};
 use crate::event::{Event, Events, Line, NoticeLevel, RunMode};
 use crate::gates::GateOutcome;
 use crate::hooks::{HookEvent, Subject};
-use crate::inputs::{InputError, ModelChoice, RunRequest};
 use crate::mcp::Servers;
 use crate::model::{
     Backoff, Budget, ChatModel, ExecModel, ExecOptions, ProviderModel, ReplayModel, Settings,
 };
 use crate::publish::RunResult;
 use crate::recipe::RecipePlayer;
+use crate::request::{InputError, ModelChoice, RunRequest};
 use crate::sessions::Resumed;
 use crate::tool::Tool;
 use crate::workspace::{FileChange, Observed, Workspace};
@@ -66,9 +66,9 @@ pub async fn run(request: &RunRequest, masker: Arc<Masker>, signal: Signal) -> R
         .unwrap_or_else(|error| Err(InputError::rules(format!("could not set up the model: {error}"))))?;
     let model = run.model(model)?;
     let limits = run.limits(setup.info.started);
-    let inspector = run.inspector(&model, &limits)?;
+    let code_review = run.code_review(&model, &limits)?;
     run.base = BaseGates::start(&run);
-    let outcome = run.work(model, limits, inspector.as_ref()).await;
+    let outcome = run.work(model, limits, code_review.as_ref()).await;
     // Before the proof that a dry run changed nothing.
     run.base.stop().await;
     run.stop_servers().await;
@@ -166,7 +166,7 @@ impl<'a> AgentRun<'a> {
         &self,
         model: Arc<dyn ChatModel>,
         limits: Limits,
-        inspector: Option<&Inspector>,
+        code_review: Option<&CodeReview>,
     ) -> Outcome {
         let mut agent = self.request.agent.clone();
         agent.adopt(self.servers.tools.iter().map(|tool| (tool.name(), tool.is_read_only())));
@@ -213,9 +213,9 @@ impl<'a> AgentRun<'a> {
             }
         };
         let structured = self.request.output_schema.as_ref().map(Structured::new);
-        let reviewer = |round| {
-            let evaluator = Evaluator { model: Arc::clone(&model), limits: limits.clone() };
-            Reviewer::new(self, structured.as_ref(), evaluator, inspector, round)
+        let acceptance = |round| {
+            let self_check = SelfCheck { model: Arc::clone(&model), limits: limits.clone() };
+            Acceptance::new(self, structured.as_ref(), self_check, code_review, round)
         };
         let task = context::task(
             &self.request.job.task,
@@ -225,10 +225,10 @@ impl<'a> AgentRun<'a> {
         let ended = match self.request.rounds {
             None => {
                 session(StepOffset { step: history.step, subagent_steps: 0 })
-                    .run(&task, &mut reviewer(1))
+                    .run(&task, &mut acceptance(1))
                     .await
             }
-            Some(most) => self.rounds(most, &task, session, reviewer).await,
+            Some(most) => self.rounds(most, &task, session, acceptance).await,
         };
         if let Some(error) = &ended.error {
             let details = json!({"error": error.to_string(), "stop_reason": ended.reason});

@@ -1,19 +1,19 @@
 //! One run, from the request to the report.
 
+mod acceptance;
 mod apply;
 mod attached;
 mod base_gates;
 mod baseline;
 mod briefing;
 mod build_report;
+mod code_review;
 mod context;
 mod driver;
-mod evaluate;
-mod inspect;
 mod prepare;
 mod resume;
-mod review;
 mod rounds;
+mod self_check;
 mod setup;
 mod shell_setup;
 mod signals;
@@ -34,10 +34,10 @@ use crate::engine::Engine;
 use crate::event::{Event, Events, GateRecord, NoticeLevel};
 use crate::gates::{self, GateOutcome, GateRun};
 use crate::github::{Api, Reaction, react};
-use crate::inputs::{ApplyRequest, InputError, JobRequest};
 use crate::isolation::Isolation;
 use crate::publish::RunResult;
 use crate::report::Collector;
+use crate::request::{ApplyRequest, InputError, JobRequest};
 use crate::tool::BackgroundCommands;
 use crate::workspace::{DiskWorkspace, Plot, TrackedWorkspace};
 

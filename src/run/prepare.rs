@@ -23,11 +23,11 @@ use crate::event::{Events, NoticeLevel, RunMode};
 use crate::git::Repository;
 use crate::guardrails::{self, Guardrails, InvalidGuardrail};
 use crate::hooks::{HookContext, Hooks};
-use crate::inputs::{InputError, JobRequest};
 use crate::isolation::{Isolation, Judge};
 use crate::mcp::{Server, Servers};
 use crate::plan::recover;
 use crate::report::Collector;
+use crate::request::{InputError, JobRequest};
 use crate::tool::{Access, BackgroundCommands, CommandTarget, Context, OutputLimits};
 use crate::trust::TrustedFile;
 use crate::workspace::{

@@ -1,7 +1,7 @@
 //! Work in rounds: each begins with a fresh mind, and with what the one before has left, until all checks pass.
 
+use super::acceptance::Acceptance;
 use super::driver::AgentRun;
-use super::review::Reviewer;
 use crate::agent::{Session, SessionOutcome, StepOffset};
 use crate::engine::truncate_middle;
 use crate::event::{GateRecord, NoticeLevel, Status, StopReason};
@@ -22,7 +22,7 @@ impl<'a> AgentRun<'a> {
         most: u32,
         task: &str,
         session: impl Fn(StepOffset) -> Session<'s>,
-        reviewer: impl Fn(u32) -> Reviewer<'s>,
+        acceptance: impl Fn(u32) -> Acceptance<'s>,
     ) -> SessionOutcome
     where
         'a: 's,
@@ -37,7 +37,7 @@ impl<'a> AgentRun<'a> {
         let mut told = format!("{task}\n\nThe work is done when these commands succeed:\n{checks}{NOTES}");
         let mut round = 1;
         loop {
-            let mut ended = session(self.since()).run(&told, &mut reviewer(round)).await;
+            let mut ended = session(self.since()).run(&told, &mut acceptance(round)).await;
             let failed = match ended.reason {
                 // Gates that could not run at all are no reason to go on, let alone a success.
                 StopReason::GatesFailed if ended.status == Status::Partial => self.failed_gates(),

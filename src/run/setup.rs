@@ -13,9 +13,9 @@ use super::signals::Signal;
 use super::{Outcome, Run};
 use crate::base::verbose_log::detail;
 use crate::event::{Event, Events, NoticeLevel, Observer, SCHEMA_VERSION, Session as SessionEvent, millis};
-use crate::inputs::{InputError, JobRequest, RunRequest};
 use crate::publish::{OutputFiles, ProgressComment, RunResult, publish_run};
 use crate::report::{Collector, LogObserver, TranscriptWriter};
+use crate::request::{InputError, JobRequest, RunRequest};
 use crate::sessions::{Resumed, SessionFile};
 use crate::telemetry::{Telemetry, TelemetryOptions};
 

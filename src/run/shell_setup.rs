@@ -10,7 +10,7 @@ use crate::command::{Shell, Spare};
 use crate::config::{Commands, Network, SandboxMode};
 use crate::event::{Events, NoticeLevel};
 use crate::git::Repository;
-use crate::inputs::InputError;
+use crate::request::InputError;
 use crate::workspace::{PathGlobs, Secrets, mask_repository};
 
 /// Variables by which programs write no colours and start no pager: nobody sees a terminal.

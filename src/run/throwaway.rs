@@ -12,8 +12,8 @@ use crate::command::{Shell, Spare};
 use crate::config::Config;
 use crate::event::Events;
 use crate::git::Repository;
-use crate::inputs::InputError;
 use crate::isolation::Isolation;
+use crate::request::InputError;
 use crate::workspace::{Below, DiskWorkspace, OverlayWorkspace, PathGlobs, Plot};
 
 /// Returns the state; nothing that is written to it is ever kept. `keys` are variables that hold secrets besides those

@@ -9,8 +9,8 @@ use tokio_util::sync::CancellationToken;
 use super::prepare::temp;
 use crate::command::{Policy, Shell, Walls};
 use crate::event::{Events, NoticeLevel};
-use crate::inputs::{InputError, JobRequest};
 use crate::mcp::{self, Server, Servers};
+use crate::request::{InputError, JobRequest};
 use crate::tool::{
     BackgroundCommand, BackgroundCommands, CommandTarget, OutputLimits, Registry, RunCommand, RunPowershell,
     pwsh,

@@ -5,7 +5,7 @@
 //! Names, counts, times and outcomes are sent; what models and tools wrote is sent only if the
 //! configuration asks for it.
 
-mod receiver;
+mod endpoint;
 mod span;
 
 use std::collections::HashMap;
@@ -22,9 +22,9 @@ use crate::base::http::http_client;
 use crate::config;
 use crate::event::{Event, Line, Observer, Status};
 
-use receiver::Receiver;
-pub use receiver::ReceiverError;
-pub(crate) use receiver::secrets;
+use endpoint::Endpoint;
+pub use endpoint::EndpointError;
+pub(crate) use endpoint::secrets;
 use span::{Attributes, Span, resource};
 
 /// Timeout for sending all spans.
@@ -52,7 +52,7 @@ pub struct TelemetryOptions<'a> {
 
 /// An observer that turns the events of a run into spans.
 pub struct Telemetry {
-    receiver: Receiver,
+    endpoint: Endpoint,
     masker: Arc<Masker>,
     content: bool,
     resource: Value,
@@ -102,16 +102,16 @@ impl Telemetry {
     pub fn start(
         options: TelemetryOptions<'_>,
         masker: &Arc<Masker>,
-    ) -> Result<Option<Arc<Self>>, ReceiverError> {
+    ) -> Result<Option<Arc<Self>>, EndpointError> {
         let TelemetryOptions { config, variables, agent, model, earlier } = options;
         if !config.enabled {
             return Ok(None);
         }
-        let receiver = Receiver::new(config.endpoint.as_deref(), variables)?;
+        let endpoint = Endpoint::new(config.endpoint.as_deref(), variables)?;
         let given = variables.get("TRACEPARENT").and_then(|text| parent(text));
         let (trace, parent) = given.map_or_else(|| (id(32), None), |(trace, span)| (trace, Some(span)));
         Ok(Some(Arc::new(Self {
-            receiver,
+            endpoint,
             masker: Arc::clone(masker),
             content: config.content,
             resource: resource(variables, &config.service_name),
@@ -137,7 +137,7 @@ impl Telemetry {
             Ok(Err(error)) => error,
             Err(_) => SendError::Late,
         };
-        tracing::warn!("warning: could not send telemetry to {}: {}", self.receiver.url, chain(&error));
+        tracing::warn!("warning: could not send telemetry to {}: {}", self.endpoint.url, chain(&error));
     }
 
     async fn post(&self, spans: &[Value]) -> Result<(), SendError> {
@@ -149,8 +149,8 @@ impl Telemetry {
                 "scopeSpans": [{"scope": scope, "spans": part}],
             }]});
             let request = client
-                .post(&self.receiver.url)
-                .headers(self.receiver.headers.clone())
+                .post(&self.endpoint.url)
+                .headers(self.endpoint.headers.clone())
                 .header(CONTENT_TYPE, "application/json")
                 .body(body.to_string());
             // The URL may hold a key, so it is left out.

@@ -8,7 +8,7 @@ use std::process::{Command, Output};
 use crate::support::Sandbox;
 use crate::support::github::BOT;
 use crate::support::scene::{Scene, scene};
-use architect_ci::inputs::{BATCH_INPUTS, INPUTS};
+use architect_ci::request::{BATCH_INPUTS, INPUTS};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 use wiremock::{Mock, MockServer, ResponseTemplate, matchers};

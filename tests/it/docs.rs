@@ -6,8 +6,8 @@ use std::process::Command;
 
 use crate::support::Sandbox;
 use architect_ci::batch::BatchFile;
-use architect_ci::inputs::{BATCH_INPUTS, INPUTS};
 use architect_ci::recipe::Recipe;
+use architect_ci::request::{BATCH_INPUTS, INPUTS};
 use regex::Regex;
 use serde_json::Value;
 

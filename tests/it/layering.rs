@@ -21,7 +21,7 @@ const ORDER: &str = "
     sessions telemetry
     report
     github
-    inputs
+    request
     publish
     run
     batch

@@ -3,8 +3,8 @@
 use crate::support::Sandbox;
 use architect_ci::github::{PlanMark, hidden_lines, marker};
 use architect_ci::report::{
-    COMMENT_LIMIT, Doing, RunReport, annotations, check_summary, comment, description, html, junit, markdown,
-    summary,
+    COMMENT_LIMIT, Progress, RunReport, annotations, check_summary, comment, description, html, junit,
+    markdown, summary,
 };
 use base64::Engine;
 use serde_json::json;
@@ -279,7 +279,7 @@ fn comment_of_every_status() {
             comment(&report, &hidden_lines("architect-ci", mark), mark.is_some())
         );
     }
-    let mut doing = Doing::default();
+    let mut doing = Progress::default();
     all += &format!(
         "%%% at the start\n{}\n",
         doing.comment(&hidden_lines("architect-ci", None), "Round it", 2_000, None)

@@ -5,8 +5,8 @@ use sanitize::untrusted::visible;
 
 use super::markdown::why;
 use super::{BatchReport, TaskEnd, TaskReport, batch_headline};
-use crate::report::closing::is_link;
 use crate::report::figures::{cost, duration, tokens};
+use crate::report::footer::is_link;
 use crate::report::html::STYLE;
 
 /// Renders the page.

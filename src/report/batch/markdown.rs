@@ -6,10 +6,10 @@ use sanitize::untrusted::{code, markdown, plain, visible};
 
 use super::{BatchReport, TaskEnd, TaskReport};
 use crate::event::{NoticeLevel, RunMode, Status};
-use crate::report::closing::is_link;
 use crate::report::comment::COMMENT_LIMIT;
 use crate::report::figures::{cost, duration, plural, tokens};
-use crate::report::fit::{Section, fit};
+use crate::report::footer::is_link;
+use crate::report::size_budget::{Section, fit};
 
 /// Size limit of the step summary in UTF-16 units, for the same reason as that of a run.
 const SUMMARY_LIMIT: usize = 300_000;

@@ -10,8 +10,8 @@ use pulldown_cmark::{Options, Parser};
 use sanitize::untrusted::{self, visible};
 use sha2::{Digest, Sha256};
 
-use super::closing::is_link;
 use super::figures::{cost, duration, plural, tokens};
+use super::footer::is_link;
 use super::sections::headline;
 use super::usage::by_agent;
 use super::{FileSummary, RunReport};

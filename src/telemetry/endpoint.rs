@@ -16,7 +16,7 @@ pub(crate) fn secrets(variables: &Variables) -> impl Iterator<Item = String> {
 
 /// Why traces cannot be sent anywhere.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum ReceiverError {
+pub enum EndpointError {
     /// There is no endpoint.
     #[error(
         "telemetry is enabled, but has no endpoint; set `telemetry.endpoint` or `OTEL_EXPORTER_OTLP_ENDPOINT`"
@@ -39,35 +39,35 @@ pub enum ReceiverError {
 }
 
 /// The OTLP endpoint that traces are sent to.
-pub(super) struct Receiver {
+pub(super) struct Endpoint {
     /// The complete URL, with its path.
     pub(super) url: String,
     /// Headers to send along, such as a key.
     pub(super) headers: HeaderMap,
 }
 
-impl Receiver {
+impl Endpoint {
     /// Reads the endpoint from the configuration, or else from OpenTelemetry's usual variables.
-    pub(super) fn new(endpoint: Option<&str>, variables: &Variables) -> Result<Self, ReceiverError> {
+    pub(super) fn new(endpoint: Option<&str>, variables: &Variables) -> Result<Self, EndpointError> {
         let variable = |name: &str| variables.get(name).filter(|value| !value.trim().is_empty()).cloned();
         let base = |url: &str| format!("{}/v1/traces", url.trim_end_matches('/'));
         let url = endpoint
             .map(base)
             .or_else(|| variable("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"))
             .or_else(|| variable("OTEL_EXPORTER_OTLP_ENDPOINT").map(|url| base(&url)))
-            .ok_or(ReceiverError::Missing)?;
+            .ok_or(EndpointError::Missing)?;
         let parsed = reqwest::Url::parse(&url)
-            .map_err(|error| ReceiverError::Url { url: url.clone(), error: error.to_string() })?;
+            .map_err(|error| EndpointError::Url { url: url.clone(), error: error.to_string() })?;
         if !matches!(parsed.scheme(), "http" | "https") {
-            return Err(ReceiverError::Scheme(url));
+            return Err(EndpointError::Scheme(url));
         }
         let given = variable(HEADERS);
         let mut headers = HeaderMap::new();
         for pair in given.unwrap_or_default().split(',').filter(|pair| !pair.trim().is_empty()) {
-            let (name, value) = pair.split_once('=').ok_or(ReceiverError::Headers)?;
+            let (name, value) = pair.split_once('=').ok_or(EndpointError::Headers)?;
             let value = percent_encoding::percent_decode_str(value.trim()).decode_utf8_lossy();
-            let name = HeaderName::try_from(name.trim()).map_err(|_| ReceiverError::Headers)?;
-            headers.insert(name, HeaderValue::try_from(&*value).map_err(|_| ReceiverError::Headers)?);
+            let name = HeaderName::try_from(name.trim()).map_err(|_| EndpointError::Headers)?;
+            headers.insert(name, HeaderValue::try_from(&*value).map_err(|_| EndpointError::Headers)?);
         }
         Ok(Self { url, headers })
     }
@@ -83,19 +83,19 @@ mod tests {
             pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
         };
         let url =
-            |endpoint, pairs: &[(&str, &str)]| Receiver::new(endpoint, &variables(pairs)).map(|it| it.url);
+            |endpoint, pairs: &[(&str, &str)]| Endpoint::new(endpoint, &variables(pairs)).map(|it| it.url);
         let general = [("OTEL_EXPORTER_OTLP_ENDPOINT", "http://b:4318/")];
         assert_eq!(url(Some("http://a"), &general), Ok("http://a/v1/traces".to_owned()));
         assert_eq!(url(None, &general), Ok("http://b:4318/v1/traces".to_owned()));
         let own = [general[0], ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "http://c/x")];
         assert_eq!(url(None, &own), Ok("http://c/x".to_owned()));
-        assert!(url(None, &[]).is_err_and(|error| error == ReceiverError::Missing));
+        assert!(url(None, &[]).is_err_and(|error| error == EndpointError::Missing));
         assert!(url(Some("ftp://x"), &[]).is_err() && url(Some("x"), &[]).is_err());
         let header = [general[0], ("OTEL_EXPORTER_OTLP_HEADERS", "api-key=a%20b, x=1")];
-        let found = Receiver::new(None, &variables(&header)).expect("a receiver").headers;
+        let found = Endpoint::new(None, &variables(&header)).expect("a endpoint").headers;
         assert_eq!((found["api-key"].as_bytes(), found["x"].as_bytes()), (&b"a b"[..], &b"1"[..]));
         assert!(
-            Receiver::new(None, &variables(&[general[0], ("OTEL_EXPORTER_OTLP_HEADERS", "no")])).is_err()
+            Endpoint::new(None, &variables(&[general[0], ("OTEL_EXPORTER_OTLP_HEADERS", "no")])).is_err()
         );
     }
 }

@@ -4,7 +4,7 @@
 use sanitize::untrusted::{code, fence};
 
 use super::figures::plural;
-use super::fit::Section;
+use super::size_budget::Section;
 use super::{PlanReport, RunReport};
 
 /// Renders instructions for applying the plan, with a command to copy; empty if there is nothing to apply.

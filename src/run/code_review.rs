@@ -10,8 +10,8 @@ use super::Run;
 use super::driver::AgentRun;
 use crate::agent::{Agent, AnswerCheck, AnswerVerdict, Guides, History, Limits, Session, StepOffset};
 use crate::event::{Event, Finding, NoticeLevel, ReviewRecord, Severity};
-use crate::inputs::InputError;
 use crate::model::{Budget, ChatModel};
+use crate::request::InputError;
 use crate::tool::Access;
 use crate::workspace::{LastLink, WorkspacePath};
 
@@ -26,7 +26,7 @@ const MAX_FINDINGS: usize = 50;
 const MAX_MESSAGE: usize = 1_000;
 
 /// Who reviews.
-pub(super) struct Inspector {
+pub(super) struct CodeReview {
     /// The model, as people name it.
     pub(super) name: String,
     pub(super) model: Arc<dyn ChatModel>,
@@ -52,26 +52,26 @@ struct Said {
 
 impl AgentRun<'_> {
     /// The reviewer, if there is to be one; made once, so that all reviews of a run are one conversation's model.
-    pub(super) fn inspector(
+    pub(super) fn code_review(
         &self,
         model: &Arc<dyn ChatModel>,
         limits: &Limits,
-    ) -> Result<Option<Inspector>, InputError> {
+    ) -> Result<Option<CodeReview>, InputError> {
         if !self.request.job.config().review.enabled {
             return Ok(None);
         }
         let limits = limits.clone();
         let Some(own) = &self.request.reviewer else {
             let (name, model) = (self.request.job.model_name.clone(), Arc::clone(model));
-            return Ok(Some(Inspector { name, model, limits, budget: Arc::clone(&self.budget) }));
+            return Ok(Some(CodeReview { name, model, limits, budget: Arc::clone(&self.budget) }));
         };
         let model = super::model(own.choice.clone(), own.llm.clone(), &[])?;
         let budget = Arc::new(self.budget.priced(self.request.prices.find(&own.name)));
-        Ok(model.map(|model| Inspector { name: own.name.clone(), model, limits, budget }))
+        Ok(model.map(|model| CodeReview { name: own.name.clone(), model, limits, budget }))
     }
 }
 
-impl Inspector {
+impl CodeReview {
     /// Reviews what has changed; `None` where there is nothing to review, or no review to be had, which has been
     /// told.
     pub(super) async fn inspect(

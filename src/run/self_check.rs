@@ -58,12 +58,12 @@ impl Evaluation {
 }
 
 /// Who checks.
-pub(super) struct Evaluator {
+pub(super) struct SelfCheck {
     pub(super) model: Arc<dyn ChatModel>,
     pub(super) limits: Limits,
 }
 
-impl Evaluator {
+impl SelfCheck {
     /// Checks; `None` where there is no opinion to be had, which has been told.
     pub(super) async fn evaluate(&self, agent_run: &AgentRun<'_>, answer: &str) -> Option<Evaluation> {
         let run = &agent_run.run;

@@ -2,13 +2,13 @@
 
 use sanitize::untrusted::code;
 
-use super::closing::run_link;
 use super::figures::{cut, duration, plural};
+use super::footer::run_link;
 use crate::event::{Event, Line, TodoItem, TodoStatus};
 
 /// The progress of a run, as its comment shows it.
 #[derive(Clone, Debug, Default)]
-pub struct Doing {
+pub struct Progress {
     /// The latest events, one line each, already neutralized.
     recent: Vec<String>,
     /// The agent's own list, one line each, neutralized.
@@ -17,7 +17,7 @@ pub struct Doing {
     calls: usize,
 }
 
-impl Doing {
+impl Progress {
     /// Maximum number of lines shown.
     const RECENT: usize = 6;
     /// Maximum number of entries of the agent's list that are shown.

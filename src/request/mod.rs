@@ -3,6 +3,7 @@
 //! Whatever is wrong is found here, before anything is done: a request that exists is valid.
 
 mod apply_request;
+mod catalog;
 mod context;
 pub(crate) mod credentials;
 mod deliver;
@@ -11,7 +12,6 @@ mod files;
 mod gate;
 mod job;
 mod job_request;
-mod list;
 mod lookup;
 mod model;
 mod program_comparison;
@@ -23,13 +23,13 @@ mod task;
 mod values;
 
 pub use apply_request::ApplyRequest;
+pub use catalog::{BATCH_INPUTS, INPUTS, Input};
 pub(crate) use context::RequestContext;
 pub use deliver::Deliver;
 pub use error::InputError;
 pub(crate) use files::out;
 pub use job::{Job, Skip};
 pub use job_request::JobRequest;
-pub use list::{BATCH_INPUTS, INPUTS, Input};
 pub use lookup::{Lookup, variables};
 pub use model::{ModelChoice, ReviewerModel};
 pub(crate) use programs::Programs;

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use sanitize::secret_names::without_userinfo;
 
+use super::catalog::INPUTS;
 use super::error::InputError;
-use super::list::INPUTS;
 use super::lookup::Lookup;
 use crate::base::did_you_mean::nearest;
 use crate::base::env::Variables;

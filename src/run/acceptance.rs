@@ -6,9 +6,9 @@ use std::sync::atomic::Ordering;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 
+use super::code_review::{self, CodeReview};
 use super::driver::AgentRun;
-use super::evaluate::Evaluator;
-use super::inspect::{self, Inspector};
+use super::self_check::SelfCheck;
 use super::structured::Structured;
 use crate::agent::{AnswerCheck, AnswerVerdict};
 use crate::command::failure_lines;
@@ -30,11 +30,11 @@ const CHECKLIST: &str = "Before you end, check your work against the task, point
                          nothing is, give your final answer again.";
 
 /// Looks at final answers for a run.
-pub(super) struct Reviewer<'a> {
+pub(super) struct Acceptance<'a> {
     agent_run: &'a AgentRun<'a>,
     structured: Option<&'a Structured>,
-    evaluator: Evaluator,
-    inspector: Option<&'a Inspector>,
+    self_check: SelfCheck,
+    code_review: Option<&'a CodeReview>,
     reviews: u32,
     evaluations: u32,
     forms: u32,
@@ -47,20 +47,20 @@ pub(super) struct Reviewer<'a> {
     is_checked: bool,
 }
 
-impl<'a> Reviewer<'a> {
+impl<'a> Acceptance<'a> {
     /// Gates are counted from `round` on.
     pub(super) fn new(
         agent_run: &'a AgentRun<'a>,
         structured: Option<&'a Structured>,
-        evaluator: Evaluator,
-        inspector: Option<&'a Inspector>,
+        self_check: SelfCheck,
+        code_review: Option<&'a CodeReview>,
         round: u32,
     ) -> Self {
         Self {
             agent_run,
             structured,
-            evaluator,
-            inspector,
+            self_check,
+            code_review,
             reviews: 0,
             evaluations: 0,
             forms: 0,
@@ -102,19 +102,19 @@ impl<'a> Reviewer<'a> {
 
     /// The review. What it finds goes back to the agent as often as the configuration says.
     async fn inspect(&mut self, answer: &str) -> AnswerVerdict {
-        let Some(inspector) = self.inspector else { return AnswerVerdict::Accept };
+        let Some(code_review) = self.code_review else { return AnswerVerdict::Accept };
         if self.agent_run.budget.is_used_up() || self.agent_run.run.cancel.is_cancelled() {
             return AnswerVerdict::Accept;
         }
         self.reviews += 1;
-        let Some(record) = inspector.inspect(self.agent_run, answer, self.reviews).await else {
+        let Some(record) = code_review.inspect(self.agent_run, answer, self.reviews).await else {
             return AnswerVerdict::Accept;
         };
         let rules = &self.agent_run.request.job.config().review;
         let of = |least: Severity| record.findings.iter().filter(move |finding| finding.severity >= least);
         let to_mend: Vec<&Finding> = of(rules.fix).collect();
         if !to_mend.is_empty() && u64::from(self.reviews) <= rules.max_fix_passes.get() {
-            return AnswerVerdict::SendBack(inspect::complaint(&to_mend));
+            return AnswerVerdict::SendBack(code_review::complaint(&to_mend));
         }
         match rules.fail_on {
             Some(least) if of(least).next().is_some() => {
@@ -134,7 +134,7 @@ impl<'a> Reviewer<'a> {
             return AnswerVerdict::Accept;
         }
         self.evaluations += 1;
-        match self.evaluator.evaluate(self.agent_run, answer).await {
+        match self.self_check.evaluate(self.agent_run, answer).await {
             Some(found) if found.completed => AnswerVerdict::Accept,
             Some(found) if wanted == config::Evaluation::Full && self.evaluations <= MAX_EVALUATIONS => {
                 AnswerVerdict::SendBack(found.complaint())
@@ -196,7 +196,7 @@ impl<'a> Reviewer<'a> {
         }
         let names: Vec<&str> = failed.iter().map(|gate| gate.name.as_str()).collect();
         let names = names.join(", ");
-        let model = &self.evaluator.model;
+        let model = &self.self_check.model;
         if self.told_of_old_failures || !model.has_further_answer(&self.agent_run.run.request.agent) {
             let told = format!(
                 "required gates failed as they did before the run, which does not fail for them: {names}"
@@ -222,7 +222,7 @@ impl<'a> Reviewer<'a> {
             && self.agent_run.request.rounds.is_none()
             && !self.agent_run.budget.is_used_up()
             && !run.cancel.is_cancelled()
-            && self.evaluator.model.has_further_answer(&run.request.agent);
+            && self.self_check.model.has_further_answer(&run.request.agent);
         if !is_wanted || run.engine.context.workspace.changes().unwrap_or_default().is_empty() {
             return AnswerVerdict::Accept;
         }
@@ -231,7 +231,7 @@ impl<'a> Reviewer<'a> {
     }
 }
 
-impl AnswerCheck for Reviewer<'_> {
+impl AnswerCheck for Acceptance<'_> {
     fn check<'a>(&'a mut self, answer: &'a str) -> BoxFuture<'a, AnswerVerdict> {
         self.look(answer).boxed()
     }
