@@ -10,6 +10,7 @@ pub mod batch;
 pub mod cli;
 pub mod command;
 pub mod config;
+pub mod egress;
 pub mod engine;
 pub mod event;
 pub mod gates;

@@ -8,6 +8,7 @@ pub(crate) mod fs;
 pub(crate) mod http;
 pub(crate) mod integrity;
 pub mod pattern;
+pub mod public_address;
 pub(crate) mod template;
 pub(crate) mod text;
 pub(crate) mod verbose_log;

@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::network::Network;
 use crate::base::bounded::Bounded;
 
 /// Rules that no model output can turn off.
@@ -87,6 +88,9 @@ pub struct GateConfig {
     /// Time limit in seconds.
     #[serde(default = "gate_timeout")]
     pub timeout: Bounded<1, 3600>,
+    /// Its network; that of `commands` if absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub network: Option<Network>,
 }
 
 /// Commands at certain points of the run.
@@ -155,6 +159,9 @@ pub struct HookConfig {
     /// Time limit in seconds.
     #[serde(default = "hook_timeout")]
     pub timeout: Bounded<1, 300>,
+    /// Its network; that of `commands` if absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub network: Option<Network>,
     /// Whether the run continues without waiting for it; then it can neither block nor add text for the
     /// model.
     #[serde(default)]

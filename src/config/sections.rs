@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::dry_run::DryRun;
 use super::github::{Deliver, GitHub};
+use super::network::Network;
 use super::reporting::{Report, Review, Telemetry};
 use super::rules::{Guardrails, Hooks};
 use crate::base::bounded::{Bounded, Usd};
@@ -76,6 +77,8 @@ pub struct Llm {
     pub max_tokens: Option<Bounded<1, 1_000_000>>,
     /// How hard a reasoning model thinks.
     pub reasoning_effort: Option<ReasoningEffort>,
+    /// The network of a program that is the model (`exec::COMMAND`); that of `commands` if absent.
+    pub network: Option<Network>,
 }
 
 impl Default for Llm {
@@ -90,6 +93,7 @@ impl Default for Llm {
             prompt_caching: true,
             max_tokens: None,
             reasoning_effort: None,
+            network: None,
         }
     }
 }
@@ -188,8 +192,9 @@ pub struct Commands {
     pub shell: String,
     /// Sandbox for commands, hooks and gates, enforced by the kernel.
     pub sandbox: SandboxMode,
-    /// Whether commands, hooks and gates may use the network.
-    pub network: Network,
+    /// The network of commands, hooks and gates; `allow` if absent, but for the agent's commands in CI, which can reach the
+    /// sets of hosts that the checkout's manifests name, where that can be enforced.
+    pub network: Option<Network>,
     /// Further places that they may write to; `~/` is the home folder.
     pub writable_paths: Vec<String>,
     /// Further places that they may read, besides the workspace, the system, toolchains and caches; `~/` is
@@ -220,17 +225,6 @@ pub enum SandboxMode {
     Required,
 }
 
-/// Whether child processes may use TCP.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum Network {
-    /// They may.
-    #[default]
-    Allow,
-    /// They may not; needs a sandbox.
-    Deny,
-}
-
 impl Default for Commands {
     fn default() -> Self {
         Self {
@@ -244,7 +238,7 @@ impl Default for Commands {
             env_passthrough: Vec::new(),
             shell: "bash".to_owned(),
             sandbox: SandboxMode::default(),
-            network: Network::default(),
+            network: None,
             writable_paths: Vec::new(),
             readable_paths: Vec::new(),
         }
@@ -280,6 +274,8 @@ pub struct McpServer {
     pub token_env: Option<String>,
     /// Names of its tools that are used; all of them if absent.
     pub allowed_tools: Option<Vec<String>>,
+    /// The network of its program; that of `commands` if absent.
+    pub network: Option<Network>,
     /// Time limit in seconds for each call.
     #[serde(default = "minute")]
     pub timeout: Bounded<1, 3600>,

@@ -3,6 +3,7 @@
 
 mod effects;
 mod exit;
+mod network;
 mod observe;
 mod plan_action;
 mod status;
@@ -18,6 +19,7 @@ use crate::workspace::{LineCounts, WorkspacePath};
 
 pub use effects::{CommandEffect, Effects, Remote};
 pub use exit::Exit;
+pub use network::{NetworkDecision, NetworkRecord};
 pub use observe::{Events, Observer, millis};
 pub use plan_action::{Base, PlannedAction};
 pub use shell::Class;
@@ -379,6 +381,8 @@ pub enum Event {
     Subagent(SubagentRecord),
     /// A code review of what the run has changed.
     Review(ReviewRecord),
+    /// A host that a child process asked for.
+    Network(NetworkRecord),
     /// A message that people should see.
     Notice(Notice),
     /// The end of a run.

@@ -4,7 +4,7 @@ use std::sync::{Mutex, PoisonError};
 
 use super::{CallSummary, StepSummary};
 use crate::event::{
-    Block, Event, GateRecord, HookRecord, Line, Notice, Observer, ReviewRecord, SubagentRecord, Usage,
+    Block, Event, GateRecord, HookRecord, Line, NetworkRecord, Notice, Observer, ReviewRecord, SubagentRecord, Usage,
 };
 
 /// The parts of a report that the events so far have filled.
@@ -18,6 +18,7 @@ pub struct Collected {
     pub(crate) guardrails: Vec<Block>,
     pub(crate) subagents: Vec<SubagentRecord>,
     pub(crate) review: Option<ReviewRecord>,
+    pub(crate) network: Vec<NetworkRecord>,
     pub(crate) notices: Vec<Notice>,
 }
 
@@ -74,6 +75,7 @@ impl Observer for Collector {
             Event::Subagent(record) => collected.subagents.push(record.clone()),
             // Only the last code review counts.
             Event::Review(record) => collected.review = Some(record.clone()),
+            Event::Network(record) => collected.network.push(record.clone()),
             Event::Notice(notice) => collected.notices.push(notice.clone()),
         }
     }

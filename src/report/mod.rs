@@ -27,7 +27,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::event::{
-    Base, Block, Class, GateRecord, HookRecord, Notice, Outcome, PlannedAction, ReviewRecord, RunMode,
+    Base, Block, Class, GateRecord, HookRecord, NetworkRecord, Notice, Outcome, PlannedAction, ReviewRecord, RunMode,
     Status, StopReason, SubagentRecord, Usage,
 };
 use crate::workspace::{ChangeSet, Difference, FileChange, LineCounts, Operation, WorkspacePath};
@@ -233,6 +233,9 @@ pub struct RunReport {
     /// The last code review of the changes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub review: Option<ReviewRecord>,
+    /// Hosts that child processes asked for, in the order in which those ended.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub network: Vec<NetworkRecord>,
     /// Messages that people should see.
     pub notices: Vec<Notice>,
     /// The final message as data, if an output schema was given.

@@ -120,6 +120,7 @@ impl Run<'_> {
             hooks: collected.hooks,
             guardrails: collected.guardrails,
             review: collected.review,
+            network: collected.network,
             notices: collected.notices,
             structured_output: structured,
             run_url: request.github.as_ref().and_then(|github| github.run_url.clone()),

@@ -20,8 +20,9 @@ use reqwest::redirect::Policy;
 use tokio_util::sync::CancellationToken;
 
 use crate::base::http::http_client_builder;
+use crate::base::public_address::is_public;
 use crate::config;
-use ip_filter::{FilteringResolver, IpRule, is_public};
+use ip_filter::{FilteringResolver, IpRule};
 
 use error::WebError;
 pub use error::{InvalidWeb, PageError};
