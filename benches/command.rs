@@ -67,7 +67,6 @@ fn start(c: &mut Criterion) {
         own: &variables,
         readable: &[],
         writable: &[],
-        network: true,
         workspace: Path::new("/tmp"),
         sensitive: &PathGlobs::default(),
         masking: &GitMasking::default(),

@@ -7,7 +7,7 @@ use std::time::Instant;
 use super::flags::{InputFlags, InputSet};
 use super::style::{below, print_painted};
 use crate::command::sandbox::{Namespaces, Offered, Sandbox, offered};
-use crate::config::Commands;
+use crate::config::Config;
 use crate::event::{Events, Exit, Status, StopReason};
 use crate::github::Environment;
 use crate::model::{Message, ModelError, Request};
@@ -133,7 +133,7 @@ fn containment() -> Vec<Check> {
     let here =
         std::env::current_dir().and_then(|here| here.canonicalize()).unwrap_or_else(|_| PathBuf::from("/"));
     let temp = std::env::temp_dir();
-    let (commands, events) = (Commands::default(), Events::new(Vec::new()));
+    let (config, events) = (Config::default(), Events::new(Vec::new()));
     let ground = ShellGround {
         workspace: &here,
         sensitive: &PathGlobs::default(),
@@ -141,7 +141,7 @@ fn containment() -> Vec<Check> {
         temp: &temp,
         readable: &[],
     };
-    let Ok(shell) = shell(&commands, &own, &[], ground, &events) else { return Vec::new() };
+    let Ok(shell) = shell(&config, &own, &[], ground, &events) else { return Vec::new() };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let namespaces = runtime.ok().and_then(|runtime| runtime.block_on(shell.namespaces(&here)));
     let mut checks = vec![sandbox(), view(namespaces)];

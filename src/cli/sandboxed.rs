@@ -71,7 +71,7 @@ mod linux {
             launch.signal.as_ref().map(|path| OpenOptions::new().write(true).open(path)).transpose()?;
         if let Some(root) = &launch.walls.root {
             let sandbox = |error| named("the sandbox could not be set up", error);
-            enter(root).map_err(sandbox)?;
+            enter(root, launch.walls.network.as_ref()).map_err(sandbox)?;
             if let Some(user) = &root.user {
                 become_user(user).map_err(|error| sandbox(error.into()))?;
             }

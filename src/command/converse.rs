@@ -13,8 +13,9 @@ use tokio::io::AsyncWriteExt;
 use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 
 use super::live_output::{Collecting, LiveOutput, collect};
+use super::network::{Asking, Means};
 use super::output::Capture;
-use super::sandbox::{Namespaces, Rights, View};
+use super::sandbox::{Rights, View};
 use super::spawn::Shell;
 
 /// Time to wait for an end: the supervisor's grace period plus a margin.
@@ -39,27 +40,29 @@ pub struct Talk<'a> {
 pub struct Talking {
     child: Child,
     stderr: Collecting,
+    network: Option<Asking>,
 }
 
 impl Shell {
     /// Starts a program. Returns it with its standard input and output, for whoever exchanges messages with
     /// it.
     pub async fn converse(&self, talk: Talk<'_>) -> io::Result<(Talking, ChildStdin, ChildStdout)> {
-        let namespaces = self.namespaces(talk.cwd).await;
-        let (mut command, order) = self.talker(&talk, namespaces)?;
+        let means = self.means(talk.cwd).await;
+        let (mut command, order, network) = self.talker(&talk, means)?;
         let mut child = command.spawn()?;
         let missing = || io::Error::other("the child has no standard streams");
         let mut stdin = child.stdin.take().ok_or_else(missing)?;
         let stdout = child.stdout.take().ok_or_else(missing)?;
         let stderr = collect(child.stderr.take(), LiveOutput::default());
         stdin.write_all(&order).await?;
-        Ok((Talking { child, stderr }, stdin, stdout))
+        Ok((Talking { child, stderr, network }, stdin, stdout))
     }
 
     /// Returns the command that starts the supervisor, and the order for it.
     #[cfg(target_os = "linux")]
-    fn talker(&self, talk: &Talk<'_>, namespaces: Option<Namespaces>) -> io::Result<(Command, Vec<u8>)> {
+    fn talker(&self, talk: &Talk<'_>, means: Means) -> io::Result<(Command, Vec<u8>, Option<Asking>)> {
         use super::supervisor::{Input, Order};
+        let namespaces = means.namespaces;
         let mut environment = self.environment.clone();
         environment.extend(talk.variables.clone());
         let mut walls = None;
@@ -70,6 +73,7 @@ impl Shell {
             walls = Some(sandbox.walls_opening(talk.cwd, view, Rights::Work, namespaces, &opened)?);
             sandbox.adapt(&mut environment, namespaces.is_some(), talk.cwd)?;
         }
+        let network = self.open_network(walls.as_mut(), &mut environment, means, talk.program)?;
         let order = Order {
             program: talk.program.to_owned(),
             arguments: talk.arguments.to_vec(),
@@ -81,12 +85,12 @@ impl Shell {
         };
         let mut order = serde_json::to_vec(&order)?;
         order.push(b'\n');
-        Ok((self.supervisor(namespaces), order))
+        Ok((self.supervisor(namespaces), order, network))
     }
 
     /// Returns the command that starts the program itself, which needs no order.
     #[cfg(not(target_os = "linux"))]
-    fn talker(&self, talk: &Talk<'_>, _: Option<Namespaces>) -> io::Result<(Command, Vec<u8>)> {
+    fn talker(&self, talk: &Talk<'_>, _: Means) -> io::Result<(Command, Vec<u8>, Option<Asking>)> {
         let mut command = Command::new(talk.program);
         command
             .args(talk.arguments)
@@ -97,7 +101,7 @@ impl Shell {
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
-        Ok((command, Vec::new()))
+        Ok((command, Vec::new(), None))
     }
 }
 
@@ -107,6 +111,9 @@ impl Talking {
         if tokio::time::timeout(END, self.child.wait()).await.is_err() {
             // The supervisor could not end what it started.
             self.kill();
+        }
+        if let Some(network) = self.network.take() {
+            network.end();
         }
         self.stderr.finish().await
     }

@@ -7,8 +7,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::io::{AsyncRead, AsyncWriteExt};
 
+#[cfg(target_os = "linux")]
+use super::network::Asking;
+use super::network::Means;
 use super::sandbox::Namespaces;
 use super::spawn::{Ended, Job, Shell};
+use crate::event::NetworkRecord;
 
 /// A supervisor that is started before there is anything to run, so that a command need not wait for it.
 #[derive(Clone, Debug, Default)]
@@ -65,20 +69,22 @@ pub(super) struct Running {
     /// The supervisor's standard input; closing it ends the command.
     lifeline: Option<tokio::process::ChildStdin>,
     order: Vec<u8>,
+    network: Option<Asking>,
 }
 
 #[cfg(target_os = "linux")]
 impl Running {
-    pub(super) fn start(shell: &Shell, job: &Job<'_>, namespaces: Option<Namespaces>) -> io::Result<Self> {
+    pub(super) fn start(shell: &Shell, job: &Job<'_>, means: Means) -> io::Result<Self> {
         use super::supervisor::{Input, Order};
         let mut environment = shell.environment.clone();
         environment
             .extend(job.variables.iter().map(|(name, value)| (name.clone().into_owned(), value.clone())));
-        let mut walls = None;
+        let (mut walls, namespaces) = (None, means.namespaces);
         if let Some(sandbox) = &shell.sandbox {
             walls = Some(sandbox.walls(job.root, job.view, job.rights, namespaces)?);
             sandbox.adapt(&mut environment, namespaces.is_some(), job.root)?;
         }
+        let network = shell.open_network(walls.as_mut(), &mut environment, means, job.command)?;
         let order = Order {
             program: shell.program.clone(),
             arguments: shell.flags.iter().cloned().chain([job.command.to_owned()]).collect(),
@@ -102,7 +108,7 @@ impl Running {
         {
             shell.spare.put(namespaces, next);
         }
-        Ok(Self { supervisor, lifeline, order })
+        Ok(Self { supervisor, lifeline, order, network })
     }
 
     pub(super) fn outputs(&mut self) -> (Option<impl AsyncRead + use<>>, Option<impl AsyncRead + use<>>) {
@@ -125,6 +131,11 @@ impl Running {
         let _ = tokio::time::timeout(2 * super::supervisor::GRACE, self.supervisor.wait()).await;
     }
 
+    /// Ends the proxy of the command. Returns what it refused.
+    pub(super) fn end_network(&mut self) -> Vec<NetworkRecord> {
+        self.network.take().map(Asking::end).unwrap_or_default()
+    }
+
     /// Kills the session of a supervisor that is still running.
     pub(super) fn clear(&mut self) {
         use rustix::process::{Pid, Signal, kill_process_group};
@@ -144,7 +155,7 @@ pub(super) struct Running {
 
 #[cfg(not(target_os = "linux"))]
 impl Running {
-    pub(super) fn start(shell: &Shell, job: &Job<'_>, _: Option<Namespaces>) -> io::Result<Self> {
+    pub(super) fn start(shell: &Shell, job: &Job<'_>, _: Means) -> io::Result<Self> {
         let mut command = process_wrap::tokio::CommandWrap::with_new(&shell.program, |command| {
             command
                 .args(&shell.flags)
@@ -187,6 +198,12 @@ impl Running {
         }
         let _ = self.child.start_kill();
         let _ = tokio::time::timeout(GRACE, self.child.wait()).await;
+    }
+
+    /// Returns nothing: there is no sandbox that could limit a network.
+    #[expect(clippy::unused_self, reason = "the same as elsewhere")]
+    pub(super) fn end_network(&mut self) -> Vec<NetworkRecord> {
+        Vec::new()
     }
 
     /// Kills what is left of the group: it ends with the command.

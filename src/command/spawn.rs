@@ -4,15 +4,19 @@
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use tokio_util::sync::CancellationToken;
 
 use super::live_output::{LiveOutput, collect};
+use super::network::Means;
 use super::output::Capture;
 use super::running::{Running, Spare, ended};
 use super::sandbox::{Namespaces, Rights, Sandbox, View};
 use crate::base::verbose_log::detail;
+use crate::egress::{Egress, Reach};
+use crate::event::NetworkRecord;
 
 /// Time limit for finding out whether a child can have a file system of its own.
 const PROBE: Duration = Duration::from_secs(10);
@@ -34,6 +38,12 @@ pub struct Shell {
     pub sandbox: Option<Sandbox>,
     /// A supervisor that is waiting for an order.
     pub spare: Spare,
+    /// What the children can reach.
+    pub reach: Reach,
+    /// What the children of single hooks, gates, servers and models can reach, by their owner.
+    pub networks: Arc<BTreeMap<String, Reach>>,
+    /// The hook, gate, server or model whose children these are; `None` for those of the agent.
+    pub owner: Option<String>,
 }
 
 /// A command line to run.
@@ -99,13 +109,15 @@ pub struct Finished {
     pub stderr: Capture,
     /// The time from start to end.
     pub duration: Duration,
+    /// The hosts that it asked for in vain, because no list allows them.
+    pub refused: Vec<NetworkRecord>,
 }
 
 impl Finished {
     /// Returns the result of a command that never ran.
     pub(crate) fn not_started(error: String, duration: Duration) -> Self {
         let (stdout, stderr) = (Capture::default(), Capture::default());
-        Self { ended: Ended::NotStarted(error), stdout, stderr, duration }
+        Self { ended: Ended::NotStarted(error), stdout, stderr, duration, refused: Vec::new() }
     }
 
     /// Returns both outputs, standard output first, each without whitespace at its ends.
@@ -122,16 +134,16 @@ impl Finished {
 impl Shell {
     /// Runs a command line. Never fails: a failure to start is [`Ended::NotStarted`].
     pub async fn run(&self, job: Job<'_>) -> Finished {
-        let namespaces = self.namespaces(job.root).await;
-        self.run_in(job, namespaces).await
+        let means = self.means(job.root).await;
+        self.run_in(job, means).await
     }
 
-    /// Runs a command line in a file system of its own, or on the machine's if `namespaces` is `None`.
-    async fn run_in(&self, job: Job<'_>, namespaces: Option<Namespaces>) -> Finished {
+    /// Runs a command line that is shut in by these means.
+    async fn run_in(&self, job: Job<'_>, means: Means) -> Finished {
         let started = Instant::now();
         let sandbox = self.sandbox.as_ref().filter(|_| job.rights == Rights::Work);
         let before = sandbox.and_then(Sandbox::before);
-        let mut running = match Running::start(self, &job, namespaces) {
+        let mut running = match Running::start(self, &job, means) {
             Ok(running) => running,
             Err(error) => {
                 let error = format!("{}: {error}", self.program);
@@ -156,13 +168,21 @@ impl Shell {
         if let (Some(sandbox), Some(before)) = (sandbox, &before) {
             sandbox.after(before);
         }
-        Finished { ended, stdout, stderr, duration: started.elapsed() }
+        let refused = running.end_network();
+        Finished { ended, stdout, stderr, duration: started.elapsed(), refused }
     }
 
     /// Returns the same shell for one hook or gate, whose children share no folder with others.
     #[must_use]
     pub fn of(&self, owner: &str) -> Self {
-        Self { sandbox: self.sandbox.as_ref().map(|sandbox| sandbox.of(owner)), ..self.clone() }
+        Self { sandbox: self.sandbox.as_ref().map(|sandbox| sandbox.of(owner)), ..self.reaching(owner) }
+    }
+
+    /// Returns the same shell with the network of a hook, gate, server or model.
+    #[must_use]
+    pub fn reaching(&self, owner: &str) -> Self {
+        let reach = self.networks.get(owner).unwrap_or(&self.reach).clone();
+        Self { reach, owner: Some(owner.to_owned()), ..self.clone() }
     }
 
     /// Returns whether the kernel restricts children.
@@ -180,34 +200,60 @@ impl Shell {
     async fn probe(&self, sandbox: &Sandbox, root: &Path) -> Option<Namespaces> {
         for namespaces in Namespaces::candidates() {
             let Ok(tried) = sandbox.probe_overlay(root) else { return None };
-            let job = Job {
-                command: "true",
-                cwd: root,
-                root,
-                view: View::Overlay(&tried),
-                rights: Rights::Work,
-                variables: Vec::new(),
-                stdin: None,
-                merge: true,
-                output: LiveOutput::default(),
-                timeout: PROBE,
-                cancel: CancellationToken::new(),
-            };
-            // A shell that is missing is no reason to do without a sandbox. A try that fails half-way leaves mount
-            // points behind, which must not stand in anybody's home folder.
-            let probe = Self {
-                program: "true".to_owned(),
-                flags: Vec::new(),
-                sandbox: Some(sandbox.trusted()),
-                spare: Spare::default(),
-                ..self.clone()
-            };
-            let finished = probe.run_in(job, Some(*namespaces)).await;
-            if finished.ended == Ended::Exited(0) {
-                return Some(*namespaces);
+            let means = Means { namespaces: Some(*namespaces), own_network: false };
+            let tried = self.try_out(sandbox, root, View::Overlay(&tried), means, Reach::Nothing).await;
+            match tried {
+                Ok(()) => return Some(*namespaces),
+                Err(why) => detail!("commands do not get their own file system ({namespaces:?}): {why}"),
             }
-            detail!("commands do not get their own file system ({namespaces:?}): {}", finished.output());
         }
         None
+    }
+
+    /// Finds out whether a child can have a network of its own.
+    pub(super) async fn probe_network(&self, sandbox: &Sandbox, root: &Path, namespaces: Namespaces) -> bool {
+        let means = Means { namespaces: Some(namespaces), own_network: true };
+        let reach = Reach::Through(Arc::new(Egress::nowhere()));
+        let tried = self.try_out(sandbox, root, View::Plain { writable: false }, means, reach).await;
+        if let Err(why) = &tried {
+            detail!("commands do not get their own network: {why}");
+        }
+        tried.is_ok()
+    }
+
+    /// Runs a command that does nothing. The error is what it said when it failed.
+    async fn try_out(
+        &self,
+        sandbox: &Sandbox,
+        root: &Path,
+        view: View<'_>,
+        means: Means,
+        reach: Reach,
+    ) -> Result<(), String> {
+        let job = Job {
+            command: "true",
+            cwd: root,
+            root,
+            view,
+            rights: Rights::Work,
+            variables: Vec::new(),
+            stdin: None,
+            merge: true,
+            output: LiveOutput::default(),
+            timeout: PROBE,
+            cancel: CancellationToken::new(),
+        };
+        // A shell that is missing is no reason to do without a sandbox. A try that fails half-way leaves mount
+        // points behind, which must not stand in anybody's home folder.
+        let probe = Self {
+            program: "true".to_owned(),
+            flags: Vec::new(),
+            sandbox: Some(sandbox.trusted()),
+            spare: Spare::default(),
+            reach,
+            ..self.clone()
+        };
+        let finished = probe.run_in(job, means).await;
+        if finished.ended == Ended::Exited(0) { Ok(()) } else { Err(finished.output()) }
     }
 }

@@ -4,6 +4,7 @@
 mod effects;
 mod exit;
 mod network;
+mod notice;
 mod observe;
 mod plan_action;
 mod status;
@@ -20,6 +21,7 @@ use crate::workspace::{LineCounts, WorkspacePath};
 pub use effects::{CommandEffect, Effects, Remote};
 pub use exit::Exit;
 pub use network::{NetworkDecision, NetworkRecord};
+pub use notice::{Notice, NoticeLevel};
 pub use observe::{Events, Observer, millis};
 pub use plan_action::{Base, PlannedAction};
 pub use shell::Class;
@@ -260,27 +262,6 @@ impl GateRecord {
 
 fn first_round() -> u32 {
     1
-}
-
-/// A message that people should see.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Notice {
-    /// How severe it is.
-    pub level: NoticeLevel,
-    /// What happened, and what to do.
-    pub message: String,
-}
-
-/// The severity of a notice.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum NoticeLevel {
-    /// Good to know.
-    Info,
-    /// Worth a look.
-    Warning,
-    /// Something failed.
-    Error,
 }
 
 /// A sub-agent that has reported.

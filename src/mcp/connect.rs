@@ -151,6 +151,11 @@ impl Server {
     }
 }
 
+/// Returns how a server is called where its network is told of.
+pub fn owner(name: &str) -> String {
+    format!("MCP server {name}")
+}
+
 /// How long a server may take until it has listed its tools.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct StartLimit {
@@ -236,7 +241,7 @@ pub(super) async fn connect(
                 // What a dry run must not change, its servers must not change either.
                 writes: context.checkout.is_some(),
             };
-            let started = context.shell.converse(talk).await;
+            let started = context.shell.reaching(&owner(&server.name)).converse(talk).await;
             let (child, stdin, stdout) = started.map_err(|error| format!("could not start it: {error}"))?;
             let shaken = tokio::time::timeout_at(limit.until, Client.serve((stdout, stdin))).await;
             let error = match shaken {

@@ -24,7 +24,7 @@ use crate::event::{Events, NoticeLevel};
 use crate::workspace::{Mirror, Observed, TrackedWorkspace};
 
 use connect::{Client, Connection, StartLimit};
-pub use connect::{Endpoint, InvalidServer, Server};
+pub use connect::{Endpoint, InvalidServer, Server, owner};
 pub use tool::McpTool;
 
 /// Maximum number of tools offered to the model per server.

@@ -3,7 +3,7 @@
 
 use super::RunReport;
 use super::size_budget::{Section, fit};
-use super::{footer, sections};
+use super::{footer, network, sections};
 
 /// GitHub's limit for a comment, in characters.
 pub const COMMENT_LIMIT: usize = 65_536;
@@ -62,6 +62,7 @@ fn body(report: &RunReport) -> Vec<Section> {
     all.push(sections::findings(report));
     all.push(sections::guardrails(report));
     all.push(sections::commands(report));
+    all.push(network::network(report));
     all.extend(sections::subagents(report));
     all.push(sections::hooks(report));
     all

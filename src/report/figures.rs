@@ -18,6 +18,16 @@ pub(super) fn tokens(count: u64) -> String {
     }
 }
 
+/// Formats a number of bytes: 12345 as `12.3 kB`.
+pub(super) fn bytes(count: u64) -> String {
+    match count {
+        0..1_000 => format!("{count} B"),
+        1_000..1_000_000 => format!("{}.{} kB", count / 1_000, count % 1_000 / 100),
+        1_000_000..1_000_000_000 => format!("{}.{} MB", count / 1_000_000, count % 1_000_000 / 100_000),
+        _ => format!("{}.{} GB", count / 1_000_000_000, count % 1_000_000_000 / 100_000_000),
+    }
+}
+
 /// Formats an amount in US dollars; below one dollar to the hundredth of a cent.
 pub(super) fn cost(usd: f64) -> String {
     if usd < 1.0 { format!("${usd:.4}") } else { format!("${usd:.2}") }

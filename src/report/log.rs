@@ -22,7 +22,7 @@ use super::figures::duration;
 use super::masked::masked_fields;
 use super::paint::of_level;
 use crate::base::verbose_log::detail;
-use crate::event::{CallRecord, Event, HookDecision, Line, NoticeLevel, Observer, Outcome, TodoStatus};
+use crate::event::{CallRecord, Event, HookDecision, Line, NetworkDecision, NoticeLevel, Observer, Outcome, TodoStatus};
 use crate::workspace::LineCounts;
 
 /// The format of the log.
@@ -301,6 +301,18 @@ impl Observer for LogObserver {
                         gate.exit_code,
                         remark(&gate.output)
                     );
+                }
+            }
+            Event::Network(asked) => {
+                let host = format!("{}:{} ({}×)", visible(&asked.host), asked.port, asked.times);
+                match asked.decision {
+                    NetworkDecision::Allowed | NetworkDecision::Learned => detail!("     network: {host}"),
+                    NetworkDecision::Refused => {
+                        warn!("     network: {host} refused: {}", remark(&asked.reason));
+                    }
+                    NetworkDecision::Unreachable => {
+                        detail!("     network: {host} not reached: {}", remark(&asked.reason));
+                    }
                 }
             }
             Event::Notice(notice) => match notice.level {

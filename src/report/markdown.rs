@@ -7,6 +7,7 @@ use sanitize::untrusted::{code, fence};
 use super::RunReport;
 use super::figures::duration;
 use super::footer;
+use super::network;
 use super::sections;
 use super::size_budget::{Section, fit};
 use super::usage;
@@ -31,6 +32,7 @@ pub(super) fn all(report: &RunReport) -> Vec<Section> {
     all.push(sections::findings(report));
     all.push(sections::guardrails(report));
     all.push(sections::commands(report));
+    all.push(network::network(report));
     all.extend(sections::subagents(report));
     all.push(sections::hooks(report));
     all.push(usage::table(report));

@@ -13,6 +13,7 @@ mod junit;
 mod log;
 mod markdown;
 pub mod masked;
+mod network;
 mod paint;
 mod progress;
 mod sections;

@@ -9,12 +9,13 @@ use super::files::out;
 use super::programs::Programs;
 use super::{Deliver, InputError, Inputs, ModelChoice, credentials};
 use crate::base::env::Variables;
-use crate::config::{Bounded, Config, GateConfig};
+use crate::config::network::sets_of;
+use crate::config::{Bounded, Config, GateConfig, HostRule};
 use crate::event::RunMode;
 use crate::git::Repository;
 use crate::github::{Environment, PlanMark};
 use crate::mcp::Server;
-use crate::trust::Origin;
+use crate::trust::{Origin, Trust};
 use crate::workspace::ProgramFiles;
 
 /// What every job needs to know.
@@ -52,6 +53,8 @@ pub struct JobRequest {
     pub secrets: Vec<String>,
     /// What people should know before the job starts.
     pub warnings: Vec<String>,
+    /// The sets of hosts that the agent's commands can ask for, if the configuration says nothing and this is CI.
+    pub default_hosts: Option<Vec<HostRule>>,
     /// Whether this is a job by itself, and not one of many.
     pub alone: bool,
 }
@@ -165,6 +168,7 @@ impl<'a> Draft<'a> {
             command: check.clone(),
             required: true,
             timeout: Bounded::fixed::<600>(),
+            network: None,
         }));
         rules.max_gate_rounds = Bounded::fixed::<1>();
         let most = max_rounds.unwrap_or(Bounded::fixed::<10>());
@@ -181,6 +185,8 @@ impl<'a> Draft<'a> {
         let config = &self.origin.config;
         let deliver = Deliver::new(config, github.as_ref(), (&agent, &task), mode, by_comment)?;
         let out = out(inputs)?;
+        let asks = inputs.in_ci && config.commands.network.is_none();
+        let default_hosts = asks.then(|| sets_of(|name| self.has_manifest(name)));
         let mut secrets = self.repository.as_ref().map(credentials::of_checkout).unwrap_or_default();
         if !secrets.is_empty() && config.commands.enabled && mode != RunMode::DryRun {
             self.warnings.push(
@@ -209,8 +215,21 @@ impl<'a> Draft<'a> {
             secret_variables,
             secrets,
             warnings: self.warnings,
+            default_hosts,
             alone: true,
         })
+    }
+
+    /// Returns whether the trusted state of the workspace has a file of this name at its root. A pull request could name
+    /// more hosts than its base does.
+    fn has_manifest(&self, name: &str) -> bool {
+        match &self.context.trust {
+            Trust::Checkout => self.workspace.join(name).is_file(),
+            Trust::Base(commit) => self.repository.as_ref().is_some_and(|repository| {
+                let path = format!("{}{name}", repository.prefix());
+                repository.entry_at(commit, &path).is_ok_and(|entry| entry.is_some())
+            }),
+        }
     }
 }
 

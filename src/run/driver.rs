@@ -13,6 +13,7 @@ use super::briefing::Briefing;
 use super::code_review::CodeReview;
 use super::prepare::{AgentExtras, Prepared};
 use super::self_check::SelfCheck;
+use super::shell_setup::MODEL;
 use super::setup::RunSetup;
 use super::structured::{self, Structured};
 use super::{Outcome, Run, Signal, context};
@@ -131,7 +132,7 @@ impl<'a> AgentRun<'a> {
                 &request.job.model_name,
                 ExecOptions {
                     command: command.clone(),
-                    shell: self.run.shell.clone(),
+                    shell: self.run.shell.reaching(MODEL),
                     root: request.job.workspace.clone(),
                     variables: variables.clone(),
                     writes: request.job.mode != RunMode::DryRun,

@@ -9,6 +9,7 @@ use sanitize::Masker;
 use tokio_util::sync::CancellationToken;
 
 use super::Run;
+use super::agents_network::agents_network;
 use super::attached::{Attached, attached};
 use super::baseline::capture_baseline;
 use super::context;
@@ -92,7 +93,8 @@ impl<'a> Run<'a> {
             temp: &temp,
             readable: &readable,
         };
-        let shell = shell(&config.commands, variables, keys, ground, &events)?;
+        let shell = shell(config, variables, keys, ground, &events)?;
+        let agents_shell = agents_network(request, &shell, &events).await?;
         let plot = Plot {
             root: disk.path().to_owned(),
             temp,
@@ -117,6 +119,7 @@ impl<'a> Run<'a> {
             request,
             servers: extras.as_ref().map_or(&[], |extras| extras.servers),
             shell: &shell,
+            agents_shell: &agents_shell,
             ground,
             tracked: tracked.clone(),
             deadline: extras.as_ref().and_then(|extras| extras.deadline),

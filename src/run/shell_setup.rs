@@ -1,15 +1,19 @@
 //! How commands, hooks and gates are started: what they see, and the walls around them.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use sanitize::environment::{Inherited, Rules};
 
 use crate::base::env::Variables;
 use crate::command::sandbox::{GitMasking, Sandbox, Settings, offered};
 use crate::command::{Shell, Spare};
-use crate::config::{Commands, Network, SandboxMode};
+use crate::config::{Config, SandboxMode};
+use crate::egress::Reach;
 use crate::event::{Events, NoticeLevel};
 use crate::git::Repository;
+use crate::mcp;
 use crate::request::InputError;
 use crate::workspace::{PathGlobs, Secrets, mask_repository};
 
@@ -48,14 +52,33 @@ pub(crate) struct Ground<'a> {
     pub(crate) readable: &'a [PathBuf],
 }
 
+/// The network of every child that has one of its own in a configuration, by its owner.
+fn networks(config: &Config, events: &Events) -> BTreeMap<String, Reach> {
+    let gates = config.guardrails.quality_gates.iter();
+    let gates = gates.map(|gate| (format!("gate {}", gate.name), &gate.network));
+    let hooks = config.hooks.all().map(|hook| (format!("hook {}", hook.name), &hook.network));
+    let servers = config.mcp.servers.iter().map(|server| (mcp::owner(&server.name), &server.network));
+    let model = std::iter::once((MODEL.to_owned(), &config.llm.network));
+    let all = gates.chain(hooks).chain(servers).chain(model);
+    let given = all.filter_map(|(owner, network)| Some((owner, network.as_ref()?)));
+    given.map(|(owner, network)| {
+        let reach = Reach::of(network, &format!("network of {owner}"), events);
+        (owner, reach)
+    }).collect()
+}
+
+/// The owner of a model that is a program.
+pub(super) const MODEL: &str = "model";
+
 /// The shell for all of them.
 pub(crate) fn shell(
-    commands: &Commands,
+    config: &Config,
     variables: &Variables,
     keys: &[String],
     Ground { workspace, sensitive, held, temp, readable }: Ground<'_>,
     events: &Events,
 ) -> Result<Shell, InputError> {
+    let commands = &config.commands;
     let rules = Rules { passthrough: commands.env_passthrough.clone(), keys: keys.to_vec() };
     let Inherited { variables: mut environment, withheld } = rules.inherit(variables);
     if let Some(path) = environment.get_mut("PATH") {
@@ -72,7 +95,15 @@ pub(crate) fn shell(
         }
     }
     let program = commands.shell.clone();
-    let network = commands.network == Network::Allow;
+    let networks = networks(config, events);
+    let reach = commands.network.as_ref();
+    let reach = reach.map_or(Reach::Everything, |network| Reach::of(network, "commands.network", events));
+    let limits = |reach: &Reach| match reach {
+        Reach::Everything => false,
+        Reach::Nothing => true,
+        Reach::Through(egress) => !egress.learns(),
+    };
+    let network = !networks.values().chain([&reach]).any(limits);
     let offered = offered();
     let missing = if !offered.files {
         Some(if cfg!(target_os = "linux") {
@@ -81,14 +112,14 @@ pub(crate) fn shell(
             "the sandbox is not available: it requires Landlock, which only Linux has"
         })
     } else if !network && !offered.network {
-        Some("the network cannot be denied: this kernel's Landlock does not support TCP rules")
+        Some("the network cannot be limited: this kernel's Landlock does not support TCP rules")
     } else {
         None
     };
     let wanted = match (commands.sandbox, missing) {
         (SandboxMode::Off, _) if !network => {
             return Err(InputError::Sandbox(
-                "`commands.network: deny` requires a sandbox, but `commands.sandbox` is off",
+                "a network that is denied or limited to a list of hosts requires a sandbox, but `commands.sandbox` is off",
             ));
         }
         (SandboxMode::Off, _) => false,
@@ -119,7 +150,6 @@ pub(crate) fn shell(
         own: variables,
         readable: &readable,
         writable: &commands.writable_paths,
-        network,
         workspace,
         sensitive,
         masking: &masking,
@@ -136,5 +166,8 @@ pub(crate) fn shell(
         withheld,
         sandbox: Some(sandbox),
         spare: Spare::default(),
+        reach,
+        networks: Arc::new(networks),
+        owner: None,
     })
 }

@@ -38,7 +38,7 @@ pub(crate) fn throwaway(
         temp: &temp,
         readable: &[],
     };
-    let shell = shell(&config.commands, variables, keys, ground, &events)?;
+    let shell = shell(config, variables, keys, ground, &events)?;
     let sandbox = shell.sandbox.as_ref().map(Sandbox::trusted);
     let shell = Shell { sandbox, spare: Spare::default(), ..shell };
     let plot = Plot {

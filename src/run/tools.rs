@@ -25,6 +25,8 @@ pub(super) struct Workbench<'a> {
     pub(super) servers: &'a [Server],
     /// How children are started.
     pub(super) shell: &'a Shell,
+    /// How the agent's own commands are started, whose network may be another.
+    pub(super) agents_shell: &'a Shell,
     /// Where commands run.
     pub(super) ground: CommandTarget,
     /// The checkout, where it is changed for real.
@@ -55,11 +57,11 @@ impl Workbench<'_> {
         if config.commands.enabled {
             let policy = Policy::new(&config.commands, &self.request.workspace).map_err(InputError::rules)?;
             let policy = policy.behind(if self.shell.is_walled() { Walls::Standing } else { Walls::Missing });
-            if let Some(pwsh) = pwsh(self.shell) {
+            if let Some(pwsh) = pwsh(self.agents_shell) {
                 let tool = self.commands(policy.clone().for_powershell(), pwsh);
                 registry.replace(Arc::new(RunPowershell(Arc::new(tool))));
             }
-            registry.replace(Arc::new(self.commands(policy, self.shell.clone())));
+            registry.replace(Arc::new(self.commands(policy, self.agents_shell.clone())));
             let commands = Arc::clone(&self.background);
             registry.replace(Arc::new(BackgroundCommand { commands, limits: self.limits.clone() }));
         }

@@ -229,6 +229,9 @@ impl CommandCall {
     fn result(&self, ran: Ran, pipe: Option<&PipeStatus>, timeout: u64) -> ToolResult {
         let Ran { finished, changes, large, dropped, warnings, refused, built: _ } = ran;
         let mut result = ToolResult { refused, ..self.tool.limits.result(&finished, pipe, timeout) };
+        for host in &finished.refused {
+            result.add(&format!("[no network: {}:{} was refused: {}]", host.host, host.port, host.reason));
+        }
         result.note_changes(&Observed { changes, large, ..Observed::default() });
         if !dropped.is_empty() {
             result.add(&format!("[not kept: {}]", shown(dropped.into_iter())));

@@ -11,6 +11,7 @@ use regex::Regex;
 const ORDER: &str = "
     base
     workspace event config
+    egress
     command git
     plan workspace/isolate isolation trust
     model

@@ -14,6 +14,7 @@ mod containment;
 mod copies;
 mod deliver;
 mod docs;
+mod egress;
 mod endless;
 mod events;
 mod everyday;

@@ -155,7 +155,7 @@ fn sandbox_denies_network() {
         assert_eq!(outputs(&run.expect_code(0)), [expected; 3]);
     }
     let (run, _sandbox) = probe(&script, "  network: deny\n  sandbox: off", &Outside::new());
-    assert!(run.expect_code(3).stderr.contains("`commands.network: deny` requires a sandbox"));
+    assert!(run.expect_code(3).stderr.contains("requires a sandbox, but `commands.sandbox` is off"));
 }
 
 #[test]

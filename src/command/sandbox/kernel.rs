@@ -5,7 +5,7 @@ use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 
 use landlock::{
-    ABI, Access, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible, PathBeneath, Ruleset, RulesetAttr,
+    ABI, Access, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible, NetPort, PathBeneath, Ruleset, RulesetAttr,
     RulesetCreatedAttr, RulesetError, RulesetStatus, Scope,
 };
 
@@ -47,14 +47,21 @@ fn landlock(walls: &Walls) -> Result<RulesetStatus, RulesetError> {
     let limits_reads = walls.readable.is_some();
     let handled = if limits_reads { writes | reads } else { writes };
     let mut rules = Ruleset::default().set_compatibility(CompatLevel::BestEffort).handle_access(handled)?;
-    if walls.sockets != Sockets::Internet {
-        rules = rules.handle_access(AccessNet::from_all(ABI::V4))?;
+    match walls.sockets {
+        Sockets::Internet => {}
+        // A socket listens wherever it likes: who is not let out answers nobody who matters.
+        Sockets::Ports(_) => rules = rules.handle_access(AccessNet::ConnectTcp)?,
+        Sockets::None | Sockets::Local => rules = rules.handle_access(AccessNet::from_all(ABI::V4))?,
     }
     let mut rules = rules.scope(Scope::Signal | Scope::AbstractUnixSocket)?.create()?;
     if let Some(readable) = &walls.readable {
         rules = rules.add_rules(beneath(readable, reads))?;
         // Names only, so that programs find their way.
         rules = rules.add_rules(beneath(&walls.listable, AccessFs::ReadDir.into()))?;
+    }
+    if let Sockets::Ports(ports) = &walls.sockets {
+        let port = |port: &u16| Ok::<_, RulesetError>(NetPort::new(*port, AccessNet::ConnectTcp));
+        rules = rules.add_rules(ports.iter().map(port))?;
     }
     Ok(rules.add_rules(beneath(&walls.writable, handled))?.restrict_self()?.ruleset)
 }

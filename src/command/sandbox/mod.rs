@@ -31,6 +31,8 @@ mod mounts;
 #[cfg(target_os = "linux")]
 mod opening;
 #[cfg(target_os = "linux")]
+mod own_network;
+#[cfg(target_os = "linux")]
 mod syscalls;
 
 use std::path::{Path, PathBuf};
@@ -59,12 +61,14 @@ pub enum Rights {
 }
 
 /// Which sockets a child may open.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Sockets {
     /// None at all.
     None,
     /// Sockets to its own processes and to the kernel.
     Local,
+    /// TCP sockets as well, which can be connected to these ports only.
+    Ports(Vec<u16>),
     /// TCP and UDP sockets as well.
     Internet,
 }
@@ -218,6 +222,15 @@ pub struct NewRoot {
     pub light: bool,
 }
 
+/// A network of a child's own, out of which nothing leads but what the runner serves.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OwnNetwork {
+    /// The path at which the runner takes the sockets.
+    pub meeting: PathBuf,
+    /// The ports of the sockets: the proxy's, and those that lead to the machine's.
+    pub ports: Vec<u16>,
+}
+
 /// What one child may see and do.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Walls {
@@ -233,6 +246,8 @@ pub struct Walls {
     pub writable: Vec<PathBuf>,
     /// Which sockets it may open.
     pub sockets: Sockets,
+    /// The network that it sees; `None` for the machine's.
+    pub network: Option<OwnNetwork>,
     /// Whether it may open sockets that have a path, if any.
     pub named_sockets: bool,
     /// Whether it may change modes, owners, times, and attributes of files.
@@ -249,6 +264,7 @@ impl Walls {
             listable: Vec::new(),
             writable: Vec::new(),
             sockets: Sockets::None,
+            network: None,
             named_sockets: false,
             metadata: false,
         }

@@ -18,7 +18,7 @@ use rustix::process::{getegid, geteuid, pivot_root};
 use rustix::thread::UnshareFlags;
 
 use super::opening::{open_place, path_of};
-use super::{Mount, Namespaces, NewRoot, Overlay, User};
+use super::{Mount, Namespaces, NewRoot, Overlay, OwnNetwork, User, own_network};
 
 /// Parts of `/proc` through which root could change the machine, even without capabilities.
 const PROC_READ_ONLY: [&str; 5] = ["sys", "sysrq-trigger", "irq", "bus", "fs"];
@@ -54,8 +54,12 @@ pub(in crate::command) fn leave_processes() -> io::Result<()> {
     unshare(UnshareFlags::NEWPID | UnshareFlags::NEWIPC)
 }
 
-/// Makes the file system and moves this process, which must have one thread only, into it.
-pub fn enter(root: &NewRoot) -> io::Result<()> {
+/// Makes the file system and moves this process, which must have one thread only, into it; before that, into a network of
+/// its own if it gets one.
+pub fn enter(root: &NewRoot, network: Option<&OwnNetwork>) -> io::Result<()> {
+    if let Some(network) = network {
+        own_network::enter(network).map_err(|error| named(&error, "a network of its own"))?;
+    }
     unshare(UnshareFlags::NEWNS)?;
     mount_change("/", MountPropagationFlags::REC | MountPropagationFlags::PRIVATE)?;
     let options = CString::new("mode=755,size=16m")?;
@@ -87,7 +91,7 @@ pub fn enter(root: &NewRoot) -> io::Result<()> {
     deprecated,
     reason = "unsound for processes that share their descriptors with another, which this is not"
 )]
-fn unshare(flags: UnshareFlags) -> io::Result<()> {
+pub(super) fn unshare(flags: UnshareFlags) -> io::Result<()> {
     Ok(rustix::thread::unshare(flags)?)
 }
 

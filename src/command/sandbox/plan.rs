@@ -13,7 +13,7 @@ use super::modes::Modes;
 use super::places::Places;
 use super::repository::{GitMasking, Repository};
 use super::stores::Stores;
-use super::{Namespaces, Overlay, Reader, Sockets};
+use super::{Namespaces, Overlay, Reader};
 use crate::workspace::{PathGlobs, Scratch};
 
 /// Shared memory that processes open by name.
@@ -33,8 +33,6 @@ pub struct Settings<'a> {
     pub readable: &'a [String],
     /// Additional places to write to.
     pub writable: &'a [String],
-    /// Whether children may use the network.
-    pub network: bool,
     /// The path of the checkout.
     pub workspace: &'a Path,
     /// Patterns for files that are hidden, in the checkout and around it in the same repository.
@@ -60,7 +58,6 @@ pub(super) struct Inner {
     pub(super) workspace: PathBuf,
     pub(super) repository: Repository,
     pub(super) masking: GitMasking,
-    pub(super) sockets: Sockets,
     pub(super) temp: PathBuf,
     /// Cargo's own folder, if a variable names it.
     pub(super) cargo: Option<PathBuf>,
@@ -73,6 +70,10 @@ pub(super) struct Inner {
     /// The number of System V objects that could not be removed.
     pub(super) objects: Arc<AtomicUsize>,
     pub(super) namespaces: Arc<OnceCell<Option<Namespaces>>>,
+    /// Whether children can have a network of their own.
+    pub(super) own_network: Arc<OnceCell<bool>>,
+    /// How many children have been given one.
+    pub(super) networks: Arc<AtomicUsize>,
     /// How many trusted children were started, if it is theirs.
     pub(super) trusted: Option<AtomicUsize>,
     /// The sandboxes of single hooks and gates, by their names.
@@ -142,7 +143,6 @@ impl Sandbox {
             writable: settings.writable.iter().map(place).collect(),
             workspace: workspace.to_owned(),
             repository,
-            sockets: if settings.network { Sockets::Internet } else { Sockets::Local },
             temp: settings.temp.to_owned(),
             cargo: variables.get("CARGO_HOME").map(PathBuf::from).filter(|path| path.is_absolute()),
             wanted: settings.wanted,
@@ -154,6 +154,8 @@ impl Sandbox {
             objects: Arc::default(),
             masking: settings.masking.clone(),
             namespaces: Arc::default(),
+            own_network: Arc::default(),
+            networks: Arc::default(),
             trusted: None,
             owners: Mutex::default(),
             daemons: Arc::default(),
@@ -173,14 +175,13 @@ impl Sandbox {
     /// must not decide what gates and hooks run. Each sees Git's own folders as if it were the first.
     #[must_use]
     pub fn trusted(&self) -> Self {
-        let Inner { places, writable, workspace, repository, sockets, temp, wanted, landlock, made, .. } =
+        let Inner { places, writable, workspace, repository, temp, wanted, landlock, made, .. } =
             &*self.0;
         Self(Arc::new(Inner {
             places: places.clone(),
             writable: writable.clone(),
             workspace: workspace.clone(),
             repository: repository.clone(),
-            sockets: *sockets,
             temp: temp.clone(),
             wanted: *wanted,
             landlock: *landlock,
@@ -192,6 +193,8 @@ impl Sandbox {
             cargo: self.0.cargo.clone(),
             masking: self.0.masking.clone(),
             namespaces: Arc::clone(&self.0.namespaces),
+            own_network: Arc::clone(&self.0.own_network),
+            networks: Arc::clone(&self.0.networks),
             trusted: Some(AtomicUsize::default()),
             owners: Mutex::default(),
             daemons: Arc::clone(&self.0.daemons),
@@ -205,6 +208,18 @@ impl Sandbox {
         probe: impl Future<Output = Option<Namespaces>>,
     ) -> Option<Namespaces> {
         *self.0.namespaces.get_or_init(|| probe).await
+    }
+
+    /// Returns whether children can have a network of their own, which `probe` finds out once.
+    pub(in crate::command) async fn own_network(&self, probe: impl Future<Output = bool>) -> bool {
+        *self.0.own_network.get_or_init(|| probe).await
+    }
+
+    /// Returns the path at which the runner meets one more child that makes a network of its own.
+    #[cfg(target_os = "linux")]
+    pub(in crate::command) fn meeting(&self) -> std::io::Result<PathBuf> {
+        let number = self.0.networks.fetch_add(1, Ordering::Relaxed);
+        Ok(self.private()?.join(format!("network-{number}")))
     }
 
     /// Returns whether the kernel restricts children, by Landlock or by a file system of their own.

@@ -172,7 +172,7 @@ fn rules(walls: &Walls) -> Result<Rules, BackendError> {
     // Pairs of connected sockets, by which a program talks to its own processes, are made by another call.
     let mut families = vec![libc::AF_NETLINK];
     families.extend(walls.named_sockets.then_some(libc::AF_UNIX));
-    match walls.sockets {
+    match &walls.sockets {
         // No condition means every call.
         Sockets::None => {
             rules
@@ -180,6 +180,11 @@ fn rules(walls: &Walls) -> Result<Rules, BackendError> {
         }
         Sockets::Local => {
             rules.insert(libc::SYS_socket, vec![none_of(&families)?]);
+        }
+        Sockets::Ports(_) => {
+            families.extend(INTERNET);
+            rules.insert(libc::SYS_socket, only_tcp(&families)?);
+            rules.extend(unseen_connections()?);
         }
         Sockets::Internet => {
             let raw = condition(1, SeccompCmpOp::MaskedEq(SOCKET_KIND), libc::SOCK_RAW)?;
@@ -190,6 +195,36 @@ fn rules(walls: &Walls) -> Result<Rules, BackendError> {
         }
     }
     Ok(rules)
+}
+
+/// Returns rules for sockets of other families than these, for all but TCP on the Internet, and for all of the kernel's but
+/// those that tell about the network.
+fn only_tcp(families: &[i32]) -> Result<Vec<SeccompRule>, BackendError> {
+    let mut rules = vec![none_of(families)?];
+    for family in INTERNET {
+        let is_family = || condition(0, SeccompCmpOp::Eq, family);
+        // Kinds are numbers, not bits: of all but streams, each has to be named.
+        for kind in 0..=SOCKET_KIND {
+            let kind = i32::try_from(kind).unwrap_or_default();
+            if kind != libc::SOCK_STREAM {
+                let is_kind = condition(1, SeccompCmpOp::MaskedEq(SOCKET_KIND), kind)?;
+                rules.push(SeccompRule::new(vec![is_family()?, is_kind])?);
+            }
+        }
+        // Multipath TCP, of which Landlock knows nothing, and SCTP are streams as well.
+        let others = [libc::IPPROTO_IP, libc::IPPROTO_TCP].map(|known| condition(2, SeccompCmpOp::Ne, known));
+        let others = others.into_iter().collect::<Result<Vec<_>, _>>()?;
+        rules.push(SeccompRule::new([vec![is_family()?], others].concat())?);
+    }
+    let of_kernel = condition(0, SeccompCmpOp::Eq, libc::AF_NETLINK)?;
+    rules.push(SeccompRule::new(vec![of_kernel, condition(2, SeccompCmpOp::Ne, libc::NETLINK_ROUTE)?])?);
+    Ok(rules)
+}
+
+/// Returns rules for calls that connect by sending, which Landlock does not see.
+fn unseen_connections() -> Result<Rules, BackendError> {
+    let calls = [(libc::SYS_sendto, 3), (libc::SYS_sendmsg, 2), (libc::SYS_sendmmsg, 3)];
+    calls.into_iter().map(|(call, flags)| Ok((call, any_bit(flags, &[libc::MSG_FASTOPEN])?))).collect()
 }
 
 fn condition(argument: u8, operator: SeccompCmpOp, value: i32) -> Result<SeccompCondition, BackendError> {

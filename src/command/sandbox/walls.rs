@@ -33,7 +33,7 @@ const KEPT: [&str; 5] =
     [".git", ".github/workflows", ".github/actions", ".github/architect.yml", ".architect.yml"];
 
 impl Sandbox {
-    /// Returns the restrictions of a child that sees `view` at the path `root`.
+    /// Returns the restrictions of a child that sees `view` at the path `root`. They open no network.
     pub fn walls(
         &self,
         root: &Path,
@@ -53,7 +53,7 @@ impl Sandbox {
         namespaces: Option<Namespaces>,
         more: &[PathBuf],
     ) -> io::Result<Walls> {
-        let sockets = if rights == Rights::Look { Sockets::None } else { self.0.sockets };
+        let sockets = if rights == Rights::Look { Sockets::None } else { Sockets::Local };
         let new_root = match namespaces {
             Some(namespaces) => {
                 let mounts = self.mounts(root, view, rights, more)?;
@@ -115,7 +115,17 @@ impl Sandbox {
         let restricted = self.stands(namespaces.is_some());
         let named_sockets = new_root.is_some() || !self.meets_daemons();
         let root = new_root;
-        Ok(Walls { root, restricted, readable, listable, writable, sockets, named_sockets, metadata: works })
+        Ok(Walls {
+            root,
+            restricted,
+            readable,
+            listable,
+            writable,
+            sockets,
+            network: None,
+            named_sockets,
+            metadata: works,
+        })
     }
 
     /// Returns where a place is that trusted settings name: links are followed unless they are in the workspace.

@@ -10,8 +10,9 @@ use pulldown_cmark::{Options, Parser};
 use sanitize::untrusted::{self, visible};
 use sha2::{Digest, Sha256};
 
-use super::figures::{cost, duration, plural, tokens};
+use super::figures::{bytes, cost, duration, plural, tokens};
 use super::footer::is_link;
+use super::network::{hosts, icon, title};
 use super::sections::headline;
 use super::usage::by_agent;
 use super::{FileSummary, RunReport};
@@ -57,6 +58,7 @@ pub fn html(report: &RunReport) -> String {
                     (review(report))
                     (guardrails(report))
                     (hooks(report))
+                    (network(report))
                     (subagents(report))
                     (usage(report))
                     (calls::timeline(report))
@@ -283,6 +285,30 @@ fn hooks(report: &RunReport) -> Markup {
         }
     };
     section("Hooks", &html! { div class="wide" { (rows) } })
+}
+
+fn network(report: &RunReport) -> Markup {
+    let hosts = hosts(report);
+    if hosts.is_empty() {
+        return Markup::default();
+    }
+    let rows = html! {
+        table {
+            tr { th { "" } th { "Host" } th { "Asked by" } th { "Times" } th { "Sent" } th { "Received" } th { "Reason" } }
+            @for host in &hosts {
+                tr class="item" {
+                    td { (icon(host.decision)) }
+                    td { code { (visible(&host.name)) } }
+                    td { @for by in &host.by { code { (visible(by)) } " " } }
+                    td { (host.times) }
+                    td { (bytes(host.sent)) }
+                    td { (bytes(host.received)) }
+                    td { (visible(host.reason)) }
+                }
+            }
+        }
+    };
+    section(&title(report), &html! { div class="wide" { (rows) } })
 }
 
 fn usage(report: &RunReport) -> Markup {

@@ -1,0 +1,142 @@
+//! Network of one child: what its sandbox lets it reach, and the proxy that serves it.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+
+use super::sandbox::{Namespaces, Sandbox, Sockets, Walls};
+use super::spawn::Shell;
+use crate::egress::{Egress, Reach, Session};
+use crate::event::NetworkRecord;
+
+/// The port of the proxy in a network of a child's own.
+#[cfg(target_os = "linux")]
+const PORT: u16 = 3128;
+
+/// Maximum length of a command line in what is told of its network, in bytes.
+const MAX_ASKER: usize = 200;
+
+/// How a child is shut in on this machine.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Means {
+    /// How it gets a file system of its own; `None` if it does not.
+    pub namespaces: Option<Namespaces>,
+    /// Whether it gets a network of its own if its hosts are limited.
+    pub own_network: bool,
+}
+
+/// How well a list of hosts is enforced on a machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Enforcement {
+    /// Children have a network of their own, in which there is nothing but the proxy.
+    OwnNetwork,
+    /// Children can connect to the port of the proxy alone, at whatever address.
+    Ports,
+    /// Not at all.
+    Nothing,
+}
+
+/// The proxy of a running child.
+pub(super) struct Asking {
+    session: Session,
+    by: String,
+}
+
+impl Asking {
+    /// Ends the proxy. Returns what was refused.
+    pub(super) fn end(self) -> Vec<NetworkRecord> {
+        self.session.end(&self.by)
+    }
+}
+
+impl Shell {
+    /// Returns how children are shut in here. This is tried out once.
+    pub async fn means(&self, root: &Path) -> Means {
+        let namespaces = self.namespaces(root).await;
+        let own_network = match (&self.sandbox, &self.reach, namespaces) {
+            (Some(sandbox), Reach::Through(_), Some(namespaces)) => {
+                sandbox.own_network(self.probe_network(sandbox, root, namespaces)).await
+            }
+            _ => false,
+        };
+        Means { namespaces, own_network }
+    }
+
+    /// Returns how well a list of hosts would be enforced here.
+    pub async fn enforcement(&self, root: &Path) -> Enforcement {
+        let limited = Self { reach: Reach::Through(Arc::new(Egress::nowhere())), ..self.clone() };
+        if limited.means(root).await.own_network {
+            Enforcement::OwnNetwork
+        } else if self.is_walled() && super::sandbox::offered().network {
+            Enforcement::Ports
+        } else {
+            Enforcement::Nothing
+        }
+    }
+
+    /// Opens the network of a child that is about to start: extends its walls and variables. Returns its proxy, if it gets
+    /// one. `asker` is its command line.
+    pub(super) fn open_network(
+        &self,
+        walls: Option<&mut Walls>,
+        environment: &mut BTreeMap<String, String>,
+        means: Means,
+        asker: &str,
+    ) -> io::Result<Option<Asking>> {
+        let (Some(walls), Some(sandbox)) = (walls, &self.sandbox) else { return Ok(None) };
+        if walls.sockets == Sockets::None {
+            return Ok(None);
+        }
+        let egress = match &self.reach {
+            Reach::Everything => {
+                walls.sockets = Sockets::Internet;
+                return Ok(None);
+            }
+            Reach::Nothing => {
+                walls.sockets = Sockets::Local;
+                return Ok(None);
+            }
+            Reach::Through(egress) => egress,
+        };
+        let (session, port, token) = if means.own_network {
+            let (session, port) = in_own_network(egress, walls, sandbox)?;
+            (session, port, None)
+        } else if egress.is_default() {
+            // Without a network of its own, a child could not connect to its own servers either.
+            walls.sockets = Sockets::Internet;
+            return Ok(None);
+        } else {
+            let (session, port, token) = Session::on_machine(egress)?;
+            walls.sockets = if egress.learns() {
+                Sockets::Internet
+            } else if walls.restricted && super::sandbox::offered().network {
+                Sockets::Ports([vec![port], egress.local_ports()].concat())
+            } else {
+                return Err(io::Error::other("nothing on this machine can enforce a list of hosts"));
+            };
+            (session, port, Some(token))
+        };
+        let java = environment.get("JAVA_TOOL_OPTIONS").cloned();
+        environment.extend(crate::egress::proxy_variables(port, token.as_deref(), java.as_deref()));
+        let by = self.owner.clone().unwrap_or_else(|| asker[..asker.floor_char_boundary(MAX_ASKER)].to_owned());
+        Ok(Some(Asking { session, by }))
+    }
+}
+
+#[cfg(target_os = "linux")]
+fn in_own_network(egress: &Arc<Egress>, walls: &mut Walls, sandbox: &Sandbox) -> io::Result<(Session, u16)> {
+    use super::sandbox::OwnNetwork;
+    use crate::egress::meeting::{MAX_SOCKETS, Meeting};
+    let path = sandbox.meeting()?;
+    let meeting = Meeting::at(path.clone())?;
+    let ports: Vec<u16> = std::iter::once(PORT).chain(egress.local_ports()).take(MAX_SOCKETS).collect();
+    walls.sockets = Sockets::Internet;
+    walls.network = Some(OwnNetwork { meeting: path, ports });
+    Ok((Session::in_own_network(egress, meeting), PORT))
+}
+
+#[cfg(not(target_os = "linux"))]
+fn in_own_network(_: &Arc<Egress>, _: &mut Walls, _: &Sandbox) -> io::Result<(Session, u16)> {
+    Err(io::Error::other("this system has no networks of a process's own"))
+}

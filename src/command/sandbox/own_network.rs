@@ -1,0 +1,94 @@
+//! Network of a child's own: a loopback interface and nothing else. The sockets that lead out of it are made here and
+//! handed to the runner, which serves their clients from its own network.
+
+use std::io;
+use std::net::{Ipv4Addr, TcpListener};
+
+use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, recv, send, socket_with};
+use rustix::thread::UnshareFlags;
+
+use super::OwnNetwork;
+use super::mounts::unshare;
+use crate::egress::meeting::{come, hand_over};
+
+/// `RTM_NEWLINK`, the request to change an interface.
+const NEW_LINK: u16 = 16;
+/// `NLMSG_ERROR`, the answer to a request; its error is 0 if the request was carried out.
+const ANSWER: u16 = 2;
+/// `NLM_F_REQUEST` and `NLM_F_ACK`.
+const REQUEST_AND_ANSWER: u16 = 1 | 4;
+/// `IFF_UP`.
+const UP: u32 = 1;
+/// The index of the loopback interface, which is the first of every network.
+const LOOPBACK: i32 = 1;
+/// Size of a request for an interface, in bytes.
+const SIZE: usize = 32;
+
+/// Leaves the machine's network. This process must have one thread only, and still see the machine's file system.
+pub(super) fn enter(network: &OwnNetwork) -> io::Result<()> {
+    let runner = come(&network.meeting)?;
+    unshare(UnshareFlags::NEWNET)?;
+    raise_loopback()?;
+    let listen = |port: &u16| TcpListener::bind((Ipv4Addr::LOCALHOST, *port));
+    let sockets = network.ports.iter().map(listen).collect::<io::Result<Vec<_>>>()?;
+    hand_over(&runner, &sockets)
+}
+
+/// Asks the kernel to switch the loopback interface on, and waits until it has.
+fn raise_loopback() -> io::Result<()> {
+    let kernel = socket_with(AddressFamily::NETLINK, SocketType::RAW, SocketFlags::CLOEXEC, None)?;
+    send(&kernel, &request(), SendFlags::empty())?;
+    let mut answer = [0; 512];
+    let (_, length) = recv(&kernel, &mut answer, RecvFlags::empty())?;
+    match parse(answer.get(..length).unwrap_or(&answer)) {
+        Some(0) => Ok(()),
+        Some(error) => Err(io::Error::from_raw_os_error(error.saturating_neg())),
+        None => Err(io::Error::other("the kernel's answer about the loopback interface could not be read")),
+    }
+}
+
+/// Returns the request: a `nlmsghdr` and an `ifinfomsg`.
+fn request() -> Vec<u8> {
+    let mut request = Vec::with_capacity(SIZE);
+    request.extend((SIZE as u32).to_ne_bytes());
+    request.extend(NEW_LINK.to_ne_bytes());
+    request.extend(REQUEST_AND_ANSWER.to_ne_bytes());
+    // The number of the request, the sender (the kernel knows), and an interface of any family and type.
+    request.extend([0; 4 + 4 + 4]);
+    request.extend(LOOPBACK.to_ne_bytes());
+    request.extend(UP.to_ne_bytes());
+    // Which flags are to change.
+    request.extend(UP.to_ne_bytes());
+    request
+}
+
+/// Returns the error in an answer; `None` if it is no answer.
+fn parse(answer: &[u8]) -> Option<i32> {
+    let kind = u16::from_ne_bytes(answer.get(4..6)?.try_into().ok()?);
+    let error = i32::from_ne_bytes(answer.get(16..20)?.try_into().ok()?);
+    (kind == ANSWER).then_some(error)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn requests_have_the_size_that_they_state() {
+        assert_eq!(request().len(), SIZE);
+    }
+
+    #[test]
+    fn answers_of_the_kernel_are_read() {
+        let answer = |kind: u16, error: i32| {
+            let mut bytes = vec![0; 36];
+            bytes[4..6].copy_from_slice(&kind.to_ne_bytes());
+            bytes[16..20].copy_from_slice(&error.to_ne_bytes());
+            bytes
+        };
+        assert_eq!(parse(&answer(ANSWER, 0)), Some(0));
+        assert_eq!(parse(&answer(ANSWER, -1)), Some(-1));
+        assert_eq!(parse(&answer(NEW_LINK, 0)), None);
+        assert_eq!(parse(&[0; 10]), None);
+    }
+}

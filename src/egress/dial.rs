@@ -1,0 +1,78 @@
+//! Dialing: from the host that was asked for to a connection, by the rules.
+
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::time::Duration;
+
+use tokio::net::TcpStream;
+
+use super::Egress;
+use super::target::Target;
+
+/// Time limit for finding a host's addresses and connecting to one of them.
+const DIAL: Duration = Duration::from_secs(20);
+
+/// Why there is no connection.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum DialError {
+    #[error("`{key}` does not allow it; add `{entry}` to `{key}.allow` in the configuration")]
+    NotListed { key: String, entry: String },
+    #[error(
+        "it leads to {address}, which is not on the public internet; add that address to `{key}.allow` in the \
+         configuration if it is yours"
+    )]
+    NotPublic { key: String, address: IpAddr },
+    #[error("its address could not be found: {0}")]
+    Unknown(#[source] io::Error),
+    #[error("could not connect: {0}")]
+    Unreachable(#[source] io::Error),
+    #[error("it did not answer within {} s", DIAL.as_secs())]
+    Late,
+    #[error("the command is over")]
+    Over,
+}
+
+impl DialError {
+    /// Returns whether the rules are the reason.
+    pub(super) fn is_refusal(&self) -> bool {
+        matches!(self, Self::NotListed { .. } | Self::NotPublic { .. })
+    }
+}
+
+impl Egress {
+    /// Connects to a host if the rules allow it.
+    pub(super) async fn dial(&self, target: &Target) -> Result<TcpStream, DialError> {
+        if !self.rules.names(target) {
+            return Err(DialError::NotListed { key: self.key.clone(), entry: target.entry() });
+        }
+        tokio::time::timeout(DIAL, self.connect(target)).await.unwrap_or(Err(DialError::Late))
+    }
+
+    async fn connect(&self, target: &Target) -> Result<TcpStream, DialError> {
+        let found = match &target.host {
+            url::Host::Domain(name) => {
+                (self.resolver)(name.clone(), target.port).await.map_err(DialError::Unknown)?
+            }
+            url::Host::Ipv4(address) => vec![SocketAddr::from((*address, target.port))],
+            url::Host::Ipv6(address) => vec![SocketAddr::from((*address, target.port))],
+        };
+        let mut problem = DialError::Unknown(io::ErrorKind::NotFound.into());
+        // The address that is judged is the one that is connected to.
+        for address in found {
+            let ip = address.ip().to_canonical();
+            if !self.rules.leads(target, ip) {
+                problem = DialError::NotPublic { key: self.key.clone(), address: ip };
+                continue;
+            }
+            match TcpStream::connect((ip, target.port)).await {
+                Ok(stream) => {
+                    // Small messages go at once; a connection without it works as well.
+                    let _ = stream.set_nodelay(true);
+                    return Ok(stream);
+                }
+                Err(error) => problem = DialError::Unreachable(error),
+            }
+        }
+        Err(problem)
+    }
+}

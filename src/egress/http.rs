@@ -1,0 +1,159 @@
+//! HTTP side of the proxy: tunnels by `CONNECT`, and requests with an absolute address, which are written anew.
+
+use std::convert::Infallible;
+use std::sync::Arc;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use http_body_util::{Either, Full};
+use hyper::body::{Bytes, Incoming};
+use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
+use hyper::service::service_fn;
+use hyper::{Method, Request, Response, StatusCode, Uri};
+use hyper_util::rt::TokioIo;
+use tokio::net::TcpStream;
+
+use super::session::{Connection, Shared};
+use super::target::Target;
+
+type Body = Either<Full<Bytes>, Incoming>;
+
+/// Headers that are about one connection, and not passed on.
+const OF_ONE_CONNECTION: [&str; 8] = [
+    "connection",
+    "keep-alive",
+    "proxy-authenticate",
+    "proxy-authorization",
+    "proxy-connection",
+    "te",
+    "trailer",
+    "upgrade",
+];
+
+/// Serves one client.
+pub(super) async fn serve(stream: TcpStream, shared: &Arc<Shared>) -> hyper::Result<()> {
+    let service = service_fn(|request| {
+        let shared = Arc::clone(shared);
+        async move { Ok::<_, Infallible>(respond(request, &shared).await) }
+    });
+    hyper::server::conn::http1::Builder::new()
+        .preserve_header_case(true)
+        .serve_connection(TokioIo::new(stream), service)
+        .with_upgrades()
+        .await
+}
+
+async fn respond(request: Request<Incoming>, shared: &Arc<Shared>) -> Response<Body> {
+    if !is_known(request.headers(), shared.token.as_deref()) {
+        let mut asks = told(StatusCode::PROXY_AUTHENTICATION_REQUIRED, "the proxy is for one command alone".to_owned());
+        asks.headers_mut()
+            .insert(header::PROXY_AUTHENTICATE, HeaderValue::from_static("Basic realm=\"architect-ci\""));
+        return asks;
+    }
+    let is_tunnel = request.method() == Method::CONNECT;
+    let Some(target) = target_of(request.uri(), is_tunnel) else {
+        return told(
+            StatusCode::BAD_REQUEST,
+            "the proxy takes `CONNECT host:port` and requests for `http://` addresses".to_owned(),
+        );
+    };
+    let connection = match shared.open(target).await {
+        Ok(connection) => connection,
+        Err(error) => {
+            let refused = error.is_refusal();
+            let status = if refused { StatusCode::FORBIDDEN } else { StatusCode::BAD_GATEWAY };
+            return told(status, error.to_string());
+        }
+    };
+    if is_tunnel {
+        let shared = Arc::clone(shared);
+        tokio::spawn(async move {
+            // The client may be gone before the tunnel stands.
+            if let Ok(client) = hyper::upgrade::on(request).await {
+                let Connection { stream, target, .. } = connection;
+                shared.relay(TokioIo::new(client), stream, &target).await;
+            }
+        });
+        return Response::new(Either::Left(Full::default()));
+    }
+    forward(request, connection, shared).await.unwrap_or_else(|error| {
+        told(StatusCode::BAD_GATEWAY, format!("the host did not answer: {error}"))
+    })
+}
+
+/// Returns whether a client has shown the token, if there is one.
+fn is_known(headers: &HeaderMap, token: Option<&str>) -> bool {
+    let Some(token) = token else { return true };
+    let expected = format!("Basic {}", STANDARD.encode(format!("architect:{token}")));
+    headers.get(header::PROXY_AUTHORIZATION).is_some_and(|given| given.as_bytes() == expected.as_bytes())
+}
+
+fn target_of(uri: &Uri, is_tunnel: bool) -> Option<Target> {
+    let authority = uri.authority()?;
+    let port = match (authority.port(), is_tunnel, uri.scheme_str()) {
+        (Some(port), true, None) => port.as_u16(),
+        (port, false, Some("http")) => port.map_or(80, |port| port.as_u16()),
+        _ => return None,
+    };
+    // A user name belongs to no proxy, and could be taken for the host.
+    if authority.as_str().contains('@') {
+        return None;
+    }
+    Target::new(authority.host(), port)
+}
+
+/// Sends a request on as one of our own. Nothing of how the client framed or addressed it is passed on.
+async fn forward(
+    mut request: Request<Incoming>,
+    Connection { stream, target, .. }: Connection,
+    shared: &Arc<Shared>,
+) -> hyper::Result<Response<Body>> {
+    let (mut sender, driver) = hyper::client::conn::http1::handshake(TokioIo::new(stream)).await?;
+    let stop = shared.stop.clone();
+    tokio::spawn(async move {
+        tokio::select! {
+            _ = driver => {}
+            () = stop.cancelled() => {}
+        }
+    });
+    let path = request.uri().path_and_query().map_or("/", |path| path.as_str());
+    // A path of a valid address is a valid address.
+    *request.uri_mut() = path.parse().unwrap_or_default();
+    let host = if target.port == 80 { target.host.to_string() } else { target.to_string() };
+    let headers = request.headers_mut();
+    strip(headers);
+    headers.remove(header::HOST);
+    if let Ok(host) = HeaderValue::from_str(&host) {
+        headers.insert(header::HOST, host);
+    }
+    let mut response = sender.send_request(request).await?;
+    strip(response.headers_mut());
+    Ok(response.map(Either::Right))
+}
+
+/// Removes the headers of one connection, and those that it names.
+fn strip(headers: &mut HeaderMap) {
+    let named: Vec<HeaderName> = headers
+        .get_all(header::CONNECTION)
+        .iter()
+        .filter_map(|value| value.to_str().ok())
+        .flat_map(|value| value.split(','))
+        .filter_map(|name| name.trim().parse().ok())
+        // These say where the request goes and where it ends.
+        .filter(|name| !matches!(*name, header::HOST | header::CONTENT_LENGTH | header::TRANSFER_ENCODING))
+        .collect();
+    for name in named {
+        headers.remove(name);
+    }
+    for name in OF_ONE_CONNECTION {
+        headers.remove(name);
+    }
+}
+
+/// Returns a response of the proxy's own.
+fn told(status: StatusCode, text: String) -> Response<Body> {
+    let mut response = Response::new(Either::Left(Full::from(format!("architect-ci: {text}\n"))));
+    *response.status_mut() = status;
+    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"));
+    response
+}

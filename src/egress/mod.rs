@@ -1,0 +1,122 @@
+//! Egress of child processes: the hosts that they may ask for, and the proxy in this process through which they ask.
+//!
+//! A [`Session`] serves one command by HTTP (`CONNECT` and absolute addresses) and SOCKS5. It resolves names itself,
+//! connects to public addresses and listed ones, and looks at the server name of TLS. What keeps a command from every
+//! other way out is its sandbox: a network of its own, in which the session's sockets are all that is there, or else
+//! rules of the kernel for ports.
+
+mod dial;
+mod http;
+#[cfg(target_os = "linux")]
+pub mod meeting;
+mod relay;
+mod rules;
+mod session;
+mod socks;
+mod target;
+mod variables;
+
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use futures::FutureExt;
+use futures::future::BoxFuture;
+
+pub use rules::Rules;
+pub use session::Session;
+pub use variables::proxy_variables;
+
+use crate::config::{Network, NetworkMode};
+use crate::event::Events;
+
+/// Finds the addresses of a name and a port.
+pub type Resolver = Arc<dyn Fn(String, u16) -> BoxFuture<'static, io::Result<Vec<SocketAddr>>> + Send + Sync>;
+
+/// What children can reach.
+#[derive(Clone, Debug, Default)]
+pub enum Reach {
+    /// Whatever the machine reaches.
+    #[default]
+    Everything,
+    /// Nothing outside of themselves.
+    Nothing,
+    /// What a proxy lets through.
+    Through(Arc<Egress>),
+}
+
+impl Reach {
+    /// Returns what a network of the configuration stands for. `key` names its place there, and `Egress::events` receives
+    /// what is asked for.
+    pub fn of(network: &Network, key: &str, events: &Events) -> Self {
+        match network {
+            Network::Mode(NetworkMode::Allow) => Self::Everything,
+            Network::Mode(NetworkMode::Deny) => Self::Nothing,
+            Network::Mode(NetworkMode::Learn) => Self::Through(Arc::new(Egress::new(Rules::learning(), key, events))),
+            Network::Hosts(hosts) => {
+                let rules = Rules::allowing(hosts.allow.clone());
+                Self::Through(Arc::new(Egress::new(rules, key, events)))
+            }
+        }
+    }
+}
+
+/// The hosts that some children may ask for, and where what they asked for is told.
+pub struct Egress {
+    pub(super) rules: Rules,
+    /// The key of the configuration that holds the list.
+    pub(super) key: String,
+    pub(super) events: Events,
+    pub(super) resolver: Resolver,
+    /// Whether the list applies only where the kernel can enforce it; the configuration did not ask for it.
+    pub(super) by_default: bool,
+}
+
+impl Egress {
+    /// Creates the egress of children whose list stands below `key`.
+    pub fn new(rules: Rules, key: &str, events: &Events) -> Self {
+        let resolver: Resolver = Arc::new(|host, port| {
+            async move { Ok(tokio::net::lookup_host((host.as_str(), port)).await?.collect()) }.boxed()
+        });
+        Self { rules, key: key.to_owned(), events: events.clone(), resolver, by_default: false }
+    }
+
+    /// Creates an egress that lets nothing through, and tells nobody.
+    pub fn nowhere() -> Self {
+        Self::new(Rules::allowing(Vec::new()), "commands.network", &Events::new(Vec::new()))
+    }
+
+    /// Returns the same with another resolver of names; for tests.
+    #[must_use]
+    pub fn with_resolver(self, resolver: Resolver) -> Self {
+        Self { resolver, ..self }
+    }
+
+    /// Returns the same for a list that the configuration did not ask for: it applies where a network of its own can be
+    /// had, and nowhere else.
+    #[must_use]
+    pub fn by_default(self) -> Self {
+        Self { by_default: true, ..self }
+    }
+
+    /// Returns whether the list applies only where a network of its own can be had.
+    pub fn is_default(&self) -> bool {
+        self.by_default
+    }
+
+    /// Returns whether everything is let through and written down.
+    pub fn learns(&self) -> bool {
+        self.rules.learns()
+    }
+
+    /// Returns the ports of this machine that the list names.
+    pub fn local_ports(&self) -> Vec<u16> {
+        self.rules.local_ports()
+    }
+}
+
+impl std::fmt::Debug for Egress {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Egress").field("rules", &self.rules).field("key", &self.key).finish_non_exhaustive()
+    }
+}

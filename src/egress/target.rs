@@ -1,0 +1,72 @@
+//! Target of a request: the host and the port that a client of the proxy asks for.
+
+use std::fmt;
+
+use url::Host;
+
+/// A host and a port, in one form however they were written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Target {
+    /// A name in lower case without a dot at its end, or an address.
+    pub(super) host: Host<String>,
+    pub(super) port: u16,
+}
+
+/// Longest name of a host.
+const MAX_NAME: usize = 253;
+
+impl Target {
+    /// Parses a host; IPv6 addresses may stand in brackets. Returns `None` for what names no host.
+    pub(super) fn new(host: &str, port: u16) -> Option<Self> {
+        let bare = host.strip_suffix('.').unwrap_or(host);
+        let bare = if bare.contains(':') && !bare.starts_with('[') { format!("[{bare}]") } else { bare.to_owned() };
+        if bare.len() > MAX_NAME || port == 0 {
+            return None;
+        }
+        Some(Self { host: Host::parse(&bare).ok()?, port })
+    }
+
+    /// Returns the name or the address, as lists have it.
+    pub(super) fn host_text(&self) -> String {
+        match &self.host {
+            Host::Domain(name) => name.clone(),
+            Host::Ipv4(address) => address.to_string(),
+            Host::Ipv6(address) => address.to_string(),
+        }
+    }
+
+    /// Returns the entry that a list would have to hold.
+    pub(super) fn entry(&self) -> String {
+        if matches!(self.port, 80 | 443) { self.host_text() } else { self.to_string() }
+    }
+}
+
+impl fmt::Display for Target {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}", self.host, self.port)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn targets_have_one_form() {
+        for (host, text) in [
+            ("Example.COM.", Some("example.com:1")),
+            ("127.1", Some("127.0.0.1:1")),
+            ("2130706433", Some("127.0.0.1:1")),
+            ("::1", Some("[::1]:1")),
+            ("[::1]", Some("[::1]:1")),
+            ("exam ple.com", None),
+            ("a@b", None),
+            ("a/b", None),
+            ("", None),
+            ("a\r\nb", None),
+            ("example.com%00.evil.com", None),
+        ] {
+            assert_eq!(Target::new(host, 1).map(|target| target.to_string()).as_deref(), text, "{host}");
+        }
+    }
+}

@@ -1,0 +1,131 @@
+//! Section on the network: the hosts that child processes asked for, by whom, and what became of it.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+use sanitize::untrusted::code;
+
+use super::RunReport;
+use super::figures::{bytes, cut, plural};
+use super::size_budget::Section;
+use crate::event::{NetworkDecision, NetworkRecord};
+
+/// Maximum number of askers that are named for each host.
+const MAX_ASKERS: usize = 3;
+
+/// A host with everything that was asked of it.
+pub(super) struct Host<'a> {
+    pub(super) decision: NetworkDecision,
+    /// The host and the port.
+    pub(super) name: String,
+    pub(super) reason: &'a str,
+    pub(super) times: u32,
+    pub(super) sent: u64,
+    pub(super) received: u64,
+    /// Who asked, each once.
+    pub(super) by: Vec<&'a str>,
+}
+
+/// Returns the hosts, those that were refused first.
+pub(super) fn hosts(report: &RunReport) -> Vec<Host<'_>> {
+    type Key<'a> = (bool, &'a str, u16, NetworkDecision);
+    let key = |record: &NetworkRecord| record.decision != NetworkDecision::Refused;
+    let mut hosts: BTreeMap<Key<'_>, Host<'_>> = BTreeMap::new();
+    for record in &report.network {
+        let at = (key(record), record.host.as_str(), record.port, record.decision);
+        let host = hosts.entry(at).or_insert_with(|| Host {
+            decision: record.decision,
+            name: format!("{}:{}", record.host, record.port),
+            reason: &record.reason,
+            times: 0,
+            sent: 0,
+            received: 0,
+            by: Vec::new(),
+        });
+        host.times = host.times.saturating_add(record.times);
+        host.sent = host.sent.saturating_add(record.sent);
+        host.received = host.received.saturating_add(record.received);
+        if !host.by.contains(&record.by.as_str()) {
+            host.by.push(&record.by);
+        }
+    }
+    hosts.into_values().collect()
+}
+
+/// Returns what a list would have to hold for everything that was learned; empty if nothing was.
+pub(super) fn proposed(report: &RunReport) -> Vec<String> {
+    let learned = report.network.iter().filter(|record| record.decision == NetworkDecision::Learned);
+    let mut entries: Vec<String> = learned
+        .map(|record| match record.port {
+            80 | 443 => record.host.clone(),
+            port => format!("{}:{port}", record.host),
+        })
+        .collect();
+    entries.sort_unstable();
+    entries.dedup();
+    entries
+}
+
+/// Returns the heading: how many hosts there were, and what became of them.
+pub(super) fn title(report: &RunReport) -> String {
+    let hosts = hosts(report);
+    let refused = hosts.iter().filter(|host| host.decision == NetworkDecision::Refused).count();
+    let asked = plural(hosts.len(), "host", "hosts");
+    if hosts.iter().any(|host| host.decision == NetworkDecision::Learned) {
+        let cut_off = if refused == 0 { "nothing was refused".to_owned() } else { format!("{refused} refused") };
+        return format!("Network: {asked} asked for while learning, {cut_off}");
+    }
+    format!("Network: {asked} asked for, {refused} refused")
+}
+
+/// Renders the hosts, and what to allow.
+pub(super) fn network(report: &RunReport) -> Section {
+    let hosts = hosts(report);
+    if hosts.is_empty() {
+        return Section::fixed(String::new());
+    }
+    let mut table = "| | Host | Asked by | Times | Sent | Received |\n|---|---|---|--:|--:|--:|\n".to_owned();
+    let mut reasons = String::new();
+    for host in &hosts {
+        let mut by: Vec<String> = host.by.iter().take(MAX_ASKERS).map(|by| code(&cut(by))).collect();
+        if host.by.len() > MAX_ASKERS {
+            by.push(format!("{} more", host.by.len() - MAX_ASKERS));
+        }
+        // Writing to a String cannot fail.
+        let _ = writeln!(
+            table,
+            "| {} | {} | {} | {} | {} | {} |",
+            icon(host.decision),
+            code(&host.name),
+            by.join(", "),
+            host.times,
+            bytes(host.sent),
+            bytes(host.received)
+        );
+        if !host.reason.is_empty() {
+            let _ = writeln!(reasons, "- {}: {}", code(&host.name), code(host.reason));
+        }
+    }
+    if !reasons.is_empty() {
+        reasons.push('\n');
+    }
+    let proposed = proposed(report);
+    let proposal = if proposed.is_empty() {
+        String::new()
+    } else {
+        let list: Vec<String> = proposed.iter().map(|entry| code(entry)).collect();
+        format!("To allow these hosts and no others, set `commands.network.allow` to: {}\n\n", list.join(", "))
+    };
+    let title = title(report);
+    let full = format!("<details><summary>{title}</summary>\n\n{table}\n{reasons}{proposal}</details>\n\n");
+    Section::new(4, full, format!("{title} (listed in `report.md`)\n\n"))
+}
+
+pub(super) fn icon(decision: NetworkDecision) -> &'static str {
+    match decision {
+        NetworkDecision::Allowed => "✅",
+        NetworkDecision::Learned => "📝",
+        NetworkDecision::Refused => "⛔",
+        NetworkDecision::Unreachable => "⚠️",
+    }
+}

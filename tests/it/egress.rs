@@ -1,0 +1,305 @@
+//! Lists of hosts: real programs in real walls, whose proxy asks a resolver of the test's own. Nothing leaves the machine.
+#![cfg(target_os = "linux")]
+
+use std::collections::BTreeMap;
+use std::io::{BufRead, BufReader, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream, UdpSocket};
+use std::os::linux::net::SocketAddrExt;
+use std::os::unix::net::UnixListener;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use architect_ci::command::sandbox::{GitMasking, Rights, Sandbox, Settings, View};
+use architect_ci::command::{Enforcement, Finished, Job, LiveOutput, Shell};
+use architect_ci::egress::{Egress, Reach, Resolver, Rules};
+use architect_ci::event::{Event, Events, Line, NetworkDecision, NetworkRecord, Observer};
+use architect_ci::workspace::PathGlobs;
+use serde::Deserialize;
+use tokio_util::sync::CancellationToken;
+
+/// A server that answers every request with its `Host` header, and counts its clients.
+struct Server {
+    port: u16,
+    clients: Arc<AtomicUsize>,
+}
+
+impl Server {
+    fn new(address: &str, redirect_to: Option<u16>) -> Self {
+        let listener = TcpListener::bind((address, 0)).expect("a port");
+        let port = listener.local_addr().expect("an address").port();
+        let clients = Arc::<AtomicUsize>::default();
+        let count = Arc::clone(&clients);
+        std::thread::spawn(move || {
+            for client in listener.incoming().flatten() {
+                count.fetch_add(1, Ordering::SeqCst);
+                std::thread::spawn(move || respond(client, redirect_to));
+            }
+        });
+        Self { port, clients }
+    }
+}
+
+fn respond(client: TcpStream, redirect_to: Option<u16>) {
+    let mut lines = BufReader::new(&client).lines().map_while(Result::ok);
+    let first = lines.next().unwrap_or_default();
+    let host = lines
+        .take_while(|line| !line.is_empty())
+        .filter_map(|line| line.to_ascii_lowercase().strip_prefix("host: ").map(str::to_owned))
+        .collect::<Vec<_>>()
+        .join(" and ");
+    let head = match redirect_to {
+        Some(port) if first.contains("/redirect") => {
+            format!("HTTP/1.1 302 Found\r\nLocation: http://other.test:{port}/\r\n")
+        }
+        _ => "HTTP/1.1 200 OK\r\n".to_owned(),
+    };
+    let answer = format!("{head}Content-Length: {}\r\nConnection: close\r\n\r\n{host}", host.len());
+    // A client that deceives may be gone by now.
+    let _ = (&client).write_all(answer.as_bytes());
+}
+
+/// Keeps what children asked for.
+#[derive(Default)]
+struct Asked(std::sync::Mutex<Vec<NetworkRecord>>);
+
+impl Observer for Asked {
+    fn observe(&self, line: &Line) {
+        if let Event::Network(record) = &line.event {
+            self.0.lock().expect("a lock").push(record.clone());
+        }
+    }
+}
+
+/// A shell with a network, on a folder of its own.
+struct Scene {
+    folder: tempfile::TempDir,
+    shell: Shell,
+    asked: Arc<Asked>,
+}
+
+impl Scene {
+    fn new(rules: Rules, resolver: Resolver) -> Self {
+        let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a folder");
+        let path = std::env::var("PATH").expect("a PATH");
+        let variables: BTreeMap<String, String> = [("PATH", path.as_str()), ("LC_ALL", "C")]
+            .map(|(name, value)| (name.to_owned(), value.to_owned()))
+            .into();
+        let sandbox = Sandbox::new(Settings {
+            variables: &variables,
+            own: &variables,
+            readable: &[],
+            writable: &[],
+            workspace: folder.path(),
+            sensitive: &PathGlobs::default(),
+            masking: &GitMasking::default(),
+            temp: &std::env::temp_dir(),
+            wanted: true,
+            landlock: true,
+        });
+        let asked = Arc::<Asked>::default();
+        let events = Events::new(vec![Arc::clone(&asked) as _]);
+        let egress = Egress::new(rules, "commands.network", &events).with_resolver(resolver);
+        let shell = Shell {
+            launcher: env!("CARGO_BIN_EXE_architect-ci").into(),
+            program: "bash".to_owned(),
+            flags: vec!["-c".to_owned()],
+            environment: variables.clone(),
+            sandbox: Some(sandbox),
+            reach: Reach::Through(Arc::new(egress)),
+            ..Shell::default()
+        };
+        Self { folder, shell, asked }
+    }
+
+    async fn run(&self, line: &str) -> Finished {
+        self.run_with(line, Rights::Work).await
+    }
+
+    async fn run_with(&self, line: &str, rights: Rights) -> Finished {
+        let root: &Path = self.folder.path();
+        let job = Job {
+            command: line,
+            cwd: root,
+            root,
+            view: View::Plain { writable: true },
+            rights,
+            variables: Vec::new(),
+            stdin: None,
+            merge: true,
+            output: LiveOutput::default(),
+            timeout: Duration::from_secs(60),
+            cancel: CancellationToken::new(),
+        };
+        self.shell.run(job).await
+    }
+
+    fn records(&self) -> Vec<NetworkRecord> {
+        std::mem::take(&mut self.asked.0.lock().expect("a lock"))
+    }
+}
+
+fn rules(list: &[String]) -> Rules {
+    Rules::allowing(list.iter().map(|text| text.parse().expect(text)).collect())
+}
+
+/// A resolver that knows these names, and leads a name that moves elsewhere from the second time on.
+fn resolver() -> Resolver {
+    let moved = AtomicUsize::new(0);
+    Arc::new(move |host, port| {
+        let addresses = match host.as_str() {
+            "listed.test" => vec!["127.0.0.2"],
+            "localhost" | "other.test" => vec!["127.0.0.1"],
+            "moving.test" if moved.fetch_add(1, Ordering::SeqCst) == 0 => vec!["127.0.0.2"],
+            "moving.test" => vec!["127.0.0.1", "169.254.169.254", "10.0.0.1", "::1"],
+            _ => Vec::new(),
+        };
+        let found = addresses.iter().map(|text| SocketAddr::new(text.parse().expect("an address"), port)).collect();
+        Box::pin(async move { Ok(found) })
+    })
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Theme {
+    #[serde(rename = "theme")]
+    _theme: String,
+    lines: Vec<Attempt>,
+}
+
+/// A command line, what it prints, and what the proxy refuses of it.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Attempt {
+    line: String,
+    says: String,
+    #[serde(default)]
+    refused: Vec<String>,
+    needs: Option<String>,
+}
+
+fn is_there(program: &str) -> bool {
+    let found = std::process::Command::new("bash").args(["-c", &format!("command -v {program}")]).output();
+    found.is_ok_and(|output| output.status.success())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn egress_lets_out_what_the_list_names_and_nothing_else() {
+    let secret = Server::new("127.0.0.1", None);
+    let open = Server::new("127.0.0.2", Some(secret.port));
+    let local = Server::new("127.0.0.1", None);
+    let udp = UdpSocket::bind("127.0.0.1:0").expect("a port");
+    udp.set_nonblocking(true).expect("a switch");
+    let outside = tempfile::tempdir().expect("a folder");
+    let unix = outside.path().join("daemon.sock");
+    let name = format!("architect-ci-egress-{}", std::process::id());
+    let address = std::os::unix::net::SocketAddr::from_abstract_name(&name).expect("a name");
+    let daemons =
+        [UnixListener::bind(&unix).expect("a socket"), UnixListener::bind_addr(&address).expect("a socket")];
+    let list = [
+        format!("listed.test:{}", open.port),
+        format!("moving.test:{}", open.port),
+        format!("127.0.0.2/31:{}", open.port),
+        format!("localhost:{}", local.port),
+    ];
+    let scene = Scene::new(rules(&list), resolver());
+    let table: Vec<Theme> = serde_yaml::from_str(include_str!("../cases/egress.yml")).expect("a table");
+    let fill = |text: &str| {
+        text.replace("@open@", &open.port.to_string())
+            .replace("@secret@", &secret.port.to_string())
+            .replace("@local@", &local.port.to_string())
+            .replace("@udp@", &udp.local_addr().expect("an address").port().to_string())
+            .replace("@unix@", unix.to_str().expect("a path"))
+            .replace("@abstract@", &name)
+    };
+    let mut ran = 0;
+    for attempt in table.iter().flat_map(|theme| &theme.lines) {
+        if attempt.needs.as_ref().is_some_and(|program| !is_there(program)) {
+            continue;
+        }
+        ran += 1;
+        let line = fill(&attempt.line);
+        let finished = scene.run(&line).await;
+        let records = scene.records();
+        assert_eq!(finished.output(), fill(&attempt.says), "{line}\n{records:#?}");
+        let refused = records.iter().filter(|record| record.decision == NetworkDecision::Refused);
+        let refused: Vec<String> = refused.map(|record| format!("{}:{}", record.host, record.port)).collect();
+        assert_eq!(refused, attempt.refused.iter().map(|text| fill(text)).collect::<Vec<_>>(), "{line}");
+        assert_eq!(finished.refused.len(), refused.len(), "{line}");
+        assert!(records.iter().all(|record| line.starts_with(&record.by)), "{line}\n{records:#?}");
+        assert_eq!(secret.clients.load(Ordering::SeqCst), 0, "{line}");
+    }
+    assert!(ran > 20, "{ran} lines ran");
+    assert!(udp.recv(&mut [0; 9]).is_err(), "a datagram came");
+    for daemon in daemons {
+        daemon.set_nonblocking(true).expect("a switch");
+        assert!(daemon.accept().is_err(), "a daemon was reached");
+    }
+    assert!(open.clients.load(Ordering::SeqCst) > 5 && local.clients.load(Ordering::SeqCst) == 2);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn egress_tells_what_was_asked_for_how_often_and_how_much() {
+    let open = Server::new("127.0.0.2", None);
+    let list = [format!("listed.test:{}", open.port), format!("127.0.0.2/31:{}", open.port)];
+    let scene = Scene::new(rules(&list), resolver());
+    let get = |host: &str| format!("(exec 3<> /dev/tcp/127.0.0.1/3128; printf 'GET http://{host}/ HTTP/1.0\\r\\n\\r\\n' >&3; cat <&3) > /dev/null;");
+    let allowed = format!("listed.test:{}", open.port);
+    scene.run(&[get(&allowed), get(&allowed), get("other.test:81"), get("other.test")].concat()).await;
+    let records = scene.records();
+    let told: Vec<String> = records
+        .iter()
+        .map(|record| {
+            let reason = record.reason.replace(&open.port.to_string(), "PORT");
+            format!("{} {:?} {}× {reason}", record.host, record.decision, record.times)
+        })
+        .collect();
+    insta::assert_snapshot!("records", told.join("\n"));
+    assert!(records[0].sent > 40 && records[0].received > 40, "{records:?}");
+    assert!(records[1].sent == 0 && records[1].received == 0, "{records:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn egress_learns_public_hosts_and_leads_to_no_others() {
+    let secret = Server::new("127.0.0.1", None);
+    let scene = Scene::new(Rules::learning(), resolver());
+    let ask = format!(
+        "(exec 3<> /dev/tcp/127.0.0.1/3128; printf 'GET http://other.test:{}/ HTTP/1.0\\r\\n\\r\\n' >&3; head -n 1 <&3)",
+        secret.port
+    );
+    let finished = scene.run(&ask).await;
+    assert!(finished.output().contains("403"), "{}", finished.output());
+    assert!(scene.records()[0].reason.contains("127.0.0.1, which is not on the public internet"));
+    assert_eq!(secret.clients.load(Ordering::SeqCst), 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn egress_gives_commands_that_look_no_network_at_all() {
+    let scene = Scene::new(rules(&["listed.test".to_owned()]), resolver());
+    let line = "env | grep -ci _proxy; (exec 3<> /dev/tcp/127.0.0.1/3128) 2> /dev/null || echo refused";
+    let finished = scene.run_with(line, Rights::Look).await;
+    assert_eq!(finished.output(), "0\nrefused");
+    assert!(scene.records().is_empty());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn egress_is_enforced_by_a_network_of_its_own_here() {
+    let scene = Scene::new(rules(&[]), resolver());
+    assert_eq!(scene.shell.enforcement(scene.folder.path()).await, Enforcement::OwnNetwork);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn egress_serves_many_clients_of_one_command_at_a_time() {
+    let open = Server::new("127.0.0.2", None);
+    let list = [format!("listed.test:{}", open.port), format!("127.0.0.2/31:{}", open.port)];
+    let scene = Scene::new(rules(&list), resolver());
+    let one = format!(
+        "(exec 3<> /dev/tcp/127.0.0.1/3128; printf 'GET http://listed.test:{}/ HTTP/1.0\\r\\n\\r\\n' >&3; cat <&3 | tail -n 1) &",
+        open.port
+    );
+    let finished = scene.run(&format!("{} wait", one.repeat(40))).await;
+    assert_eq!(finished.output().matches("listed.test").count(), 40, "{}", finished.output());
+    let records = scene.records();
+    assert_eq!((records.len(), records[0].times), (1, 40));
+}
