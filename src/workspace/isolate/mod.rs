@@ -39,9 +39,10 @@ use crate::git::Repository;
 use masks::Masks;
 
 pub use carry::CarryError;
-pub(super) use copy::{copy_all, link};
+pub(super) use copy::{copy_all, copy_between, copy_file, link, link_in};
 pub use masks::{Secrets, mask_repository};
 pub use scratch::{Scratch, sweep};
+pub use stores::nested_repositories;
 pub use turns::Author;
 
 /// The state that the isolated state is based on, and compared with.
