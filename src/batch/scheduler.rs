@@ -14,6 +14,7 @@ use super::expand::{ExpansionSources, expand};
 use super::file::BatchFile;
 use super::journal::{Earlier, Journal, JournalError, clear};
 use super::manifest::{Manifest, Task};
+use super::problem::LinesError;
 use super::progress_display::{ProgressDisplay, ProgressMode};
 use super::request::{BatchRequest, Tasks};
 use super::shard::shards;
@@ -74,7 +75,7 @@ async fn printed(
     request: &BatchRequest,
     batch: &BatchFile,
     signal: &Signal,
-) -> Result<BTreeMap<String, Result<String, String>>, InputError> {
+) -> Result<BTreeMap<String, Result<String, LinesError>>, InputError> {
     let sources = batch.tasks.iter().flat_map(|entry| entry.for_each.values());
     let commands: Vec<&String> = sources.filter_map(|source| source.lines.as_ref()).collect();
     let mut printed = BTreeMap::new();
@@ -107,10 +108,12 @@ async fn printed(
         let ran = state.run(work).await.map_err(|error| InputError::Unusable(error.to_string()))?;
         let finished = ran.finished;
         let output = match finished.ended {
-            Ended::Exited(0) => {
-                finished.stdout.whole().ok_or_else(|| format!("the output of `{command}` is too long"))
-            }
-            other => Err(format!("`{command}` failed ({other:?}): {}", finished.stderr.text().trim())),
+            Ended::Exited(0) => finished.stdout.whole().ok_or_else(|| LinesError::TooLong(command.clone())),
+            ended => Err(LinesError::Failed {
+                command: command.clone(),
+                ended,
+                stderr: finished.stderr.text().trim().to_owned(),
+            }),
         };
         printed.insert(command.clone(), output);
     }
