@@ -144,7 +144,7 @@ fn values(source: &Source, ground: &ExpansionSources<'_>) -> Result<Vec<String>,
         let fits = |path: &&String| globs.iter().any(|glob| glob.matches(path));
         ground.files.iter().map(|(path, _)| path).filter(fits).cloned().collect()
     } else if let Some(command) = &source.lines {
-        let output = (ground.lines)(command)?;
+        let output = (ground.lines)(command).map_err(|error| Problem::Lines(Box::new(error)))?;
         output.lines().map(str::trim).filter(|line| !line.is_empty()).map(str::to_owned).collect()
     } else {
         let folder = |path: &String| {

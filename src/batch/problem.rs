@@ -62,7 +62,7 @@ pub enum Problem {
     Glob(#[from] InvalidGlob),
     /// The command whose lines are values failed.
     #[error(transparent)]
-    Lines(#[from] LinesError),
+    Lines(Box<LinesError>),
     /// A value that no path and no command line can hold.
     #[error("a value contains a NUL character")]
     Nul,
