@@ -356,7 +356,7 @@ impl Engine {
 
 fn prepare(tool: &Arc<dyn Tool>, input: &Value) -> Result<Box<dyn Call>, Refusal> {
     let call = Arc::clone(tool).prepare(input);
-    call.map_err(|error| Refusal::Invalid(invalid_arguments(tool.as_ref(), &error)))
+    call.map_err(|error| Refusal::Invalid(invalid_arguments(tool.as_ref(), &error.to_string())))
 }
 
 fn guardrail_refusal(reason: &guardrails::Refusal, effects: &Effects) -> Refusal {

@@ -5,6 +5,7 @@
 
 mod connect;
 mod content;
+mod error;
 mod named_paths;
 mod tool;
 mod watched;
@@ -25,6 +26,7 @@ use crate::event::{Events, NoticeLevel};
 
 use connect::{Client, Connection, StartLimit};
 pub use connect::{Endpoint, InvalidServer, Server};
+use error::{CallError, StartError};
 pub use tool::McpTool;
 pub use watched::WatchedCheckout;
 
@@ -76,7 +78,7 @@ impl Servers {
         let begin = |server| async move {
             tokio::select! {
                 started = begin(server, variables, context) => started,
-                () = context.cancel.cancelled() => Err("the run was interrupted".to_owned()),
+                () = context.cancel.cancelled() => Err(StartError::Interrupted),
             }
         };
         let started = join_all(servers.iter().map(begin)).await;
@@ -121,18 +123,18 @@ async fn begin(
     server: &Server,
     variables: &Variables,
     context: &Arc<ServerContext>,
-) -> Result<Started, String> {
+) -> Result<Started, StartError> {
     let limit = StartLimit::of(server, context.deadline);
     let Connection { service, child } = connect::connect(server, variables, context, limit).await?;
     let listed = tokio::time::timeout_at(limit.until, service.list_all_tools()).await;
     let listed = match listed {
         Ok(Ok(tools)) => Ok(tools),
-        Ok(Err(error)) => Err(format!("could not list its tools: {}", brief(&error.to_string()))),
-        Err(_) => Err(format!("it did not list its tools within {limit}")),
+        Ok(Err(error)) => Err(StartError::Listing(error)),
+        Err(_) => Err(StartError::NoList(limit)),
     };
     let listed = match listed {
         Ok(listed) => listed,
-        Err(error) => return Err(format!("{error}{}", end(service, child).await)),
+        Err(error) => return Err(error.with_output(end(service, child).await)),
     };
     let handle = Arc::new(ServerHandle {
         peer: service.peer().clone(),
@@ -204,7 +206,7 @@ struct ServerHandle {
 
 impl ServerHandle {
     /// Makes one call. The error is for the model.
-    async fn call(&self, tool: &str, arguments: Map<String, Value>) -> Result<CallToolResult, String> {
+    async fn call(&self, tool: &str, arguments: Map<String, Value>) -> Result<CallToolResult, CallError> {
         let params = CallToolRequestParams::new(tool.to_owned()).with_arguments(arguments);
         let request = ClientRequest::CallToolRequest(Request::new(params));
         let options = PeerRequestOptions::with_timeout(self.timeout);
@@ -213,27 +215,26 @@ impl ServerHandle {
             sent.await_response().await
         };
         let seconds = self.timeout.as_secs();
-        let server = &self.name;
-        let late = || format!("the MCP server {server} did not answer within {seconds} s");
+        let server = || self.name.clone();
+        let late = || CallError::NoAnswer { server: server(), seconds };
+        let failed = |problem: &str| CallError::Failed { server: server(), problem: brief(problem) };
         // Sending may hang as well, if the server does not read.
         let answer = tokio::select! {
-            () = self.context.cancel.cancelled() => return Err("stopped, because the run was interrupted".to_owned()),
+            () = self.context.cancel.cancelled() => return Err(CallError::Interrupted),
             answer = tokio::time::timeout(self.timeout + Duration::from_secs(1), answer) => answer.map_err(|_| late())?,
         };
         match answer {
             Ok(ServerResult::CallToolResult(result)) => Ok(result),
-            Ok(_) => Err(format!("the MCP server {server} did not answer with a result")),
-            Err(ServiceError::McpError(error)) => {
-                Err(format!("the MCP server {server}: {}", brief(&error.message)))
-            }
+            Ok(_) => Err(CallError::NoResult(server())),
+            Err(ServiceError::McpError(error)) => Err(failed(&error.message)),
             Err(ServiceError::Timeout { .. }) => Err(late()),
             Err(ServiceError::TransportSend(error)) if !self.local => {
-                Err(format!("could not reach the MCP server {server}: {}", brief(&error.to_string())))
+                Err(CallError::Unreachable { server: server(), problem: brief(&error.to_string()) })
             }
             Err(ServiceError::TransportClosed | ServiceError::TransportSend(_)) => {
-                Err(format!("the MCP server {server} has exited, so its tools no longer work"))
+                Err(CallError::Exited(server()))
             }
-            Err(error) => Err(format!("the MCP server {server}: {}", brief(&error.to_string()))),
+            Err(error) => Err(failed(&error.to_string())),
         }
     }
 }

@@ -4,6 +4,7 @@
 //! hooks, confirmation, dry run, reports) reads [`Effects`], never a tool's name.
 
 mod apply_patch;
+pub(crate) mod arguments;
 mod background;
 mod command_effects;
 mod command_output;
@@ -48,6 +49,7 @@ use serde_json::Value;
 use crate::workspace::{FileChange, FileError, FileState, PathGlobs, ResolvedPath, Workspace};
 
 pub use crate::event::{CommandEffect, Effects, Remote};
+pub use arguments::ArgumentsError;
 pub use background::{BackgroundCommand, BackgroundCommands};
 pub use command_effects::command_effects;
 pub use command_output::OutputLimits;
@@ -255,7 +257,7 @@ pub trait Tool: Send + Sync {
     }
     /// Parses the arguments into a call that is ready to run. The error, for the model, names the field and
     /// what was expected.
-    fn prepare(self: Arc<Self>, arguments: &Value) -> Result<Box<dyn Call>, String>;
+    fn prepare(self: Arc<Self>, arguments: &Value) -> Result<Box<dyn Call>, ArgumentsError>;
 }
 
 /// Call with valid arguments.
@@ -287,8 +289,8 @@ impl<T: FileTool> Tool for T {
         schema::of::<T::Args>()
     }
 
-    fn prepare(self: Arc<Self>, arguments: &Value) -> Result<Box<dyn Call>, String> {
-        let args = schema::parse::<T::Args>(arguments)?;
+    fn prepare(self: Arc<Self>, arguments: &Value) -> Result<Box<dyn Call>, ArgumentsError> {
+        let args = arguments::parse::<T::Args>(arguments)?;
         Ok(Box::new(FileCall { tool: self, args }))
     }
 }

@@ -16,7 +16,7 @@ use tokio_util::sync::CancellationToken;
 use super::background::BackgroundCommands;
 use super::command_effects::command_effects;
 use super::command_output::OutputLimits;
-use super::{Access, Call, Context, Effects, Tool, ToolError, ToolResult, schema};
+use super::{Access, ArgumentsError, Call, Context, Effects, Tool, ToolError, ToolResult, arguments, schema};
 use crate::command::sandbox::Rights;
 use crate::command::{LiveOutput, PipeStatus, Policy, Retention, Shell};
 use crate::config::Bounded;
@@ -132,14 +132,14 @@ impl Tool for RunCommand {
         schema::of::<Args>()
     }
 
-    fn prepare(self: Arc<Self>, arguments: &Value) -> Result<Box<dyn Call>, String> {
-        let args: Args = schema::parse(arguments)?;
+    fn prepare(self: Arc<Self>, arguments: &Value) -> Result<Box<dyn Call>, ArgumentsError> {
+        let args: Args = arguments::parse(arguments)?;
         if args.command.trim().is_empty() {
-            return Err("command: must not be empty".to_owned());
+            return Err(ArgumentsError::Empty("command"));
         }
         let refused = args.env.iter().find_map(|(name, value)| Policy::variable_refusal(name, value));
         match refused {
-            Some(reason) => Err(reason),
+            Some(reason) => Err(ArgumentsError::Variable(reason)),
             None => Ok(Box::new(CommandCall { tool: self, args })),
         }
     }
