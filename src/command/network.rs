@@ -55,7 +55,7 @@ impl Shell {
     pub async fn means(&self, root: &Path) -> Means {
         let namespaces = self.namespaces(root).await;
         let own_network = match (&self.sandbox, &self.reach, namespaces) {
-            (Some(sandbox), Reach::Through(_), Some(namespaces)) => {
+            (Some(sandbox), Reach::Through(_), Some(namespaces)) if sandbox.is_restricted() => {
                 sandbox.own_network(self.probe_network(sandbox, root, namespaces)).await
             }
             _ => false,
@@ -119,7 +119,8 @@ impl Shell {
         };
         let java = environment.get("JAVA_TOOL_OPTIONS").cloned();
         environment.extend(crate::egress::proxy_variables(port, token.as_deref(), java.as_deref()));
-        let by = self.owner.clone().unwrap_or_else(|| asker[..asker.floor_char_boundary(MAX_ASKER)].to_owned());
+        let by =
+            self.owner.clone().unwrap_or_else(|| asker[..asker.floor_char_boundary(MAX_ASKER)].to_owned());
         Ok(Some(Asking { session, by }))
     }
 }

@@ -202,10 +202,10 @@ impl Shell {
             let Ok(tried) = sandbox.probe_overlay(root) else { return None };
             let means = Means { namespaces: Some(*namespaces), own_network: false };
             let tried = self.try_out(sandbox, root, View::Overlay(&tried), means, Reach::Nothing).await;
-            match tried {
-                Ok(()) => return Some(*namespaces),
-                Err(why) => detail!("commands do not get their own file system ({namespaces:?}): {why}"),
+            if tried.ended == Ended::Exited(0) {
+                return Some(*namespaces);
             }
+            detail!("commands do not get their own file system ({namespaces:?}): {}", tried.output());
         }
         None
     }
@@ -215,13 +215,14 @@ impl Shell {
         let means = Means { namespaces: Some(namespaces), own_network: true };
         let reach = Reach::Through(Arc::new(Egress::nowhere()));
         let tried = self.try_out(sandbox, root, View::Plain { writable: false }, means, reach).await;
-        if let Err(why) = &tried {
-            detail!("commands do not get their own network: {why}");
+        let is_possible = tried.ended == Ended::Exited(0);
+        if !is_possible {
+            detail!("commands do not get their own network: {}", tried.output());
         }
-        tried.is_ok()
+        is_possible
     }
 
-    /// Runs a command that does nothing. The error is what it said when it failed.
+    /// Runs a command that does nothing.
     async fn try_out(
         &self,
         sandbox: &Sandbox,
@@ -229,7 +230,7 @@ impl Shell {
         view: View<'_>,
         means: Means,
         reach: Reach,
-    ) -> Result<(), String> {
+    ) -> Finished {
         let job = Job {
             command: "true",
             cwd: root,
@@ -253,7 +254,6 @@ impl Shell {
             reach,
             ..self.clone()
         };
-        let finished = probe.run_in(job, means).await;
-        if finished.ended == Ended::Exited(0) { Ok(()) } else { Err(finished.output()) }
+        probe.run_in(job, means).await
     }
 }

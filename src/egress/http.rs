@@ -45,7 +45,8 @@ pub(super) async fn serve(stream: TcpStream, shared: &Arc<Shared>) -> hyper::Res
 
 async fn respond(request: Request<Incoming>, shared: &Arc<Shared>) -> Response<Body> {
     if !is_known(request.headers(), shared.token.as_deref()) {
-        let mut asks = told(StatusCode::PROXY_AUTHENTICATION_REQUIRED, "the proxy is for one command alone".to_owned());
+        let mut asks =
+            told(StatusCode::PROXY_AUTHENTICATION_REQUIRED, "the proxy is for one command alone".to_owned());
         asks.headers_mut()
             .insert(header::PROXY_AUTHENTICATE, HeaderValue::from_static("Basic realm=\"architect-ci\""));
         return asks;
@@ -76,9 +77,9 @@ async fn respond(request: Request<Incoming>, shared: &Arc<Shared>) -> Response<B
         });
         return Response::new(Either::Left(Full::default()));
     }
-    forward(request, connection, shared).await.unwrap_or_else(|error| {
-        told(StatusCode::BAD_GATEWAY, format!("the host did not answer: {error}"))
-    })
+    forward(request, connection, shared)
+        .await
+        .unwrap_or_else(|error| told(StatusCode::BAD_GATEWAY, format!("the host did not answer: {error}")))
 }
 
 /// Returns whether a client has shown the token, if there is one.
@@ -154,6 +155,8 @@ fn strip(headers: &mut HeaderMap) {
 fn told(status: StatusCode, text: String) -> Response<Body> {
     let mut response = Response::new(Either::Left(Full::from(format!("architect-ci: {text}\n"))));
     *response.status_mut() = status;
-    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"));
+    response
+        .headers_mut()
+        .insert(header::CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"));
     response
 }

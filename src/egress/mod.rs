@@ -52,7 +52,9 @@ impl Reach {
         match network {
             Network::Mode(NetworkMode::Allow) => Self::Everything,
             Network::Mode(NetworkMode::Deny) => Self::Nothing,
-            Network::Mode(NetworkMode::Learn) => Self::Through(Arc::new(Egress::new(Rules::learning(), key, events))),
+            Network::Mode(NetworkMode::Learn) => {
+                Self::Through(Arc::new(Egress::new(Rules::learning(), key, events)))
+            }
             Network::Hosts(hosts) => {
                 let rules = Rules::allowing(hosts.allow.clone());
                 Self::Through(Arc::new(Egress::new(rules, key, events)))

@@ -107,6 +107,8 @@ mod tests {
         }
         let learning = Rules::learning();
         let target = Target::new("localhost", 80).expect("a host");
-        assert!(learning.names(&target) && !learning.leads(&target, "127.0.0.1".parse().expect("an address")));
+        assert!(
+            learning.names(&target) && !learning.leads(&target, "127.0.0.1".parse().expect("an address"))
+        );
     }
 }

@@ -215,7 +215,7 @@ impl Shared {
     /// Counts a request for a host. Returns where its bytes are counted.
     fn note(&self, target: &Target, decision: NetworkDecision, reason: String) -> Arc<Traffic> {
         let mut asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut key = Asked { host: target.host_text(), port: target.port, decision, reason };
+        let mut key = Asked { host: target.host.to_string(), port: target.port, decision, reason };
         if asked.len() >= MAX_HOSTS && !asked.contains_key(&key) {
             key = Asked { host: OTHERS.to_owned(), port: 0, decision, reason: String::new() };
         }

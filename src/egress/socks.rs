@@ -129,7 +129,7 @@ mod tests {
         fn socks_requests_of_any_bytes_are_read_or_refused(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
             if let Ok(Ok(target)) = read(&bytes) {
                 prop_assert!(target.port > 0);
-                prop_assert!(Target::new(&target.host_text(), target.port) == Some(target));
+                prop_assert!(Target::new(&target.host.to_string(), target.port) == Some(target));
             }
         }
     }

@@ -19,25 +19,22 @@ impl Target {
     /// Parses a host; IPv6 addresses may stand in brackets. Returns `None` for what names no host.
     pub(super) fn new(host: &str, port: u16) -> Option<Self> {
         let bare = host.strip_suffix('.').unwrap_or(host);
-        let bare = if bare.contains(':') && !bare.starts_with('[') { format!("[{bare}]") } else { bare.to_owned() };
+        let bare =
+            if bare.contains(':') && !bare.starts_with('[') { format!("[{bare}]") } else { bare.to_owned() };
         if bare.len() > MAX_NAME || port == 0 {
             return None;
         }
-        Some(Self { host: Host::parse(&bare).ok()?, port })
-    }
-
-    /// Returns the name or the address, as lists have it.
-    pub(super) fn host_text(&self) -> String {
-        match &self.host {
-            Host::Domain(name) => name.clone(),
-            Host::Ipv4(address) => address.to_string(),
-            Host::Ipv6(address) => address.to_string(),
-        }
+        let host = match Host::parse(&bare).ok()? {
+            // An IPv4 address in another form.
+            Host::Ipv6(address) => address.to_ipv4_mapped().map_or(Host::Ipv6(address), Host::Ipv4),
+            host => host,
+        };
+        Some(Self { host, port })
     }
 
     /// Returns the entry that a list would have to hold.
     pub(super) fn entry(&self) -> String {
-        if matches!(self.port, 80 | 443) { self.host_text() } else { self.to_string() }
+        if matches!(self.port, 80 | 443) { self.host.to_string() } else { self.to_string() }
     }
 }
 
@@ -59,6 +56,7 @@ mod tests {
             ("2130706433", Some("127.0.0.1:1")),
             ("::1", Some("[::1]:1")),
             ("[::1]", Some("[::1]:1")),
+            ("::ffff:127.0.0.1", Some("127.0.0.1:1")),
             ("exam ple.com", None),
             ("a@b", None),
             ("a/b", None),

@@ -75,7 +75,13 @@ mod tests {
             capture.push(text.as_bytes());
             capture
         };
-        Finished { ended, stdout: capture(stdout), stderr: capture(stderr), duration: Duration::ZERO, refused: Vec::new() }
+        Finished {
+            ended,
+            stdout: capture(stdout),
+            stderr: capture(stderr),
+            duration: Duration::ZERO,
+            refused: Vec::new(),
+        }
     }
 
     #[test]

@@ -4,7 +4,8 @@ use std::sync::{Mutex, PoisonError};
 
 use super::{CallSummary, StepSummary};
 use crate::event::{
-    Block, Event, GateRecord, HookRecord, Line, NetworkRecord, Notice, Observer, ReviewRecord, SubagentRecord, Usage,
+    Block, Event, GateRecord, HookRecord, Line, NetworkRecord, Notice, Observer, ReviewRecord,
+    SubagentRecord, Usage,
 };
 
 /// The parts of a report that the events so far have filled.

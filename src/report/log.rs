@@ -22,7 +22,9 @@ use super::figures::duration;
 use super::masked::masked_fields;
 use super::paint::of_level;
 use crate::base::verbose_log::detail;
-use crate::event::{CallRecord, Event, HookDecision, Line, NetworkDecision, NoticeLevel, Observer, Outcome, TodoStatus};
+use crate::event::{
+    CallRecord, Event, HookDecision, Line, NetworkDecision, NoticeLevel, Observer, Outcome, TodoStatus,
+};
 use crate::workspace::LineCounts;
 
 /// The format of the log.

@@ -28,8 +28,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::event::{
-    Base, Block, Class, GateRecord, HookRecord, NetworkRecord, Notice, Outcome, PlannedAction, ReviewRecord, RunMode,
-    Status, StopReason, SubagentRecord, Usage,
+    Base, Block, Class, GateRecord, HookRecord, NetworkRecord, Notice, Outcome, PlannedAction, ReviewRecord,
+    RunMode, Status, StopReason, SubagentRecord, Usage,
 };
 use crate::workspace::{ChangeSet, Difference, FileChange, LineCounts, Operation, WorkspacePath};
 

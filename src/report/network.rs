@@ -72,7 +72,8 @@ pub(super) fn title(report: &RunReport) -> String {
     let refused = hosts.iter().filter(|host| host.decision == NetworkDecision::Refused).count();
     let asked = plural(hosts.len(), "host", "hosts");
     if hosts.iter().any(|host| host.decision == NetworkDecision::Learned) {
-        let cut_off = if refused == 0 { "nothing was refused".to_owned() } else { format!("{refused} refused") };
+        let cut_off =
+            if refused == 0 { "nothing was refused".to_owned() } else { format!("{refused} refused") };
         return format!("Network: {asked} asked for while learning, {cut_off}");
     }
     format!("Network: {asked} asked for, {refused} refused")
@@ -114,7 +115,10 @@ pub(super) fn network(report: &RunReport) -> Section {
         String::new()
     } else {
         let list: Vec<String> = proposed.iter().map(|entry| code(entry)).collect();
-        format!("To allow these hosts and no others, set `commands.network.allow` to: {}\n\n", list.join(", "))
+        format!(
+            "To allow these hosts and no others, set `commands.network.allow` to: {}\n\n",
+            list.join(", ")
+        )
     };
     let title = title(report);
     let full = format!("<details><summary>{title}</summary>\n\n{table}\n{reasons}{proposal}</details>\n\n");

@@ -10,7 +10,7 @@ use super::programs::Programs;
 use super::refusal::ProgramRefusal;
 use super::{Deliver, InputError, Inputs, ModelChoice, credentials};
 use crate::base::env::Variables;
-use crate::config::network::sets_of;
+use crate::config::hosts::sets_of;
 use crate::config::{Bounded, Config, GateConfig, HostRule};
 use crate::event::RunMode;
 use crate::git::Repository;

@@ -20,7 +20,8 @@ pub(super) async fn agents_network(
 ) -> Result<Shell, InputError> {
     let commands = &request.config().commands;
     let mut agents = shell.clone();
-    let defaults = request.default_hosts.as_ref().filter(|_| commands.enabled);
+    let is_limited = commands.enabled && commands.sandbox != SandboxMode::Off;
+    let defaults = request.default_hosts.as_ref().filter(|_| is_limited);
     if let Some(hosts) = defaults {
         let egress = Egress::new(Rules::allowing(hosts.clone()), "commands.network", events);
         agents.reach = Reach::Through(Arc::new(egress.by_default()));
@@ -50,7 +51,8 @@ pub(super) async fn agents_network(
         events.notice(NoticeLevel::Warning, format!("{NOT_WHOLE}: {left}"));
     }
     if egresses.iter().any(|egress| egress.learns()) {
-        let told = "`network: learn`: every public host that is asked for is let through, and listed in the report";
+        let told =
+            "`network: learn`: every public host that is asked for is let through, and listed in the report";
         events.notice(NoticeLevel::Warning, told);
     }
     if let Some(hosts) = defaults {

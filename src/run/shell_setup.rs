@@ -61,10 +61,12 @@ fn networks(config: &Config, events: &Events) -> BTreeMap<String, Reach> {
     let model = std::iter::once((MODEL.to_owned(), &config.llm.network));
     let all = gates.chain(hooks).chain(servers).chain(model);
     let given = all.filter_map(|(owner, network)| Some((owner, network.as_ref()?)));
-    given.map(|(owner, network)| {
-        let reach = Reach::of(network, &format!("network of {owner}"), events);
-        (owner, reach)
-    }).collect()
+    given
+        .map(|(owner, network)| {
+            let reach = Reach::of(network, &format!("network of {owner}"), events);
+            (owner, reach)
+        })
+        .collect()
 }
 
 /// The owner of a model that is a program.

@@ -250,7 +250,11 @@ impl Observer for Telemetry {
                 state.ended = Some((end.status, reason(&end.stop_reason)));
                 return;
             }
-            Event::Notice(_) | Event::Network(_) | Event::Guardrail(_) | Event::Review(_) | Event::Todo(_) => return,
+            Event::Notice(_)
+            | Event::Network(_)
+            | Event::Guardrail(_)
+            | Event::Review(_)
+            | Event::Todo(_) => return,
             Event::Subagent(agent) => {
                 state.span_of(&agent.name, to.saturating_sub(agent.duration_ms), to);
                 return;

@@ -155,7 +155,8 @@ fn resolver() -> Resolver {
             "moving.test" => vec!["127.0.0.1", "169.254.169.254", "10.0.0.1", "::1"],
             _ => Vec::new(),
         };
-        let found = addresses.iter().map(|text| SocketAddr::new(text.parse().expect("an address"), port)).collect();
+        let found =
+            addresses.iter().map(|text| SocketAddr::new(text.parse().expect("an address"), port)).collect();
         Box::pin(async move { Ok(found) })
     })
 }
@@ -213,7 +214,7 @@ async fn egress_lets_out_what_the_list_names_and_nothing_else() {
             .replace("@unix@", unix.to_str().expect("a path"))
             .replace("@abstract@", &name)
     };
-    let mut ran = 0;
+    let (mut ran, mut faults) = (0, Vec::new());
     for attempt in table.iter().flat_map(|theme| &theme.lines) {
         if attempt.needs.as_ref().is_some_and(|program| !is_there(program)) {
             continue;
@@ -222,14 +223,19 @@ async fn egress_lets_out_what_the_list_names_and_nothing_else() {
         let line = fill(&attempt.line);
         let finished = scene.run(&line).await;
         let records = scene.records();
-        assert_eq!(finished.output(), fill(&attempt.says), "{line}\n{records:#?}");
         let refused = records.iter().filter(|record| record.decision == NetworkDecision::Refused);
         let refused: Vec<String> = refused.map(|record| format!("{}:{}", record.host, record.port)).collect();
-        assert_eq!(refused, attempt.refused.iter().map(|text| fill(text)).collect::<Vec<_>>(), "{line}");
-        assert_eq!(finished.refused.len(), refused.len(), "{line}");
-        assert!(records.iter().all(|record| line.starts_with(&record.by)), "{line}\n{records:#?}");
-        assert_eq!(secret.clients.load(Ordering::SeqCst), 0, "{line}");
+        let expected: Vec<String> = attempt.refused.iter().map(|text| fill(text)).collect();
+        let is_right = finished.output() == fill(&attempt.says)
+            && refused == expected
+            && finished.refused.len() == refused.len()
+            && records.iter().all(|record| line.starts_with(&record.by))
+            && secret.clients.load(Ordering::SeqCst) == 0;
+        if !is_right {
+            faults.push(format!("{line}\n  {}\n  {records:?}", finished.output()));
+        }
     }
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
     assert!(ran > 20, "{ran} lines ran");
     assert!(udp.recv(&mut [0; 9]).is_err(), "a datagram came");
     for daemon in daemons {
@@ -244,7 +250,11 @@ async fn egress_tells_what_was_asked_for_how_often_and_how_much() {
     let open = Server::new("127.0.0.2", None);
     let list = [format!("listed.test:{}", open.port), format!("127.0.0.2/31:{}", open.port)];
     let scene = Scene::new(rules(&list), resolver());
-    let get = |host: &str| format!("(exec 3<> /dev/tcp/127.0.0.1/3128; printf 'GET http://{host}/ HTTP/1.0\\r\\n\\r\\n' >&3; cat <&3) > /dev/null;");
+    let get = |host: &str| {
+        format!(
+            "(exec 3<> /dev/tcp/127.0.0.1/3128; printf 'GET http://{host}/ HTTP/1.0\\r\\n\\r\\n' >&3; cat <&3) > /dev/null;"
+        )
+    };
     let allowed = format!("listed.test:{}", open.port);
     scene.run(&[get(&allowed), get(&allowed), get("other.test:81"), get("other.test")].concat()).await;
     let records = scene.records();
@@ -302,4 +312,46 @@ async fn egress_serves_many_clients_of_one_command_at_a_time() {
     assert_eq!(finished.output().matches("listed.test").count(), 40, "{}", finished.output());
     let records = scene.records();
     assert_eq!((records.len(), records[0].times), (1, 40));
+}
+
+/// Runs one command of the agent's in CI, on a commit with these files, and returns the notices of the report.
+fn notices(files: &[(&str, &str)]) -> Vec<String> {
+    let sandbox = crate::support::Sandbox::new(files);
+    let call = ("run_command", serde_json::json!({ "command": "echo done > out.txt" }));
+    let model = sandbox.script(&[vec![call]], "done");
+    let run = sandbox.run(&["--model", &model, "--mode", "yolo"], &[]).expect_code(0);
+    let notices = run.report()["notices"].as_array().expect("notices").clone();
+    notices.iter().map(|notice| notice["message"].as_str().expect("a message").to_owned()).collect()
+}
+
+#[test]
+fn egress_defaults_to_the_sets_that_manifests_name() {
+    for (file, told) in [
+        ("package.json", "the hosts of `node`, as the checkout's manifests say"),
+        ("pyproject.toml", "the hosts of `python`, as the checkout's manifests say"),
+        ("README.md", "no host, because no manifest of the checkout names a set of hosts"),
+    ] {
+        let notices = notices(&[(file, "{}")]);
+        assert!(notices.iter().any(|notice| notice.contains(told)), "{file}: {notices:?}");
+    }
+    let notices = notices(&[("package.json", "{}"), (".architect.yml", "commands: { network: allow }\n")]);
+    assert!(!notices.iter().any(|notice| notice.contains("can reach")), "{notices:?}");
+}
+
+#[tokio::test]
+async fn egress_defaults_come_from_manifests_of_the_base() {
+    crate::support::scene::scene(&[("Cargo.toml", "")], |scene| {
+        scene.sandbox.write("package.json", "{}");
+        scene.sandbox.write("Gemfile", "");
+        let call = ("run_command", serde_json::json!({ "command": "echo done > out.txt" }));
+        let model = scene.sandbox.script(&[vec![call]], "done");
+        let event = scene.pull_event(7, "dev");
+        let run = scene.run("pull_request", &event, &["--model", &model], &[]).expect_code(0);
+        assert!(
+            run.stderr.contains("the hosts of `rust`, as the checkout's manifests say"),
+            "{}",
+            run.stderr
+        );
+    })
+    .await;
 }

@@ -175,8 +175,7 @@ impl Sandbox {
     /// must not decide what gates and hooks run. Each sees Git's own folders as if it were the first.
     #[must_use]
     pub fn trusted(&self) -> Self {
-        let Inner { places, writable, workspace, repository, temp, wanted, landlock, made, .. } =
-            &*self.0;
+        let Inner { places, writable, workspace, repository, temp, wanted, landlock, made, .. } = &*self.0;
         Self(Arc::new(Inner {
             places: places.clone(),
             writable: writable.clone(),
