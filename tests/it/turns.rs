@@ -98,7 +98,7 @@ fn turns_bench_refuses_what_does_not_count() {
             "rename.toml",
             "min_files = 5",
             "min_files = 5_000",
-            "the source has 7 files, and 5000 were promised",
+            "the source has 6 files, and 5000 were promised",
         ),
     ];
     for (name, file, old, new, expected) in faults {
