@@ -10,13 +10,17 @@
 //! supervisor stays outside, where the child can neither signal nor trace it.
 
 mod caches;
+mod environment;
+mod folders;
 mod hidden;
 mod home;
+mod known_places;
 mod modes;
 mod mount_points;
 mod places;
 mod plan;
 mod repository;
+mod settings_file;
 mod stores;
 mod walls;
 
