@@ -160,7 +160,8 @@ pub async fn run_batch(
         journal.check_own(folder)?;
     }
     if anew {
-        clear(&request.destination.out.join(TASKS))?;
+        let path = request.destination.out.join(TASKS);
+        clear(&path).map_err(|error| InputError::Out { path, error })?;
     }
     journal.begin(&manifest, shard, &started_at, anew.then_some(variables))?;
     // Of an earlier start that was killed.

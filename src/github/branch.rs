@@ -112,7 +112,10 @@ mod tests {
         let (alpha, beta) = (name(&format!("{long}-alpha")), name(&format!("{long}-beta")));
         assert_ne!(alpha, beta);
         assert_eq!(alpha, name(&format!("{long}-alpha")), "the same branch every night");
-        assert!(alpha.starts_with("architect-ci/nightly-packages-services-payments-internal-ledger"), "{alpha}");
+        assert!(
+            alpha.starts_with("architect-ci/nightly-packages-services-payments-internal-ledger"),
+            "{alpha}"
+        );
         assert!(alpha.len() <= "architect-ci/".len() + MAX_VALUE, "{alpha}");
     }
 

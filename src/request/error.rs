@@ -188,7 +188,9 @@ pub enum InputError {
     #[error("could not install signal handlers")]
     Signals(#[source] io::Error),
     /// No thread can be started.
-    #[error("could not start threads")]
+    #[error(
+        "could not start threads; allow the process more of them (`ulimit -u`, or the container's limit of processes)"
+    )]
     Threads(#[source] io::Error),
     /// Child processes cannot be started.
     #[error("could not prepare child processes")]
