@@ -13,9 +13,9 @@ use crate::workspace::WorkspacePath;
 /// Number of turns before the limit at which the agent is warned.
 const LAST_STEPS: u32 = 5;
 
-/// Time that a call has to end by itself once the run has to end. Commands are killed at once; then there is their
-/// output to read.
-const GRACE: Duration = Duration::from_secs(1);
+/// Time that a call has to end by itself once the run has to end. Commands are told at once, and killed by their
+/// supervisor two seconds later: nobody may go before it.
+const GRACE: Duration = Duration::from_secs(4);
 
 /// Limits of a session.
 #[derive(Clone, Debug)]

@@ -17,6 +17,9 @@ const LEAST_WINDOW: Duration = Duration::from_secs(1);
 /// Slowest rate, in requests per second.
 const SLOWEST: f64 = 1.0 / 60.0;
 
+/// Slowest rate that is guessed first, in requests per second.
+const FIRST: f64 = 0.5;
+
 /// What is left of the rate after a refusal.
 const DECREASE: f64 = 0.85;
 
@@ -27,7 +30,7 @@ const INCREASE: f64 = 0.01;
 const PROBING: f64 = 0.05;
 
 /// Time without a refusal after which the old limit means nothing any more.
-const FORGET: Duration = Duration::from_secs(60);
+const FORGET: Duration = Duration::from_mins(1);
 
 /// Delay after a refusal that names none.
 const DELAY: Duration = Duration::from_secs(1);
@@ -149,19 +152,17 @@ impl State {
     }
 
     fn decrease(&mut self, now: Instant) {
-        let rate = match self.rate {
-            Some(rate) => {
-                self.too_fast = Some(rate);
-                rate * DECREASE
-            }
-            None => {
-                let since = self.first.map_or(LEAST_WINDOW, |first| now.duration_since(first));
-                let window = since.clamp(LEAST_WINDOW, WINDOW);
-                let count = self.recent.iter().filter(|then| now.duration_since(**then) <= window).count();
-                f64::from(u32::try_from(count).unwrap_or(u32::MAX)) / window.as_secs_f64()
-            }
+        let rate = if let Some(rate) = self.rate {
+            self.too_fast = Some(rate);
+            rate * DECREASE
+        } else {
+            let since = self.first.map_or(LEAST_WINDOW, |first| now.duration_since(first));
+            let window = since.clamp(LEAST_WINDOW, WINDOW);
+            let count = self.recent.iter().filter(|then| now.duration_since(**then) <= window).count();
+            // A first guess from a burst may be far too low, and then takes long to mend.
+            (f64::from(u32::try_from(count).unwrap_or(u32::MAX)) / window.as_secs_f64()).max(FIRST)
         };
-        self.rate = Some(rate.max(SLOWEST).max(if self.too_fast.is_none() { 0.5 } else { SLOWEST }));
+        self.rate = Some(rate.max(SLOWEST));
         self.decreased = Some(now);
     }
 }
