@@ -21,7 +21,7 @@ use super::{Outcome, Run, Signal, context};
 use crate::agent::{Dispatch, Guides, History, Limits, Session, StepOffset, SubagentContext};
 use crate::base::fs::lock_folder;
 use crate::config::{self, Isolation as GateIsolation, Usd};
-use crate::event::{Event, Events, Line, NoticeLevel, Status, StopReason};
+use crate::event::{Event, Events, Line, NoticeLevel, RunMode, Status, StopReason};
 use crate::gates::GateOutcome;
 use crate::hooks::{HookEvent, Subject};
 use crate::mcp::Servers;
