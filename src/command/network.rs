@@ -56,7 +56,7 @@ impl Shell {
         let namespaces = self.namespaces(root).await;
         let own_network = match (&self.sandbox, &self.reach, namespaces) {
             (Some(sandbox), Reach::Through(_), Some(namespaces)) if sandbox.is_restricted() => {
-                sandbox.own_network(self.probe_network(sandbox, root, namespaces)).await
+                sandbox.own_network(Box::pin(self.probe_network(sandbox, root, namespaces))).await
             }
             _ => false,
         };

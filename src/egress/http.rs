@@ -45,8 +45,7 @@ pub(super) async fn serve(stream: TcpStream, shared: &Arc<Shared>) -> hyper::Res
 
 async fn respond(request: Request<Incoming>, shared: &Arc<Shared>) -> Response<Body> {
     if !is_known(request.headers(), shared.token.as_deref()) {
-        let mut asks =
-            told(StatusCode::PROXY_AUTHENTICATION_REQUIRED, "the proxy is for one command alone".to_owned());
+        let mut asks = told(StatusCode::PROXY_AUTHENTICATION_REQUIRED, "the proxy is for one command alone");
         asks.headers_mut()
             .insert(header::PROXY_AUTHENTICATE, HeaderValue::from_static("Basic realm=\"architect-ci\""));
         return asks;
@@ -55,7 +54,7 @@ async fn respond(request: Request<Incoming>, shared: &Arc<Shared>) -> Response<B
     let Some(target) = target_of(request.uri(), is_tunnel) else {
         return told(
             StatusCode::BAD_REQUEST,
-            "the proxy takes `CONNECT host:port` and requests for `http://` addresses".to_owned(),
+            "the proxy takes `CONNECT host:port` and requests for `http://` addresses",
         );
     };
     let connection = match shared.open(target).await {
@@ -63,7 +62,7 @@ async fn respond(request: Request<Incoming>, shared: &Arc<Shared>) -> Response<B
         Err(error) => {
             let refused = error.is_refusal();
             let status = if refused { StatusCode::FORBIDDEN } else { StatusCode::BAD_GATEWAY };
-            return told(status, error.to_string());
+            return told(status, &error.to_string());
         }
     };
     if is_tunnel {
@@ -79,7 +78,7 @@ async fn respond(request: Request<Incoming>, shared: &Arc<Shared>) -> Response<B
     }
     forward(request, connection, shared)
         .await
-        .unwrap_or_else(|error| told(StatusCode::BAD_GATEWAY, format!("the host did not answer: {error}")))
+        .unwrap_or_else(|error| told(StatusCode::BAD_GATEWAY, &format!("the host did not answer: {error}")))
 }
 
 /// Returns whether a client has shown the token, if there is one.
@@ -152,7 +151,7 @@ fn strip(headers: &mut HeaderMap) {
 }
 
 /// Returns a response of the proxy's own.
-fn told(status: StatusCode, text: String) -> Response<Body> {
+fn told(status: StatusCode, text: &str) -> Response<Body> {
     let mut response = Response::new(Either::Left(Full::from(format!("architect-ci: {text}\n"))));
     *response.status_mut() = status;
     response

@@ -26,7 +26,7 @@ const MAX_HOSTS: usize = 200;
 /// What is told in the place of further hosts.
 const OTHERS: &str = "(other hosts)";
 /// Time limit for a client's first byte.
-const FIRST_BYTE: Duration = Duration::from_secs(60);
+const FIRST_BYTE: Duration = Duration::from_mins(1);
 
 /// The proxy for one command. It ends when this is dropped.
 pub struct Session {

@@ -23,7 +23,8 @@ use super::masked::masked_fields;
 use super::paint::of_level;
 use crate::base::verbose_log::detail;
 use crate::event::{
-    CallRecord, Event, HookDecision, Line, NetworkDecision, NoticeLevel, Observer, Outcome, TodoStatus,
+    CallRecord, Event, HookDecision, Line, NetworkDecision, NetworkRecord, NoticeLevel, Observer, Outcome,
+    TodoStatus,
 };
 use crate::workspace::LineCounts;
 
@@ -220,6 +221,17 @@ fn outcome_name(outcome: Outcome) -> &'static str {
     }
 }
 
+fn log_network(asked: &NetworkRecord) {
+    let host = format!("{}:{} ({}×)", visible(&asked.host), asked.port, asked.times);
+    match asked.decision {
+        NetworkDecision::Allowed | NetworkDecision::Learned => detail!("     network: {host}"),
+        NetworkDecision::Refused => warn!("     network: {host} refused: {}", remark(&asked.reason)),
+        NetworkDecision::Unreachable => {
+            detail!("     network: {host} not reached: {}", remark(&asked.reason));
+        }
+    }
+}
+
 impl Observer for LogObserver {
     fn observe(&self, line: &Line) {
         match &line.event {
@@ -305,18 +317,7 @@ impl Observer for LogObserver {
                     );
                 }
             }
-            Event::Network(asked) => {
-                let host = format!("{}:{} ({}×)", visible(&asked.host), asked.port, asked.times);
-                match asked.decision {
-                    NetworkDecision::Allowed | NetworkDecision::Learned => detail!("     network: {host}"),
-                    NetworkDecision::Refused => {
-                        warn!("     network: {host} refused: {}", remark(&asked.reason));
-                    }
-                    NetworkDecision::Unreachable => {
-                        detail!("     network: {host} not reached: {}", remark(&asked.reason));
-                    }
-                }
-            }
+            Event::Network(asked) => log_network(asked),
             Event::Notice(notice) => match notice.level {
                 NoticeLevel::Info => info!("{}", visible(&notice.message)),
                 NoticeLevel::Warning => warn!("warning: {}", visible(&notice.message)),

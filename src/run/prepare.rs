@@ -94,7 +94,7 @@ impl<'a> Run<'a> {
             readable: &readable,
         };
         let shell = shell(config, variables, keys, ground, &events)?;
-        let agents_shell = agents_network(request, &shell, &events).await?;
+        let agents_shell = Box::pin(agents_network(request, &shell, &events)).await?;
         let plot = Plot {
             root: disk.path().to_owned(),
             temp,

@@ -34,15 +34,15 @@ impl Server {
         std::thread::spawn(move || {
             for client in listener.incoming().flatten() {
                 count.fetch_add(1, Ordering::SeqCst);
-                std::thread::spawn(move || respond(client, redirect_to));
+                std::thread::spawn(move || respond(&client, redirect_to));
             }
         });
         Self { port, clients }
     }
 }
 
-fn respond(client: TcpStream, redirect_to: Option<u16>) {
-    let mut lines = BufReader::new(&client).lines().map_while(Result::ok);
+fn respond(client: &TcpStream, redirect_to: Option<u16>) {
+    let mut lines = BufReader::new(client).lines().map_while(Result::ok);
     let first = lines.next().unwrap_or_default();
     let host = lines
         .take_while(|line| !line.is_empty())
@@ -57,7 +57,7 @@ fn respond(client: TcpStream, redirect_to: Option<u16>) {
     };
     let answer = format!("{head}Content-Length: {}\r\nConnection: close\r\n\r\n{host}", host.len());
     // A client that deceives may be gone by now.
-    let _ = (&client).write_all(answer.as_bytes());
+    let _ = (&*client).write_all(answer.as_bytes());
 }
 
 /// Keeps what children asked for.
@@ -129,7 +129,7 @@ impl Scene {
             stdin: None,
             merge: true,
             output: LiveOutput::default(),
-            timeout: Duration::from_secs(60),
+            timeout: Duration::from_mins(1),
             cancel: CancellationToken::new(),
         };
         self.shell.run(job).await

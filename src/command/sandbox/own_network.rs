@@ -22,7 +22,7 @@ const UP: u32 = 1;
 /// The index of the loopback interface, which is the first of every network.
 const LOOPBACK: i32 = 1;
 /// Size of a request for an interface, in bytes.
-const SIZE: usize = 32;
+const SIZE: u32 = 32;
 
 /// Leaves the machine's network. This process must have one thread only, and still see the machine's file system.
 pub(super) fn enter(network: &OwnNetwork) -> io::Result<()> {
@@ -49,8 +49,8 @@ fn raise_loopback() -> io::Result<()> {
 
 /// Returns the request: a `nlmsghdr` and an `ifinfomsg`.
 fn request() -> Vec<u8> {
-    let mut request = Vec::with_capacity(SIZE);
-    request.extend((SIZE as u32).to_ne_bytes());
+    let mut request = Vec::new();
+    request.extend(SIZE.to_ne_bytes());
     request.extend(NEW_LINK.to_ne_bytes());
     request.extend(REQUEST_AND_ANSWER.to_ne_bytes());
     // The number of the request, the sender (the kernel knows), and an interface of any family and type.
@@ -75,7 +75,7 @@ mod tests {
 
     #[test]
     fn requests_have_the_size_that_they_state() {
-        assert_eq!(request().len(), SIZE);
+        assert_eq!(u32::try_from(request().len()), Ok(SIZE));
     }
 
     #[test]
