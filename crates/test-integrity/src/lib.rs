@@ -20,6 +20,7 @@
 //! ```
 
 mod assertion;
+mod changed;
 mod compare;
 mod definitions;
 mod exemptions;
@@ -33,6 +34,7 @@ mod syntax;
 mod vocabulary;
 mod weaker;
 
+pub use changed::{ChangedTest, changed_tests, is_of_tests, is_settings, new_names, with_tests_of};
 pub use finding::{Finding, Kind, Severity};
 
 use files::Role;
