@@ -14,6 +14,7 @@ mod schema;
 mod sessions;
 mod style;
 mod test_integrity;
+mod test_proof;
 mod tools;
 
 use std::ffi::OsString;

@@ -5,6 +5,7 @@ mod effects;
 mod exit;
 mod observe;
 mod plan_action;
+mod proof;
 mod status;
 mod todo;
 
@@ -20,6 +21,7 @@ pub use effects::{CommandEffect, Effects, Remote};
 pub use exit::Exit;
 pub use observe::{Events, Observer, millis};
 pub use plan_action::{Base, PlannedAction};
+pub use proof::{ProofRecord, ProofVerdict, TestProof};
 pub use shell::Class;
 pub use status::{RunMode, Status, StopReason};
 pub use todo::{TodoItem, TodoList, TodoStatus};

@@ -50,6 +50,7 @@ mod subagents;
 mod support;
 mod telemetry;
 mod test_integrity;
+mod test_proof;
 mod tools;
 mod trust;
 mod web;

@@ -1,6 +1,7 @@
 //! Tests that a change adds or changes, and what of it the old code can be given to run them.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::RangeInclusive;
 
 use tree_sitter::Node;
 
@@ -18,6 +19,8 @@ pub struct ChangedTest {
     pub names: Vec<String>,
     /// Line where it begins, from 1.
     pub line: usize,
+    /// Line where it ends.
+    pub last_line: usize,
     /// Whether no test had its name before.
     pub is_new: bool,
     /// Whether it stands in a file of the program rather than in one of tests.
@@ -29,6 +32,13 @@ impl ChangedTest {
     /// Returns its name with those that it is in, in one line.
     pub fn name(&self) -> String {
         self.names.join(" > ")
+    }
+
+    /// Returns the lines of the test in another text of its file, if it is there.
+    pub fn lines_in(&self, text: &str) -> Option<RangeInclusive<usize>> {
+        let read = Read::new(&self.path, text);
+        let found = read.tests.into_iter().find(|(test, ..)| test.name == self.name())?;
+        Some(found.0.line..=found.2)
     }
 
     /// Returns whether it mentions one of some names, itself or by way of what its file defines and imports.
@@ -50,7 +60,7 @@ pub fn changed_tests(changes: &[Change<'_>]) -> Vec<ChangedTest> {
         let read = Read::new(change.path, after);
         let touched =
             change.before.map_or_else(BTreeSet::new, |before| read.touched(&Read::new(change.path, before)));
-        for (test, words) in &read.tests {
+        for (test, words, last_line) in &read.tests {
             let name = test.name.clone();
             let mentions = read.mentions(words);
             let is_same = old.has(test, words, changes) && mentions.is_disjoint(&touched);
@@ -59,6 +69,7 @@ pub fn changed_tests(changes: &[Change<'_>]) -> Vec<ChangedTest> {
                     path: change.path.to_owned(),
                     names: name.split(" > ").map(str::to_owned).collect(),
                     line: test.line,
+                    last_line: *last_line,
                     is_new: !old.names.contains(&name),
                     is_among_code: !is_of_tests(change.path) && is_among_code(change.path, after),
                     mentions,
@@ -72,17 +83,23 @@ pub fn changed_tests(changes: &[Change<'_>]) -> Vec<ChangedTest> {
 
 /// Returns the names that the changed code declares, and that its old text does not contain at all.
 pub fn new_names(changes: &[Change<'_>]) -> BTreeSet<String> {
-    let code = changes.iter().filter(|change| !is_of_tests(change.path));
     let (mut old, mut new) = (BTreeSet::new(), BTreeSet::new());
-    for change in code {
+    for change in changes.iter().filter(|change| !is_of_tests(change.path)) {
         let Some(language) = Language::of(change.path) else { continue };
-        if let Some(tree) = change.before.and_then(|text| Some((text, parse(text, language)?))) {
-            old.extend(
-                At { node: tree.1.root_node(), source: tree.0 }.words().into_iter().map(str::to_owned),
-            );
+        // Tests among the code are no part of it.
+        let code = |text: &str| match language {
+            Language::Rust => TestItems::of(text).map_or_else(|| text.to_owned(), |items| items.rest),
+            _ => text.to_owned(),
+        };
+        if let Some(text) = change.before.map(code)
+            && let Some(tree) = parse(&text, language)
+        {
+            old.extend(At { node: tree.root_node(), source: &text }.words().into_iter().map(str::to_owned));
         }
-        if let Some((text, tree)) = change.after.and_then(|text| Some((text, parse(text, language)?))) {
-            let root = At { node: tree.root_node(), source: text };
+        if let Some(text) = change.after.map(code)
+            && let Some(tree) = parse(&text, language)
+        {
+            let root = At { node: tree.root_node(), source: &text };
             let names = root.descendants().into_iter().filter_map(|at| at.field("name"));
             new.extend(names.map(|name| name.text().to_owned()));
         }
@@ -232,7 +249,7 @@ struct Known {
 impl Known {
     fn add(&mut self, change: &Change<'_>) {
         let Some(before) = change.before else { return };
-        for (test, words) in Read::new(change.path, before).tests {
+        for (test, words, _) in Read::new(change.path, before).tests {
             self.bodies.entry(test.body.words).or_default().push(test.name.clone());
             self.names.insert(test.name);
             self.texts.insert(words);
@@ -254,10 +271,10 @@ impl Known {
     }
 }
 
-/// Tests of a file with their words, and what else it defines.
+/// Tests of a file with their words and last lines, and what else it defines.
 #[derive(Default)]
 struct Read {
-    tests: Vec<(Test, Vec<String>)>,
+    tests: Vec<(Test, Vec<String>, usize)>,
     /// Words of what each name stands for, tests left out.
     definitions: BTreeMap<String, BTreeSet<String>>,
 }
@@ -271,7 +288,8 @@ impl Read {
             let of_patterns = |test: Test| {
                 let words =
                     std::iter::once(test.name.clone()).chain(test.body.words.iter().cloned()).collect();
-                (test, words)
+                let line = test.line;
+                (test, words, line)
             };
             return Self { tests: found.into_iter().map(of_patterns).collect(), ..Self::default() };
         };
@@ -281,6 +299,7 @@ impl Read {
         let mut spans = Vec::new();
         for test in found {
             let node = all.iter().find(|at| at.line() == test.line && is_test_node(at.kind()));
+            let last_line = node.map_or(test.line, |at| at.node.end_position().row + 1);
             let words: Vec<String> = match node {
                 Some(at) => {
                     let whole = at
@@ -294,7 +313,7 @@ impl Read {
                 }
                 None => test.body.words.clone(),
             };
-            read.tests.push((test, words));
+            read.tests.push((test, words, last_line));
         }
         for at in all {
             if !spans.iter().any(|span| span.contains(&at.node.start_byte())) {

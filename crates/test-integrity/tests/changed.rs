@@ -91,6 +91,9 @@ fn tests_mention_what_they_import_and_code_has_new_names() {
     };
     let new = new_names(&[code, of_tests]);
     assert_eq!(new, BTreeSet::from(["discount".to_owned()]));
+    let among = "pub fn f() {}\n\n#[cfg(test)]\nmod tests {\n    #[test]\n    fn a() {}\n}\n";
+    let rust = Change { path: "src/lib.rs", before: Some(""), after: Some(among) };
+    assert_eq!(new_names(&[rust]), BTreeSet::from(["f".to_owned()]));
     let found = changed_tests(&[code, of_tests]);
     let mentions = |names: &BTreeSet<String>| {
         found.iter().filter(|test| test.mentions(names)).map(|test| test.name()).collect::<Vec<_>>()

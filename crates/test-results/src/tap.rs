@@ -57,7 +57,8 @@ fn error<'a>(lines: &mut std::iter::Peekable<std::str::Lines<'a>>) -> Option<&'a
         ahead.take_while(|line| line.trim() != "...").find_map(|line| line.trim().strip_prefix("error:"))?;
     let text = line.trim();
     let quoted = |quote: char| text.strip_prefix(quote)?.strip_suffix(quote);
-    Some(quoted('\'').or_else(|| quoted('"')).unwrap_or(text)).filter(|text| !matches!(*text, "|-" | "|" | ">" | ">-"))
+    Some(quoted('\'').or_else(|| quoted('"')).unwrap_or(text))
+        .filter(|text| !matches!(*text, "|-" | "|" | ">" | ">-"))
 }
 
 fn unescaped(name: &str) -> String {
