@@ -12,9 +12,10 @@ use std::time::Duration;
 use tokio::io::AsyncWriteExt;
 use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 
+use super::live_output::{Collecting, LiveOutput, collect};
 use super::output::Capture;
 use super::sandbox::{Namespaces, Rights, View};
-use super::spawn::{Collecting, LiveOutput, Shell, collect};
+use super::spawn::Shell;
 
 /// Time to wait for an end: the supervisor's grace period plus a margin.
 const END: Duration = Duration::from_secs(4);

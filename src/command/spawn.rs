@@ -3,24 +3,19 @@
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
-use std::io;
 use std::path::{Path, PathBuf};
-use std::process::{ExitStatus, Stdio};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
 use tokio_util::sync::CancellationToken;
 
-use super::output::{Capture, Retention};
+use super::live_output::{LiveOutput, collect};
+use super::output::Capture;
+use super::running::{Running, Spare, ended};
 use super::sandbox::{Namespaces, Rights, Sandbox, View};
 use crate::base::verbose_log::detail;
 
 /// Time limit for finding out whether a child can have a file system of its own.
 const PROBE: Duration = Duration::from_secs(10);
-
-/// Time to wait for output from a pipe that a process out of reach still holds open.
-const DRAIN: Duration = Duration::from_millis(500);
 
 /// The shell that runs command lines, and what its children get.
 #[derive(Clone, Debug, Default)]
@@ -39,25 +34,6 @@ pub struct Shell {
     pub sandbox: Option<Sandbox>,
     /// A supervisor that is waiting for an order.
     pub spare: Spare,
-}
-
-/// A supervisor that is started before there is anything to run, so that a command need not wait for it.
-#[derive(Clone, Debug, Default)]
-pub struct Spare(Arc<Mutex<Option<Waiting>>>);
-
-/// A supervisor, and how its child gets a file system of its own.
-type Waiting = (Option<Namespaces>, tokio::process::Child);
-
-impl Spare {
-    fn take(&self, namespaces: Option<Namespaces>) -> Option<tokio::process::Child> {
-        let (kind, mut child) = self.0.lock().unwrap_or_else(PoisonError::into_inner).take()?;
-        let is_there = kind == namespaces && matches!(child.try_wait(), Ok(None));
-        is_there.then_some(child)
-    }
-
-    fn put(&self, namespaces: Option<Namespaces>, child: tokio::process::Child) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some((namespaces, child));
-    }
 }
 
 /// A command line to run.
@@ -233,240 +209,5 @@ impl Shell {
             detail!("commands do not get their own file system ({namespaces:?}): {}", finished.output());
         }
         None
-    }
-}
-
-#[cfg(target_os = "linux")]
-impl Shell {
-    /// Returns the command that starts a supervisor, which gets its order through standard input.
-    pub(super) fn supervisor(&self, namespaces: Option<Namespaces>) -> tokio::process::Command {
-        let mut command = if namespaces == Some(Namespaces::Sudo) {
-            let mut command = tokio::process::Command::new("sudo");
-            command.args(["-n", "--"]).arg(&self.launcher);
-            command
-        } else {
-            tokio::process::Command::new(&self.launcher)
-        };
-        let path = self.environment.get("PATH");
-        command.arg(super::supervisor::SUPERVISE);
-        if self.sandbox.is_some() {
-            let shut_in = super::supervisor::ShutIn { namespaces };
-            command.arg(serde_json::to_string(&shut_in).unwrap_or_default());
-        }
-        command
-            .current_dir("/")
-            // The child's variables come with the order; none of them may decide what is loaded before.
-            .env_clear()
-            .envs(path.map(|path| ("PATH", path)))
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped());
-        command
-    }
-}
-
-/// A running command, by way of its supervisor.
-#[cfg(target_os = "linux")]
-struct Running {
-    supervisor: tokio::process::Child,
-    /// The supervisor's standard input; closing it ends the command.
-    lifeline: Option<tokio::process::ChildStdin>,
-    order: Vec<u8>,
-}
-
-#[cfg(target_os = "linux")]
-impl Running {
-    fn start(shell: &Shell, job: &Job<'_>, namespaces: Option<Namespaces>) -> io::Result<Self> {
-        use super::supervisor::{Input, Order};
-        let mut environment = shell.environment.clone();
-        environment
-            .extend(job.variables.iter().map(|(name, value)| (name.clone().into_owned(), value.clone())));
-        let mut walls = None;
-        if let Some(sandbox) = &shell.sandbox {
-            walls = Some(sandbox.walls(job.root, job.view, job.rights, namespaces)?);
-            sandbox.adapt(&mut environment, namespaces.is_some(), job.root)?;
-        }
-        let order = Order {
-            program: shell.program.clone(),
-            arguments: shell.flags.iter().cloned().chain([job.command.to_owned()]).collect(),
-            environment,
-            walls,
-            cwd: job.cwd.to_owned(),
-            input: job.stdin.as_ref().map_or(Input::Nothing, |input| Input::Bytes(input.len())),
-            merge: job.merge,
-        };
-        let mut order = serde_json::to_vec(&order)?;
-        order.push(b'\n');
-        order.extend(job.stdin.iter().flatten());
-        let waiting = shell.spare.take(namespaces).filter(|_| shell.sandbox.is_some());
-        let mut supervisor = match waiting {
-            Some(waiting) => waiting,
-            None => shell.supervisor(namespaces).spawn()?,
-        };
-        let lifeline = supervisor.stdin.take();
-        if shell.sandbox.is_some()
-            && let Ok(next) = shell.supervisor(namespaces).spawn()
-        {
-            shell.spare.put(namespaces, next);
-        }
-        Ok(Self { supervisor, lifeline, order })
-    }
-
-    fn outputs(&mut self) -> (Option<impl AsyncRead + use<>>, Option<impl AsyncRead + use<>>) {
-        (self.supervisor.stdout.take(), self.supervisor.stderr.take())
-    }
-
-    async fn wait(&mut self) -> io::Result<ExitStatus> {
-        if let Some(lifeline) = &mut self.lifeline {
-            // A supervisor that is already gone says so by its status.
-            let _ = lifeline.write_all(&self.order).await;
-        }
-        self.supervisor.wait().await
-    }
-
-    /// Ends the command and everything that it started.
-    async fn end(&mut self) {
-        drop(self.lifeline.take());
-        // Twice the grace period; a process that cannot be killed (it hangs in the kernel) is left to the
-        // supervisor.
-        let _ = tokio::time::timeout(2 * super::supervisor::GRACE, self.supervisor.wait()).await;
-    }
-
-    /// Kills the session of a supervisor that is still running.
-    fn clear(&mut self) {
-        use rustix::process::{Pid, Signal, kill_process_group};
-        let left = self.supervisor.id().and_then(|id| Pid::from_raw(id.cast_signed()));
-        if let Some(session) = left {
-            let _ = kill_process_group(session, Signal::KILL);
-        }
-    }
-}
-
-/// A running command, as the leader of a process group (or in a job object).
-#[cfg(not(target_os = "linux"))]
-struct Running {
-    child: Box<dyn process_wrap::tokio::ChildWrapper>,
-    input: Vec<u8>,
-}
-
-#[cfg(not(target_os = "linux"))]
-impl Running {
-    fn start(shell: &Shell, job: &Job<'_>, _: Option<Namespaces>) -> io::Result<Self> {
-        let mut command = process_wrap::tokio::CommandWrap::with_new(&shell.program, |command| {
-            command
-                .args(&shell.flags)
-                .arg(job.command)
-                .current_dir(job.cwd)
-                .env_clear()
-                .envs(&shell.environment)
-                .envs(job.variables.iter().map(|(name, value)| (&**name, value)))
-                .stdin(if job.stdin.is_some() { Stdio::piped() } else { Stdio::null() })
-                .stdout(Stdio::piped())
-                .stderr(Stdio::piped());
-        });
-        #[cfg(unix)]
-        command.wrap(process_wrap::tokio::ProcessGroup::leader());
-        #[cfg(windows)]
-        command.wrap(process_wrap::tokio::JobObject);
-        Ok(Self { child: command.spawn()?, input: job.stdin.clone().unwrap_or_default() })
-    }
-
-    fn outputs(&mut self) -> (Option<impl AsyncRead + use<>>, Option<impl AsyncRead + use<>>) {
-        (self.child.stdout().take(), self.child.stderr().take())
-    }
-
-    async fn wait(&mut self) -> io::Result<ExitStatus> {
-        if let Some(mut stdin) = self.child.stdin().take() {
-            // The child may end, or close its input, before it has read everything.
-            let _ = stdin.write_all(&self.input).await;
-        }
-        self.child.wait().await
-    }
-
-    async fn end(&mut self) {
-        const GRACE: Duration = Duration::from_secs(2);
-        #[cfg(unix)]
-        {
-            let _ = self.child.signal(rustix::process::Signal::TERM.as_raw());
-            if tokio::time::timeout(GRACE, self.child.wait()).await.is_ok() {
-                return;
-            }
-        }
-        let _ = self.child.start_kill();
-        let _ = tokio::time::timeout(GRACE, self.child.wait()).await;
-    }
-
-    /// Kills what is left of the group: it ends with the command.
-    fn clear(&mut self) {
-        let _ = self.child.start_kill();
-    }
-}
-
-#[cfg(unix)]
-fn ended(status: ExitStatus) -> Ended {
-    use std::os::unix::process::ExitStatusExt;
-    match (status.code(), status.signal()) {
-        (Some(code), _) => Ended::Exited(code),
-        (None, Some(signal)) => Ended::Signaled(signal),
-        (None, None) => Ended::Exited(-1),
-    }
-}
-
-#[cfg(not(unix))]
-fn ended(status: ExitStatus) -> Ended {
-    Ended::Exited(status.code().unwrap_or(-1))
-}
-
-/// Output of a command that may still be running.
-#[derive(Clone, Debug, Default)]
-pub struct LiveOutput(Arc<Mutex<Capture>>);
-
-impl LiveOutput {
-    /// Creates an empty output, of which so much is kept.
-    pub fn new(retention: Retention) -> Self {
-        Self(Arc::new(Mutex::new(Capture::new(retention))))
-    }
-
-    /// Returns what has been written so far.
-    pub fn text(&self) -> String {
-        self.lock().text()
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Capture> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// A pipe that is being read in the background.
-pub(super) struct Collecting {
-    output: LiveOutput,
-    task: tokio::task::JoinHandle<()>,
-}
-
-pub(super) fn collect(
-    pipe: Option<impl AsyncRead + Unpin + Send + 'static>,
-    output: LiveOutput,
-) -> Collecting {
-    let sink = output.clone();
-    let task = tokio::spawn(async move {
-        let Some(mut pipe) = pipe else { return };
-        let mut buffer = vec![0; 64 * 1024];
-        while let Ok(count) = pipe.read(&mut buffer).await {
-            if count == 0 {
-                break;
-            }
-            sink.lock().push(&buffer[..count]);
-        }
-    });
-    Collecting { output, task }
-}
-
-impl Collecting {
-    pub(super) async fn finish(self) -> Capture {
-        let Self { output, mut task } = self;
-        if tokio::time::timeout(DRAIN, &mut task).await.is_err() {
-            task.abort();
-        }
-        std::mem::take(&mut *output.lock())
     }
 }

@@ -2,167 +2,13 @@
 //! is visible.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
 use std::path::{Component, Path, PathBuf};
 
 use super::hidden;
-
-/// Folders that belong to the system.
-const SYSTEM: [&str; 17] = [
-    "/bin",
-    "/sbin",
-    "/lib",
-    "/lib32",
-    "/lib64",
-    "/libx32",
-    "/usr",
-    "/etc",
-    "/opt",
-    "/nix",
-    "/snap",
-    "/gnu",
-    "/System",
-    "/Library",
-    "/var/lib/dpkg",
-    "/var/lib/gems",
-    "/var/cache/fontconfig",
-];
-
-/// Those that only a package manager changes.
-const OWNED: [&str; 7] = ["/bin", "/sbin", "/lib", "/usr", "/etc", "/nix", "/snap"];
-
-/// Toolchains below a home folder. What build tools write to them, or elsewhere in it, is discarded.
-const TOOLCHAINS: [&str; 36] = [
-    ".cargo/bin",
-    ".cargo/env",
-    ".rustup",
-    ".pyenv",
-    ".local/bin",
-    ".local/lib",
-    ".local/share/uv",
-    ".local/share/mise",
-    ".local/share/pipx",
-    ".local/share/virtualenv",
-    ".local/share/fnm",
-    ".nvm",
-    ".fnm",
-    ".volta",
-    ".nodenv",
-    ".bun/bin",
-    ".deno/bin",
-    ".rbenv",
-    ".rvm",
-    ".goenv",
-    ".sdkman",
-    ".jenv",
-    ".jdks",
-    ".dotnet",
-    ".phpenv",
-    ".asdf",
-    ".ghcup",
-    ".opam",
-    ".elan",
-    ".juliaup",
-    ".swiftly",
-    ".foundry/bin",
-    ".miniconda3",
-    "miniconda3",
-    "anaconda3",
-    "sdk",
-];
-
-/// Folders below a home folder in which build tools keep what they share between projects.
-const CACHES: [&str; 24] = [
-    ".cache",
-    ".cargo/registry",
-    ".cargo/git",
-    ".npm",
-    ".pnpm-store",
-    ".local/share/pnpm",
-    ".yarn/cache",
-    ".yarn/berry",
-    ".m2/repository",
-    ".m2/wrapper",
-    ".gradle/caches",
-    ".gradle/wrapper",
-    ".gradle/native",
-    "go/pkg",
-    ".nuget/packages",
-    ".bundle/cache",
-    ".gem/ruby",
-    ".bun/install",
-    ".deno/cache",
-    ".ivy2/cache",
-    ".sbt/boot",
-    ".mix",
-    ".hex",
-    ".composer/cache",
-];
-
-/// Configuration files below a home folder that tools need; they are visible unless they contain a
-/// credential.
-const SETTINGS: [&str; 16] = [
-    ".gitconfig",
-    ".config/git/config",
-    ".npmrc",
-    ".yarnrc",
-    ".yarnrc.yml",
-    ".pip/pip.conf",
-    ".config/pip/pip.conf",
-    ".cargo/config.toml",
-    ".cargo/config",
-    ".m2/settings.xml",
-    ".gradle/gradle.properties",
-    ".condarc",
-    ".bundle/config",
-    ".gemrc",
-    ".tool-versions",
-    ".python-version",
-];
-
-/// Variables that name the folder of a toolchain.
-const TOOLCHAIN_VARIABLES: [&str; 24] = [
-    "RUNNER_TOOL_CACHE",
-    "AGENT_TOOLSDIRECTORY",
-    "RUSTUP_HOME",
-    "PYENV_ROOT",
-    "NVM_DIR",
-    "NVM_BIN",
-    "VOLTA_HOME",
-    "GOROOT",
-    "DOTNET_ROOT",
-    "ANDROID_HOME",
-    "ANDROID_SDK_ROOT",
-    "ANDROID_NDK_HOME",
-    "VIRTUAL_ENV",
-    "CONDA",
-    "CONDA_PREFIX",
-    "PYTHONHOME",
-    "pythonLocation",
-    "RBENV_ROOT",
-    "SDKMAN_DIR",
-    "M2_HOME",
-    "MAVEN_HOME",
-    "GRADLE_HOME",
-    "CHROME_BIN",
-    "PLAYWRIGHT_BROWSERS_PATH",
-];
-
-/// Variables that name the folder of a cache.
-const CACHE_VARIABLES: [&str; 12] = [
-    "GOCACHE",
-    "GOMODCACHE",
-    "PIP_CACHE_DIR",
-    "npm_config_cache",
-    "XDG_CACHE_HOME",
-    "CARGO_TARGET_DIR",
-    "SCCACHE_DIR",
-    "CCACHE_DIR",
-    "UV_CACHE_DIR",
-    "POETRY_CACHE_DIR",
-    "GRADLE_USER_HOME",
-    "BUNDLE_PATH",
-];
+use super::known_places::{
+    CACHE_VARIABLES, CACHES, OWNED, SETTINGS, SYSTEM, TOOLCHAIN_VARIABLES, TOOLCHAINS,
+};
+use super::settings_file::holds_credential;
 
 /// The places of one machine, all absolute. In each list of folders, none is below another.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -337,45 +183,10 @@ pub(super) fn named_by(words: &[String], home: Option<&Path>) -> Vec<PathBuf> {
     outermost(named)
 }
 
-/// Names of settings that contain a credential.
-const CREDENTIALS: [&str; 9] =
-    ["_auth", "password", "passwd", "token", "secret", "extraheader", "apikey", "api_key", "credential"];
-
-/// Minimum length of a word of letters and digits that counts as a key.
-const KEY_LENGTH: usize = 20;
-
-/// Returns whether a configuration file seems to contain a credential, or cannot be read.
-fn holds_credential(path: &Path) -> bool {
-    let Ok(text) = fs::read_to_string(path) else { return true };
-    let lines = text.lines().map(str::trim);
-    lines.filter(|line| !line.is_empty() && !line.starts_with(['#', ';'])).any(|line| {
-        let lower = line.to_ascii_lowercase();
-        // `key = value`, `[section]`, `- item`, `<tag>`, `tool version`; a line of another form may be
-        // anything.
-        let is_setting = line.contains(['=', ':', '[', '<', ' ']) || line.starts_with('-');
-        !is_setting
-            || CREDENTIALS.iter().any(|name| lower.contains(name))
-            || has_user_info(&lower)
-            || line.split(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_').any(is_like_a_key)
-    })
-}
-
-fn is_like_a_key(word: &str) -> bool {
-    word.len() >= KEY_LENGTH
-        && word.contains(|letter: char| letter.is_ascii_digit())
-        && word.contains(|letter: char| letter.is_ascii_alphabetic())
-}
-
-/// Returns whether a line contains a URL with a user: `https://user:password@host`.
-fn has_user_info(line: &str) -> bool {
-    line.split("://").skip(1).any(|rest| {
-        let authority = rest.split(['/', '"', '\'', ' ', '<']).next().unwrap_or_default();
-        authority.contains('@')
-    })
-}
-
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     fn variables(of: &[(&str, &Path)]) -> BTreeMap<String, String> {
@@ -429,26 +240,5 @@ mod tests {
         for nothing in ["/", "relative/path", "/no/such/file", &root.display().to_string()] {
             assert!(named(nothing).is_empty(), "{nothing}");
         }
-    }
-
-    #[test]
-    fn credentials_in_settings_are_noticed() {
-        let dir = tempfile::tempdir().expect("a folder");
-        let file = dir.path().join("settings");
-        for (text, holds) in [
-            ("registry=https://mirror.example/\n", false),
-            ("[url \"https://me:pw@host/\"]\n", true),
-            ("proxy = https://host/path@2\n", false),
-            ("# password = x\n", false),
-            ("  password: x\n", true),
-            ("nodejs 20.1.0\n", false),
-            ("value = ghp16C7e42F292c6912E7710\n", true),
-            ("what-nobody-knows\n", true),
-            ("[http \"https://github.com/\"]\n extraheader = AUTHORIZATION: basic eA==\n", true),
-        ] {
-            fs::write(&file, text).expect("a file");
-            assert_eq!(holds_credential(&file), holds, "{text}");
-        }
-        assert!(holds_credential(&dir.path().join("missing")));
     }
 }

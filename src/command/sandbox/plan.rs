@@ -1,8 +1,6 @@
 //! Sandbox plan: the runner decides on the restrictions of each child, and the child applies them.
 
 use std::collections::BTreeMap;
-use std::fs;
-use std::io;
 use std::path::{Component, Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -20,9 +18,6 @@ use crate::workspace::{PathGlobs, Scratch};
 
 /// Shared memory that processes open by name.
 pub(super) const SHARED_MEMORY: &str = "/dev/shm";
-
-/// The kind of overlays above the Git folder.
-const GIT: &str = "git";
 
 /// Folders for temporary files.
 pub(super) const TEMPORARY: [&str; 2] = ["/tmp", "/var/tmp"];
@@ -260,130 +255,11 @@ impl Sandbox {
         self.0.objects.fetch_add(before.remove_newer(), Ordering::Relaxed);
     }
 
-    /// Returns the private folder of the run, which is created on first use.
-    pub(super) fn private(&self) -> io::Result<&Path> {
-        let made = self.0.private.get_or_init(|| {
-            let scratch = Scratch::new(&self.0.temp).ok()?;
-            for folder in ["root", "tmp", "home"] {
-                fs::create_dir(scratch.path().join(folder)).ok()?;
-            }
-            open_to_all(&scratch.path().join("tmp")).ok()?;
-            Some(scratch)
-        });
-        let none = || io::Error::other(format!("could not create a folder in {}", self.0.temp.display()));
-        made.as_ref().map(Scratch::path).ok_or_else(none)
-    }
-
-    /// Returns the private home folder of children that see the machine's own file system, which is filled on first use;
-    /// `None` if the real one is in the checkout.
-    pub(super) fn home(&self) -> io::Result<Option<&Home>> {
-        let Inner { places, workspace, writable, home, cargo, .. } = &*self.0;
-        let Some(real) = places.home.as_ref().filter(|home| !home.starts_with(workspace)) else {
-            return Ok(None);
-        };
-        let private = self.private()?.join("home");
-        let lists = [&places.toolchains, &places.settings, &places.readable, writable];
-        let places = || {
-            let all = lists.into_iter().flatten().chain(places.open_caches());
-            all.filter(|place| !place.starts_with(workspace))
-        };
-        let made = home.get_or_init(|| Home::make(&private, real, places(), cargo.as_deref()).ok());
-        let none = || io::Error::other(format!("could not create a home folder in {}", private.display()));
-        made.as_ref().map(Some).ok_or_else(none)
-    }
-
-    /// Returns an overlay above a folder of the machine, whose changes are discarded.
-    pub(super) fn overlay(&self, kind: &str, index: usize, lower: &Path) -> io::Result<Overlay> {
-        let folder = self.private()?.join(format!("{kind}-{index}"));
-        let overlay = Overlay {
-            lowers: vec![lower.to_owned()],
-            upper: folder.join("upper"),
-            work: folder.join("work"),
-        };
-        fs::create_dir_all(&overlay.work)?;
-        fs::create_dir_all(&overlay.upper)?;
-        Ok(overlay)
-    }
-
-    /// A throw-away folder above one of Git's own; `None` where that one cannot be shown.
-    pub(super) fn git_overlay(&self, index: usize, lower: &Path) -> io::Result<Option<Overlay>> {
-        let Inner { repository, masking, temp, trusted, .. } = &*self.0;
-        let Some(layer) = repository.layer(index, temp, masking) else { return Ok(None) };
-        let kind = match trusted {
-            Some(started) => format!("{GIT}-{}", started.fetch_add(1, Ordering::Relaxed)),
-            None => GIT.to_owned(),
-        };
-        let mut overlay = self.overlay(&kind, index, lower)?;
-        overlay.lowers.insert(0, layer);
-        Ok(Some(overlay))
-    }
-
-    /// An overlay above a folder, to find out whether one can be had.
-    pub(in crate::command) fn probe_overlay(&self, lower: &Path) -> io::Result<Overlay> {
-        self.overlay("probe", 0, lower)
-    }
-
-    /// Adapts a child's variables to what it sees.
-    pub(in crate::command) fn adapt(
-        &self,
-        environment: &mut BTreeMap<String, String>,
-        own_root: bool,
-        root: &Path,
-    ) -> io::Result<()> {
-        if !own_root && root != self.0.workspace {
-            move_paths(environment, &self.0.workspace, root);
-        }
-        if !self.stands(own_root) {
-            return Ok(());
-        }
-        let temporary = if own_root { PathBuf::from("/tmp") } else { self.private()?.join("tmp") };
-        for name in ["TMPDIR", "TMP", "TEMP"] {
-            environment.insert(name.to_owned(), temporary.display().to_string());
-        }
-        environment.remove("XDG_RUNTIME_DIR");
-        if !own_root {
-            // What cannot be shared is made anew in the private home folder.
-            for name in self.0.places.closed_variables(environment) {
-                environment.remove(name);
-            }
-            if let Some(home) = self.home()? {
-                home.adapt(environment);
-            }
-        }
-        // In containers the checkout belongs to another user, for which Git refuses it. Whatever its
-        // configuration could do stays in the sandbox.
-        let mut settings = vec![("safe.directory", "*")];
-        // Folders that merely look like a repository would have their settings obeyed, whoever made them.
-        settings.extend(self.0.trusted.is_some().then_some(("safe.bareRepository", "explicit")));
-        environment.insert("GIT_CONFIG_COUNT".to_owned(), settings.len().to_string());
-        for (index, (key, value)) in settings.into_iter().enumerate() {
-            environment.insert(format!("GIT_CONFIG_KEY_{index}"), key.to_owned());
-            environment.insert(format!("GIT_CONFIG_VALUE_{index}"), value.to_owned());
-        }
-        // An overlay above a subfolder of a repository is a file system of its own.
-        environment.insert("GIT_DISCOVERY_ACROSS_FILESYSTEM".to_owned(), "1".to_owned());
-        environment.insert("GIT_OPTIONAL_LOCKS".to_owned(), "0".to_owned());
-        Ok(())
-    }
-
     /// Returns the folders to open for programs that trusted settings name by absolute paths: the files
     /// beside a script belong to it.
     #[must_use]
     pub fn opening(&self, words: &[String]) -> Vec<PathBuf> {
         super::places::named_by(words, self.0.places.home.as_deref())
-    }
-}
-
-/// Makes variables that name paths in a folder name the same paths in another: a virtual environment, or a build folder,
-/// is the one in the copy.
-fn move_paths(environment: &mut BTreeMap<String, String>, from: &Path, to: &Path) {
-    for value in environment.values_mut() {
-        let moved = value.split(':').map(|path| match Path::new(path).strip_prefix(from) {
-            Ok(below) if below.as_os_str().is_empty() => to.display().to_string(),
-            Ok(below) => to.join(below).display().to_string(),
-            Err(_) => path.to_owned(),
-        });
-        *value = moved.collect::<Vec<_>>().join(":");
     }
 }
 
@@ -400,17 +276,6 @@ fn plain(path: &Path) -> PathBuf {
     plain
 }
 
-#[cfg(unix)]
-fn open_to_all(folder: &Path) -> io::Result<()> {
-    use std::os::unix::fs::PermissionsExt;
-    fs::set_permissions(folder, fs::Permissions::from_mode(0o1777))
-}
-
-#[cfg(not(unix))]
-fn open_to_all(_: &Path) -> io::Result<()> {
-    Ok(())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -421,22 +286,5 @@ mod tests {
         {
             assert_eq!(plain(Path::new(path)), Path::new(expected), "{path}");
         }
-    }
-
-    #[test]
-    fn variables_name_the_copy_of_what_they_named() {
-        let mut variables: BTreeMap<String, String> = [
-            ("VIRTUAL_ENV", "/work/repo/.venv"),
-            ("PATH", "/work/repo/bin:/usr/bin:/work/repository/bin"),
-            ("HERE", "/work/repo"),
-            ("TEXT", "see /work/repo"),
-        ]
-        .map(|(name, value)| (name.to_owned(), value.to_owned()))
-        .into();
-        move_paths(&mut variables, Path::new("/work/repo"), Path::new("/tmp/copy"));
-        let values: Vec<&str> = variables.values().map(String::as_str).collect();
-        let moved =
-            ["/tmp/copy", "/tmp/copy/bin:/usr/bin:/work/repository/bin", "see /work/repo", "/tmp/copy/.venv"];
-        assert_eq!(values, moved);
     }
 }

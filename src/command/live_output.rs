@@ -1,0 +1,65 @@
+//! Output of a command, collected from its pipes in the background while others look at it.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tokio::io::{AsyncRead, AsyncReadExt};
+
+use super::output::{Capture, Retention};
+
+/// Time to wait for output from a pipe that a process out of reach still holds open.
+const DRAIN: Duration = Duration::from_millis(500);
+
+/// Output of a command that may still be running.
+#[derive(Clone, Debug, Default)]
+pub struct LiveOutput(Arc<Mutex<Capture>>);
+
+impl LiveOutput {
+    /// Creates an empty output, of which so much is kept.
+    pub fn new(retention: Retention) -> Self {
+        Self(Arc::new(Mutex::new(Capture::new(retention))))
+    }
+
+    /// Returns what has been written so far.
+    pub fn text(&self) -> String {
+        self.lock().text()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Capture> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A pipe that is being read in the background.
+pub(super) struct Collecting {
+    output: LiveOutput,
+    task: tokio::task::JoinHandle<()>,
+}
+
+pub(super) fn collect(
+    pipe: Option<impl AsyncRead + Unpin + Send + 'static>,
+    output: LiveOutput,
+) -> Collecting {
+    let sink = output.clone();
+    let task = tokio::spawn(async move {
+        let Some(mut pipe) = pipe else { return };
+        let mut buffer = vec![0; 64 * 1024];
+        while let Ok(count) = pipe.read(&mut buffer).await {
+            if count == 0 {
+                break;
+            }
+            sink.lock().push(&buffer[..count]);
+        }
+    });
+    Collecting { output, task }
+}
+
+impl Collecting {
+    pub(super) async fn finish(self) -> Capture {
+        let Self { output, mut task } = self;
+        if tokio::time::timeout(DRAIN, &mut task).await.is_err() {
+            task.abort();
+        }
+        std::mem::take(&mut *output.lock())
+    }
+}
