@@ -1,5 +1,6 @@
 //! `architect-ci tests prove`: runs the tests that a change adds or changes on the old code and on the new, without a model.
 
+use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -78,7 +79,7 @@ pub(super) enum SubjectError {
     #[error(transparent)]
     Config(#[from] config::ConfigError),
     #[error("could not read {path}: {error}")]
-    File { path: PathBuf, error: std::io::Error },
+    File { path: PathBuf, error: io::Error },
     #[error("{0} is in no Git repository; the tests are compared with one of its commits")]
     NoRepository(PathBuf),
     #[error(transparent)]
@@ -158,6 +159,13 @@ pub(super) fn print_json(value: &impl serde::Serialize, masker: &Masker) {
     }
 }
 
+fn write_junit(record: &ProofRecord, path: &Path, masker: &Masker) -> io::Result<()> {
+    let xml = proof_junit(record).map_err(io::Error::other)?;
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let name = path.file_name().ok_or(io::ErrorKind::InvalidFilename)?;
+    write_atomic(&folder.canonicalize()?.join(name), masker.mask(&xml).as_bytes())
+}
+
 impl Prove {
     pub(super) fn execute(&self) -> Exit {
         let bench = match self.subject.bench() {
@@ -179,10 +187,7 @@ impl Prove {
             print_painted(&log_lines(&masker.mask(&proof_text(record))));
         }
         if let Some(path) = &self.junit {
-            let written = proof_junit(record)
-                .map_err(std::io::Error::other)
-                .and_then(|xml| write_atomic(path, masker.mask(&xml).as_bytes()));
-            if let Err(error) = written {
+            if let Err(error) = write_junit(record, path, &masker) {
                 tell_error(&visible(&format!("could not write {}: {error}", path.display())));
                 return Exit::Configuration;
             }

@@ -1,6 +1,6 @@
 //! `architect-ci tests prove`: tests of a change on the old code and on the new, with real runners.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use crate::support::Sandbox;
@@ -29,7 +29,15 @@ struct Proved {
 }
 
 fn prove(sandbox: &Sandbox, args: &[&str]) -> Proved {
+    prove_with(sandbox, None, args)
+}
+
+/// Runs the command with one more folder of programs.
+fn prove_with(sandbox: &Sandbox, programs: Option<&Path>, args: &[&str]) -> Proved {
     let mut command = sandbox.command(&[&["tests", "prove", "--base", "HEAD"], args].concat());
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let folders = programs.map(Path::to_owned).into_iter().chain(std::env::split_paths(&path));
+    command.env("PATH", std::env::join_paths(folders).expect("a path"));
     let Output { status, stdout, stderr } =
         command.current_dir(sandbox.repo()).output().expect("the binary runs");
     let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("text");
@@ -37,8 +45,8 @@ fn prove(sandbox: &Sandbox, args: &[&str]) -> Proved {
 }
 
 /// Returns each test with its verdict.
-fn verdicts(sandbox: &Sandbox, command: &[&str]) -> Vec<(String, String)> {
-    let proved = prove(sandbox, &[&["--json", "--"], command].concat());
+fn verdicts(sandbox: &Sandbox, programs: Option<&Path>, command: &[&str]) -> Vec<(String, String)> {
+    let proved = prove_with(sandbox, programs, &[&["--json", "--"], command].concat());
     let found: Value =
         serde_json::from_str(&proved.text).unwrap_or_else(|_| panic!("{}{}", proved.text, proved.error));
     let tests = found["tests"].as_array().expect("tests");
@@ -53,10 +61,14 @@ fn verdicts(sandbox: &Sandbox, command: &[&str]) -> Vec<(String, String)> {
 }
 
 fn expect(sandbox: &Sandbox, command: &[&str], expected: &[(&str, &str)]) {
+    expect_with(sandbox, None, command, expected);
+}
+
+fn expect_with(sandbox: &Sandbox, programs: Option<&Path>, command: &[&str], expected: &[(&str, &str)]) {
     let before = sandbox.git(&["status", "--porcelain"]);
     let expected: Vec<(String, String)> =
         expected.iter().map(|(name, verdict)| ((*name).to_owned(), (*verdict).to_owned())).collect();
-    assert_eq!(verdicts(sandbox, command), expected, "{command:?}");
+    assert_eq!(verdicts(sandbox, programs, command), expected, "{command:?}");
     assert_eq!(sandbox.git(&["status", "--porcelain"]), before, "the checkout stays as it is");
 }
 
@@ -115,11 +127,11 @@ fn tests_prove_tells_every_verdict_of_unittest() {
 #[test]
 fn tests_prove_tells_every_verdict_of_pytest() {
     let Some(pytest) = tool("pytest") else { return };
-    let pytest = pytest.to_str().expect("a path");
+    let folder = pytest.parent().expect("a folder").to_owned();
     let sandbox = python();
-    for command in [&[pytest, "-q", "{tests}"][..], &[pytest], &[pytest, "{files}"]] {
+    for command in [&["pytest", "-q", "{tests}"][..], &["pytest"], &["pytest", "{files}"]] {
         // The root has to be where modules are looked for.
-        expect(&sandbox, &[&["env", "PYTHONPATH=."], command].concat(), &PYTHON);
+        expect_with(&sandbox, Some(&folder), &[&["env", "PYTHONPATH=."], command].concat(), &PYTHON);
     }
 }
 
@@ -296,13 +308,13 @@ fn tests_prove_leaves_nothing_behind_when_killed() {
 
     let sandbox = python();
     let temp = tempfile::tempdir().expect("a folder");
-    let before = sandbox.git(&["status", "--porcelain"]);
+    // The marker stands in a file, so that it is on the command line of the test alone.
     let marker = format!("300.{}", std::process::id());
+    sandbox.write("wait.sh", format!("exec sleep {marker}\n"));
+    let before = sandbox.git(&["status", "--porcelain"]);
     let is_running = || {
-        Command::new("pgrep")
-            .args(["-f", &format!("sleep {marker}")])
-            .output()
-            .is_ok_and(|output| output.status.success())
+        let pattern = format!("sleep {marker}");
+        Command::new("pgrep").args(["-f", &pattern]).output().is_ok_and(|output| output.status.success())
     };
     let wait = |condition: &dyn Fn() -> bool, what: &str| {
         let until = Instant::now() + Duration::from_mins(1);
@@ -313,7 +325,7 @@ fn tests_prove_leaves_nothing_behind_when_killed() {
     };
     let left = || std::fs::read_dir(temp.path()).expect("a folder").count();
     for (signal, code) in [("KILL", None), ("TERM", Some(143)), ("INT", Some(130))] {
-        let mut command = sandbox.command(&["tests", "prove", "--base", "HEAD", "--", "sleep", &marker]);
+        let mut command = sandbox.command(&["tests", "prove", "--base", "HEAD", "--", "sh", "wait.sh"]);
         command.current_dir(sandbox.repo()).env("RUNNER_TEMP", temp.path());
         let mut child = command.spawn().expect("the binary runs");
         wait(&is_running, "the command starts");

@@ -173,6 +173,7 @@ pub fn with_tests_of(before: &str, after: &str) -> Option<String> {
 /// Items of a Rust file that only tests have.
 struct TestItems {
     items: Vec<String>,
+    lines: Vec<RangeInclusive<usize>>,
     /// The text without them.
     rest: String,
 }
@@ -197,8 +198,9 @@ impl TestItems {
             copied = to;
         }
         rest += text.get(copied..)?;
-        let is_apart = |test: &Test| lines.iter().any(|lines| lines.contains(&test.line));
-        tests("lib.rs", text).tests.iter().all(is_apart).then_some(Self { items, rest })
+        let is_apart =
+            |test: &Test| lines.iter().any(|lines: &RangeInclusive<usize>| lines.contains(&test.line));
+        tests("lib.rs", text).tests.iter().all(is_apart).then_some(Self { items, lines, rest })
     }
 }
 
@@ -315,7 +317,14 @@ impl Read {
             };
             read.tests.push((test, words, last_line));
         }
+        // Where tests stand among the code, the code is what they are about.
+        let of_tests = (Language::of(path) == Some(Language::Rust) && !is_of_tests(path))
+            .then(|| TestItems::of(text).map_or_else(Vec::new, |items| items.lines));
         for at in all {
+            let line = at.line();
+            if of_tests.as_ref().is_some_and(|items| !items.iter().any(|lines| lines.contains(&line))) {
+                continue;
+            }
             if !spans.iter().any(|span| span.contains(&at.node.start_byte())) {
                 read.define(at);
             }
