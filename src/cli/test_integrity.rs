@@ -25,6 +25,7 @@ use crate::request::variables;
 pub(super) enum Tests {
     Check(Check),
     Prove(super::test_proof::Prove),
+    Mutate(super::test_mutation::Mutate),
 }
 
 /// Compare the checkout with a commit, and report tests and checks that demand less than before
@@ -80,6 +81,7 @@ impl Tests {
         let asked = match self {
             Self::Check(asked) => asked,
             Self::Prove(asked) => return asked.execute(),
+            Self::Mutate(asked) => return asked.execute(),
         };
         match asked.findings() {
             Ok(findings) => asked.print(&Checked { findings }),

@@ -21,7 +21,7 @@ use crate::report::masked::masked_fields;
 use crate::report::{proof_junit, proof_text};
 use crate::request::{InputError, variables};
 use crate::run::{Signal, Throwaway, on_signals};
-use crate::workspace::FileChange;
+use crate::workspace::{ChangeSet, FileChange};
 
 /// Run the tests that a change adds or changes on the old code, where they have to fail, and on the new
 #[derive(Debug, clap::Args)]
@@ -91,6 +91,7 @@ pub(super) enum SubjectError {
 /// What a command of this kind works with.
 pub(super) struct Bench {
     throwaway: Throwaway,
+    pub(super) changes: ChangeSet,
     pub(super) states: States,
     command: TestCommand,
     timeout: Duration,
@@ -110,7 +111,7 @@ impl Subject {
         let throwaway = Throwaway::new(&self.workspace, Some(&repository), &config, &variables(), &[])?;
         let changes = changes_since(&repository, &commit, throwaway.disk(), throwaway.sensitive())?;
         let states = States::new(&changes, true);
-        Ok(Bench { throwaway, states, command, timeout: Duration::from_secs(self.command_timeout) })
+        Ok(Bench { throwaway, changes, states, command, timeout: Duration::from_secs(self.command_timeout) })
     }
 }
 

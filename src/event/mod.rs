@@ -3,6 +3,7 @@
 
 mod effects;
 mod exit;
+mod mutation;
 mod observe;
 mod plan_action;
 mod proof;
@@ -19,6 +20,7 @@ use crate::workspace::{LineCounts, WorkspacePath};
 
 pub use effects::{CommandEffect, Effects, Remote};
 pub use exit::Exit;
+pub use mutation::{MutationRecord, MutationResult, MutationVerdict};
 pub use observe::{Events, Observer, millis};
 pub use plan_action::{Base, PlannedAction};
 pub use proof::{ProofRecord, ProofVerdict, TestProof};

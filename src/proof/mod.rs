@@ -2,12 +2,14 @@
 //! on the new, where they have to pass. Both are throw-away states, behind the sandbox that gates have.
 
 mod command;
+mod mutate;
 mod observed;
 mod prove;
 mod since;
 mod states;
 
 pub use command::{CommandError, TestCommand};
+pub use mutate::{MutationLimits, mutate};
 pub use prove::{Prover, prove};
 pub use since::changes_since;
 pub use states::States;
@@ -26,6 +28,14 @@ pub enum ProofError {
     /// The change could not be read.
     #[error(transparent)]
     Git(#[from] crate::git::GitError),
+    /// The command is to be told which tests to run, and there are none.
+    #[error(
+        "the change adds and changes no test; name a command without `{{tests}}`, `{{test}}` and `{{files}}`"
+    )]
+    NoTests,
+    /// What the tests notice cannot be told.
+    #[error("the tests fail on the change as it is; make them pass first")]
+    FailsWithout,
     /// A signal came.
     #[error("the run was interrupted")]
     Interrupted,

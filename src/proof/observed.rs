@@ -32,6 +32,12 @@ pub(super) struct CommandRun {
 }
 
 impl CommandRun {
+    /// Returns whether something could not be built or loaded, and no test that ran has failed.
+    pub(super) fn is_unbuilt_alone(&self) -> bool {
+        !self.results.unbuilt.is_empty()
+            && !self.results.tests.iter().any(|test| test.outcome == Outcome::Failed)
+    }
+
     /// Returns what is seen of some tests. `new_names` are names that the state lacks.
     pub(super) fn of(
         &self,
@@ -145,6 +151,7 @@ fn errors(output: &str) -> impl Iterator<Item = &str> {
 
 fn first_error(output: &str) -> Option<&str> {
     errors(output)
+        .filter(|line| !line.contains("Failed to import test module"))
         .next()
         .map(|line| line.trim_start_matches(['#', ' ', 'E']).trim())
         .filter(|line| !line.is_empty())

@@ -155,6 +155,17 @@ impl Prover<'_> {
         Ok((observed, time))
     }
 
+    /// Runs the command once on the disk with some changes.
+    pub(super) async fn run_on(
+        &self,
+        changes: &[FileChange],
+        tests: &[&ChangedTest],
+    ) -> Result<(CommandRun, Duration), ProofError> {
+        let isolation = (self.isolate)(changes)?;
+        pass_second(isolation.root(), changes).await;
+        self.run(&isolation, tests).await
+    }
+
     async fn run(
         &self,
         isolation: &Isolation,

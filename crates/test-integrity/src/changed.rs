@@ -3,12 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeInclusive;
 
-use tree_sitter::Node;
-
 use crate::Change;
 use crate::extract::{Test, tests};
 use crate::files::{Language, Role, file_name};
 use crate::syntax::{At, parse};
+use crate::test_items::{TestItems, is_above, lines_of_tests};
 
 /// Test that a change adds or changes.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -154,90 +153,6 @@ fn is_among_code(path: &str, text: &str) -> bool {
     }
 }
 
-/// Returns the old text of a Rust file with the tests of its new text in place of its own, or `None` if they cannot be
-/// told from the code.
-///
-/// Tests can be told apart if all of them stand in items of the file's top level that only tests have: those with
-/// `#[cfg(test)]` or `#[test]`.
-pub fn with_tests_of(before: &str, after: &str) -> Option<String> {
-    let (old, new) = (TestItems::of(before)?, TestItems::of(after)?);
-    let mut text = old.rest;
-    for item in new.items {
-        text += "\n";
-        text += &item;
-        text += "\n";
-    }
-    Some(text)
-}
-
-/// Items of a Rust file that only tests have.
-struct TestItems {
-    items: Vec<String>,
-    lines: Vec<RangeInclusive<usize>>,
-    /// The text without them.
-    rest: String,
-}
-
-impl TestItems {
-    fn of(text: &str) -> Option<Self> {
-        let tree = parse(text, Language::Rust)?;
-        let root = At { node: tree.root_node(), source: text };
-        let mut items = Vec::new();
-        let mut rest = String::with_capacity(text.len());
-        let mut copied = 0;
-        let mut lines = Vec::new();
-        for at in root.children() {
-            if at.kind() == "attribute_item" || !is_for_tests(at) {
-                continue;
-            }
-            let from = with_attributes(at).start_byte();
-            let to = at.node.end_byte();
-            rest += text.get(copied..from)?;
-            items.push(text.get(from..to)?.to_owned());
-            lines.push(at.node.start_position().row + 1..=at.node.end_position().row + 1);
-            copied = to;
-        }
-        rest += text.get(copied..)?;
-        let is_apart =
-            |test: &Test| lines.iter().any(|lines: &RangeInclusive<usize>| lines.contains(&test.line));
-        tests("lib.rs", text).tests.iter().all(is_apart).then_some(Self { items, lines, rest })
-    }
-}
-
-/// Returns whether the attributes of an item keep it to tests.
-fn is_for_tests(item: At<'_>) -> bool {
-    let mut before = item.node.prev_named_sibling();
-    while let Some(node) = before.filter(|node| is_above(*node)) {
-        let text: String = item.with(node).words().concat();
-        if matches!(text.as_str(), "#[cfg(test)]" | "#[test]")
-            || text.ends_with("::test]")
-            || text.starts_with("#[cfg(all(test,")
-        {
-            return true;
-        }
-        before = node.prev_named_sibling();
-    }
-    false
-}
-
-/// Returns whether a node belongs to the item behind it.
-fn is_above(node: Node<'_>) -> bool {
-    node.kind() == "attribute_item" || node.kind().ends_with("comment")
-}
-
-/// Returns the first attribute of an item, or the item.
-fn with_attributes(item: At<'_>) -> Node<'_> {
-    let mut first = item.node;
-    let mut before = item.node.prev_named_sibling();
-    while let Some(node) = before.filter(|node| is_above(*node)) {
-        if node.kind() == "attribute_item" {
-            first = node;
-        }
-        before = node.prev_named_sibling();
-    }
-    first
-}
-
 /// Tests before the change, in whatever file.
 #[derive(Default)]
 struct Known {
@@ -318,8 +233,8 @@ impl Read {
             read.tests.push((test, words, last_line));
         }
         // Where tests stand among the code, the code is what they are about.
-        let of_tests = (Language::of(path) == Some(Language::Rust) && !is_of_tests(path))
-            .then(|| TestItems::of(text).map_or_else(Vec::new, |items| items.lines));
+        let of_tests =
+            (Language::of(path) == Some(Language::Rust) && !is_of_tests(path)).then(|| lines_of_tests(text));
         for at in all {
             let line = at.line();
             if of_tests.as_ref().is_some_and(|items| !items.iter().any(|lines| lines.contains(&line))) {

@@ -28,14 +28,18 @@ mod extract;
 mod files;
 mod finding;
 mod matching;
+mod mutation;
 mod settings;
 mod snapshots;
 mod syntax;
+mod test_items;
 mod vocabulary;
 mod weaker;
 
-pub use changed::{ChangedTest, changed_tests, is_of_tests, is_settings, new_names, with_tests_of};
+pub use changed::{ChangedTest, changed_tests, is_of_tests, is_settings, new_names};
 pub use finding::{Finding, Kind, Severity};
+pub use mutation::{Mutation, MutationKind, mutations};
+pub use test_items::with_tests_of;
 
 use files::Role;
 
