@@ -36,5 +36,9 @@ pub(super) fn mutation_line(mutation: &MutationResult) -> String {
 
 fn shown(code: &str) -> String {
     let line = visible(&code.split_whitespace().collect::<Vec<_>>().join(" ")).into_owned();
-    if line.chars().count() <= MAX_SHOWN { line } else { line.chars().take(MAX_SHOWN - 1).chain(['…']).collect() }
+    if line.chars().count() <= MAX_SHOWN {
+        line
+    } else {
+        line.chars().take(MAX_SHOWN - 1).chain(['…']).collect()
+    }
 }
