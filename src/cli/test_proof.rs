@@ -187,11 +187,11 @@ impl Prove {
         } else {
             print_painted(&log_lines(&masker.mask(&proof_text(record))));
         }
-        if let Some(path) = &self.junit {
-            if let Err(error) = write_junit(record, path, &masker) {
-                tell_error(&visible(&format!("could not write {}: {error}", path.display())));
-                return Exit::Configuration;
-            }
+        if let Some(path) = &self.junit
+            && let Err(error) = write_junit(record, path, &masker)
+        {
+            tell_error(&visible(&format!("could not write {}: {error}", path.display())));
+            return Exit::Configuration;
         }
         if record.is_complete() { Exit::Success } else { Exit::Failed }
     }

@@ -40,3 +40,8 @@ pub enum ProofError {
     #[error("the run was interrupted")]
     Interrupted,
 }
+
+/// Returns whether a path has this extension.
+fn has_extension(path: &str, extension: &str) -> bool {
+    std::path::Path::new(path).extension().is_some_and(|found| found == extension)
+}

@@ -106,7 +106,7 @@ impl Fault<'_> {
 /// Chooses faults: one of each line before a second of any.
 fn chosen(changes: &ChangeSet, limits: MutationLimits) -> Vec<Fault<'_>> {
     let mut by_line: BTreeMap<(&str, usize), Vec<Fault<'_>>> = BTreeMap::new();
-    for change in changes.iter() {
+    for change in changes {
         let text = change.after.as_ref().and_then(|state| std::str::from_utf8(&state.content).ok());
         let Some(text) = text.filter(|text| text.len() <= test_integrity::MAX_BYTES) else { continue };
         let lines = new_lines(change, text);

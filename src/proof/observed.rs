@@ -7,6 +7,7 @@ use regex::Regex;
 use test_integrity::ChangedTest;
 use test_results::{Outcome, Results, TestResult};
 
+use super::has_extension;
 use crate::command::Ended;
 
 /// What is seen of one test in one state.
@@ -151,8 +152,7 @@ fn errors(output: &str) -> impl Iterator<Item = &str> {
 
 fn first_error(output: &str) -> Option<&str> {
     errors(output)
-        .filter(|line| !line.contains("Failed to import test module"))
-        .next()
+        .find(|line| !line.contains("Failed to import test module"))
         .map(|line| line.trim_start_matches(['#', ' ', 'E']).trim())
         .filter(|line| !line.is_empty())
 }
@@ -187,8 +187,8 @@ fn parts(test: &ChangedTest) -> Vec<String> {
     let mut parts: Vec<String> = path.split('/').map(str::to_owned).collect();
     let last = parts.last().map_or("", String::as_str);
     // Rust's crates and Go's packages do not have the names of these files, and Java's files those of their classes.
-    let is_silent = matches!(last, "lib" | "main" | "mod") && test.path.ends_with(".rs")
-        || test.path.ends_with(".go")
+    let is_silent = matches!(last, "lib" | "main" | "mod") && has_extension(&test.path, "rs")
+        || has_extension(&test.path, "go")
         || test.names.first().is_some_and(|first| first == last);
     if is_silent {
         parts.pop();

@@ -9,7 +9,7 @@ use test_results::{Results, parse};
 use tokio_util::sync::CancellationToken;
 
 use super::observed::{CommandRun, Lines, Observed};
-use super::{ProofError, States, TestCommand};
+use super::{ProofError, States, TestCommand, has_extension};
 use crate::command::sandbox::Rights;
 use crate::command::{Ended, LiveOutput, Retention, plain};
 use crate::event::{ProofRecord, ProofVerdict, TestProof, millis};
@@ -106,7 +106,7 @@ async fn pass_second(root: &Path, changes: &[FileChange]) {
         let since = modified.ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
         since.is_some_and(|since| since.as_secs() == now.as_secs())
     };
-    if changes.iter().any(|change| change.path.as_str().ends_with(".py") && is_new(change)) {
+    if changes.iter().any(|change| has_extension(change.path.as_str(), "py") && is_new(change)) {
         let rest = Duration::from_secs(1).saturating_sub(Duration::from_nanos(now.subsec_nanos().into()));
         tokio::time::sleep(rest).await;
     }

@@ -6,7 +6,8 @@ use test_integrity::{
     Change, ChangedTest, changed_tests, is_of_tests, is_settings, new_names, with_tests_of,
 };
 
-use crate::workspace::{ChangeSet, FileChange, FileState, Mode, WorkspacePath};
+use super::has_extension;
+use crate::workspace::{ChangeSet, FileChange, FileState, Mode};
 
 /// What has to be changed on the disk to have each state, and the tests to run there.
 #[derive(Debug)]
@@ -77,7 +78,7 @@ impl States {
         if is_of_tests(texts.path) || has_own_file {
             return change.after.clone();
         }
-        let is_rust = change.path.as_str().ends_with(".rs");
+        let is_rust = has_extension(change.path.as_str(), "rs");
         let (Some(before), Some(after)) = (texts.before, texts.after) else {
             if !of_file.is_empty() {
                 self.inseparable.insert(texts.path.to_owned(), "its file is new and holds the code as well");
@@ -101,11 +102,6 @@ impl States {
             }
             _ => change.before.clone(),
         }
-    }
-
-    /// Returns whether some path would be touched in the old state.
-    pub fn touches(&self, path: &WorkspacePath) -> bool {
-        self.old.iter().any(|change| change.path == *path)
     }
 }
 

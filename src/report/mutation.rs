@@ -35,7 +35,7 @@ pub(super) fn mutation_line(mutation: &MutationResult) -> String {
 }
 
 fn shown(code: &str) -> String {
-    let line = visible(&code.split_whitespace().collect::<Vec<_>>().join(" ")).into_owned();
+    let line = visible(&code.split_whitespace().collect::<Vec<_>>().join(" "));
     if line.chars().count() <= MAX_SHOWN {
         line
     } else {

@@ -278,9 +278,10 @@ impl Read {
     fn import(&mut self, at: At<'_>) {
         let text = at.normal();
         // What stands before the names is the module: `from shop import`, `use crate :: shop :: {`, `} from "shop"`.
-        let (module, names) = match (text.split_once(" import "), text.rsplit_once("{")) {
-            (Some((module, names)), _) => (module.to_owned(), names.to_owned()),
-            (None, Some((module, names))) => (module.to_owned(), names.to_owned()),
+        let (module, names) = match (text.split_once(" import "), text.rsplit_once('{')) {
+            (Some((module, names)), _) | (None, Some((module, names))) => {
+                (module.to_owned(), names.to_owned())
+            }
             (None, None) => (
                 text.clone(),
                 text.rsplit([' ', ':']).find(|part| is_name(part)).unwrap_or_default().to_owned(),

@@ -96,7 +96,11 @@ fn tests_mention_what_they_import_and_code_has_new_names() {
     assert_eq!(new_names(&[rust]), BTreeSet::from(["f".to_owned()]));
     let found = changed_tests(&[code, of_tests]);
     let mentions = |names: &BTreeSet<String>| {
-        found.iter().filter(|test| test.mentions(names)).map(|test| test.name()).collect::<Vec<_>>()
+        found
+            .iter()
+            .filter(|test| test.mentions(names))
+            .map(test_integrity::ChangedTest::name)
+            .collect::<Vec<_>>()
     };
     assert_eq!(mentions(&new), ["test_discount", "test_rebate"]);
     assert_eq!(mentions(&BTreeSet::from(["rates".to_owned()])), ["test_vat"]);
