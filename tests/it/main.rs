@@ -56,4 +56,5 @@ mod test_mutation;
 mod test_proof;
 mod tools;
 mod trust;
+mod turns;
 mod web;
