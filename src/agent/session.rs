@@ -28,6 +28,7 @@ const NEVER: Duration = Duration::from_hours(24 * 365);
 const CLOSING: Duration = Duration::from_secs(30);
 
 const EMPTY_REPLY: &str = "Your last reply was empty. Continue the task, or say what you have done.";
+const NO_BUDGET: &str = "(no summary: a further answer could cost more than what is left of the budget)";
 const SAME_CALL: &str =
     "[You have made exactly this call several times with the same result. Do something else, or finish.]";
 
@@ -125,6 +126,8 @@ enum Failure {
     Model(ModelError),
     Cancelled,
     TimeUp,
+    /// The budget does not pay for the answer.
+    BudgetExceeded,
 }
 
 impl Session<'_> {
@@ -170,6 +173,9 @@ impl Session<'_> {
                 }
                 Err(Failure::Model(error)) => return failed(error),
                 Err(Failure::Cancelled) => return interrupted(),
+                Err(Failure::BudgetExceeded) => {
+                    return ended(Status::Partial, StopReason::BudgetExceeded, NO_BUDGET.to_owned());
+                }
                 // A model that has not finished by now would not sum up in time either.
                 Err(Failure::TimeUp) => {
                     let message = "(no summary: the time limit was reached while the model was answering)";
@@ -342,12 +348,19 @@ impl Session<'_> {
 
     async fn ask(&self, conversation: &mut Conversation, may_call: bool) -> Result<Completion, Failure> {
         let started = Instant::now();
+        // Held to the end of this function, when the answer's real price is known.
+        let allowance = tokio::select! {
+            () = self.cancel.cancelled() => return Err(Failure::Cancelled),
+            allowance = self.budget.allow(conversation.most_tokens(&self.system)) => allowance,
+        };
+        let allowance = allowance.ok_or(Failure::BudgetExceeded)?;
         let request = Request {
             agent: &self.agent.name,
             system: &self.system,
             tools: &conversation.tools,
             messages: &conversation.messages,
             may_call,
+            max_output: allowance.max_output,
         };
         let events = &self.engine.events;
         let waiting = |error: &ModelError, wait: Duration| {
@@ -369,7 +382,8 @@ impl Session<'_> {
         conversation.record_token_count(completion.usage);
         if completion.cut {
             let message = format!(
-                "the answer of {} in step {} was cut off at the model's token limit (`llm.max_tokens`)",
+                "the answer of {} in step {} was cut off at the model's token limit (`llm.max_tokens`, or what is \
+                 left of the budget)",
                 self.agent.name, conversation.step
             );
             events.notice(NoticeLevel::Warning, message);
@@ -451,6 +465,7 @@ impl Session<'_> {
             Err(Failure::Cancelled) => return interrupted(),
             Err(Failure::Model(error)) => format!("(no summary: {error})"),
             Err(Failure::TimeUp) => "(no summary: the model took too long)".to_owned(),
+            Err(Failure::BudgetExceeded) => NO_BUDGET.to_owned(),
         };
         ended(Status::Partial, reason, message)
     }

@@ -44,6 +44,8 @@ pub(super) struct Done {
     pub(super) report: TaskReport,
     /// Whether it is over for good, or has to begin again.
     pub(super) over: bool,
+    /// The price of the dearest answer of its model, in USD.
+    pub(super) dearest_answer: f64,
 }
 
 impl Common {
@@ -52,13 +54,16 @@ impl Common {
         let retry = task.entry.retry.clone().unwrap_or_default();
         let mut earlier = earlier;
         let mut left = share;
+        let mut dearest_answer = 0.0_f64;
         loop {
             let tried = earlier.as_ref().map_or(0, |report| report.attempts);
-            let report = self.attempt(task, left, tried + 1).await;
+            let (report, dearest) = self.attempt(task, left, tried + 1).await;
+            dearest_answer = dearest_answer.max(dearest);
             let cost = report.cost_usd;
             let report = report.after(earlier.as_ref());
             if self.signal.is_set() {
-                return Done { report: TaskReport { end: TaskEnd::NotRun, ..report }, over: false };
+                let report = TaskReport { end: TaskEnd::NotRun, ..report };
+                return Done { report, over: false, dearest_answer };
             }
             if let (Reservation::Usd(usd), Some(cost)) = (left, cost) {
                 left = Reservation::Usd(usd - cost);
@@ -70,14 +75,15 @@ impl Common {
                 || budget_exhausted
                 || late
             {
-                return Done { report, over: true };
+                return Done { report, over: true, dearest_answer };
             }
             self.note(|journal| journal.tried(&report));
             let wait = Duration::from_secs(retry.wait.get().saturating_mul(1 << tried.min(10)));
             let cancel = self.signal.token();
             tokio::select! {
                 () = cancel.cancelled() => {
-                    return Done { report: TaskReport { end: TaskEnd::NotRun, ..report }, over: false };
+                    let report = TaskReport { end: TaskEnd::NotRun, ..report };
+                    return Done { report, over: false, dearest_answer };
                 }
                 () = tokio::time::sleep(wait) => {}
             }
@@ -93,13 +99,18 @@ impl Common {
         }
     }
 
-    async fn attempt(&self, task: &Task, share: Reservation, attempt: u32) -> TaskReport {
+    /// Works on a task once; returns what came of it, and the price of the dearest answer.
+    async fn attempt(&self, task: &Task, share: Reservation, attempt: u32) -> (TaskReport, f64) {
         self.note(|journal| journal.begun(&task.id, attempt));
         let ended = self.try_once(task, share).await;
         block_in_place(|| self.worktrees.remove(&task.id));
         let folder = format!("{TASKS}/{}", task.id);
         match ended {
-            Ok(finished) => TaskReport::of_run(&task.id, &finished.report, &folder),
+            Ok(finished) => {
+                let costs = finished.report.steps.iter().filter_map(|step| step.cost_usd);
+                let dearest = costs.fold(0.0, f64::max);
+                (TaskReport::of_run(&task.id, &finished.report, &folder), dearest)
+            }
             Err(error) => {
                 let failed = TaskReport::without_run(
                     &task.id,
@@ -107,7 +118,7 @@ impl Common {
                     TaskEnd::Failed,
                     &error.explained(),
                 );
-                TaskReport { attempts: 1, exit_code: Some(error.exit().code()), ..failed }
+                (TaskReport { attempts: 1, exit_code: Some(error.exit().code()), ..failed }, 0.0)
             }
         }
     }

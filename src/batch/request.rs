@@ -162,6 +162,7 @@ impl BatchRequest {
             timeout,
             workspace: Some(place.checkout.to_owned()),
             folder: folder.clone(),
+            task_id: Some(task.id.clone()),
             out: Some(place.out.to_owned()),
             comment: Some(Comment::Never),
             comment_key: Some(format!("{name}-{}", task.id)),

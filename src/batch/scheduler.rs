@@ -9,7 +9,7 @@ use time::format_description::well_known::Rfc3339;
 use tokio::task::JoinSet;
 
 use super::attempt::{Common, Done, TASKS, spent_in, title};
-use super::budget::{Budget, Reservation};
+use super::budget::{Budget, Reservation, share_of_shard};
 use super::expand::{ExpansionSources, expand};
 use super::file::BatchFile;
 use super::journal::{Earlier, Journal, JournalError, clear};
@@ -180,6 +180,8 @@ pub async fn run_batch(
         }
         None => manifest.tasks.clone(),
     };
+    // The budget is that of all shards together.
+    let budget = budget.map(|usd| share_of_shard(usd, tasks.len(), manifest.tasks.len()));
     let (digest, name, commit) = (manifest.digest(), manifest.name.clone(), manifest.commit.clone());
     let run_url = request.destination.github.as_ref().and_then(|github| github.run_url.clone());
     let common = Arc::new(Common {
@@ -292,14 +294,15 @@ impl Scheduler<'_> {
             let done = match joined {
                 Ok((id, (share, already, done))) => {
                     at_work.remove(&id);
-                    budget.release(share, done.report.cost_usd.map(|cost| cost - already.unwrap_or(0.0)));
+                    let cost = done.report.cost_usd.map(|cost| cost - already.unwrap_or(0.0));
+                    budget.release(share, cost, done.dearest_answer);
                     done
                 }
                 Err(error) => {
                     let Some((id, share)) = at_work.remove(&error.id()) else { continue };
-                    budget.release(share, None);
+                    budget.release(share, None, 0.0);
                     let why = "internal error: the task stopped unexpectedly; please report it";
-                    Done { report: TaskReport::without_run(&id, "", TaskEnd::Failed, why), over: true }
+                    Done { report: TaskReport::without_run(&id, "", TaskEnd::Failed, why), over: true, dearest_answer: 0.0 }
                 }
             };
             if done.over {

@@ -107,6 +107,7 @@ async fn ask(lookup: &Lookup) -> Result<String, Trouble> {
         system: "You are being tested for reachability.",
         tools: &[],
         may_call: false,
+        max_output: None,
         messages: &[Message::User(QUESTION.to_owned())],
     };
     let answer = model.complete(question).await.map_err(Trouble::Model)?;

@@ -1,5 +1,6 @@
 //! Models: requests, answers, and the trait [`ChatModel`] of whatever answers them.
 
+mod budget;
 mod error;
 mod exec;
 mod name;
@@ -14,10 +15,11 @@ use serde_json::Value;
 
 use crate::event::{ToolCall, Usage};
 
+pub use budget::{Allowance, Budget, Refused};
 pub use error::ModelError;
 pub use exec::{ExecModel, ExecOptions};
 pub use name::{ModelName, NameError, Provider};
-pub use price::{Budget, Price, Prices};
+pub use price::{Price, Prices};
 pub use providers::{ProviderModel, Settings};
 pub use replay::{ReplayError, ReplayModel};
 pub use retry::{Backoff, retry};
@@ -75,6 +77,8 @@ pub struct Request<'a> {
     pub tools: &'a [ToolSchema],
     /// Whether tools may be called; `false` for a closing summary.
     pub may_call: bool,
+    /// Maximum length of the answer, in tokens, where the budget limits it.
+    pub max_output: Option<u64>,
     /// Conversation so far.
     pub messages: &'a [Message],
 }

@@ -77,6 +77,9 @@ impl ProviderModel {
         if !request.may_call && !request.tools.is_empty() {
             options.tool_choice = Some(ToolChoice::None);
         }
+        if let Some(most) = request.max_output.and_then(|most| u32::try_from(most).ok()) {
+            options.max_tokens = Some(options.max_tokens.map_or(most, |own| own.min(most)));
+        }
         let request = chat_request(request, self.marks_cache);
         if !self.stream {
             let response =

@@ -6,6 +6,9 @@ use super::file::{Damaged, Plan};
 use super::journal::{Journal, JournalError, MayWrite, Step};
 use crate::workspace::{ChangeSet, DiskWorkspace, FileChange, FileError, Mode, Operation, WorkspacePath};
 
+/// Number of characters of a digest that have to be given.
+const SHORTEST_DIGEST: usize = 8;
+
 /// Plan that fits the checkout.
 #[derive(Debug)]
 pub struct Checked {
@@ -52,6 +55,9 @@ pub enum ApplyError {
         /// Digest of the content.
         computed: String,
     },
+    /// The plan was written by a run that had not finished.
+    #[error("the plan is incomplete: {0}; make a new plan, or use `git apply plan.patch` for what there is")]
+    Incomplete(String),
     /// The plan is not the one that was reviewed.
     #[error("the plan has the digest {found}, not {wanted}; check `digest`")]
     OtherPlan {
@@ -106,8 +112,14 @@ impl Plan {
         if computed != self.digest {
             return Err(ApplyError::Tampered { written: self.digest.clone(), computed });
         }
-        if let Some(wanted) = reviewed.filter(|wanted| *wanted != computed) {
+        let is_it = |wanted: &str| {
+            wanted.len() >= SHORTEST_DIGEST && computed.starts_with(&wanted.to_ascii_lowercase())
+        };
+        if let Some(wanted) = reviewed.filter(|wanted| !is_it(wanted)) {
             return Err(ApplyError::OtherPlan { wanted: wanted.to_owned(), found: computed });
+        }
+        if let Some(reason) = &self.incomplete {
+            return Err(ApplyError::Incomplete(reason.clone()));
         }
         if let Some(command) = self.commands.iter().find(|command| !command.is_as_shown()) {
             return Err(ApplyError::Disguised(command.command.clone()));

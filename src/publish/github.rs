@@ -10,7 +10,7 @@ use super::output_files::OutputFiles;
 use super::publisher::{Publisher, Trouble, sticky, wants_comment};
 use super::run::{comment_of, diagnostics_of, warn};
 use crate::event::{Exit, Notice, NoticeLevel, RunMode, Status, StopReason};
-use crate::github::{Api, Sticky, Suggested};
+use crate::github::{Api, Posted, Sticky, Suggested};
 use crate::report::RunReport;
 use crate::request::{Deliver, JobRequest};
 use crate::workspace::ChangeSet;
@@ -184,9 +184,18 @@ impl Publication<'_> {
         };
         let body = self.masker.mask_rendered(&comment_of(request, report)).into_owned();
         match publisher.comment(&sticky, &body).await {
-            Ok(url) => {
+            Ok(Posted::At(url)) => {
                 tracing::info!("comment: {url}");
                 Some(url)
+            }
+            Ok(Posted::Outdated) => {
+                let message = format!(
+                    "the pull request has a newer commit, about which a later run has written the comment; this \
+                     run's comment is in {file}"
+                );
+                tracing::info!("{message}");
+                report.notices.push(Notice { level: NoticeLevel::Info, message });
+                None
             }
             Err(Trouble { message, about_permission }) => {
                 let message = format!("{message}; the comment is in {file}");

@@ -12,7 +12,7 @@ use super::publisher::sticky;
 use crate::base::verbose_log::detail;
 use crate::config::Comment;
 use crate::event::{Line, Observer, millis};
-use crate::github::{Api, Sticky, hidden_lines};
+use crate::github::{Api, Posted, Sticky, hidden_lines};
 use crate::report::Progress;
 use crate::request::JobRequest;
 
@@ -80,10 +80,14 @@ impl ProgressComment {
                     let progress = board.progress.lock().unwrap_or_else(PoisonError::into_inner).clone();
                     let elapsed = millis(began.elapsed());
                     let body = progress.comment(&hidden, &frame.task, elapsed, frame.run_url.as_deref());
-                    if let Err(error) = sticky.put(&frame.masker.mask(&body)).await {
-                        // The end of the run tells of it.
-                        detail!("progress: {error}");
-                        break;
+                    match sticky.put(&frame.masker.mask(&body)).await {
+                        Ok(Posted::At(_)) => {}
+                        Ok(Posted::Outdated) => break,
+                        Err(error) => {
+                            // The end of the run tells of it.
+                            detail!("progress: {error}");
+                            break;
+                        }
                     }
                     if sleep_unless(&over, EVERY).await.is_none() {
                         break;

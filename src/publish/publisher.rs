@@ -11,7 +11,7 @@ use crate::config::{self, Comment};
 use crate::event::{Status, StopReason};
 use crate::git::Repository;
 use crate::github::{
-    Api, ApiError, Check, Conclusion, DeliverError, Delivered, Delivery, Environment, Head, PlanMark,
+    Api, ApiError, Check, Conclusion, DeliverError, Delivered, Delivery, Environment, Head, PlanMark, Posted,
     PullText, Reaction, Review, Sticky, Subject, Suggested, Target, by_push, in_marker, marker, react,
 };
 use crate::report::{
@@ -46,13 +46,14 @@ impl From<&ApiError> for Trouble {
 /// Returns the sticky comment of an event, if it is about something that takes one.
 pub(super) fn sticky(github: &Environment, api: &Api, key: &str) -> Option<Arc<Sticky>> {
     let number = github.number()?;
-    Some(Arc::new(Sticky::new(api.clone(), number, github.is_on_pull(), marker(key))))
+    let sticky = Sticky::new(api.clone(), number, github.is_on_pull(), marker(key));
+    Some(Arc::new(sticky.of_run(github.run_mark())))
 }
 
 /// Returns what is needed to apply a plan from its comment.
 pub(super) fn plan_mark(github: Option<&Environment>, report: &RunReport) -> Option<PlanMark> {
     let github = github?;
-    let plan = report.plan.as_ref().filter(|plan| !plan.actions.is_empty() && plan.differences.is_empty())?;
+    let plan = report.applicable_plan().filter(|plan| !plan.actions.is_empty())?;
     let Subject::PullRequest { head: Some(Head { sha, .. }), fork: false, .. } = &github.subject else {
         return None;
     };
@@ -88,8 +89,8 @@ impl Publisher<'_> {
         }
     }
 
-    /// Posts the comment; answers with its address.
-    pub(super) async fn comment(&self, sticky: &Sticky, body: &str) -> Result<String, Trouble> {
+    /// Posts the comment, unless that shows what a later run says of a newer commit.
+    pub(super) async fn comment(&self, sticky: &Sticky, body: &str) -> Result<Posted, Trouble> {
         self.within(sticky.put(body)).await
     }
 

@@ -11,7 +11,7 @@ use super::github::Publication;
 use super::output_files::OutputFiles;
 use super::progress_comment::ProgressComment;
 use super::publisher::{TIME, TIME_INTERRUPTED, plan_mark};
-use super::step_outputs::{StepOutputs, annotate};
+use super::step_outputs::{OUTPUTS, StepOutputs, annotate};
 use crate::event::{Exit, Notice, NoticeLevel, Status};
 use crate::github::hidden_lines;
 use crate::plan::Plan;
@@ -126,35 +126,33 @@ fn fields(
     report: &RunReport,
     files: &OutputFiles,
     comment_url: Option<&str>,
-) -> [(&'static str, String); 17] {
+) -> Vec<(&'static str, String)> {
     let shown = |path: &Path| if path.exists() { path.display().to_string() } else { String::new() };
     let changed: Vec<Cow<'_, str>> =
         report.files.iter().map(|file| on_one_line(file.path.as_str())).collect();
     let usage = report.usage;
     let delivery = report.delivery.as_ref();
-    [
-        ("status", report.status.to_string()),
-        ("exit-code", report.exit_code.to_string()),
-        ("changed-files", changed.join("\n")),
-        ("plan-path", shown(&files.plan)),
-        ("plan-digest", report.plan.as_ref().map(|plan| plan.digest.clone()).unwrap_or_default()),
-        ("patch-path", shown(&files.patch)),
-        ("junit-path", shown(&files.junit)),
-        ("report-path", shown(&files.report)),
+    let values: [String; OUTPUTS.len()] = [
+        report.status.to_string(),
+        report.exit_code.to_string(),
+        changed.join("\n"),
+        shown(&files.plan),
+        report.plan.as_ref().map(|plan| plan.digest.clone()).unwrap_or_default(),
+        shown(&files.patch),
+        shown(&files.junit),
+        shown(&files.report),
         // The comment always lies there; the configuration may have others elsewhere.
-        ("out-path", files.comment.parent().map(shown).unwrap_or_default()),
-        ("comment-url", comment_url.unwrap_or_default().to_owned()),
-        ("branch", delivery.map(|delivery| delivery.branch.clone()).unwrap_or_default()),
-        ("commit", delivery.and_then(|delivery| delivery.commit.clone()).unwrap_or_default()),
-        (
-            "pull-request-url",
-            delivery
-                .and_then(|delivery| Some(delivery.pull_request.as_ref()?.url.clone()))
-                .unwrap_or_default(),
-        ),
-        ("cost-usd", report.cost_usd.map(|cost| format!("{cost:.6}")).unwrap_or_default()),
-        ("tokens", (usage.input + usage.output).to_string()),
-        ("summary", report.message.clone()),
-        ("structured-output", report.structured_output.as_ref().map(ToString::to_string).unwrap_or_default()),
-    ]
+        files.comment.parent().map(shown).unwrap_or_default(),
+        comment_url.unwrap_or_default().to_owned(),
+        delivery.map(|delivery| delivery.branch.clone()).unwrap_or_default(),
+        delivery.and_then(|delivery| delivery.commit.clone()).unwrap_or_default(),
+        delivery
+            .and_then(|delivery| Some(delivery.pull_request.as_ref()?.url.clone()))
+            .unwrap_or_default(),
+        report.cost_usd.map(|cost| format!("{cost:.6}")).unwrap_or_default(),
+        (usage.input + usage.output).to_string(),
+        report.message.clone(),
+        report.structured_output.as_ref().map(ToString::to_string).unwrap_or_default(),
+    ];
+    OUTPUTS.into_iter().zip(values).collect()
 }

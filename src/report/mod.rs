@@ -58,7 +58,7 @@ pub const SCHEMA_VERSION: u32 = 1;
 /// A file that changed, or would change.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FileSummary {
-    /// The path of the file, relative to the workspace.
+    /// The path of the file, relative to the root of the repository.
     pub path: WorkspacePath,
     /// What happened to the file.
     pub op: Operation,
@@ -144,6 +144,9 @@ pub struct StepSummary {
 pub struct PlanReport {
     /// The digest of the plan.
     pub digest: String,
+    /// Why the plan is not whole, and therefore not applied.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub incomplete: Option<String>,
     /// The actions, in order.
     pub actions: Vec<PlannedAction>,
     /// The number of files that were compared to see whether the checkout changed.
@@ -254,6 +257,12 @@ impl RunReport {
     /// Returns whether files changed, or would change.
     pub fn has_changes(&self) -> bool {
         !self.files.is_empty()
+    }
+
+    /// Returns the plan if it may be applied: it is whole, it fits a known state, and the run that made it succeeded.
+    pub fn applicable_plan(&self) -> Option<&PlanReport> {
+        let plan = self.plan.as_ref().filter(|_| self.status == Status::Success)?;
+        (plan.incomplete.is_none() && plan.differences.is_empty()).then_some(plan)
     }
 
     /// Serializes the report as JSON, indented, with a newline at the end.

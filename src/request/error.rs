@@ -67,6 +67,16 @@ pub enum InputError {
         /// The variable.
         variable: String,
     },
+    /// The key is not there, because GitHub gives none to a fork.
+    #[error(
+        "the pull request is from a fork, whose runs get no secrets from GitHub, so `{variable}` is empty; skip such \
+         pull requests with `if: github.event.pull_request.head.repo.full_name == github.repository`, or plan them \
+         with the sample workflows fork-plan.yml and fork-comment.yml, which need no key"
+    )]
+    NoKeyForFork {
+        /// The variable.
+        variable: String,
+    },
     /// The provider's address is not there.
     #[error(
         "the variable `{variable}` with the model provider's URL is not set; pass it to the step with \
@@ -245,7 +255,7 @@ impl InputError {
     /// Returns how the process ends.
     pub fn exit(&self) -> Exit {
         match self {
-            Self::MissingKey { .. } | Self::Permission { .. } | Self::GitHub(_) | Self::Fork => {
+            Self::MissingKey { .. } | Self::NoKeyForFork { .. } | Self::Permission { .. } | Self::GitHub(_) | Self::Fork => {
                 Exit::Authentication
             }
             Self::Journal(_) => Exit::NotApplied,

@@ -180,6 +180,10 @@ impl<'a> Draft<'a> {
         overrule(inputs, &mut self.origin.config);
         let config = &self.origin.config;
         let deliver = Deliver::new(config, github.as_ref(), (&agent, &task), mode, by_comment)?;
+        let deliver = match &inputs.task_id {
+            Some(id) => deliver.with_id(id),
+            None => deliver,
+        };
         let out = out(inputs)?;
         let mut secrets = self.repository.as_ref().map(credentials::of_checkout).unwrap_or_default();
         if !secrets.is_empty() && config.commands.enabled && mode != RunMode::DryRun {

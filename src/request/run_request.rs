@@ -14,6 +14,7 @@ use super::{InputError, Inputs, task};
 use crate::agent::Agent;
 use crate::config::{Config, ConfirmMode};
 use crate::event::RunMode;
+use crate::github::Environment;
 use crate::git::Repository;
 use crate::mcp::Server;
 use crate::model::{ModelName, Prices};
@@ -60,6 +61,15 @@ impl RunRequest {
     /// Makes a request to work on a task. `inputs` may be others than those of the context: a comment may have ordered
     /// something else.
     pub(super) fn for_task(context: &RequestContext<'_>, inputs: &Inputs) -> Result<Self, InputError> {
+        Self::of_task(context, inputs).map_err(|error| match error {
+            InputError::MissingKey { variable } if context.github.as_ref().is_some_and(Environment::is_fork) => {
+                InputError::NoKeyForFork { variable }
+            }
+            error => error,
+        })
+    }
+
+    fn of_task(context: &RequestContext<'_>, inputs: &Inputs) -> Result<Self, InputError> {
         let mut draft = Draft::new(context, inputs)?;
         let work = context.with_trusted(|trusted| work(inputs, trusted, &mut draft.origin.config))?;
         let Work { task, mut mode, agent, model_name, model, reviewer, secret_variables } = work;

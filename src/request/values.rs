@@ -36,6 +36,8 @@ pub struct Inputs {
     pub workspace: Option<PathBuf>,
     /// The folder of the workspace that a batch's task works on.
     pub folder: Option<String>,
+    /// The id of the task, where this is one of a batch.
+    pub task_id: Option<String>,
     /// The configuration.
     pub config: Option<PathBuf>,
     /// The model, as people name it.
@@ -112,6 +114,7 @@ impl Inputs {
             workspace: lookup.path("workspace"),
             // Only a batch says so, of each task.
             folder: None,
+            task_id: None,
             config: lookup.path("config"),
             model: lookup.text("model"),
             base_url: lookup.text("base-url"),

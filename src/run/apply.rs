@@ -12,6 +12,8 @@ use crate::tool::Access;
 impl Run<'_> {
     pub(super) async fn apply(&self, request: &ApplyRequest) -> Outcome {
         let ApplyRequest { plan, digest, run_commands, .. } = request;
+        // Whether the checkout holds local changes has to be known before there are some of ours.
+        let _ = self.engine.baseline_ready.clone().wait_for(|ready| *ready).await;
         let (status, reason, message) = match self.change_files(plan, digest.as_deref()) {
             Err(error) => {
                 self.events.notice(NoticeLevel::Error, error.to_string());

@@ -6,6 +6,7 @@ use serde_json::json;
 
 use super::setup::RunInfo;
 use super::{Outcome, Run, Signal};
+use crate::agent::SessionOutcome;
 use crate::command::Shell;
 use crate::command::sandbox::{Left, Sandbox};
 use crate::event::{End, Event, Events, Exit, NoticeLevel, RunMode, Status, StopReason};
@@ -15,7 +16,7 @@ use crate::model::ModelError;
 use crate::plan::{Plan, Planned};
 use crate::publish::RunArtifacts;
 use crate::report::{Collector, FileSummary, PlanReport, RunReport};
-use crate::workspace::{ChangeSet, Difference, Restored, Snapshot, TrackedWorkspace};
+use crate::workspace::{ChangeSet, Difference, Restored, Snapshot, TrackedWorkspace, WorkspacePath};
 
 impl Run<'_> {
     /// Tells how much disk space throw-away states took, if there were any.
@@ -88,6 +89,10 @@ impl Run<'_> {
             plan.guardrails.clone_from(&collected.guardrails);
             plan.hooks.clone_from(&collected.hooks);
             plan.usage = collected.usage;
+            let has_gates = !request.config().guardrails.quality_gates.is_empty();
+            if let Some(reason) = incomplete(&ended, has_gates && collected.gates.is_empty()) {
+                plan.mark_incomplete(reason);
+            }
         }
         let report = RunReport {
             schema_version: crate::report::SCHEMA_VERSION,
@@ -107,10 +112,11 @@ impl Run<'_> {
             cost_usd,
             subagents: collected.subagents,
             base: baseline.base,
-            files: files(&changes, tracked.as_deref()),
+            files: files(&changes, tracked.as_deref(), &baseline.prefix),
             calls: collected.calls,
             plan: plan.as_ref().map(|plan| PlanReport {
                 digest: plan.digest.clone(),
+                incomplete: plan.incomplete.clone(),
                 actions: plan.actions.clone(),
                 verified_files,
                 differences,
@@ -148,11 +154,34 @@ fn changed_checkout(events: &Events, differences: &[Difference], collector: &Col
     events.notice(NoticeLevel::Error, format!("the checkout changed during a dry run: {files}{who}"));
 }
 
-/// All files that were changed, those as well that are too large to be compared.
-fn files(changes: &ChangeSet, tracked: Option<&TrackedWorkspace>) -> Vec<FileSummary> {
+/// Returns why the plan of a run that ended so is not whole; `gates_missing` tells that its gates did not run.
+fn incomplete(ended: &SessionOutcome, gates_missing: bool) -> Option<String> {
+    match ended.reason {
+        StopReason::UserInterrupt
+        | StopReason::Timeout
+        | StopReason::MaxSteps
+        | StopReason::BudgetExceeded
+        | StopReason::ContextFull
+        | StopReason::Loop
+        | StopReason::LlmError
+        | StopReason::RecipeFailed
+        | StopReason::HookBlocked => Some(ended.reason.to_string()),
+        _ if gates_missing => Some("the quality gates did not run".to_owned()),
+        _ => None,
+    }
+}
+
+/// All files that were changed, those as well that are too large to be compared. Their paths begin at the repository's
+/// root, to which `prefix` is the way from the workspace.
+fn files(changes: &ChangeSet, tracked: Option<&TrackedWorkspace>, prefix: &str) -> Vec<FileSummary> {
     let mut files = FileSummary::of(changes);
     let large = tracked.map(TrackedWorkspace::large).unwrap_or_default();
     files.extend(large.into_iter().map(|(path, op)| FileSummary::of_large(path, op)));
+    for file in &mut files {
+        if let Ok(path) = WorkspacePath::parse(&format!("{prefix}{}", file.path)) {
+            file.path = path;
+        }
+    }
     files.sort_by(|one, other| one.path.cmp(&other.path));
     files
 }

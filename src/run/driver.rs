@@ -17,7 +17,7 @@ use super::setup::RunSetup;
 use super::structured::{self, Structured};
 use super::{Outcome, Run, Signal, context};
 use crate::agent::{Dispatch, Guides, History, Limits, Session, StepOffset, SubagentContext};
-use crate::config::{self, Isolation as GateIsolation, Usd};
+use crate::config::{self, Bounded, Isolation as GateIsolation, Usd};
 use crate::event::{Event, Events, Line, NoticeLevel, RunMode};
 use crate::gates::GateOutcome;
 use crate::hooks::{HookEvent, Subject};
@@ -327,7 +327,9 @@ impl<'a> AgentRun<'a> {
 fn budget(request: &RunRequest, events: &Events) -> Budget {
     let costs = &request.job.config().costs;
     let price = request.prices.find(&request.job.model_name);
-    let wanted = costs.budget_usd.is_some() || costs.warn_at_usd.is_some();
+    // What was recorded or written down beforehand costs nothing.
+    let is_free = matches!(request.model, ModelChoice::Recipe(_) | ModelChoice::Replay { .. });
+    let wanted = !is_free && (costs.budget_usd.is_some() || costs.warn_at_usd.is_some());
     if price.is_none() && wanted {
         let model = &request.job.model_name;
         let told = format!(
@@ -335,7 +337,8 @@ fn budget(request: &RunRequest, events: &Events) -> Budget {
         );
         events.notice(NoticeLevel::Warning, told);
     }
-    let budget = Budget::new(price, costs.budget_usd.map(Usd::get), costs.warn_at_usd.map(Usd::get));
+    let budget = Budget::new(price, costs.budget_usd.map(Usd::get), costs.warn_at_usd.map(Usd::get))
+        .with_max_output(request.job.config().llm.max_tokens.map(Bounded::get));
     // What was spent before an interruption is spent.
     for line in request.resumed.iter().flat_map(Resumed::past) {
         if let Event::Reply(reply) = &line.event {

@@ -45,7 +45,7 @@ pub enum TaskEnd {
 /// A file that a task changed, or would change.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TaskFile {
-    /// The path of the file, relative to the workspace.
+    /// The path of the file, relative to the root of the repository.
     pub path: WorkspacePath,
     /// What happened to the file.
     pub op: Operation,
