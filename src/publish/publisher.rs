@@ -164,7 +164,7 @@ impl Publisher<'_> {
                 };
                 let text = PullText {
                     title: title.clone(),
-                    body: description(report, closes),
+                    body: description(report, closes, request.short_task().as_deref()),
                     draft: config.draft,
                     labels: config.labels.clone(),
                 };

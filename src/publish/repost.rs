@@ -3,8 +3,9 @@
 use sanitize::Masker;
 
 use crate::event::{Notice, NoticeLevel};
-use crate::github::{ApiError, Environment, OtherRun, Posted, Pull, RunMark, Sticky, hidden_lines, marker};
-use crate::report::{RunReport, comment};
+use crate::github::{ApiError, Environment, OtherRun, Posted, Pull, RunMark, Sticky, hidden_lines, in_marker, marker};
+use crate::config::DEFAULT_KEY;
+use crate::report::{CommentFrame, RunReport, comment};
 use crate::request::{InputError, Inputs, RequestContext};
 
 /// The way of a report to its pull request or issue.
@@ -46,8 +47,13 @@ impl<'a> Repost<'a> {
             let message = "this report comes from a job without rights; its claims are not verified".to_owned();
             report.notices.insert(0, Notice { level: NoticeLevel::Warning, message });
         }
+        let frame = CommentFrame {
+            hidden: hidden_lines(&key, None),
+            name: (key != DEFAULT_KEY).then(|| in_marker(&key)),
+            ..CommentFrame::default()
+        };
         let masker = Masker::from_environment(&self.context.inputs.variables, &[], &[]);
-        let body = masker.mask(&comment(&report, &hidden_lines(&key, None), false)).into_owned();
+        let body = masker.mask(&comment(&report, &frame)).into_owned();
         let on_pull = self.github.is_on_pull();
         let posted = async {
             let api = self.context.api(&self.github)?.clone();

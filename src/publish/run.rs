@@ -13,10 +13,11 @@ use super::progress_comment::ProgressComment;
 use super::publisher::{TIME, TIME_INTERRUPTED, plan_mark};
 use super::step_outputs::{OUTPUTS, StepOutputs, annotate};
 use crate::event::{Exit, Notice, NoticeLevel, Status};
-use crate::github::hidden_lines;
+use crate::config::DEFAULT_KEY;
+use crate::github::{Environment, Subject, hidden_lines, in_marker};
 use crate::plan::Plan;
 use crate::report::masked::{Format, MaskError, masked};
-use crate::report::{Diagnostic, RunReport, annotations, comment, diagnostics, summary, terminal};
+use crate::report::{CommentFrame, Diagnostic, RunReport, annotations, comment, diagnostics, summary, terminal};
 use crate::request::JobRequest;
 use crate::workspace::ChangeSet;
 
@@ -103,7 +104,22 @@ pub(super) fn diagnostics_of(request: &JobRequest, report: &RunReport, prefix: &
 pub(super) fn comment_of(request: &JobRequest, report: &RunReport) -> String {
     let pending = || request.applies.clone().filter(|_| report.status != Status::Success);
     let mark = plan_mark(request.github.as_ref(), report).or_else(pending);
-    comment(report, &hidden_lines(&request.config().github.comment_key, mark.as_ref()), mark.is_some())
+    let key = &request.config().github.comment_key;
+    let github = request.github.as_ref();
+    let head = github.and_then(|github| match &github.subject {
+        Subject::PullRequest { head, .. } => head.as_ref().map(|head| head.sha.clone()),
+        Subject::Issue { .. } | Subject::Repository => None,
+    });
+    let frame = CommentFrame {
+        hidden: hidden_lines(key, mark.as_ref()),
+        name: (key != DEFAULT_KEY).then(|| in_marker(key)),
+        can_order: mark.is_some(),
+        order: github.map(Environment::order_line).unwrap_or_default(),
+        task: request.short_task(),
+        repository_url: github.map(Environment::repository_url),
+        commit: head.or_else(|| report.base.as_ref().map(|base| base.commit.clone())),
+    };
+    comment(report, &frame)
 }
 
 pub(super) fn warn(report: &mut RunReport, message: String) {

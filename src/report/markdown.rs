@@ -35,7 +35,7 @@ pub(super) fn all(report: &RunReport) -> Vec<Section> {
     all.push(sections::hooks(report));
     all.push(usage::table(report));
     all.push(calls(report));
-    all.push(footer::footer(report, false));
+    all.push(footer::footer(report));
     all
 }
 

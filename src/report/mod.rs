@@ -7,6 +7,7 @@ mod collect;
 mod comment;
 mod diagnostics;
 mod figures;
+mod file_list;
 mod footer;
 mod html;
 mod junit;
@@ -38,7 +39,7 @@ pub use batch::{
     batch_headline, batch_html, batch_junit, batch_markdown, batch_summary, sum, task_line,
 };
 pub use collect::Collector;
-pub use comment::{COMMENT_LIMIT, check_summary, comment, description};
+pub use comment::{COMMENT_LIMIT, CommentFrame, check_summary, comment, description};
 pub use diagnostics::{Diagnostic, diagnostics};
 pub use figures::duration;
 pub use html::html;

@@ -36,6 +36,12 @@ pub fn headline(report: &RunReport) -> String {
 }
 
 pub(super) fn facts(report: &RunReport) -> String {
+    let commit = |commit: &str| code(&commit.chars().take(10).collect::<String>());
+    format!("{}\n\n", fact_list(report, commit).join(" · "))
+}
+
+/// Returns mode, agent, model, figures and base; `commit` renders the latter.
+pub(super) fn fact_list(report: &RunReport, commit: impl Fn(&str) -> String) -> Vec<String> {
     let cached = match report.usage.cached {
         0 => String::new(),
         cached => format!(", {} cached", tokens(cached)),
@@ -51,20 +57,22 @@ pub(super) fn facts(report: &RunReport) -> String {
     facts.extend(report.cost_usd.map(cost));
     if let Some(base) = &report.base {
         let dirty = if base.dirty { " + local changes" } else { "" };
-        facts.push(format!("on {}{dirty}", code(&base.commit.chars().take(10).collect::<String>())));
+        facts.push(format!("on {}{dirty}", commit(&base.commit)));
     }
-    format!("{}\n\n", facts.join(" · "))
+    facts
 }
 
-pub(super) fn task(report: &RunReport) -> Section {
-    let first = report.task.trim().lines().next().unwrap_or_default();
-    let cut = first.floor_char_boundary(200);
-    let short = format!(
-        "> **Task:** {}{}\n\n",
-        code(&first[..cut]),
-        if cut < report.task.trim().len() { " …" } else { "" }
-    );
-    Section::fixed(short)
+/// Renders the first line of the task, or `short` in its place.
+pub(super) fn task(report: &RunReport, short: Option<&str>) -> Section {
+    let whole = short.unwrap_or(&report.task).trim();
+    let first = whole.lines().next().unwrap_or_default();
+    let line = match first.char_indices().nth(200) {
+        // At the end of a word, if there is one near.
+        Some((cut, _)) => first[..cut].rsplit_once(' ').map_or(&first[..cut], |(words, _)| words),
+        None => first,
+    };
+    let more = if line.len() < whole.len() { " …" } else { "" };
+    Section::fixed(format!("> **Task:** {}{more}\n\n", code(line)))
 }
 
 pub(super) fn message(report: &RunReport) -> Section {
@@ -72,19 +80,35 @@ pub(super) fn message(report: &RunReport) -> Section {
         return Section::fixed(String::new());
     }
     let full = format!("{}\n\n", markdown(&report.message));
-    let cut = report.message.floor_char_boundary(2_000);
-    let short =
-        format!("{}\n\n… (the whole message is in `report.md`)\n\n", markdown(&report.message[..cut]));
-    if full.len() <= short.len() { Section::fixed(full) } else { Section::new(8, full, short) }
+    let cut = |most: &usize| {
+        let cut = report.message.floor_char_boundary(*most);
+        format!("{}\n\n… (the whole message is in `report.md`)\n\n", markdown(&report.message[..cut]))
+    };
+    let shorter = MESSAGE_CUTS.iter().filter(|most| **most < report.message.len()).map(cut);
+    Section::with_forms(8, std::iter::once(full).chain(shorter).collect())
 }
 
+/// Lengths to which a message is cut, in bytes: as little as it takes.
+const MESSAGE_CUTS: [usize; 9] = [60_000, 50_000, 40_000, 30_000, 20_000, 12_000, 8_000, 4_000, 2_000];
+
 /// Returns the letter by which Git abbreviates the operation.
-fn letter(op: Operation) -> &'static str {
+pub(super) fn letter(op: Operation) -> &'static str {
     match op {
         Operation::Add => "A",
         Operation::Modify => "M",
         Operation::Delete => "D",
     }
+}
+
+/// Renders what a plan would do, in order, folded: calls, of which several may concern one file.
+pub(super) fn actions(report: &RunReport) -> Section {
+    let Some(plan) = report.plan.as_ref().filter(|plan| !plan.actions.is_empty()) else {
+        return Section::fixed(String::new());
+    };
+    let lines: String = plan.actions.iter().map(|action| format!("1. {}\n", code(&action.description))).collect();
+    let title = format!("Plan, step by step: {}", totals(report, plan));
+    let full = format!("<details><summary>{title}</summary>\n\n{lines}\n</details>\n\n");
+    Section::new(1, full, format!("{title} (in `plan.json`)\n\n"))
 }
 
 /// Renders the plan or the changes: the actions in order, then each file's diff, folded.
@@ -146,7 +170,7 @@ fn file(file: &FileSummary) -> Section {
     let diff = if file.diff.is_empty() { "(no lines)\n".to_owned() } else { fence(&file.diff, "diff") };
     let full = format!("<details><summary>{summary}</summary>\n\n{diff}\n</details>\n\n");
     let short = format!(
-        "- {} {} {} (diff in `plan.patch` or the commit)\n",
+        "- {} {} {} (diff in `report.html`)\n",
         letter(file.op),
         code(file.path.as_str()),
         file.lines
@@ -155,7 +179,7 @@ fn file(file: &FileSummary) -> Section {
 }
 
 /// Formats a name as code inside of HTML, where Markdown's code spans do not work.
-fn html_code(text: &str) -> String {
+pub(super) fn html_code(text: &str) -> String {
     let text = sanitize::untrusted::visible(text).replace('\n', " ");
     let escaped: String = text
         .chars()
@@ -211,7 +235,7 @@ pub(super) fn gates(report: &RunReport) -> Vec<Section> {
     sections
 }
 
-fn gate_icon(gate: &GateRecord) -> &'static str {
+pub(super) fn gate_icon(gate: &GateRecord) -> &'static str {
     match (gate.passed, gate.fails_run()) {
         (true, _) => "✅",
         (false, true) => "❌",
@@ -246,7 +270,8 @@ pub(super) fn hooks(report: &RunReport) -> Section {
         );
     }
     let notable = report.hooks.iter().filter(|hook| hook.decision != HookDecision::Allow).count();
-    let title = format!("Hooks: {}, {notable} of note", plural(report.hooks.len(), "run", "runs"));
+    let notable = if notable == 0 { "all allowed".to_owned() } else { format!("{notable} of note") };
+    let title = format!("Hooks: {}, {notable}", plural(report.hooks.len(), "run", "runs"));
     let full = format!("<details><summary>{title}</summary>\n\n{table}\n</details>\n\n");
     Section::new(3, full, format!("{title} (listed in `report.md`)\n\n"))
 }

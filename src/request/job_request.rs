@@ -7,6 +7,7 @@ use sanitize::secret_names::passwords;
 use super::context::{RequestContext, rooted};
 use super::files::out;
 use super::programs::Programs;
+use super::values::DESCRIBED;
 use super::{Deliver, InputError, Inputs, ModelChoice, credentials};
 use crate::base::env::Variables;
 use crate::config::{Bounded, Config, GateConfig};
@@ -60,6 +61,13 @@ impl JobRequest {
     /// Returns the configuration.
     pub fn config(&self) -> &Config {
         &self.origin.config
+    }
+
+    /// Returns number and title of the issue or pull request, where they are the task and the text of the task is only
+    /// how the agent is told so.
+    pub fn short_task(&self) -> Option<String> {
+        let github = self.github.as_ref().filter(|_| self.task.starts_with(DESCRIBED))?;
+        Some(format!("#{} {}", github.number()?, github.about.as_ref()?.title))
     }
 }
 

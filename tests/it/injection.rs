@@ -7,7 +7,7 @@ use sanitize::untrusted;
 
 use crate::support::{Sandbox, cases, outputs};
 use architect_ci::github::hidden_lines;
-use architect_ci::report::{
+use architect_ci::report::{CommentFrame, 
     BatchReport, RunReport, annotations, batch_annotations, batch_comment, batch_html, batch_junit,
     batch_markdown, batch_summary, check_summary, comment, description, diagnostics, html, junit, markdown,
     summary, terminal,
@@ -135,7 +135,7 @@ fn hostile_text_is_inert_in_every_sink() {
             serde_json::from_value(value).unwrap_or_else(|error| panic!("{name}: {error}"));
         let marked = "<!-- architect-ci ";
         for (sink, shown, own) in [
-            ("comment", comment(&report, &hidden_lines("k", None), false), 1),
+            ("comment", comment(&report, &CommentFrame { hidden: hidden_lines("k", None), ..CommentFrame::default() }), 1),
             ("description", description(&report, None), 0),
             ("check run", check_summary(&report), 0),
             ("report.md", markdown(&report), 0),
