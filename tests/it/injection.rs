@@ -7,7 +7,8 @@ use sanitize::untrusted;
 
 use crate::support::{Sandbox, cases, outputs};
 use architect_ci::github::hidden_lines;
-use architect_ci::report::{CommentFrame, 
+use architect_ci::report::{
+    CommentFrame,
     BatchReport, RunReport, annotations, batch_annotations, batch_comment, batch_html, batch_junit,
     batch_markdown, batch_summary, check_summary, comment, description, diagnostics, html, junit, markdown,
     summary, terminal,

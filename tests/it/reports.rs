@@ -2,7 +2,8 @@
 
 use crate::support::Sandbox;
 use architect_ci::github::{PlanMark, hidden_lines, marker};
-use architect_ci::report::{CommentFrame, 
+use architect_ci::report::{
+    CommentFrame,
     COMMENT_LIMIT, Progress, RunReport, annotations, check_summary, comment, description, html, junit,
     markdown, summary,
 };
