@@ -59,9 +59,8 @@ impl Conversation {
     /// Returns the most tokens that a request can have: the provider's last count, plus half of the bytes that were added
     /// since. No text has more tokens than that, in whatever language.
     pub(super) fn most_tokens(&self, system: &str) -> u64 {
-        let tools = |tool: &ToolSchema| {
-            tool.name.len() + tool.description.len() + tool.parameters.to_string().len()
-        };
+        let tools =
+            |tool: &ToolSchema| tool.name.len() + tool.description.len() + tool.parameters.to_string().len();
         let opening = || system.len() + self.tools.iter().map(tools).sum::<usize>();
         let (known, bytes, from) = match self.token_count {
             Some((tokens, from)) => (tokens, 0, from),

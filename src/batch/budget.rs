@@ -98,7 +98,13 @@ mod tests {
     }
 
     /// Works on the tasks of one shard as the scheduler does, with answers of random length; returns what they cost.
-    fn simulate(numbers: &mut Numbers, price: crate::model::Price, limit: f64, tasks: u64, jobs: usize) -> f64 {
+    fn simulate(
+        numbers: &mut Numbers,
+        price: crate::model::Price,
+        limit: f64,
+        tasks: u64,
+        jobs: usize,
+    ) -> f64 {
         use crate::event::Usage;
         use crate::model::Budget as RunBudget;
         let mut budget = Budget::new(Some(limit), 0.0);
@@ -107,7 +113,8 @@ mod tests {
         let mut cost = 0.0;
         loop {
             while queued > 0 && running.len() < jobs {
-                let wanted = (numbers.next(2) == 0).then(|| limit * numbers.next(100) as f64 / 50.0 + 0.000_1);
+                let wanted =
+                    (numbers.next(2) == 0).then(|| limit * numbers.next(100) as f64 / 50.0 + 0.000_1);
                 let free = (jobs - running.len()).min(usize::try_from(queued).expect("a few"));
                 let share = budget.reserve(wanted, free);
                 let Reservation::Usd(usd) = share else {
@@ -116,7 +123,12 @@ mod tests {
                     break;
                 };
                 queued -= 1;
-                running.push((share, RunBudget::new(Some(price), Some(usd), None), 1 + numbers.next(12), 0.0));
+                running.push((
+                    share,
+                    RunBudget::new(Some(price), Some(usd), None),
+                    1 + numbers.next(12),
+                    0.0,
+                ));
             }
             if running.is_empty() {
                 return cost;

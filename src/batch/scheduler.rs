@@ -293,7 +293,11 @@ impl Scheduler<'_> {
                     let Some((id, share)) = at_work.remove(&error.id()) else { continue };
                     budget.release(share, None, 0.0);
                     let why = "internal error: the task stopped unexpectedly; please report it";
-                    Done { report: TaskReport::without_run(&id, "", TaskEnd::Failed, why), over: true, dearest_answer: 0.0 }
+                    Done {
+                        report: TaskReport::without_run(&id, "", TaskEnd::Failed, why),
+                        over: true,
+                        dearest_answer: 0.0,
+                    }
                 }
             };
             if done.over {

@@ -6,7 +6,7 @@ use sanitize::untrusted::log_lines;
 
 use super::flags::{InputFlags, InputSet};
 use super::print;
-use super::run::{Voice, complain, runtime, step_output, rest};
+use super::run::{Voice, complain, rest, runtime, step_output};
 use super::style::below;
 use crate::batch::{Manifest, StartError, merge};
 use crate::event::Exit;
@@ -117,7 +117,8 @@ fn execute_post(lookup: &Lookup, path: Option<String>) -> Exit {
             Exit::Success
         }
         Ok(Posted::Outdated) => {
-            let told = "the report was not posted: the pull request is closed or has a newer commit".to_owned();
+            let told =
+                "the report was not posted: the pull request is closed or has a newer commit".to_owned();
             rest(lookup, &Skip { message: told, exit: Exit::Success })
         }
         Err(error) => complain(lookup, &error),

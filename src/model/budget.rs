@@ -124,7 +124,8 @@ impl Budget {
 
     /// Reserves the possible price of an answer to at most `input` tokens.
     pub fn try_allow(&self, input: u64) -> Result<Allowance, Refused> {
-        let allowance = |reserved, max_output| Allowance { max_output, reserved, spent: Arc::clone(&self.spent) };
+        let allowance =
+            |reserved, max_output| Allowance { max_output, reserved, spent: Arc::clone(&self.spent) };
         let (Some(price), Some(limit)) = (self.price, self.limit) else { return Ok(allowance(0.0, None)) };
         let mut amounts = self.spent.amounts();
         let Amounts { spent, reserved } = *amounts;

@@ -2,9 +2,11 @@
 
 use sanitize::Masker;
 
-use crate::event::{Notice, NoticeLevel};
-use crate::github::{ApiError, Environment, OtherRun, Posted, Pull, RunMark, Sticky, hidden_lines, in_marker, marker};
 use crate::config::DEFAULT_KEY;
+use crate::event::{Notice, NoticeLevel};
+use crate::github::{
+    ApiError, Environment, OtherRun, Posted, Pull, RunMark, Sticky, hidden_lines, in_marker, marker,
+};
 use crate::report::{CommentFrame, RunReport, comment};
 use crate::request::{InputError, Inputs, RequestContext};
 
@@ -44,7 +46,8 @@ impl<'a> Repost<'a> {
         report.run_url.clone_from(&self.github.run_url);
         report.delivery = None;
         if self.github.other_run.is_some() {
-            let message = "this report comes from a job without rights; its claims are not verified".to_owned();
+            let message =
+                "this report comes from a job without rights; its claims are not verified".to_owned();
             report.notices.insert(0, Notice { level: NoticeLevel::Warning, message });
         }
         let frame = CommentFrame {

@@ -12,12 +12,14 @@ use super::output_files::OutputFiles;
 use super::progress_comment::ProgressComment;
 use super::publisher::{TIME, TIME_INTERRUPTED, plan_mark};
 use super::step_outputs::{OUTPUTS, StepOutputs, annotate};
-use crate::event::{Exit, Notice, NoticeLevel, Status};
 use crate::config::DEFAULT_KEY;
+use crate::event::{Exit, Notice, NoticeLevel, Status};
 use crate::github::{Environment, Subject, hidden_lines, in_marker};
 use crate::plan::Plan;
 use crate::report::masked::{Format, MaskError, masked};
-use crate::report::{CommentFrame, Diagnostic, RunReport, annotations, comment, diagnostics, summary, terminal};
+use crate::report::{
+    CommentFrame, Diagnostic, RunReport, annotations, comment, diagnostics, summary, terminal,
+};
 use crate::request::JobRequest;
 use crate::workspace::ChangeSet;
 
@@ -138,11 +140,7 @@ fn on_one_line(name: &str) -> Cow<'_, str> {
 }
 
 /// Returns the outputs of the step.
-fn fields(
-    report: &RunReport,
-    files: &OutputFiles,
-    comment_url: Option<&str>,
-) -> Vec<(&'static str, String)> {
+fn fields(report: &RunReport, files: &OutputFiles, comment_url: Option<&str>) -> Vec<(&'static str, String)> {
     let shown = |path: &Path| if path.exists() { path.display().to_string() } else { String::new() };
     let changed: Vec<Cow<'_, str>> =
         report.files.iter().map(|file| on_one_line(file.path.as_str())).collect();
@@ -162,9 +160,7 @@ fn fields(
         comment_url.unwrap_or_default().to_owned(),
         delivery.map(|delivery| delivery.branch.clone()).unwrap_or_default(),
         delivery.and_then(|delivery| delivery.commit.clone()).unwrap_or_default(),
-        delivery
-            .and_then(|delivery| Some(delivery.pull_request.as_ref()?.url.clone()))
-            .unwrap_or_default(),
+        delivery.and_then(|delivery| Some(delivery.pull_request.as_ref()?.url.clone())).unwrap_or_default(),
         report.cost_usd.map(|cost| format!("{cost:.6}")).unwrap_or_default(),
         (usage.input + usage.output).to_string(),
         report.message.clone(),

@@ -10,7 +10,7 @@ use sanitize::untrusted::{code, fence};
 
 use super::footer::{self, is_link};
 use super::size_budget::{Section, fit};
-use super::{DeliveryReport, RunReport, file_list, sections};
+use super::{DeliveryReport, RunReport, file_list, prose, sections};
 use crate::event::{GateRecord, RunMode};
 
 /// GitHub's limit for a comment, in characters.
@@ -68,17 +68,18 @@ pub fn comment(report: &RunReport, frame: &CommentFrame) -> String {
     let opening = format!("{}### {}{name}\n\n", frame.hidden, sections::headline(report));
     let mut all = vec![Section::fixed(opening), Section::fixed(gate_line(&report.gates))];
     all.push(Section::fixed(frame.order.clone()));
-    all.push(sections::task(report, frame.task.as_deref()));
+    all.push(prose::task(report, frame.task.as_deref()));
     all.push(sections::notices(report));
     all.push(Section::fixed(delivery(report, frame)));
     let failed = report.gates.iter().any(|gate| !gate.passed || !gate.doubt.is_empty());
     if failed {
         all.extend(sections::gates(report));
     }
-    all.push(sections::message(report));
+    all.push(prose::message(report));
     all.push(sections::findings(report));
     all.push(sections::guardrails(report));
-    let files = report.delivery.as_ref().and_then(|delivery| delivery.commit.as_ref()).or(frame.commit.as_ref());
+    let files =
+        report.delivery.as_ref().and_then(|delivery| delivery.commit.as_ref()).or(frame.commit.as_ref());
     let files = files.and_then(|commit| frame.link(&format!("blob/{commit}")));
     all.extend(file_list::files(report, files.as_deref()));
     all.push(Section::fixed(how_to_apply(report, frame.can_order)));
@@ -97,7 +98,11 @@ pub fn comment(report: &RunReport, frame: &CommentFrame) -> String {
 fn gate_line(gates: &[GateRecord]) -> String {
     let each = |gate: &GateRecord| {
         let icon = sections::gate_icon(gate);
-        let exit = if gate.passed { String::new() } else { format!(" {} (exit {})", gate.verdict(), gate.exit_code) };
+        let exit = if gate.passed {
+            String::new()
+        } else {
+            format!(" {} (exit {})", gate.verdict(), gate.exit_code)
+        };
         format!("{icon} {}{exit}", code(&gate.name))
     };
     let mut line: Vec<String> = gates.iter().filter(|gate| !gate.passed).map(each).collect();
@@ -169,7 +174,7 @@ fn small_print(report: &RunReport, frame: &CommentFrame) -> String {
 /// pull request shows itself. `closes` is the number of an issue that merging it closes; `task` says in a few words
 /// what was to be done, where the run's own text of it is not for people.
 pub fn description(report: &RunReport, closes: Option<u64>, task: Option<&str>) -> String {
-    let mut all = vec![sections::task(report, task), sections::message(report)];
+    let mut all = vec![prose::task(report, task), prose::message(report)];
     all.extend(sections::gates(report));
     all.push(sections::findings(report));
     all.push(sections::guardrails(report));
@@ -181,10 +186,10 @@ pub fn description(report: &RunReport, closes: Option<u64>, task: Option<&str>) 
 
 /// Renders the summary of a check run.
 pub fn check_summary(report: &RunReport) -> String {
-    let mut all = vec![Section::fixed(sections::facts(report)), sections::task(report, None)];
+    let mut all = vec![Section::fixed(sections::facts(report)), prose::task(report, None)];
     all.push(sections::notices(report));
     all.push(footer::delivery(report));
-    all.push(sections::message(report));
+    all.push(prose::message(report));
     all.extend(sections::changes(report));
     all.extend(sections::gates(report));
     all.push(sections::findings(report));

@@ -3,9 +3,9 @@
 
 use sanitize::untrusted::{code, fence};
 
+use super::RunReport;
 use super::figures::plural;
 use super::size_budget::Section;
-use super::RunReport;
 
 /// Renders instructions for applying the plan, with a command to copy; empty if there is nothing to apply.
 fn how_to_apply(report: &RunReport) -> String {

@@ -7,6 +7,7 @@ use sanitize::untrusted::{code, fence};
 use super::RunReport;
 use super::figures::duration;
 use super::footer;
+use super::prose;
 use super::sections;
 use super::size_budget::{Section, fit};
 use super::usage;
@@ -24,7 +25,7 @@ pub(super) fn all(report: &RunReport) -> Vec<Section> {
         Section::new(4, format!("{}\n", fence(&report.task, "")), "(the task is in `report.json`)\n\n"),
         sections::notices(report),
         footer::delivery(report),
-        sections::message(report),
+        prose::message(report),
     ];
     all.extend(sections::changes(report));
     all.extend(sections::gates(report));

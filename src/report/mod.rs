@@ -16,6 +16,7 @@ mod markdown;
 pub mod masked;
 mod paint;
 mod progress;
+mod prose;
 mod sections;
 mod size_budget;
 mod summary;
@@ -38,7 +39,7 @@ pub use batch::{
     BatchReport, SCHEMA_VERSION as BATCH_SCHEMA_VERSION, ShardReport, TaskEnd, TaskReport, batch_comment,
     batch_headline, batch_html, batch_junit, batch_markdown, batch_summary, sum, task_line,
 };
-pub use collect::Collector;
+pub use collect::{Collected, Collector};
 pub use comment::{COMMENT_LIMIT, CommentFrame, check_summary, comment, description};
 pub use diagnostics::{Diagnostic, diagnostics};
 pub use figures::duration;

@@ -92,7 +92,10 @@ mod tests {
         };
         assert_eq!(fit(sections(), 130).len(), 130);
         // The message is cut once, and all diffs fit again.
-        assert_eq!(fit(sections(), 95), format!("{}{}{}{}", "0".repeat(10), "1".repeat(10), "2".repeat(10), message(60)));
+        assert_eq!(
+            fit(sections(), 95),
+            format!("{}{}{}{}", "0".repeat(10), "1".repeat(10), "2".repeat(10), message(60))
+        );
         // Only one of them does.
         assert_eq!(fit(sections(), 75), format!("{}--{}", "0".repeat(10), message(60)));
         assert_eq!(fit(sections(), 23), format!("---{}", message(20)));

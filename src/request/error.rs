@@ -276,9 +276,11 @@ impl InputError {
     /// Returns how the process ends.
     pub fn exit(&self) -> Exit {
         match self {
-            Self::MissingKey { .. } | Self::NoKeyForFork { .. } | Self::Permission { .. } | Self::GitHub(_) | Self::Fork => {
-                Exit::Authentication
-            }
+            Self::MissingKey { .. }
+            | Self::NoKeyForFork { .. }
+            | Self::Permission { .. }
+            | Self::GitHub(_)
+            | Self::Fork => Exit::Authentication,
             Self::Journal(_) => Exit::NotApplied,
             Self::Unmasked(_) => Exit::Failed,
             _ => Exit::Configuration,

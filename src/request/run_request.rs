@@ -14,8 +14,8 @@ use super::{InputError, Inputs, task};
 use crate::agent::Agent;
 use crate::config::{Config, ConfirmMode};
 use crate::event::RunMode;
-use crate::github::Environment;
 use crate::git::Repository;
+use crate::github::Environment;
 use crate::mcp::Server;
 use crate::model::{ModelName, Prices};
 use crate::sessions::Resumed;
@@ -62,7 +62,9 @@ impl RunRequest {
     /// something else.
     pub(super) fn for_task(context: &RequestContext<'_>, inputs: &Inputs) -> Result<Self, InputError> {
         Self::of_task(context, inputs).map_err(|error| match error {
-            InputError::MissingKey { variable } if context.github.as_ref().is_some_and(Environment::is_fork) => {
+            InputError::MissingKey { variable }
+                if context.github.as_ref().is_some_and(Environment::is_fork) =>
+            {
                 InputError::NoKeyForFork { variable }
             }
             error => error,

@@ -9,13 +9,14 @@ use super::{Outcome, Run, Signal};
 use crate::agent::SessionOutcome;
 use crate::command::Shell;
 use crate::command::sandbox::{Left, Sandbox};
+use crate::config::Config;
 use crate::event::{End, Event, Events, Exit, NoticeLevel, RunMode, Status, StopReason};
 use crate::git::Repository;
 use crate::hooks::{HookEvent, Subject};
 use crate::model::ModelError;
 use crate::plan::{Plan, Planned};
 use crate::publish::RunArtifacts;
-use crate::report::{Collector, FileSummary, PlanReport, RunReport};
+use crate::report::{Collected, Collector, FileSummary, PlanReport, RunReport};
 use crate::workspace::{ChangeSet, Difference, Restored, Snapshot, TrackedWorkspace, WorkspacePath};
 
 impl Run<'_> {
@@ -85,14 +86,7 @@ impl Run<'_> {
         }));
         let collected = collector.collected();
         if let Some(plan) = &mut plan {
-            plan.gates.clone_from(&collected.gates);
-            plan.guardrails.clone_from(&collected.guardrails);
-            plan.hooks.clone_from(&collected.hooks);
-            plan.usage = collected.usage;
-            let has_gates = !request.config().guardrails.quality_gates.is_empty();
-            if let Some(reason) = incomplete(&ended, has_gates && collected.gates.is_empty()) {
-                plan.mark_incomplete(reason);
-            }
+            complete(plan, &collected, incomplete(&ended, request.config(), &collected));
         }
         let report = RunReport {
             schema_version: crate::report::SCHEMA_VERSION,
@@ -154,8 +148,20 @@ fn changed_checkout(events: &Events, differences: &[Difference], collector: &Col
     events.notice(NoticeLevel::Error, format!("the checkout changed during a dry run: {files}{who}"));
 }
 
-/// Returns why the plan of a run that ended so is not whole; `gates_missing` tells that its gates did not run.
-fn incomplete(ended: &SessionOutcome, gates_missing: bool) -> Option<String> {
+/// Adds to a plan how it came about.
+fn complete(plan: &mut Plan, collected: &Collected, incomplete: Option<String>) {
+    plan.gates.clone_from(&collected.gates);
+    plan.guardrails.clone_from(&collected.guardrails);
+    plan.hooks.clone_from(&collected.hooks);
+    plan.usage = collected.usage;
+    if let Some(reason) = incomplete {
+        plan.mark_incomplete(reason);
+    }
+}
+
+/// Returns why the plan of a run that ended so is not whole.
+fn incomplete(ended: &SessionOutcome, config: &Config, collected: &Collected) -> Option<String> {
+    let gates_missing = !config.guardrails.quality_gates.is_empty() && collected.gates.is_empty();
     match ended.reason {
         StopReason::UserInterrupt
         | StopReason::Timeout

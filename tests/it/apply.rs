@@ -503,7 +503,11 @@ fn apply_refuses_plan_of_unfinished_run() {
     assert_eq!(report["plan"]["incomplete"], "the step limit was reached");
     assert!(!run.file("comment.md").contains("apply plan.json"), "{}", run.file("comment.md"));
     let refused = apply(&sandbox, &run.out.join("plan.json"), &[]).expect_code(6);
-    assert!(refused.stderr.contains("the plan is incomplete: the step limit was reached"), "{}", refused.stderr);
+    assert!(
+        refused.stderr.contains("the plan is incomplete: the step limit was reached"),
+        "{}",
+        refused.stderr
+    );
     assert!(!sandbox.repo().join("b.txt").exists());
     // Nobody can strike it out.
     let mut plan: Value = serde_json::from_str(&run.file("plan.json")).unwrap();
@@ -519,9 +523,8 @@ fn apply_knows_whether_checkout_was_dirty() {
     let files: Vec<(String, String)> = (0..200).map(|n| (format!("f{n}.txt"), "one\n".to_owned())).collect();
     let files: Vec<(&str, &str)> = files.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
     let sandbox = Sandbox::new(&files);
-    let edits: Vec<(&str, Value)> = (0..200)
-        .map(|n| ("write_file", json!({"path": format!("f{n}.txt"), "content": "two\n"})))
-        .collect();
+    let edits: Vec<(&str, Value)> =
+        (0..200).map(|n| ("write_file", json!({"path": format!("f{n}.txt"), "content": "two\n"}))).collect();
     let plan = plan(&sandbox, &[edits]);
     for dirty in [false, false, false, true] {
         sandbox.git(&["checkout", "--quiet", "--force", "."]);
