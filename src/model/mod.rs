@@ -2,8 +2,10 @@
 
 mod budget;
 mod error;
+mod exchange;
 mod exec;
 mod name;
+mod pace;
 mod price;
 mod providers;
 mod replay;
