@@ -39,7 +39,7 @@ impl Edit {
     /// threads as the machine has.
     pub(super) fn apply_to(
         &self,
-        files: Vec<WorkspacePath>,
+        files: &[WorkspacePath],
         cx: &Context,
     ) -> Vec<(WorkspacePath, Result<Option<Edited>, SelectError>)> {
         let threads = thread::available_parallelism().map_or(1, std::num::NonZero::get);

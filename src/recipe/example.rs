@@ -193,7 +193,7 @@ async fn perform(
 fn compare(example: &Example, changes: &ChangeSet) -> Vec<ExampleFault> {
     let mut found: BTreeMap<&str, Option<String>> =
         example.before.iter().map(|(path, text)| (path.as_str(), Some(text.clone()))).collect();
-    for change in changes.iter() {
+    for change in changes {
         let after = change.after.as_ref().map(|state| String::from_utf8_lossy(&state.content).into_owned());
         found.insert(change.path.as_str(), after);
     }

@@ -120,7 +120,7 @@ impl RecipePlayer {
             let files: Vec<WorkspacePath> = targets.into_iter().flatten().collect();
             let edit = Edit::of(action).map_err(failed)?;
             let mut prepared = Vec::new();
-            for (file, edited) in edit.apply_to(files, &self.context) {
+            for (file, edited) in edit.apply_to(&files, &self.context) {
                 match edited {
                     Ok(None) => {}
                     Ok(Some(edited)) => {

@@ -1,5 +1,7 @@
 //! Files are anybody's: whatever they hold, rewriting ends in time, and never breaks what could be parsed.
 
+#![allow(clippy::expect_used, reason = "a test may fail wherever it is")]
+
 use std::time::{Duration, Instant};
 
 use proptest::prelude::*;
