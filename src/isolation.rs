@@ -25,7 +25,7 @@ use keep::keep_changes;
 /// A judgement of changes: `Ok` with warnings, or `Err` with the reasons for refusing them. The second
 /// argument lists files that are too large, or are build outputs, and whose content is therefore not
 /// compared.
-pub type Judge =
+pub(crate) type Judge =
     Arc<dyn Fn(&[FileChange], &[WorkspacePath]) -> Result<Vec<String>, Vec<String>> + Send + Sync>;
 
 /// The isolated state of a run, created when it is first needed.
