@@ -8,6 +8,7 @@ mod content;
 mod error;
 mod named_paths;
 mod tool;
+mod watched;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,12 +23,12 @@ use tokio_util::sync::CancellationToken;
 use crate::base::env::Variables;
 use crate::command::{Shell, Talking, last_lines};
 use crate::event::{Events, NoticeLevel};
-use crate::workspace::{Mirror, Observed, TrackedWorkspace};
 
 use connect::{Client, Connection, StartLimit};
 pub use connect::{Endpoint, InvalidServer, Server};
 use error::{CallError, StartError};
 pub use tool::McpTool;
+pub use watched::WatchedCheckout;
 
 /// Maximum number of tools offered to the model per server.
 const MAX_TOOLS: usize = 64;
@@ -37,14 +38,11 @@ pub struct ServerContext {
     /// How programs are started.
     pub shell: Shell,
     /// The checkout, which calls change directly; `None` in a dry run.
-    pub checkout: Option<Arc<TrackedWorkspace>>,
+    pub checkout: Option<WatchedCheckout>,
     /// Path of the checkout.
     pub root: std::path::PathBuf,
     /// Folder for temporary files.
     pub temp: std::path::PathBuf,
-    /// Copy of the checkout, made before a server starts that may change it. The call being watched holds the
-    /// lock, because the changes of two calls at once could not be told apart.
-    pub mirror: tokio::sync::Mutex<Option<Mirror>>,
     /// The end of the run's time, if it is limited.
     pub deadline: Option<std::time::Instant>,
     /// Token that ends calls early.
@@ -70,17 +68,12 @@ struct Running {
 impl Servers {
     /// Starts all servers in parallel and lists their tools. Servers that fail are reported and left out.
     pub async fn start(servers: &[Server], variables: &Variables, context: &Arc<ServerContext>) -> Self {
-        if let Some(checkout) = context.checkout.clone().filter(|_| servers.iter().any(Server::is_local)) {
-            let temp = context.temp.clone();
-            let made = tokio::task::spawn_blocking(move || Mirror::new(checkout, &temp)).await;
-            match made.map_err(std::io::Error::other).and_then(|made| made) {
-                Ok(mirror) => *context.mirror.lock().await = Some(mirror),
-                Err(error) => {
-                    let message = format!("MCP servers are left out: could not copy the checkout: {error}");
-                    context.events.notice(NoticeLevel::Warning, message);
-                    return Self::default();
-                }
-            }
+        if let Some(checkout) = context.checkout.as_ref().filter(|_| servers.iter().any(Server::is_local))
+            && let Err(error) = checkout.watch(&context.temp).await
+        {
+            let message = format!("MCP servers are left out: could not copy the checkout: {error}");
+            context.events.notice(NoticeLevel::Warning, message);
+            return Self::default();
         }
         let begin = |server| async move {
             tokio::select! {
@@ -112,22 +105,14 @@ impl Servers {
         self.running.is_empty()
     }
 
-    /// Stops all servers and the processes they have started. Returns what they changed in the checkout after
-    /// their last answers.
-    pub async fn stop(self) -> Observed {
+    /// Stops all servers and the processes they have started. What they changed in the checkout after their last answers
+    /// is judged and reported. The error says what of it could not be put back.
+    pub async fn stop(self) -> Result<(), String> {
         drop(self.tools);
         join_all(self.running.into_iter().map(|running| end(running.service, running.child))).await;
-        let Some(context) = self.context else { return Observed::default() };
-        let Some(mirror) = context.mirror.lock().await.take() else { return Observed::default() };
-        let late = tokio::task::spawn_blocking(move || mirror.late()).await;
-        match late.map_err(|error| error.to_string()).and_then(|late| late.map_err(|error| error.to_string()))
-        {
-            Ok(observed) => observed,
-            Err(error) => {
-                let message = format!("could not read what MCP servers changed when they stopped: {error}");
-                context.events.notice(NoticeLevel::Error, message);
-                Observed::default()
-            }
+        match self.context.as_ref().and_then(|context| Some((context.checkout.as_ref()?, &context.events))) {
+            Some((checkout, events)) => checkout.settle_late(events).await,
+            None => Ok(()),
         }
     }
 }

@@ -81,32 +81,12 @@ impl McpTool {
         }
     }
 
-    /// Makes a call and records its changes to the checkout, if the server runs on this machine.
+    /// Makes a call whose changes to the checkout are judged, if the server runs on this machine.
     async fn call_watched(&self, arguments: Map<String, Value>) -> ToolResult {
-        let context = &self.server.context;
-        let Some(checkout) = context.checkout.clone().filter(|_| self.server.local) else {
-            return self.call(arguments).await;
-        };
-        let mut held = context.mirror.lock().await;
-        let Some(mirror) = held.take() else {
-            return ToolResult::failed("changes of the server could not be detected, so it is not called");
-        };
-        let before =
-            tokio::task::spawn_blocking(move || mirror.before().map(|before| (mirror, before))).await;
-        let Ok(Ok((mirror, before))) = before else {
-            return ToolResult::failed("could not inspect the checkout, so the server is not called");
-        };
-        let mut result = self.call(arguments).await;
-        let before = Arc::new(before);
-        result.before = Some(Arc::clone(&before));
-        let after = tokio::task::spawn_blocking(move || (mirror.after(&before), mirror)).await;
-        let Ok((Ok(observed), mirror)) = after else {
-            return ToolResult::failed("could not read what the server changed");
-        };
-        *held = Some(mirror);
-        checkout.absorb(&observed.changes);
-        result.note_changes(&observed);
-        result
+        match self.server.context.checkout.as_ref().filter(|_| self.server.local) {
+            Some(checkout) => checkout.call(self.call(arguments)).await,
+            None => self.call(arguments).await,
+        }
     }
 }
 

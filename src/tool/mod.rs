@@ -46,7 +46,7 @@ use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use crate::workspace::{FileChange, FileError, FileState, Inventory, PathGlobs, ResolvedPath, Workspace};
+use crate::workspace::{FileChange, FileError, FileState, PathGlobs, ResolvedPath, Workspace};
 
 pub use crate::event::{CommandEffect, Effects, Remote};
 pub use arguments::ArgumentsError;
@@ -72,10 +72,8 @@ pub struct ToolResult {
     pub changes: Vec<FileChange>,
     /// Exit code of the command, if it ran to its end.
     pub exit_code: Option<i32>,
-    /// Reasons why none of the command's changes were kept.
+    /// Reasons why none of the changes of a command, or of another program, were kept.
     pub refused: Vec<String>,
-    /// The checkout before a call that changed it directly.
-    pub before: Option<Arc<Inventory>>,
     /// Whether a dry run has only recorded the call, without doing any of it.
     pub is_recorded: bool,
     /// Whether the tool has kept the output within its limit, so that nothing else has to shorten it.
@@ -93,7 +91,6 @@ impl ToolResult {
             changes,
             exit_code,
             refused,
-            before: None,
             is_recorded: false,
             bounded: false,
         }

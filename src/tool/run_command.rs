@@ -22,7 +22,7 @@ use crate::command::{LiveOutput, PipeStatus, Policy, Retention, Shell};
 use crate::config::Bounded;
 use crate::event::Class;
 use crate::isolation::{Isolation, Keep, Ran, Work};
-use crate::workspace::{FileError, Kind, LastLink, Observed, WorkspacePath};
+use crate::workspace::{FileChange, FileError, Kind, LastLink, WorkspacePath};
 
 /// Time limit of commands in the background: none, for they end with the run.
 const BACKGROUND_TIMEOUT: Duration = Duration::from_hours(24);
@@ -229,13 +229,7 @@ impl CommandCall {
     fn result(&self, ran: Ran, pipe: Option<&PipeStatus>, timeout: u64) -> ToolResult {
         let Ran { finished, changes, large, dropped, warnings, refused, built: _ } = ran;
         let mut result = ToolResult { refused, ..self.tool.limits.result(&finished, pipe, timeout) };
-        result.note_changes(&Observed { changes, large, ..Observed::default() });
-        if !dropped.is_empty() {
-            result.add(&format!("[not kept: {}]", shown(dropped.into_iter())));
-        }
-        for warning in &warnings {
-            result.add(warning);
-        }
+        result.note_changes(changes, &large, dropped, &warnings);
         result
     }
 }
@@ -266,20 +260,30 @@ impl ToolResult {
         self.output.push_str(line);
     }
 
-    /// Adopts the observed changes, and lists them for the model.
-    pub(crate) fn note_changes(&mut self, observed: &Observed) {
-        if !observed.changes.is_empty() {
-            let paths = shown(observed.changes.iter().map(|change| change.path.to_string()));
+    /// Adopts the changes that were kept, and lists for the model what was kept and what was not.
+    pub(crate) fn note_changes(
+        &mut self,
+        changes: Vec<FileChange>,
+        large: &[WorkspacePath],
+        dropped: impl IntoIterator<Item = String>,
+        warnings: &[String],
+    ) {
+        if !changes.is_empty() {
+            let paths = shown(changes.iter().map(|change| change.path.to_string()));
             self.add(&format!("[changed: {paths}]"));
         }
-        if !observed.large.is_empty() {
-            let paths = shown(observed.large.iter().map(ToString::to_string));
+        if !large.is_empty() {
+            let paths = shown(large.iter().map(ToString::to_string));
             self.add(&format!("[changed, but too large to be shown: {paths}]"));
         }
-        if observed.unnamed > 0 {
-            self.add(&format!("[changed, with names that are not text: {}]", observed.unnamed));
+        let mut dropped = dropped.into_iter().peekable();
+        if dropped.peek().is_some() {
+            self.add(&format!("[not kept: {}]", shown(dropped)));
         }
-        self.changes.clone_from(&observed.changes);
+        for warning in warnings {
+            self.add(warning);
+        }
+        self.changes = changes;
     }
 }
 
