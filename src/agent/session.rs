@@ -19,6 +19,7 @@ use crate::engine::{Caller, Engine};
 use crate::event::{Status, StopReason, ToolCall};
 use crate::hooks::{HookEvent, Subject, Verdict};
 use crate::model::{Budget, ChatModel, Message, ModelError, ToolSchema};
+use crate::tool::ToolResult;
 use crate::workspace::WorkspacePath;
 
 const EMPTY_REPLY: &str = "Your last reply was empty. Continue the task, or say what you have done.";
@@ -107,6 +108,7 @@ impl Session<'_> {
         conversation.messages.extend(self.history.messages.iter().cloned());
         let mut detector = LoopDetector::default();
         let mut was_empty = false;
+        let mut has_called = !self.history.messages.is_empty();
         loop {
             if let Some(reason) = self.limit(&conversation) {
                 return self.close(&mut conversation, reason).await;
@@ -149,12 +151,22 @@ impl Session<'_> {
             conversation.notes.extend(verdict.context);
             conversation.add_answer(completion);
             if calls.is_empty() {
-                if text.trim().is_empty() && !was_empty {
-                    was_empty = true;
-                    conversation.messages.push(Message::User(EMPTY_REPLY.to_owned()));
-                    continue;
+                if text.trim().is_empty() {
+                    if !was_empty {
+                        was_empty = true;
+                        conversation.messages.push(Message::User(EMPTY_REPLY.to_owned()));
+                        continue;
+                    }
+                    if !has_called {
+                        return failed(ModelError::Malformed("it was empty, twice".to_owned()));
+                    }
                 }
-                match check.check(&text).await {
+                let verdict = check.check(&text).await;
+                // Gates that were cut short are no reason of their own.
+                if self.is_late() && !matches!(verdict, AnswerVerdict::Accept) {
+                    return ended(Status::Partial, StopReason::Timeout, text);
+                }
+                match verdict {
                     AnswerVerdict::Accept if !self.is_main => {
                         return ended(Status::Success, StopReason::LlmDone, text);
                     }
@@ -170,7 +182,7 @@ impl Session<'_> {
                 }
                 continue;
             }
-            was_empty = false;
+            (was_empty, has_called) = (false, true);
             if self.run_calls(&mut conversation, calls, &mut detector).await == Repetition::Stop {
                 return self.close(&mut conversation, StopReason::Loop).await;
             }
@@ -213,7 +225,7 @@ impl Session<'_> {
         let schema = |tool: &Arc<dyn crate::tool::Tool>| ToolSchema {
             name: tool.name().to_owned(),
             description: tool.description().to_owned(),
-            parameters: tool.parameters(),
+            parameters: tool.offered_parameters(),
         };
         Conversation::new(task, tools.into_iter().map(schema).collect(), self.files_in_view())
     }
@@ -250,13 +262,20 @@ impl Session<'_> {
             && calls.len() > 1
             && calls.iter().all(|call| self.engine.is_read_only(call));
         let mut results = Vec::with_capacity(calls.len());
-        if parallel {
-            results = self.engine.call_in_parallel(caller, &calls).await;
-        } else {
-            for call in &calls {
-                results.push(self.engine.call(caller, call).await);
+        let made = async {
+            if parallel {
+                results = self.engine.call_in_parallel(caller, &calls).await;
+            } else {
+                for call in &calls {
+                    results.push(self.engine.call(caller, call).await);
+                }
             }
+        };
+        tokio::select! {
+            () = made => {}
+            () = self.is_overdue() => {}
         }
+        results.resize_with(calls.len(), || ToolResult::failed("the run ended before this call did"));
         conversation.notes.extend(self.guides.for_calls(self.engine, &calls));
         let mut repetition = Repetition::None;
         for (call, result) in calls.into_iter().zip(results) {
@@ -278,6 +297,9 @@ impl Session<'_> {
     async fn close(&self, conversation: &mut Conversation, reason: StopReason) -> SessionOutcome {
         if reason == StopReason::UserInterrupt {
             return interrupted();
+        }
+        if reason == StopReason::Timeout {
+            return ended(Status::Partial, reason, "(no summary: the time limit was reached)".to_owned());
         }
         conversation.messages.push(Message::User(format!(
             "You have to stop now: {reason}. Do not call tools. Summarize in a few lines what is done and \
