@@ -70,13 +70,13 @@ struct Observed {
     dropped: BTreeSet<String>,
 }
 
+/// What others left in the checkout that could not be read, or not be put back.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}; do not use this checkout")]
+pub struct Damage(String);
+
 /// An error, and the path at which it occurred.
 type Failure = (PathBuf, io::Error);
-
-/// Damage to the checkout: what somebody else changed in it and could not be put back.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct Damage(String);
 
 impl Mirror {
     /// Copies the checkout to a folder in `temp`. The changes of others below `own`, where this program writes itself,
@@ -304,11 +304,12 @@ impl Mirror {
         if failed.is_empty() {
             return Ok(());
         }
-        Err(self.damaged(format!("could not restore {}; do not use this checkout", failed.join(", "))))
+        Err(self.damaged(format!("could not restore {}", failed.join(", "))))
     }
 
-    fn damaged(&self, damage: String) -> Damage {
-        let damage = Damage(damage);
+    /// Records what could not be put back, and returns it as an error.
+    fn damaged(&self, what: String) -> Damage {
+        let damage = Damage(what);
         self.damage.get_or_init(|| damage.clone());
         damage
     }
