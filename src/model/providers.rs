@@ -272,6 +272,7 @@ fn completion(content: MessageContent, usage: &GenaiUsage, stop: Option<&StopRea
             output: count(usage.completion_tokens),
         },
         cut: stop.is_some_and(StopReason::is_max_tokens),
+        refused: matches!(stop, Some(StopReason::ContentFilter(_))),
         opaque: (special && !broken).then_some(Opaque(content)),
     }
 }
