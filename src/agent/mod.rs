@@ -5,7 +5,9 @@ mod compaction;
 mod conversation;
 mod guides;
 mod history;
+mod limits;
 mod loop_detector;
+mod model_request;
 mod news;
 mod repo_map;
 mod session;
@@ -19,9 +21,10 @@ use crate::tool::Access;
 
 pub use guides::{Guides, NestedGuide};
 pub use history::History;
+pub use limits::Limits;
 pub use news::News;
 pub use repo_map::repo_map;
-pub use session::{AnswerCheck, AnswerVerdict, Limits, Session, SessionOutcome, StepOffset};
+pub use session::{AnswerCheck, AnswerVerdict, Session, SessionOutcome, StepOffset};
 pub use subagent::{Dispatch, SubagentContext, SubagentKind};
 
 /// Tools of agents that change nothing; of commands, they can only run those that look.

@@ -2,55 +2,28 @@
 //! is accepted or a limit is reached.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
 use futures::future::BoxFuture;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 use super::Agent;
-use super::compaction;
 use super::conversation::Conversation;
 use super::guides::Guides;
 use super::history::History;
+use super::limits::Limits;
 use super::loop_detector::{LoopDetector, Repetition};
+use super::model_request::Failure;
 use super::news::News;
 use crate::engine::{Caller, Engine};
-use crate::event::{Event, NoticeLevel, Reply, StopReason, ToolCall, millis};
+use crate::event::{StopReason, ToolCall};
 use crate::hooks::{HookEvent, Subject, Verdict};
-use crate::model::{Backoff, Budget, ChatModel, Completion, Message, ModelError, Request, ToolSchema, retry};
+use crate::model::{Budget, ChatModel, Message, ModelError, ToolSchema};
 use crate::workspace::WorkspacePath;
-
-/// Stand-in for "no deadline": longer than any CI job runs.
-const NEVER: Duration = Duration::from_hours(24 * 365);
-
-/// Time limit of the closing summary after a limit was reached.
-const CLOSING: Duration = Duration::from_secs(30);
 
 const EMPTY_REPLY: &str = "Your last reply was empty. Continue the task, or say what you have done.";
 const SAME_CALL: &str =
     "[You have made exactly this call several times with the same result. Do something else, or finish.]";
-
-/// Number of turns before the limit at which the agent is warned.
-const LAST_STEPS: u32 = 5;
-
-/// Limits of a session.
-#[derive(Clone, Debug)]
-pub struct Limits {
-    /// End of the run's time limit; `None` for no limit.
-    pub deadline: Option<Instant>,
-    /// Maximum size of the conversation, in tokens.
-    pub context_tokens: usize,
-    /// Whether read-only calls of one turn run in parallel.
-    pub parallel_tools: bool,
-    /// Number of answers after which a long conversation may be compacted, and number of recent answers that
-    /// are kept.
-    pub compaction: (usize, usize),
-    /// Files that are kept in view: shown again whenever they have changed.
-    pub refresh: Arc<[WorkspacePath]>,
-    /// Retries of failed model requests.
-    pub backoff: Backoff,
-}
 
 /// End of a session.
 #[derive(Debug)]
@@ -116,13 +89,6 @@ pub struct StepOffset {
     pub step: u32,
     /// Turns of sub-agents.
     pub subagent_steps: u32,
-}
-
-/// Reason for a model request without an answer.
-enum Failure {
-    Model(ModelError),
-    Cancelled,
-    TimeUp,
 }
 
 impl Session<'_> {
@@ -215,7 +181,7 @@ impl Session<'_> {
     }
 
     /// Runs the hooks of `event`; `details` is only called if there are any.
-    async fn hook(&self, event: HookEvent, step: u32, details: impl FnOnce() -> Value) -> Verdict {
+    pub(super) async fn hook(&self, event: HookEvent, step: u32, details: impl FnOnce() -> Value) -> Verdict {
         let hooks = &self.engine.hooks;
         if !hooks.has(event) {
             return Verdict::default();
@@ -238,40 +204,6 @@ impl Session<'_> {
         conversation.notes.extend(verdict.context);
         conversation.add_notes();
         verdict.blocked.map(|reason| format!("A hook stopped the run: {reason}"))
-    }
-
-    /// Replaces the older part of the conversation with a summary. Returns `false` if there is nothing to
-    /// replace.
-    async fn compact(&self, conversation: &mut Conversation, after: usize) -> bool {
-        let Some(cut) = compaction::split_point(&conversation.messages, after, self.limits.compaction.1)
-        else {
-            return false;
-        };
-        let before = self.tokens(conversation);
-        let details = || json!({"messages": conversation.messages.len(), "tokens": before});
-        let verdict = self.hook(HookEvent::ContextCompress, conversation.step, details).await;
-        let tail = conversation.messages.split_off(cut);
-        conversation.messages.push(Message::User(compaction::SUMMARY_PROMPT.to_owned()));
-        conversation.invalidate_token_count();
-        let summary = match self.ask(conversation, false).await {
-            Ok(completion) if !completion.text.trim().is_empty() => completion.text,
-            _ => compaction::fallback_summary(&conversation.messages),
-        };
-        conversation.messages.pop();
-        conversation.messages.extend(tail);
-        let facts = if self.is_main {
-            self.engine.ledger.text(self.engine.context.workspace.as_ref())
-        } else {
-            String::new()
-        };
-        conversation.compact(compaction::replace_with_summary(&conversation.messages, cut, &summary, &facts));
-        conversation.notes.extend(verdict.context);
-        let message = format!(
-            "the conversation was compacted from about {before} to {} tokens",
-            self.tokens(conversation)
-        );
-        self.engine.events.notice(NoticeLevel::Info, message);
-        true
     }
 
     fn start(&self, task: &str) -> Conversation {
@@ -297,102 +229,8 @@ impl Session<'_> {
         self.limits.refresh.iter().map(shown).collect()
     }
 
-    /// Returns the limit that has been reached, if any.
-    fn limit(&self, conversation: &Conversation) -> Option<StopReason> {
-        if self.cancel.is_cancelled() {
-            return Some(StopReason::UserInterrupt);
-        }
-        if self.steps(conversation) >= self.agent.max_steps {
-            return Some(StopReason::MaxSteps);
-        }
-        if self.limits.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
-            return Some(StopReason::Timeout);
-        }
-        if self.budget.is_used_up() {
-            return Some(StopReason::BudgetExceeded);
-        }
-        let is_full = self.tokens(conversation) >= self.limits.context_tokens
-            && compaction::split_point(
-                &conversation.messages,
-                self.limits.compaction.0,
-                self.limits.compaction.1,
-            )
-            .is_none();
-        is_full.then_some(StopReason::ContextFull)
-    }
-
-    /// Returns the number of turns taken so far. Those of sub-agents count toward the limit of the run.
-    fn steps(&self, conversation: &Conversation) -> u32 {
-        let subagent_steps = if self.is_main { self.budget.steps() - self.offset.subagent_steps } else { 0 };
-        conversation.step - self.offset.step + subagent_steps
-    }
-
-    /// Returns a warning if the turn that begins is one of the last ones. It is given once.
-    fn steps_left(&self, conversation: &mut Conversation) -> Option<String> {
-        // The turn that begins is counted already.
-        let left = (self.agent.max_steps + 1).saturating_sub(self.steps(conversation));
-        if left > LAST_STEPS || self.agent.max_steps < 2 * LAST_STEPS || conversation.is_warned {
-            return None;
-        }
-        conversation.is_warned = true;
-        Some(format!("[{left} turns left, this one included: bring the work to an end that can be used]"))
-    }
-
-    fn tokens(&self, conversation: &Conversation) -> usize {
+    pub(super) fn tokens(&self, conversation: &Conversation) -> usize {
         conversation.tokens(&self.system)
-    }
-
-    async fn ask(&self, conversation: &mut Conversation, may_call: bool) -> Result<Completion, Failure> {
-        let started = Instant::now();
-        let request = Request {
-            agent: &self.agent.name,
-            system: &self.system,
-            tools: &conversation.tools,
-            messages: &conversation.messages,
-            may_call,
-        };
-        let events = &self.engine.events;
-        let waiting = |error: &ModelError, wait: Duration| {
-            events.notice(NoticeLevel::Info, format!("{error}; trying again in {:.1} s", wait.as_secs_f64()));
-        };
-        let answer = retry(self.limits.backoff, || self.model.complete(request), waiting);
-        let deadline = match (may_call, self.limits.deadline) {
-            (true, Some(deadline)) => deadline,
-            (true, None) => started + NEVER,
-            (false, Some(deadline)) if deadline > started => deadline.min(started + CLOSING),
-            (false, _) => started + CLOSING,
-        };
-        let mut completion = tokio::select! {
-            () = self.cancel.cancelled() => return Err(Failure::Cancelled),
-            () = tokio::time::sleep_until(deadline.into()) => return Err(Failure::TimeUp),
-            answer = answer => answer.map_err(Failure::Model)?,
-        };
-        conversation.assign_unique_ids(&mut completion);
-        conversation.record_token_count(completion.usage);
-        if completion.cut {
-            let message = format!(
-                "the answer of {} in step {} was cut off at the model's token limit (`llm.max_tokens`)",
-                self.agent.name, conversation.step
-            );
-            events.notice(NoticeLevel::Warning, message);
-        }
-        if let Some(cost) = self.budget.add(completion.usage) {
-            events.notice(
-                NoticeLevel::Warning,
-                format!("the run has cost ${cost:.4} so far (`costs.warn_at_usd`)"),
-            );
-            self.hook(HookEvent::BudgetWarning, conversation.step, || json!({"cost_usd": cost})).await;
-        }
-        events.emit(Event::Reply(Reply {
-            agent: self.agent.name.clone(),
-            step: conversation.step,
-            text: completion.text.clone(),
-            calls: completion.calls.clone(),
-            usage: completion.usage,
-            cost_usd: self.budget.price(completion.usage),
-            duration_ms: millis(started.elapsed()),
-        }));
-        Ok(completion)
     }
 
     /// Runs the calls of one turn, in parallel if all of them are read-only, else one after the other.

@@ -33,6 +33,7 @@ const CHECKLIST: &str = "Before you end, check your work against the task, point
                          nothing is, give your final answer again.";
 
 /// Looks at final answers for a run.
+#[expect(clippy::struct_excessive_bools, reason = "complaints that are made once, independent of each other")]
 pub(super) struct Acceptance<'a> {
     agent_run: &'a AgentRun<'a>,
     structured: Option<&'a Structured>,

@@ -74,35 +74,9 @@ fn gate(command: &str) -> String {
     )
 }
 
-/// Brings a run to its end in a way, and returns it, with the folder where its files lie.
-fn end(way: &str, expected: &str, mode: &str) -> (Sandbox, Run) {
-    let config = match way {
-        "only_edit_is_refused" => "guardrails: { protected_files: [a.txt] }\n".to_owned(),
-        "gate_is_newly_red" => gate("! grep two a.txt"),
-        "gate_was_red_before" => gate("echo error: never good; exit 3"),
-        "gate_is_mended" => gate("grep -q two a.txt || { echo error: no two; exit 1; }"),
-        "self_check_doubts" | "self_check_is_unreadable" => "evaluation: basic\n".to_owned(),
-        "review_finds" | "review_is_unreadable" => {
-            "evaluation: off\nreview: { enabled: true, fail_on: error, max_fix_passes: 0 }\n".to_owned()
-        }
-        "budget_is_used_up" => "costs: { budget_usd: 0.0001, prices_file: prices.yml }\n".to_owned(),
-        "context_is_full" => {
-            "context: { max_context_tokens: 3000, max_tool_result_tokens: 5000 }\n".to_owned()
-        }
-        "hook_stops" => "hooks: { pre_llm_call: [{ name: stops, command: 'exit 2' }] }\n".to_owned(),
-        _ => "evaluation: off\nllm: { retries: 0 }\n".to_owned(),
-    };
-    let sandbox = Sandbox::new(&[
-        (".architect.yml", &config),
-        ("a.txt", "one\n"),
-        ("big.txt", &"a line of words\n".repeat(1_000)),
-        ("prices.yml", "gpt-5: { input: 1, cached: 0.5, output: 12 }\n"),
-        (
-            "recipe.yml",
-            "description: Fails\nsteps:\n  - do:\n      - { tool: read_file, with: { path: none.txt } }\n",
-        ),
-    ]);
-    let answers = match way {
+/// What a model's server answers; nothing where a script is the model.
+fn answers(way: &str) -> Vec<Answer> {
+    match way {
         "answer_is_cut" => vec![Answer::Finish("length", "half of")],
         "answer_is_filtered" => vec![Answer::Finish("content_filter", "I cannot")],
         "self_check_doubts" => vec![
@@ -137,7 +111,38 @@ fn end(way: &str, expected: &str, mode: &str) -> (Sandbox, Run) {
         "key_is_refused" => vec![Answer::Status(401, Vec::new(), "no")],
         "model_is_unknown" => vec![Answer::Status(404, Vec::new(), "no")],
         _ => Vec::new(),
+    }
+}
+
+/// Brings a run to its end in a way, and returns it, with the folder where its files lie.
+fn end(way: &str, expected: &str, mode: &str) -> (Sandbox, Run) {
+    let config = match way {
+        "only_edit_is_refused" => "guardrails: { protected_files: [a.txt] }\n".to_owned(),
+        "gate_is_newly_red" => gate("! grep two a.txt"),
+        "gate_was_red_before" => gate("echo error: never good; exit 3"),
+        "gate_is_mended" => gate("grep -q two a.txt || { echo error: no two; exit 1; }"),
+        "self_check_doubts" | "self_check_is_unreadable" => "evaluation: basic\n".to_owned(),
+        "review_finds" | "review_is_unreadable" => {
+            "evaluation: off\nreview: { enabled: true, fail_on: error, max_fix_passes: 0 }\n".to_owned()
+        }
+        "budget_is_used_up" => "costs: { budget_usd: 0.0001, prices_file: prices.yml }\n".to_owned(),
+        "context_is_full" => {
+            "context: { max_context_tokens: 3000, max_tool_result_tokens: 5000 }\n".to_owned()
+        }
+        "hook_stops" => "hooks: { pre_llm_call: [{ name: stops, command: 'exit 2' }] }\n".to_owned(),
+        _ => "evaluation: off\nllm: { retries: 0 }\n".to_owned(),
     };
+    let sandbox = Sandbox::new(&[
+        (".architect.yml", &config),
+        ("a.txt", "one\n"),
+        ("big.txt", &"a line of words\n".repeat(1_000)),
+        ("prices.yml", "gpt-5: { input: 1, cached: 0.5, output: 12 }\n"),
+        (
+            "recipe.yml",
+            "description: Fails\nsteps:\n  - do:\n      - { tool: read_file, with: { path: none.txt } }\n",
+        ),
+    ]);
+    let answers = answers(way);
     let server = (!answers.is_empty()).then(|| ModelServer::start(answers));
     let script = |turns: &[Vec<(&str, Value)>], last: &str| sandbox.script(turns, last);
     let model = match way {
@@ -315,7 +320,10 @@ async fn contract_holds_on_github() {
             let world = scene.github.world();
             let told = world.checks.last().expect("a check run");
             assert_eq!(told["conclusion"].as_str(), Some(conclusion.as_str()), "{reason}");
-            assert!(told["output"]["title"].as_str().expect("a title").starts_with(sign.as_str()), "{reason}");
+            assert!(
+                told["output"]["title"].as_str().expect("a title").starts_with(sign.as_str()),
+                "{reason}"
+            );
             run
         };
         // A gate that is red on the base as well leaves no run green, and fails none.

@@ -82,12 +82,11 @@ pub fn answered(expected: Expectation, work: Work, is_empty: bool) -> StopReason
     match (expected, work, is_empty) {
         (_, _, true) => StopReason::EmptyAnswer,
         (Expectation::NoChanges, Work::Changed, _) => StopReason::UnwantedChanges,
-        (_, Work::Changed, _) => StopReason::LlmDone,
         (Expectation::Changes, Work::Unchanged, _) => StopReason::NothingChanged,
         (Expectation::Changes, Work::EditsFailed, _) => StopReason::EditsFailed,
         (Expectation::Changes, Work::CallsRefused, _) => StopReason::CallsRefused,
-        (_, Work::Unchanged, _) => StopReason::LlmDone,
         (_, Work::EditsFailed | Work::CallsRefused, _) => StopReason::NothingWorked,
+        (_, Work::Changed | Work::Unchanged, _) => StopReason::LlmDone,
     }
 }
 

@@ -7,13 +7,16 @@
 //! another path.
 
 mod around;
+mod below;
 mod carry;
 mod copy;
 mod credentials;
 mod masks;
+mod outcome;
 mod scratch;
 mod stores;
 mod turns;
+mod update;
 #[cfg(unix)]
 mod upper;
 #[cfg(unix)]
@@ -26,67 +29,21 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock};
 use std::time::{Duration, Instant};
 
-use super::changes::{FileChange, FileState};
 use super::disk::DiskWorkspace;
-use super::ignored::{Exclusion, IgnoreRules};
-use super::inventory::Inventory;
-use super::overlay::OverlayWorkspace;
-use super::path::{ResolvedPath, WorkspacePath};
-use super::tracked::TrackedWorkspace;
-use super::{FileError, MAX_FILE, PathGlobs, Workspace};
+use super::path::WorkspacePath;
+use super::{FileError, PathGlobs};
 use crate::command::sandbox::{Overlay, Reader, View};
 use crate::git::Repository;
 use masks::Masks;
 
+pub use below::Below;
 pub use carry::CarryError;
 pub(super) use copy::{copy_all, link};
 pub use masks::{Secrets, mask_repository};
+pub(super) use outcome::Touched;
+pub use outcome::{Before, Outcome};
 pub use scratch::{Scratch, sweep};
 pub use turns::Author;
-
-/// The state that the isolated state is based on, and compared with.
-#[derive(Clone)]
-pub enum Below {
-    /// The checkout with the planned edits above it.
-    Planned(Arc<OverlayWorkspace>),
-    /// The checkout itself.
-    Real(Arc<TrackedWorkspace>),
-}
-
-impl Below {
-    fn state(&self, path: &WorkspacePath) -> Result<Option<FileState>, FileError> {
-        match self {
-            Self::Planned(planned) => planned.state(path),
-            Self::Real(tracked) => tracked.disk().state_of(path),
-        }
-    }
-
-    /// Returns the files that the run has changed, or plans to change.
-    fn changed(&self) -> Result<BTreeSet<WorkspacePath>, FileError> {
-        Ok(match self {
-            Self::Planned(planned) => planned.changes()?.iter().map(|change| change.path.clone()).collect(),
-            Self::Real(tracked) => tracked.changed().into_iter().collect(),
-        })
-    }
-
-    /// Returns the text of a file, as it was before the command; `None` if it is too large or not UTF-8.
-    fn text(&self, path: &WorkspacePath) -> Option<String> {
-        text(&self.state(path).ok()??)
-    }
-
-    /// Returns the text of a file, as it was before the run.
-    fn original_text(&self, path: &WorkspacePath) -> Option<String> {
-        let state = match self {
-            Self::Planned(planned) => planned.original(path),
-            Self::Real(tracked) => tracked.original(path),
-        };
-        text(&state.ok()??)
-    }
-}
-
-fn text(state: &FileState) -> Option<String> {
-    String::from_utf8(state.content.to_vec()).ok()
-}
 
 /// A throw-away state of the checkout; dropping it removes it.
 pub struct Isolated {
@@ -114,52 +71,6 @@ enum Kind {
     Mounted(Overlay),
     /// A copy; `disk` is the copy.
     Copied,
-}
-
-/// The metadata of all files before a command; only a copy needs it to find changes.
-pub struct Before(Option<Inventory>);
-
-/// The paths that a command touched.
-#[derive(Debug, Default)]
-pub(super) struct Touched {
-    pub(super) files: BTreeSet<WorkspacePath>,
-    /// New folders without files.
-    folders: BTreeSet<WorkspacePath>,
-    /// Folders that are gone, or were replaced.
-    gone_folders: BTreeSet<WorkspacePath>,
-    /// Git folders other than the checkout's own.
-    pub(super) repositories: BTreeSet<WorkspacePath>,
-    /// Pipes, sockets and devices; each is among the files as well, because it may stand where one was.
-    pub(super) special: BTreeSet<WorkspacePath>,
-    /// The number of entries whose names are not UTF-8.
-    pub(super) unnamed: usize,
-}
-
-/// What a command changed, compared with what is below.
-#[derive(Debug, Default)]
-pub struct Outcome {
-    /// Changes to files that belong to the project.
-    pub changes: Vec<FileChange>,
-    /// Changed files of the project that are too large to be held in memory.
-    pub large: Vec<WorkspacePath>,
-    /// Changed files that ignore files exclude: what builds leave behind.
-    pub outputs: Vec<WorkspacePath>,
-    /// Git folders of repositories that the command created, which are not kept.
-    pub repositories: Vec<WorkspacePath>,
-    /// Pipes, sockets and devices, which are removed.
-    pub special: Vec<WorkspacePath>,
-    /// The number of entries whose names are not UTF-8; they are not kept.
-    pub unnamed: usize,
-    folders: BTreeSet<WorkspacePath>,
-    gone_folders: BTreeSet<WorkspacePath>,
-}
-
-impl Outcome {
-    /// Returns the build outputs alone, without the other changes.
-    #[must_use]
-    pub fn outputs_alone(&self) -> Self {
-        Self { outputs: self.outputs.clone(), ..Self::default() }
-    }
 }
 
 /// Reasons why there is no usable isolated state.
@@ -375,147 +286,6 @@ impl Isolated {
     /// Returns the size of the state on disk, in bytes.
     pub fn bytes(&self) -> u64 {
         self.scratch.bytes()
-    }
-
-    /// Brings the state up to date with what is below.
-    pub fn update(&mut self, below: &Below) -> Result<(), IsolationError> {
-        match below {
-            Below::Planned(planned) => self.update_planned(planned),
-            Below::Real(tracked) => self.update_real(tracked),
-        }
-    }
-
-    /// Writes the planned edits that are missing, and reverts what is not planned.
-    fn update_planned(&mut self, planned: &OverlayWorkspace) -> Result<(), IsolationError> {
-        let changes = planned.changes()?;
-        let wanted: BTreeSet<WorkspacePath> = changes.iter().map(|change| change.path.clone()).collect();
-        for path in self.applied.difference(&wanted) {
-            let state = planned.state(path)?;
-            self.put(path, state.as_ref(), state.as_ref())?;
-        }
-        // Removed files make room for new ones.
-        let (gone, there): (Vec<_>, Vec<_>) = changes.iter().partition(|change| change.after.is_none());
-        for change in gone.into_iter().chain(there) {
-            self.put(&change.path, change.after.as_ref(), change.before.as_ref())?;
-        }
-        self.applied.extend(wanted);
-        Ok(())
-    }
-
-    /// Writes what the run has changed since to a copy. An overlay shows the checkout as it is.
-    fn update_real(&self, tracked: &TrackedWorkspace) -> Result<(), IsolationError> {
-        if matches!(self.kind, Kind::Mounted(_)) {
-            return Ok(());
-        }
-        let (gone, there): (Vec<_>, Vec<_>) = tracked
-            .changed()
-            .into_iter()
-            .filter(|path| !self.masks.sensitive.contains(path))
-            .map(|path| Ok((path.clone(), tracked.disk().state_of(&path)?)))
-            .collect::<Result<Vec<_>, FileError>>()?
-            .into_iter()
-            .partition(|(_, state)| state.is_none());
-        for (path, state) in gone.into_iter().chain(there) {
-            self.put(&path, state.as_ref(), None)?;
-        }
-        Ok(())
-    }
-
-    /// Restores one file to `state`; `below` is its state in the checkout.
-    fn put(
-        &self,
-        path: &WorkspacePath,
-        state: Option<&FileState>,
-        below: Option<&FileState>,
-    ) -> Result<(), FileError> {
-        match &self.kind {
-            Kind::Copied => {
-                let path = ResolvedPath(path.clone());
-                // A file that is too large to be compared counts as different.
-                if self.disk.state(&path).is_ok_and(|now| now.as_ref() == state) {
-                    Ok(())
-                } else {
-                    self.disk.restore(&path, state)
-                }
-            }
-            #[cfg(unix)]
-            Kind::Mounted(_) => upper::put(&self.disk, path, state, below),
-            #[cfg(not(unix))]
-            Kind::Mounted(_) => Ok(()),
-        }
-    }
-
-    /// Records what an unmounted state needs to find the changes of the next command.
-    pub fn before(&self) -> Result<Before, FileError> {
-        let is_copied = matches!(self.kind, Kind::Copied);
-        Ok(Before(is_copied.then(|| Inventory::take(self.disk.path())).transpose()?))
-    }
-
-    /// Returns what a command has changed, compared with what is below. Whether a file belongs to the project
-    /// is decided by the ignore files from before the command, and by what Git tracks.
-    pub fn found(&mut self, before: Before, below: &Below) -> Result<Outcome, FileError> {
-        let touched = match &self.kind {
-            Kind::Copied => before.0.unwrap_or_default().touched(self.disk.path())?,
-            #[cfg(unix)]
-            Kind::Mounted(_) => upper_changes::touched(&self.disk, &self.root, below, &self.masks.sensitive)?,
-            #[cfg(not(unix))]
-            Kind::Mounted(_) => Touched::default(),
-        };
-        touched.files.iter().try_for_each(|path| self.spares_unreadable(path))?;
-        let Touched { files, folders, gone_folders, repositories, special, unnamed } = touched;
-        let (repositories, special) = (repositories.into_iter().collect(), special.into_iter().collect());
-        let mut found =
-            Outcome { repositories, special, unnamed, folders, gone_folders, ..Outcome::default() };
-        let changed = below.changed()?;
-        let mut rules: Option<(WorkspacePath, Exclusion)> = None;
-        for path in files {
-            let folder = path.parent().unwrap_or_else(WorkspacePath::root);
-            let (_, known) = match &mut rules {
-                Some(known) if known.0 == folder => known,
-                other => {
-                    let now = IgnoreRules::collect(&folder, |path| below.text(path));
-                    let original = IgnoreRules::collect(&folder, |path| below.original_text(path));
-                    other.insert((folder, Exclusion { original, now }))
-                }
-            };
-            let belongs = || self.tracked.contains(&path) || changed.contains(&path);
-            if known.is_output(&path) && !belongs() {
-                found.outputs.push(path);
-                continue;
-            }
-            if self.is_large(&path) {
-                self.applied.insert(path.clone());
-                found.large.push(path);
-                continue;
-            }
-            let before = below.state(&path)?;
-            let after = self.state(&path)?;
-            self.applied.insert(path.clone());
-            found.changes.extend(FileChange::new(path, before, after));
-        }
-        Ok(found)
-    }
-
-    /// Fails if a change is at, above or below something that could not be read: the command did not see it, and it would
-    /// be lost.
-    fn spares_unreadable(&self, path: &WorkspacePath) -> Result<(), FileError> {
-        let changed = Path::new(path.as_str());
-        let meets = |unreadable: &PathBuf| changed.starts_with(unreadable) || unreadable.starts_with(changed);
-        if self.unreadable.iter().any(meets) {
-            return Err(FileError::Io { path: path.clone(), error: io::ErrorKind::PermissionDenied.into() });
-        }
-        Ok(())
-    }
-
-    /// Returns the state of a file as a command left it.
-    fn state(&self, path: &WorkspacePath) -> Result<Option<FileState>, FileError> {
-        // A whiteout, which marks a removed file, is not a regular file, so the result is `None`.
-        self.disk.state_of(path)
-    }
-
-    fn is_large(&self, path: &WorkspacePath) -> bool {
-        let entry = self.disk.entry(path).ok().flatten();
-        entry.is_some_and(|entry| entry.metadata.is_file() && entry.metadata.len() > MAX_FILE)
     }
 
     /// Returns whether a path matches the patterns for sensitive files.

@@ -1,0 +1,75 @@
+//! Limits of a session: which one has been reached, and the warning before the last turns.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use super::compaction;
+use super::conversation::Conversation;
+use super::session::Session;
+use crate::event::StopReason;
+use crate::model::Backoff;
+use crate::workspace::WorkspacePath;
+
+/// Number of turns before the limit at which the agent is warned.
+const LAST_STEPS: u32 = 5;
+
+/// Limits of a session.
+#[derive(Clone, Debug)]
+pub struct Limits {
+    /// End of the run's time limit; `None` for no limit.
+    pub deadline: Option<Instant>,
+    /// Maximum size of the conversation, in tokens.
+    pub context_tokens: usize,
+    /// Whether read-only calls of one turn run in parallel.
+    pub parallel_tools: bool,
+    /// Number of answers after which a long conversation may be compacted, and number of recent answers that
+    /// are kept.
+    pub compaction: (usize, usize),
+    /// Files that are kept in view: shown again whenever they have changed.
+    pub refresh: Arc<[WorkspacePath]>,
+    /// Retries of failed model requests.
+    pub backoff: Backoff,
+}
+
+impl Session<'_> {
+    /// Returns the limit that has been reached, if any.
+    pub(super) fn limit(&self, conversation: &Conversation) -> Option<StopReason> {
+        if self.cancel.is_cancelled() {
+            return Some(StopReason::UserInterrupt);
+        }
+        if self.steps(conversation) >= self.agent.max_steps {
+            return Some(StopReason::MaxSteps);
+        }
+        if self.limits.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
+            return Some(StopReason::Timeout);
+        }
+        if self.budget.is_used_up() {
+            return Some(StopReason::BudgetExceeded);
+        }
+        let is_full = self.tokens(conversation) >= self.limits.context_tokens
+            && compaction::split_point(
+                &conversation.messages,
+                self.limits.compaction.0,
+                self.limits.compaction.1,
+            )
+            .is_none();
+        is_full.then_some(StopReason::ContextFull)
+    }
+
+    /// Returns the number of turns taken so far. Those of sub-agents count toward the limit of the run.
+    fn steps(&self, conversation: &Conversation) -> u32 {
+        let subagent_steps = if self.is_main { self.budget.steps() - self.offset.subagent_steps } else { 0 };
+        conversation.step - self.offset.step + subagent_steps
+    }
+
+    /// Returns a warning if the turn that begins is one of the last ones. It is given once.
+    pub(super) fn steps_left(&self, conversation: &mut Conversation) -> Option<String> {
+        // The turn that begins is counted already.
+        let left = (self.agent.max_steps + 1).saturating_sub(self.steps(conversation));
+        if left > LAST_STEPS || self.agent.max_steps < 2 * LAST_STEPS || conversation.is_warned {
+            return None;
+        }
+        conversation.is_warned = true;
+        Some(format!("[{left} turns left, this one included: bring the work to an end that can be used]"))
+    }
+}

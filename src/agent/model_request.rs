@@ -1,0 +1,120 @@
+//! Requests of a session to its model: one turn with its deadline, and the summary by which a long conversation becomes
+//! shorter.
+
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+
+use super::compaction;
+use super::conversation::Conversation;
+use super::session::Session;
+use crate::event::{Event, NoticeLevel, Reply, millis};
+use crate::hooks::HookEvent;
+use crate::model::{Completion, Message, ModelError, Request, retry};
+
+/// Stand-in for "no deadline": longer than any CI job runs.
+const NEVER: Duration = Duration::from_hours(24 * 365);
+
+/// Time limit of the closing summary after a limit was reached.
+const CLOSING: Duration = Duration::from_secs(30);
+
+/// Reason for a model request without an answer.
+pub(super) enum Failure {
+    Model(ModelError),
+    Cancelled,
+    TimeUp,
+}
+
+impl Session<'_> {
+    /// Asks the model for the next turn, or for a summary if it may not call tools.
+    pub(super) async fn ask(
+        &self,
+        conversation: &mut Conversation,
+        may_call: bool,
+    ) -> Result<Completion, Failure> {
+        let started = Instant::now();
+        let request = Request {
+            agent: &self.agent.name,
+            system: &self.system,
+            tools: &conversation.tools,
+            messages: &conversation.messages,
+            may_call,
+        };
+        let events = &self.engine.events;
+        let waiting = |error: &ModelError, wait: Duration| {
+            events.notice(NoticeLevel::Info, format!("{error}; trying again in {:.1} s", wait.as_secs_f64()));
+        };
+        let answer = retry(self.limits.backoff, || self.model.complete(request), waiting);
+        let deadline = match (may_call, self.limits.deadline) {
+            (true, Some(deadline)) => deadline,
+            (true, None) => started + NEVER,
+            (false, Some(deadline)) if deadline > started => deadline.min(started + CLOSING),
+            (false, _) => started + CLOSING,
+        };
+        let mut completion = tokio::select! {
+            () = self.cancel.cancelled() => return Err(Failure::Cancelled),
+            () = tokio::time::sleep_until(deadline.into()) => return Err(Failure::TimeUp),
+            answer = answer => answer.map_err(Failure::Model)?,
+        };
+        conversation.assign_unique_ids(&mut completion);
+        conversation.record_token_count(completion.usage);
+        if completion.cut {
+            let message = format!(
+                "the answer of {} in step {} was cut off at the model's token limit (`llm.max_tokens`)",
+                self.agent.name, conversation.step
+            );
+            events.notice(NoticeLevel::Warning, message);
+        }
+        if let Some(cost) = self.budget.add(completion.usage) {
+            events.notice(
+                NoticeLevel::Warning,
+                format!("the run has cost ${cost:.4} so far (`costs.warn_at_usd`)"),
+            );
+            self.hook(HookEvent::BudgetWarning, conversation.step, || json!({"cost_usd": cost})).await;
+        }
+        events.emit(Event::Reply(Reply {
+            agent: self.agent.name.clone(),
+            step: conversation.step,
+            text: completion.text.clone(),
+            calls: completion.calls.clone(),
+            usage: completion.usage,
+            cost_usd: self.budget.price(completion.usage),
+            duration_ms: millis(started.elapsed()),
+        }));
+        Ok(completion)
+    }
+
+    /// Replaces the older part of the conversation with a summary. Returns `false` if there is nothing to
+    /// replace.
+    pub(super) async fn compact(&self, conversation: &mut Conversation, after: usize) -> bool {
+        let Some(cut) = compaction::split_point(&conversation.messages, after, self.limits.compaction.1)
+        else {
+            return false;
+        };
+        let before = self.tokens(conversation);
+        let details = || json!({"messages": conversation.messages.len(), "tokens": before});
+        let verdict = self.hook(HookEvent::ContextCompress, conversation.step, details).await;
+        let tail = conversation.messages.split_off(cut);
+        conversation.messages.push(Message::User(compaction::SUMMARY_PROMPT.to_owned()));
+        conversation.invalidate_token_count();
+        let summary = match self.ask(conversation, false).await {
+            Ok(completion) if !completion.text.trim().is_empty() => completion.text,
+            _ => compaction::fallback_summary(&conversation.messages),
+        };
+        conversation.messages.pop();
+        conversation.messages.extend(tail);
+        let facts = if self.is_main {
+            self.engine.ledger.text(self.engine.context.workspace.as_ref())
+        } else {
+            String::new()
+        };
+        conversation.compact(compaction::replace_with_summary(&conversation.messages, cut, &summary, &facts));
+        conversation.notes.extend(verdict.context);
+        let message = format!(
+            "the conversation was compacted from about {before} to {} tokens",
+            self.tokens(conversation)
+        );
+        self.engine.events.notice(NoticeLevel::Info, message);
+        true
+    }
+}
