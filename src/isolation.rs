@@ -19,14 +19,8 @@ use crate::base::verbose_log::detail;
 use crate::command::sandbox::{Rights, View};
 use crate::command::{Finished, Job, LiveOutput, Shell};
 use crate::event::{Events, NoticeLevel};
-use crate::workspace::{Author, Below, FileChange, Isolated, IsolationError, Plot, WorkspacePath};
+use crate::workspace::{Author, Below, FileChange, Isolated, IsolationError, Judge, Plot, WorkspacePath};
 use keep::keep_changes;
-
-/// A judgement of changes: `Ok` with warnings, or `Err` with the reasons for refusing them. The second
-/// argument lists files that are too large, or are build outputs, and whose content is therefore not
-/// compared.
-pub type Judge =
-    Arc<dyn Fn(&[FileChange], &[WorkspacePath]) -> Result<Vec<String>, Vec<String>> + Send + Sync>;
 
 /// The isolated state of a run, created when it is first needed.
 pub struct Isolation {

@@ -22,7 +22,7 @@ use super::session::{AnswerCheck, AnswerVerdict, Session, StepOffset};
 use crate::engine::Engine;
 use crate::event::{Effects, Event, SubagentRecord, millis};
 use crate::model::{Budget, ChatModel};
-use crate::tool::{Access, Call, Context, Tool, ToolError, ToolResult, schema};
+use crate::tool::{Access, ArgumentsError, Call, Context, Tool, ToolError, ToolResult, arguments, schema};
 
 /// Maximum number of turns of one sub-agent.
 const MAX_STEPS: u32 = 15;
@@ -195,10 +195,10 @@ impl Tool for Dispatch {
         schema::of::<Args>()
     }
 
-    fn prepare(self: Arc<Self>, arguments: &Value) -> Result<Box<dyn Call>, String> {
-        let args: Args = schema::parse(arguments)?;
+    fn prepare(self: Arc<Self>, arguments: &Value) -> Result<Box<dyn Call>, ArgumentsError> {
+        let args: Args = arguments::parse(arguments)?;
         if args.task.trim().is_empty() {
-            return Err("task: must not be empty".to_owned());
+            return Err(ArgumentsError::Empty("task"));
         }
         Ok(Box::new(DispatchCall { tool: self, args }))
     }

@@ -13,6 +13,7 @@ use super::file::{Entry, RetryOn};
 use super::journal::{Journal, clear};
 use super::manifest::{Manifest, Task};
 use super::request::{BatchRequest, Place};
+use super::start_error::StartError;
 use super::worktree::Worktrees;
 use crate::event::{Event, Exit, Line, StopReason};
 use crate::publish::{RunResult, TRANSCRIPT};
@@ -118,7 +119,7 @@ impl Common {
         std::fs::create_dir_all(&out).map_err(|error| InputError::Out { path: out.clone(), error })?;
         // Git takes its time with large checkouts; other tasks go on meanwhile.
         let added = block_in_place(|| self.worktrees.add(&task.id, &self.manifest.commit));
-        let checkout = added.map_err(|error| InputError::Unusable(error.to_string()))?;
+        let checkout = added.map_err(StartError::Git)?;
         let (request, masker) = block_in_place(|| self.prepare(task, share, &checkout, &out))?;
         let log = file_log(&out.join(LOG), Arc::clone(&masker))
             .map_err(|error| InputError::Write { path: out.join(LOG), error })?;

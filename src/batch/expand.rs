@@ -6,7 +6,7 @@ use sanitize::untrusted::visible;
 
 use super::file::{BatchFile, Entry, Source};
 use super::manifest::{MAX_TASKS, Manifest, ManifestError, Task, slug};
-use super::problem::Problem;
+use super::problem::{LinesError, Problem};
 use crate::base::integrity::digest;
 use crate::base::template::{fill, is_name, names, path_part};
 use crate::workspace::{Glob, WorkspacePath};
@@ -25,7 +25,7 @@ pub struct ExpansionSources<'a> {
     /// Files of the commit with their sizes, sorted by path.
     pub files: &'a [(String, u64)],
     /// Runs a command and gives what it prints.
-    pub lines: &'a dyn Fn(&str) -> Result<String, String>,
+    pub lines: &'a dyn Fn(&str) -> Result<String, LinesError>,
 }
 
 /// Makes the tasks of a batch.
@@ -144,7 +144,7 @@ fn values(source: &Source, ground: &ExpansionSources<'_>) -> Result<Vec<String>,
         let fits = |path: &&String| globs.iter().any(|glob| glob.matches(path));
         ground.files.iter().map(|(path, _)| path).filter(fits).cloned().collect()
     } else if let Some(command) = &source.lines {
-        let output = (ground.lines)(command).map_err(Problem::Lines)?;
+        let output = (ground.lines)(command).map_err(|error| Problem::Lines(Box::new(error)))?;
         output.lines().map(str::trim).filter(|line| !line.is_empty()).map(str::to_owned).collect()
     } else {
         let folder = |path: &String| {

@@ -42,6 +42,31 @@ pub enum MergeError {
     },
 }
 
+/// Reason why a report is left out.
+#[derive(Debug, thiserror::Error)]
+enum InvalidReport {
+    /// It cannot be read.
+    #[error(transparent)]
+    Io(#[from] std::io::Error),
+    /// It is larger than any report.
+    #[error("it has {0} bytes")]
+    TooLarge(u64),
+    /// It is not JSON, or of another form.
+    #[error(transparent)]
+    Json(#[from] serde_json::Error),
+    /// It claims to be a part that cannot be.
+    #[error("invalid shard {index} of {of}")]
+    Shard {
+        /// The part, from 1.
+        index: u32,
+        /// The number of parts.
+        of: u32,
+    },
+    /// Another version of this program wrote it.
+    #[error("unsupported schema_version {0}")]
+    Version(u32),
+}
+
 /// What was joined.
 #[derive(Debug)]
 pub struct Merged {
@@ -244,25 +269,25 @@ impl Joined {
     }
 }
 
-fn read(path: &Path) -> Result<Either, String> {
-    let size = path.metadata().map_err(|error| error.to_string())?.len();
+fn read(path: &Path) -> Result<Either, InvalidReport> {
+    let size = path.metadata()?.len();
     if size > MAX_SIZE {
-        return Err(format!("it has {size} bytes"));
+        return Err(InvalidReport::TooLarge(size));
     }
-    let text = fs::read(path).map_err(|error| error.to_string())?;
+    let text = fs::read(path)?;
     if path.file_name().is_some_and(|name| name == RUN) {
-        return serde_json::from_slice(&text).map(Either::Run).map_err(|error| error.to_string());
+        return Ok(serde_json::from_slice(&text).map(Either::Run)?);
     }
     match serde_json::from_slice::<BatchReport>(&text) {
         Ok(BatchReport { shard: Some(shard), .. })
             if shard.of > MAX_SHARDS || !(1..=shard.of).contains(&shard.index) =>
         {
-            Err(format!("invalid shard {} of {}", shard.index, shard.of))
+            Err(InvalidReport::Shard { index: shard.index, of: shard.of })
         }
         Ok(report) if report.schema_version == BATCH_SCHEMA_VERSION => Ok(Either::Batch(Box::new(report))),
-        Ok(report) => Err(format!("unsupported schema_version {}", report.schema_version)),
+        Ok(report) => Err(InvalidReport::Version(report.schema_version)),
         // A report under a name of somebody's own.
-        Err(error) => serde_json::from_slice(&text).map(Either::Run).map_err(|_| error.to_string()),
+        Err(error) => serde_json::from_slice(&text).map(Either::Run).map_err(|_| error.into()),
     }
 }
 

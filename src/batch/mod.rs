@@ -15,6 +15,7 @@ mod progress_display;
 mod request;
 mod scheduler;
 mod shard;
+mod start_error;
 mod worktree;
 
 pub use expand::expand;
@@ -27,3 +28,4 @@ pub use progress_display::ProgressMode;
 pub use request::{BatchRequest, Place, Tasks};
 pub use scheduler::{BatchOptions, load_manifest, run_batch};
 pub use shard::{InvalidShard, MAX_SHARDS, Shard, matrix, shards};
+pub use start_error::StartError;

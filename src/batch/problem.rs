@@ -1,7 +1,26 @@
 //! What can be wrong with a batch as it is written.
 
 use super::manifest::MAX_TASKS;
+use crate::command::Ended;
 use crate::workspace::{InvalidGlob, PathError};
+
+/// Reason why a command gives no values.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum LinesError {
+    /// It prints too much.
+    #[error("the output of `{0}` is too long")]
+    TooLong(String),
+    /// It did not end with success.
+    #[error("`{command}` failed ({ended:?}): {stderr}")]
+    Failed {
+        /// The command.
+        command: String,
+        /// How it ended.
+        ended: Ended,
+        /// What it printed as an error.
+        stderr: String,
+    },
+}
 
 /// What is wrong with a part of a batch file, and what to do.
 #[derive(Debug, thiserror::Error)]
@@ -42,8 +61,8 @@ pub enum Problem {
     #[error(transparent)]
     Glob(#[from] InvalidGlob),
     /// The command whose lines are values failed.
-    #[error("{0}")]
-    Lines(String),
+    #[error(transparent)]
+    Lines(Box<LinesError>),
     /// A value that no path and no command line can hold.
     #[error("a value contains a NUL character")]
     Nul,

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::{BatchFile, Entry, Manifest, Shard, Task};
+use super::{BatchFile, Entry, Manifest, Shard, StartError, Task};
 use crate::config::{Bounded, Comment, Config, ConfigError, Report, Usd, parse_as};
 use crate::event::RunMode;
 use crate::git::Repository;
@@ -73,11 +73,7 @@ impl BatchRequest {
         if let Some(github) = context.github.as_ref().filter(|github| github.in_actions)
             && SPOKEN.contains(&github.event.as_str())
         {
-            return Err(InputError::Unusable(format!(
-                "the event {}, which anybody can cause, does not start a batch; use `schedule`, \
-                 `workflow_dispatch` or `push`",
-                github.event
-            )));
+            return Err(StartError::Event(github.event.clone()).into());
         }
         // Whoever runs this by hand may do so.
         if let Some(github) = context.github.as_ref().filter(|github| github.in_actions) {
@@ -85,23 +81,11 @@ impl BatchRequest {
         }
         let mut jobs = lookup.number::<1, 64>("jobs")?;
         let tasks = match (lookup.path("batch"), lookup.path("manifest")) {
-            (Some(_), Some(_)) => {
-                return Err(InputError::Unusable(
-                    "both a batch file and `manifest` are set; remove one of them".to_owned(),
-                ));
-            }
-            (None, None) => {
-                return Err(InputError::Unusable(
-                    "no batch is set; name a batch file or a `manifest`".to_owned(),
-                ));
-            }
+            (Some(_), Some(_)) => return Err(StartError::TwoLists.into()),
+            (None, None) => return Err(StartError::NoList.into()),
             (None, Some(path)) => {
                 if context.with_trusted(|trusted| trusted.is_withheld(&path)) {
-                    return Err(InputError::Unusable(format!(
-                        "the manifest {} is a file of the checkout, which a pull request may have written; put it \
-                         outside of the checkout, for example below `RUNNER_TEMP`",
-                        path.display()
-                    )));
+                    return Err(StartError::UntrustedManifest(path).into());
                 }
                 Tasks::Manifest(Box::new(Manifest::read(&path)?))
             }
@@ -125,7 +109,7 @@ impl BatchRequest {
             jobs: jobs.map_or(JOBS, Bounded::count),
             budget_usd: inputs.budget_usd.map(Usd::get),
             timeout: inputs.timeout,
-            shard: shard.map_err(|error| InputError::Unusable(error.to_string()))?,
+            shard: shard.map_err(|error| InputError::Batch(Box::new(error)))?,
             resume: lookup.flag("resume")?,
             warnings: context.warnings.clone(),
             inputs: inputs.clone(),
@@ -170,7 +154,7 @@ impl BatchRequest {
                 .budget_usd
                 .map(Usd::new)
                 .transpose()
-                .map_err(|error| InputError::Unusable(error.to_string()))?,
+                .map_err(|error| InputError::Batch(Box::new(error)))?,
             timeout,
             workspace: Some(place.checkout.to_owned()),
             folder: folder.clone(),
@@ -208,9 +192,7 @@ fn check_lines(context: &RequestContext<'_>, batch: &BatchFile) -> Result<(), In
     };
     let sources = batch.tasks.iter().flat_map(|entry| entry.for_each.values());
     for command in sources.filter_map(|source| source.lines.as_ref()) {
-        let refused = |reason: String| {
-            InputError::Program(format!("the command `{command}` (`lines`) is not run: {reason}"))
-        };
+        let refused = |refusal| InputError::Lines { command: command.clone(), refusal };
         programs.check_line(command, false, &mut ProgramFiles::default()).map_err(refused)?;
     }
     Ok(())

@@ -14,9 +14,11 @@ use super::expand::{ExpansionSources, expand};
 use super::file::BatchFile;
 use super::journal::{Earlier, Journal, JournalError, clear};
 use super::manifest::{Manifest, Task};
+use super::problem::LinesError;
 use super::progress_display::{ProgressDisplay, ProgressMode};
 use super::request::{BatchRequest, Tasks};
 use super::shard::shards;
+use super::start_error::StartError;
 use super::worktree::Worktrees;
 use crate::base::integrity::digest;
 use crate::command::sandbox::Rights;
@@ -48,9 +50,8 @@ pub async fn load_manifest(request: &BatchRequest, signal: &Signal) -> Result<Ma
         Tasks::File { batch, shown, text } => (batch, shown, text),
     };
     let git = repository(request)?;
-    let commit = git.head().ok_or_else(no_commit)?;
-    let wrong = |error: crate::git::GitError| InputError::Unusable(error.to_string());
-    let files = git.files_of(&commit).map_err(wrong)?;
+    let commit = git.head().ok_or(StartError::NoCommit)?;
+    let files = git.files_of(&commit).map_err(StartError::Git)?;
     let printed = printed(request, batch, signal).await?;
     let lines = |command: &str| printed.get(command).cloned().unwrap_or_else(|| Ok(String::new()));
     let ground = ExpansionSources { files: &files, lines: &lines };
@@ -58,15 +59,7 @@ pub async fn load_manifest(request: &BatchRequest, signal: &Signal) -> Result<Ma
 }
 
 fn repository(request: &BatchRequest) -> Result<&Repository, InputError> {
-    request.repository.as_ref().ok_or_else(no_commit)
-}
-
-fn no_commit() -> InputError {
-    InputError::Unusable(
-        "a batch needs a Git repository with a commit, because each task gets its own \
-                          worktree"
-            .to_owned(),
-    )
+    Ok(request.repository.as_ref().ok_or(StartError::NoCommit)?)
 }
 
 /// Runs the `lines:` commands, and returns their output by command.
@@ -74,7 +67,7 @@ async fn printed(
     request: &BatchRequest,
     batch: &BatchFile,
     signal: &Signal,
-) -> Result<BTreeMap<String, Result<String, String>>, InputError> {
+) -> Result<BTreeMap<String, Result<String, LinesError>>, InputError> {
     let sources = batch.tasks.iter().flat_map(|entry| entry.for_each.values());
     let commands: Vec<&String> = sources.filter_map(|source| source.lines.as_ref()).collect();
     let mut printed = BTreeMap::new();
@@ -104,13 +97,15 @@ async fn printed(
             moves: Vec::new(),
             owner: Some("lines".to_owned()),
         };
-        let ran = state.run(work).await.map_err(|error| InputError::Unusable(error.to_string()))?;
+        let ran = state.run(work).await.map_err(StartError::from)?;
         let finished = ran.finished;
         let output = match finished.ended {
-            Ended::Exited(0) => {
-                finished.stdout.whole().ok_or_else(|| format!("the output of `{command}` is too long"))
-            }
-            other => Err(format!("`{command}` failed ({other:?}): {}", finished.stderr.text().trim())),
+            Ended::Exited(0) => finished.stdout.whole().ok_or_else(|| LinesError::TooLong(command.clone())),
+            ended => Err(LinesError::Failed {
+                command: command.clone(),
+                ended,
+                stderr: finished.stderr.text().trim().to_owned(),
+            }),
         };
         printed.insert(command.clone(), output);
     }
@@ -142,11 +137,7 @@ pub async fn run_batch(
     };
     let clone = repository(request)?;
     if !clone.has_commit(&manifest.commit) {
-        let problem = format!(
-            "the checkout does not contain the commit {}, for which the tasks were listed",
-            manifest.commit
-        );
-        return Err(InputError::Unusable(problem));
+        return Err(StartError::OtherCommit(manifest.commit).into());
     }
     let shard = request.shard.map(|shard| ShardReport { index: shard.index, of: shard.of });
     let earlier =

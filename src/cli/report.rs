@@ -8,7 +8,7 @@ use super::flags::{InputFlags, InputSet};
 use super::print;
 use super::run::{Voice, complain, runtime, step_output};
 use super::style::below;
-use crate::batch::{Manifest, merge};
+use crate::batch::{Manifest, StartError, merge};
 use crate::event::Exit;
 use crate::publish::{BatchDestination, Repost, publish_batch};
 use crate::report::RunReport;
@@ -94,16 +94,14 @@ fn join(lookup: &Lookup, mut paths: Vec<PathBuf>) -> Result<Exit, InputError> {
         paths.extend(lookup.text("reports").unwrap_or_default().lines().map(PathBuf::from));
     }
     if paths.is_empty() {
-        return Err(InputError::Unusable(
-            "there is nothing to merge; name the folders with the artifacts".to_owned(),
-        ));
+        return Err(StartError::NoReports.into());
     }
     let voice = Voice::read(lookup)?;
     let destination = BatchDestination::resolve(&Inputs::read(lookup)?)?;
     let masker = super::batch::masker(&destination, None);
     voice.begin(&masker);
     let manifest = lookup.path("manifest").map(|path| Manifest::read(&path)).transpose()?;
-    let merged = merge(&paths, manifest.as_ref()).map_err(|error| InputError::Unusable(error.to_string()))?;
+    let merged = merge(&paths, manifest.as_ref()).map_err(|error| InputError::Batch(Box::new(error)))?;
     tracing::info!("{} reports", merged.from);
     let told = runtime()?.block_on(publish_batch(merged.report, &destination, &masker))?;
     super::batch::conclude(&voice, &told.report, &told.path.display().to_string());

@@ -1,5 +1,7 @@
 //! Configuration errors: what is wrong, where, and what to write instead.
 
+use std::error::Error;
+
 use serde::Serialize;
 use serde_yaml::{Error as YamlError, RenderOptions, UserMessageFormatter};
 
@@ -28,8 +30,9 @@ pub enum ConfigError {
     Unreadable {
         /// Path of the file.
         path: String,
-        /// Error text.
-        error: String,
+        /// Reason.
+        #[source]
+        error: Box<dyn Error + Send + Sync>,
     },
     /// The commit that steers the run cannot be read.
     #[error(
@@ -40,8 +43,8 @@ pub enum ConfigError {
     BaseUnavailable {
         /// Hash of the commit.
         commit: String,
-        /// Error from git.
-        error: String,
+        /// Reason; it stands within the message.
+        error: Box<dyn Error + Send + Sync>,
     },
 }
 

@@ -258,9 +258,8 @@ impl Engine {
         if self.guardrails.checks_changes() && !effects.writes.is_empty() && effects.command.is_none() {
             // The call is tried on a preview in memory first, so that a refused change never touches a file.
             let tried = prepare(tool, &input)?.run(self.context.preview()).await;
-            warnings = self
-                .check_changes(&tried.changes, true)
-                .map_err(|reason| guardrail_refusal(&reason, &effects))?;
+            warnings =
+                self.check_changes(&tried.changes).map_err(|reason| guardrail_refusal(&reason, &effects))?;
         }
         Ok(Cleared { tool: Arc::clone(tool), call, input, effects, warnings })
     }
@@ -357,7 +356,7 @@ impl Engine {
 
 fn prepare(tool: &Arc<dyn Tool>, input: &Value) -> Result<Box<dyn Call>, Refusal> {
     let call = Arc::clone(tool).prepare(input);
-    call.map_err(|error| Refusal::Invalid(invalid_arguments(tool.as_ref(), &error)))
+    call.map_err(|error| Refusal::Invalid(invalid_arguments(tool.as_ref(), &error.to_string())))
 }
 
 fn guardrail_refusal(reason: &guardrails::Refusal, effects: &Effects) -> Refusal {

@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::ledger::{Ledger, todo_lines};
 use crate::event::{Effects, Event, Events, TodoItem, TodoList};
-use crate::tool::{Call, Context, Tool, ToolError, ToolResult, schema};
+use crate::tool::{ArgumentsError, Call, Context, Tool, ToolError, ToolResult, arguments, schema};
 
 /// Maximum number of entries.
 const MAX_ITEMS: usize = 40;
@@ -55,10 +55,11 @@ impl Tool for TodoTool {
         schema::of::<Args>()
     }
 
-    fn prepare(self: Arc<Self>, arguments: &Value) -> Result<Box<dyn Call>, String> {
-        let Args { mut items } = schema::parse(arguments)?;
+    fn prepare(self: Arc<Self>, arguments: &Value) -> Result<Box<dyn Call>, ArgumentsError> {
+        let Args { mut items } = arguments::parse(arguments)?;
         if items.len() > MAX_ITEMS {
-            return Err(format!("items: at most {MAX_ITEMS}; group what belongs together"));
+            let limit = format!("at most {MAX_ITEMS}; group what belongs together");
+            return Err(ArgumentsError::TooLong { field: "items", limit });
         }
         for item in &mut items {
             item.task = item.task.split_whitespace().collect::<Vec<_>>().join(" ");

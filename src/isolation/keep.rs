@@ -1,10 +1,10 @@
 //! What becomes of a command's changes: they are judged, and then kept or reverted.
 
-use super::{Judge, Keep, Ran};
+use super::{Keep, Ran};
 use crate::base::verbose_log::detail;
 use crate::command::Finished;
 use crate::command::sandbox::Rights;
-use crate::workspace::{Before, Below, Isolated, Outcome, WorkspacePath};
+use crate::workspace::{Before, Below, Isolated, Judge, Outcome, WorkspacePath};
 
 /// Finds what a command changed, has it judged, and keeps or reverts it. Returns no state if it could not be
 /// brought back to what is below.

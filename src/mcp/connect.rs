@@ -10,7 +10,8 @@ use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig
 use rmcp::{ClientHandler, RoleClient};
 use tokio::time::Instant;
 
-use super::{ServerContext, brief, stderr_note};
+use super::error::StartError;
+use super::{ServerContext, stderr_note};
 use crate::base::env::Variables;
 use crate::base::http::http_client;
 use crate::command::{Talk, Talking};
@@ -202,27 +203,27 @@ pub(super) async fn connect(
     variables: &Variables,
     context: &ServerContext,
     limit: StartLimit,
-) -> Result<Connection, String> {
+) -> Result<Connection, StartError> {
     let token = match &server.token_env {
         None => None,
         Some(name) => match variables.get(name).filter(|token| !token.trim().is_empty()) {
             Some(token) => Some((name.clone(), token.clone())),
-            None => return Err(format!("the variable `{name}` (`token_env`) is not set")),
+            None => return Err(StartError::NoToken(name.clone())),
         },
     };
-    let late = || format!("it did not answer within {limit}");
+    let late = || StartError::NoAnswer(limit);
+    let failed = |error| StartError::Handshake(Box::new(error));
     match &server.endpoint {
         Endpoint::Url(url) => {
             // The time limit of a call should come first, because its error says what happened.
-            let client =
-                http_client(server.timeout + READ_TIMEOUT_MARGIN).map_err(|error| error.to_string())?;
+            let client = http_client(server.timeout + READ_TIMEOUT_MARGIN).map_err(StartError::Http)?;
             let mut config = StreamableHttpClientTransportConfig::with_uri(url.as_str());
             if let Some((_, token)) = token {
                 config = config.auth_header(token);
             }
             let transport = StreamableHttpClientTransport::with_client(client, config);
             let service = tokio::time::timeout_at(limit.until, Client.serve(transport)).await;
-            let service = service.map_err(|_| late())?.map_err(|error| brief(&error.to_string()))?;
+            let service = service.map_err(|_| late())?.map_err(failed)?;
             Ok(Connection { service, child: None })
         }
         Endpoint::Program { command, args, env } => {
@@ -237,14 +238,14 @@ pub(super) async fn connect(
                 writes: context.checkout.is_some(),
             };
             let started = context.shell.converse(talk).await;
-            let (child, stdin, stdout) = started.map_err(|error| format!("could not start it: {error}"))?;
+            let (child, stdin, stdout) = started.map_err(StartError::Program)?;
             let shaken = tokio::time::timeout_at(limit.until, Client.serve((stdout, stdin))).await;
             let error = match shaken {
                 Ok(Ok(service)) => return Ok(Connection { service, child: Some(child) }),
-                Ok(Err(error)) => brief(&error.to_string()),
+                Ok(Err(error)) => failed(error),
                 Err(_) => late(),
             };
-            Err(format!("{error}{}", stderr_note(&child.end().await.text())))
+            Err(error.with_output(stderr_note(&child.end().await.text())))
         }
     }
 }

@@ -5,8 +5,10 @@
 
 mod connect;
 mod content;
+mod error;
 mod named_paths;
 mod tool;
+mod watched;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,11 +23,12 @@ use tokio_util::sync::CancellationToken;
 use crate::base::env::Variables;
 use crate::command::{Shell, Talking, last_lines};
 use crate::event::{Events, NoticeLevel};
-use crate::workspace::{Mirror, Observed, TrackedWorkspace};
 
 use connect::{Client, Connection, StartLimit};
 pub use connect::{Endpoint, InvalidServer, Server};
+use error::{CallError, StartError};
 pub use tool::McpTool;
+pub use watched::WatchedCheckout;
 
 /// Maximum number of tools offered to the model per server.
 const MAX_TOOLS: usize = 64;
@@ -35,14 +38,11 @@ pub struct ServerContext {
     /// How programs are started.
     pub shell: Shell,
     /// The checkout, which calls change directly; `None` in a dry run.
-    pub checkout: Option<Arc<TrackedWorkspace>>,
+    pub checkout: Option<WatchedCheckout>,
     /// Path of the checkout.
     pub root: std::path::PathBuf,
     /// Folder for temporary files.
     pub temp: std::path::PathBuf,
-    /// Copy of the checkout, made before a server starts that may change it. The call being watched holds the
-    /// lock, because the changes of two calls at once could not be told apart.
-    pub mirror: tokio::sync::Mutex<Option<Mirror>>,
     /// The end of the run's time, if it is limited.
     pub deadline: Option<std::time::Instant>,
     /// Token that ends calls early.
@@ -68,22 +68,17 @@ struct Running {
 impl Servers {
     /// Starts all servers in parallel and lists their tools. Servers that fail are reported and left out.
     pub async fn start(servers: &[Server], variables: &Variables, context: &Arc<ServerContext>) -> Self {
-        if let Some(checkout) = context.checkout.clone().filter(|_| servers.iter().any(Server::is_local)) {
-            let temp = context.temp.clone();
-            let made = tokio::task::spawn_blocking(move || Mirror::new(checkout, &temp)).await;
-            match made.map_err(std::io::Error::other).and_then(|made| made) {
-                Ok(mirror) => *context.mirror.lock().await = Some(mirror),
-                Err(error) => {
-                    let message = format!("MCP servers are left out: could not copy the checkout: {error}");
-                    context.events.notice(NoticeLevel::Warning, message);
-                    return Self::default();
-                }
-            }
+        if let Some(checkout) = context.checkout.as_ref().filter(|_| servers.iter().any(Server::is_local))
+            && let Err(error) = checkout.watch(&context.temp).await
+        {
+            let message = format!("MCP servers are left out: could not copy the checkout: {error}");
+            context.events.notice(NoticeLevel::Warning, message);
+            return Self::default();
         }
         let begin = |server| async move {
             tokio::select! {
                 started = begin(server, variables, context) => started,
-                () = context.cancel.cancelled() => Err("the run was interrupted".to_owned()),
+                () = context.cancel.cancelled() => Err(StartError::Interrupted),
             }
         };
         let started = join_all(servers.iter().map(begin)).await;
@@ -110,22 +105,14 @@ impl Servers {
         self.running.is_empty()
     }
 
-    /// Stops all servers and the processes they have started. Returns what they changed in the checkout after
-    /// their last answers.
-    pub async fn stop(self) -> Observed {
+    /// Stops all servers and the processes they have started. What they changed in the checkout after their last answers
+    /// is judged and reported. The error says what of it could not be put back.
+    pub async fn stop(self) -> Result<(), String> {
         drop(self.tools);
         join_all(self.running.into_iter().map(|running| end(running.service, running.child))).await;
-        let Some(context) = self.context else { return Observed::default() };
-        let Some(mirror) = context.mirror.lock().await.take() else { return Observed::default() };
-        let late = tokio::task::spawn_blocking(move || mirror.late()).await;
-        match late.map_err(|error| error.to_string()).and_then(|late| late.map_err(|error| error.to_string()))
-        {
-            Ok(observed) => observed,
-            Err(error) => {
-                let message = format!("could not read what MCP servers changed when they stopped: {error}");
-                context.events.notice(NoticeLevel::Error, message);
-                Observed::default()
-            }
+        match self.context.as_ref().and_then(|context| Some((context.checkout.as_ref()?, &context.events))) {
+            Some((checkout, events)) => checkout.settle_late(events).await,
+            None => Ok(()),
         }
     }
 }
@@ -136,18 +123,18 @@ async fn begin(
     server: &Server,
     variables: &Variables,
     context: &Arc<ServerContext>,
-) -> Result<Started, String> {
+) -> Result<Started, StartError> {
     let limit = StartLimit::of(server, context.deadline);
     let Connection { service, child } = connect::connect(server, variables, context, limit).await?;
     let listed = tokio::time::timeout_at(limit.until, service.list_all_tools()).await;
     let listed = match listed {
         Ok(Ok(tools)) => Ok(tools),
-        Ok(Err(error)) => Err(format!("could not list its tools: {}", brief(&error.to_string()))),
-        Err(_) => Err(format!("it did not list its tools within {limit}")),
+        Ok(Err(error)) => Err(StartError::Listing(error)),
+        Err(_) => Err(StartError::NoList(limit)),
     };
     let listed = match listed {
         Ok(listed) => listed,
-        Err(error) => return Err(format!("{error}{}", end(service, child).await)),
+        Err(error) => return Err(error.with_output(end(service, child).await)),
     };
     let handle = Arc::new(ServerHandle {
         peer: service.peer().clone(),
@@ -219,7 +206,7 @@ struct ServerHandle {
 
 impl ServerHandle {
     /// Makes one call. The error is for the model.
-    async fn call(&self, tool: &str, arguments: Map<String, Value>) -> Result<CallToolResult, String> {
+    async fn call(&self, tool: &str, arguments: Map<String, Value>) -> Result<CallToolResult, CallError> {
         let params = CallToolRequestParams::new(tool.to_owned()).with_arguments(arguments);
         let request = ClientRequest::CallToolRequest(Request::new(params));
         let options = PeerRequestOptions::with_timeout(self.timeout);
@@ -228,27 +215,26 @@ impl ServerHandle {
             sent.await_response().await
         };
         let seconds = self.timeout.as_secs();
-        let server = &self.name;
-        let late = || format!("the MCP server {server} did not answer within {seconds} s");
+        let server = || self.name.clone();
+        let late = || CallError::NoAnswer { server: server(), seconds };
+        let failed = |problem: &str| CallError::Failed { server: server(), problem: brief(problem) };
         // Sending may hang as well, if the server does not read.
         let answer = tokio::select! {
-            () = self.context.cancel.cancelled() => return Err("stopped, because the run was interrupted".to_owned()),
+            () = self.context.cancel.cancelled() => return Err(CallError::Interrupted),
             answer = tokio::time::timeout(self.timeout + Duration::from_secs(1), answer) => answer.map_err(|_| late())?,
         };
         match answer {
             Ok(ServerResult::CallToolResult(result)) => Ok(result),
-            Ok(_) => Err(format!("the MCP server {server} did not answer with a result")),
-            Err(ServiceError::McpError(error)) => {
-                Err(format!("the MCP server {server}: {}", brief(&error.message)))
-            }
+            Ok(_) => Err(CallError::NoResult(server())),
+            Err(ServiceError::McpError(error)) => Err(failed(&error.message)),
             Err(ServiceError::Timeout { .. }) => Err(late()),
             Err(ServiceError::TransportSend(error)) if !self.local => {
-                Err(format!("could not reach the MCP server {server}: {}", brief(&error.to_string())))
+                Err(CallError::Unreachable { server: server(), problem: brief(&error.to_string()) })
             }
             Err(ServiceError::TransportClosed | ServiceError::TransportSend(_)) => {
-                Err(format!("the MCP server {server} has exited, so its tools no longer work"))
+                Err(CallError::Exited(server()))
             }
-            Err(error) => Err(format!("the MCP server {server}: {}", brief(&error.to_string()))),
+            Err(error) => Err(failed(&error.to_string())),
         }
     }
 }

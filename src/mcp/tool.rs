@@ -8,10 +8,11 @@ use futures::future::BoxFuture;
 use jsonschema::Validator;
 use serde_json::{Map, Value};
 
+use super::error::UnusableTool;
 use super::named_paths::named_paths;
 use super::{ServerHandle, content};
 use crate::event::{Effects, Remote};
-use crate::tool::{Call, Context, Tool, ToolError, ToolResult, schema};
+use crate::tool::{ArgumentsError, Call, Context, Tool, ToolError, ToolResult, arguments};
 use crate::workspace::{LastLink, WorkspacePath};
 
 /// Maximum length of a tool's name that providers accept.
@@ -36,7 +37,7 @@ pub struct McpTool {
 
 impl McpTool {
     /// Converts a tool from its server's description. The error says why it cannot be used.
-    pub(super) fn new(tool: rmcp::model::Tool, server: &Arc<ServerHandle>) -> Result<Self, String> {
+    pub(super) fn new(tool: rmcp::model::Tool, server: &Arc<ServerHandle>) -> Result<Self, UnusableTool> {
         let mut parameters = Value::Object(Map::clone(&tool.input_schema));
         if let Some(object) = parameters.as_object_mut() {
             object.remove("$schema");
@@ -45,10 +46,10 @@ impl McpTool {
             object.entry("properties").or_insert_with(|| Map::new().into());
         }
         if parameters.to_string().len() > MAX_SCHEMA {
-            return Err(format!("its schema is longer than {MAX_SCHEMA} bytes"));
+            return Err(UnusableTool::LongSchema(MAX_SCHEMA));
         }
         let validator = |schema: &Value| {
-            jsonschema::validator_for(schema).map_err(|error| format!("its schema is invalid: {error}"))
+            jsonschema::validator_for(schema).map_err(|error| UnusableTool::InvalidSchema(Box::new(error)))
         };
         let promises = match &tool.output_schema {
             Some(schema) => Some(validator(&Value::Object(Map::clone(schema)))?),
@@ -76,36 +77,16 @@ impl McpTool {
     async fn call(&self, arguments: Map<String, Value>) -> ToolResult {
         match self.server.call(&self.remote, arguments).await {
             Ok(result) => content::result(result, self.promises.as_ref()),
-            Err(error) => ToolResult::failed(error),
+            Err(error) => ToolResult::failed(error.to_string()),
         }
     }
 
-    /// Makes a call and records its changes to the checkout, if the server runs on this machine.
+    /// Makes a call whose changes to the checkout are judged, if the server runs on this machine.
     async fn call_watched(&self, arguments: Map<String, Value>) -> ToolResult {
-        let context = &self.server.context;
-        let Some(checkout) = context.checkout.clone().filter(|_| self.server.local) else {
-            return self.call(arguments).await;
-        };
-        let mut held = context.mirror.lock().await;
-        let Some(mirror) = held.take() else {
-            return ToolResult::failed("changes of the server could not be detected, so it is not called");
-        };
-        let before =
-            tokio::task::spawn_blocking(move || mirror.before().map(|before| (mirror, before))).await;
-        let Ok(Ok((mirror, before))) = before else {
-            return ToolResult::failed("could not inspect the checkout, so the server is not called");
-        };
-        let mut result = self.call(arguments).await;
-        let before = Arc::new(before);
-        result.before = Some(Arc::clone(&before));
-        let after = tokio::task::spawn_blocking(move || (mirror.after(&before), mirror)).await;
-        let Ok((Ok(observed), mirror)) = after else {
-            return ToolResult::failed("could not read what the server changed");
-        };
-        *held = Some(mirror);
-        checkout.absorb(&observed.changes);
-        result.note_changes(&observed);
-        result
+        match self.server.context.checkout.as_ref().filter(|_| self.server.local) {
+            Some(checkout) => checkout.call(self.call(arguments)).await,
+            None => self.call(arguments).await,
+        }
     }
 }
 
@@ -136,14 +117,17 @@ impl Tool for McpTool {
         true
     }
 
-    fn prepare(self: Arc<Self>, arguments: &Value) -> Result<Box<dyn Call>, String> {
-        let arguments: Map<String, Value> = schema::parse(arguments)?;
+    fn prepare(self: Arc<Self>, arguments: &Value) -> Result<Box<dyn Call>, ArgumentsError> {
+        let arguments: Map<String, Value> = arguments::parse(arguments)?;
         let value = Value::Object(arguments);
         if let Some(error) = self.accepts.iter_errors(&value).next() {
-            let place = error.instance_path().to_string();
-            return Err(if place.is_empty() { error.to_string() } else { format!("{place}: {error}") });
+            let (path, problem) = (error.instance_path().to_string(), error.to_string());
+            return Err(ArgumentsError::Schema { path, problem });
         }
-        let Value::Object(arguments) = value else { return Err("expected an object".to_owned()) };
+        let Value::Object(arguments) = value else {
+            let problem = "expected an object".to_owned();
+            return Err(ArgumentsError::Schema { path: String::new(), problem });
+        };
         Ok(Box::new(McpCall { tool: self, arguments }))
     }
 }

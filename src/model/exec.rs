@@ -81,8 +81,6 @@ pub struct ExecModel {
     shell: Shell,
     root: PathBuf,
     variables: BTreeMap<String, String>,
-    /// Whether it may write to the checkout.
-    writes: bool,
     answer_timeout: Duration,
     running: Mutex<Option<Running>>,
 }
@@ -103,8 +101,6 @@ pub struct ExecOptions {
     pub root: PathBuf,
     /// Variables that no other child sees, such as the model's key.
     pub variables: BTreeMap<String, String>,
-    /// Whether the program may write to the checkout.
-    pub writes: bool,
     /// Time limit of one answer.
     pub answer_timeout: Duration,
 }
@@ -112,7 +108,7 @@ pub struct ExecOptions {
 impl ExecModel {
     /// Creates the model; the program is started with the first request.
     pub fn new(name: &str, options: ExecOptions) -> Self {
-        let ExecOptions { command, shell, root, variables, writes, answer_timeout } = options;
+        let ExecOptions { command, shell, root, variables, answer_timeout } = options;
         let command = shell.flags.iter().cloned().chain([command]).collect();
         Self {
             name: name.to_owned(),
@@ -120,7 +116,6 @@ impl ExecModel {
             shell,
             root,
             variables,
-            writes,
             answer_timeout,
             running: Mutex::new(None),
         }
@@ -159,7 +154,8 @@ impl ExecModel {
             arguments: &self.command,
             variables: &self.variables,
             cwd: &self.root,
-            writes: self.writes,
+            // It answers questions; what is to be changed, it asks the run for.
+            writes: false,
         };
         let started = self.shell.converse(command).await;
         let (child, stdin, stdout) =

@@ -16,7 +16,7 @@ use crate::event::{ToolCall, Usage};
 
 pub use error::ModelError;
 pub use exec::{ExecModel, ExecOptions};
-pub use name::{ModelName, NameError, Provider};
+pub use name::{ModelName, NameError, Provider, UnsetVariable};
 pub use price::{Budget, Price, Prices};
 pub use providers::{ProviderModel, Settings};
 pub use replay::{ReplayError, ReplayModel};

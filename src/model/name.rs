@@ -76,6 +76,13 @@ const ALIASES: [Alias; 3] = [
     },
 ];
 
+/// Variable without which the address of a provider is not known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "the variable `{0}` with the model provider's URL is not set; pass it to the step with `env:`, or set `base-url`"
+)]
+pub struct UnsetVariable(pub &'static str);
+
 /// Reason why a text does not name a model.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NameError {
@@ -149,13 +156,15 @@ impl Provider {
         }
     }
 
-    /// Returns the address to use if the configuration gives none, or `None` if genai knows it. The error is
-    /// the name of the variable that should hold it.
-    pub fn address(&self, variable: impl Fn(&str) -> Option<String>) -> Result<Option<String>, &'static str> {
+    /// Returns the address to use if the configuration gives none, or `None` if genai knows it.
+    pub fn address(
+        &self,
+        variable: impl Fn(&str) -> Option<String>,
+    ) -> Result<Option<String>, UnsetVariable> {
         match self.alias.map(|alias| &alias.address) {
             Some(Address::Shared(url)) => Ok(Some((*url).to_owned())),
             Some(Address::Variable(name, rest)) => {
-                let base = variable(name).ok_or(*name)?;
+                let base = variable(name).ok_or(UnsetVariable(name))?;
                 let base = base.trim_end_matches('/');
                 Ok(Some(if base.ends_with(rest) { base.to_owned() } else { format!("{base}{rest}") }))
             }
@@ -216,7 +225,7 @@ mod tests {
         assert_eq!(github.address(|_| None), Ok(Some("https://models.github.ai/inference".to_owned())));
         assert!(github.key_variables().contains(&"GITHUB_TOKEN"));
         let azure = provider("azure::my-deployment");
-        assert_eq!(azure.address(|_| None), Err("AZURE_OPENAI_ENDPOINT"));
+        assert_eq!(azure.address(|_| None), Err(UnsetVariable("AZURE_OPENAI_ENDPOINT")));
         for endpoint in [
             "https://my.openai.azure.com",
             "https://my.openai.azure.com/",

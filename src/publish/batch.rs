@@ -96,7 +96,7 @@ fn write(
     masker: &Masker,
     key: &str,
 ) -> Result<(), InputError> {
-    let junit = batch_junit(report).map_err(|error| InputError::Unusable(error.to_string()))?;
+    let junit = batch_junit(report).map_err(InputError::Junit)?;
     for (name, text) in [
         ("batch.json", report.json()),
         ("batch.md", batch_markdown(report)),

@@ -42,7 +42,7 @@ pub use comment::{COMMENT_LIMIT, check_summary, comment, description};
 pub use diagnostics::{Diagnostic, diagnostics};
 pub use figures::duration;
 pub use html::html;
-pub use junit::junit;
+pub use junit::{JunitError, junit};
 pub use log::{LogFormat, LogObserver, Loudness, file_log, init_log};
 pub use markdown::markdown;
 pub use paint::painted;

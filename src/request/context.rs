@@ -124,9 +124,7 @@ impl<'a> RequestContext<'a> {
     /// Reads what steers the run, from the state of the repository that is trusted.
     pub(crate) fn with_trusted<R>(&self, read: impl FnOnce(&Trusted<'_>) -> R) -> R {
         let remote = self.github.as_ref().map(|github| {
-            move |commit: &str, path: &str| {
-                self.wait_for_file(github, commit, path).map_err(|error| error.to_string())
-            }
+            move |commit: &str, path: &str| self.wait_for_file(github, commit, path).map_err(Into::into)
         });
         let remote = remote.as_ref().map(|remote| remote as crate::trust::Remote<'_>);
         let url = self

@@ -2,11 +2,10 @@
 
 use sanitize::untrusted::plain;
 
-use super::InputError;
 use super::values::DESCRIBED;
 use crate::config::{Config, DEFAULT_KEY, DeliverTo};
 use crate::event::RunMode;
-use crate::github::{Environment, Subject, branch_name};
+use crate::github::{BranchNameError, Environment, Subject, branch_name};
 
 /// Where changes go, complete.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -37,6 +36,23 @@ pub enum Deliver {
     },
 }
 
+/// Reason why changes cannot go where they should.
+#[derive(Debug, thiserror::Error)]
+pub enum DeliverError {
+    /// A branch without a repository on GitHub.
+    #[error("a branch can be delivered only to GitHub; set `GITHUB_REPOSITORY` and `GITHUB_TOKEN`")]
+    NoGitHub,
+    /// A branch of our own that is for no other.
+    #[error("the event does not name a target branch; set `deliver.base`")]
+    NoBase,
+    /// A branch that would go to itself.
+    #[error("`deliver.branch` and the target branch are both {0}; change one of them")]
+    SameBranch(String),
+    /// A name that no branch can have.
+    #[error(transparent)]
+    Branch(#[from] BranchNameError),
+}
+
 /// A branch of ours, where nobody names one.
 const BRANCH: &str = "architect-ci/{key}-{number}";
 
@@ -51,7 +67,7 @@ impl Deliver {
         (agent, task): (&str, &str),
         mode: RunMode,
         by_comment: bool,
-    ) -> Result<Self, InputError> {
+    ) -> Result<Self, DeliverError> {
         let to = if by_comment { DeliverTo::Branch } else { config.deliver.to };
         match to {
             DeliverTo::None => return Ok(Self::Nowhere),
@@ -60,11 +76,7 @@ impl Deliver {
             DeliverTo::Patch => return Ok(Self::Patch),
             DeliverTo::Branch | DeliverTo::PullRequest => {}
         }
-        let github = github.ok_or_else(|| {
-            let needs = "a branch can be delivered only to GitHub; set `GITHUB_REPOSITORY` and \
-                         `GITHUB_TOKEN`";
-            InputError::Deliver(needs.to_owned())
-        })?;
+        let github = github.ok_or(DeliverError::NoGitHub)?;
         let title = title(config, task, github);
         let own = to == DeliverTo::PullRequest || config.deliver.branch.is_some() && !by_comment;
         let head = match &github.subject {
@@ -81,16 +93,12 @@ impl Deliver {
             .clone()
             .or(head.map(|head| head.branch.clone()))
             .or_else(|| github.base_branch());
-        let onto = onto.ok_or_else(|| {
-            InputError::Deliver("the event does not name a target branch; set `deliver.base`".to_owned())
-        })?;
+        let onto = onto.ok_or(DeliverError::NoBase)?;
         let values = values(config, github, agent, task);
         let template = config.deliver.branch.as_deref().unwrap_or(BRANCH);
         let branch = branch_name(template, &values)?;
         if branch == onto {
-            let same =
-                format!("`deliver.branch` and the target branch are both {branch}; change one of them");
-            return Err(InputError::Deliver(same));
+            return Err(DeliverError::SameBranch(branch));
         }
         Ok(Self::OwnBranch { branch, onto, title, pull: to == DeliverTo::PullRequest })
     }

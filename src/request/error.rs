@@ -4,13 +4,16 @@ use std::error::Error;
 use std::io;
 use std::path::PathBuf;
 
+use super::deliver::DeliverError;
+use super::refusal::{BatchRefusal, ProgramRefusal};
 use crate::agent::UnknownAgent;
 use crate::base::error::chain;
 use crate::config::ConfigError;
 use crate::event::{Exit, RunMode};
-use crate::github::{ApiError, BranchNameError, EnvironmentError};
-use crate::model::NameError;
+use crate::github::{ApiError, EnvironmentError};
+use crate::model::{NameError, UnsetVariable};
 use crate::recipe::RecipeError;
+use crate::report::JunitError;
 use crate::report::masked::MaskError;
 use crate::sessions::SessionError;
 
@@ -68,14 +71,8 @@ pub enum InputError {
         variable: String,
     },
     /// The provider's address is not there.
-    #[error(
-        "the variable `{variable}` with the model provider's URL is not set; pass it to the step with \
-         `env:`, or set `base-url`"
-    )]
-    MissingAddress {
-        /// The variable.
-        variable: &'static str,
-    },
+    #[error(transparent)]
+    MissingAddress(#[from] UnsetVariable),
     /// An agent that nobody defined.
     #[error(transparent)]
     Agent(#[from] UnknownAgent),
@@ -85,9 +82,12 @@ pub enum InputError {
     /// The recipe is wrong.
     #[error(transparent)]
     Recipe(#[from] RecipeError),
-    /// What was asked for does not go together, or not here.
-    #[error("{0}")]
-    Unusable(String),
+    /// An event that starts no batch.
+    #[error("the batch is not started: {0}")]
+    BatchNotStarted(#[source] BatchRefusal),
+    /// A batch whose JUnit report cannot be rendered.
+    #[error("could not render `junit.xml`: {0}")]
+    Junit(#[source] JunitError),
     /// The list of tasks of a batch is wrong, what an earlier start of it has left does not fit, or another is at work.
     #[error(transparent)]
     Batch(Box<dyn Error + Send + Sync>),
@@ -125,9 +125,33 @@ pub enum InputError {
          `trust-head-config: true` if everybody who can cause the event may change what the agent does"
     )]
     NoBase(String),
-    /// A program of the configuration must not run.
-    #[error("{0}")]
-    Program(String),
+    /// A hook that is not run.
+    #[error("the hook {name:?} is not run: {refusal}")]
+    Hook {
+        /// Its name.
+        name: String,
+        /// Why.
+        #[source]
+        refusal: ProgramRefusal,
+    },
+    /// A program, or a transcript, that does not become the model.
+    #[error("the model {model} is not started: {refusal}")]
+    ModelProgram {
+        /// Its name.
+        model: String,
+        /// Why.
+        #[source]
+        refusal: ProgramRefusal,
+    },
+    /// A command whose lines are values of a batch that is not run.
+    #[error("the command `{command}` (`lines`) is not run: {refusal}")]
+    Lines {
+        /// The command.
+        command: String,
+        /// Why.
+        #[source]
+        refusal: ProgramRefusal,
+    },
     /// The output folder cannot be made.
     #[error("could not create the output folder {path}: {error}; check `out`")]
     Out {
@@ -165,10 +189,7 @@ pub enum InputError {
     Fork,
     /// Changes cannot go where they should.
     #[error("invalid `deliver` settings: {0}")]
-    Deliver(String),
-    /// The branch for the changes cannot have the name that it is to have.
-    #[error("invalid `deliver` settings: {0}")]
-    Branch(#[from] BranchNameError),
+    Deliver(#[from] DeliverError),
     /// A part of the configuration that cannot be used.
     #[error("invalid configuration: {0}")]
     Rules(#[source] Box<dyn Error + Send + Sync>),

@@ -1,6 +1,7 @@
 //! What an event asks for becomes a job, or an answer, or nothing.
 
 use super::context::RequestContext;
+use super::refusal::BatchRefusal;
 use super::{ApplyRequest, Deliver, InputError, Inputs, JobRequest, RunRequest};
 use crate::config::Verb;
 use crate::event::{Exit, RunMode};
@@ -100,19 +101,15 @@ fn describe(inputs: &mut Inputs, github: &Environment) {
 impl RequestContext<'_> {
     /// Whether whoever caused the event may start a batch; the error says why not.
     pub(crate) async fn may_start_batch(&self, github: &Environment) -> Result<(), InputError> {
-        let no = |reason: String| Err(InputError::Unusable(format!("the batch is not started: {reason}")));
+        let no = |refusal| Err(InputError::BatchNotStarted(refusal));
         match Trigger::of(github, &self.rules()) {
             Trigger::Start { order: None, asker: None } => Ok(()),
             Trigger::Start { order: None, asker: Some(login) } if self.may_start(github, &login).await? => {
                 Ok(())
             }
-            Trigger::Start { order: None, asker: Some(login) } => no(format!(
-                "{login} has no write permission; add the name to `allow-users` to let this person start runs"
-            )),
-            Trigger::Ignore(reason) => no(reason),
-            Trigger::Start { order: Some(_), .. } | Trigger::Explain { .. } => {
-                no("comments can start runs, but not batches".to_owned())
-            }
+            Trigger::Start { order: None, asker: Some(login) } => no(BatchRefusal::NoPermission(login)),
+            Trigger::Ignore(reason) => no(BatchRefusal::Ignored(reason)),
+            Trigger::Start { order: Some(_), .. } | Trigger::Explain { .. } => no(BatchRefusal::Comment),
         }
     }
 

@@ -7,6 +7,7 @@ use sanitize::secret_names::passwords;
 use super::context::{RequestContext, rooted};
 use super::files::out;
 use super::programs::Programs;
+use super::refusal::ProgramRefusal;
 use super::{Deliver, InputError, Inputs, ModelChoice, credentials};
 use crate::base::env::Variables;
 use crate::config::{Bounded, Config, GateConfig};
@@ -117,13 +118,13 @@ impl<'a> Draft<'a> {
             variables: &inputs.variables,
         };
         let mut programs = ProgramFiles::default();
-        known.check_hooks(&origin.config.hooks, &mut programs).map_err(InputError::Program)?;
+        known.check_hooks(&origin.config.hooks, &mut programs)?;
         known.keep_servers(&mut servers, &mut programs, |told| warnings.push(told));
         Ok(Self { context, inputs, origin, workspace, repository, servers, programs, warnings })
     }
 
     /// Checks the program or the transcript that is the model, where it is one.
-    pub(super) fn check_model(&mut self, model: &ModelChoice) -> Result<(), String> {
+    pub(super) fn check_model(&mut self, model: &ModelChoice) -> Result<(), ProgramRefusal> {
         let Self { context, repository, workspace, inputs, programs, .. } = self;
         let known = Programs {
             trust: &context.trust,
@@ -135,10 +136,10 @@ impl<'a> Draft<'a> {
             ModelChoice::Exec { command, variables } => {
                 known.check_line(command, !variables.is_empty(), programs)
             }
-            ModelChoice::Replay { file, .. } => match std::path::absolute(file) {
-                Ok(file) => known.check_file(&file),
-                Err(error) => Err(error.to_string()),
-            },
+            ModelChoice::Replay { file, .. } => {
+                let file = std::path::absolute(file).map_err(ProgramRefusal::Place)?;
+                known.check_file(&file)
+            }
             ModelChoice::Provider { .. } | ModelChoice::Recipe(_) => Ok(()),
         }
     }

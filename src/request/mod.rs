@@ -18,6 +18,7 @@ mod program_comparison;
 mod program_tables;
 mod program_words;
 mod programs;
+mod refusal;
 mod run_request;
 mod task;
 mod values;

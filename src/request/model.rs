@@ -71,7 +71,7 @@ pub(super) fn choose(
     };
     let mut has_own_address = llm.base_url.is_some();
     if !has_own_address {
-        let known = provider.address(value).map_err(|variable| InputError::MissingAddress { variable })?;
+        let known = provider.address(value)?;
         // GitHub Enterprise, Azure: the address is known, the key is needed all the same.
         llm.base_url = known;
     }

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
+use super::refusal::ProgramRefusal;
 use crate::git::{GitError, Repository, TreeEntry, TreeKind};
 
 /// Most bytes of a program's file.
@@ -32,17 +33,17 @@ pub(super) struct Comparison<'a> {
 
 impl Comparison<'_> {
     /// Checks a name that is run, or loaded as code: a file with the folder around it, or all that is in a folder.
-    pub(super) fn check_program(&self, path: &str) -> Result<(), String> {
+    pub(super) fn check_program(&self, path: &str) -> Result<(), ProgramRefusal> {
         self.check_as(path, true)
     }
 
     /// Checks a name that may be a program, or anything that a program looks at.
-    pub(super) fn check(&self, path: &str) -> Result<(), String> {
+    pub(super) fn check(&self, path: &str) -> Result<(), ProgramRefusal> {
         self.check_as(path, false)
     }
 
     /// Checks whatever Python could import from a folder that it is started in.
-    pub(super) fn check_modules(&self, folder: &Path) -> Result<(), String> {
+    pub(super) fn check_modules(&self, folder: &Path) -> Result<(), ProgramRefusal> {
         let names = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
         for full in names {
             let ending = full.extension().and_then(|ending| ending.to_str());
@@ -52,13 +53,13 @@ impl Comparison<'_> {
             {
                 let (_, entry) = self.entry(&path)?;
                 self.compare(&path, entry.as_ref())
-                    .map_err(|error| format!("{error}; or keep it from being imported with `python -I`"))?;
+                    .map_err(|refusal| ProgramRefusal::Imported(Box::new(refusal)))?;
             }
         }
         Ok(())
     }
 
-    fn check_as(&self, path: &str, is_program: bool) -> Result<(), String> {
+    fn check_as(&self, path: &str, is_program: bool) -> Result<(), ProgramRefusal> {
         let (on_disk, entry) = self.entry(path)?;
         if !on_disk && entry.is_none() {
             return Ok(());
@@ -78,45 +79,37 @@ impl Comparison<'_> {
                 let (_, entry) = self.entry(folder)?;
                 self.compare(folder, entry.as_ref())
             }
-            None if self.has_secret => Err(format!(
-                "{path} gets a secret, but is in the repository's root, where it could load any other file; \
-                 move it to a folder of its own"
-            )),
+            None if self.has_secret => Err(ProgramRefusal::InRoot(path.to_owned())),
             None => Ok(()),
         }
     }
 
     /// Returns whether something stands at a path, and the entry of the commit.
-    fn entry(&self, path: &str) -> Result<(bool, Option<TreeEntry>), String> {
+    fn entry(&self, path: &str) -> Result<(bool, Option<TreeEntry>), ProgramRefusal> {
         let on_disk = fs::symlink_metadata(self.root.join(path)).is_ok();
         let Some(repository) = self.repository else {
-            let unknown = "the base commit is not in this clone, so it cannot be compared; set `fetch-depth: \
-                           0` for `actions/checkout`";
-            return if on_disk { Err(format!("{path}: {unknown}")) } else { Ok((false, None)) };
+            return if on_disk { Err(ProgramRefusal::NoBase(path.to_owned())) } else { Ok((false, None)) };
         };
         match repository.entry_at(self.commit, path) {
             Ok(entry) => Ok((on_disk, entry)),
             // A word that is no file at all needs no commit.
             Err(_) if !on_disk => Ok((false, None)),
-            Err(error) => Err(failed(path, &error)),
+            Err(error) => Err(ProgramRefusal::Git { path: path.to_owned(), error }),
         }
     }
 
-    fn compare(&self, path: &str, entry: Option<&TreeEntry>) -> Result<(), String> {
+    fn compare(&self, path: &str, entry: Option<&TreeEntry>) -> Result<(), ProgramRefusal> {
         let Some(repository) = self.repository else { return Err(self.differs(path)) };
         match self.same(repository, path, entry, MAX_LINKS) {
             Ok(None) => Ok(()),
             Ok(Some(path)) => Err(self.differs(&path)),
-            Err(error) => Err(failed(path, &error)),
+            Err(error) => Err(ProgramRefusal::Git { path: path.to_owned(), error }),
         }
     }
 
-    fn differs(&self, path: &str) -> String {
-        format!(
-            "{path} differs from the base commit {}; merge it first, or set `trust-head-config: true` if everybody who \
-             can open a pull request may change what the agent does",
-            &self.commit[..self.commit.len().min(12)]
-        )
+    fn differs(&self, path: &str) -> ProgramRefusal {
+        let commit = self.commit[..self.commit.len().min(12)].to_owned();
+        ProgramRefusal::Differs { path: path.to_owned(), commit }
     }
 
     /// Compares what stands at a path with an entry of the commit, folders with all that is in them, and links with what
@@ -178,10 +171,6 @@ impl Comparison<'_> {
             _ => differs(),
         }
     }
-}
-
-fn failed(path: &str, error: &GitError) -> String {
-    format!("could not compare {path} with the base commit: {error}")
 }
 
 /// Returns a path in Git's form; `None` for the root itself.

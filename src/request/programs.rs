@@ -5,8 +5,10 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use super::error::InputError;
 use super::program_comparison::{Comparison, below, is_script_name};
 use super::program_words::{ProgramWords, with_variables, words_of_text};
+use super::refusal::ProgramRefusal;
 use crate::base::env::Variables;
 use crate::config::{self, HookConfig};
 use crate::git::Repository;
@@ -33,9 +35,9 @@ impl Programs<'_> {
         &self,
         hooks: &config::Hooks,
         started: &mut ProgramFiles,
-    ) -> Result<(), String> {
+    ) -> Result<(), InputError> {
         for hook in hooks.all().filter(|hook: &&HookConfig| hook.enabled) {
-            let refused = |reason: String| format!("the hook {:?} is not run: {reason}", hook.name);
+            let refused = |refusal| InputError::Hook { name: hook.name.clone(), refusal };
             self.check_line(&hook.command, false, started).map_err(refused)?;
         }
         Ok(())
@@ -47,7 +49,7 @@ impl Programs<'_> {
         line: &str,
         has_secret: bool,
         started: &mut ProgramFiles,
-    ) -> Result<(), String> {
+    ) -> Result<(), ProgramRefusal> {
         let words = ProgramWords::of_line(&self.with_known_places(line));
         self.check(&words, has_secret)?;
         self.add_files(&words, started);
@@ -55,7 +57,7 @@ impl Programs<'_> {
     }
 
     /// Checks a file that steers the run like a program, such as a transcript that is replayed.
-    pub(super) fn check_file(&self, path: &Path) -> Result<(), String> {
+    pub(super) fn check_file(&self, path: &Path) -> Result<(), ProgramRefusal> {
         let words = ProgramWords {
             programs: BTreeSet::from([path.display().to_string()]),
             ..ProgramWords::default()
@@ -88,28 +90,23 @@ impl Programs<'_> {
         });
     }
 
-    fn check(&self, words: &ProgramWords, has_secret: bool) -> Result<(), String> {
+    fn check(&self, words: &ProgramWords, has_secret: bool) -> Result<(), ProgramRefusal> {
         if *self.trust == Trust::Checkout {
             return Ok(());
         }
         let unclear = words.unclear_program.as_ref().or(words.unclear.as_ref().filter(|_| has_secret));
         if let Some(part) = unclear {
-            return Err(format!(
-                "only its shell could tell what it runs ({part}), so it cannot be compared with the base commit; name \
-                 programs and files by their paths"
-            ));
+            return Err(ProgramRefusal::Unclear(part.clone()));
         }
         if let Some(runner) = words.project_runner.as_ref().filter(|_| has_secret) {
-            return Err(format!(
-                "`{runner}` runs whatever files of the checkout say, and would get a secret; name the program itself"
-            ));
+            return Err(ProgramRefusal::RunsCheckout(runner.clone()));
         }
         self.check_names(words, has_secret)
     }
 
     /// Checks that whatever of the repository the words name is as the base commit has it, and so are the folders around
     /// programs, whose other files they may load.
-    fn check_names(&self, words: &ProgramWords, has_secret: bool) -> Result<(), String> {
+    fn check_names(&self, words: &ProgramWords, has_secret: bool) -> Result<(), ProgramRefusal> {
         let Trust::Base(commit) = self.trust else { return Ok(()) };
         let root = self.root();
         let comparison = Comparison { commit, repository: self.repository, root, has_secret };

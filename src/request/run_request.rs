@@ -64,8 +64,7 @@ impl RunRequest {
         let mut draft = Draft::new(context, inputs)?;
         let work = context.with_trusted(|trusted| work(inputs, trusted, &mut draft.origin.config))?;
         let Work { task, expected, mut mode, agent, model_name, model, reviewer, secret_variables } = work;
-        let refused =
-            |reason| InputError::Program(format!("the model {model_name} is not started: {reason}"));
+        let refused = |refusal| InputError::ModelProgram { model: model_name.clone(), refusal };
         draft.check_model(&model).map_err(refused)?;
         if let (Some(reason), true) = (draft.plans_only(), mode != RunMode::DryRun) {
             mode = RunMode::DryRun;

@@ -17,10 +17,10 @@ use super::driver::AgentRun;
 use crate::config::{GateConfig, Isolation as GateIsolation};
 use crate::event::Events;
 use crate::gates::{self, GateOutcome, GateRun};
-use crate::isolation::{Isolation, Judge};
+use crate::isolation::Isolation;
 use crate::request::ModelChoice;
 use crate::tool::Access;
-use crate::workspace::{Below, ChangeSet, FileChange, FileError, OverlayWorkspace};
+use crate::workspace::{Below, ChangeSet, FileChange, FileError, Judge, OverlayWorkspace};
 
 /// Number of lines that are told of a failure.
 const TOLD_LINES: usize = 3;

@@ -135,7 +135,7 @@ impl CodeReview {
         let findings = match (read(&ended.message), &ended.error) {
             (Ok(said), None) => findings(run, said),
             (_, Some(error)) => return Err(not_reviewed(run, &error.to_string())),
-            (Err(problem), None) => return Err(not_reviewed(run, &problem)),
+            (Err(problem), None) => return Err(not_reviewed(run, &problem.to_string())),
         };
         let record = ReviewRecord { pass, model: self.name.clone(), findings };
         run.events.emit(Event::Review(record.clone()));
@@ -148,13 +148,22 @@ fn not_reviewed(run: &Run<'_>, problem: &str) -> NotChecked {
     NotChecked
 }
 
+/// Reason why an answer is no review.
+#[derive(Debug, thiserror::Error)]
+enum InvalidReview {
+    /// There is no JSON in it.
+    #[error("the answer contains no JSON object")]
+    NoObject,
+    /// The JSON has another form.
+    #[error(transparent)]
+    Form(#[from] serde_json::Error),
+}
+
 /// Reads an answer: a JSON object, whatever stands around it.
-fn read(answer: &str) -> Result<Vec<Said>, String> {
+fn read(answer: &str) -> Result<Vec<Said>, InvalidReview> {
     let object = answer.find('{').zip(answer.rfind('}')).and_then(|(from, to)| answer.get(from..=to));
-    let object = object.ok_or_else(|| "the answer contains no JSON object".to_owned())?;
-    serde_json::from_slice::<Answer>(object.as_bytes())
-        .map(|answer| answer.findings)
-        .map_err(|error| error.to_string())
+    let object = object.ok_or(InvalidReview::NoObject)?;
+    Ok(serde_json::from_slice::<Answer>(object.as_bytes())?.findings)
 }
 
 /// Findings on files that there are; of others nobody could say where they are.

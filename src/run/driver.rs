@@ -19,7 +19,7 @@ use super::structured::{self, Structured};
 use super::{Outcome, Run, Signal, context};
 use crate::agent::{Dispatch, Guides, History, Limits, Session, StepOffset, SubagentContext};
 use crate::config::{self, Isolation as GateIsolation, Usd};
-use crate::event::{Event, Events, Line, NoticeLevel, RunMode};
+use crate::event::{Event, Events, Line, NoticeLevel, Status, StopReason};
 use crate::gates::GateOutcome;
 use crate::hooks::{HookEvent, Subject};
 use crate::mcp::Servers;
@@ -31,7 +31,6 @@ use crate::recipe::RecipePlayer;
 use crate::request::{InputError, ModelChoice, RunRequest};
 use crate::sessions::Resumed;
 use crate::tool::Tool;
-use crate::workspace::{FileChange, Observed, Workspace};
 
 /// The first wait before a failed model call is tried again.
 const FIRST_WAIT: Duration = Duration::from_millis(500);
@@ -71,10 +70,10 @@ pub async fn run(request: &RunRequest, masker: Arc<Masker>, signal: Signal) -> R
     let limits = run.limits(setup.info.started);
     let code_review = run.code_review(&model, &limits)?;
     run.base = BaseGates::start(&run);
-    let outcome = run.work(model, limits, code_review.as_ref()).await;
+    let mut outcome = run.work(model, limits, code_review.as_ref()).await;
     // Before the proof that a dry run changed nothing.
     run.base.stop().await;
-    run.stop_servers().await;
+    run.stop_servers(&mut outcome).await;
     setup.finish(run.run, outcome, &request.job, &masker, &signal).await
 }
 
@@ -146,7 +145,6 @@ impl<'a> AgentRun<'a> {
                     shell: self.run.shell.clone(),
                     root: request.job.workspace.clone(),
                     variables: variables.clone(),
-                    writes: request.job.mode != RunMode::DryRun,
                     answer_timeout: request.job.config().llm.timeout.seconds(),
                 },
             )),
@@ -265,51 +263,18 @@ impl<'a> AgentRun<'a> {
         }))
     }
 
-    /// Ends other people's servers.
-    async fn stop_servers(&mut self) {
+    /// Ends other people's servers. A checkout that holds something of theirs which could not be put back fails the run.
+    async fn stop_servers(&mut self, outcome: &mut Outcome) {
         let servers = std::mem::take(&mut self.servers);
         if servers.is_empty() {
             return;
         }
-        let late = servers.stop().await;
-        self.tell_unread(&late);
-        if let (Some(tracked), false) = (&self.run.tracked, late.changes.is_empty()) {
-            tracked.absorb(&late.changes);
-            let (kept, refused): (Vec<_>, Vec<_>) = late
-                .changes
-                .iter()
-                .partition(|change| self.run.engine.guardrails.check_write(&change.path).is_ok());
-            let names = |changes: &[&FileChange]| {
-                changes.iter().map(|change| change.path.to_string()).collect::<Vec<_>>().join(", ")
-            };
-            if !kept.is_empty() {
-                let told = format!("an MCP server changed files after its answer: {}", names(&kept));
-                self.run.events.notice(NoticeLevel::Warning, told);
+        if let Err(damage) = servers.stop().await {
+            let message = format!("an MCP server changed the checkout: {damage}");
+            self.run.events.notice(NoticeLevel::Error, message);
+            if outcome.ended.reason.status() != Status::Failed {
+                outcome.ended.reason = StopReason::CheckoutChanged;
             }
-            for change in refused {
-                let done = match tracked.revert(change) {
-                    Ok(()) => "it was restored".to_owned(),
-                    Err(error) => format!("could not restore it: {error}"),
-                };
-                let told = format!("an MCP server changed {} after its answer; {done}", change.path);
-                self.run.events.notice(NoticeLevel::Error, told);
-            }
-        }
-    }
-
-    /// Reports what servers changed and what could not be compared.
-    fn tell_unread(&self, late: &Observed) {
-        let mut unread: Vec<String> =
-            late.large.iter().chain(&late.unchecked).map(ToString::to_string).collect();
-        if late.unnamed > 0 {
-            unread.push(format!("{} with names that are not text", late.unnamed));
-        }
-        if !unread.is_empty() {
-            let told = format!(
-                "an MCP server changed files that are too large or cannot be read, so they were not checked: {}",
-                unread.join(", ")
-            );
-            self.run.events.notice(NoticeLevel::Warning, told);
         }
     }
 

@@ -23,7 +23,7 @@ use crate::event::{Events, NoticeLevel, RunMode};
 use crate::git::Repository;
 use crate::guardrails::{self, Guardrails, InvalidGuardrail};
 use crate::hooks::{HookContext, Hooks};
-use crate::isolation::{Isolation, Judge};
+use crate::isolation::Isolation;
 use crate::mcp::{Server, Servers};
 use crate::plan::recover;
 use crate::report::Collector;
@@ -31,7 +31,7 @@ use crate::request::{InputError, JobRequest};
 use crate::tool::{Access, BackgroundCommands, CommandTarget, Context, OutputLimits};
 use crate::trust::TrustedFile;
 use crate::workspace::{
-    AttachedWorkspace, Below, DiskWorkspace, IsProtected, OverlayWorkspace, Plot, TrackedFiles,
+    AttachedWorkspace, Below, DiskWorkspace, IsProtected, Judge, OverlayWorkspace, Plot, TrackedFiles,
     TrackedWorkspace, Workspace, WorkspacePath,
 };
 
@@ -102,7 +102,7 @@ impl<'a> Run<'a> {
             around: around(request),
         };
         let site = Site::new(request, &disk, plot.clone(), &shell, &guardrails, &events);
-        let Site { workspace, tracked, isolation, ground } = site;
+        let Site { workspace, tracked, isolation, ground, judge } = site;
         let records_commands = matches!(ground, CommandTarget::Recorded(_));
         let news = Arc::<News>::default();
         let limits = OutputLimits {
@@ -119,6 +119,7 @@ impl<'a> Run<'a> {
             shell: &shell,
             ground,
             tracked: tracked.clone(),
+            judge,
             deadline: extras.as_ref().and_then(|extras| extras.deadline),
             events: &events,
             cancel: &cancel,
@@ -203,6 +204,8 @@ struct Site {
     tracked: Option<Arc<TrackedWorkspace>>,
     isolation: Arc<Isolation>,
     ground: CommandTarget,
+    /// Judges what others change there.
+    judge: Judge,
 }
 
 impl Site {
@@ -214,30 +217,33 @@ impl Site {
         guardrails: &Arc<Guardrails>,
         events: &Events,
     ) -> Self {
-        let isolated = |below: Below, workspace: Arc<dyn Workspace>| {
+        let judge = |workspace: Arc<dyn Workspace>| -> Judge {
             let rules = Arc::clone(guardrails);
-            let judge: Judge =
-                Arc::new(move |changes, unread| rules.judge(workspace.as_ref(), changes, unread));
+            Arc::new(move |changes, unread| rules.judge(workspace.as_ref(), changes, unread))
+        };
+        let isolated = |below: Below, judge: &Judge| {
             // Gates and hooks have a home folder of their own.
             let sandbox = shell.sandbox.as_ref().map(Sandbox::trusted);
             let trusted = Shell { sandbox, spare: Spare::default(), ..shell.clone() };
-            Arc::new(Isolation::new(below, plot, trusted, events.clone(), judge))
+            Arc::new(Isolation::new(below, plot, trusted, events.clone(), Arc::clone(judge)))
         };
         if request.mode != RunMode::DryRun {
             let real = Arc::new(TrackedWorkspace::new(Arc::clone(disk)));
-            let isolation = isolated(Below::Real(Arc::clone(&real)), Arc::clone(&real) as _);
+            let judge = judge(Arc::clone(&real) as _);
+            let isolation = isolated(Below::Real(Arc::clone(&real)), &judge);
             let ground = CommandTarget::Checkout(Arc::clone(&isolation));
-            return Self { workspace: Arc::clone(&real) as _, tracked: Some(real), isolation, ground };
+            return Self { workspace: Arc::clone(&real) as _, tracked: Some(real), isolation, ground, judge };
         }
         let planned = Arc::new(OverlayWorkspace::new(Arc::clone(disk)));
-        let isolation = isolated(Below::Planned(Arc::clone(&planned)), Arc::clone(&planned) as _);
+        let judge = judge(Arc::clone(&planned) as _);
+        let isolation = isolated(Below::Planned(Arc::clone(&planned)), &judge);
         // Without a sandbox, nothing would keep a command from the checkout itself.
         let default = if shell.is_walled() { PlannedCommands::Isolated } else { PlannedCommands::Record };
         let ground = match request.config().dry_run.commands.unwrap_or(default) {
             PlannedCommands::Isolated => CommandTarget::Planned(Arc::clone(&isolation)),
             PlannedCommands::Record => CommandTarget::Recorded(Arc::clone(&isolation)),
         };
-        Self { workspace: planned, tracked: None, isolation, ground }
+        Self { workspace: planned, tracked: None, isolation, ground, judge }
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::driver::AgentRun;
 use crate::engine::Caller;
 use crate::event::{Event, NoticeLevel, Outcome};
-use crate::git::Repository;
+use crate::git::{GitError, Repository};
 use crate::sessions::Resumed;
 use crate::tool::Access;
 use crate::workspace::{FileChange, FileState, WorkspacePath};
@@ -69,12 +69,23 @@ impl AgentRun<'_> {
     }
 }
 
+/// Reason why it is not known what a run had changed.
+#[derive(Debug, thiserror::Error)]
+enum UnknownChanges {
+    /// There is no commit to compare with.
+    #[error("the checkout is not a Git repository")]
+    NoRepository,
+    /// Git could not compare.
+    #[error(transparent)]
+    Git(#[from] GitError),
+}
+
 /// Files that differ from the commit, with what they were there.
-fn changed_since_commit(repository: Option<&Repository>) -> Result<Vec<FileChange>, String> {
-    let git = repository.ok_or("the checkout is not a Git repository")?;
-    let names = git.not_in_index().map_err(|error| error.to_string())?;
+fn changed_since_commit(repository: Option<&Repository>) -> Result<Vec<FileChange>, UnknownChanges> {
+    let git = repository.ok_or(UnknownChanges::NoRepository)?;
+    let names = git.not_in_index()?;
     let known: Vec<&str> = names.iter().map(String::as_str).collect();
-    let indexed = git.indexed(&known).map_err(|error| error.to_string())?;
+    let indexed = git.indexed(&known)?;
     let mut changes = Vec::new();
     for name in &names {
         let Ok(path) = WorkspacePath::parse(name) else { continue };

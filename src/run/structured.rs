@@ -6,6 +6,17 @@ use serde_json::Value;
 pub(super) const INSTRUCTION: &str = "\nYour final answer must be a single JSON value that satisfies the \
                                       schema below, without prose or code fences.\n";
 
+/// What is wrong with an answer.
+#[derive(Debug, thiserror::Error)]
+enum SchemaViolation {
+    /// It is not JSON.
+    #[error("it is not JSON ({0})")]
+    Json(#[from] serde_json::Error),
+    /// Values in it are not what the schema asks for; each with its path.
+    #[error("{}", .0.join("; "))]
+    Fields(Vec<String>),
+}
+
 /// The schema, ready to check.
 pub(super) struct Structured(Option<jsonschema::Validator>);
 
@@ -28,17 +39,16 @@ impl Structured {
         ))
     }
 
-    fn check(&self, message: &str) -> Result<Value, String> {
+    fn check(&self, message: &str) -> Result<Value, SchemaViolation> {
         let text = unfenced(message.trim());
-        let value: Value =
-            serde_json::from_slice(text.as_bytes()).map_err(|error| format!("it is not JSON ({error})"))?;
+        let value: Value = serde_json::from_slice(text.as_bytes())?;
         let Some(validator) = &self.0 else { return Ok(value) };
         let errors: Vec<String> = validator
             .iter_errors(&value)
             .take(5)
             .map(|error| format!("{}: {error}", error.instance_path()))
             .collect();
-        if errors.is_empty() { Ok(value) } else { Err(errors.join("; ")) }
+        if errors.is_empty() { Ok(value) } else { Err(SchemaViolation::Fields(errors)) }
     }
 }
 

@@ -9,14 +9,14 @@ use tokio_util::sync::CancellationToken;
 use super::prepare::temp;
 use crate::command::{Policy, Shell, Walls};
 use crate::event::{Events, NoticeLevel};
-use crate::mcp::{self, Server, Servers};
+use crate::mcp::{self, Server, Servers, WatchedCheckout};
 use crate::request::{InputError, JobRequest};
 use crate::tool::{
     BackgroundCommand, BackgroundCommands, CommandTarget, OutputLimits, Registry, RunCommand, RunPowershell,
     pwsh,
 };
 use crate::web::{FetchUrl, Web, WebSearch};
-use crate::workspace::TrackedWorkspace;
+use crate::workspace::{Judge, TrackedWorkspace};
 
 /// What tools are made of.
 pub(super) struct Workbench<'a> {
@@ -29,6 +29,8 @@ pub(super) struct Workbench<'a> {
     pub(super) ground: CommandTarget,
     /// The checkout, where it is changed for real.
     pub(super) tracked: Option<Arc<TrackedWorkspace>>,
+    /// Judges what others change in it.
+    pub(super) judge: Judge,
     /// How much of the output of commands is shown.
     pub(super) limits: OutputLimits,
     /// Commands that run in the background.
@@ -91,10 +93,12 @@ impl Workbench<'_> {
         }
         let ground = Arc::new(mcp::ServerContext {
             shell: self.shell.clone(),
-            checkout: self.tracked.clone(),
+            checkout: self.tracked.clone().map(|tracked| {
+                let own = vec![self.request.out.clone()];
+                WatchedCheckout::new(tracked, Arc::clone(&self.judge), own)
+            }),
             root: self.request.workspace.clone(),
             temp: temp(self.request),
-            mirror: tokio::sync::Mutex::default(),
             deadline: self.deadline,
             cancel: self.cancel.clone(),
             events: self.events.clone(),

@@ -14,7 +14,7 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use super::command_output::OutputLimits;
-use super::{Call, Context, Effects, Tool, ToolError, ToolResult, schema};
+use super::{ArgumentsError, Call, Context, Effects, Tool, ToolError, ToolResult, arguments, schema};
 use crate::command::{Ended, Finished, LiveOutput, plain};
 use crate::config::Bounded;
 use crate::workspace::IsolationError;
@@ -201,8 +201,8 @@ impl Tool for BackgroundCommand {
         schema::of::<Args>()
     }
 
-    fn prepare(self: Arc<Self>, arguments: &Value) -> Result<Box<dyn Call>, String> {
-        Ok(Box::new(BackgroundCall { args: schema::parse(arguments)?, tool: self }))
+    fn prepare(self: Arc<Self>, arguments: &Value) -> Result<Box<dyn Call>, ArgumentsError> {
+        Ok(Box::new(BackgroundCall { args: arguments::parse(arguments)?, tool: self }))
     }
 }
 

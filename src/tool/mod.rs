@@ -4,6 +4,7 @@
 //! hooks, confirmation, dry run, reports) reads [`Effects`], never a tool's name.
 
 mod apply_patch;
+pub(crate) mod arguments;
 mod background;
 mod command_effects;
 mod command_output;
@@ -45,9 +46,10 @@ use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use crate::workspace::{FileChange, FileError, FileState, Inventory, PathGlobs, ResolvedPath, Workspace};
+use crate::workspace::{FileChange, FileError, FileState, PathGlobs, ResolvedPath, Workspace};
 
 pub use crate::event::{CommandEffect, Effects, Remote};
+pub use arguments::ArgumentsError;
 pub use background::{BackgroundCommand, BackgroundCommands};
 pub use command_effects::command_effects;
 pub use command_output::OutputLimits;
@@ -70,10 +72,8 @@ pub struct ToolResult {
     pub changes: Vec<FileChange>,
     /// Exit code of the command, if it ran to its end.
     pub exit_code: Option<i32>,
-    /// Reasons why none of the command's changes were kept.
+    /// Reasons why none of the changes of a command, or of another program, were kept.
     pub refused: Vec<String>,
-    /// The checkout before a call that changed it directly.
-    pub before: Option<Arc<Inventory>>,
     /// Whether a dry run has only recorded the call, without doing any of it.
     pub is_recorded: bool,
     /// Whether the tool has kept the output within its limit, so that nothing else has to shorten it.
@@ -91,7 +91,6 @@ impl ToolResult {
             changes,
             exit_code,
             refused,
-            before: None,
             is_recorded: false,
             bounded: false,
         }
@@ -258,7 +257,7 @@ pub trait Tool: Send + Sync {
     }
     /// Parses the arguments into a call that is ready to run. The error, for the model, names the field and
     /// what was expected.
-    fn prepare(self: Arc<Self>, arguments: &Value) -> Result<Box<dyn Call>, String>;
+    fn prepare(self: Arc<Self>, arguments: &Value) -> Result<Box<dyn Call>, ArgumentsError>;
 }
 
 /// Call with valid arguments.
@@ -290,8 +289,8 @@ impl<T: FileTool> Tool for T {
         schema::of::<T::Args>()
     }
 
-    fn prepare(self: Arc<Self>, arguments: &Value) -> Result<Box<dyn Call>, String> {
-        let args = schema::parse::<T::Args>(arguments)?;
+    fn prepare(self: Arc<Self>, arguments: &Value) -> Result<Box<dyn Call>, ArgumentsError> {
+        let args = arguments::parse::<T::Args>(arguments)?;
         Ok(Box::new(FileCall { tool: self, args }))
     }
 }

@@ -16,13 +16,13 @@ use tokio_util::sync::CancellationToken;
 use super::background::BackgroundCommands;
 use super::command_effects::command_effects;
 use super::command_output::OutputLimits;
-use super::{Access, Call, Context, Effects, Tool, ToolError, ToolResult, schema};
+use super::{Access, ArgumentsError, Call, Context, Effects, Tool, ToolError, ToolResult, arguments, schema};
 use crate::command::sandbox::Rights;
 use crate::command::{LiveOutput, PipeStatus, Policy, Retention, Shell};
 use crate::config::Bounded;
 use crate::event::Class;
 use crate::isolation::{Isolation, Keep, Ran, Work};
-use crate::workspace::{FileError, Kind, LastLink, Observed, WorkspacePath};
+use crate::workspace::{FileChange, FileError, Kind, LastLink, WorkspacePath};
 
 /// Time limit of commands in the background: none, for they end with the run.
 const BACKGROUND_TIMEOUT: Duration = Duration::from_hours(24);
@@ -132,14 +132,14 @@ impl Tool for RunCommand {
         schema::of::<Args>()
     }
 
-    fn prepare(self: Arc<Self>, arguments: &Value) -> Result<Box<dyn Call>, String> {
-        let args: Args = schema::parse(arguments)?;
+    fn prepare(self: Arc<Self>, arguments: &Value) -> Result<Box<dyn Call>, ArgumentsError> {
+        let args: Args = arguments::parse(arguments)?;
         if args.command.trim().is_empty() {
-            return Err("command: must not be empty".to_owned());
+            return Err(ArgumentsError::Empty("command"));
         }
         let refused = args.env.iter().find_map(|(name, value)| Policy::variable_refusal(name, value));
         match refused {
-            Some(reason) => Err(reason),
+            Some(reason) => Err(ArgumentsError::Variable(reason)),
             None => Ok(Box::new(CommandCall { tool: self, args })),
         }
     }
@@ -229,13 +229,7 @@ impl CommandCall {
     fn result(&self, ran: Ran, pipe: Option<&PipeStatus>, timeout: u64) -> ToolResult {
         let Ran { finished, changes, large, dropped, warnings, refused, built: _ } = ran;
         let mut result = ToolResult { refused, ..self.tool.limits.result(&finished, pipe, timeout) };
-        result.note_changes(&Observed { changes, large, ..Observed::default() });
-        if !dropped.is_empty() {
-            result.add(&format!("[not kept: {}]", shown(dropped.into_iter())));
-        }
-        for warning in &warnings {
-            result.add(warning);
-        }
+        result.note_changes(changes, &large, dropped, &warnings);
         result
     }
 }
@@ -266,20 +260,30 @@ impl ToolResult {
         self.output.push_str(line);
     }
 
-    /// Adopts the observed changes, and lists them for the model.
-    pub(crate) fn note_changes(&mut self, observed: &Observed) {
-        if !observed.changes.is_empty() {
-            let paths = shown(observed.changes.iter().map(|change| change.path.to_string()));
+    /// Adopts the changes that were kept, and lists for the model what was kept and what was not.
+    pub(crate) fn note_changes(
+        &mut self,
+        changes: Vec<FileChange>,
+        large: &[WorkspacePath],
+        dropped: impl IntoIterator<Item = String>,
+        warnings: &[String],
+    ) {
+        if !changes.is_empty() {
+            let paths = shown(changes.iter().map(|change| change.path.to_string()));
             self.add(&format!("[changed: {paths}]"));
         }
-        if !observed.large.is_empty() {
-            let paths = shown(observed.large.iter().map(ToString::to_string));
+        if !large.is_empty() {
+            let paths = shown(large.iter().map(ToString::to_string));
             self.add(&format!("[changed, but too large to be shown: {paths}]"));
         }
-        if observed.unnamed > 0 {
-            self.add(&format!("[changed, with names that are not text: {}]", observed.unnamed));
+        let mut dropped = dropped.into_iter().peekable();
+        if dropped.peek().is_some() {
+            self.add(&format!("[not kept: {}]", shown(dropped)));
         }
-        self.changes.clone_from(&observed.changes);
+        for warning in warnings {
+            self.add(warning);
+        }
+        self.changes = changes;
     }
 }
 

@@ -9,7 +9,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::run_command::{Args as CommandArgs, CommandCall, RunCommand, root, seconds};
-use super::{Call, Tool, schema};
+use super::{ArgumentsError, Call, Tool, arguments, schema};
 use crate::command::Shell;
 use crate::config::Bounded;
 
@@ -73,10 +73,10 @@ impl Tool for RunPowershell {
         schema::of::<Args>()
     }
 
-    fn prepare(self: Arc<Self>, arguments: &Value) -> Result<Box<dyn Call>, String> {
-        let Args { script, timeout } = schema::parse(arguments)?;
+    fn prepare(self: Arc<Self>, arguments: &Value) -> Result<Box<dyn Call>, ArgumentsError> {
+        let Args { script, timeout } = arguments::parse(arguments)?;
         if script.trim().is_empty() {
-            return Err("script: must not be empty".to_owned());
+            return Err(ArgumentsError::Empty("script"));
         }
         let args =
             CommandArgs { command: script, cwd: root(), timeout, env: BTreeMap::new(), background: false };

@@ -1,9 +1,8 @@
-//! Argument types as JSON Schemas for the model, and the model's arguments as typed values.
+//! Argument types as JSON Schemas for the model.
 
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
-use serde::de::DeserializeOwned;
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 /// Returns the JSON Schema of a type, without the parts that only cost tokens.
 pub(crate) fn of<T: JsonSchema>() -> Value {
@@ -30,25 +29,4 @@ fn strip(schema: &mut Value) {
         Value::Array(items) => items.iter_mut().for_each(strip),
         _ => {}
     }
-}
-
-/// Deserializes arguments as the model gave them: an object, or JSON text of one. The error names the field.
-pub(crate) fn parse<T: DeserializeOwned>(arguments: &Value) -> Result<T, String> {
-    let parsed;
-    let arguments = match arguments {
-        // Some providers pass on broken or doubly encoded arguments as a string.
-        Value::String(text) if text.trim().is_empty() => &Value::Object(Map::new()),
-        Value::String(text) => {
-            parsed = serde_json::from_slice(text.as_bytes())
-                .map_err(|error| format!("not valid JSON: {error}"))?;
-            &parsed
-        }
-        Value::Null => &Value::Object(Map::new()),
-        other => other,
-    };
-    serde_path_to_error::deserialize(arguments).map_err(|error| {
-        let path = error.path().to_string();
-        let inner = error.into_inner();
-        if path == "." { inner.to_string() } else { format!("{path}: {inner}") }
-    })
 }

@@ -2,7 +2,9 @@
 //! where the pull request's author cannot reach it.
 
 mod location;
+mod read_error;
 
+use std::error::Error;
 use std::fs;
 use std::io::{self, Read as _};
 use std::path::Path;
@@ -13,6 +15,7 @@ use crate::workspace::{DiskWorkspace, FileError, LastLink, ResolvedPath, Workspa
 
 pub(crate) use location::normalize;
 use location::{Location, locate};
+use read_error::ReadError;
 
 /// Where a configuration is looked for, in this order, below the workspace.
 const PLACES: [&str; 2] = [".github/architect.yml", ".architect.yml"];
@@ -62,7 +65,7 @@ pub struct Origin {
 }
 
 /// Gives a file of the repository at a commit that the clone does not hold; `None` where it has none.
-pub type Remote<'a> = &'a dyn Fn(&str, &str) -> Result<Option<String>, String>;
+pub type Remote<'a> = &'a dyn Fn(&str, &str) -> Result<Option<String>, Box<dyn Error + Send + Sync>>;
 
 /// Reads what steers a run, from the state of the repository that is trusted.
 pub struct Trusted<'a> {
@@ -123,7 +126,7 @@ impl Trusted<'_> {
             (Location::Inside(path), Trust::Base(commit)) => {
                 let text = self.at_commit(commit, &path).map_err(|error| {
                     let commit = commit.clone();
-                    ConfigError::BaseUnavailable { commit, error }
+                    ConfigError::BaseUnavailable { commit, error: error.into() }
                 })?;
                 let (path, commit) = (self.shown(&path), Some(commit.clone()));
                 Ok(text.map(|text| TrustedFile { text, path, commit }))
@@ -135,8 +138,7 @@ impl Trusted<'_> {
             }
             (Location::Linked(path), Trust::Base(_)) => Err(ConfigError::Unreadable {
                 path: path.display().to_string(),
-                error: "it leads into the repository through a link; use its path in the repository"
-                    .to_owned(),
+                error: ReadError::ThroughLink.into(),
             }),
             (Location::Outside(path) | Location::Linked(path), _) => {
                 file(from_machine(&path), path.display().to_string())
@@ -151,26 +153,26 @@ impl Trusted<'_> {
     }
 
     /// Reads from the clone, else by fetching the commit, else from wherever else it is to be had.
-    fn at_commit(&self, commit: &str, path: &str) -> Result<Option<String>, String> {
+    fn at_commit(&self, commit: &str, path: &str) -> Result<Option<String>, ReadError> {
         let read = |repository: &Repository| {
             let bytes = repository.read_at(commit, path)?;
             Ok::<_, GitError>(bytes.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()))
         };
-        let mut problem = "the repository is not cloned here".to_owned();
+        let mut problem = ReadError::NotCloned;
         if let Some(repository) = self.repository {
             match read(repository) {
                 Err(GitError::Missing(_) | GitError::Corrupt { .. }) => {}
-                answer => return answer.map_err(|error| error.to_string()),
+                answer => return Ok(answer?),
             }
             for place in &self.places {
                 match repository.fetch(*place, commit).and_then(|()| read(repository)) {
                     Ok(answer) => return Ok(answer),
-                    Err(error) => problem = error.to_string(),
+                    Err(error) => problem = error.into(),
                 }
             }
         }
         match self.remote {
-            Some(remote) => remote(commit, path),
+            Some(remote) => remote(commit, path).map_err(ReadError::Remote),
             None => Err(problem),
         }
     }
@@ -178,9 +180,13 @@ impl Trusted<'_> {
 
 /// Reads a file of the checkout. Links are followed within it alone, and only to files of the commit that is checked
 /// out: a run could have made a link to what nobody is to see. What is no file is not opened.
-fn from_checkout(root: &Path, repository: Option<&Repository>, path: &str) -> Result<Option<String>, String> {
-    let disk = DiskWorkspace::open(root).map_err(|error| error.to_string())?;
-    let path = WorkspacePath::parse(path).map_err(|error| error.to_string())?;
+fn from_checkout(
+    root: &Path,
+    repository: Option<&Repository>,
+    path: &str,
+) -> Result<Option<String>, ReadError> {
+    let disk = DiskWorkspace::open(root)?;
+    let path = WorkspacePath::parse(path)?;
     let Some(found) = existing(&disk, &path)? else { return Ok(None) };
     let target: &WorkspacePath = &found;
     if *target != path {
@@ -191,45 +197,45 @@ fn from_checkout(root: &Path, repository: Option<&Repository>, path: &str) -> Re
         if target.names().any(|name| name.eq_ignore_ascii_case(".git"))
             || !repository.is_none_or(is_committed)
         {
-            return Err(format!("it is a link to {target}, which is not in the commit that is checked out"));
+            return Err(ReadError::UncommittedTarget(target.clone()));
         }
     }
-    let file = disk.open_file(&found).map_err(|error| error.to_string())?;
+    let file = disk.open_file(&found)?;
     bounded(file).map(Some)
 }
 
 /// Returns where a path leads; `None` where nothing is.
-fn existing(disk: &DiskWorkspace, path: &WorkspacePath) -> Result<Option<ResolvedPath>, String> {
+fn existing(disk: &DiskWorkspace, path: &WorkspacePath) -> Result<Option<ResolvedPath>, ReadError> {
     let found = disk.resolve(path, LastLink::Follow).and_then(|found| Ok(disk.stat(&found)?.map(|_| found)));
     match found {
         Ok(found) => Ok(found),
         Err(FileError::Missing(_) | FileError::NotDirectory(_)) => Ok(None),
-        Err(error) => Err(error.to_string()),
+        Err(error) => Err(error.into()),
     }
 }
 
 /// Reads a file of the machine; it may be a pipe, as `--config <(…)` makes one.
-fn from_machine(path: &Path) -> Result<Option<String>, String> {
+fn from_machine(path: &Path) -> Result<Option<String>, ReadError> {
     match fs::File::open(path) {
         Ok(file) => bounded(file).map(Some),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(error.to_string()),
+        Err(error) => Err(error.into()),
     }
 }
 
-fn bounded(file: impl io::Read) -> Result<String, String> {
+fn bounded(file: impl io::Read) -> Result<String, ReadError> {
     let mut bytes = Vec::new();
-    file.take(MAX_FILE + 1).read_to_end(&mut bytes).map_err(|error| error.to_string())?;
+    file.take(MAX_FILE + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > MAX_FILE {
-        return Err(format!("it is larger than {} MB", MAX_FILE / 1_000_000));
+        return Err(ReadError::TooLarge);
     }
-    String::from_utf8(bytes).map_err(|_| "it is not UTF-8".to_owned())
+    String::from_utf8(bytes).map_err(|_| ReadError::NotUtf8)
 }
 
-fn file(text: Result<Option<String>, String>, path: String) -> Result<Option<TrustedFile>, ConfigError> {
+fn file(text: Result<Option<String>, ReadError>, path: String) -> Result<Option<TrustedFile>, ConfigError> {
     match text {
         Ok(text) => Ok(text.map(|text| TrustedFile { text, path, commit: None })),
-        Err(error) => Err(ConfigError::Unreadable { path, error }),
+        Err(error) => Err(ConfigError::Unreadable { path, error: error.into() }),
     }
 }
 

@@ -11,7 +11,7 @@ use serde_json::Value;
 use super::page::{self, Extraction};
 use super::{NamedBy, Web, WebError, is_html};
 use crate::event::Effects;
-use crate::tool::{Call, Context, Tool, ToolError, ToolResult, schema};
+use crate::tool::{ArgumentsError, Call, Context, Tool, ToolError, ToolResult, arguments, schema};
 
 /// Maximum length of a page that is not HTML, in characters.
 const MAX_CHARS: usize = 40_000;
@@ -43,8 +43,8 @@ impl Tool for FetchUrl {
         schema::of::<Args>()
     }
 
-    fn prepare(self: Arc<Self>, arguments: &Value) -> Result<Box<dyn Call>, String> {
-        let Args { url } = schema::parse(arguments)?;
+    fn prepare(self: Arc<Self>, arguments: &Value) -> Result<Box<dyn Call>, ArgumentsError> {
+        let Args { url } = arguments::parse(arguments)?;
         Ok(Box::new(Fetch { web: Arc::clone(&self.0), args: Args { url: page::direct(&url) } }))
     }
 }

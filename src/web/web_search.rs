@@ -12,7 +12,7 @@ use serde_json::Value;
 use super::page::{self, Extraction, SearchResult};
 use super::{NamedBy, Web, WebError};
 use crate::event::Effects;
-use crate::tool::{Call, Context, Tool, ToolError, ToolResult, schema};
+use crate::tool::{ArgumentsError, Call, Context, Tool, ToolError, ToolResult, arguments, schema};
 
 /// Maximum length of a query, in characters.
 const MAX_QUERY: usize = 400;
@@ -44,12 +44,13 @@ impl Tool for WebSearch {
         schema::of::<Args>()
     }
 
-    fn prepare(self: Arc<Self>, arguments: &Value) -> Result<Box<dyn Call>, String> {
-        let args: Args = schema::parse(arguments)?;
+    fn prepare(self: Arc<Self>, arguments: &Value) -> Result<Box<dyn Call>, ArgumentsError> {
+        let args: Args = arguments::parse(arguments)?;
         match args.query.trim() {
-            "" => Err("query: must not be empty".to_owned()),
+            "" => Err(ArgumentsError::Empty("query")),
             query if query.chars().count() > MAX_QUERY => {
-                Err(format!("query: must not be longer than {MAX_QUERY} characters"))
+                let limit = format!("must not be longer than {MAX_QUERY} characters");
+                Err(ArgumentsError::TooLong { field: "query", limit })
             }
             _ => Ok(Box::new(Search { web: Arc::clone(&self.0), args })),
         }

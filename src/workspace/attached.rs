@@ -1,15 +1,13 @@
 //! Folders outside of the workspace that the tools can read: those of `workspace.extra_dirs`, and the kept
 //! outputs of commands. Each appears below a name of its own (`@NAME`), and nothing is ever written to it.
 
-use std::collections::BTreeSet;
 use std::io::{self, Read};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use super::path::{ResolvedPath, WorkspacePath};
 use super::{
-    ChangeSet, DiskWorkspace, FileChange, FileError, FileState, Found, Inventory, LastLink, Stat, Walk,
-    Workspace,
+    ChangeSet, DiskWorkspace, FileChange, FileError, FileState, Found, LastLink, Stat, Walk, Workspace,
 };
 
 /// A folder that can be read besides the workspace.
@@ -153,10 +151,6 @@ impl Workspace for AttachedWorkspace {
 
     fn revert(&self, change: &FileChange) -> Result<(), FileError> {
         self.inner.revert(change)
-    }
-
-    fn restore_metadata(&self, before: &Inventory, kept: &BTreeSet<WorkspacePath>) -> Vec<PathBuf> {
-        self.inner.restore_metadata(before, kept)
     }
 }
 

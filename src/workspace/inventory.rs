@@ -29,12 +29,38 @@ pub struct Inventory {
 impl Inventory {
     /// Records everything below a folder.
     pub(super) fn take(root: &Path) -> Result<Self, FileError> {
+        Self::take_below(root).map_err(|(path, error)| FileError::Io {
+            path: parse(&path).unwrap_or_else(WorkspacePath::root),
+            error,
+        })
+    }
+
+    /// The same; the error has the path below `root` at which it occurred.
+    pub(super) fn take_below(root: &Path) -> Result<Self, (PathBuf, io::Error)> {
         let recorder = Recorder(Mutex::default());
         descend(root, (), &recorder).map_err(|(path, error)| {
-            let below = path.strip_prefix(root).ok().and_then(parse);
-            FileError::Io { path: below.unwrap_or_else(WorkspacePath::root), error }
+            (path.strip_prefix(root).map_or_else(|_| path.clone(), Path::to_owned), error)
         })?;
         Ok(recorder.0.into_inner().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Returns the files that differ in another inventory, and those that only one of the two has.
+    pub(super) fn differing<'a>(&'a self, now: &'a Self) -> BTreeSet<&'a Path> {
+        let gone = self.files.keys().filter(|path| !now.files.contains_key(*path));
+        let other = now.files.iter().filter(|(path, stamp)| self.files.get(*path) != Some(*stamp));
+        gone.chain(other.map(|(path, _)| path)).map(PathBuf::as_path).collect()
+    }
+
+    /// Returns the outermost entry on the way to a path that this inventory does not have.
+    pub(super) fn first_new(&self, path: &Path) -> Option<PathBuf> {
+        let is_known = |path: &Path| self.files.contains_key(path) || self.folders.contains_key(path);
+        let new = path.ancestors().filter(|path| !path.as_os_str().is_empty() && !is_known(path)).last();
+        new.map(Path::to_owned)
+    }
+
+    /// Returns the mode of a folder.
+    pub(super) fn folder_mode(&self, path: &Path) -> Option<u32> {
+        self.folders.get(path).copied()
     }
 
     /// Returns the files that differ now. A folder that could be searched before and cannot be searched now is an
@@ -45,10 +71,8 @@ impl Inventory {
             let path = parse(closed).unwrap_or_else(WorkspacePath::root);
             return Err(FileError::Io { path, error: io::ErrorKind::PermissionDenied.into() });
         }
-        let gone = self.files.keys().filter(|path| !now.files.contains_key(*path));
-        let other = now.files.iter().filter(|(path, stamp)| self.files.get(*path) != Some(*stamp));
         let mut touched = Touched::default();
-        for path in gone.chain(other.map(|(path, _)| path)).collect::<BTreeSet<_>>() {
+        for path in self.differing(&now) {
             match parse(path) {
                 Some(named) => {
                     if let Some(repository) = repository_above(&named) {
@@ -68,9 +92,8 @@ impl Inventory {
 }
 
 impl Inventory {
-    /// Restores what the content of files does not tell: modes, except those of the files in `kept`, and empty folders.
-    /// Returns the paths where that failed.
-    pub fn restore(&self, disk: &DiskWorkspace, kept: &BTreeSet<WorkspacePath>) -> Vec<PathBuf> {
+    /// Restores what the content of files does not tell: modes, and empty folders. Returns the paths where that failed.
+    pub(super) fn restore(&self, disk: &DiskWorkspace) -> Vec<PathBuf> {
         let Ok(now) = Self::take(disk.path()) else { return vec![disk.path().to_owned()] };
         let mut failed = Vec::new();
         for path in self.folders.keys().filter(|path| !now.folders.contains_key(*path)) {
@@ -83,7 +106,7 @@ impl Inventory {
             let Some(named) = parse(path) else { continue };
             // Of another type than before is what has other content, too.
             let is_same = mode & TYPE == before & TYPE;
-            if is_same && !kept.contains(&named) && disk.set_mode(&named, before).is_err() {
+            if is_same && disk.set_mode(&named, before).is_err() {
                 failed.push(path.clone());
             }
         }

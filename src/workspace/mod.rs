@@ -17,6 +17,7 @@ mod globs;
 mod ignored;
 mod inventory;
 mod isolate;
+mod mirror;
 mod moves;
 mod overlay;
 mod path;
@@ -26,11 +27,9 @@ mod removal;
 mod resolve;
 mod snapshot;
 mod tracked;
-mod watch;
 
-use std::collections::BTreeSet;
 use std::io::Read;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 pub use attached::{AttachedFolder, AttachedWorkspace};
@@ -42,15 +41,21 @@ pub use globs::{Glob, InvalidGlob, PathGlobs};
 pub use inventory::Inventory;
 pub use isolate::{
     Author, Before, Below, CarryError, Isolated, IsolationError, Outcome, Plot, Scratch, Secrets,
-    TrackedFiles, mask_repository, sweep,
+    TrackedFiles, mask_repository, nested_repositories, sweep,
 };
+pub use mirror::{Late, Mirror, Settled};
 pub use overlay::OverlayWorkspace;
 pub use path::{PathError, ResolvedPath, WorkspacePath};
 pub use program_files::ProgramFiles;
 pub use protected::{IsProtected, ProtectedFiles};
 pub use snapshot::{Difference, Snapshot, Stamp};
 pub use tracked::TrackedWorkspace;
-pub use watch::{Mirror, Observed};
+
+/// A judgement of changes: `Ok` with warnings, or `Err` with the reasons for refusing them. The second
+/// argument lists files that are too large, or are build outputs, and whose content is therefore not
+/// compared.
+pub type Judge =
+    Arc<dyn Fn(&[FileChange], &[WorkspacePath]) -> Result<Vec<String>, Vec<String>> + Send + Sync>;
 
 /// Maximum size of a file that is read or edited as a whole, in bytes.
 pub const MAX_FILE: u64 = 10 * 1024 * 1024;
@@ -195,12 +200,6 @@ pub trait Workspace: Send + Sync {
 
     /// Reverts a change: the file is as it was before it.
     fn revert(&self, change: &FileChange) -> Result<(), FileError>;
-
-    /// Restores modes and empty folders, except the modes of the files in `kept`. Returns the paths where that failed.
-    /// Planned edits have neither.
-    fn restore_metadata(&self, _before: &Inventory, _kept: &BTreeSet<WorkspacePath>) -> Vec<PathBuf> {
-        Vec::new()
-    }
 
     /// Reads a whole regular file of at most [`MAX_FILE`] bytes.
     fn read(&self, path: &ResolvedPath) -> Result<FileState, FileError> {

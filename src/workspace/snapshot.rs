@@ -30,13 +30,20 @@ pub struct Stamp {
     pub(super) times: [i64; 4],
 }
 
+/// The bits of a mode that tell the type of a file, and those of a symbolic link.
+const TYPE: u32 = 0o170_000;
+const LINK: u32 = 0o120_000;
+
 impl Stamp {
     /// Returns whether this is a pipe, socket or device.
     pub(super) fn is_special(&self) -> bool {
-        const TYPE: u32 = 0o170_000;
         const FILE: u32 = 0o100_000;
-        const LINK: u32 = 0o120_000;
         cfg!(unix) && !matches!(self.mode & TYPE, FILE | LINK)
+    }
+
+    /// Returns whether this is a symbolic link.
+    pub(super) fn is_link(&self) -> bool {
+        cfg!(unix) && self.mode & TYPE == LINK
     }
 }
 

@@ -1,15 +1,15 @@
 //! Tracked workspace: the checkout with a record of what each file was before its first change.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::io::Read;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::changes::{ChangeSet, FileChange, FileState, Operation};
 use super::disk::DiskWorkspace;
 use super::overlay::OverlayWorkspace;
 use super::path::{ResolvedPath, WorkspacePath};
-use super::{FileError, Inventory, LastLink, Stat, Walk, Workspace};
+use super::{FileError, LastLink, Stat, Walk, Workspace};
 
 /// A workspace for real edits: every write goes to disk, and the first one to a file records what was there.
 pub struct TrackedWorkspace {
@@ -50,9 +50,8 @@ impl TrackedWorkspace {
         }
     }
 
-    /// Records a file that is about to be changed and is too large to be held in memory.
-    pub fn note_large(&self, path: &WorkspacePath) {
-        let was_there = std::fs::symlink_metadata(self.path().join(path.as_str())).is_ok();
+    /// Records a changed file that is too large to be held in memory, and whether it was there before the change.
+    pub fn note_large(&self, path: &WorkspacePath, was_there: bool) {
         let mut large = self.large.lock().unwrap_or_else(PoisonError::into_inner);
         large.entry(path.clone()).or_insert(was_there);
     }
@@ -140,9 +139,5 @@ impl Workspace for TrackedWorkspace {
 
     fn revert(&self, change: &FileChange) -> Result<(), FileError> {
         self.disk.restore(&ResolvedPath(change.path.clone()), change.before.as_ref())
-    }
-
-    fn restore_metadata(&self, before: &Inventory, kept: &BTreeSet<WorkspacePath>) -> Vec<PathBuf> {
-        before.restore(&self.disk, kept)
     }
 }

@@ -16,10 +16,23 @@ const ORDINARY: &str = "exec setpriv --bounding-set=-dac_override,-dac_read_sear
 
 /// Runs a session on a workspace, where no namespace can be made.
 fn on_a_copy(sandbox: &Sandbox, workspace: &Path, turns: &[Vec<(&str, Value)>]) -> Run {
+    let run = without_namespaces(sandbox, workspace, turns, &[]);
+    assert!(run.stderr.contains("commands run on a copy"), "{}\n{}", run.stderr, run.stdout);
+    run
+}
+
+/// Runs a session where no namespace can be made, as a user who cannot read every file.
+pub fn without_namespaces(
+    sandbox: &Sandbox,
+    workspace: &Path,
+    turns: &[Vec<(&str, Value)>],
+    more: &[&str],
+) -> Run {
     let model = sandbox.script(turns, "done");
     let out = sandbox.out();
     let (workspace, to) = (workspace.to_str().unwrap(), out.to_str().unwrap());
-    let args = ["run", "--task", "x", "--model", &model, "--workspace", workspace, "--out", to];
+    let mut args = vec!["run", "--task", "x", "--model", &model, "--workspace", workspace, "--out", to];
+    args.extend(more);
     let inner = sandbox.command(&args);
     let home = sandbox.path().join("me");
     fs::create_dir_all(&home).unwrap();
@@ -46,9 +59,7 @@ fn on_a_copy(sandbox: &Sandbox, workspace: &Path, turns: &[Vec<(&str, Value)>]) 
         .env("HOME", home)
         .env("TMPDIR", sandbox.path())
         .stdin(Stdio::null());
-    let run = Run::new(&outer.output().expect("the binary runs"), out);
-    assert!(run.stderr.contains("commands run on a copy"), "{}\n{}", run.stderr, run.stdout);
-    run
+    Run::new(&outer.output().expect("the binary runs"), out)
 }
 
 fn planned(run: &Run) -> Vec<String> {

@@ -90,19 +90,83 @@ const MAX_LINES: usize = 400;
 #[test]
 fn source_files_are_short() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let mut long = Vec::new();
-    for file in files(&root.join("src")).into_iter().chain(files(&root.join("crates"))) {
+    let lines = |path: &str| fs::read_to_string(root.join(path)).expect("a file").lines().count();
+    let counted = sources().into_iter().map(|(path, _)| (lines(&path), path));
+    let long: Vec<String> = counted
+        .filter(|(lines, _)| *lines > MAX_LINES)
+        .map(|(lines, path)| format!("{path}: {lines}"))
+        .collect();
+    assert!(long.is_empty(), "these files are longer than {MAX_LINES} lines; split them by idea: {long:#?}");
+}
+
+/// Returns the source files of the program and its crates, with their paths from the root and their text up to their
+/// unit tests.
+fn sources() -> Vec<(String, String)> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let all = files(&root.join("src")).into_iter().chain(files(&root.join("crates")));
+    let rust = all.filter(|file| file.extension().is_some_and(|end| end == "rs"));
+    let read = |file: PathBuf| {
         let path =
             file.strip_prefix(root).expect("below the root").to_str().expect("a name").replace('\\', "/");
-        if file.extension().is_none_or(|end| end != "rs") {
-            continue;
-        }
-        let lines = fs::read_to_string(&file).expect("a file").lines().count();
-        if lines > MAX_LINES {
-            long.push(format!("{path}: {lines}"));
+        let text = fs::read_to_string(&file).expect("a file");
+        let code = text.split("\nmod tests {\n").next().unwrap_or_default().to_owned();
+        (path, code)
+    };
+    rust.map(read).collect()
+}
+
+/// Returns the functions and types whose errors are texts: a caller can neither tell them apart nor find their cause.
+fn text_errors(code: &str) -> Vec<String> {
+    let code: String =
+        code.lines().filter(|line| !line.trim_start().starts_with("//")).collect::<Vec<_>>().join(" ");
+    let mut found = Vec::new();
+    for (start, _) in code.match_indices("Result<") {
+        let inner = &code[start + "Result<".len()..];
+        let (mut depth, mut comma) = (0_i32, None);
+        for (at, letter) in inner.char_indices() {
+            match letter {
+                '<' | '(' | '[' => depth += 1,
+                '>' if inner[..at].ends_with('-') => {}
+                '>' if depth == 0 => {
+                    let error = comma.map(|comma: usize| inner[comma + 1..at].trim_matches([' ', ',']));
+                    if matches!(error, Some("String" | "&'static str" | "&str")) {
+                        found.push(format!("Result<{}>", &inner[..at]));
+                    }
+                    break;
+                }
+                '>' | ')' | ']' => depth -= 1,
+                ',' if depth == 0 && comma.is_none() => comma = Some(at),
+                _ => {}
+            }
         }
     }
-    assert!(long.is_empty(), "these files are longer than {MAX_LINES} lines; split them by idea: {long:#?}");
+    found
+}
+
+#[test]
+fn errors_are_types() {
+    let found: Vec<String> = sources()
+        .iter()
+        .flat_map(|(path, code)| text_errors(code).into_iter().map(move |found| format!("{path}: {found}")))
+        .collect();
+    assert!(found.is_empty(), "these errors are texts; give them a type of their own: {found:#?}");
+}
+
+#[test]
+fn text_errors_are_found_wherever_they_stand() {
+    for (code, expected) in [
+        ("fn a() -> Result<(), String> {", 1),
+        ("fn a() -> Result<Vec<(u8, String)>, String> {", 1),
+        ("fn a(\n) -> Result<\n    Option<String>,\n    String,\n> {", 1),
+        ("type A<'a> = &'a dyn Fn(&str) -> Result<Option<String>, String>;", 1),
+        ("lines: BTreeMap<String, Result<String, String>>", 1),
+        ("f: Result<Box<dyn Fn(u8) -> Vec<u8>>, &'static str>", 1),
+        ("fn a() -> Result<String, Error> {", 0),
+        ("fn a() -> io::Result<(String, String)> {", 0),
+        ("// Result<(), String>", 0),
+    ] {
+        assert_eq!(text_errors(code).len(), expected, "{code}");
+    }
 }
 
 #[test]

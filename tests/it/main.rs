@@ -30,6 +30,7 @@ mod layering;
 mod limits;
 mod masks;
 mod mcp;
+mod mcp_changes;
 mod model;
 mod outline;
 mod overlay;

@@ -153,6 +153,17 @@ fn exec_model_speaks_json_lines() {
 }
 
 #[test]
+#[cfg(target_os = "linux")]
+fn exec_model_cannot_write_to_the_checkout() {
+    let program = r#"read -r x; echo theirs > b.txt; echo theirs > sub/.git/config; echo '{"text": "done"}'"#;
+    let sandbox = Sandbox::new(&[("a.txt", "one\n"), (".architect.yml", "evaluation: off\n")]);
+    sandbox.write("sub/.git/config", "[core]\n");
+    sandbox.run(&["--mode", "yolo", "--model", &format!("exec::{program}")], &[]).expect_code(0);
+    assert!(!sandbox.repo().join("b.txt").exists());
+    assert_eq!(sandbox.read("sub/.git/config"), "[core]\n");
+}
+
+#[test]
 fn exec_model_failures_end_run_with_reason() {
     let config = "llm: {retries: 1, timeout: 1}\n";
     for (program, told) in [

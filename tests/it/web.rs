@@ -103,7 +103,7 @@ async fn call(config: &config::Web, tool: &str, args: Value) -> ToolResult {
     registry.replace(Arc::new(WebSearch(web)));
     let call = match Arc::clone(registry.get(tool).unwrap()).prepare(&args) {
         Ok(call) => call,
-        Err(error) => return ToolResult::failed(error),
+        Err(error) => return ToolResult::failed(error.to_string()),
     };
     let disk = Arc::new(DiskWorkspace::open(std::env::temp_dir().as_path()).unwrap());
     let workspace = Arc::new(TrackedWorkspace::new(disk));

@@ -12,7 +12,7 @@ use landlock::{
 use rustix::fs::{FileType, fstat};
 
 use super::opening::open_place;
-use super::{Offered, Sockets, User, Walls, syscalls};
+use super::{Offered, RestrictionError, Sockets, User, Walls, syscalls};
 
 /// Returns what the kernel offers, without restricting anything.
 pub fn offered() -> Offered {
@@ -25,17 +25,12 @@ pub fn offered() -> Offered {
 }
 
 /// Restricts this process for good. The error says which restriction is not available.
-pub fn restrict(walls: &Walls) -> Result<(), String> {
-    give_up_powers().map_err(|error| format!("could not drop capabilities: {error}"))?;
-    rustix::thread::set_no_new_privs(true)
-        .map_err(|error| format!("the kernel refused no_new_privs: {error}"))?;
-    match landlock(walls) {
-        // A file system of its own is a restriction by itself.
-        Ok(RulesetStatus::NotEnforced) if walls.root.is_none() => {
-            return Err("this kernel has no Landlock".to_owned());
-        }
-        Ok(_) => {}
-        Err(error) => return Err(error.to_string()),
+pub fn restrict(walls: &Walls) -> Result<(), RestrictionError> {
+    give_up_powers().map_err(RestrictionError::Capabilities)?;
+    rustix::thread::set_no_new_privs(true).map_err(RestrictionError::NewPrivileges)?;
+    // A file system of its own is a restriction by itself.
+    if landlock(walls)? == RulesetStatus::NotEnforced && walls.root.is_none() {
+        return Err(RestrictionError::NoLandlock);
     }
     syscalls::refuse(walls)
 }

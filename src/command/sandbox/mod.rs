@@ -20,6 +20,7 @@ mod mount_points;
 mod places;
 mod plan;
 mod repository;
+mod restriction_error;
 mod settings_file;
 mod stores;
 mod walls;
@@ -45,6 +46,7 @@ pub use mounts::enter;
 pub(super) use mounts::{leave_processes, leave_users};
 pub use plan::{Left, Sandbox, Settings, View};
 pub use repository::GitMasking;
+pub use restriction_error::RestrictionError;
 
 /// The name of the hidden sub-command with which a child restricts itself.
 pub const SANDBOX: &str = "__sandbox";
@@ -286,8 +288,8 @@ pub fn offered() -> Offered {
 
 /// Fails: other systems have no Landlock.
 #[cfg(not(target_os = "linux"))]
-pub fn restrict(_: &Walls) -> Result<(), String> {
-    Err("this system has no Landlock".to_owned())
+pub fn restrict(_: &Walls) -> Result<(), RestrictionError> {
+    Err(RestrictionError::NoLandlock)
 }
 
 #[cfg(all(test, target_os = "linux"))]

@@ -7,7 +7,7 @@ use seccompiler::{
     SeccompRule, TargetArch, apply_filter,
 };
 
-use super::{Sockets, Walls};
+use super::{RestrictionError, Sockets, Walls};
 
 /// Calls that administer the kernel, and those through which other calls are made unseen.
 const REFUSED: [libc::c_long; 28] = [
@@ -113,10 +113,10 @@ const METADATA_REQUESTS: [i32; 5] = [0x4008_6602, 0x4004_6602, 0x4008_7602, 0x40
 const SYSTEM_V: [libc::c_long; 2] = [libc::SYS_shmget, libc::SYS_semget];
 
 /// Installs the filter in this process, for good; it needs `no_new_privs`.
-pub(super) fn refuse(walls: &Walls) -> Result<(), String> {
+pub(super) fn refuse(walls: &Walls) -> Result<(), RestrictionError> {
     // Libraries fall back to `clone`, whose arguments can be examined, on this error alone.
     install([(libc::SYS_clone3, Vec::new())].into(), libc::ENOSYS)?;
-    let mut rules = rules(walls).map_err(|error| error.to_string())?;
+    let mut rules = rules(walls)?;
     if !walls.metadata {
         rules.extend(METADATA.iter().chain(&NEW_METADATA).map(|call| (*call, Vec::new())));
         #[cfg(target_arch = "x86_64")]
@@ -124,13 +124,13 @@ pub(super) fn refuse(walls: &Walls) -> Result<(), String> {
     }
     // No build needs these, which would make a file of the machine immutable, say.
     if !walls.metadata || walls.root.is_none() {
-        let requests = one_of(1, &METADATA_REQUESTS).map_err(|error| error.to_string())?;
+        let requests = one_of(1, &METADATA_REQUESTS)?;
         rules.insert(libc::SYS_ioctl, requests);
         rules.insert(FILE_SETATTR, Vec::new());
     }
     // A namespace of its own removes all of this when it ends.
     if walls.root.is_none() {
-        let creates = any_bit(1, &[libc::O_CREAT]).map_err(|error| error.to_string())?;
+        let creates = any_bit(1, &[libc::O_CREAT])?;
         rules.extend([(libc::SYS_mq_open, creates), (libc::SYS_mq_unlink, Vec::new())]);
         rules.insert(libc::SYS_msgget, Vec::new());
         // Databases, and so the tests of honest projects, need these.
@@ -141,18 +141,17 @@ pub(super) fn refuse(walls: &Walls) -> Result<(), String> {
     install(rules, libc::EPERM)
 }
 
-fn install(mut rules: Rules, error: i32) -> Result<(), String> {
+fn install(mut rules: Rules, error: i32) -> Result<(), RestrictionError> {
     #[cfg(target_arch = "x86_64")]
     {
         let again: Vec<_> = rules.iter().map(|(call, rules)| (call | X32, rules.clone())).collect();
         rules.extend(again);
     }
-    let arch: TargetArch =
-        std::env::consts::ARCH.try_into().map_err(|error: BackendError| error.to_string())?;
+    let arch: TargetArch = std::env::consts::ARCH.try_into()?;
     let refusal = SeccompAction::Errno(error.cast_unsigned());
     let filter = SeccompFilter::new(rules, SeccompAction::Allow, refusal, arch);
-    let program: BpfProgram = filter.and_then(TryInto::try_into).map_err(|error| error.to_string())?;
-    apply_filter(&program).map_err(|error| error.to_string())
+    let program: BpfProgram = filter.and_then(TryInto::try_into)?;
+    Ok(apply_filter(&program)?)
 }
 
 fn rules(walls: &Walls) -> Result<Rules, BackendError> {

@@ -9,6 +9,7 @@ use super::hidden;
 use super::mount_points::prepare;
 use super::plan::{Inner, SHARED_MEMORY, Sandbox, TEMPORARY, View};
 use super::{Mount, Namespaces, NewRoot, Rights, Sockets, User, Walls};
+use crate::workspace::nested_repositories;
 
 /// Devices that programs commonly write to.
 const DEVICES: [&str; 6] = ["/dev/null", "/dev/zero", "/dev/full", "/dev/tty", "/dev/ptmx", "/dev/pts"];
@@ -237,7 +238,10 @@ impl Sandbox {
         mounts.extend(repositories);
         if let View::Plain { writable: true } = view {
             // The child works in the checkout itself, and not on a state of it.
-            let kept = KEPT.iter().map(|name| root.join(name)).filter(|path| path.exists());
+            let nested = nested_repositories(root).into_iter().map(|entry| root.join(entry));
+            // A link is not mounted, but what it leads to.
+            let nested = nested.filter(|entry| !entry.is_symlink());
+            let kept = KEPT.iter().map(|name| root.join(name)).chain(nested).filter(|path| path.exists());
             mounts.extend(kept.map(|path| bind(&path, false)));
         }
         let outside = writable.iter().filter(|path| !path.starts_with(root) && path.exists());

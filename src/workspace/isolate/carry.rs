@@ -39,7 +39,10 @@ impl Isolated {
                 planned.absorb(&found.changes).map(|()| Vec::new()).map_err(CarryError::Plan)
             }
             Below::Real(tracked) => {
-                found.large.iter().for_each(|path| tracked.note_large(path));
+                for path in &found.large {
+                    let was_there = !matches!(tracked.disk().entry(path), Ok(None));
+                    tracked.note_large(path, was_there);
+                }
                 self.make_way(found, tracked.disk()).map_err(CarryError::Outputs)?;
                 write_all(tracked.disk(), &found.changes)?;
                 tracked.absorb(&found.changes);

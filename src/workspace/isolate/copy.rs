@@ -45,7 +45,7 @@ pub(in crate::workspace) fn copy_all(
 }
 
 /// The same between two folders that are open already.
-pub(super) fn copy_between(
+pub(in crate::workspace) fn copy_between(
     from: Dir,
     to: Dir,
     is_hidden: &(dyn Fn(&WorkspacePath) -> bool + Sync),
@@ -110,7 +110,13 @@ impl Visitor for Copier<'_> {
     }
 }
 
-fn copy_file(mut from: std::fs::File, folder: &Dir, name: &OsStr) -> io::Result<()> {
+/// Copies an open file to a name in a folder, with its permissions and its time.
+pub(in crate::workspace) fn copy_file(
+    mut from: std::fs::File,
+    folder: &Dir,
+    name: impl AsRef<Path>,
+) -> io::Result<()> {
+    let name = name.as_ref();
     make_way(folder, name)?;
     let write = OpenOptions::new().write(true).create_new(true).to_owned();
     let mut to = folder.open_with(name, &write)?.into_std();
@@ -122,7 +128,7 @@ fn copy_file(mut from: std::fs::File, folder: &Dir, name: &OsStr) -> io::Result<
 }
 
 /// Removes a file that is already there.
-fn make_way(folder: &Dir, name: &OsStr) -> io::Result<()> {
+fn make_way(folder: &Dir, name: impl AsRef<Path>) -> io::Result<()> {
     match folder.remove_file(name) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
         removed => removed,
@@ -130,12 +136,12 @@ fn make_way(folder: &Dir, name: &OsStr) -> io::Result<()> {
 }
 
 #[cfg(unix)]
-fn link_in(to: &Path, folder: &Dir, name: &OsStr) -> io::Result<()> {
+pub(in crate::workspace) fn link_in(to: &Path, folder: &Dir, name: impl AsRef<Path>) -> io::Result<()> {
     folder.symlink_contents(to, name)
 }
 
 #[cfg(not(unix))]
-fn link_in(to: &Path, folder: &Dir, name: &OsStr) -> io::Result<()> {
+pub(in crate::workspace) fn link_in(to: &Path, folder: &Dir, name: impl AsRef<Path>) -> io::Result<()> {
     folder.write(name, to.to_string_lossy().as_bytes())
 }
 

@@ -38,11 +38,12 @@ use masks::Masks;
 
 pub use below::Below;
 pub use carry::CarryError;
-pub(super) use copy::{copy_all, link};
+pub(super) use copy::{copy_all, copy_between, copy_file, link, link_in};
 pub use masks::{Secrets, mask_repository};
 pub(super) use outcome::Touched;
 pub use outcome::{Before, Outcome};
 pub use scratch::{Scratch, sweep};
+pub use stores::nested_repositories;
 pub use turns::Author;
 
 /// A throw-away state of the checkout; dropping it removes it.

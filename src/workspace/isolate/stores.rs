@@ -48,6 +48,11 @@ pub(super) fn find(root: &Path, sensitive: &PathGlobs) -> Found {
     found.into_inner().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// Returns the `.git` entries of repositories below the checkout's own, relative to the checkout.
+pub fn nested_repositories(root: &Path) -> Vec<PathBuf> {
+    find(root, &PathGlobs::default()).nested
+}
+
 /// Lists Git's own folder with those of submodules and worktrees in it.
 pub(super) fn folders(git: &Path) -> Vec<PathBuf> {
     let mut folders = stores(git);

@@ -21,6 +21,8 @@ TOOLS = [
     tool("write", PATH),
     tool("read", PATH, reads=True),
     tool("litter"),
+    tool("rummage", TEXT),
+    tool("rummage_late", TEXT, reads=True),
     tool("linger", reads=True),
     tool("picture", reads=True),
     tool("huge", reads=True),
@@ -46,7 +48,67 @@ def text(value, **more):
     return {"content": [{"type": "text", "text": value}], **more}
 
 
+def write(path, content="theirs\n"):
+    os.makedirs(os.path.dirname(path) or b".", exist_ok=True)
+    with open(path, "wb") as file:
+        file.write(content.encode())
+
+
+def large(path):
+    with open(path, "wb") as file:
+        file.truncate(11_000_000)
+
+
+def deep(path):
+    here = os.open(".", os.O_RDONLY)
+    os.mkdir(path)
+    os.chdir(path)
+    for _ in range(3_000):
+        os.mkdir("d")
+        os.chdir("d")
+    os.fchdir(here)
+
+
+RUMMAGES = {
+    "large, refused": [lambda: large("huge.pem"), lambda: write("a.txt")],
+    "large": [lambda: large("new.bin"), lambda: large("old.bin")],
+    "odd": [
+        lambda: write(b"odd\xff.txt"),
+        lambda: write(b".github/workflows/odd\xff.yml"),
+        lambda: write("b.txt"),
+    ],
+    "repositories": [
+        lambda: write("sub/.git/config"),
+        lambda: write("sub/.git/hooks/post-checkout"),
+        lambda: write("module/.git", "gitdir: ../evil\n"),
+        lambda: write("new/.git/HEAD"),
+        lambda: write("new/plain.txt"),
+    ],
+    "blinds": [
+        lambda: os.mkfifo("pipe"),
+        lambda: deep("deep"),
+        lambda: write("locked.txt"),
+        lambda: write("folder/in.txt"),
+        lambda: os.makedirs("closed/new"),
+        lambda: os.chmod("closed/new", 0),
+        lambda: os.chmod("folder", 0),
+    ],
+    "secrets": [lambda: write(".env"), lambda: write("built/x.o")],
+}
+
+
+def rummage(what):
+    for action in RUMMAGES[what]:
+        try:
+            action()
+        except OSError as error:
+            sys.stderr.write(f"{error}\n")
+    return text("done")
+
+
 def call(name, arguments):
+    if name.startswith("rummage"):
+        return rummage(arguments["text"])
     if name == "echo":
         return text(arguments["text"])
     if name == "environment":

@@ -118,12 +118,13 @@ pub struct Analysis {
 
 /// Analyzes a command line. Never fails: [`Analysis::unclear`] says what was not understood.
 pub fn analyse(command: &str) -> Analysis {
-    let unclear = |reason: &str| Analysis { unclear: Some(reason.to_owned()), ..Analysis::default() };
-    match nesting(command) {
-        Ok(nesting) if nesting <= SHALLOW && !is_intricate(command) => read(command),
-        Ok(_) => watched(command.to_owned()).unwrap_or_else(unclear),
-        Err(reason) => unclear(&reason.to_string()),
-    }
+    let analysis = match nesting(command) {
+        Ok(nesting) if nesting <= SHALLOW && !is_intricate(command) => Ok(read(command)),
+        Ok(_) => watched(command.to_owned()),
+        Err(reason) => Err(reason),
+    };
+    let unclear = |reason: TooComplex| Analysis { unclear: Some(reason.to_string()), ..Analysis::default() };
+    analysis.unwrap_or_else(unclear)
 }
 
 fn read(command: &str) -> Analysis {
@@ -157,10 +158,10 @@ fn is_intricate(text: &str) -> bool {
 
 /// Analyzes a line on a thread of its own. The parser recurses with the text, so a deep one needs a deep
 /// stack; and for some texts it takes exponential time, for which nobody waits.
-fn watched(command: String) -> Result<Analysis, &'static str> {
+fn watched(command: String) -> Result<Analysis, TooComplex> {
     static STUCK: AtomicUsize = AtomicUsize::new(0);
     if STUCK.load(Ordering::Relaxed) >= MAX_STUCK {
-        return Err("it is complex, and earlier commands took too long to parse");
+        return Err(TooComplex::Stuck);
     }
     STUCK.fetch_add(1, Ordering::Relaxed);
     let (tell, told) = mpsc::channel();
@@ -171,9 +172,9 @@ fn watched(command: String) -> Result<Analysis, &'static str> {
     });
     if thread.is_err() {
         STUCK.fetch_sub(1, Ordering::Relaxed);
-        return Err("no thread is available to parse it");
+        return Err(TooComplex::NoThread);
     }
-    told.recv_timeout(MAX_TIME).map_err(|_| "it takes too long to parse")
+    told.recv_timeout(MAX_TIME).map_err(|_| TooComplex::Slow)
 }
 
 /// Why parsing a text would cost more than it is worth.
@@ -191,6 +192,12 @@ enum TooComplex {
     Unclosed(usize),
     #[error("it is nested up to {0} levels deep")]
     Deep(usize),
+    #[error("it is complex, and earlier commands took too long to parse")]
+    Stuck,
+    #[error("no thread is available to parse it")]
+    NoThread,
+    #[error("it takes too long to parse")]
+    Slow,
 }
 
 /// Returns an upper bound for the nesting depth of a text.

@@ -1,0 +1,50 @@
+//! Reasons why a batch, or the merge of its reports, does not start.
+
+use std::path::PathBuf;
+
+use crate::git::GitError;
+use crate::request::InputError;
+
+/// What is wrong, and what to do.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// An event that anybody can cause.
+    #[error(
+        "the event {0}, which anybody can cause, does not start a batch; use `schedule`, `workflow_dispatch` or `push`"
+    )]
+    Event(String),
+    /// Two lists of tasks.
+    #[error("both a batch file and `manifest` are set; remove one of them")]
+    TwoLists,
+    /// No list of tasks.
+    #[error("no batch is set; name a batch file or a `manifest`")]
+    NoList,
+    /// A list of tasks that a stranger may have written.
+    #[error(
+        "the manifest {} is a file of the checkout, which a pull request may have written; put it outside of the \
+         checkout, for example below `RUNNER_TEMP`",
+        .0.display()
+    )]
+    UntrustedManifest(PathBuf),
+    /// Nothing to make worktrees from.
+    #[error("a batch needs a Git repository with a commit, because each task gets its own worktree")]
+    NoCommit,
+    /// The tasks are about another state of the repository.
+    #[error("the checkout does not contain the commit {0}, for which the tasks were listed")]
+    OtherCommit(String),
+    /// Git could not list the files, or make a worktree.
+    #[error(transparent)]
+    Git(#[from] GitError),
+    /// A command whose lines are values has no state to run on.
+    #[error(transparent)]
+    Isolation(#[from] crate::workspace::IsolationError),
+    /// No reports.
+    #[error("there is nothing to merge; name the folders with the artifacts")]
+    NoReports,
+}
+
+impl From<StartError> for InputError {
+    fn from(error: StartError) -> Self {
+        Self::Batch(Box::new(error))
+    }
+}

@@ -1,0 +1,103 @@
+//! Checkout on which servers work: what a call changes is judged like the changes of a command, and kept as a whole or
+//! not at all.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use tokio::sync::Mutex;
+
+use crate::event::{Events, NoticeLevel};
+use crate::tool::ToolResult;
+use crate::workspace::{FileError, Judge, Late, Mirror, Settled, TrackedWorkspace};
+
+/// The checkout of a run that changes it, and who judges what others change.
+pub struct WatchedCheckout {
+    tracked: Arc<TrackedWorkspace>,
+    judge: Judge,
+    /// Folders that this program writes to.
+    own: Vec<PathBuf>,
+    /// The copy of the checkout, made before a server starts. The call that is watched holds the lock, because the
+    /// changes of two calls at once could not be told apart.
+    mirror: Mutex<Option<Arc<Mirror>>>,
+}
+
+impl WatchedCheckout {
+    /// Creates it; nothing is copied yet. Changes below `own`, the folders that this program writes to, are nobody
+    /// else's.
+    pub fn new(tracked: Arc<TrackedWorkspace>, judge: Judge, own: Vec<PathBuf>) -> Self {
+        Self { tracked, judge, own, mirror: Mutex::default() }
+    }
+
+    /// Copies the checkout to a folder in `temp`.
+    pub(super) async fn watch(&self, temp: &Path) -> io::Result<()> {
+        let (tracked, temp, own) = (Arc::clone(&self.tracked), temp.to_owned(), self.own.clone());
+        let mirror = blocking(move || Mirror::new(tracked, &temp, &own)).await?;
+        *self.mirror.lock().await = Some(Arc::new(mirror));
+        Ok(())
+    }
+
+    /// Makes a call, and settles what it changed.
+    pub(super) async fn call(&self, call: impl Future<Output = ToolResult>) -> ToolResult {
+        let held = self.mirror.lock().await;
+        let Some(mirror) = held.as_ref() else {
+            return ToolResult::failed("changes of the server could not be detected, so it is not called");
+        };
+        if let Some(damage) = mirror.damage() {
+            return ToolResult::failed(format!("no server is called any more: {damage}"));
+        }
+        let before = {
+            let mirror = Arc::clone(mirror);
+            blocking(move || mirror.before()).await
+        };
+        let before = match before {
+            Ok(before) => before,
+            Err(error) => return ToolResult::failed(not_inspected(&error)),
+        };
+        let mut result = call.await;
+        let (mirror, judge) = (Arc::clone(mirror), Arc::clone(&self.judge));
+        let Settled { changes, large, dropped, warnings, refused } =
+            blocking(move || mirror.settle(&before, &judge)).await;
+        result.note_changes(changes, &large, dropped, &warnings);
+        result.refused = refused;
+        result
+    }
+
+    /// Settles what servers changed outside of all calls, after the last of them is gone, and reports it. The error says
+    /// what could not be put back.
+    pub(super) async fn settle_late(&self, events: &Events) -> Result<(), String> {
+        let Some(mirror) = self.mirror.lock().await.take() else { return Ok(()) };
+        let (settling, judge) = (Arc::clone(&mirror), Arc::clone(&self.judge));
+        let settled = blocking(move || settling.settle_late(&judge)).await;
+        let told = |paths: Vec<String>| paths.join(", ");
+        match settled {
+            Ok(Late { kept, restored }) => {
+                if !kept.is_empty() {
+                    let kept = told(kept.iter().map(ToString::to_string).collect());
+                    let message = format!("an MCP server changed files after its answer: {kept}");
+                    events.notice(NoticeLevel::Warning, message);
+                }
+                if !restored.is_empty() {
+                    let restored = told(restored.into_iter().collect());
+                    let message =
+                        format!("an MCP server changed after its answer what was restored: {restored}");
+                    events.notice(NoticeLevel::Error, message);
+                }
+                mirror.damage().map_or(Ok(()), |damage| Err(damage.to_owned()))
+            }
+            Err(damage) => Err(damage),
+        }
+    }
+}
+
+fn not_inspected(error: &FileError) -> String {
+    format!("could not inspect the checkout, so the server is not called: {error}")
+}
+
+/// Runs blocking work off the async threads, and resumes a panic of it here.
+async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
+    match tokio::task::spawn_blocking(work).await {
+        Ok(value) => value,
+        Err(error) => std::panic::resume_unwind(error.into_panic()),
+    }
+}

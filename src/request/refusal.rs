@@ -1,0 +1,71 @@
+//! Reasons why programs of the configuration are not run, and why an event starts no batch.
+
+use std::io;
+
+use crate::git::GitError;
+
+/// Reason why a program that the configuration names is not run.
+#[derive(Debug, thiserror::Error)]
+pub enum ProgramRefusal {
+    /// Only a shell could tell what would run.
+    #[error(
+        "only its shell could tell what it runs ({0}), so it cannot be compared with the base commit; name \
+         programs and files by their paths"
+    )]
+    Unclear(String),
+    /// It runs what files of the checkout say, and would get a secret.
+    #[error("`{0}` runs whatever files of the checkout say, and would get a secret; name the program itself")]
+    RunsCheckout(String),
+    /// It would get a secret, and could load any file of the repository's root.
+    #[error(
+        "{0} gets a secret, but is in the repository's root, where it could load any other file; move it to a folder \
+         of its own"
+    )]
+    InRoot(String),
+    /// There is nothing to compare it with.
+    #[error(
+        "{0}: the base commit is not in this clone, so it cannot be compared; set `fetch-depth: 0` for \
+         `actions/checkout`"
+    )]
+    NoBase(String),
+    /// It is not as the base commit has it.
+    #[error(
+        "{path} differs from the base commit {commit}; merge it first, or set `trust-head-config: true` if everybody \
+         who can open a pull request may change what the agent does"
+    )]
+    Differs {
+        /// The path from the root of the repository.
+        path: String,
+        /// The short hash of the commit.
+        commit: String,
+    },
+    /// A module beside it that Python would import is not as it should be.
+    #[error("{0}; or keep it from being imported with `python -I`")]
+    Imported(Box<ProgramRefusal>),
+    /// Git could not compare it.
+    #[error("could not compare {path} with the base commit: {error}")]
+    Git {
+        /// The path from the root of the repository.
+        path: String,
+        /// Git's error.
+        #[source]
+        error: GitError,
+    },
+    /// It is not known where the file is.
+    #[error("could not find out where it is: {0}")]
+    Place(#[source] io::Error),
+}
+
+/// Reason why an event starts no batch.
+#[derive(Debug, thiserror::Error)]
+pub enum BatchRefusal {
+    /// Whoever caused it may not.
+    #[error("{0} has no write permission; add the name to `allow-users` to let this person start runs")]
+    NoPermission(String),
+    /// The event starts nothing at all; with the reason.
+    #[error("{0}")]
+    Ignored(String),
+    /// The event is a comment.
+    #[error("comments can start runs, but not batches")]
+    Comment,
+}
