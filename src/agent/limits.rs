@@ -1,7 +1,7 @@
 //! Limits of a session: which one has been reached, and the warning before the last turns.
 
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use super::compaction;
 use super::conversation::Conversation;
@@ -12,6 +12,10 @@ use crate::workspace::WorkspacePath;
 
 /// Number of turns before the limit at which the agent is warned.
 const LAST_STEPS: u32 = 5;
+
+/// Time that a call has to end by itself once the run has to end. Commands are told at once, and killed by their
+/// supervisor two seconds later: nobody may go before it.
+const GRACE: Duration = Duration::from_secs(4);
 
 /// Limits of a session.
 #[derive(Clone, Debug)]
@@ -34,14 +38,14 @@ pub struct Limits {
 impl Session<'_> {
     /// Returns the limit that has been reached, if any.
     pub(super) fn limit(&self, conversation: &Conversation) -> Option<StopReason> {
+        if self.is_late() {
+            return Some(StopReason::Timeout);
+        }
         if self.cancel.is_cancelled() {
             return Some(StopReason::UserInterrupt);
         }
         if self.steps(conversation) >= self.agent.max_steps {
             return Some(StopReason::MaxSteps);
-        }
-        if self.limits.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
-            return Some(StopReason::Timeout);
         }
         if self.budget.is_used_up() {
             return Some(StopReason::BudgetExceeded);
@@ -54,6 +58,17 @@ impl Session<'_> {
             )
             .is_none();
         is_full.then_some(StopReason::ContextFull)
+    }
+
+    /// Returns whether the run's time is up.
+    pub(super) fn is_late(&self) -> bool {
+        self.limits.deadline.is_some_and(|deadline| Instant::now() >= deadline)
+    }
+
+    /// Waits until the session has to end, and a call that is under way has had the time to end by itself.
+    pub(super) async fn is_overdue(&self) {
+        self.cancel.cancelled().await;
+        tokio::time::sleep(GRACE).await;
     }
 
     /// Returns the number of turns taken so far. Those of sub-agents count toward the limit of the run.

@@ -52,7 +52,9 @@ impl Session<'_> {
             (false, _) => started + CLOSING,
         };
         let mut completion = tokio::select! {
-            () = self.cancel.cancelled() => return Err(Failure::Cancelled),
+            () = self.cancel.cancelled() => {
+                return Err(if self.is_late() { Failure::TimeUp } else { Failure::Cancelled });
+            }
             () = tokio::time::sleep_until(deadline.into()) => return Err(Failure::TimeUp),
             answer = answer => answer.map_err(Failure::Model)?,
         };

@@ -19,6 +19,7 @@ use crate::engine::{Caller, Engine};
 use crate::event::{StopReason, ToolCall};
 use crate::hooks::{HookEvent, Subject, Verdict};
 use crate::model::{Budget, ChatModel, Message, ModelError, ToolSchema};
+use crate::tool::ToolResult;
 use crate::workspace::WorkspacePath;
 
 const EMPTY_REPLY: &str = "Your last reply was empty. Continue the task, or say what you have done.";
@@ -156,7 +157,12 @@ impl Session<'_> {
                     conversation.messages.push(Message::User(EMPTY_REPLY.to_owned()));
                     continue;
                 }
-                match check.check(&text).await {
+                let verdict = check.check(&text).await;
+                // Gates that were cut short are no reason of their own.
+                if self.is_late() && !matches!(verdict, AnswerVerdict::Accept) {
+                    return ended(StopReason::Timeout, text);
+                }
+                match verdict {
                     AnswerVerdict::Accept => {
                         if self.is_main {
                             let details = || json!({"message": text});
@@ -252,13 +258,20 @@ impl Session<'_> {
             && calls.len() > 1
             && calls.iter().all(|call| self.engine.is_read_only(call));
         let mut results = Vec::with_capacity(calls.len());
-        if parallel {
-            results = self.engine.call_in_parallel(caller, &calls).await;
-        } else {
-            for call in &calls {
-                results.push(self.engine.call(caller, call).await);
+        let made = async {
+            if parallel {
+                results = self.engine.call_in_parallel(caller, &calls).await;
+            } else {
+                for call in &calls {
+                    results.push(self.engine.call(caller, call).await);
+                }
             }
+        };
+        tokio::select! {
+            () = made => {}
+            () = self.is_overdue() => {}
         }
+        results.resize_with(calls.len(), || ToolResult::failed("the run ended before this call did"));
         conversation.notes.extend(self.guides.for_calls(self.engine, &calls));
         let mut repetition = Repetition::None;
         for (call, result) in calls.into_iter().zip(results) {
@@ -280,6 +293,9 @@ impl Session<'_> {
     async fn close(&self, conversation: &mut Conversation, reason: StopReason) -> SessionOutcome {
         if reason == StopReason::UserInterrupt {
             return interrupted();
+        }
+        if reason == StopReason::Timeout {
+            return ended(reason, "(no summary: the time limit was reached)".to_owned());
         }
         conversation.messages.push(Message::User(format!(
             "You have to stop now: {reason}. Do not call tools. Summarize in a few lines what is done and \

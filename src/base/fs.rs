@@ -1,8 +1,9 @@
-//! Writes files as a whole or not at all.
+//! Writes files as a whole or not at all, and locks folders.
 
 use std::fs;
 use std::io::{self, Write as _};
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 /// Writes a file in place of whatever lies there: never through a link, which a command of the agent's
 /// could have planted, nor into a folder that was swapped.
@@ -26,6 +27,34 @@ fn fresh(path: &Path, content: &[u8]) -> io::Result<tempfile::NamedTempFile> {
     let mut file = tempfile::NamedTempFile::new_in(folder)?;
     file.write_all(content)?;
     Ok(file)
+}
+
+/// How long a lock is waited for: a process that was killed may have left children that are not yet themselves, and hold
+/// what it held.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// Locks a folder for this process; nothing is written to it. Returns `None` if another process holds it. The lock ends
+/// with the file that is returned.
+#[cfg(unix)]
+pub(crate) fn lock_folder(path: &Path) -> io::Result<Option<fs::File>> {
+    let folder = fs::File::open(path)?;
+    let since = Instant::now();
+    loop {
+        match folder.try_lock() {
+            Err(fs::TryLockError::WouldBlock) if since.elapsed() < PATIENCE => {
+                std::thread::sleep(Duration::from_millis(20));
+            }
+            Err(fs::TryLockError::WouldBlock) => return Ok(None),
+            // Some file systems know no locks; then nobody holds one.
+            Ok(()) | Err(fs::TryLockError::Error(_)) => return Ok(Some(folder)),
+        }
+    }
+}
+
+/// Returns a file that locks nothing: folders cannot be opened here.
+#[cfg(not(unix))]
+pub(crate) fn lock_folder(_: &Path) -> io::Result<Option<fs::File>> {
+    tempfile::tempfile().map(Some)
 }
 
 /// Gives a temporary file the mode that files have by default.

@@ -13,7 +13,6 @@ use super::file::{Entry, RetryOn};
 use super::journal::{Journal, clear};
 use super::manifest::{Manifest, Task};
 use super::request::{BatchRequest, Place};
-use super::start_error::StartError;
 use super::worktree::Worktrees;
 use crate::event::{Event, Exit, Line, StopReason};
 use crate::publish::{RunResult, TRANSCRIPT};
@@ -47,6 +46,13 @@ pub(super) struct Done {
     pub(super) over: bool,
 }
 
+/// One try at a task.
+struct Attempt {
+    report: TaskReport,
+    /// Whether it did not come about for the machine's sake, such as a full disk.
+    is_fault_of_machine: bool,
+}
+
 impl Common {
     /// Works on a task until it is over. `earlier` are tries before an interruption.
     pub(super) async fn work(&self, task: &Task, share: Reservation, earlier: Option<TaskReport>) -> Done {
@@ -55,7 +61,7 @@ impl Common {
         let mut left = share;
         loop {
             let tried = earlier.as_ref().map_or(0, |report| report.attempts);
-            let report = self.attempt(task, left, tried + 1).await;
+            let Attempt { report, is_fault_of_machine } = self.attempt(task, left, tried + 1).await;
             let cost = report.cost_usd;
             let report = report.after(earlier.as_ref());
             if self.signal.is_set() {
@@ -71,7 +77,8 @@ impl Common {
                 || budget_exhausted
                 || late
             {
-                return Done { report, over: true };
+                // What the machine did not allow is done when the batch is resumed.
+                return Done { report, over: !is_fault_of_machine };
             }
             self.note(|journal| journal.tried(&report));
             let wait = Duration::from_secs(retry.wait.get().saturating_mul(1 << tried.min(10)));
@@ -94,32 +101,38 @@ impl Common {
         }
     }
 
-    async fn attempt(&self, task: &Task, share: Reservation, attempt: u32) -> TaskReport {
+    async fn attempt(&self, task: &Task, share: Reservation, attempt: u32) -> Attempt {
         self.note(|journal| journal.begun(&task.id, attempt));
         let ended = self.try_once(task, share).await;
         block_in_place(|| self.worktrees.remove(&task.id));
         let folder = format!("{TASKS}/{}", task.id);
         match ended {
-            Ok(finished) => TaskReport::of_run(&task.id, &finished.report, &folder),
+            Ok(finished) => Attempt {
+                report: TaskReport::of_run(&task.id, &finished.report, &folder),
+                is_fault_of_machine: false,
+            },
             Err(error) => {
+                let is_fault_of_machine = error.is_fault_of_machine();
+                let exit = if is_fault_of_machine { Exit::Failed } else { error.exit() };
                 let failed = TaskReport::without_run(
                     &task.id,
                     &title(&task.entry),
                     TaskEnd::Failed,
                     &error.explained(),
                 );
-                TaskReport { attempts: 1, exit_code: Some(error.exit().code()), ..failed }
+                let report = TaskReport { attempts: 1, exit_code: Some(exit.code()), ..failed };
+                Attempt { report, is_fault_of_machine }
             }
         }
     }
 
     async fn try_once(&self, task: &Task, share: Reservation) -> Result<RunResult, InputError> {
         let out = self.request.destination.out.join(TASKS).join(&task.id);
-        clear(&out)?;
+        clear(&out).map_err(|error| InputError::Out { path: out.clone(), error })?;
         std::fs::create_dir_all(&out).map_err(|error| InputError::Out { path: out.clone(), error })?;
         // Git takes its time with large checkouts; other tasks go on meanwhile.
         let added = block_in_place(|| self.worktrees.add(&task.id, &self.manifest.commit));
-        let checkout = added.map_err(StartError::Git)?;
+        let checkout = added.map_err(InputError::Worktree)?;
         let (request, masker) = block_in_place(|| self.prepare(task, share, &checkout, &out))?;
         let log = file_log(&out.join(LOG), Arc::clone(&masker))
             .map_err(|error| InputError::Write { path: out.join(LOG), error })?;
@@ -162,15 +175,19 @@ pub(super) fn title(entry: &Entry) -> String {
     given.cloned().unwrap_or_default()
 }
 
-fn wants_again(on: &[RetryOn], report: &TaskReport) -> bool {
+/// Returns the end after which a task may be tried again; `None` if it is done, or was never begun.
+pub(super) fn failure(report: &TaskReport) -> Option<RetryOn> {
     let is_late = report.stop_reason == Some(StopReason::Timeout);
-    let end = match report.end {
-        TaskEnd::Success | TaskEnd::NotRun | TaskEnd::Lost => return false,
-        _ if is_late => RetryOn::Timeout,
-        TaskEnd::Partial => RetryOn::Partial,
-        TaskEnd::Failed => RetryOn::Failed,
-    };
+    match report.end {
+        TaskEnd::Success | TaskEnd::NotRun | TaskEnd::Lost => None,
+        _ if is_late => Some(RetryOn::Timeout),
+        TaskEnd::Partial => Some(RetryOn::Partial),
+        TaskEnd::Failed => Some(RetryOn::Failed),
+    }
+}
+
+fn wants_again(on: &[RetryOn], report: &TaskReport) -> bool {
     // What is wrong with the input, or with a key, is wrong the next time as well.
     let hopeless = [Exit::Configuration, Exit::Authentication].map(|exit| Some(exit.code()));
-    on.contains(&end) && !hopeless.contains(&report.exit_code)
+    failure(report).is_some_and(|end| on.contains(&end)) && !hopeless.contains(&report.exit_code)
 }

@@ -258,11 +258,9 @@ impl Journal {
 }
 
 /// Removes what tasks of an earlier start have left.
-pub(super) fn clear(folder: &Path) -> Result<(), JournalError> {
+pub(super) fn clear(folder: &Path) -> std::io::Result<()> {
     match fs::remove_dir_all(folder) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-            Err(JournalError::Io { path: folder.to_owned(), error })
-        }
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error),
         _ => Ok(()),
     }
 }

@@ -133,7 +133,7 @@ struct Joined {
     head: Option<(String, BatchReport)>,
     of: u32,
     shards: BTreeSet<u32>,
-    /// By id, with when its report began: of two, the later one counts.
+    /// By id, with when its report began: of two that ran, the later one counts.
     tasks: BTreeMap<String, (String, TaskReport)>,
     order: Vec<String>,
     duration_ms: u64,
@@ -194,10 +194,11 @@ impl Joined {
 
     fn put(&mut self, task: TaskReport, started_at: &str) {
         match self.tasks.get(&task.id) {
-            // A job that was run again leaves two artifacts.
+            // A job that was run again leaves two artifacts. One that was cut off takes nothing away from what an
+            // earlier one did.
             Some((other, known))
-                if (other.as_str(), known.end != TaskEnd::NotRun)
-                    >= (started_at, task.end != TaskEnd::NotRun) => {}
+                if (known.end != TaskEnd::NotRun, other.as_str())
+                    >= (task.end != TaskEnd::NotRun, started_at) => {}
             Some(_) => {
                 self.tasks.insert(task.id.clone(), (started_at.to_owned(), task));
             }

@@ -4,6 +4,7 @@
 //! happens (`journal`), so that a batch that was interrupted goes on where it was, here or on other machines.
 
 mod attempt;
+mod breaker;
 mod budget;
 mod expand;
 mod file;

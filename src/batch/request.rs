@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::{BatchFile, Entry, Manifest, Shard, StartError, Task};
+use super::{BatchFile, Entry, Manifest, RetryOn, Shard, StartError, Task};
 use crate::config::{Bounded, Comment, Config, ConfigError, Report, Usd, parse_as};
 use crate::event::RunMode;
 use crate::git::Repository;
@@ -57,6 +57,8 @@ pub struct BatchRequest {
     pub shard: Option<Shard>,
     /// Whether an earlier start is gone on with.
     pub resume: bool,
+    /// Ends of an earlier start after which tasks are done again.
+    pub retry: Vec<RetryOn>,
     /// What people should know.
     pub warnings: Vec<String>,
     inputs: Inputs,
@@ -111,6 +113,7 @@ impl BatchRequest {
             timeout: inputs.timeout,
             shard: shard.map_err(|error| InputError::Batch(Box::new(error)))?,
             resume: lookup.flag("resume")?,
+            retry: retry(lookup)?,
             warnings: context.warnings.clone(),
             inputs: inputs.clone(),
         })
@@ -180,6 +183,25 @@ impl BatchRequest {
         config.report = Report::default();
         Ok(request)
     }
+}
+
+/// Reads the ends after which tasks are done again.
+fn retry(lookup: &Lookup) -> Result<Vec<RetryOn>, InputError> {
+    let Some(given) = lookup.text("retry") else { return Ok(Vec::new()) };
+    if !lookup.flag("resume")? {
+        return Err(StartError::RetryWithoutResume.into());
+    }
+    let end = |name: &str| match name.trim() {
+        "failed" => Ok(RetryOn::Failed),
+        "partial" => Ok(RetryOn::Partial),
+        "timeout" => Ok(RetryOn::Timeout),
+        _ => Err(InputError::Value {
+            name: "retry".to_owned(),
+            given: given.clone(),
+            expected: "a comma-separated list of failed, partial and timeout".to_owned(),
+        }),
+    };
+    given.split(',').map(end).collect()
 }
 
 /// Checks the commands whose lines are values: what they run has to be that of the trusted commit.

@@ -8,7 +8,8 @@ use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 use tokio::task::JoinSet;
 
-use super::attempt::{Common, Done, TASKS, spent_in, title};
+use super::attempt::{Common, Done, TASKS, failure, spent_in, title};
+use super::breaker::Breaker;
 use super::budget::{Budget, Reservation};
 use super::expand::{ExpansionSources, expand};
 use super::file::BatchFile;
@@ -150,7 +151,8 @@ pub async fn run_batch(
         journal.check_own(folder)?;
     }
     if anew {
-        clear(&request.destination.out.join(TASKS))?;
+        let path = request.destination.out.join(TASKS);
+        clear(&path).map_err(|error| InputError::Out { path, error })?;
     }
     journal.begin(&manifest, shard, &started_at, anew.then_some(variables))?;
     // Of an earlier start that was killed.
@@ -243,6 +245,12 @@ impl Scheduler<'_> {
         let tasks_out = self.common.request.destination.out.join(TASKS);
         let cut_off: f64 = earlier.cut_off().map(|id| spent_in(&tasks_out.join(id))).sum();
         let Earlier { ended: mut reports, mut tried, .. } = earlier;
+        let again = &self.common.request.retry;
+        for (id, report) in
+            reports.extract_if(.., |_, report| failure(report).is_some_and(|end| again.contains(&end)))
+        {
+            tried.insert(id, report);
+        }
         let known =
             reports.values().chain(tried.values()).fold(None, |all, report| sum(all, report.cost_usd));
         let spent = known.unwrap_or(0.0) + cut_off;
@@ -250,11 +258,19 @@ impl Scheduler<'_> {
         let mut queue: VecDeque<&Task> =
             tasks.iter().filter(|task| !reports.contains_key(&task.id)).collect();
         let mut running: JoinSet<(Reservation, Option<f64>, Done)> = JoinSet::new();
-        let mut at_work: BTreeMap<tokio::task::Id, (String, Reservation)> = BTreeMap::new();
+        let mut at_work: BTreeMap<tokio::task::Id, (&Task, Reservation)> = BTreeMap::new();
         let mut stop = None;
+        let mut breaker = Breaker::default();
         loop {
             while stop.is_none() && running.len() < self.common.request.jobs {
                 let Some(task) = queue.front().copied() else { break };
+                if let Some(why) = breaker.refuses(task) {
+                    queue.pop_front();
+                    let title = title(&task.entry);
+                    let report = TaskReport::without_run(&task.id, &title, TaskEnd::NotRun, &why);
+                    reports.insert(task.id.clone(), report);
+                    continue;
+                }
                 stop = self.stop();
                 if stop.is_some() {
                     break;
@@ -271,26 +287,27 @@ impl Scheduler<'_> {
                 }
                 queue.pop_front();
                 self.show.begun(task);
-                let (common, task, before) = (Arc::clone(self.common), task.clone(), tried.remove(&task.id));
-                let id = task.id.clone();
+                let (common, own, before) = (Arc::clone(self.common), task.clone(), tried.remove(&task.id));
                 let handle = running.spawn(async move {
                     let already = before.as_ref().and_then(|report| report.cost_usd);
-                    (share, already, Box::pin(common.work(&task, share, before)).await)
+                    (share, already, Box::pin(common.work(&own, share, before)).await)
                 });
-                at_work.insert(handle.id(), (id, share));
+                at_work.insert(handle.id(), (task, share));
             }
             let Some(joined) = running.join_next_with_id().await else { break };
             let done = match joined {
                 Ok((id, (share, already, done))) => {
-                    at_work.remove(&id);
+                    if let Some((task, _)) = at_work.remove(&id) {
+                        breaker.observe(task, &done.report);
+                    }
                     budget.release(share, done.report.cost_usd.map(|cost| cost - already.unwrap_or(0.0)));
                     done
                 }
                 Err(error) => {
-                    let Some((id, share)) = at_work.remove(&error.id()) else { continue };
+                    let Some((task, share)) = at_work.remove(&error.id()) else { continue };
                     budget.release(share, None);
                     let why = "internal error: the task stopped unexpectedly; please report it";
-                    Done { report: TaskReport::without_run(&id, "", TaskEnd::Failed, why), over: true }
+                    Done { report: TaskReport::without_run(&task.id, "", TaskEnd::Failed, why), over: true }
                 }
             };
             if done.over {

@@ -8,6 +8,9 @@ use crate::request::InputError;
 /// What is wrong, and what to do.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
+    /// Tasks are to be done again, but of no earlier start.
+    #[error("`retry` repeats tasks of an earlier start; set `resume` as well")]
+    RetryWithoutResume,
     /// An event that anybody can cause.
     #[error(
         "the event {0}, which anybody can cause, does not start a batch; use `schedule`, `workflow_dispatch` or `push`"

@@ -2,7 +2,6 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::git::{GitError, Repository};
 
@@ -16,14 +15,12 @@ pub(super) struct Worktrees {
     folder: PathBuf,
     /// The way from the repository to the checkout: empty, or ending in `/`.
     prefix: String,
-    /// Git looks at all worktrees when it makes or removes one, and stumbles over those that are half made.
-    list: Arc<Mutex<()>>,
 }
 
 impl Worktrees {
     pub(super) fn new(repository: &Repository, out: &Path) -> Self {
         let prefix = repository.prefix();
-        Self { repository: repository.clone(), folder: out.join(FOLDER), prefix, list: Arc::default() }
+        Self { repository: repository.clone(), folder: out.join(FOLDER), prefix }
     }
 
     /// Where they lie.
@@ -38,7 +35,7 @@ impl Worktrees {
         fs::create_dir_all(&self.folder)?;
         let path = self.folder.join(id);
         {
-            let _alone = self.list.lock().unwrap_or_else(PoisonError::into_inner);
+            let _alone = self.repository.lock_worktrees()?;
             self.repository.add_worktree(&path, commit)?;
         }
         // Files take the time, and concern nobody else.
@@ -55,7 +52,8 @@ impl Worktrees {
         if !path.exists() {
             return;
         }
-        let _alone = self.list.lock().unwrap_or_else(PoisonError::into_inner);
+        // Without the lock as well: what is in the way has to go.
+        let _alone = self.repository.lock_worktrees().ok();
         if self.repository.remove_worktree(&path).is_err() {
             make_removable(&path);
             let _ = fs::remove_dir_all(&path);
@@ -70,6 +68,7 @@ impl Worktrees {
             }
         }
         let _ = fs::remove_dir(&self.folder);
+        let _alone = self.repository.lock_worktrees().ok();
         let _ = self.repository.prune_worktrees();
     }
 }

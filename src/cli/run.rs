@@ -56,8 +56,37 @@ pub(super) fn launch(lookup: &Lookup, resolve: impl AsyncFnOnce(&Lookup) -> Resu
     execute_with(lookup, resolve).unwrap_or_else(|error| complain(lookup, &error))
 }
 
+/// Number of threads that a run needs at the same time: two workers, and some that wait for disk and children.
+const THREADS: usize = 12;
+
+/// Tries whether enough threads can be started: libraries that find out later panic, or wait without end.
+fn check_threads() -> std::io::Result<()> {
+    let (keep, wait) = std::sync::mpsc::channel::<()>();
+    let wait = Arc::new(std::sync::Mutex::new(wait));
+    let mut threads = Vec::with_capacity(THREADS);
+    let mut failed = Ok(());
+    for _ in 0..THREADS {
+        let wait = Arc::clone(&wait);
+        let work = move || drop(wait.lock().map(|wait| wait.recv()));
+        match std::thread::Builder::new().stack_size(64 * 1024).spawn(work) {
+            Ok(thread) => threads.push(thread),
+            Err(error) => {
+                failed = Err(error);
+                break;
+            }
+        }
+    }
+    drop(keep);
+    for thread in threads {
+        // It only waited.
+        let _ = thread.join();
+    }
+    failed
+}
+
 /// Starts the threads that everything runs on.
 pub(super) fn runtime() -> Result<tokio::runtime::Runtime, InputError> {
+    check_threads().map_err(InputError::Threads)?;
     let built = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
     built.map_err(InputError::Threads)
 }
@@ -127,7 +156,8 @@ fn execute_with(
     let runtime = runtime()?;
     let done = runtime.block_on(async {
         let job = resolve(lookup).await?;
-        perform(&voice, job).await
+        // On the heap: the state of a run is large.
+        Box::pin(perform(&voice, job)).await
     })?;
     // A blocking task may still sit in a slow read; nothing waits for it.
     runtime.shutdown_background();

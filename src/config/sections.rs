@@ -69,7 +69,13 @@ pub struct Llm {
     pub api_key_env: Option<String>,
     /// Seconds that the server may stay silent.
     pub timeout: Bounded<1, 3600>,
-    /// How often a failed request is retried.
+    /// Seconds that a whole answer may take.
+    pub answer_timeout: Bounded<1, 86_400>,
+    /// Maximum number of requests in a minute. A provider's rate limit is found out and kept without it; the shards of a
+    /// batch share what is set here.
+    pub requests_per_minute: Option<Bounded<1, 1_000_000>>,
+    /// How often a failed request is retried. One that only has to wait until the model's rate limit lets it through is
+    /// not counted.
     pub retries: Bounded<0, 10>,
     /// Whether answers are streamed.
     pub stream: bool,
@@ -89,6 +95,8 @@ impl Default for Llm {
             base_url: None,
             api_key_env: None,
             timeout: Bounded::fixed::<60>(),
+            answer_timeout: Bounded::fixed::<1800>(),
+            requests_per_minute: None,
             retries: Bounded::fixed::<2>(),
             stream: true,
             prompt_caching: true,

@@ -137,6 +137,8 @@ pub enum StopReason {
     NotApplied,
     /// The changes could not be delivered, or something that is required could not be published.
     NotPublished,
-    /// The same, because a token is missing or lacks a permission.
+    /// Report files could not be written.
+    NotWritten,
+    /// The changes could not be delivered, because a token is missing or lacks a permission.
     NotPermitted,
 }

@@ -1,12 +1,26 @@
 //! Worktrees: further checkouts that share the repository.
 
 use std::ffi::OsStr;
+use std::fs::{File, OpenOptions};
 use std::path::{Path, PathBuf};
 
 use super::program::Call;
 use super::{GitError, Repository};
 
+/// Lock file in the repository's common folder. Git looks at all worktrees whenever it creates or removes one, and fails
+/// on those that another process has half created.
+const LOCK: &str = "architect-ci-worktrees.lock";
+
 impl Repository {
+    /// Waits until no other process that works with this lock creates or removes worktrees. Returns the lock, which
+    /// holds while the file is open.
+    pub fn lock_worktrees(&self) -> Result<File, GitError> {
+        let path = self.held.common.path()?.join(LOCK);
+        let file = OpenOptions::new().create(true).truncate(false).write(true).open(path)?;
+        file.lock()?;
+        Ok(file)
+    }
+
     /// Creates a worktree at `path` with a detached `HEAD` at `commit`, without files.
     pub fn add_worktree(&self, path: &Path, commit: &str) -> Result<(), GitError> {
         let args = ["worktree", "add", "--quiet", "--detach", "--force", "--no-checkout"].map(OsStr::new);

@@ -1,5 +1,7 @@
 //! Names of branches, made from a template in the configuration.
 
+use crate::base::integrity::digest;
+
 /// Error for a template that gives no name of a branch.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BranchNameError {
@@ -39,16 +41,23 @@ pub fn branch_name(template: &str, values: &[(&str, String)]) -> Result<String, 
     if is_branch(&name) { Ok(name) } else { Err(BranchNameError::Invalid(name)) }
 }
 
+/// Maximum length of a value in a branch name, in characters.
+const MAX_VALUE: usize = 60;
+
 /// Converts a text into a part of a branch name: lower case, dashes for all but letters, digits, `.` and
-/// `_`, at most 60 characters.
+/// `_`. A long one is cut, and a hash of the whole tells it from others that begin alike.
 fn slug(text: &str) -> String {
     let text: String = text
         .chars()
         .map(|c| if c.is_ascii_alphanumeric() || "._".contains(c) { c.to_ascii_lowercase() } else { '-' })
-        .take(60)
         .collect();
     let words = text.split('-').map(|word| word.trim_matches('.')).filter(|word| !word.is_empty());
-    words.collect::<Vec<_>>().join("-").replace("..", ".")
+    let slug = words.collect::<Vec<_>>().join("-").replace("..", ".");
+    if slug.len() <= MAX_VALUE {
+        return slug;
+    }
+    let hash = &digest(slug.as_bytes())[..8];
+    format!("{}-{hash}", slug[..MAX_VALUE - 9].trim_end_matches(['-', '.']))
 }
 
 /// Returns whether `git check-ref-format --branch` would accept the name.
@@ -94,6 +103,20 @@ mod tests {
                 "{template} {key}"
             );
         }
+    }
+
+    #[test]
+    fn long_names_that_begin_alike_differ() {
+        let long = "nightly-packages-services-payments-internal-ledger-reconciliation-worker";
+        let name = |key: &str| branch_name("architect-ci/{key}", &[("key", key.to_owned())]).expect("a name");
+        let (alpha, beta) = (name(&format!("{long}-alpha")), name(&format!("{long}-beta")));
+        assert_ne!(alpha, beta);
+        assert_eq!(alpha, name(&format!("{long}-alpha")), "the same branch every night");
+        assert!(
+            alpha.starts_with("architect-ci/nightly-packages-services-payments-internal-ledger"),
+            "{alpha}"
+        );
+        assert!(alpha.len() <= "architect-ci/".len() + MAX_VALUE, "{alpha}");
     }
 
     #[test]

@@ -102,6 +102,9 @@ pub struct Verdict {
     pub context: Vec<String>,
 }
 
+/// Most time for a hook at the end of a run whose own time is up.
+const LATE: Duration = Duration::from_secs(1);
+
 /// Hooks of a run.
 pub struct Hooks {
     list: Vec<Hook>,
@@ -120,8 +123,10 @@ pub struct HookContext {
     pub session: String,
     /// Whether the run is a dry run.
     pub dry_run: bool,
-    /// Token that ends hooks early.
+    /// Token that ends hooks early: the run was interrupted, or its time is up.
     pub cancel: CancellationToken,
+    /// Token that is cancelled only when the run is interrupted. Hooks at the end of a run whose time is up still run.
+    pub interrupt: CancellationToken,
     /// Event bus that receives the records.
     pub events: Events,
 }
@@ -220,6 +225,11 @@ impl Invocation {
     }
 
     async fn run(self, hook: &Hook, context: &HookContext) -> (HookResponse, HookRecord) {
+        let (cancel, timeout) = if hook.event == HookEvent::SessionEnd && context.cancel.is_cancelled() {
+            (context.interrupt.clone(), hook.timeout.min(LATE))
+        } else {
+            (context.cancel.clone(), hook.timeout)
+        };
         let work = Work {
             command: &self.command,
             cwd: &WorkspacePath::root(),
@@ -227,8 +237,8 @@ impl Invocation {
             stdin: Some(self.message.into_bytes()),
             merge: false,
             output: LiveOutput::default(),
-            timeout: hook.timeout,
-            cancel: context.cancel.clone(),
+            timeout,
+            cancel,
             rights: Rights::Work,
             moves: Vec::new(),
             owner: Some(format!("hook {}", hook.name)),

@@ -1,8 +1,10 @@
 //! Models: requests, answers, and the trait [`ChatModel`] of whatever answers them.
 
 mod error;
+mod exchange;
 mod exec;
 mod name;
+mod pace;
 mod price;
 mod providers;
 mod replay;

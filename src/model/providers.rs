@@ -1,21 +1,26 @@
 //! Models of providers: everything that genai speaks to, behind [`ChatModel`].
 
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
+use futures::FutureExt;
 use futures::future::BoxFuture;
-use futures::{FutureExt, StreamExt};
 use genai::adapter::AdapterKind;
 use genai::chat::{
-    CacheControl, ChatMessage, ChatOptions, ChatRequest, ChatStreamEvent, MessageContent, StopReason,
-    StreamEnd, Tool, ToolCall as GenaiCall, ToolChoice, ToolResponse, Usage as GenaiUsage,
+    CacheControl, ChatMessage, ChatOptions, ChatRequest, MessageContent, StopReason, StreamEnd, Tool,
+    ToolCall as GenaiCall, ToolChoice, ToolResponse, Usage as GenaiUsage,
 };
 use genai::resolver::{AuthData, AuthResolver, Endpoint, ServiceTargetResolver};
 use genai::{Client, ModelIden, ServiceTarget};
 
 use super::error::{from_status, message_of};
+use super::exchange::Exchange;
+use super::pace::Pace;
+use super::retry::MAX_WAIT;
 use super::{ChatModel, Completion, Message, ModelError, Opaque, Provider, Request, ToolSchema};
 use crate::base::http::http_client;
-use crate::config::Llm;
+use crate::base::verbose_log::detail;
+use crate::config::{Bounded, Llm};
 use crate::event::{ToolCall, Usage};
 
 /// Settings of a provider's model besides its name.
@@ -37,6 +42,9 @@ pub struct ProviderModel {
     client: Client,
     options: ChatOptions,
     stream: bool,
+    /// Most time for one answer.
+    timeout: Duration,
+    pace: Arc<Pace>,
     /// Whether cache breakpoints are marked in requests, as Anthropic's API expects.
     marks_cache: bool,
 }
@@ -45,6 +53,7 @@ impl ProviderModel {
     /// Creates the client; nothing is sent yet.
     pub fn new(provider: &Provider, settings: Settings) -> Result<Self, ModelError> {
         let Settings { key, llm } = settings;
+        let shared = format!("{} {}", provider.full, llm.base_url.as_deref().unwrap_or_default());
         let http = http_client(llm.timeout.seconds())
             .map_err(|error| ModelError::Refused { status: 0, message: chain(&error) })?;
         let auth = AuthResolver::from_resolver_fn(move |_: ModelIden| {
@@ -68,6 +77,8 @@ impl ProviderModel {
             client,
             options: options(&llm),
             stream: llm.stream,
+            timeout: llm.answer_timeout.seconds(),
+            pace: Pace::of(&shared, llm.requests_per_minute.map(Bounded::get)),
         })
     }
 
@@ -78,68 +89,31 @@ impl ProviderModel {
             options.tool_choice = Some(ToolChoice::None);
         }
         let request = chat_request(request, self.marks_cache);
-        if !self.stream {
-            let response =
-                self.client.exec_chat(model, request, Some(&options)).await.map_err(|error| sort(&error))?;
-            return Ok(completion(response.content, &response.usage, response.stop_reason.as_ref()));
-        }
-        let response = self.client.exec_chat_stream(model, request, Some(&options)).await;
-        let mut stream = response.map_err(|error| sort(&error))?.stream;
-        let mut length = Length::default();
-        while let Some(event) = stream.next().await {
-            let event = event.map_err(|error| sort(&error))?;
-            length.add(&event)?;
-            let ChatStreamEvent::End(end) = event else { continue };
-            let said_end = end.captured_stop_reason.is_some();
-            let completion = completion_of_stream(end);
-            // A stream that ends without a stop reason, with nothing or with half a call, is no answer.
-            let is_whole = !completion.calls.iter().any(|call| !call.arguments.is_object())
-                && (!completion.text.is_empty() || !completion.calls.is_empty());
-            if said_end || is_whole {
-                return Ok(completion);
-            }
-            break;
-        }
-        Err(ModelError::Unavailable {
-            message: "the stream ended before the answer did".to_owned(),
-            retry_after: None,
-        })
-    }
-}
-
-/// Maximum length of an answer, in bytes: many times what any model may produce.
-const MAX_ANSWER: usize = 8 << 20;
-
-/// Maximum number of stream events of one answer.
-const MAX_PIECES: usize = 1 << 20;
-
-/// Amount received of an answer; a server that never stops must not fill the memory.
-#[derive(Default)]
-struct Length {
-    bytes: usize,
-    pieces: usize,
-}
-
-impl Length {
-    fn add(&mut self, event: &ChatStreamEvent) -> Result<(), ModelError> {
-        self.pieces += 1;
-        let longest = match event {
-            ChatStreamEvent::Chunk(piece)
-            | ChatStreamEvent::ReasoningChunk(piece)
-            | ChatStreamEvent::ThoughtSignatureChunk(piece) => {
-                self.bytes += piece.content.len();
-                self.bytes
-            }
-            // With some providers, each event repeats all of the call so far.
-            ChatStreamEvent::ToolCallChunk(piece) => {
-                piece.tool_call.fn_arguments.as_str().map_or(0, str::len).max(self.bytes)
-            }
-            _ => self.bytes,
+        let exchange = Exchange {
+            client: self.client.clone(),
+            model,
+            request,
+            options,
+            stream: self.stream,
+            timeout: self.timeout,
         };
-        if longest > MAX_ANSWER || self.pieces > MAX_PIECES {
-            return Err(ModelError::Malformed(format!("it is longer than {} MiB", MAX_ANSWER >> 20)));
+        loop {
+            let turn = self.pace.turn().await;
+            let answer = exchange.clone().run().await;
+            let retry_after = match &answer {
+                Err(ModelError::RateLimited { retry_after, .. }) => *retry_after,
+                Ok(_) => {
+                    self.pace.answered();
+                    return answer;
+                }
+                Err(_) => return answer,
+            };
+            // A limit of the day is nothing to wait for.
+            if retry_after.is_some_and(|wait| wait > MAX_WAIT) || !self.pace.refused(&turn, retry_after) {
+                return answer;
+            }
+            detail!("the model's rate limit was reached; the request waits for its turn");
         }
-        Ok(())
     }
 }
 
@@ -237,7 +211,7 @@ fn assistant(text: &str, calls: &[ToolCall]) -> MessageContent {
     content
 }
 
-fn completion_of_stream(end: StreamEnd) -> Completion {
+pub(super) fn completion_of_stream(end: StreamEnd) -> Completion {
     let mut content = end.captured_content.unwrap_or_default();
     if let (Some(reasoning), false) = (end.captured_reasoning_content, content.contains_reasoning_content()) {
         content.insert(0, genai::chat::ContentPart::ReasoningContent(reasoning));
@@ -245,7 +219,12 @@ fn completion_of_stream(end: StreamEnd) -> Completion {
     completion(content, &end.captured_usage.unwrap_or_default(), end.captured_stop_reason.as_ref())
 }
 
-fn completion(content: MessageContent, usage: &GenaiUsage, stop: Option<&StopReason>) -> Completion {
+/// Returns an answer.
+pub(super) fn completion(
+    content: MessageContent,
+    usage: &GenaiUsage,
+    stop: Option<&StopReason>,
+) -> Completion {
     let calls: Vec<ToolCall> = content
         .tool_calls()
         .into_iter()
@@ -262,8 +241,9 @@ fn completion(content: MessageContent, usage: &GenaiUsage, stop: Option<&StopRea
         content.parts().iter().any(|part| part.as_text().is_none() && part.as_tool_call().is_none())
             || content.tool_calls().iter().any(|call| call.thought_signatures.is_some());
     let broken = calls.iter().any(|call| !call.arguments.is_object());
+    let text = content.joined_texts().unwrap_or_default();
     Completion {
-        text: content.joined_texts().unwrap_or_default(),
+        text,
         calls,
         usage: Usage {
             input: count(usage.prompt_tokens),
@@ -277,7 +257,8 @@ fn completion(content: MessageContent, usage: &GenaiUsage, stop: Option<&StopRea
     }
 }
 
-fn sort(error: &genai::Error) -> ModelError {
+/// Returns the error of ours that a library's error is.
+pub(super) fn sort(error: &genai::Error) -> ModelError {
     use genai::Error;
     if let Some(status) = error.status() {
         let retry_after = error.headers().and_then(retry_after);

@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::error::{ModelError, Retry};
 
 /// Longest delay that a provider may ask for; beyond it the run ends rather than burn CI minutes.
-const MAX_WAIT: Duration = Duration::from_mins(2);
+pub(super) const MAX_WAIT: Duration = Duration::from_mins(2);
 
 /// Number of retries, and the delay between them.
 #[derive(Clone, Copy, Debug)]

@@ -82,10 +82,22 @@ struct Entry {
     path: WorkspacePath,
     /// Mode and hash before; `None` if there was no file.
     before: Option<(Mode, String)>,
+    /// Mode and hash afterwards; `None` if there is no file then.
+    #[serde(default)]
+    after: Option<(Mode, String)>,
     /// Whether there is a file afterwards.
     comes: bool,
     /// Folders that are created for it, the outermost first.
     folders: Vec<WorkspacePath>,
+}
+
+impl Entry {
+    /// Returns whether somebody else has put another file in this place: it is neither the one before nor the one
+    /// afterwards.
+    fn is_foreign(&self, now: Option<&FileState>) -> bool {
+        let now = now.map(|now| (now.mode, now.sha256()));
+        now.is_some() && now != self.before && self.after.is_some() && now != self.after
+    }
 }
 
 /// Journal that has been written.
@@ -171,6 +183,12 @@ impl<'a> Journal<'a> {
 
     fn change(&self, index: usize) -> Result<(), FileError> {
         let entry = &self.entries[index];
+        // Somebody may have saved the file since the plan was checked.
+        let now = self.disk.state_of(&entry.path)?;
+        if now.map(|now| (now.mode, now.sha256())) != entry.before {
+            let error = io::Error::other("it was changed while the plan was applied");
+            return Err(FileError::Io { path: entry.path.clone(), error });
+        }
         if entry.comes {
             self.disk.move_in(&self.paths.file("new", index), &entry.path)
         } else {
@@ -183,15 +201,19 @@ impl<'a> Journal<'a> {
         // New files are removed first: one may stand where a folder has to be restored.
         for (index, entry) in self.entries.iter().enumerate().filter(|(_, entry)| entry.before.is_none()) {
             observe(Step::Restore(index));
-            self.disk.put(&entry.path, None)?;
+            if !entry.is_foreign(self.disk.state_of(&entry.path)?.as_ref()) {
+                self.disk.put(&entry.path, None)?;
+            }
             self.disk.remove_empty(&entry.folders);
         }
         for (index, entry) in self.entries.iter().enumerate() {
             let Some((mode, hash)) = &entry.before else { continue };
             observe(Step::Restore(index));
             let now = self.disk.state_of(&entry.path)?;
+            // What somebody else has saved meanwhile is theirs.
+            let is_foreign = entry.is_foreign(now.as_ref());
             let is_back = now.is_some_and(|now| now.mode == *mode && now.sha256() == *hash);
-            if !is_back {
+            if !is_back && !is_foreign {
                 self.disk.move_in(&self.paths.file("old", index), &entry.path)?;
             }
         }
@@ -228,6 +250,7 @@ fn stage(
         entries.push(Entry {
             path: change.path.clone(),
             before: change.before.as_ref().map(|state: &FileState| (state.mode, state.sha256())),
+            after: change.after.as_ref().map(|state: &FileState| (state.mode, state.sha256())),
             comes: change.after.is_some(),
             folders: if change.after.is_some() { disk.missing_folders(&change.path) } else { Vec::new() },
         });

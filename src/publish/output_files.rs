@@ -118,6 +118,15 @@ impl OutputFiles {
         }
     }
 
+    /// Returns the files that should be there and are not; plan and patch count unless the run has none.
+    pub(super) fn missing(&self, has_no_plan: bool) -> Vec<String> {
+        let Self { report, markdown, html, comment, summary, junit, plan, patch, transcript } = self;
+        let always = [report, markdown, html, comment, summary, junit, transcript];
+        let planned = [plan, patch].into_iter().filter(|_| !has_no_plan);
+        let missing = always.into_iter().chain(planned).filter(|path| !path.exists());
+        missing.map(|path| path.display().to_string()).collect()
+    }
+
     fn all(&self) -> [&PathBuf; 9] {
         let Self { report, markdown, html, comment, summary, junit, plan, patch, transcript } = self;
         [report, markdown, html, comment, summary, junit, plan, patch, transcript]

@@ -8,11 +8,11 @@ use sanitize::untrusted::{log_lines, visible};
 use tokio_util::sync::CancellationToken;
 
 use super::github::Publication;
-use super::output_files::OutputFiles;
+use super::output_files::{OutputFiles, PlanFileError};
 use super::progress_comment::ProgressComment;
 use super::publisher::{TIME, TIME_INTERRUPTED, plan_mark};
 use super::step_outputs::{StepOutputs, annotate};
-use crate::event::{Exit, Notice, NoticeLevel, Status};
+use crate::event::{Exit, Notice, NoticeLevel, Status, StopReason};
 use crate::github::hidden_lines;
 use crate::plan::Plan;
 use crate::report::masked::{Format, MaskError, masked};
@@ -58,7 +58,10 @@ pub(crate) async fn publish_run(
     // Masked once, as a value, so that every rendering is masked; escaping in between could otherwise hide a
     // secret from the mask.
     let mut report = masked(&report, Format::Report, masker)?;
+    // A plan that would give a secret away is withheld on purpose.
+    let mut is_withheld = plan.is_none();
     if let Err(error) = files.write_plan(plan.as_ref(), &changes.git_patch(&prefix), masker) {
+        is_withheld |= !matches!(error, PlanFileError::Write { .. });
         warn(&mut report, error.to_string());
     }
     let step = StepOutputs::open(&request.variables);
@@ -71,6 +74,18 @@ pub(crate) async fn publish_run(
     };
     // Before the network: whatever happens there, nothing is lost.
     write(&mut report, None);
+    let missing = files.missing(is_withheld);
+    if !missing.is_empty() {
+        // A run is done when people can see what it did.
+        if report.stop_reason.yields() {
+            report.end(StopReason::NotWritten);
+        }
+        warn(
+            &mut report,
+            format!("the run failed, because these files could not be written: {}", missing.join(", ")),
+        );
+        write(&mut report, None);
+    }
     let known = match progress {
         Some(progress) => {
             progress.stop(if cancel.is_cancelled() { TIME_INTERRUPTED / 4 } else { TIME }).await

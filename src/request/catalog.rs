@@ -128,7 +128,7 @@ pub const INPUTS: [Input; 32] = [
 ];
 
 /// What `batch` takes besides.
-pub const BATCH_INPUTS: [Input; 7] = [
+pub const BATCH_INPUTS: [Input; 8] = [
     text("batch", "FILE", "The batch: a YAML file of tasks").about(BATCH),
     text("manifest", "FILE", "Task list written by `batch --matrix`, used instead of the batch file")
         .about(BATCH),
@@ -136,6 +136,12 @@ pub const BATCH_INPUTS: [Input; 7] = [
     text("shard", "I/N", "Run only shard I of N").about(BATCH),
     text("shards", "N", "Maximum number of shards in the matrix [default: 256]").about(BATCH),
     switch("resume", None, "Resume an interrupted batch that has the same output folder").about(BATCH),
+    text(
+        "retry",
+        "ENDS",
+        "With `resume`, repeat tasks that ended like this: failed, partial, timeout (comma-separated)",
+    )
+    .about(BATCH),
     switch(
         "matrix",
         None,

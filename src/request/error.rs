@@ -105,6 +105,18 @@ pub enum InputError {
         /// Why.
         error: io::Error,
     },
+    /// No worktree can be created for a task of a batch.
+    #[error("could not create a worktree: {0}")]
+    Worktree(crate::git::GitError),
+    /// Another run writes to the same output folder.
+    #[error("another run is using the output folder {0}; wait until it ends, or set a different `out`")]
+    OutInUse(PathBuf),
+    /// Another run changes the same checkout.
+    #[error(
+        "another run is changing the checkout {0}; wait until it ends, use another checkout (for example a Git \
+         worktree), or set `mode: dry-run`"
+    )]
+    CheckoutInUse(PathBuf),
     /// The repository cannot be used.
     #[error("{0}; check `workspace`")]
     Repository(crate::git::GitError),
@@ -197,7 +209,9 @@ pub enum InputError {
     #[error("could not install signal handlers")]
     Signals(#[source] io::Error),
     /// No thread can be started.
-    #[error("could not start threads")]
+    #[error(
+        "could not start threads; allow the process more of them (`ulimit -u`, or the container's limit of processes)"
+    )]
     Threads(#[source] io::Error),
     /// Child processes cannot be started.
     #[error("could not prepare child processes")]
@@ -261,6 +275,21 @@ impl InputError {
     /// Returns the message, followed by everything that caused the error.
     pub fn explained(&self) -> String {
         chain(self)
+    }
+
+    /// Returns whether the machine is to blame rather than an input, so that the same may succeed at another time.
+    pub(crate) fn is_fault_of_machine(&self) -> bool {
+        matches!(
+            self,
+            Self::Worktree(_)
+                | Self::OutInUse(_)
+                | Self::CheckoutInUse(_)
+                | Self::Out { .. }
+                | Self::Write { .. }
+                | Self::Workspace { .. }
+                | Self::Threads(_)
+                | Self::Children(_)
+        )
     }
 
     /// Returns how the process ends.

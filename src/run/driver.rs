@@ -1,5 +1,6 @@
 //! Drives the agent: its model, its conversation in one go or in rounds, and what checks its answers.
 
+use std::fs::File;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
@@ -15,11 +16,13 @@ use super::code_review::CodeReview;
 use super::prepare::{AgentExtras, Prepared};
 use super::self_check::SelfCheck;
 use super::setup::RunSetup;
+use super::signals::Clock;
 use super::structured::{self, Structured};
 use super::{Outcome, Run, Signal, context};
 use crate::agent::{Dispatch, Guides, History, Limits, Session, StepOffset, SubagentContext};
+use crate::base::fs::lock_folder;
 use crate::config::{self, Isolation as GateIsolation, Usd};
-use crate::event::{Event, Events, Line, NoticeLevel, Status, StopReason};
+use crate::event::{Event, Events, Line, NoticeLevel, RunMode, Status, StopReason};
 use crate::gates::GateOutcome;
 use crate::hooks::{HookEvent, Subject};
 use crate::mcp::Servers;
@@ -28,7 +31,7 @@ use crate::model::{
 };
 use crate::publish::RunResult;
 use crate::recipe::RecipePlayer;
-use crate::request::{InputError, ModelChoice, RunRequest};
+use crate::request::{InputError, JobRequest, ModelChoice, RunRequest};
 use crate::sessions::Resumed;
 use crate::tool::Tool;
 
@@ -55,6 +58,7 @@ pub(super) struct AgentRun<'a> {
 
 /// Lets an agent work on a task to its end, and publishes what came of it.
 pub async fn run(request: &RunRequest, masker: Arc<Masker>, signal: Signal) -> Result<RunResult, InputError> {
+    let _alone = lock_checkout(&request.job)?;
     let setup = RunSetup::new(&request.job, request.resumed.as_ref(), true, &masker)?;
     // The client loads root certificates meanwhile.
     let model = tokio::task::spawn_blocking({
@@ -62,7 +66,8 @@ pub async fn run(request: &RunRequest, masker: Arc<Masker>, signal: Signal) -> R
         let past = request.resumed.as_ref().map(|resumed| resumed.lines.clone()).unwrap_or_default();
         move || model(choice, llm, &past)
     });
-    let mut run = AgentRun::prepare(request, &setup, &signal, &masker).await?;
+    let clock = signal.clock(request.timeout.map(|timeout| setup.info.started + timeout));
+    let mut run = AgentRun::prepare(request, &setup, &signal, &clock, &masker).await?;
     let model = model
         .await
         .unwrap_or_else(|error| Err(InputError::rules(format!("could not set up the model: {error}"))))?;
@@ -75,6 +80,16 @@ pub async fn run(request: &RunRequest, masker: Arc<Masker>, signal: Signal) -> R
     run.base.stop().await;
     run.stop_servers(&mut outcome).await;
     setup.finish(run.run, outcome, &request.job, &masker, &signal).await
+}
+
+/// Keeps other runs from changing the same checkout, if this one changes it; the lock ends with the file.
+fn lock_checkout(job: &JobRequest) -> Result<Option<File>, InputError> {
+    if job.mode == RunMode::DryRun {
+        return Ok(None);
+    }
+    let path = &job.workspace;
+    let lock = lock_folder(path).map_err(|error| InputError::Workspace { path: path.clone(), error })?;
+    lock.map(Some).ok_or_else(|| InputError::CheckoutInUse(path.clone()))
 }
 
 /// The model of a request, where it needs nothing of the run; nothing is sent yet.
@@ -98,6 +113,7 @@ impl<'a> AgentRun<'a> {
         request: &'a RunRequest,
         setup: &RunSetup,
         signal: &Signal,
+        clock: &Clock,
         masker: &Arc<Masker>,
     ) -> Result<Self, InputError> {
         let budget = Arc::new(budget(request, setup.events()));
@@ -109,7 +125,7 @@ impl<'a> AgentRun<'a> {
             guide: request.guide.as_ref(),
         };
         let Prepared { run, servers, surroundings } =
-            setup.prepare(&request.job, Some(extras), signal, masker).await?;
+            setup.prepare(&request.job, Some(extras), (clock.token(), signal), masker).await?;
         let run = Self {
             run,
             request,

@@ -82,7 +82,7 @@ pub async fn apply(
     signal: Signal,
 ) -> Result<RunResult, InputError> {
     let setup = RunSetup::new(&request.job, None, false, &masker)?;
-    let Prepared { run, .. } = setup.prepare(&request.job, None, &signal, &masker).await?;
+    let Prepared { run, .. } = setup.prepare(&request.job, None, (signal.token(), &signal), &masker).await?;
     setup.announce(&request.job);
     setup.warn(&request.job);
     let outcome = run.apply(request).await;

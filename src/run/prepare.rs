@@ -65,7 +65,7 @@ impl<'a> Run<'a> {
         request: &'a JobRequest,
         extras: Option<AgentExtras<'_>>,
         session: &str,
-        cancel: CancellationToken,
+        (cancel, interrupt): (CancellationToken, CancellationToken),
         events: Events,
         collector: Arc<Collector>,
         masker: Arc<Masker>,
@@ -136,6 +136,7 @@ impl<'a> Run<'a> {
             session: session.to_owned(),
             dry_run,
             cancel: cancel.clone(),
+            interrupt,
             events: events.clone(),
         };
         let hooks = Hooks::new(&config.hooks, setting).map_err(InputError::rules)?;

@@ -1,5 +1,6 @@
 //! What every run begins and ends with, whoever works: files, observers, the session, the end.
 
+use std::fs::File;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -7,10 +8,12 @@ use sanitize::Masker;
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
 
 use super::prepare::{AgentExtras, Prepared};
 use super::signals::Signal;
 use super::{Outcome, Run};
+use crate::base::fs::lock_folder;
 use crate::base::verbose_log::detail;
 use crate::event::{Event, Events, NoticeLevel, Observer, SCHEMA_VERSION, Session as SessionEvent, millis};
 use crate::publish::{OutputFiles, ProgressComment, RunResult, publish_run};
@@ -46,6 +49,8 @@ pub(super) struct RunSetup {
     telemetry: Option<Arc<Telemetry>>,
     /// Writes down what it would take to go on with this.
     saving: Mutex<Option<JoinHandle<()>>>,
+    /// Keeps other runs out of the output folder.
+    _lock: File,
 }
 
 impl RunSetup {
@@ -58,6 +63,9 @@ impl RunSetup {
         masker: &Arc<Masker>,
     ) -> Result<Self, InputError> {
         let started = Instant::now();
+        let out = |error| InputError::Out { path: request.out.clone(), error };
+        let lock = lock_folder(&request.out).map_err(out)?;
+        let lock = lock.ok_or_else(|| InputError::OutInUse(request.out.clone()))?;
         let files = OutputFiles::new(&request.out, &request.config().report, resumed.is_some())?;
         let past = || resumed.into_iter().flat_map(Resumed::past);
         let transcript = TranscriptWriter::create(&files.transcript, Arc::clone(masker), past())
@@ -97,20 +105,22 @@ impl RunSetup {
             progress,
             telemetry,
             saving: Mutex::default(),
+            _lock: lock,
         })
     }
 
-    /// Assembles the run. `extras` are what only a run has in which an agent works.
+    /// Assembles the run. `extras` are what only a run has in which an agent works; `cancel` ends what it does, at a
+    /// signal or when its time is up.
     pub(super) async fn prepare<'a>(
         &self,
         request: &'a JobRequest,
         extras: Option<AgentExtras<'_>>,
-        signal: &Signal,
+        (cancel, signal): (CancellationToken, &Signal),
         masker: &Arc<Masker>,
     ) -> Result<Prepared<'a>, InputError> {
         let (events, collector) = (self.events.clone(), Arc::clone(&self.collector));
-        Run::prepare(request, extras, &self.info.id, signal.token(), events, collector, Arc::clone(masker))
-            .await
+        let ends = (cancel, signal.token());
+        Run::prepare(request, extras, &self.info.id, ends, events, collector, Arc::clone(masker)).await
     }
 
     /// Returns where events go.

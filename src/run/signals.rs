@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
 
+use tokio::task::AbortHandle;
 use tokio_util::sync::CancellationToken;
 
 /// Whether, and how, the run was told to end.
@@ -12,7 +14,42 @@ pub struct Signal {
     terminate: Arc<AtomicBool>,
 }
 
+/// The time limit of a run: a token that every wait of the run obeys, cancelled by a signal or when the time is up.
+pub(super) struct Clock {
+    token: CancellationToken,
+    timer: Option<AbortHandle>,
+}
+
+impl Clock {
+    /// Returns the token.
+    pub(super) fn token(&self) -> CancellationToken {
+        self.token.clone()
+    }
+}
+
+impl Drop for Clock {
+    fn drop(&mut self) {
+        if let Some(timer) = &self.timer {
+            timer.abort();
+        }
+    }
+}
+
 impl Signal {
+    /// Starts the clock of a run that has to end by `deadline`, if there is one.
+    pub(super) fn clock(&self, deadline: Option<Instant>) -> Clock {
+        let token = self.token.child_token();
+        let end = token.clone();
+        let timer = deadline.map(|deadline| {
+            let timer = tokio::spawn(async move {
+                tokio::time::sleep_until(deadline.into()).await;
+                end.cancel();
+            });
+            timer.abort_handle()
+        });
+        Clock { token, timer }
+    }
+
     /// Cancelled at the first signal.
     pub fn token(&self) -> CancellationToken {
         self.token.clone()

@@ -78,3 +78,49 @@ fn model_endless_answer_obeys_timeout() {
     assert!(took < Duration::from_secs(2 + 2), "{took:?}");
     assert!(most < 200, "{most} MiB");
 }
+
+#[test]
+fn model_endless_line_obeys_timeout_and_signal() {
+    let url = server(EVENTS, "data: more and more ");
+    let (code, took, most) = run(&url, &["--timeout", "2"]);
+    assert_eq!(code, Some(5), "{took:?}, {most} MiB");
+    assert!(most < 300, "{most} MiB");
+    // A signal ends it as well: sent as soon as the answer has begun.
+    let sandbox = Sandbox::new(&[("a.txt", "one\n")]);
+    let (repo, out) = (sandbox.repo(), sandbox.out());
+    let mut command =
+        sandbox.command(&["run", "--task", "Do it", "--model", "openai::gpt-5", "--base-url", &url]);
+    command.args(["--workspace", repo.to_str().unwrap(), "--out", out.to_str().unwrap()]);
+    let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("the binary runs");
+    let status = format!("/proc/{}/status", child.id());
+    let began = Instant::now();
+    let held = || {
+        let text = std::fs::read_to_string(&status).unwrap_or_default();
+        let held = text.lines().find_map(|line| line.strip_prefix("VmRSS:")?.trim().strip_suffix(" kB"));
+        held.and_then(|held| held.parse::<u64>().ok()).unwrap_or(0)
+    };
+    // The run has begun when it writes down what happens; then what it holds grows with the line.
+    let mut at_start = None;
+    while at_start.is_none_or(|start| held() < start + 4_000) {
+        assert!(began.elapsed() < Duration::from_mins(1), "the answer does not come");
+        if at_start.is_none() && out.join("transcript.jsonl").exists() {
+            at_start = Some(held());
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let pid = i32::try_from(child.id()).ok().and_then(rustix::process::Pid::from_raw).expect("a pid");
+    rustix::process::kill_process(pid, rustix::process::Signal::TERM).expect("the signal is sent");
+    let sent = Instant::now();
+    assert_eq!(child.wait().expect("an end").code(), Some(143));
+    assert!(sent.elapsed() < Duration::from_secs(20), "{:?}", sent.elapsed());
+    assert!(out.join("report.json").is_file());
+}
+
+#[test]
+fn model_answer_that_never_ends_is_given_up_without_timeout() {
+    let url = server(EVENTS, ": ping\n\n");
+    let sandbox =
+        Sandbox::new(&[("a.txt", "one\n"), (".architect.yml", "llm: { answer_timeout: 1, retries: 0 }\n")]);
+    let run = sandbox.run(&["--model", "openai::gpt-5", "--base-url", &url], &[]).expect_code(1);
+    assert!(run.stderr.contains("the answer took more than 1 s (`llm.answer_timeout`)"), "{}", run.stderr);
+}

@@ -18,6 +18,7 @@ mod docs;
 mod endless;
 mod events;
 mod everyday;
+mod faults;
 mod git_limits;
 mod github;
 mod guardrails;

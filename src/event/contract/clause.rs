@@ -122,7 +122,7 @@ const fn failed_by(exit: Exit, sentence: &'static str, next_step: &'static str) 
 
 impl StopReason {
     /// All reasons, in the order of the documentation.
-    pub const ALL: [Self; 40] = [
+    pub const ALL: [Self; 41] = [
         Self::LlmDone,
         Self::Applied,
         Self::TestsDemandLess,
@@ -161,6 +161,7 @@ impl StopReason {
         Self::ChangesUnknown,
         Self::NotApplied,
         Self::CommandsFailed,
+        Self::NotWritten,
         Self::NotPublished,
         Self::NotPermitted,
     ];
@@ -318,6 +319,10 @@ impl StopReason {
             Self::CommandsFailed => failed(
                 "the plan's files are applied, and a command of it failed",
                 "read the command's output, and run it by hand",
+            ),
+            Self::NotWritten => failed(
+                "report files could not be written",
+                "read the warning for the files, and see whether the disk is full",
             ),
             Self::NotPublished => failed(
                 "GitHub did not accept the result",

@@ -1,0 +1,109 @@
+//! Circuit breaker: where every task of a model fails for the same reason, the others are not paid for.
+
+use std::collections::BTreeMap;
+
+use super::manifest::Task;
+use crate::event::{Exit, StopReason};
+use crate::report::{TaskEnd, TaskReport};
+
+/// Number of tasks in a row whose key was refused, after which no further one is begun.
+const REFUSED: u32 = 3;
+
+/// Number of tasks in a row that got no answer. A provider that is down for a moment fails all tasks at work.
+const UNANSWERED: u32 = 12;
+
+/// Failures in a row, by model.
+#[derive(Debug, Default)]
+pub(super) struct Breaker {
+    by_model: BTreeMap<Option<String>, Failures>,
+}
+
+#[derive(Debug, Default)]
+struct Failures {
+    refused: u32,
+    unanswered: u32,
+}
+
+impl Breaker {
+    /// Takes note of how a task ended.
+    pub(super) fn observe(&mut self, task: &Task, report: &TaskReport) {
+        let Some(model) = model(task) else { return };
+        let failures = self.by_model.entry(model).or_default();
+        if report.exit_code == Some(Exit::Authentication.code()) {
+            failures.refused += 1;
+        } else if report.stop_reason == Some(StopReason::LlmError) && report.end == TaskEnd::Failed {
+            failures.unanswered += 1;
+        } else {
+            *failures = Failures::default();
+        }
+    }
+
+    /// Returns why a task is not begun, if its model has failed too many others.
+    pub(super) fn refuses(&self, task: &Task) -> Option<String> {
+        let failures = self.by_model.get(&model(task)?)?;
+        if failures.refused >= REFUSED {
+            return Some(format!(
+                "not started: a key or a permission was refused for {} tasks in a row; see their reports",
+                failures.refused
+            ));
+        }
+        (failures.unanswered >= UNANSWERED).then(|| {
+            format!(
+                "not started: the model did not answer {} tasks in a row; see their reports, and continue with \
+                 `--resume` when it does",
+                failures.unanswered
+            )
+        })
+    }
+}
+
+/// Returns the model as the task names it; `None` if a recipe takes its place.
+fn model(task: &Task) -> Option<Option<String>> {
+    task.entry.recipe.is_none().then(|| task.entry.model.clone())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::batch::Entry;
+
+    fn task(model: &str) -> Task {
+        let entry = Entry { model: Some(model.to_owned()), ..Entry::default() };
+        Task { id: "t".to_owned(), entry, size: 1 }
+    }
+
+    fn report(end: TaskEnd, exit: Exit, reason: StopReason) -> TaskReport {
+        let report = TaskReport::without_run("t", "t", end, "");
+        TaskReport { exit_code: Some(exit.code()), stop_reason: Some(reason), ..report }
+    }
+
+    #[test]
+    fn a_refused_key_stops_the_tasks_of_its_model_alone() {
+        let (one, other) = (task("a::x"), task("b::y"));
+        let refused = report(TaskEnd::Failed, Exit::Authentication, StopReason::LlmError);
+        let mut breaker = Breaker::default();
+        breaker.observe(&one, &refused);
+        breaker.observe(&one, &refused);
+        assert_eq!(breaker.refuses(&one), None);
+        // One that got through proves the key.
+        breaker.observe(&one, &report(TaskEnd::Success, Exit::Success, StopReason::LlmDone));
+        (0..REFUSED).for_each(|_| breaker.observe(&one, &refused));
+        assert!(breaker.refuses(&one).is_some_and(|why| why.contains("refused for 3 tasks in a row")));
+        assert_eq!(breaker.refuses(&other), None);
+        let recipe = Entry { recipe: Some("r.yml".to_owned()), ..Entry::default() };
+        assert_eq!(breaker.refuses(&Task { entry: recipe, ..one }), None);
+    }
+
+    #[test]
+    fn a_provider_that_is_down_stops_more_slowly() {
+        let one = task("a::x");
+        let mut breaker = Breaker::default();
+        for count in 1..=UNANSWERED {
+            breaker.observe(&one, &report(TaskEnd::Failed, Exit::Failed, StopReason::LlmError));
+            assert_eq!(breaker.refuses(&one).is_some(), count == UNANSWERED, "{count}");
+        }
+        // What fails for its own sake is no sign of that.
+        breaker.observe(&one, &report(TaskEnd::Failed, Exit::Failed, StopReason::GatesFailed));
+        assert_eq!(breaker.refuses(&one), None);
+    }
+}

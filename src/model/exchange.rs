@@ -1,0 +1,116 @@
+//! One request and its answer, on a thread of its own: what a server sends may keep the parser busy, and must not keep
+//! the run from its deadline or from a signal.
+
+use std::time::Duration;
+
+use futures::StreamExt;
+use genai::chat::{ChatOptions, ChatRequest, ChatStreamEvent};
+use genai::{Client, ModelIden};
+use tokio::runtime::Handle;
+use tokio_util::sync::CancellationToken;
+use tracing::instrument::WithSubscriber;
+
+use super::providers::{completion, completion_of_stream, sort};
+use super::{Completion, ModelError};
+
+/// A request that can be sent.
+#[derive(Clone)]
+pub(super) struct Exchange {
+    pub(super) client: Client,
+    pub(super) model: ModelIden,
+    pub(super) request: ChatRequest,
+    pub(super) options: ChatOptions,
+    pub(super) stream: bool,
+    /// Most time for the whole answer.
+    pub(super) timeout: Duration,
+}
+
+impl Exchange {
+    /// Sends the request and returns the answer. If nobody waits any more, the thread ends with the next piece of the
+    /// answer.
+    pub(super) async fn run(self) -> Result<Completion, ModelError> {
+        let gone = CancellationToken::new();
+        let _guard = gone.clone().drop_guard();
+        let timeout = self.timeout;
+        let work = async move {
+            tokio::select! {
+                biased;
+                () = gone.cancelled() => Err(unavailable("the run has ended".to_owned())),
+                answer = tokio::time::timeout(timeout, self.answer()) => answer.unwrap_or_else(|_| {
+                    let told = format!("the answer took more than {} s (`llm.answer_timeout`)", timeout.as_secs());
+                    Err(unavailable(told))
+                }),
+            }
+        };
+        let (work, handle) = (work.with_current_subscriber(), Handle::current());
+        let done = tokio::task::spawn_blocking(move || handle.block_on(work)).await;
+        done.unwrap_or_else(|error| Err(unavailable(format!("the request stopped unexpectedly: {error}"))))
+    }
+
+    async fn answer(self) -> Result<Completion, ModelError> {
+        let Self { client, model, request, options, stream, .. } = self;
+        if !stream {
+            let response =
+                client.exec_chat(model, request, Some(&options)).await.map_err(|error| sort(&error))?;
+            return Ok(completion(response.content, &response.usage, response.stop_reason.as_ref()));
+        }
+        let response = client.exec_chat_stream(model, request, Some(&options)).await;
+        let mut stream = response.map_err(|error| sort(&error))?.stream;
+        let mut length = Length::default();
+        while let Some(event) = stream.next().await {
+            let event = event.map_err(|error| sort(&error))?;
+            length.add(&event)?;
+            let ChatStreamEvent::End(end) = event else { continue };
+            let said_end = end.captured_stop_reason.is_some();
+            let completion = completion_of_stream(end);
+            // A stream that ends without a stop reason, with nothing or with half a call, is no answer.
+            let is_whole = !completion.calls.iter().any(|call| !call.arguments.is_object())
+                && (!completion.text.is_empty() || !completion.calls.is_empty());
+            if said_end || is_whole {
+                return Ok(completion);
+            }
+            break;
+        }
+        Err(unavailable("the stream ended before the answer did".to_owned()))
+    }
+}
+
+fn unavailable(message: String) -> ModelError {
+    ModelError::Unavailable { message, retry_after: None }
+}
+
+/// Maximum length of an answer, in bytes: many times what any model may produce.
+const MAX_ANSWER: usize = 8 << 20;
+
+/// Maximum number of stream events of one answer.
+const MAX_PIECES: usize = 1 << 20;
+
+/// Amount received of an answer; a server that never stops must not fill the memory.
+#[derive(Default)]
+struct Length {
+    bytes: usize,
+    pieces: usize,
+}
+
+impl Length {
+    fn add(&mut self, event: &ChatStreamEvent) -> Result<(), ModelError> {
+        self.pieces += 1;
+        let longest = match event {
+            ChatStreamEvent::Chunk(piece)
+            | ChatStreamEvent::ReasoningChunk(piece)
+            | ChatStreamEvent::ThoughtSignatureChunk(piece) => {
+                self.bytes += piece.content.len();
+                self.bytes
+            }
+            // With some providers, each event repeats all of the call so far.
+            ChatStreamEvent::ToolCallChunk(piece) => {
+                piece.tool_call.fn_arguments.as_str().map_or(0, str::len).max(self.bytes)
+            }
+            _ => self.bytes,
+        };
+        if longest > MAX_ANSWER || self.pieces > MAX_PIECES {
+            return Err(ModelError::Malformed(format!("it is longer than {} MiB", MAX_ANSWER >> 20)));
+        }
+        Ok(())
+    }
+}
