@@ -61,12 +61,8 @@ impl fmt::Display for Status {
 pub enum StopReason {
     /// The agent said that it is done, or in rounds, all checks pass.
     LlmDone,
-    /// The agent is done, and tests or checks demand less than before, for which the configuration asks for a warning.
-    TestsDemandLess,
     /// The agent is done, and a required gate fails as it did before the run.
     FailedBefore,
-    /// The agent is done, and a required gate failed once and passed when it ran again.
-    FlakyGate,
     /// The agent is done, and the configuration had the gates skipped.
     GatesSkipped,
     /// The agent is done, and something that was not called required could not be published.
@@ -115,8 +111,6 @@ pub enum StopReason {
     GatesFailed,
     /// The gates could not be run.
     GatesNotRun,
-    /// Tests or checks demand less than before, which the configuration refuses.
-    TestsWeakened,
     /// A review or self-check that was asked for could not be carried out.
     NotChecked,
     /// The self-check found that the task is not done.

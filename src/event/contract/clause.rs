@@ -122,12 +122,10 @@ const fn failed_by(exit: Exit, sentence: &'static str, next_step: &'static str) 
 
 impl StopReason {
     /// All reasons, in the order of the documentation.
-    pub const ALL: [Self; 41] = [
+    pub const ALL: [Self; 38] = [
         Self::LlmDone,
         Self::Applied,
-        Self::TestsDemandLess,
         Self::FailedBefore,
-        Self::FlakyGate,
         Self::GatesSkipped,
         Self::ReportNotPosted,
         Self::NothingWorked,
@@ -141,7 +139,6 @@ impl StopReason {
         Self::InvalidOutput,
         Self::GatesFailed,
         Self::GatesNotRun,
-        Self::TestsWeakened,
         Self::NotChecked,
         Self::NotConvinced,
         Self::FindingsLeft,
@@ -172,17 +169,9 @@ impl StopReason {
         match self {
             Self::LlmDone => done("the agent is done"),
             Self::Applied => done("the plan is applied"),
-            Self::TestsDemandLess => done_but(
-                "tests or checks demand less than before",
-                "read the findings; where a change is intended, permit it by `tests.allow`",
-            ),
             Self::FailedBefore => done_but(
                 "a required gate fails as it did before the run",
                 "mend the gate on its own; this change neither broke nor mended it",
-            ),
-            Self::FlakyGate => done_but(
-                "a required gate failed, and passed when it ran again",
-                "find out why the gate depends on chance; its result proves little until then",
             ),
             Self::GatesSkipped => done_but(
                 "the quality gates were skipped",
@@ -239,10 +228,6 @@ impl StopReason {
             Self::GatesNotRun => failed(
                 "the quality gates could not be run",
                 "read the error: without the gates, nobody knows whether the result is right",
-            ),
-            Self::TestsWeakened => failed(
-                "tests or checks demand less than before, which the configuration refuses",
-                "restore what the findings name, or have a person permit it by `tests.allow`",
             ),
             Self::NotChecked => partial(
                 "a review or self-check that was asked for could not be carried out",
