@@ -30,7 +30,7 @@ use crate::git::Repository;
 use crate::isolation::{Keep, Work};
 use crate::report::{BATCH_SCHEMA_VERSION, BatchReport, ShardReport, TaskEnd, TaskReport, sum};
 use crate::request::InputError;
-use crate::run::{Signal, throwaway};
+use crate::run::{Signal, Throwaway};
 use crate::workspace::WorkspacePath;
 
 /// How long a command may take whose lines are values.
@@ -82,7 +82,8 @@ async fn printed(
         // What a stranger may have proposed is worked on, so nothing is passed through.
         config.commands.env_passthrough.clear();
     }
-    let state = throwaway(&request.checkout, request.repository.as_ref(), &config, variables, &keys)?;
+    let state = Throwaway::new(&request.checkout, request.repository.as_ref(), &config, variables, &keys)?;
+    let state = state.state(&[]).map_err(InputError::rules)?;
     for command in commands {
         let work = Work {
             command,

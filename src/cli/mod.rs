@@ -14,6 +14,8 @@ mod schema;
 mod sessions;
 mod style;
 mod test_integrity;
+mod test_mutation;
+mod test_proof;
 mod tools;
 
 use std::ffi::OsString;
