@@ -10,7 +10,7 @@ use super::Run;
 use super::driver::AgentRun;
 use crate::agent::{Agent, AnswerCheck, AnswerVerdict, Guides, History, Limits, Session, StepOffset};
 use crate::event::{Event, Finding, NoticeLevel, ReviewRecord, Severity};
-use crate::model::{Budget, ChatModel};
+use crate::model::{Budget, ChatModel, MaskedModel};
 use crate::request::InputError;
 use crate::tool::Access;
 use crate::workspace::{LastLink, WorkspacePath};
@@ -66,6 +66,10 @@ impl AgentRun<'_> {
             return Ok(Some(CodeReview { name, model, limits, budget: Arc::clone(&self.budget) }));
         };
         let model = super::model(own.choice.clone(), own.llm.clone(), &[])?;
+        let masked = |model| {
+            Arc::new(MaskedModel::new(model, Arc::clone(&self.run.engine.masker))) as Arc<dyn ChatModel>
+        };
+        let model = model.map(masked);
         let budget = Arc::new(self.budget.priced(self.request.prices.find(&own.name)));
         Ok(model.map(|model| CodeReview { name: own.name.clone(), model, limits, budget }))
     }

@@ -27,7 +27,7 @@ use crate::gates::GateOutcome;
 use crate::hooks::{HookEvent, Subject};
 use crate::mcp::Servers;
 use crate::model::{
-    Backoff, Budget, ChatModel, ExecModel, ExecOptions, ProviderModel, ReplayModel, Settings,
+    Backoff, Budget, ChatModel, ExecModel, ExecOptions, MaskedModel, ProviderModel, ReplayModel, Settings,
 };
 use crate::publish::RunResult;
 use crate::recipe::RecipePlayer;
@@ -71,7 +71,7 @@ pub async fn run(request: &RunRequest, masker: Arc<Masker>, signal: Signal) -> R
     let model = model
         .await
         .unwrap_or_else(|error| Err(InputError::rules(format!("could not set up the model: {error}"))))?;
-    let model = run.model(model)?;
+    let model: Arc<dyn ChatModel> = Arc::new(MaskedModel::new(run.model(model)?, Arc::clone(&masker)));
     let limits = run.limits(setup.info.started);
     let code_review = run.code_review(&model, &limits)?;
     run.base = BaseGates::start(&run);
@@ -204,7 +204,7 @@ impl<'a> AgentRun<'a> {
             engine: Arc::downgrade(&self.run.engine),
             model: Arc::clone(&model),
             limits: limits.clone(),
-            surroundings: self.surroundings.clone(),
+            surroundings: self.run.engine.masker.mask_known(&self.surroundings).into_owned(),
         });
         let past = self.request.resumed.as_ref().filter(|_| self.request.rounds.is_none());
         let history = past.map(|resumed| History::of(resumed.past(), &agent.name)).unwrap_or_default();
@@ -248,6 +248,7 @@ impl<'a> AgentRun<'a> {
             self.request.job.github.as_ref(),
             self.request.job.repository.as_ref(),
         );
+        let task = self.run.engine.masker.mask_known(&task);
         let mut ended = match self.request.rounds {
             None => {
                 session(StepOffset { step: history.step, subagent_steps: 0 })
@@ -273,9 +274,10 @@ impl<'a> AgentRun<'a> {
             return Guides::default();
         };
         let prefix = repository.prefix();
+        let masker = Arc::clone(&self.run.engine.masker);
         Guides::new(Arc::new(move |path| {
             let bytes = repository.read_at(&commit, &format!("{prefix}{path}")).ok()??;
-            Some(String::from_utf8_lossy(&bytes).into_owned())
+            Some(masker.mask_known(&String::from_utf8_lossy(&bytes)).into_owned())
         }))
     }
 
@@ -318,7 +320,7 @@ impl<'a> AgentRun<'a> {
         if let Some(schema) = &self.request.output_schema {
             system += &format!("\n\nSchema of your final answer:\n{schema}");
         }
-        system += &self.surroundings;
+        system += &self.run.engine.masker.mask_known(&self.surroundings);
         system
     }
 }
