@@ -98,6 +98,8 @@ pub struct Completion {
     pub usage: Usage,
     /// Whether the answer was cut off at the provider's or our token limit.
     pub cut: bool,
+    /// Whether the model, or a filter of its provider, refused to answer.
+    pub refused: bool,
     /// Content to be sent back unchanged; see [`Message::Assistant`].
     pub opaque: Option<Opaque>,
 }

@@ -155,7 +155,14 @@ async fn follow(recipe: &Recipe, context: &Context, not_run: &mut Vec<String>) -
     let player = RecipePlayer::new("recipe", AGENT, recipe, context.clone());
     let mut messages = Vec::new();
     loop {
-        let request = Request { agent: AGENT, system: "", tools: &[], may_call: true, max_output: None, messages: &messages };
+        let request = Request {
+            agent: AGENT,
+            system: "",
+            tools: &[],
+            may_call: true,
+            max_output: None,
+            messages: &messages,
+        };
         let answer = player.complete(request).await?;
         if answer.calls.is_empty() {
             return Ok(());

@@ -68,6 +68,7 @@ pub fn comment(report: &RunReport, frame: &CommentFrame) -> String {
     let opening = format!("{}### {}{name}\n\n", frame.hidden, sections::headline(report));
     let mut all = vec![Section::fixed(opening), Section::fixed(gate_line(&report.gates))];
     all.push(Section::fixed(frame.order.clone()));
+    all.push(sections::next_step(report));
     all.push(prose::task(report, frame.task.as_deref()));
     all.push(sections::notices(report));
     all.push(Section::fixed(delivery(report, frame)));

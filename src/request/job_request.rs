@@ -12,7 +12,7 @@ use super::values::DESCRIBED;
 use super::{Deliver, InputError, Inputs, ModelChoice, credentials};
 use crate::base::env::Variables;
 use crate::config::{Bounded, Config, GateConfig};
-use crate::event::RunMode;
+use crate::event::{Expectation, RunMode};
 use crate::git::Repository;
 use crate::github::{Environment, PlanMark};
 use crate::mcp::Server;
@@ -44,6 +44,8 @@ pub struct JobRequest {
     pub github: Option<Environment>,
     /// Where changes go.
     pub deliver: Deliver,
+    /// What the job is expected to leave behind.
+    pub expected: Expectation,
     /// The plan of the comment that is applied; the comment goes on to show it if that fails.
     pub applies: Option<PlanMark>,
     /// All variables of the process.
@@ -217,6 +219,7 @@ impl<'a> Draft<'a> {
             out,
             github,
             deliver,
+            expected: Expectation::Any,
             applies: None,
             variables: inputs.variables.clone(),
             secret_variables,

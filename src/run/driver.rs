@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use sanitize::Masker;
@@ -51,10 +52,16 @@ pub(super) struct AgentRun<'a> {
     pub(super) surroundings: String,
     /// Gates on the state before the run.
     pub(super) base: BaseGates,
+    /// Whether a review or self-check that was asked for could not be carried out.
+    pub(super) is_unchecked: AtomicBool,
 }
 
 /// Lets an agent work on a task to its end, and publishes what came of it.
-pub async fn run(request: &RunRequest, masker: Arc<Masker>, signal: Signal) -> Result<RunResult, InputError> {
+pub(crate) async fn run(
+    request: &RunRequest,
+    masker: Arc<Masker>,
+    signal: Signal,
+) -> Result<RunResult, InputError> {
     let _alone = lock_checkout(&request.job)?;
     let setup = RunSetup::new(&request.job, request.resumed.as_ref(), true, &masker)?;
     // The client loads root certificates meanwhile.
@@ -123,7 +130,16 @@ impl<'a> AgentRun<'a> {
         };
         let Prepared { run, servers, surroundings } =
             setup.prepare(&request.job, Some(extras), (clock.token(), signal), masker).await?;
-        let run = Self { run, request, budget, dispatch, servers, surroundings, base: BaseGates::default() };
+        let run = Self {
+            run,
+            request,
+            budget,
+            dispatch,
+            servers,
+            surroundings,
+            base: BaseGates::default(),
+            is_unchecked: AtomicBool::default(),
+        };
         if request.resumed.is_none() {
             setup.announce(&request.job);
         }
@@ -237,7 +253,7 @@ impl<'a> AgentRun<'a> {
             self.request.job.repository.as_ref(),
         );
         let task = self.run.engine.masker.mask_known(&task);
-        let ended = match self.request.rounds {
+        let mut ended = match self.request.rounds {
             None => {
                 session(StepOffset { step: history.step, subagent_steps: 0 })
                     .run(&task, &mut acceptance(1))
@@ -245,6 +261,7 @@ impl<'a> AgentRun<'a> {
             }
             Some(most) => self.rounds(most, &task, session, acceptance).await,
         };
+        self.conclude(&mut ended);
         if let Some(error) = &ended.error {
             let details = json!({"error": error.to_string(), "stop_reason": ended.reason});
             self.run.engine.hooks.run(HookEvent::OnError, Subject::of_run(&agent.name, 0, details)).await;
@@ -277,24 +294,29 @@ impl<'a> AgentRun<'a> {
         if let Err(damage) = servers.stop().await {
             let message = format!("an MCP server changed the checkout: {damage}");
             self.run.events.notice(NoticeLevel::Error, message);
-            if outcome.ended.status != Status::Failed {
-                (outcome.ended.status, outcome.ended.reason) = (Status::Failed, StopReason::CheckoutChanged);
+            if outcome.ended.reason.status() != Status::Failed {
+                outcome.ended.reason = StopReason::CheckoutChanged;
             }
         }
     }
 
     /// Runs the gates, unless the configuration has a dry run skip them. The error has been told already.
     pub(super) async fn gates(&self, round: u32) -> Result<Vec<GateOutcome>, ()> {
-        let config = self.request.job.config();
-        let is_skipped = self.run.tracked.is_none()
-            && config.dry_run.gates == GateIsolation::Skip
-            // Rounds are there for their checks.
-            && self.request.rounds.is_none();
-        if is_skipped && !config.guardrails.quality_gates.is_empty() {
+        if self.skips_gates() {
             self.run.events.notice(NoticeLevel::Info, "quality gates were skipped (dry_run.gates: skip)");
             return Ok(Vec::new());
         }
         self.run.gates(round).await
+    }
+
+    /// Returns whether there are gates, and the configuration has this dry run skip them.
+    pub(super) fn skips_gates(&self) -> bool {
+        let config = self.request.job.config();
+        self.run.tracked.is_none()
+            && config.dry_run.gates == GateIsolation::Skip
+            && !config.guardrails.quality_gates.is_empty()
+            // Rounds are there for their checks.
+            && self.request.rounds.is_none()
     }
 
     fn system_prompt(&self, prompt: &str) -> String {
