@@ -114,7 +114,7 @@ fn hooks_see_every_edit_and_each_of_its_files() {
     ];
     for mode in ["yolo", "dry-run"] {
         let sandbox = Sandbox::new(&files);
-        sandbox.write(".architect.yml", format!("guardrails: {{ allow_delete: true }}\n{config}"));
+        sandbox.write(".architect.yml", format!("workspace: {{ allow_delete: true }}\n{config}"));
         let model = sandbox.script(&turns, "done");
         let run = sandbox.run(&["--model", &model, "--mode", mode], &[]).expect_code(0);
         assert!(run.calls().iter().all(|call| call.ends_with("true")), "{mode}: {:?}", run.calls());
