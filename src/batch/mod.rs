@@ -13,6 +13,7 @@ mod manifest;
 mod merge;
 mod problem;
 mod progress_display;
+mod recipe_tests;
 mod request;
 mod scheduler;
 mod shard;

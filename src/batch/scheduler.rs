@@ -17,6 +17,7 @@ use super::journal::{Earlier, Journal, JournalError, clear};
 use super::manifest::{Manifest, Task};
 use super::problem::LinesError;
 use super::progress_display::{ProgressDisplay, ProgressMode};
+use super::recipe_tests;
 use super::request::{BatchRequest, Tasks};
 use super::shard::shards;
 use super::start_error::StartError;
@@ -141,6 +142,7 @@ pub async fn run_batch(
     if !clone.has_commit(&manifest.commit) {
         return Err(StartError::OtherCommit(manifest.commit).into());
     }
+    recipe_tests::check(clone, &manifest).await?;
     let shard = request.shard.map(|shard| ShardReport { index: shard.index, of: shard.of });
     let earlier =
         if request.resume { journal.earlier(&manifest.digest(), shard)? } else { Earlier::default() };
