@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::problem::Problem;
 use crate::config::{Bounded, DeliverTo, GateConfig, Usd};
-use crate::event::RunMode;
+use crate::event::{Expectation, RunMode};
 
 /// A list of tasks, and what all of them together may take.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
@@ -63,6 +63,8 @@ pub struct Entry {
     pub gates: Vec<GateConfig>,
     /// Where changes go.
     pub deliver: Option<DeliverTo>,
+    /// What the task has to leave behind, or it fails.
+    pub expect: Option<Expectation>,
     /// Whether it is tried again.
     pub retry: Option<Retry>,
 }
@@ -156,6 +158,7 @@ impl Entry {
         fill(&mut self.budget_usd, defaults.budget_usd.as_ref());
         fill(&mut self.timeout, defaults.timeout.as_ref());
         fill(&mut self.deliver, defaults.deliver.as_ref());
+        fill(&mut self.expect, defaults.expect.as_ref());
         fill(&mut self.retry, defaults.retry.as_ref());
         self.gates.splice(0..0, defaults.gates.iter().cloned());
         self

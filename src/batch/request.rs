@@ -122,8 +122,19 @@ impl BatchRequest {
     /// Makes the request of one task. What was given for the whole batch stands above what the task says; budget and
     /// time are shares of the batch's.
     pub fn of_task(&self, name: &str, task: &Task, place: &Place<'_>) -> Result<RunRequest, InputError> {
-        let Entry { task: text, task_file, recipe, model, agent, mode, folder, max_steps, deliver, .. } =
-            &task.entry;
+        let Entry {
+            task: text,
+            task_file,
+            recipe,
+            model,
+            agent,
+            mode,
+            folder,
+            max_steps,
+            deliver,
+            expect,
+            ..
+        } = &task.entry;
         // What a recipe does no model can do in its place.
         let recipe = recipe.as_ref().map(|recipe| format!("recipe::{recipe}"));
         let given = &self.inputs;
@@ -141,6 +152,7 @@ impl BatchRequest {
             mode: given.mode.or(*mode),
             max_steps: given.max_steps.or(*max_steps),
             deliver: given.deliver.or(*deliver),
+            expect: given.expect.or(*expect),
             budget_usd: place
                 .budget_usd
                 .map(Usd::new)

@@ -3,6 +3,7 @@
 mod error;
 mod exchange;
 mod exec;
+mod masked;
 mod name;
 mod pace;
 mod price;
@@ -18,6 +19,7 @@ use crate::event::{ToolCall, Usage};
 
 pub use error::ModelError;
 pub use exec::{ExecModel, ExecOptions};
+pub use masked::MaskedModel;
 pub use name::{ModelName, NameError, Provider, UnsetVariable};
 pub use price::{Budget, Price, Prices};
 pub use providers::{ProviderModel, Settings};
@@ -92,6 +94,8 @@ pub struct Completion {
     pub usage: Usage,
     /// Whether the answer was cut off at the provider's or our token limit.
     pub cut: bool,
+    /// Whether the model, or a filter of its provider, refused to answer.
+    pub refused: bool,
     /// Content to be sent back unchanged; see [`Message::Assistant`].
     pub opaque: Option<Opaque>,
 }
