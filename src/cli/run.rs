@@ -193,7 +193,7 @@ async fn perform(voice: &Voice, job: Job) -> Result<Done, InputError> {
     let (ended, request) = match job {
         Job::RunAgent(request) => {
             let (masker, signal) = begin(&request.job)?;
-            (run(&request, masker, signal).await, request.job)
+            (Box::pin(run(&request, masker, signal)).await, request.job)
         }
         Job::ApplyPlan(request) => {
             let (masker, signal) = begin(&request.job)?;
