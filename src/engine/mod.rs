@@ -31,11 +31,11 @@ use crate::tool::{Access, Call, Context, Registry, Tool, ToolResult, Understood,
 use crate::workspace::AttachedFolder;
 
 use confirm::{ConfirmPolicy, Confirmation};
-pub use ledger::Ledger;
+pub(crate) use ledger::Ledger;
 use perform::may;
 use record::{Target, record};
-pub use todo::TodoTool;
-pub use truncate::{CHARS_PER_TOKEN, truncate_middle};
+pub(crate) use todo::TodoTool;
+pub(crate) use truncate::{CHARS_PER_TOKEN, truncate_middle};
 
 /// Agent that makes a call.
 #[derive(Clone, Copy, Debug)]

@@ -214,7 +214,7 @@ pub async fn react(api: &Api, comment: u64, reaction: Reaction) -> Result<(), Ap
 /// none.
 pub async fn may_write(api: &Api, login: &str) -> Result<bool, ApiError> {
     #[derive(Deserialize)]
-    struct Answer {
+    struct PermissionResponse {
         permission: String,
     }
     // The login becomes part of the path, and it comes from an event.
@@ -222,9 +222,9 @@ pub async fn may_write(api: &Api, login: &str) -> Result<bool, ApiError> {
         return Ok(false);
     }
     let to = Purpose { doing: "look up a person's permission", permission: "contents: read" };
-    match api.get::<Answer>(&format!("/collaborators/{login}/permission"), to).await {
+    match api.get::<PermissionResponse>(&format!("/collaborators/{login}/permission"), to).await {
         // `maintain` and an organization's own roles are reported as one of these as well.
-        Ok(Answer { permission }) => Ok(matches!(permission.as_str(), "admin" | "write")),
+        Ok(PermissionResponse { permission }) => Ok(matches!(permission.as_str(), "admin" | "write")),
         // The repository does not know this login.
         Err(error) if error.is_missing() => Ok(false),
         Err(error) => Err(error),

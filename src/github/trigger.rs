@@ -19,7 +19,7 @@ pub struct Order {
 
 /// What a comment asks of us.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Said {
+pub(super) enum ParsedComment {
     /// Nothing; the comment is for others.
     Nothing,
     /// A known command.
@@ -28,7 +28,7 @@ pub(super) enum Said {
     Unknown(String),
 }
 
-impl Said {
+impl ParsedComment {
     /// Parses a comment. Its first line that is not empty has to begin with `/architect`; quotes and code
     /// do not count, so that writing about a command does not give it.
     pub(super) fn read(comment: &str) -> Self {
@@ -116,14 +116,16 @@ impl Trigger {
         let Some(comment) = environment.comment.as_ref().filter(|_| event == "issue_comment") else {
             return Self::Start { order: None, asker };
         };
-        match Said::read(&comment.body) {
-            Said::Nothing => Self::Ignore(format!("the comment does not begin with {CALL}")),
-            Said::Unknown(word) => Self::Explain { asker, reason: format!("unknown command {word:?}") },
-            Said::Order(order) if !rules.orders.contains(&order.verb) => Self::Explain {
+        match ParsedComment::read(&comment.body) {
+            ParsedComment::Nothing => Self::Ignore(format!("the comment does not begin with {CALL}")),
+            ParsedComment::Unknown(word) => {
+                Self::Explain { asker, reason: format!("unknown command {word:?}") }
+            }
+            ParsedComment::Order(order) if !rules.orders.contains(&order.verb) => Self::Explain {
                 asker,
                 reason: format!("`{CALL} {}` is not enabled in `github.commands`", order.verb),
             },
-            Said::Order(order) => Self::Start { order: Some(order), asker },
+            ParsedComment::Order(order) => Self::Start { order: Some(order), asker },
         }
     }
 }
@@ -186,22 +188,23 @@ mod tests {
 
     #[test]
     fn comments_are_read_to_the_letter() {
-        let order = |verb, text: Option<&str>| Said::Order(Order { verb, text: text.map(str::to_owned) });
+        let order =
+            |verb, text: Option<&str>| ParsedComment::Order(Order { verb, text: text.map(str::to_owned) });
         for (comment, expected) in [
             ("/architect run fix the tests", order(Verb::Run, Some("fix the tests"))),
             ("\n  /architect plan\nfix\r\nthis", order(Verb::Plan, Some("fix\r\nthis"))),
             ("/architect APPLY", order(Verb::Apply, None)),
             ("/architect", order(Verb::Help, None)),
-            ("/architect deploy now", Said::Unknown("deploy".into())),
-            ("/architecture is nice", Said::Nothing),
-            ("> /architect run", Said::Nothing),
-            ("`/architect run`", Said::Nothing),
-            ("please /architect run", Said::Nothing),
-            ("<!-- x -->\n/architect run", Said::Nothing),
-            ("\u{feff}/architect run", Said::Nothing),
-            ("", Said::Nothing),
+            ("/architect deploy now", ParsedComment::Unknown("deploy".into())),
+            ("/architecture is nice", ParsedComment::Nothing),
+            ("> /architect run", ParsedComment::Nothing),
+            ("`/architect run`", ParsedComment::Nothing),
+            ("please /architect run", ParsedComment::Nothing),
+            ("<!-- x -->\n/architect run", ParsedComment::Nothing),
+            ("\u{feff}/architect run", ParsedComment::Nothing),
+            ("", ParsedComment::Nothing),
         ] {
-            assert_eq!(Said::read(comment), expected, "{comment:?}");
+            assert_eq!(ParsedComment::read(comment), expected, "{comment:?}");
         }
     }
 }

@@ -23,7 +23,7 @@ use crate::event::{Event, Events, HookDecision, HookRecord, millis};
 use crate::isolation::{Isolation, Keep, Work};
 use crate::workspace::{Glob, InvalidGlob, WorkspacePath};
 
-pub use event::{HookEvent, Subject, ToolSubject};
+pub(crate) use event::{HookEvent, Subject, ToolSubject};
 use protocol::{HookResponse, interpret};
 
 /// Configured hook, with its patterns compiled.

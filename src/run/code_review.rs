@@ -35,13 +35,13 @@ pub(super) struct CodeReview {
 }
 
 #[derive(Deserialize)]
-struct Answer {
-    findings: Vec<Said>,
+struct RawReview {
+    findings: Vec<RawFinding>,
 }
 
 /// A finding as models write them.
 #[derive(Deserialize)]
-struct Said {
+struct RawFinding {
     file: String,
     #[serde(default)]
     line: u32,
@@ -164,20 +164,20 @@ enum InvalidReview {
 }
 
 /// Reads an answer: a JSON object, whatever stands around it.
-fn read(answer: &str) -> Result<Vec<Said>, InvalidReview> {
+fn read(answer: &str) -> Result<Vec<RawFinding>, InvalidReview> {
     let object = answer.find('{').zip(answer.rfind('}')).and_then(|(from, to)| answer.get(from..=to));
     let object = object.ok_or(InvalidReview::NoObject)?;
-    Ok(serde_json::from_slice::<Answer>(object.as_bytes())?.findings)
+    Ok(serde_json::from_slice::<RawReview>(object.as_bytes())?.findings)
 }
 
 /// Findings on files that there are; of others nobody could say where they are.
-fn findings(run: &Run<'_>, said: Vec<Said>) -> Vec<Finding> {
+fn findings(run: &Run<'_>, said: Vec<RawFinding>) -> Vec<Finding> {
     let workspace = &run.engine.context.workspace;
     let exists = |path: &WorkspacePath| {
         let found = workspace.resolve(path, LastLink::Follow).and_then(|path| workspace.stat(&path));
         found.is_ok_and(|stat| stat.is_some())
     };
-    let finding = |said: Said| {
+    let finding = |said: RawFinding| {
         let path = WorkspacePath::parse(said.file.trim()).ok().filter(exists);
         let message = said.message.trim();
         let cut = message.char_indices().nth(MAX_MESSAGE).map_or(message.len(), |(at, _)| at);

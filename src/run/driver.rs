@@ -57,7 +57,11 @@ pub(super) struct AgentRun<'a> {
 }
 
 /// Lets an agent work on a task to its end, and publishes what came of it.
-pub async fn run(request: &RunRequest, masker: Arc<Masker>, signal: Signal) -> Result<RunResult, InputError> {
+pub(crate) async fn run(
+    request: &RunRequest,
+    masker: Arc<Masker>,
+    signal: Signal,
+) -> Result<RunResult, InputError> {
     let _alone = lock_checkout(&request.job)?;
     let setup = RunSetup::new(&request.job, request.resumed.as_ref(), true, &masker)?;
     // The client loads root certificates meanwhile.
