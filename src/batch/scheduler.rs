@@ -15,9 +15,11 @@ use super::expand::{ExpansionSources, expand};
 use super::file::BatchFile;
 use super::journal::{Earlier, Journal, JournalError, clear};
 use super::manifest::{Manifest, Task};
+use super::pilot::PilotRun;
 use super::problem::LinesError;
 use super::progress_display::{ProgressDisplay, ProgressMode};
 use super::request::{BatchRequest, Tasks};
+use super::settled::{self, Ground};
 use super::shard::shards;
 use super::start_error::StartError;
 use super::worktree::Worktrees;
@@ -175,7 +177,19 @@ pub async fn run_batch(
     };
     let (digest, name, commit) = (manifest.digest(), manifest.name.clone(), manifest.commit.clone());
     let run_url = request.destination.github.as_ref().and_then(|github| github.run_url.clone());
+    let ground = match Ground::new(request, clone, &manifest.commit) {
+        Ok(ground) => Some(ground),
+        Err(error) => {
+            notices.push(told(&format!("no task is settled for later nights: {error}")));
+            None
+        }
+    };
+    let nights = match &request.previous {
+        Some(path) => settled::Earlier::read(path, &manifest.name, &mut notices),
+        None => settled::Earlier::default(),
+    };
     let common = Arc::new(Common {
+        ground,
         deadline: timeout.map(|timeout| started + timeout),
         journal: Mutex::new(journal),
         signal: signal.clone(),
@@ -184,7 +198,10 @@ pub async fn run_batch(
         worktrees: worktrees.clone(),
     });
     let show = ProgressDisplay::new(look, tasks.len(), earlier.ended.len());
-    let (reports, late) = Scheduler { common: &common, show: &show, budget }.run(&tasks, earlier).await;
+    let (reports, late) = {
+        let scheduler = Scheduler { common: &common, show: &show, budget, nights: &nights };
+        scheduler.run(&tasks, earlier).await
+    };
     show.close();
     tokio::task::block_in_place(|| worktrees.clear());
     let mut report = BatchReport {
@@ -219,6 +236,7 @@ struct Scheduler<'a> {
     common: &'a Arc<Common>,
     show: &'a ProgressDisplay,
     budget: Option<f64>,
+    nights: &'a settled::Earlier,
 }
 
 /// Why no further task is begun.
@@ -257,6 +275,15 @@ impl Scheduler<'_> {
         let mut budget = Budget::new(self.budget, spent);
         let mut queue: VecDeque<&Task> =
             tasks.iter().filter(|task| !reports.contains_key(&task.id)).collect();
+        queue.retain(|task| {
+            let ground = self.common.ground.as_ref().filter(|_| !tried.contains_key(&task.id));
+            let settled = ground.and_then(|ground| self.nights.settle(task, ground));
+            let is_settled = settled.is_some();
+            reports.extend(settled.map(|report| (task.id.clone(), report)));
+            !is_settled
+        });
+        let mut pilot = PilotRun::new(self.common.manifest.pilot.clone());
+        let mut halted = None;
         let mut running: JoinSet<(Reservation, Option<f64>, Done)> = JoinSet::new();
         let mut at_work: BTreeMap<tokio::task::Id, (&Task, Reservation)> = BTreeMap::new();
         let mut stop = None;
@@ -264,7 +291,10 @@ impl Scheduler<'_> {
         loop {
             while stop.is_none() && running.len() < self.common.request.jobs {
                 let Some(task) = queue.front().copied() else { break };
-                if let Some(why) = breaker.refuses(task) {
+                if pilot.must_wait() {
+                    break;
+                }
+                if let Some(why) = halted.clone().or_else(|| breaker.refuses(task)) {
                     queue.pop_front();
                     let title = title(&task.entry);
                     let report = TaskReport::without_run(&task.id, &title, TaskEnd::NotRun, &why);
@@ -287,6 +317,7 @@ impl Scheduler<'_> {
                 }
                 queue.pop_front();
                 self.show.begun(task);
+                pilot.begun();
                 let (common, own, before) = (Arc::clone(self.common), task.clone(), tried.remove(&task.id));
                 let handle = running.spawn(async move {
                     let already = before.as_ref().and_then(|report| report.cost_usd);
@@ -310,6 +341,7 @@ impl Scheduler<'_> {
                     Done { report: TaskReport::without_run(&task.id, "", TaskEnd::Failed, why), over: true }
                 }
             };
+            halted = halted.or(pilot.ended(&done.report));
             if done.over {
                 self.common.note(|journal| journal.ended(&done.report));
             }

@@ -125,7 +125,7 @@ pub const INPUTS: [Input; 31] = [
 ];
 
 /// What `batch` takes besides.
-pub const BATCH_INPUTS: [Input; 8] = [
+pub const BATCH_INPUTS: [Input; 10] = [
     text("batch", "FILE", "The batch: a YAML file of tasks").about(BATCH),
     text("manifest", "FILE", "Task list written by `batch --matrix`, used instead of the batch file")
         .about(BATCH),
@@ -139,6 +139,13 @@ pub const BATCH_INPUTS: [Input; 8] = [
         "With `resume`, repeat tasks that ended like this: failed, partial, timeout (comma-separated)",
     )
     .about(BATCH),
+    text(
+        "previous",
+        "PATH",
+        "Reports of an earlier night (batch.json, or a folder of them): tasks that it settled are skipped",
+    )
+    .about(BATCH),
+    switch("fresh", None, "Do all tasks, whatever `previous` has settled").about(BATCH),
     switch(
         "matrix",
         None,

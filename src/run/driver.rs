@@ -236,6 +236,10 @@ impl<'a> AgentRun<'a> {
             self.request.job.github.as_ref(),
             self.request.job.repository.as_ref(),
         );
+        let task = match &self.request.job.preface {
+            Some(preface) => format!("{preface}\n\n{task}"),
+            None => task,
+        };
         let ended = match self.request.rounds {
             None => {
                 session(StepOffset { step: history.step, subagent_steps: 0 })

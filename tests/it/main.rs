@@ -32,6 +32,7 @@ mod masks;
 mod mcp;
 mod mcp_changes;
 mod model;
+mod nights;
 mod outline;
 mod overlay;
 mod patch;
