@@ -25,6 +25,11 @@ walls-cost *args:
 attacks generated="2000":
     ATTACKS_EVERY=1 ATTACKS_GENERATED={{generated}} ATTACKS_SEQUENCES={{generated}} cargo test --test it attacks::
 
+# What tasks on real projects cost a model, of some tasks or all; `--check` holds the limits. Sources come by network.
+turns *args:
+    cargo build --profile dist
+    benches/turns/run.py {{args}}
+
 # A sample: invoice or slug.
 try name="invoice":
     samples/try.sh {{name}}

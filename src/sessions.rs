@@ -5,7 +5,6 @@
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
-use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
@@ -105,7 +104,7 @@ pub enum SessionError {
         /// The commit that the session began with.
         then: String,
     },
-    /// The session file is not as our run left it: its seal is missing or does not match.
+    /// The session file or its transcript is not as our run left it: its seal is missing or does not match.
     #[error(
         "the session {0} was changed after this user's run wrote it (its seal in ~/.local/state/architect-ci \
          does not match or is missing); start the task again"
@@ -160,11 +159,11 @@ impl SessionFile {
 /// Reads the lines of a transcript. Lines that cannot be parsed are left out, such as a last one that was
 /// cut short.
 pub(crate) fn read_lines(path: &Path) -> std::io::Result<Vec<Line>> {
-    let mut lines = Vec::new();
-    for line in BufReader::new(File::open(path)?).split(b'\n') {
-        lines.extend(serde_json::from_slice(&line?).ok());
-    }
-    Ok(lines)
+    Ok(parse_lines(&fs::read(path)?))
+}
+
+fn parse_lines(text: &[u8]) -> Vec<Line> {
+    text.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice(line).ok()).collect()
 }
 
 /// Finds the sessions in and below these folders, the latest first.
@@ -238,14 +237,21 @@ impl Found {
             State::Ended(Status::Success) => return Err(SessionError::Over(self.file.id.clone())),
             State::Unfinished | State::Ended(_) => {}
         }
-        Ok(Resumed { file: self.file.clone(), lines: self.file.lines()? })
+        // The conversation, what was spent and what was done are believed because this user's run wrote them.
+        let text = fs::read(&self.file.transcript).map_err(|error| SessionError::Unreadable {
+            path: self.file.transcript.clone(),
+            problem: error.to_string(),
+        })?;
+        let sealed = transcript_seal(variables, &self.file.id);
+        let sealed = sealed.as_ref().and_then(|seal| seal.sealed_part(&text));
+        let text = sealed.ok_or_else(|| SessionError::Unsealed(self.file.id.clone()))?;
+        Ok(Resumed { file: self.file.clone(), lines: parse_lines(text) })
     }
 
     /// Removes the folder of the session and its seal. Returns the number of bytes freed.
     pub fn remove(&self, variables: &Variables) -> std::io::Result<u64> {
-        if let Some(seal) = seal(variables, &self.file.id) {
-            seal.remove();
-        }
+        let seals = [seal(variables, &self.file.id), transcript_seal(variables, &self.file.id)];
+        seals.into_iter().flatten().for_each(|seal| seal.remove());
         let size = size(&self.folder);
         fs::remove_dir_all(&self.folder)?;
         Ok(size)
@@ -265,6 +271,12 @@ impl Found {
 fn seal(variables: &Variables, id: &str) -> Option<Seal> {
     let id = uuid::Uuid::parse_str(id).ok()?;
     Some(Seal::new(variables, &format!("sessions/{id}")))
+}
+
+/// Returns the seal of a session's transcript, like [`seal`].
+pub(crate) fn transcript_seal(variables: &Variables, id: &str) -> Option<Seal> {
+    let id = uuid::Uuid::parse_str(id).ok()?;
+    Some(Seal::new(variables, &format!("sessions/{id}.transcript")))
 }
 
 fn size(folder: &Path) -> u64 {

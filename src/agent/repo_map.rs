@@ -9,14 +9,24 @@ use crate::workspace::{LastLink, Walk, Workspace, WorkspacePath};
 
 /// Maximum depth of the tree; fewer levels are shown if they do not fit into [`BUDGET`].
 const DEPTH: usize = 3;
-/// Maximum size in bytes: about 1,500 tokens, which are paid for with every request.
-const BUDGET: usize = 6_000;
+/// Maximum size in bytes: about 700 tokens, which are paid for with every request.
+const BUDGET: usize = 2_500;
 /// Maximum number of files listed per folder; the rest is only counted.
 const MAX_FILES: usize = 12;
+/// The same if not all of the tree fits.
+const FEW_FILES: usize = 3;
 /// Maximum number of folders shown of one folder that is not the root, if not all of the tree fits.
 const MAX_FOLDERS: usize = 40;
 /// Maximum number of characters shown of one name.
 const MAX_NAME: usize = 60;
+
+/// How much of the tree is shown.
+#[derive(Clone, Copy)]
+struct Limits {
+    levels: usize,
+    max_folders: usize,
+    max_files: usize,
+}
 
 #[derive(Default)]
 struct Folder<'a> {
@@ -33,11 +43,14 @@ pub fn repo_map(workspace: &dyn Workspace) -> String {
         .unwrap_or_default();
     let root = tree(&walk);
     let mut text = String::new();
-    // Many folders of one kind (a test for each) are counted before levels are given up.
-    let limits = (1..=DEPTH).rev().flat_map(|levels| [(levels, usize::MAX), (levels, MAX_FOLDERS)]);
-    for (levels, max_folders) in limits {
+    // Many folders of one kind (a test for each) are counted, and files named by examples, before levels are given up.
+    let limits = (1..=DEPTH).rev().flat_map(|levels| {
+        [(usize::MAX, MAX_FILES), (MAX_FOLDERS, MAX_FILES), (MAX_FOLDERS, FEW_FILES)]
+            .map(|(max_folders, max_files)| Limits { levels, max_folders, max_files })
+    });
+    for limits in limits {
         text.clear();
-        render(&root, 0, levels, max_folders, &mut text);
+        render(&root, 0, limits, &mut text);
         if text.len() <= BUDGET {
             return text;
         }
@@ -59,7 +72,8 @@ fn tree(walk: &Walk) -> Folder<'_> {
     root
 }
 
-fn render(folder: &Folder<'_>, depth: usize, levels: usize, max_folders: usize, text: &mut String) {
+fn render(folder: &Folder<'_>, depth: usize, limits: Limits, text: &mut String) {
+    let Limits { levels, max_folders, max_files } = limits;
     let indent = "  ".repeat(depth);
     for (name, below) in &folder.folders {
         *text += &format!("{indent}{}/", display_name(name));
@@ -69,14 +83,14 @@ fn render(folder: &Folder<'_>, depth: usize, levels: usize, max_folders: usize, 
         }
         text.push('\n');
         if levels > 1 {
-            render(below, depth + 1, levels - 1, max_folders, text);
+            render(below, depth + 1, Limits { levels: levels - 1, ..limits }, text);
         }
     }
     if folder.files.is_empty() {
         return;
     }
-    let shown: Vec<String> = folder.files.iter().take(MAX_FILES).map(|name| display_name(name)).collect();
-    let rest = folder.files.len().saturating_sub(MAX_FILES);
+    let shown: Vec<String> = folder.files.iter().take(max_files).map(|name| display_name(name)).collect();
+    let rest = folder.files.len().saturating_sub(max_files);
     let more = if rest > 0 { format!(", … {rest} more") } else { String::new() };
     *text += &format!("{indent}{}{more}\n", shown.join(", "));
 }

@@ -225,7 +225,7 @@ impl Session<'_> {
         let schema = |tool: &Arc<dyn crate::tool::Tool>| ToolSchema {
             name: tool.name().to_owned(),
             description: tool.description().to_owned(),
-            parameters: tool.parameters(),
+            parameters: tool.offered_parameters(),
         };
         Conversation::new(task, tools.into_iter().map(schema).collect(), self.files_in_view())
     }

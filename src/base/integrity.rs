@@ -1,8 +1,8 @@
 //! Integrity seals: whatever a later start obeys is compared with a hash that no command of an agent could
 //! have written. Output folders may lie where commands can write; the user's state folder does not.
 
-use std::fs;
-use std::io;
+use std::fs::{self, File};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
@@ -36,6 +36,30 @@ impl Seal {
         sealed.is_some_and(|sealed| sealed == digest(text))
     }
 
+    /// Begins to seal a file that grows, which holds `text` so far.
+    pub(crate) fn grow(&self, text: &[u8]) -> io::Result<Option<GrowingSeal>> {
+        let Some(path) = &self.0 else { return Ok(None) };
+        let folder = path.parent().unwrap_or(path);
+        fs::create_dir_all(folder)?;
+        let first = tempfile::NamedTempFile::new_in(folder)?;
+        let mut seal = GrowingSeal { hash: Sha256::new(), length: 0, file: first.reopen()? };
+        seal.append(text)?;
+        // An older seal is replaced at once, so that there is one at any time.
+        first.persist(path).map_err(|error| error.error)?;
+        Ok(Some(seal))
+    }
+
+    /// Returns the beginning of a file that was sealed as it grew; what was appended after the seal is left out. `None` if
+    /// the file is not the one that was sealed.
+    pub(crate) fn sealed_part<'a>(&self, text: &'a [u8]) -> Option<&'a [u8]> {
+        let records = fs::read_to_string(self.0.as_ref()?).ok()?;
+        // Earlier records would allow to cut off what came later. One without a line end was not written whole.
+        let last = records.split_inclusive('\n').rfind(|record| record.ends_with('\n'))?;
+        let (length, sealed) = last.trim_end().split_once(' ')?;
+        let part = text.get(..length.parse().ok()?)?;
+        (sealed == digest(part)).then_some(part)
+    }
+
     /// Removes the seal, if it exists.
     pub(crate) fn remove(&self) {
         if let Some(path) = &self.0 {
@@ -44,7 +68,51 @@ impl Seal {
     }
 }
 
+/// Seal of a file that grows: a record for each state of it, the last of which counts.
+pub(crate) struct GrowingSeal {
+    hash: Sha256,
+    length: u64,
+    file: File,
+}
+
+impl GrowingSeal {
+    /// Seals what was appended to the file.
+    pub(crate) fn append(&mut self, text: &[u8]) -> io::Result<()> {
+        self.hash.update(text);
+        self.length += text.len() as u64;
+        let record = format!("{} {}\n", self.length, hex(&self.hash.clone().finalize()));
+        self.file.write_all(record.as_bytes())
+    }
+}
+
 /// Returns the SHA-256 hash of `text` in hexadecimal digits.
 pub(crate) fn digest(text: &[u8]) -> String {
     hex(&Sha256::digest(text))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_that_grows_is_sealed_up_to_its_last_state() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let variables = [("XDG_STATE_HOME".to_owned(), folder.path().display().to_string())];
+        let seal = Seal::new(&variables.into_iter().collect(), "sessions/x");
+        assert_eq!(seal.sealed_part(b""), None);
+        let mut growing = seal.grow(b"one\n").expect("sealed").expect("a state folder");
+        growing.append(b"two\n").expect("sealed");
+        let part = |text: &'static [u8]| seal.sealed_part(text);
+        assert_eq!(part(b"one\ntwo\n"), Some(&b"one\ntwo\n"[..]));
+        assert_eq!(part(b"one\ntwo\nthree"), Some(&b"one\ntwo\n"[..]));
+        for other in [&b"one\n"[..], b"one\nTwo\n", b""] {
+            assert_eq!(part(other), None);
+        }
+        // A record that was cut off does not count.
+        growing.file.write_all(b"12 abc").expect("written");
+        assert_eq!(part(b"one\ntwo\n"), Some(&b"one\ntwo\n"[..]));
+        drop(seal.grow(b"new\n").expect("sealed"));
+        assert_eq!(part(b"one\ntwo\n"), None);
+        assert_eq!(part(b"new\n"), Some(&b"new\n"[..]));
+    }
 }

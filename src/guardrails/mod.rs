@@ -207,6 +207,11 @@ impl Guardrails {
         self.check_count(self.commands.fetch_add(1, Ordering::Relaxed))
     }
 
+    /// Counts the commands that a resumed run had run before, unless it has run them again.
+    pub fn count_earlier_commands(&self, earlier: usize) {
+        self.commands.fetch_max(earlier, Ordering::Relaxed);
+    }
+
     /// Returns `true` if any rule is about the content or the amount of changes, not only about paths.
     pub fn checks_changes(&self) -> bool {
         !self.code_rules.is_empty() || self.max_files.is_some() || self.max_lines.is_some()

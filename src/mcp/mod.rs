@@ -23,6 +23,7 @@ use tokio_util::sync::CancellationToken;
 use crate::base::env::Variables;
 use crate::command::{Shell, Talking, last_lines};
 use crate::event::{Events, NoticeLevel};
+use crate::workspace::Damage;
 
 use connect::{Client, Connection, StartLimit};
 pub use connect::{Endpoint, InvalidServer, Server};
@@ -107,7 +108,7 @@ impl Servers {
 
     /// Stops all servers and the processes they have started. What they changed in the checkout after their last answers
     /// is judged and reported. The error says what of it could not be put back.
-    pub async fn stop(self) -> Result<(), String> {
+    pub async fn stop(self) -> Result<(), Damage> {
         drop(self.tools);
         join_all(self.running.into_iter().map(|running| end(running.service, running.child))).await;
         match self.context.as_ref().and_then(|context| Some((context.checkout.as_ref()?, &context.events))) {

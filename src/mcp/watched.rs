@@ -9,7 +9,7 @@ use tokio::sync::Mutex;
 
 use crate::event::{Events, NoticeLevel};
 use crate::tool::ToolResult;
-use crate::workspace::{FileError, Judge, Late, Mirror, Settled, TrackedWorkspace};
+use crate::workspace::{Damage, FileError, Judge, Late, Mirror, Settled, TrackedWorkspace};
 
 /// The checkout of a run that changes it, and who judges what others change.
 pub struct WatchedCheckout {
@@ -65,7 +65,7 @@ impl WatchedCheckout {
 
     /// Settles what servers changed outside of all calls, after the last of them is gone, and reports it. The error says
     /// what could not be put back.
-    pub(super) async fn settle_late(&self, events: &Events) -> Result<(), String> {
+    pub(super) async fn settle_late(&self, events: &Events) -> Result<(), Damage> {
         let Some(mirror) = self.mirror.lock().await.take() else { return Ok(()) };
         let (settling, judge) = (Arc::clone(&mirror), Arc::clone(&self.judge));
         let settled = blocking(move || settling.settle_late(&judge)).await;
@@ -83,7 +83,7 @@ impl WatchedCheckout {
                         format!("an MCP server changed after its answer what was restored: {restored}");
                     events.notice(NoticeLevel::Error, message);
                 }
-                mirror.damage().map_or(Ok(()), |damage| Err(damage.to_owned()))
+                mirror.damage().map_or(Ok(()), |damage| Err(damage.clone()))
             }
             Err(damage) => Err(damage),
         }

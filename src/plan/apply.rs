@@ -1,10 +1,14 @@
 //! Applying a reviewed plan exactly: its content is checked first, then all files change or none.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use super::file::{Damaged, Plan};
 use super::journal::{Journal, JournalError, MayWrite, Step};
-use crate::workspace::{ChangeSet, DiskWorkspace, FileChange, FileError, Mode, Operation, WorkspacePath};
+use crate::workspace::{
+    ChangeSet, DiskWorkspace, FileChange, FileError, LastLink, Mode, Operation, OverlayWorkspace, Workspace,
+    WorkspacePath,
+};
 
 /// Plan that fits the checkout.
 #[derive(Debug)]
@@ -149,6 +153,9 @@ impl Plan {
             }
         }
         let changes = ChangeSet::new(changes);
+        if let Some(link) = leads_outside(disk, &changes)? {
+            return Err(ApplyError::LinkOutside(link));
+        }
         stale.extend(
             disk.occupied(&changes)?
                 .into_iter()
@@ -162,7 +169,27 @@ impl Plan {
     }
 }
 
-/// Returns `true` if a link may lead outside. A target may first climb, then descend: no folder above the
+/// Returns a link among the changes that leads out of the workspace or into a Git folder once all of them are made,
+/// whatever other links it leads through.
+fn leads_outside(disk: &DiskWorkspace, changes: &ChangeSet) -> Result<Option<WorkspacePath>, FileError> {
+    let is_link = |change: &&FileChange| change.after.as_ref().is_some_and(|after| after.mode == Mode::Link);
+    let links: Vec<&WorkspacePath> = changes.iter().filter(is_link).map(|change| &change.path).collect();
+    if links.is_empty() {
+        return Ok(None);
+    }
+    let again = DiskWorkspace::open(disk.path());
+    let again = again.map_err(|error| FileError::Io { path: WorkspacePath::root(), error })?;
+    let planned = OverlayWorkspace::new(Arc::new(again));
+    planned.absorb(&changes.iter().cloned().collect::<Vec<_>>())?;
+    // A link in a circle leads nowhere, and is not worth a special case.
+    let is_inside = |link: &WorkspacePath| {
+        let to = planned.resolve(link, LastLink::Follow);
+        to.is_ok_and(|to| !to.folded().split('/').any(|name| name == ".git"))
+    };
+    Ok(links.into_iter().find(|link| !is_inside(link)).cloned())
+}
+
+/// Returns `true` if a link may lead outside by its target alone. A target may first climb, then descend: no folder above the
 /// link is a link itself, so the way up is known, but a `..` after a name may lead anywhere.
 fn may_lead_outside(link: &WorkspacePath, target: &[u8]) -> bool {
     let Ok(target) = std::str::from_utf8(target) else { return true };

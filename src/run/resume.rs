@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::driver::AgentRun;
 use crate::engine::Caller;
-use crate::event::{Event, NoticeLevel, Outcome};
+use crate::event::{Event, Line, NoticeLevel, Outcome};
 use crate::git::{GitError, Repository};
 use crate::sessions::Resumed;
 use crate::tool::Access;
@@ -32,6 +32,11 @@ impl AgentRun<'_> {
                 }
             },
         }
+        let is_command = |line: &&Line| match &line.event {
+            Event::Call(call) => call.outcome != Outcome::Refused && call.effects.command.is_some(),
+            _ => false,
+        };
+        self.run.engine.guardrails.count_earlier_commands(resumed.past().filter(is_command).count());
     }
 
     /// A dry run has changed nothing, so the same calls do the same once more, in memory.

@@ -4,7 +4,8 @@ use super::acceptance::Acceptance;
 use super::driver::AgentRun;
 use crate::agent::{Session, SessionOutcome, StepOffset};
 use crate::engine::truncate_middle;
-use crate::event::{GateRecord, NoticeLevel, Status, StopReason};
+use crate::event::{Event, GateRecord, Line, NoticeLevel, Status, StopReason};
+use crate::sessions::Resumed;
 
 /// Most tokens of the changes that a round is shown.
 const MAX_CHANGES: usize = 8_000;
@@ -35,7 +36,7 @@ impl<'a> AgentRun<'a> {
             .map(|gate| format!("- `{}`\n", gate.command))
             .collect();
         let mut told = format!("{task}\n\nThe work is done when these commands succeed:\n{checks}{NOTES}");
-        let mut round = 1;
+        let mut round = (self.rounds_before() + 1).min(most);
         loop {
             let mut ended = session(self.since()).run(&told, &mut acceptance(round)).await;
             let failed = match ended.reason {
@@ -74,6 +75,15 @@ impl<'a> AgentRun<'a> {
             round += 1;
             told = self.next(task, (round, most), &failed, &notes);
         }
+    }
+
+    /// Returns how many rounds were over when a resumed run was interrupted.
+    fn rounds_before(&self) -> u32 {
+        let round = |line: &Line| match &line.event {
+            Event::Gate(gate) => Some(gate.round),
+            _ => None,
+        };
+        self.request.resumed.iter().flat_map(Resumed::past).filter_map(round).max().unwrap_or(0)
     }
 
     /// Where the steps of the next round begin.

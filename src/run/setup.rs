@@ -19,7 +19,7 @@ use crate::event::{Event, Events, NoticeLevel, Observer, SCHEMA_VERSION, Session
 use crate::publish::{OutputFiles, ProgressComment, RunResult, publish_run};
 use crate::report::{Collector, LogObserver, TranscriptWriter};
 use crate::request::{InputError, JobRequest, RunRequest};
-use crate::sessions::{Resumed, SessionFile};
+use crate::sessions::{Resumed, SessionFile, transcript_seal};
 use crate::telemetry::{Telemetry, TelemetryOptions};
 
 /// Which run it is, and since when.
@@ -68,8 +68,6 @@ impl RunSetup {
         let lock = lock.ok_or_else(|| InputError::OutInUse(request.out.clone()))?;
         let files = OutputFiles::new(&request.out, &request.config().report, resumed.is_some())?;
         let past = || resumed.into_iter().flat_map(Resumed::past);
-        let transcript = TranscriptWriter::create(&files.transcript, Arc::clone(masker), past())
-            .map_err(|error| InputError::Write { path: files.transcript.clone(), error })?;
         let collector = Arc::new(Collector::default());
         past().for_each(|line| collector.observe(line));
         let earlier = Duration::from_millis(resumed.map_or(0, Resumed::last));
@@ -82,6 +80,10 @@ impl RunSetup {
             started,
             earlier,
         };
+        let seal = request.alone.then(|| transcript_seal(&request.variables, &info.id)).flatten();
+        let transcript =
+            TranscriptWriter::create(&files.transcript, Arc::clone(masker), past(), seal.as_ref())
+                .map_err(|error| InputError::Write { path: files.transcript.clone(), error })?;
         let progress = if shows_progress { ProgressComment::start(request, masker) } else { None };
         let observers: [Arc<dyn Observer>; 3] =
             [Arc::new(transcript), Arc::clone(&collector) as _, Arc::new(LogObserver)];

@@ -251,6 +251,11 @@ pub trait Tool: Send + Sync {
     }
     /// Returns the JSON Schema of the arguments.
     fn parameters(&self) -> Value;
+    /// Returns the JSON Schema of the arguments as a model is offered it.
+    fn offered_parameters(&self) -> Value {
+        let parameters = self.parameters();
+        if self.takes_arguments_as_given() { parameters } else { schema::offered(parameters) }
+    }
     /// Returns `true` if the arguments are for somebody else to read, so that nothing about them is assumed.
     fn takes_arguments_as_given(&self) -> bool {
         false

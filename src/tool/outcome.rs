@@ -49,28 +49,32 @@ pub(super) fn check_size(path: &ResolvedPath, length: usize) -> Result<(), ToolE
     Ok(())
 }
 
-/// Describes a change: the file, the numbers of lines, where they are, and what is wrong with the file now.
+/// Describes a change: its headline, the line above if there is one place, and what is wrong with the file now.
 pub(super) fn describe(change: &FileChange) -> String {
+    let mut text = headline(change);
+    if change.operation() == Operation::Modify && !change.is_binary() {
+        text += &line_above(change, &places(&change.diff()));
+    }
+    text.extend(syntax_warning(change).map(|warning| format!("\n{warning}")));
+    text
+}
+
+/// Returns what happened to a file, with the numbers of lines and where they are.
+pub(super) fn headline(change: &FileChange) -> String {
     let path = &change.path;
     if change.is_binary() {
         return format!("{} {path} (binary)", verb(change));
     }
     let diff = change.diff();
     let counts = crate::workspace::LineCounts::of(&diff);
-    let mut text = format!("{} {path} ({counts}", verb(change));
-    if change.operation() == Operation::Modify {
-        let places = places(&diff);
-        let shown: Vec<String> = places.iter().take(MAX_PLACES).map(|line| grouped(*line)).collect();
-        let more = if places.len() > MAX_PLACES { ", …" } else { "" };
-        let noun = if places.len() == 1 { "line" } else { "lines" };
-        text += &format!(" at {noun} {}{more}", shown.join(", "));
-        text += ")";
-        text += &context(change, &places);
-    } else {
-        text.push(')');
+    if change.operation() != Operation::Modify {
+        return format!("{} {path} ({counts})", verb(change));
     }
-    text.extend(syntax_warning(change).map(|warning| format!("\n{warning}")));
-    text
+    let places = places(&diff);
+    let shown: Vec<String> = places.iter().take(MAX_PLACES).map(|line| grouped(*line)).collect();
+    let more = if places.len() > MAX_PLACES { ", …" } else { "" };
+    let noun = if places.len() == 1 { "line" } else { "lines" };
+    format!("{} {path} ({counts} at {noun} {}{more})", verb(change), shown.join(", "))
 }
 
 fn verb(change: &FileChange) -> &'static str {
@@ -105,7 +109,7 @@ fn places(diff: &str) -> Vec<usize> {
 }
 
 /// Returns the line before the only change, by which the model can tell that the place is right.
-fn context(change: &FileChange, places: &[usize]) -> String {
+fn line_above(change: &FileChange, places: &[usize]) -> String {
     let ([place], Some(after)) = (places, &change.after) else { return String::new() };
     let text = String::from_utf8_lossy(&after.content);
     let above = place.checked_sub(2).and_then(|index| Some((index + 1, text.lines().nth(index)?)));

@@ -124,7 +124,7 @@ impl Registry {
         let tools = allowed.map_or_else(|| self.list().collect(), |allowed| self.filter(allowed));
         let schema = |tool: &Arc<dyn Tool>| {
             json!({"type": "function", "function": {
-                "name": tool.name(), "description": tool.description(), "parameters": tool.parameters(),
+                "name": tool.name(), "description": tool.description(), "parameters": tool.offered_parameters(),
             }})
         };
         tools.into_iter().map(schema).collect()

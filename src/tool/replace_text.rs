@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::matcher::Syntax;
-use super::outcome::{describe, syntax_warning, undone, write};
+use super::outcome::{headline, syntax_warning, undone, write};
 use super::read_file::text;
 use super::scope::Scope;
 use super::search::Query;
@@ -100,8 +100,7 @@ fn first_diffs(changes: &[FileChange]) -> String {
     const MAX_LINES: usize = 4;
     let mut text = String::new();
     for change in changes.iter().take(MAX_DIFFS) {
-        let head = describe(change);
-        text += &format!("{}\n", head.lines().next().unwrap_or_default());
+        text += &format!("{}\n", headline(change));
         let diff = change.diff();
         for line in diff.lines().filter(|line| line.starts_with(['+', '-'])).take(MAX_LINES) {
             text += &format!("{}\n", &line[..line.floor_char_boundary(200)]);

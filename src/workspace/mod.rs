@@ -43,7 +43,7 @@ pub use isolate::{
     Author, Before, Below, CarryError, Isolated, IsolationError, Outcome, Plot, Scratch, Secrets,
     TrackedFiles, mask_repository, nested_repositories, sweep,
 };
-pub use mirror::{Late, Mirror, Settled};
+pub use mirror::{Damage, Late, Mirror, Settled};
 pub use overlay::OverlayWorkspace;
 pub use path::{PathError, ResolvedPath, WorkspacePath};
 pub use program_files::ProgramFiles;

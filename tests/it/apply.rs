@@ -209,6 +209,9 @@ fn forged_plan_stays_inside_workspace_and_is_shown_in_full() {
         forged.digest = forged.computed_digest();
         fs::write(&place, serde_json::to_string(&forged).unwrap()).unwrap();
     };
+    // Folders of the checkout that are links themselves.
+    std::os::unix::fs::symlink("..", sandbox.repo().join("way")).unwrap();
+    std::os::unix::fs::symlink(".git", sandbox.repo().join("git")).unwrap();
     let before = sandbox.tree();
     let refused = |says: &str| {
         let run = apply(&sandbox, &place, &["--run-commands"]).expect_code(6);
@@ -228,6 +231,10 @@ fn forged_plan_stays_inside_workspace_and_is_shown_in_full() {
         ("link", "a/../../x"),
         ("link", "other.txt/../../x"),
         ("new/link", "../.git/config"),
+        ("link", "way/x"),
+        ("new/link", "../way"),
+        ("link", "git/config"),
+        ("link", "link"),
     ] {
         let content = FileState { content: target.as_bytes().into(), mode: Mode::Link };
         let change = FileChange::new(WorkspacePath::parse(path).unwrap(), None, Some(content));

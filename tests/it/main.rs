@@ -55,4 +55,5 @@ mod telemetry;
 mod test_integrity;
 mod tools;
 mod trust;
+mod turns;
 mod web;

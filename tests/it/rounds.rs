@@ -64,7 +64,7 @@ const SCRIBE: &str = r#"
 import json, sys
 for line in sys.stdin:
     asked = json.loads(line)
-    with open("told.txt", "a") as told:
+    with open(sys.argv[1], "a") as told:
         told.write(asked["messages"][0]["content"] + "\n=====\n")
     assert len(asked["messages"]) == 1, asked["messages"]
     print(json.dumps({"text": "Notes " + str(len(asked["messages"][0]["content"]))}), flush=True)
@@ -73,13 +73,21 @@ for line in sys.stdin:
 #[test]
 fn round_prompt_has_state_failures_and_notes() {
     let sandbox = Sandbox::new(&[("scribe.py", SCRIBE)]);
+    // A model cannot write to the checkout.
+    let notes = sandbox.path().join("notes");
+    std::fs::create_dir(&notes).unwrap();
+    let config = format!("commands: {{ writable_paths: [{notes:?}] }}\n");
+    std::fs::write(sandbox.path().join("config.yml"), config).unwrap();
+    let model = format!("exec::python3 scribe.py {}/told.txt", notes.display());
     let run = sandbox
         .run(
             &[
                 "--mode",
                 "yolo",
                 "--model",
-                "exec::python3 scribe.py",
+                &model,
+                "--config",
+                "../config.yml",
                 "--until",
                 "echo it fails; false",
                 "--max-rounds",
@@ -91,7 +99,7 @@ fn round_prompt_has_state_failures_and_notes() {
     let report = run.report();
     assert_eq!((&report["status"], &report["stop_reason"]), (&json!("partial"), &json!("gates_failed")));
     assert!(notices(&report).iter().any(|told| told.contains("all 3 rounds are used up")), "{report}");
-    let told = sandbox.read("told.txt");
+    let told = std::fs::read_to_string(notes.join("told.txt")).unwrap();
     let rounds: Vec<&str> = told.split("\n=====\n").collect();
     assert_eq!(rounds.len(), 4);
     assert!(

@@ -175,6 +175,52 @@ fn session_at_limit_resumes_with_new_limit() {
 }
 
 #[test]
+fn session_with_forged_transcript_is_not_resumed() {
+    let sandbox = interrupted("dry-run");
+    let path = sandbox.out().join("transcript.jsonl");
+    let text = fs::read_to_string(&path).unwrap();
+    let resume = || program(&sandbox, &["sessions", "resume", sandbox.out().to_str().unwrap()]);
+    let first = text.split_inclusive('\n').take(2).collect::<String>();
+    for forged in
+        [text.replace("\"input\":100", "\"input\":0"), text.replace("a.txt", "c.txt"), first, String::new()]
+    {
+        assert_ne!(forged, text);
+        fs::write(&path, forged).unwrap();
+        let refused = resume().expect_code(3);
+        assert!(refused.stderr.contains("was changed after this user's run wrote it"), "{}", refused.stderr);
+    }
+    // What somebody has added is no part of it.
+    let reply = text.lines().find(|line| line.contains("\"type\":\"reply\"")).unwrap();
+    fs::write(&path, format!("{text}{}\n", reply.replace("\"step\":1", "\"step\":9"))).unwrap();
+    let run = resume().expect_code(0);
+    assert_eq!(run.stdout.trim(), "Said: u a t a t u a t");
+    assert_eq!(run.report()["usage"]["input"], 400);
+}
+
+#[test]
+fn session_resumes_with_the_commands_that_were_run() {
+    let model = r#"
+import json, sys
+for line in sys.stdin:
+    asked = json.loads(line)
+    told = [m["content"] for m in asked["messages"] if m["role"] == "tool"]
+    call = {"name": "run_command", "arguments": {"command": f"echo number {len(told)}"}}
+    print(json.dumps({"calls": [call]} if len(told) < 3 and asked["may_call"] else {"text": told[-1]}), flush=True)
+"#;
+    for mode in ["yolo", "dry-run"] {
+        let config = "evaluation: off\nguardrails: { max_commands_executed: 2 }\n";
+        let sandbox = Sandbox::new(&[("model.py", model), (".architect.yml", config)]);
+        let args = ["--mode", mode, "--model", "exec::python3 model.py", "--max-steps", "2"];
+        let run = sandbox.run(&args, &[]).expect_code(2);
+        assert!(run.results().iter().all(|result| result.contains("number")), "{mode}: {:?}", run.results());
+        let out = sandbox.out();
+        let args = ["sessions", "resume", out.to_str().unwrap(), "--max-steps", "6"];
+        let run = program(&sandbox, &args).expect_code(0);
+        assert!(run.stdout.contains("max_commands_executed"), "{mode}: {}", run.stdout);
+    }
+}
+
+#[test]
 fn sessions_are_listed_and_cleaned() {
     let sandbox = Sandbox::new(&[]);
     let model = sandbox.script(&[], "Done.");

@@ -34,7 +34,7 @@ pub struct Mirror {
     /// Folders of the checkout that this program writes to, relative to it.
     own: Vec<PathBuf>,
     /// What could not be restored.
-    damage: OnceLock<String>,
+    damage: OnceLock<Damage>,
     _scratch: Scratch,
 }
 
@@ -70,6 +70,11 @@ struct Observed {
     dropped: BTreeSet<String>,
 }
 
+/// What others left in the checkout that could not be read, or not be put back.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}; do not use this checkout")]
+pub struct Damage(String);
+
 /// An error, and the path at which it occurred.
 type Failure = (PathBuf, io::Error);
 
@@ -92,8 +97,8 @@ impl Mirror {
     }
 
     /// Returns what could not be restored, if there was anything: from then on nobody can be let on the checkout.
-    pub fn damage(&self) -> Option<&str> {
-        self.damage.get().map(String::as_str)
+    pub fn damage(&self) -> Option<&Damage> {
+        self.damage.get()
     }
 
     /// Brings the copy up to date with the run's own changes, and returns the metadata of all files before a
@@ -120,7 +125,7 @@ impl Mirror {
             Err(reasons) => {
                 settled.refused = reasons;
                 if let Err(damage) = self.revert(before) {
-                    settled.refused.push(damage);
+                    settled.refused.push(damage.to_string());
                 }
             }
         }
@@ -130,7 +135,7 @@ impl Mirror {
     /// Has the changes judged that were made outside of all calls, since the start: those that are refused are put back.
     /// Files that ignore files exclude are left out if commands may write them: they are what builds leave behind. The
     /// error says what could not be put back, or read.
-    pub fn settle_late(&self, judge: &Judge) -> Result<Late, String> {
+    pub fn settle_late(&self, judge: &Judge) -> Result<Late, Damage> {
         for path in self.of_the_run() {
             // One that cannot be copied is found below, where it is told.
             let _ = self.sync(Path::new(path.as_str()));
@@ -277,7 +282,7 @@ impl Mirror {
     }
 
     /// Reverts everything that differs from `before`. The error says what could not be restored.
-    fn revert(&self, before: &Inventory) -> Result<(), String> {
+    fn revert(&self, before: &Inventory) -> Result<(), Damage> {
         let mut failed = Vec::new();
         match self.look(before, &mut BTreeSet::new()) {
             Ok(now) => {
@@ -299,10 +304,12 @@ impl Mirror {
         if failed.is_empty() {
             return Ok(());
         }
-        Err(self.damaged(format!("could not restore {}; do not use this checkout", failed.join(", "))))
+        Err(self.damaged(format!("could not restore {}", failed.join(", "))))
     }
 
-    fn damaged(&self, damage: String) -> String {
+    /// Records what could not be put back, and returns it as an error.
+    fn damaged(&self, what: String) -> Damage {
+        let damage = Damage(what);
         self.damage.get_or_init(|| damage.clone());
         damage
     }
