@@ -19,7 +19,7 @@ use super::pilot::PilotRun;
 use super::problem::LinesError;
 use super::progress_display::{ProgressDisplay, ProgressMode};
 use super::request::{BatchRequest, Tasks};
-use super::settled::{self, Ground};
+use super::settled;
 use super::shard::shards;
 use super::start_error::StartError;
 use super::worktree::Worktrees;
@@ -177,17 +177,7 @@ pub async fn run_batch(
     };
     let (digest, name, commit) = (manifest.digest(), manifest.name.clone(), manifest.commit.clone());
     let run_url = request.destination.github.as_ref().and_then(|github| github.run_url.clone());
-    let ground = match Ground::new(request, clone, &manifest.commit) {
-        Ok(ground) => Some(ground),
-        Err(error) => {
-            notices.push(told(&format!("no task is settled for later nights: {error}")));
-            None
-        }
-    };
-    let nights = match &request.previous {
-        Some(path) => settled::Earlier::read(path, &manifest.name, &mut notices),
-        None => settled::Earlier::default(),
-    };
+    let (ground, nights) = settled::prepare(request, clone, &manifest, &mut notices);
     let common = Arc::new(Common {
         ground,
         deadline: timeout.map(|timeout| started + timeout),

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
-use super::manifest::Task;
+use super::manifest::{Manifest, Task};
 use super::merge::merge;
 use super::request::BatchRequest;
 use crate::base::integrity::digest;
@@ -30,8 +30,30 @@ pub(super) struct Ground {
     common: String,
 }
 
+/// Prepares keys for the tasks of a batch, and reads what an earlier night has settled. What goes wrong settles nothing,
+/// which is told.
+pub(super) fn prepare(
+    request: &BatchRequest,
+    git: &Repository,
+    manifest: &Manifest,
+    notices: &mut Vec<Notice>,
+) -> (Option<Ground>, Earlier) {
+    let earlier = match &request.previous {
+        Some(path) => Earlier::read(path, &manifest.name, notices),
+        None => Earlier::default(),
+    };
+    match Ground::new(request, git, &manifest.commit) {
+        Ok(ground) => (Some(ground), earlier),
+        Err(error) => {
+            let message = format!("no task is settled for later nights: {error}");
+            notices.push(Notice { level: NoticeLevel::Warning, message });
+            (None, earlier)
+        }
+    }
+}
+
 impl Ground {
-    pub(super) fn new(request: &BatchRequest, git: &Repository, commit: &str) -> Result<Self, GitError> {
+    fn new(request: &BatchRequest, git: &Repository, commit: &str) -> Result<Self, GitError> {
         let config = serde_json::to_string(&request.config).unwrap_or_default();
         let given = serde_json::to_string(request.given()).unwrap_or_default();
         let common = format!("{}\n{config}\n{given}", env!("CARGO_PKG_VERSION"));
@@ -52,10 +74,9 @@ impl Ground {
         if task.entry.recipe.is_some() {
             add(join("", own));
         }
-        for named in [&task.entry.recipe, &task.entry.task_file, &Some("AGENTS.md".to_owned())] {
-            if let Some(path) = named {
-                add(join("", path));
-            }
+        let named = [task.entry.recipe.as_deref(), task.entry.task_file.as_deref(), Some("AGENTS.md")];
+        for path in named.into_iter().flatten() {
+            add(join("", path));
         }
         for Line { event, .. } in lines {
             let Event::Call(call) = event else { continue };

@@ -3,6 +3,7 @@
 mod error;
 mod exchange;
 mod exec;
+mod ledger;
 mod name;
 mod pace;
 mod price;
@@ -18,6 +19,7 @@ use crate::event::{ToolCall, Usage};
 
 pub use error::ModelError;
 pub use exec::{ExecModel, ExecOptions};
+pub use ledger::{Ledger, LedgerEntry, LedgerError, LedgerLabels, LedgerLimits, read_ledger};
 pub use name::{ModelName, NameError, Provider, UnsetVariable};
 pub use price::{Budget, Price, Prices};
 pub use providers::{ProviderModel, Settings};

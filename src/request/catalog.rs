@@ -44,7 +44,7 @@ const OUTPUT: &str = "Output";
 const BATCH: &str = "Batch";
 
 /// All of them.
-pub const INPUTS: [Input; 31] = [
+pub const INPUTS: [Input; 32] = [
     text("task", "TEXT", "What the agent is to do").about(TASK),
     text(
         "task-file",
@@ -79,6 +79,8 @@ pub const INPUTS: [Input; 31] = [
         "Maximum cost of the model [default: from the configuration, otherwise no limit]",
     )
     .about(LIMITS),
+    text("ledger", "FILE", "File to which spending is appended [default: this user's, if the configuration limits days or months]")
+        .about(LIMITS),
     text("timeout", "SECONDS", "Time limit for the agent").about(LIMITS),
     text(
         "workspace",

@@ -66,7 +66,7 @@ impl AgentRun<'_> {
             return Ok(Some(CodeReview { name, model, limits, budget: Arc::clone(&self.budget) }));
         };
         let model = super::model(own.choice.clone(), own.llm.clone(), &[])?;
-        let budget = Arc::new(self.budget.priced(self.request.prices.find(&own.name)));
+        let budget = Arc::new(self.budget.priced(&own.name, self.request.prices.find(&own.name)));
         Ok(model.map(|model| CodeReview { name: own.name.clone(), model, limits, budget }))
     }
 }

@@ -113,7 +113,7 @@ impl<'a> AgentRun<'a> {
         clock: &Clock,
         masker: &Arc<Masker>,
     ) -> Result<Self, InputError> {
-        let budget = Arc::new(budget(request, setup.events()));
+        let budget = Arc::new(budget(request, setup.events())?);
         let dispatch = Arc::new(Dispatch::new(Arc::clone(&budget)));
         let extras = AgentExtras {
             servers: &request.servers,
@@ -309,7 +309,7 @@ impl<'a> AgentRun<'a> {
     }
 }
 
-fn budget(request: &RunRequest, events: &Events) -> Budget {
+fn budget(request: &RunRequest, events: &Events) -> Result<Budget, InputError> {
     let costs = &request.job.config().costs;
     let price = request.prices.find(&request.job.model_name);
     let wanted = costs.budget_usd.is_some() || costs.warn_at_usd.is_some();
@@ -327,5 +327,8 @@ fn budget(request: &RunRequest, events: &Events) -> Budget {
             budget.add(reply.usage);
         }
     }
-    budget
+    let Some(ledger) = &request.ledger else { return Ok(budget) };
+    ledger.check_price(&request.job.model_name, price.is_some())?;
+    ledger.check()?;
+    Ok(budget.with_ledger(Arc::clone(ledger), &request.job.model_name))
 }

@@ -249,3 +249,68 @@ fn batch_task_works_in_rounds_until_check_passes() {
     let passed: Vec<bool> = gates.as_array().unwrap().iter().map(|gate| gate["passed"] == true).collect();
     assert_eq!(passed, [false, true], "{gates}");
 }
+
+#[test]
+fn ledger_keeps_budget_of_day_over_many_runs() {
+    // Each answer of the server counts 1000 tokens in (600 of them cached) and 50 out: $0.0013 by these prices.
+    let config = "evaluation: off\ncosts: { budget_per_day: 0.006, prices_file: prices.yml }\n";
+    let prices = "gpt-5: { input: 1, cached: 0.5, output: 12 }\n";
+    let sandbox =
+        Sandbox::new(&[(".architect.yml", config), ("prices.yml", prices), ("a.txt", "one\ntwo\nthree\n")]);
+    let ledger = sandbox.path().join("costs.jsonl");
+    let read = |n: usize| Answer::Calls(vec![("read_file", json!({"path": "a.txt", "end_line": n}))]);
+    let night = |model: &str, answers: Vec<Answer>, code: i32| {
+        let server = ModelServer::start(answers);
+        let args = ["--model", model, "--base-url", &server.url, "--ledger", ledger.to_str().unwrap()];
+        let run = sandbox.run(&args, &[]).expect_code(code);
+        (run, server.bodies().len())
+    };
+    let (first, requests) = night("openai::gpt-5", vec![read(1), Answer::Text("done")], 0);
+    assert_eq!((requests, &first.report()["cost_usd"]), (2, &json!(0.0026)));
+    // The second one reaches the limit of the day in its midst, and is not asked to sum up.
+    let (second, requests) = night("openai::gpt-5", (1..9).map(read).collect(), 2);
+    let report = second.report();
+    assert_eq!((requests, &report["stop_reason"]), (3, &json!("budget_exceeded")));
+    assert!(second.stdout.contains("(`costs.budget_per_day`)"), "{}", second.stdout);
+    // The third one does not begin.
+    let (third, requests) = night("openai::gpt-5", vec![Answer::Text("done")], 2);
+    assert_eq!(requests, 0);
+    assert!(
+        third.stderr.contains("is spent: $0.0065 of $0.0060 (`costs.budget_per_day`)"),
+        "{}",
+        third.stderr
+    );
+    // Nor does one whose cost nobody knows.
+    let (unknown, requests) = night("openai::mystery", vec![Answer::Text("done")], 3);
+    assert_eq!(requests, 0);
+    assert!(unknown.stderr.contains("no price is known for openai::mystery"), "{}", unknown.stderr);
+    // The ledger's sum is that of the reports.
+    let costs = |args: &[&str]| {
+        let all = [&["costs", "--ledger", ledger.to_str().unwrap()], args].concat();
+        let output = sandbox.command(&all).output().expect("the binary runs");
+        (output.status.code(), String::from_utf8_lossy(&output.stdout).into_owned())
+    };
+    let (code, text) = costs(&["--by", "model", "--json"]);
+    let sums: Value = serde_json::from_str(&text).expect("JSON");
+    assert_eq!((code, &sums["openai::gpt-5"]["answers"]), (Some(0), &json!(5)));
+    let sum = sums["openai::gpt-5"]["usd"].as_f64().unwrap();
+    assert!((sum - (0.0026 + report["cost_usd"].as_f64().unwrap())).abs() < 1e-9, "{sum}");
+    let (_, text) = costs(&[]);
+    assert!(text.ends_with("all: $0.0065\n") && text.contains("5 answers  ██"), "{text}");
+    // What is not a ledger bars every run, and one in the checkout could be written by it.
+    fs::write(&ledger, "not JSON\n").unwrap();
+    assert_eq!(costs(&[]).0, Some(3));
+    let (run, _) = night("openai::gpt-5", vec![Answer::Text("done")], 3);
+    assert!(run.stderr.contains("costs.jsonl, line 1"), "{}", run.stderr);
+    let inside = sandbox.repo().join("costs.jsonl");
+    let args = [
+        "--model",
+        "openai::gpt-5",
+        "--base-url",
+        "http://127.0.0.1:9",
+        "--ledger",
+        inside.to_str().unwrap(),
+    ];
+    let run = sandbox.run(&args, &[]).expect_code(3);
+    assert!(run.stderr.contains("is a file of the checkout"), "{}", run.stderr);
+}
