@@ -246,8 +246,8 @@ fn batch_task_works_in_rounds_until_check_passes() {
     let server = ModelServer::start(vec![Answer::Text("nothing to do"), make, Answer::Text("done")]);
     let run = batch(&sandbox, &["--base-url", &server.url, "--model", "openai::gpt-5"]).expect_code(0);
     let gates = run.json("tasks/t/report.json")["gates"].clone();
-    let passed: Vec<bool> = gates.as_array().unwrap().iter().map(|gate| gate["passed"] == true).collect();
-    assert_eq!(passed, [false, true], "{gates}");
+    assert_eq!((&gates[0]["passed"], &gates[0]["round"]), (&json!(true), &json!(2)), "{gates}");
+    assert_eq!(server.bodies().len(), 3);
 }
 
 #[test]
