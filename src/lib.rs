@@ -22,6 +22,7 @@ pub mod mcp;
 pub mod model;
 pub mod patch;
 pub mod plan;
+pub mod proof;
 pub mod publish;
 pub mod recipe;
 pub mod report;

@@ -15,6 +15,7 @@ mod merge;
 mod pilot;
 mod problem;
 mod progress_display;
+mod recipe_tests;
 mod request;
 mod scheduler;
 mod settled;

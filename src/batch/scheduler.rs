@@ -18,6 +18,7 @@ use super::manifest::{Manifest, Task};
 use super::pilot::PilotRun;
 use super::problem::LinesError;
 use super::progress_display::{ProgressDisplay, ProgressMode};
+use super::recipe_tests;
 use super::request::{BatchRequest, Tasks};
 use super::settled;
 use super::shard::shards;
@@ -32,7 +33,7 @@ use crate::git::Repository;
 use crate::isolation::{Keep, Work};
 use crate::report::{BATCH_SCHEMA_VERSION, BatchReport, ShardReport, TaskEnd, TaskReport, sum};
 use crate::request::InputError;
-use crate::run::{Signal, throwaway};
+use crate::run::{Signal, Throwaway};
 use crate::workspace::WorkspacePath;
 
 /// How long a command may take whose lines are values.
@@ -84,7 +85,8 @@ async fn printed(
         // What a stranger may have proposed is worked on, so nothing is passed through.
         config.commands.env_passthrough.clear();
     }
-    let state = throwaway(&request.checkout, request.repository.as_ref(), &config, variables, &keys)?;
+    let state = Throwaway::new(&request.checkout, request.repository.as_ref(), &config, variables, &keys)?;
+    let state = state.state(&[]).map_err(InputError::rules)?;
     for command in commands {
         let work = Work {
             command,
@@ -142,6 +144,7 @@ pub async fn run_batch(
     if !clone.has_commit(&manifest.commit) {
         return Err(StartError::OtherCommit(manifest.commit).into());
     }
+    recipe_tests::check(clone, &manifest).await?;
     let shard = request.shard.map(|shard| ShardReport { index: shard.index, of: shard.of });
     let earlier =
         if request.resume { journal.earlier(&manifest.digest(), shard)? } else { Earlier::default() };

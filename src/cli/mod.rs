@@ -8,6 +8,7 @@ mod doctor;
 mod explain;
 mod flags;
 mod manual;
+mod recipe;
 mod report;
 mod run;
 mod sandboxed;
@@ -15,6 +16,8 @@ mod schema;
 mod sessions;
 mod style;
 mod test_integrity;
+mod test_mutation;
+mod test_proof;
 mod tools;
 
 use std::ffi::OsString;
@@ -99,6 +102,8 @@ enum Command {
     Apply(apply::Apply),
     Batch(batch::Batch),
     #[command(subcommand)]
+    Recipe(recipe::Recipes),
+    #[command(subcommand)]
     Report(report::Report),
     #[command(subcommand)]
     Sessions(sessions::Sessions),
@@ -122,6 +127,7 @@ impl Command {
             Self::Run(run) => run.execute(),
             Self::Apply(apply) => apply.execute(),
             Self::Batch(batch) => batch.execute(),
+            Self::Recipe(recipe) => recipe.execute(),
             Self::Report(report) => report.execute(),
             Self::Sessions(sessions) => sessions.execute(),
             Self::Config(config) => config.execute(),

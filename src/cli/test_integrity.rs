@@ -24,6 +24,8 @@ use crate::request::variables;
 #[derive(Debug, clap::Subcommand)]
 pub(super) enum Tests {
     Check(Check),
+    Prove(super::test_proof::Prove),
+    Mutate(super::test_mutation::Mutate),
 }
 
 /// Compare the checkout with a commit, and report tests and checks that demand less than before
@@ -76,7 +78,11 @@ struct Changed {
 
 impl Tests {
     pub(super) fn execute(&self) -> Exit {
-        let Self::Check(asked) = self;
+        let asked = match self {
+            Self::Check(asked) => asked,
+            Self::Prove(asked) => return asked.execute(),
+            Self::Mutate(asked) => return asked.execute(),
+        };
         match asked.findings() {
             Ok(findings) => asked.print(&Checked { findings }),
             Err(error) => {

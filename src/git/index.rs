@@ -77,6 +77,17 @@ impl Repository {
         self.listed(&["ls-files", "-z", "-m", "-o", "--exclude-standard"])
     }
 
+    /// Lists the tracked files below the folder that differ on disk from those of a commit, relative to the folder. Files
+    /// that only the commit has are among them.
+    pub fn changed_since(&self, commit: &str) -> Result<Vec<String>, GitError> {
+        let commit = ObjectId::from_hex(commit.as_bytes())
+            .map_err(|_| GitError::Missing(commit.to_owned()))?
+            .to_string();
+        let diff =
+            ["diff", "--name-only", "--relative", "-z", "--no-renames", "--no-ext-diff", "--no-textconv"];
+        self.listed(&[&diff[..], &["--ignore-submodules=all", &commit, "--"]].concat())
+    }
+
     /// Lists the tracked files below the folder, relative to it.
     pub fn tracked(&self) -> Result<Vec<String>, GitError> {
         self.listed(&["ls-files", "-z"])

@@ -48,7 +48,7 @@ use prepare::Prepared;
 use setup::RunSetup;
 pub(crate) use shell_setup::{Ground as ShellGround, shell};
 pub use signals::{Signal, on_signals};
-pub(crate) use throwaway::throwaway;
+pub(crate) use throwaway::Throwaway;
 
 /// A run in progress.
 struct Run<'a> {

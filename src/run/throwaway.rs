@@ -1,5 +1,5 @@
-//! Throw-away state of a checkout for commands that belong to no run, such as those whose output lists the tasks of a
-//! batch.
+//! Throw-away states of a checkout for commands that belong to no run, such as those whose output lists the tasks of a
+//! batch, or those that run tests on the old code.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -14,41 +14,66 @@ use crate::event::Events;
 use crate::git::Repository;
 use crate::isolation::Isolation;
 use crate::request::InputError;
-use crate::workspace::{Below, DiskWorkspace, OverlayWorkspace, PathGlobs, Plot};
+use crate::workspace::{Below, DiskWorkspace, FileChange, FileError, OverlayWorkspace, PathGlobs, Plot};
 
-/// Returns the state; nothing that is written to it is ever kept. `keys` are variables that hold secrets besides those
-/// that look like it.
-pub(crate) fn throwaway(
-    checkout: &Path,
-    repository: Option<&Repository>,
-    config: &Config,
-    variables: &Variables,
-    keys: &[String],
-) -> Result<Isolation, InputError> {
-    let unusable = |error| InputError::Workspace { path: checkout.to_owned(), error };
-    let disk = Arc::new(DiskWorkspace::open(checkout).map_err(unusable)?);
-    let sensitive = PathGlobs::parse(&config.guardrails.sensitive_files).map_err(InputError::rules)?;
-    let temp = variables.get("RUNNER_TEMP").filter(|path| !path.is_empty());
-    let temp = temp.map_or_else(std::env::temp_dir, PathBuf::from);
-    let events = Events::new(Vec::new());
-    let ground = Ground {
-        workspace: disk.path(),
-        sensitive: &sensitive,
-        held: repository,
-        temp: &temp,
-        readable: &[],
-    };
-    let shell = shell(&config.commands, variables, keys, ground, &events)?;
-    let sandbox = shell.sandbox.as_ref().map(Sandbox::trusted);
-    let shell = Shell { sandbox, spare: Spare::default(), ..shell };
-    let plot = Plot {
-        root: disk.path().to_owned(),
-        temp,
-        sensitive: Arc::new(sensitive),
-        tracked: tracked_files(repository.cloned()),
-        repository: repository.cloned(),
-        around: None,
-    };
-    let below = Below::Planned(Arc::new(OverlayWorkspace::new(disk)));
-    Ok(Isolation::new(below, plot, shell, events, Arc::new(|_, _| Ok(Vec::new()))))
+/// What throw-away states of a checkout are made from.
+pub(crate) struct Throwaway {
+    disk: Arc<DiskWorkspace>,
+    shell: Shell,
+    plot: Plot,
+}
+
+impl Throwaway {
+    /// Prepares states of a checkout. `keys` are variables that hold secrets besides those that look like it.
+    pub(crate) fn new(
+        checkout: &Path,
+        repository: Option<&Repository>,
+        config: &Config,
+        variables: &Variables,
+        keys: &[String],
+    ) -> Result<Self, InputError> {
+        let unusable = |error| InputError::Workspace { path: checkout.to_owned(), error };
+        let disk = Arc::new(DiskWorkspace::open(checkout).map_err(unusable)?);
+        let sensitive = PathGlobs::parse(&config.guardrails.sensitive_files).map_err(InputError::rules)?;
+        let temp = variables.get("RUNNER_TEMP").filter(|path| !path.is_empty());
+        let temp = temp.map_or_else(std::env::temp_dir, PathBuf::from);
+        let ground = Ground {
+            workspace: disk.path(),
+            sensitive: &sensitive,
+            held: repository,
+            temp: &temp,
+            readable: &[],
+        };
+        let shell = shell(&config.commands, variables, keys, ground, &Events::new(Vec::new()))?;
+        let sandbox = shell.sandbox.as_ref().map(Sandbox::trusted);
+        let shell = Shell { sandbox, spare: Spare::default(), ..shell };
+        let plot = Plot {
+            root: disk.path().to_owned(),
+            temp,
+            sensitive: Arc::new(sensitive),
+            tracked: tracked_files(repository.cloned()),
+            repository: repository.cloned(),
+            around: None,
+        };
+        Ok(Self { disk, shell, plot })
+    }
+
+    /// Returns the checkout as it is.
+    pub(crate) fn disk(&self) -> &DiskWorkspace {
+        &self.disk
+    }
+
+    /// Returns the patterns of files that commands do not see.
+    pub(crate) fn sensitive(&self) -> &PathGlobs {
+        &self.plot.sensitive
+    }
+
+    /// Returns a state of the checkout with some changes; nothing that is written to it is ever kept.
+    pub(crate) fn state(&self, changes: &[FileChange]) -> Result<Isolation, FileError> {
+        let planned = OverlayWorkspace::new(Arc::clone(&self.disk));
+        planned.absorb(changes)?;
+        let below = Below::Planned(Arc::new(planned));
+        let judge = Arc::new(|_: &[FileChange], _: &[_]| Ok(Vec::new()));
+        Ok(Isolation::new(below, self.plot.clone(), self.shell.clone(), Events::new(Vec::new()), judge))
+    }
 }

@@ -15,7 +15,7 @@ const ORDER: &str = "
     plan workspace/isolate isolation trust
     model
     patch tool
-    recipe hooks gates guardrails web mcp
+    recipe hooks gates proof guardrails web mcp
     engine
     agent
     sessions telemetry

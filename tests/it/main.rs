@@ -53,6 +53,8 @@ mod subagents;
 mod support;
 mod telemetry;
 mod test_integrity;
+mod test_mutation;
+mod test_proof;
 mod tools;
 mod trust;
 mod turns;

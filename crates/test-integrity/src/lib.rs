@@ -20,6 +20,7 @@
 //! ```
 
 mod assertion;
+mod changed;
 mod compare;
 mod definitions;
 mod exemptions;
@@ -27,13 +28,18 @@ mod extract;
 mod files;
 mod finding;
 mod matching;
+mod mutation;
 mod settings;
 mod snapshots;
 mod syntax;
+mod test_items;
 mod vocabulary;
 mod weaker;
 
+pub use changed::{ChangedTest, changed_tests, is_of_tests, is_settings, new_names};
 pub use finding::{Finding, Kind, Severity};
+pub use mutation::{Mutation, MutationKind, mutations};
+pub use test_items::with_tests_of;
 
 use files::Role;
 

@@ -1,0 +1,140 @@
+//! Which tests a change adds or changes, and what of it goes into the old code.
+
+use std::collections::BTreeSet;
+
+use test_integrity::{Change, changed_tests, is_of_tests, new_names, with_tests_of};
+
+fn found(path: &str, before: Option<&str>, after: &str) -> Vec<(String, bool)> {
+    let changes = [Change { path, before, after: Some(after) }];
+    changed_tests(&changes).into_iter().map(|test| (test.name(), test.is_new)).collect()
+}
+
+fn names(found: &[(String, bool)]) -> Vec<&str> {
+    found.iter().map(|(name, _)| name.as_str()).collect()
+}
+
+#[test]
+fn new_and_changed_tests_are_found_in_five_languages() {
+    for (path, before, after, expected) in [
+        (
+            "tests/test_shop.py",
+            "def test_a():\n    assert f() == 1\n\n\ndef test_b():\n    assert f() == 2\n",
+            "def test_a():\n    assert f() == 1  # same\n\n\ndef test_b():\n    assert f() == 3\n\n\nclass TestC:\n    def test_c(self):\n        assert f()\n",
+            &[("test_b", false), ("TestC > test_c", true)][..],
+        ),
+        (
+            "shop.test.mjs",
+            "test('a', () => { assert.equal(f(), 1); });\n",
+            "test('a', () => { assert.equal(f(), 1); });\ndescribe('shop', () => {\n  it('adds', () => { assert.equal(f(), 2); });\n});\n",
+            &[("shop > adds", true)],
+        ),
+        (
+            "src/lib.rs",
+            "pub fn f() -> u8 { 1 }\n\n#[cfg(test)]\nmod tests {\n    #[test]\n    fn a() { assert_eq!(super::f(), 1); }\n}\n",
+            "pub fn f() -> u8 { 2 }\n\n#[cfg(test)]\nmod tests {\n    #[test]\n    fn a() { assert_eq!(super::f(), 2); }\n    #[test]\n    fn b() { assert_eq!(super::f(), 2); }\n}\n",
+            &[("tests > a", false), ("tests > b", true)],
+        ),
+        (
+            "shop_test.go",
+            "package shop\n\nfunc TestA(t *testing.T) { if F() != 1 { t.Fatal(1) } }\n",
+            "package shop\n\nfunc TestA(t *testing.T) { if F() != 1 { t.Fatal(1) } }\n\nfunc TestB(t *testing.T) { if F() != 2 { t.Fatal(2) } }\n",
+            &[("TestB", true)],
+        ),
+        (
+            "src/test/java/ShopTest.java",
+            "class ShopTest { @Test void a() { assertEquals(1, f()); } }\n",
+            "class ShopTest { @Test void a() { assertEquals(1, f()); }\n @Test void b() { assertEquals(2, f()); } }\n",
+            &[("ShopTest > b", true)],
+        ),
+    ] {
+        let expected: Vec<(String, bool)> =
+            expected.iter().map(|(name, new)| ((*name).to_owned(), *new)).collect();
+        assert_eq!(found(path, Some(before), after), expected, "{path}");
+    }
+}
+
+#[test]
+fn moved_and_renamed_tests_are_not_changed_and_what_they_name_counts() {
+    let one = "def test_a():\n    assert total([1, 2]) == 3\n";
+    let moved = [
+        Change { path: "tests/test_a.py", before: Some(one), after: None },
+        Change { path: "tests/test_b.py", before: None, after: Some(one) },
+    ];
+    assert_eq!(changed_tests(&moved), []);
+    assert_eq!(found("tests/test_a.py", Some(one), &one.replace("test_a", "test_total")), []);
+    let table = "CASES = [1, 2]\n\n\ndef helper():\n    return CASES\n\n\ndef test_a():\n    assert total(helper())\n\n\ndef test_b():\n    assert total([])\n";
+    assert_eq!(
+        names(&found("tests/test_a.py", Some(table), &table.replace("[1, 2]", "[1, 2, 3]"))),
+        ["test_a"]
+    );
+    let cases = "@pytest.mark.parametrize('a', [1, 2])\ndef test_a(a):\n    assert a\n";
+    assert_eq!(names(&found("tests/test_a.py", Some(cases), &cases.replace("1, 2", "1, 2, 3"))), ["test_a"]);
+}
+
+#[test]
+fn tests_mention_what_they_import_and_code_has_new_names() {
+    let code = Change {
+        path: "shop.py",
+        before: Some("def total(prices):\n    return sum(prices)\n"),
+        after: Some(
+            "def total(prices):\n    return sum(prices)\n\n\ndef discount(price):\n    return price * 0.9\n",
+        ),
+    };
+    let of_tests = Change {
+        path: "tests/test_shop.py",
+        before: None,
+        after: Some(
+            "from shop import discount, total\nfrom rates import vat\n\n\ndef rebate(price):\n    return discount(price)\n\n\n\
+             def test_discount():\n    assert discount(10) == 9\n\n\ndef test_rebate():\n    assert rebate(10) == 9\n\n\n\
+             def test_total():\n    assert total([1]) == 1\n\n\ndef test_vat():\n    assert vat(1) == 1\n",
+        ),
+    };
+    let new = new_names(&[code, of_tests]);
+    assert_eq!(new, BTreeSet::from(["discount".to_owned()]));
+    let among = "pub fn f() {}\n\n#[cfg(test)]\nmod tests {\n    #[test]\n    fn a() {}\n}\n";
+    let rust = Change { path: "src/lib.rs", before: Some(""), after: Some(among) };
+    assert_eq!(new_names(&[rust]), BTreeSet::from(["f".to_owned()]));
+    let found = changed_tests(&[code, of_tests]);
+    let mentions = |names: &BTreeSet<String>| {
+        found
+            .iter()
+            .filter(|test| test.mentions(names))
+            .map(test_integrity::ChangedTest::name)
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(mentions(&new), ["test_discount", "test_rebate"]);
+    assert_eq!(mentions(&BTreeSet::from(["rates".to_owned()])), ["test_vat"]);
+}
+
+#[test]
+fn tests_of_rust_go_into_the_old_file_if_they_stand_apart() {
+    let before = "//! Shop.\n\npub fn f() -> u8 {\n    1\n}\n\n/// Tests.\n#[cfg(test)]\nmod tests {\n    #[test]\n    fn a() {}\n}\n";
+    let after = "//! Shop.\n\npub fn f() -> u8 {\n    2\n}\n\n#[cfg(test)]\nmod tests {\n    #[test]\n    fn b() {}\n}\n\n#[test]\nfn c() {}\n";
+    let text = with_tests_of(before, after).expect("they stand apart");
+    assert!(text.contains("    1\n") && !text.contains("fn a()"), "{text}");
+    assert!(
+        text.contains("#[cfg(test)]\nmod tests {\n    #[test]\n    fn b() {}\n}")
+            && text.contains("#[test]\nfn c() {}"),
+        "{text}"
+    );
+    let without = "pub fn f() -> u8 {\n    1\n}\n";
+    assert!(with_tests_of(without, after).expect("they are added").ends_with("#[test]\nfn c() {}\n"));
+    let nested =
+        "mod shop {\n    #[cfg(test)]\n    mod tests {\n        #[test]\n        fn b() {}\n    }\n}\n";
+    assert_eq!(with_tests_of(before, nested), None);
+}
+
+#[test]
+fn data_of_tests_belongs_to_them() {
+    for (path, expected) in [
+        ("tests/data/a.json", true),
+        ("src/shop.py", false),
+        ("tests/test_shop.py", true),
+        ("pkg/testdata/x.golden", true),
+        ("src/__snapshots__/a.snap", true),
+        ("conftest.py", true),
+        ("package.json", false),
+    ] {
+        assert_eq!(is_of_tests(path), expected, "{path}");
+    }
+}

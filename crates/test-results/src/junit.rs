@@ -1,0 +1,44 @@
+//! JUnit's XML, as most runners can write it.
+
+use roxmltree::{Document, Node};
+
+use super::{Outcome, Results};
+
+/// Reads JUnit's XML. Text that is no such XML gives no results.
+pub fn junit(xml: &str) -> Results {
+    let mut results = Results::default();
+    let Ok(document) = Document::parse(xml) else { return results };
+    for case in document.descendants().filter(|node| node.has_tag_name("testcase")) {
+        let Some(name) = case.attribute("name") else { continue };
+        let has = |tag: &str| case.children().find(|child| child.has_tag_name(tag));
+        let failure = has("failure").or_else(|| has("error"));
+        let outcome = match (failure, has("skipped")) {
+            (Some(_), _) => Outcome::Failed,
+            (None, Some(_)) => Outcome::Skipped,
+            (None, None) => Outcome::Passed,
+        };
+        let told =
+            failure.or_else(|| has("skipped")).and_then(|node: Node<'_, '_>| node.attribute("message"));
+        let message = told.and_then(|text| text.lines().next());
+        let class = case.attribute("classname").unwrap_or_default();
+        // Names of classes and modules have dots, those of files have slashes, and those of groups have blanks.
+        let above: Vec<String> = if class.contains(' ') {
+            class.split(" > ").map(str::to_owned).collect()
+        } else {
+            class.split(['.', '/', '\\', '$']).flat_map(|part| part.split("::")).map(str::to_owned).collect()
+        };
+        let name = name.strip_suffix("()").unwrap_or(name);
+        let name = match name.find(['[', '{']) {
+            Some(at) if at > 0 && !name.contains(' ') => &name[..at],
+            _ => name,
+        };
+        let own: Vec<String> = if name.contains(' ') {
+            name.split(" > ").map(str::to_owned).collect()
+        } else {
+            name.split("::").map(str::to_owned).collect()
+        };
+        let parts = above.into_iter().chain(own).filter(|part| !part.is_empty()).collect();
+        results.add(parts, outcome, message);
+    }
+    results
+}

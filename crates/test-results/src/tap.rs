@@ -1,0 +1,72 @@
+//! Lines of the Test Anything Protocol, with the nested tests of Node's runner.
+
+use super::{Outcome, Results, Unbuilt, path_parts};
+
+/// Columns by which nested tests are indented.
+const INDENT: usize = 4;
+
+pub(super) fn read(output: &str) -> Results {
+    let mut results = Results::default();
+    let mut above: Vec<String> = Vec::new();
+    let mut lines = output.lines().peekable();
+    while let Some(line) = lines.next() {
+        let text = line.trim_start();
+        let depth = (line.len() - text.len()) / INDENT;
+        if let Some(name) = text.strip_prefix("# Subtest: ") {
+            above.truncate(depth);
+            above.push(unescaped(name));
+            continue;
+        }
+        let (outcome, rest) = if let Some(rest) = text.strip_prefix("not ok ") {
+            (Outcome::Failed, rest)
+        } else if let Some(rest) = text.strip_prefix("ok ") {
+            (Outcome::Passed, rest)
+        } else {
+            continue;
+        };
+        let rest = rest.trim_start_matches(|digit: char| digit.is_ascii_digit()).trim_start();
+        let rest = rest.strip_prefix("- ").unwrap_or(rest);
+        let (name, directive) = rest.split_once(" # ").unwrap_or((rest, ""));
+        let upper = directive.trim_start().to_ascii_uppercase();
+        let outcome =
+            if upper.starts_with("SKIP") || upper.starts_with("TODO") { Outcome::Skipped } else { outcome };
+        let name = unescaped(name.trim());
+        if name.is_empty() {
+            continue;
+        }
+        above.truncate(depth);
+        let message = (outcome == Outcome::Failed).then(|| error(&mut lines)).flatten();
+        if is_file(&name) && outcome != Outcome::Skipped {
+            // A file that ends well says nothing that its tests do not say.
+            if outcome == Outcome::Failed {
+                let message = message.unwrap_or("").to_owned();
+                results.unbuilt.push(Unbuilt { name: path_parts(&name), message });
+            }
+            continue;
+        }
+        results.add(above.iter().cloned().chain([name]).collect(), outcome, message);
+    }
+    results
+}
+
+/// Returns the `error:` of the block of YAML behind a line, which stays to be read.
+fn error<'a>(lines: &mut std::iter::Peekable<std::str::Lines<'a>>) -> Option<&'a str> {
+    let mut ahead = lines.clone();
+    ahead.next().filter(|line| line.trim() == "---")?;
+    let line =
+        ahead.take_while(|line| line.trim() != "...").find_map(|line| line.trim().strip_prefix("error:"))?;
+    let text = line.trim();
+    let quoted = |quote: char| text.strip_prefix(quote)?.strip_suffix(quote);
+    Some(quoted('\'').or_else(|| quoted('"')).unwrap_or(text))
+        .filter(|text| !matches!(*text, "|-" | "|" | ">" | ">-"))
+}
+
+fn unescaped(name: &str) -> String {
+    name.replace("\\#", "#").replace("\\\\", "\\")
+}
+
+fn is_file(name: &str) -> bool {
+    let extension = name.rsplit_once('.').map_or("", |(_, extension)| extension);
+    name.contains(['/', '\\'])
+        && matches!(extension, "js" | "mjs" | "cjs" | "ts" | "mts" | "cts" | "jsx" | "tsx")
+}

@@ -1,0 +1,118 @@
+//! Trees of signs, as Node's own runner, Jest, Vitest and Mocha print them.
+
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use super::{Outcome, Results, Unbuilt, path_parts};
+
+/// Duration at the end of a line.
+#[expect(clippy::unwrap_used, reason = "a constant")]
+static DURATION: LazyLock<Regex> =
+    LazyLock::new(|| Regex::new(r"\s+\(?[0-9]+(?:\.[0-9]+)?\s?(?:ms|s|µs)\)?$").unwrap());
+
+pub(super) fn read(output: &str) -> Results {
+    let mut results = Results::default();
+    let mut above: Vec<(usize, String)> = Vec::new();
+    let mut file: Vec<String> = Vec::new();
+    // Signs before the first file or test are somebody else's.
+    for line in output.lines() {
+        let text = line.trim_start();
+        let indent = line.chars().count() - text.chars().count();
+        if is_summary(text) {
+            break;
+        }
+        if let Some(path) = file_line(text) {
+            file = path_parts(path);
+            above.clear();
+            continue;
+        }
+        if text.starts_with("● Test suite failed to run") {
+            results
+                .unbuilt
+                .push(Unbuilt { name: file.clone(), message: "the file could not be run".to_owned() });
+            continue;
+        }
+        if text.is_empty() {
+            continue;
+        }
+        above.retain(|(outer, _)| *outer < indent);
+        let Some((outcome, name)) = signed(text, indent) else {
+            let group = text.strip_prefix("▶ ").unwrap_or(text);
+            if indent > 0 || text.starts_with('▶') {
+                above.push((indent, DURATION.replace(group, "").into_owned()));
+            }
+            continue;
+        };
+        let skipped = name.ends_with(" # SKIP") || name.ends_with(" # TODO") || name.contains(" # SKIP ");
+        let name = name.split(" # ").next().unwrap_or(name);
+        let name = DURATION.replace(name, "");
+        let outcome = if skipped { Outcome::Skipped } else { outcome };
+        // Vitest says all of it in one line.
+        let parts: Vec<String> = if name.contains(" > ") && above.is_empty() {
+            let mut parts = name.split(" > ");
+            let path = parts.next().unwrap_or_default();
+            path_parts(path).into_iter().chain(parts.map(str::to_owned)).collect()
+        } else {
+            let groups = above.iter().map(|(_, group)| group.clone());
+            file.iter().cloned().chain(groups).chain([name.clone().into_owned()]).collect()
+        };
+        if is_script(&name) {
+            if outcome == Outcome::Failed {
+                results.unbuilt.push(Unbuilt {
+                    name: path_parts(&name),
+                    message: "the file could not be run".to_owned(),
+                });
+            }
+            continue;
+        }
+        results.add(parts, outcome, None);
+    }
+    results
+}
+
+/// Returns whether what follows repeats what failed.
+fn is_summary(text: &str) -> bool {
+    text.starts_with("✖ failing tests:")
+        || text.starts_with("Summary of all failing tests")
+        || (text.ends_with(" passing") || text.contains(" passing ("))
+            && text.starts_with(|first: char| first.is_ascii_digit())
+        || text.starts_with("⎯⎯⎯") && text.contains("Failed Tests")
+}
+
+/// Reads `PASS tests/shop.test.js`, as Jest begins a file.
+fn file_line(text: &str) -> Option<&str> {
+    let rest = text.strip_prefix("PASS ").or_else(|| text.strip_prefix("FAIL "))?.trim();
+    let path = rest.split(" (").next().unwrap_or(rest);
+    is_script(path).then_some(path)
+}
+
+fn is_script(name: &str) -> bool {
+    let extension = name.rsplit_once('.').map_or("", |(_, extension)| extension);
+    !name.contains(' ') && matches!(extension, "js" | "mjs" | "cjs" | "ts" | "mts" | "cts" | "jsx" | "tsx")
+}
+
+fn signed(text: &str, indent: usize) -> Option<(Outcome, &str)> {
+    for (sign, outcome) in [
+        ("✓ ", Outcome::Passed),
+        ("✔ ", Outcome::Passed),
+        ("√ ", Outcome::Passed),
+        ("✕ ", Outcome::Failed),
+        ("✖ ", Outcome::Failed),
+        ("× ", Outcome::Failed),
+        ("✗ ", Outcome::Failed),
+        ("○ ", Outcome::Skipped),
+        ("↓ ", Outcome::Skipped),
+        ("﹣ ", Outcome::Skipped),
+        ("✎ ", Outcome::Skipped),
+    ] {
+        if let Some(name) = text.strip_prefix(sign) {
+            let name = name.strip_prefix("skipped ").filter(|_| sign == "○ ").unwrap_or(name);
+            return Some((outcome, name.trim_end()));
+        }
+    }
+    // Mocha numbers what failed.
+    let (number, name) = text.split_once(") ").filter(|_| indent >= 2)?;
+    (!number.is_empty() && number.chars().all(|digit| digit.is_ascii_digit()))
+        .then_some((Outcome::Failed, name.trim_end()))
+}

@@ -1,0 +1,56 @@
+//! What a code review finds.
+
+use std::fmt;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::workspace::WorkspacePath;
+
+/// The severity of a finding.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Severity {
+    /// Good to know.
+    Note,
+    /// It may break something.
+    #[default]
+    Warning,
+    /// It breaks something, or is dangerous.
+    Error,
+}
+
+impl fmt::Display for Severity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Note => "note",
+            Self::Warning => "warning",
+            Self::Error => "error",
+        })
+    }
+}
+
+/// A finding of a code review.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Finding {
+    /// The file; absent if the reviewer named none that exists.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file: Option<WorkspacePath>,
+    /// The line, from 1.
+    pub line: u32,
+    /// How severe it is.
+    pub severity: Severity,
+    /// What is wrong.
+    pub message: String,
+}
+
+/// A code review of what a run has changed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ReviewRecord {
+    /// The number of this code review within the run, from 1.
+    pub pass: u32,
+    /// The model that reviewed.
+    pub model: String,
+    /// The findings, the worst first.
+    pub findings: Vec<Finding>,
+}

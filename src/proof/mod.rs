@@ -1,0 +1,47 @@
+//! Proof that tests are about a change: the tests that it adds or changes run on the old code, where they have to fail, and
+//! on the new, where they have to pass. Both are throw-away states, behind the sandbox that gates have.
+
+mod command;
+mod mutate;
+mod observed;
+mod prove;
+mod since;
+mod states;
+
+pub use command::{CommandError, TestCommand};
+pub use mutate::{MutationLimits, mutate};
+pub use prove::{Prover, prove};
+pub use since::changes_since;
+pub use states::States;
+
+use crate::workspace::IsolationError;
+
+/// Why nothing can be said about any test.
+#[derive(Debug, thiserror::Error)]
+pub enum ProofError {
+    /// The throw-away state could not be made.
+    #[error(transparent)]
+    Isolation(#[from] IsolationError),
+    /// The state below it could not be read or planned.
+    #[error(transparent)]
+    File(#[from] crate::workspace::FileError),
+    /// The change could not be read.
+    #[error(transparent)]
+    Git(#[from] crate::git::GitError),
+    /// The command is to be told which tests to run, and there are none.
+    #[error(
+        "the change adds and changes no test; name a command without `{{tests}}`, `{{test}}` and `{{files}}`"
+    )]
+    NoTests,
+    /// What the tests notice cannot be told.
+    #[error("the tests fail on the change as it is; make them pass first")]
+    FailsWithout,
+    /// A signal came.
+    #[error("the run was interrupted")]
+    Interrupted,
+}
+
+/// Returns whether a path has this extension.
+fn has_extension(path: &str, extension: &str) -> bool {
+    std::path::Path::new(path).extension().is_some_and(|found| found == extension)
+}
