@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::problem::Problem;
 use crate::config::{Bounded, DeliverTo, GateConfig, Usd};
-use crate::event::RunMode;
+use crate::event::{Expectation, RunMode};
 
 /// A list of tasks, and what all of them together may take.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
@@ -72,6 +72,8 @@ pub struct Entry {
     pub max_rounds: Option<Bounded<1, 1000>>,
     /// Where changes go.
     pub deliver: Option<DeliverTo>,
+    /// What the task has to leave behind, or it fails.
+    pub expect: Option<Expectation>,
     /// Whether it is tried again.
     pub retry: Option<Retry>,
 }
@@ -236,6 +238,7 @@ impl Entry {
             self.until.clone_from(&defaults.until);
         }
         fill(&mut self.deliver, defaults.deliver.as_ref());
+        fill(&mut self.expect, defaults.expect.as_ref());
         fill(&mut self.retry, defaults.retry.as_ref());
         self.gates.splice(0..0, defaults.gates.iter().cloned());
         self

@@ -132,7 +132,17 @@ impl BatchRequest {
     /// time are shares of the batch's.
     pub fn of_task(&self, name: &str, task: &Task, place: &Place<'_>) -> Result<RunRequest, InputError> {
         let Entry {
-            task: text, task_file, recipe, agent, mode, folder, max_steps, max_rounds, deliver, ..
+            task: text,
+            task_file,
+            recipe,
+            agent,
+            mode,
+            folder,
+            max_steps,
+            max_rounds,
+            deliver,
+            expect,
+            ..
         } = &task.entry;
         // What a recipe does no model can do in its place.
         let recipe = recipe.as_ref().map(|recipe| format!("recipe::{recipe}"));
@@ -159,6 +169,7 @@ impl BatchRequest {
             mode: given.mode.or(*mode),
             max_steps: given.max_steps.or(*max_steps),
             deliver: given.deliver.or(*deliver),
+            expect: given.expect.or(*expect),
             budget_usd: place
                 .budget_usd
                 .map(Usd::new)

@@ -10,6 +10,7 @@ use super::github::{Deliver, GitHub};
 use super::reporting::{Report, Review, Telemetry};
 use super::rules::{Guardrails, Hooks};
 use crate::base::bounded::{Bounded, Usd};
+use crate::event::Expectation;
 use crate::workspace::WorkspacePath;
 
 /// The whole file.
@@ -36,6 +37,9 @@ pub struct Config {
     pub context: ContextLimits,
     /// What a run may cost.
     pub costs: Costs,
+    /// What a run has to leave behind, or it fails. By default, agents that only read are expected to change nothing;
+    /// others, if their changes are delivered, to change something.
+    pub expect: Option<Expectation>,
     /// How the result is checked against the task.
     pub evaluation: Evaluation,
     /// Whether an agent that only reads reviews the changes at the end.

@@ -27,7 +27,7 @@ use percent_encoding::{AsciiSet, CONTROLS, NON_ALPHANUMERIC};
 pub use api::Api;
 pub use artifact::{ARTIFACT, ArtifactLookup, plan_of_run};
 pub use branch::{BranchNameError, branch_name};
-pub use check_run::{Check, Conclusion};
+pub use check_run::Check;
 pub use comment_marker::{PlanMark, hidden_lines, in_marker, marker};
 pub use contents::file_at;
 pub use deliver::{Delivery, trailer};

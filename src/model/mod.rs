@@ -4,6 +4,7 @@ mod error;
 mod exchange;
 mod exec;
 mod ledger;
+mod masked;
 mod name;
 mod pace;
 mod price;
@@ -20,6 +21,7 @@ use crate::event::{ToolCall, Usage};
 pub use error::ModelError;
 pub use exec::{ExecModel, ExecOptions};
 pub use ledger::{Ledger, LedgerEntry, LedgerError, LedgerLabels, LedgerLimits, read_ledger};
+pub use masked::MaskedModel;
 pub use name::{ModelName, NameError, Provider, UnsetVariable};
 pub use price::{Budget, Price, Prices};
 pub use providers::{ProviderModel, Settings};
@@ -94,6 +96,8 @@ pub struct Completion {
     pub usage: Usage,
     /// Whether the answer was cut off at the provider's or our token limit.
     pub cut: bool,
+    /// Whether the model, or a filter of its provider, refused to answer.
+    pub refused: bool,
     /// Content to be sent back unchanged; see [`Message::Assistant`].
     pub opaque: Option<Opaque>,
 }

@@ -181,10 +181,10 @@ fn leads_outside(disk: &DiskWorkspace, changes: &ChangeSet) -> Result<Option<Wor
     let again = again.map_err(|error| FileError::Io { path: WorkspacePath::root(), error })?;
     let planned = OverlayWorkspace::new(Arc::new(again));
     planned.absorb(&changes.iter().cloned().collect::<Vec<_>>())?;
-    // A link in a circle leads nowhere, and is not worth a special case.
-    let is_inside = |link: &WorkspacePath| {
-        let to = planned.resolve(link, LastLink::Follow);
-        to.is_ok_and(|to| !to.folded().split('/').any(|name| name == ".git"))
+    let is_inside = |link: &WorkspacePath| match planned.resolve(link, LastLink::Follow) {
+        Ok(to) => !to.folded().split('/').any(|name| name == ".git"),
+        // A circle leads nowhere.
+        Err(error) => matches!(error, FileError::LinkLoop(_)),
     };
     Ok(links.into_iter().find(|link| !is_inside(link)).cloned())
 }

@@ -8,11 +8,11 @@ use tokio_util::sync::CancellationToken;
 
 use crate::base::verbose_log::detail;
 use crate::config::{self, Comment};
-use crate::event::{Status, StopReason};
+use crate::event::Status;
 use crate::git::Repository;
 use crate::github::{
-    Api, ApiError, Check, Conclusion, DeliverError, Delivered, Delivery, Environment, Head, PlanMark,
-    PullText, Reaction, Review, Sticky, Subject, Suggested, Target, by_push, in_marker, marker, react,
+    Api, ApiError, Check, DeliverError, Delivered, Delivery, Environment, Head, PlanMark, PullText, Reaction,
+    Review, Sticky, Subject, Suggested, Target, by_push, in_marker, marker, react,
 };
 use crate::report::{
     DeliveryReport, Diagnostic, PullReport, RunReport, check_summary, description, headline,
@@ -115,7 +115,7 @@ impl Publisher<'_> {
         let check = Check {
             name: if key == config::DEFAULT_KEY { key } else { format!("architect-ci ({key})") },
             commit,
-            conclusion: conclusion(report),
+            conclusion: report.stop_reason.clause().conclusion,
             started_at: report.started_at.clone(),
             title: headline(report),
             summary: check_summary(report),
@@ -221,16 +221,6 @@ fn told(delivered: Delivered) -> DeliveryReport {
     let Delivered { branch, commit, pull, merged } = delivered;
     let pull_request = pull.map(|(number, url)| PullReport { number, url });
     DeliveryReport { branch, commit, pull_request, merged }
-}
-
-fn conclusion(report: &RunReport) -> Conclusion {
-    match (report.status, report.stop_reason) {
-        (_, StopReason::UserInterrupt) => Conclusion::Cancelled,
-        (_, StopReason::Timeout) => Conclusion::TimedOut,
-        (_, StopReason::GatesFailed) | (Status::Failed, _) => Conclusion::Failure,
-        (Status::Partial, _) => Conclusion::Neutral,
-        (Status::Success, _) => Conclusion::Success,
-    }
 }
 
 /// Returns whether a comment is wanted after this run.

@@ -12,7 +12,7 @@ use super::output_files::{OutputFiles, PlanFileError};
 use super::progress_comment::ProgressComment;
 use super::publisher::{TIME, TIME_INTERRUPTED, plan_mark};
 use super::step_outputs::{StepOutputs, annotate};
-use crate::event::{Exit, Notice, NoticeLevel, Status};
+use crate::event::{Exit, Notice, NoticeLevel, Status, StopReason};
 use crate::github::hidden_lines;
 use crate::plan::Plan;
 use crate::report::masked::{Format, MaskError, masked};
@@ -43,8 +43,6 @@ pub(crate) struct RunArtifacts {
     pub(crate) changes: ChangeSet,
     /// The way from the repository to the workspace: empty, or ending in `/`.
     pub(crate) prefix: String,
-    /// How the process ends.
-    pub(crate) exit: Exit,
 }
 
 /// Publishes a run: writes everything, or nothing if secrets cannot be masked in the report.
@@ -56,7 +54,7 @@ pub(crate) async fn publish_run(
     cancel: CancellationToken,
     progress: Option<ProgressComment>,
 ) -> Result<RunResult, MaskError> {
-    let RunArtifacts { report, plan, changes, prefix, mut exit } = artifacts;
+    let RunArtifacts { report, plan, changes, prefix } = artifacts;
     // Masked once, as a value, so that every rendering is masked; escaping in between could otherwise hide a
     // secret from the mask.
     let mut report = masked(&report, Format::Report, masker)?;
@@ -79,10 +77,8 @@ pub(crate) async fn publish_run(
     let missing = files.missing(is_withheld);
     if !missing.is_empty() {
         // A run is done when people can see what it did.
-        report.status = Status::Failed;
-        if matches!(exit, Exit::Success | Exit::Partial) {
-            exit = Exit::Failed;
-            report.exit_code = exit.code();
+        if report.stop_reason.yields() {
+            report.end(StopReason::NotWritten);
         }
         warn(
             &mut report,
@@ -98,7 +94,7 @@ pub(crate) async fn publish_run(
     };
     let before = report.clone();
     let publication = Publication { request, files, masker, changes: &changes, prefix: &prefix, cancel };
-    let comment_url = publication.publish(&mut report, &mut exit, known).await;
+    let comment_url = publication.publish(&mut report, known).await;
     // What publishing added is text of others as well.
     let mut report = masked(&report, Format::Report, masker)?;
     if report != before || comment_url.is_some() {
@@ -108,6 +104,7 @@ pub(crate) async fn publish_run(
         annotate(&request.variables, || annotations(&report, &diagnostics_of(request, &report, &prefix)));
     }
     let screen = terminal(&report, files.report.parent().unwrap_or(Path::new(".")));
+    let exit = report.stop_reason.clause().exit;
     Ok(RunResult { message: log_lines(&visible(&report.message)), screen, exit, report })
 }
 

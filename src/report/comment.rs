@@ -55,7 +55,12 @@ fn title(report: &RunReport) -> String {
 }
 
 fn body(report: &RunReport) -> Vec<Section> {
-    let mut all = vec![sections::task(report), sections::notices(report), footer::delivery(report)];
+    let mut all = vec![
+        sections::next_step(report),
+        sections::task(report),
+        sections::notices(report),
+        footer::delivery(report),
+    ];
     all.push(sections::message(report));
     all.extend(sections::changes(report));
     all.extend(sections::gates(report));

@@ -22,6 +22,7 @@ pub(super) fn all(report: &RunReport) -> Vec<Section> {
     let mut all = vec![
         Section::fixed(format!("## {}\n\n{}", sections::headline(report), sections::facts(report))),
         Section::new(4, format!("{}\n", fence(&report.task, "")), "(the task is in `report.json`)\n\n"),
+        sections::next_step(report),
         sections::notices(report),
         footer::delivery(report),
         sections::message(report),

@@ -29,8 +29,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::event::{
-    Base, Block, Class, GateRecord, HookRecord, Notice, Outcome, PlannedAction, ReviewRecord, RunMode,
-    Status, StopReason, SubagentRecord, Usage,
+    Base, Block, Class, Expectation, GateRecord, HookRecord, Notice, Outcome, PlannedAction, ReviewRecord,
+    RunMode, Status, StopReason, SubagentRecord, Usage,
 };
 use crate::workspace::{ChangeSet, Difference, FileChange, LineCounts, Operation, WorkspacePath};
 
@@ -201,6 +201,12 @@ pub struct RunReport {
     pub stop_reason: StopReason,
     /// The exit code of the process.
     pub exit_code: u8,
+    /// What the run was expected to leave behind.
+    #[serde(default)]
+    pub expected: Expectation,
+    /// What to do next; empty if the run did and showed what was asked.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub next_step: String,
     /// The agent's final message.
     pub message: String,
     /// When the run began: RFC 3339, UTC.
@@ -246,6 +252,15 @@ pub struct RunReport {
 }
 
 impl RunReport {
+    /// Ends the run for another reason than it had.
+    pub fn end(&mut self, reason: StopReason) {
+        let clause = reason.clause();
+        self.stop_reason = reason;
+        self.status = clause.status;
+        self.exit_code = clause.exit.code();
+        clause.next_step.clone_into(&mut self.next_step);
+    }
+
     /// Returns the lines added and removed in all files.
     pub fn lines(&self) -> LineCounts {
         let mut lines = LineCounts::default();

@@ -12,13 +12,9 @@ use crate::event::{
 };
 use crate::workspace::{Difference, Operation};
 
-/// Returns a one-line summary of the run: an icon, what changed, and why it ended early.
+/// Returns a one-line summary of the run: a sign, what changed, and why it is not simply done.
 pub fn headline(report: &RunReport) -> String {
-    let icon = match report.status {
-        Status::Success => "✅",
-        Status::Partial => "🟡",
-        Status::Failed => "❌",
-    };
+    let clause = report.stop_reason.clause();
     let files = plural(report.files.len(), "file", "files");
     let lines = report.lines();
     let what = match (report.mode, report.has_changes()) {
@@ -30,9 +26,17 @@ pub fn headline(report: &RunReport) -> String {
     let why = if report.stop_reason == StopReason::LlmDone {
         String::new()
     } else {
-        format!(" — {}", report.stop_reason)
+        format!(" — {}", clause.sentence)
     };
-    format!("{icon} {what}{why}")
+    format!("{} {what}{why}", clause.sign)
+}
+
+/// Renders what to do next, where there is something to do.
+pub(super) fn next_step(report: &RunReport) -> Section {
+    if report.next_step.is_empty() {
+        return Section::fixed(String::new());
+    }
+    Section::fixed(format!("**Next:** {}\n\n", markdown(&report.next_step).trim_end()))
 }
 
 pub(super) fn facts(report: &RunReport) -> String {

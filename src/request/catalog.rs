@@ -44,12 +44,12 @@ const OUTPUT: &str = "Output";
 const BATCH: &str = "Batch";
 
 /// All of them.
-pub const INPUTS: [Input; 32] = [
+pub const INPUTS: [Input; 33] = [
     text("task", "TEXT", "What the agent is to do").about(TASK),
     text(
         "task-file",
         "FILE",
-        "Markdown file that says what to do; YAML front matter may set the agent and the mode",
+        "Markdown file that says what to do; YAML front matter may set agent, mode and expect",
     )
     .about(TASK),
     text("mode", "MODE", "Whether to plan the changes or to make them [default: dry-run]")
@@ -65,6 +65,9 @@ pub const INPUTS: [Input; 32] = [
     )
     .about(TASK),
     text("max-rounds", "N", "Maximum number of rounds with `until` [default: 10]").about(TASK),
+    text("expect", "WHAT", "What the run has to leave behind, or it fails [default: by agent and delivery]")
+        .choices(&["changes", "no-changes", "any"])
+        .about(TASK),
     text("output-schema", "SCHEMA", "JSON Schema (text or file) that the final message must satisfy")
         .about(TASK),
     text("model", "PROVIDER::NAME", "The model, or replay::FILE to replay a transcript").about(MODEL),

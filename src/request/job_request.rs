@@ -11,7 +11,7 @@ use super::refusal::ProgramRefusal;
 use super::{Deliver, InputError, Inputs, ModelChoice, credentials};
 use crate::base::env::Variables;
 use crate::config::{Bounded, Config, GateConfig};
-use crate::event::RunMode;
+use crate::event::{Expectation, RunMode};
 use crate::git::Repository;
 use crate::github::{Environment, PlanMark};
 use crate::mcp::Server;
@@ -45,6 +45,8 @@ pub struct JobRequest {
     pub github: Option<Environment>,
     /// Where changes go.
     pub deliver: Deliver,
+    /// What the job is expected to leave behind.
+    pub expected: Expectation,
     /// The plan of the comment that is applied; the comment goes on to show it if that fails.
     pub applies: Option<PlanMark>,
     /// All variables of the process.
@@ -208,6 +210,7 @@ impl<'a> Draft<'a> {
             out,
             github,
             deliver,
+            expected: Expectation::Any,
             applies: None,
             variables: inputs.variables.clone(),
             secret_variables,

@@ -12,7 +12,7 @@ use super::lookup::Lookup;
 use crate::base::did_you_mean::nearest;
 use crate::base::env::Variables;
 use crate::config::{Bounded, Comment, DeliverTo, Usd};
-use crate::event::RunMode;
+use crate::event::{Expectation, RunMode};
 
 /// The modes that can be asked for.
 const MODES: [RunMode; 4] = [RunMode::DryRun, RunMode::Yolo, RunMode::ConfirmAll, RunMode::ConfirmSensitive];
@@ -70,6 +70,8 @@ pub struct Inputs {
     pub comment_key: Option<String>,
     /// Where changes go.
     pub deliver: Option<DeliverTo>,
+    /// What the run is expected to leave behind.
+    pub expect: Option<Expectation>,
     /// People who may start runs without write permission.
     pub allow_users: Vec<String>,
     /// Bots that may start runs.
@@ -130,6 +132,7 @@ impl Inputs {
             comment: lookup.text("comment").map(|text| parse_comment(&text)).transpose()?,
             comment_key: lookup.text("comment-key"),
             deliver: lookup.text("deliver").map(|text| parse_deliver(&text)).transpose()?,
+            expect: lookup.text("expect").map(|text| parse_expect(&text)).transpose()?,
             allow_users: list("allow-users"),
             allow_bots: list("allow-bots"),
             trust_head_config: lookup.flag("trust-head-config")?,
@@ -230,6 +233,14 @@ fn parse_comment(text: &str) -> Result<Comment, InputError> {
             expected: "always, on-change or never".to_owned(),
         }),
     }
+}
+
+fn parse_expect(text: &str) -> Result<Expectation, InputError> {
+    Expectation::parse(text).ok_or_else(|| InputError::Value {
+        name: "expect".to_owned(),
+        given: text.to_owned(),
+        expected: "changes, no-changes or any".to_owned(),
+    })
 }
 
 fn parse_deliver(text: &str) -> Result<DeliverTo, InputError> {

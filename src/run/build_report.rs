@@ -8,10 +8,9 @@ use super::setup::RunInfo;
 use super::{Outcome, Run, Signal};
 use crate::command::Shell;
 use crate::command::sandbox::{Left, Sandbox};
-use crate::event::{End, Event, Events, Exit, NoticeLevel, RunMode, Status, StopReason};
+use crate::event::{End, Event, Events, NoticeLevel, RunMode, Status, StopReason};
 use crate::git::Repository;
 use crate::hooks::{HookEvent, Subject};
-use crate::model::ModelError;
 use crate::plan::{Plan, Planned};
 use crate::publish::RunArtifacts;
 use crate::report::{Collector, FileSummary, PlanReport, RunReport};
@@ -30,14 +29,15 @@ impl Run<'_> {
     pub(super) async fn report(self, outcome: Outcome, info: &RunInfo, signal: &Signal) -> RunArtifacts {
         let Outcome { mut ended, structured, cost_usd } = outcome;
         self.background.stop_all().await;
-        let details = json!({"status": ended.status, "stop_reason": ended.reason, "message": ended.message});
+        let details =
+            json!({"status": ended.reason.status(), "stop_reason": ended.reason, "message": ended.message});
         let agent = &self.request.agent;
         self.engine.hooks.run(HookEvent::SessionEnd, Subject::of_run(agent, 0, details)).await;
         self.engine.hooks.collect().await;
         self.tell_size().await;
         let changes = self.engine.context.workspace.changes().unwrap_or_else(|error| {
             self.events.notice(NoticeLevel::Error, format!("could not collect the changes: {error}"));
-            ended.status = Status::Failed;
+            ended.reason = StopReason::ChangesUnknown;
             ChangeSet::default()
         });
         let Self { request, events, collector, engine, baseline, disk, shell, tracked, .. } = self;
@@ -55,8 +55,7 @@ impl Run<'_> {
             })
         });
         let (verified_files, differences) = verify(baseline.snapshot.as_ref(), request.repository.as_ref());
-        if !differences.is_empty() && ended.status != Status::Failed {
-            ended.status = Status::Failed;
+        if !differences.is_empty() && ended.reason.status() != Status::Failed {
             ended.reason = StopReason::CheckoutChanged;
         }
         if let Some(error) = &ended.error {
@@ -66,19 +65,16 @@ impl Run<'_> {
         clean_up(&events, &shell);
         // Once more, after the last process is gone.
         let restored = baseline.protected.map_or_else(Vec::new, |protected| protected.restore("the run"));
-        if restored.iter().any(|restored| !restored.back) && ended.status != Status::Failed {
-            ended.status = Status::Failed;
+        if restored.iter().any(|restored| !restored.back) && ended.reason.status() != Status::Failed {
             ended.reason = StopReason::CheckoutChanged;
         }
         put_back(&events, restored);
-        let exit = Exit::of(
-            ended.status,
-            ended.reason,
-            ended.error.as_ref().and_then(ModelError::exit),
-            signal.is_terminate(),
-        );
+        if ended.reason == StopReason::UserInterrupt && signal.is_terminate() {
+            ended.reason = StopReason::Terminated;
+        }
+        let clause = ended.reason.clause();
         events.emit(Event::End(End {
-            status: ended.status,
+            status: clause.status,
             stop_reason: ended.reason,
             message: ended.message.clone(),
         }));
@@ -96,9 +92,11 @@ impl Run<'_> {
             agent: request.agent.clone(),
             model: request.model_name.clone(),
             mode: request.mode,
-            status: ended.status,
+            status: clause.status,
             stop_reason: ended.reason,
-            exit_code: exit.code(),
+            exit_code: clause.exit.code(),
+            expected: request.expected,
+            next_step: clause.next_step.to_owned(),
             message: if ended.error.is_some() { String::new() } else { ended.message },
             started_at: info.started_at.clone(),
             duration_ms: info.elapsed_ms(),
@@ -124,7 +122,7 @@ impl Run<'_> {
             structured_output: structured,
             run_url: request.github.as_ref().and_then(|github| github.run_url.clone()),
         };
-        RunArtifacts { report, plan, changes, prefix: baseline.prefix, exit }
+        RunArtifacts { report, plan, changes, prefix: baseline.prefix }
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use sanitize::Masker;
@@ -26,7 +27,7 @@ use crate::gates::GateOutcome;
 use crate::hooks::{HookEvent, Subject};
 use crate::mcp::Servers;
 use crate::model::{
-    Backoff, Budget, ChatModel, ExecModel, ExecOptions, ProviderModel, ReplayModel, Settings,
+    Backoff, Budget, ChatModel, ExecModel, ExecOptions, MaskedModel, ProviderModel, ReplayModel, Settings,
 };
 use crate::publish::RunResult;
 use crate::recipe::RecipePlayer;
@@ -51,6 +52,8 @@ pub(super) struct AgentRun<'a> {
     pub(super) surroundings: String,
     /// Gates on the state before the run.
     pub(super) base: BaseGates,
+    /// Whether a review or self-check that was asked for could not be carried out.
+    pub(super) is_unchecked: AtomicBool,
 }
 
 /// Lets an agent work on a task to its end, and publishes what came of it.
@@ -68,7 +71,7 @@ pub async fn run(request: &RunRequest, masker: Arc<Masker>, signal: Signal) -> R
     let model = model
         .await
         .unwrap_or_else(|error| Err(InputError::rules(format!("could not set up the model: {error}"))))?;
-    let model = run.model(model)?;
+    let model: Arc<dyn ChatModel> = Arc::new(MaskedModel::new(run.model(model)?, Arc::clone(&masker)));
     let limits = run.limits(setup.info.started);
     let code_review = run.code_review(&model, &limits)?;
     run.base = BaseGates::start(&run);
@@ -123,7 +126,16 @@ impl<'a> AgentRun<'a> {
         };
         let Prepared { run, servers, surroundings } =
             setup.prepare(&request.job, Some(extras), (clock.token(), signal), masker).await?;
-        let run = Self { run, request, budget, dispatch, servers, surroundings, base: BaseGates::default() };
+        let run = Self {
+            run,
+            request,
+            budget,
+            dispatch,
+            servers,
+            surroundings,
+            base: BaseGates::default(),
+            is_unchecked: AtomicBool::default(),
+        };
         if request.resumed.is_none() {
             setup.announce(&request.job);
         }
@@ -192,7 +204,7 @@ impl<'a> AgentRun<'a> {
             engine: Arc::downgrade(&self.run.engine),
             model: Arc::clone(&model),
             limits: limits.clone(),
-            surroundings: self.surroundings.clone(),
+            surroundings: self.run.engine.masker.mask_known(&self.surroundings).into_owned(),
         });
         let past = self.request.resumed.as_ref().filter(|_| self.request.rounds.is_none());
         let history = past.map(|resumed| History::of(resumed.past(), &agent.name)).unwrap_or_default();
@@ -240,7 +252,8 @@ impl<'a> AgentRun<'a> {
             Some(preface) => format!("{preface}\n\n{task}"),
             None => task,
         };
-        let ended = match self.request.rounds {
+        let task = self.run.engine.masker.mask_known(&task);
+        let mut ended = match self.request.rounds {
             None => {
                 session(StepOffset { step: history.step, subagent_steps: 0 })
                     .run(&task, &mut acceptance(1))
@@ -248,6 +261,7 @@ impl<'a> AgentRun<'a> {
             }
             Some(most) => self.rounds(most, &task, session, acceptance).await,
         };
+        self.conclude(&mut ended);
         if let Some(error) = &ended.error {
             let details = json!({"error": error.to_string(), "stop_reason": ended.reason});
             self.run.engine.hooks.run(HookEvent::OnError, Subject::of_run(&agent.name, 0, details)).await;
@@ -264,9 +278,10 @@ impl<'a> AgentRun<'a> {
             return Guides::default();
         };
         let prefix = repository.prefix();
+        let masker = Arc::clone(&self.run.engine.masker);
         Guides::new(Arc::new(move |path| {
             let bytes = repository.read_at(&commit, &format!("{prefix}{path}")).ok()??;
-            Some(String::from_utf8_lossy(&bytes).into_owned())
+            Some(masker.mask_known(&String::from_utf8_lossy(&bytes)).into_owned())
         }))
     }
 
@@ -279,24 +294,29 @@ impl<'a> AgentRun<'a> {
         if let Err(damage) = servers.stop().await {
             let message = format!("an MCP server changed the checkout: {damage}");
             self.run.events.notice(NoticeLevel::Error, message);
-            if outcome.ended.status != Status::Failed {
-                (outcome.ended.status, outcome.ended.reason) = (Status::Failed, StopReason::CheckoutChanged);
+            if outcome.ended.reason.status() != Status::Failed {
+                outcome.ended.reason = StopReason::CheckoutChanged;
             }
         }
     }
 
     /// Runs the gates, unless the configuration has a dry run skip them. The error has been told already.
     pub(super) async fn gates(&self, round: u32) -> Result<Vec<GateOutcome>, ()> {
-        let config = self.request.job.config();
-        let is_skipped = self.run.tracked.is_none()
-            && config.dry_run.gates == GateIsolation::Skip
-            // Rounds are there for their checks.
-            && self.request.rounds.is_none();
-        if is_skipped && !config.guardrails.quality_gates.is_empty() {
+        if self.skips_gates() {
             self.run.events.notice(NoticeLevel::Info, "quality gates were skipped (dry_run.gates: skip)");
             return Ok(Vec::new());
         }
         self.run.gates(round).await
+    }
+
+    /// Returns whether there are gates, and the configuration has this dry run skip them.
+    pub(super) fn skips_gates(&self) -> bool {
+        let config = self.request.job.config();
+        self.run.tracked.is_none()
+            && config.dry_run.gates == GateIsolation::Skip
+            && !config.guardrails.quality_gates.is_empty()
+            // Rounds are there for their checks.
+            && self.request.rounds.is_none()
     }
 
     fn system_prompt(&self, prompt: &str) -> String {
@@ -304,7 +324,7 @@ impl<'a> AgentRun<'a> {
         if let Some(schema) = &self.request.output_schema {
             system += &format!("\n\nSchema of your final answer:\n{schema}");
         }
-        system += &self.surroundings;
+        system += &self.run.engine.masker.mask_known(&self.surroundings);
         system
     }
 }

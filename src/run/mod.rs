@@ -8,6 +8,7 @@ mod baseline;
 mod briefing;
 mod build_report;
 mod code_review;
+mod conclude;
 mod context;
 mod driver;
 mod prepare;

@@ -144,14 +144,14 @@ fn run_fails_after_two_empty_answers() {
         ["--model".to_owned(), "openai::gpt-5".into(), "--base-url".into(), server.url.clone()]
     };
     for (answers, told) in [
-        (vec![Answer::Text(""), Answer::Text("")], "it was empty, twice"),
-        (vec![Answer::Finish("content_filter", "")], "its content filter withheld the answer"),
+        (vec![Answer::Text(""), Answer::Text("")], "empty_answer"),
+        (vec![Answer::Finish("content_filter", "")], "answer_refused"),
     ] {
         let server = ModelServer::start(answers);
         let args = args(&server);
         let args: Vec<&str> = args.iter().map(String::as_str).collect();
         let run = sandbox.run(&args, &[]).expect_code(1);
-        assert!(run.stderr.contains(told), "{}", run.stderr);
+        assert_eq!(run.report()["stop_reason"], told, "{}", run.stderr);
     }
 }
 

@@ -11,6 +11,7 @@ mod command_output;
 mod commands;
 mod confirm;
 mod containment;
+mod contract;
 mod copies;
 mod deliver;
 mod docs;

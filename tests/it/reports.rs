@@ -18,7 +18,7 @@ fn hostile(repeat: usize) -> RunReport {
     let path = "a`b<i>|\n.txt";
     let report = json!({
         "schema_version": 1, "id": "x", "task": text, "agent": EVIL, "model": EVIL, "mode": "dry-run",
-        "status": "failed", "stop_reason": "gates_failed", "exit_code": 1, "message": text,
+        "status": "partial", "stop_reason": "gates_failed", "exit_code": 1, "message": text,
         "started_at": "2026-01-02T03:04:05Z", "duration_ms": 61_234,
         "steps": [{"at_ms": 0, "agent": EVIL, "step": 1, "duration_ms": 1200, "usage": {"input": 12_345, "cached": 0, "output": 67}}],
         "usage": {"input": 12_345, "cached": 0, "output": 67}, "base": null,
@@ -94,7 +94,7 @@ fn comment_keeps_size_limit_and_priorities() {
         assert!(text.encode_utf16().count() <= COMMENT_LIMIT, "{repeat}: {}", text.len());
         for part in [
             marker("plan").as_str(),
-            "### ❌",
+            "### 🟡",
             "Quality gates",
             "src/file49.rs",
             "Guardrails stopped 1 call",
