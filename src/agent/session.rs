@@ -301,6 +301,9 @@ impl Session<'_> {
         if reason == StopReason::Timeout {
             return ended(reason, "(no summary: the time limit was reached)".to_owned());
         }
+        if let Some(bar) = self.budget.bar() {
+            return ended(reason, format!("(no summary: {bar})"));
+        }
         conversation.messages.push(Message::User(format!(
             "You have to stop now: {reason}. Do not call tools. Summarize in a few lines what is done and \
              what is left."

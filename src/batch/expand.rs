@@ -89,6 +89,7 @@ pub fn expand(
     let tasks = assign_unique_ids(tasks).map_err(|problem| wrong("tasks", problem))?;
     let mut manifest = Manifest::new(&batch.name, commit, text, tasks);
     manifest.budget_usd = batch.budget_usd;
+    manifest.pilot.clone_from(&batch.pilot);
     manifest.timeout = batch.timeout.map(crate::config::Bounded::get);
     Ok(manifest)
 }
@@ -118,7 +119,8 @@ fn check(entry: &Entry) -> Result<(), Problem> {
     ];
     let more = [entry.agent.as_ref(), entry.folder.as_ref()];
     let gates = entry.gates.iter().flat_map(|gate| [Some(&gate.name), Some(&gate.command)]);
-    for text in texts.into_iter().chain(more).chain(gates).flatten() {
+    let until = entry.until.iter().map(Some);
+    for text in texts.into_iter().chain(more).chain(gates).chain(until).flatten() {
         let known = |name: &str| {
             entry.for_each.keys().any(|key| key == name || parts_of(key).any(|part| part == name))
         };
@@ -196,6 +198,7 @@ fn task(
     if let Some(folder) = &filled.folder {
         WorkspacePath::parse(folder).map_err(|error| Problem::Folder { folder: folder.clone(), error })?;
     }
+    filled.until = entry.until.iter().map(quoted).collect();
     for gate in &mut filled.gates {
         gate.name = read(&gate.name);
         gate.command = quoted(&gate.command);

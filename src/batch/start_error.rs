@@ -30,6 +30,13 @@ pub enum StartError {
         .0.display()
     )]
     UntrustedManifest(PathBuf),
+    /// Reports that a stranger may have written.
+    #[error(
+        "the reports {} (`previous`) are files of the checkout, which a pull request may have written; put them \
+         outside of the checkout, for example below `RUNNER_TEMP`",
+        .0.display()
+    )]
+    UntrustedReports(PathBuf),
     /// Nothing to make worktrees from.
     #[error("a batch needs a Git repository with a commit, because each task gets its own worktree")]
     NoCommit,

@@ -3,6 +3,7 @@
 mod apply;
 mod batch;
 mod config;
+mod costs;
 mod doctor;
 mod explain;
 mod flags;
@@ -110,6 +111,7 @@ enum Command {
     Config(config::Config),
     #[command(subcommand)]
     Tests(test_integrity::Tests),
+    Costs(costs::Costs),
     Doctor(doctor::Doctor),
     Explain(explain::Explain),
     /// Print all tools and their schemas, as the model sees them if they are enabled
@@ -130,6 +132,7 @@ impl Command {
             Self::Sessions(sessions) => sessions.execute(),
             Self::Config(config) => config.execute(),
             Self::Tests(tests) => tests.execute(),
+            Self::Costs(costs) => costs.execute(),
             Self::Doctor(doctor) => doctor.execute(),
             Self::Explain(explain) => explain.execute(),
             Self::Tools => tools::execute(),

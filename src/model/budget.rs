@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::Notify;
 
 use super::Price;
+use super::ledger::{Ledger, LedgerError};
 use crate::event::Usage;
 
 /// Maximum length of an answer within a budget, in tokens, where `llm.max_tokens` says nothing: every model with a known
@@ -25,6 +26,8 @@ pub struct Budget {
     /// Maximum length of an answer, in tokens.
     most_output: Option<u64>,
     spent: Arc<Spent>,
+    /// What all runs spend, and the model as the ledger names it.
+    ledger: Option<(Arc<Ledger>, String)>,
 }
 
 /// Counters that the models of one run share.
@@ -83,7 +86,7 @@ impl Budget {
     /// Creates a budget, with `limit` and `warn_at` in USD. Without a price, costs are unknown and nothing is
     /// limited.
     pub fn new(price: Option<Price>, limit: Option<f64>, warn_at: Option<f64>) -> Self {
-        Self { price, limit, warn_at, most_output: None, spent: Arc::default() }
+        Self { price, limit, warn_at, most_output: None, spent: Arc::default(), ledger: None }
     }
 
     /// Returns the budget with a maximum length of answers, in tokens, as the configuration has it.
@@ -92,10 +95,17 @@ impl Budget {
         Self { most_output, ..self }
     }
 
+    /// Returns the budget with a ledger, to which every further answer is appended.
+    #[must_use]
+    pub fn with_ledger(self, ledger: Arc<Ledger>, model: &str) -> Self {
+        Self { ledger: Some((ledger, model.to_owned())), ..self }
+    }
+
     /// Returns a budget with another model's price that shares limit and spending with this one.
     #[must_use]
-    pub fn priced(&self, price: Option<Price>) -> Self {
-        Self { price, ..self.clone() }
+    pub fn priced(&self, model: &str, price: Option<Price>) -> Self {
+        let ledger = self.ledger.as_ref().map(|(ledger, _)| (Arc::clone(ledger), model.to_owned()));
+        Self { price, ledger, ..self.clone() }
     }
 
     /// Counts one turn of a sub-agent.
@@ -149,6 +159,9 @@ impl Budget {
     /// Adds the cost of `usage`. Returns the cost so far, in USD, the first time it reaches the warning
     /// threshold.
     pub fn add(&self, usage: Usage) -> Option<f64> {
+        if let Some((ledger, model)) = &self.ledger {
+            ledger.append(model, usage, self.price(usage));
+        }
         let price = self.price(usage)?;
         self.spent.amounts().spent += price;
         let cost = self.cost()?;
@@ -168,7 +181,12 @@ impl Budget {
 
     /// Returns `true` if the spending limit has been reached.
     pub fn is_used_up(&self) -> bool {
-        self.limit.zip(self.cost()).is_some_and(|(limit, cost)| cost >= limit)
+        self.limit.zip(self.cost()).is_some_and(|(limit, cost)| cost >= limit) || self.bar().is_some()
+    }
+
+    /// Returns why the ledger allows no further answer, if it does not.
+    pub fn bar(&self) -> Option<LedgerError> {
+        self.ledger.as_ref()?.0.check().err()
     }
 }
 

@@ -38,8 +38,8 @@ use crate::workspace::{ChangeSet, Difference, FileChange, LineCounts, Operation,
 
 pub use annotations::{annotations, batch_annotations};
 pub use batch::{
-    BatchReport, SCHEMA_VERSION as BATCH_SCHEMA_VERSION, ShardReport, TaskEnd, TaskReport, batch_comment,
-    batch_headline, batch_html, batch_junit, batch_markdown, batch_summary, sum, task_line,
+    BatchReport, SCHEMA_VERSION as BATCH_SCHEMA_VERSION, ShardReport, TaskEnd, TaskKey, TaskReport,
+    batch_comment, batch_headline, batch_html, batch_junit, batch_markdown, batch_summary, sum, task_line,
 };
 pub use collect::{Collected, Collector};
 pub use comment::{COMMENT_LIMIT, CommentFrame, check_summary, comment, description};

@@ -44,7 +44,7 @@ const OUTPUT: &str = "Output";
 const BATCH: &str = "Batch";
 
 /// All of them.
-pub const INPUTS: [Input; 32] = [
+pub const INPUTS: [Input; 33] = [
     text("task", "TEXT", "What the agent is to do").about(TASK),
     text(
         "task-file",
@@ -82,6 +82,8 @@ pub const INPUTS: [Input; 32] = [
         "Maximum cost of the model [default: from the configuration, otherwise no limit]",
     )
     .about(LIMITS),
+    text("ledger", "FILE", "File to which spending is appended [default: this user's, if the configuration limits days or months]")
+        .about(LIMITS),
     text("timeout", "SECONDS", "Time limit for the agent").about(LIMITS),
     text(
         "workspace",
@@ -128,7 +130,7 @@ pub const INPUTS: [Input; 32] = [
 ];
 
 /// What `batch` takes besides.
-pub const BATCH_INPUTS: [Input; 8] = [
+pub const BATCH_INPUTS: [Input; 10] = [
     text("batch", "FILE", "The batch: a YAML file of tasks").about(BATCH),
     text("manifest", "FILE", "Task list written by `batch --matrix`, used instead of the batch file")
         .about(BATCH),
@@ -142,6 +144,13 @@ pub const BATCH_INPUTS: [Input; 8] = [
         "With `resume`, repeat tasks that ended like this: failed, partial, timeout (comma-separated)",
     )
     .about(BATCH),
+    text(
+        "previous",
+        "PATH",
+        "Reports of an earlier night (batch.json, or a folder of them): tasks that it settled are skipped",
+    )
+    .about(BATCH),
+    switch("fresh", None, "Do all tasks, whatever `previous` has settled").about(BATCH),
     switch(
         "matrix",
         None,

@@ -271,6 +271,9 @@ pub enum InputError {
         /// Why.
         error: io::Error,
     },
+    /// The budget of a day or a month is spent, or cannot be kept.
+    #[error(transparent)]
+    Ledger(#[from] crate::model::LedgerError),
     /// Secrets cannot be masked in the report.
     #[error("the report was not published: {0}; see the transcript in the output folder")]
     Unmasked(#[from] MaskError),
@@ -311,6 +314,7 @@ impl InputError {
             | Self::GitHub(_)
             | Self::Fork => Exit::Authentication,
             Self::Journal(_) => Exit::NotApplied,
+            Self::Ledger(crate::model::LedgerError::Spent { .. }) => Exit::Partial,
             Self::Unmasked(_) => Exit::Failed,
             _ => Exit::Configuration,
         }

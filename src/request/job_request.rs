@@ -24,6 +24,8 @@ use crate::workspace::ProgramFiles;
 pub struct JobRequest {
     /// What to do, or what the plan was made for.
     pub task: String,
+    /// What the agent is told in front of the task.
+    pub preface: Option<String>,
     /// How.
     pub mode: RunMode,
     /// The name of the agent that works, or that has planned.
@@ -209,6 +211,7 @@ impl<'a> Draft<'a> {
         secrets.extend(addresses.into_iter().flatten().flat_map(|url| passwords(url)).map(str::to_owned));
         Ok(JobRequest {
             task,
+            preface: None,
             mode,
             agent,
             model_name,

@@ -1,6 +1,7 @@
 //! The request of a job in which an agent works on a task.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::Value;
@@ -8,6 +9,7 @@ use serde_json::Value;
 use super::context::RequestContext;
 use super::files::{guide, output_schema, prices};
 use super::job_request::{Draft, JobRequest, Subject};
+use super::ledger::ledger;
 use super::model::{self, ModelChoice, ReviewerModel, choose, reviewer};
 use super::values::parse_mode;
 use super::{Deliver, InputError, Inputs, task};
@@ -17,7 +19,7 @@ use crate::event::{Expectation, RunMode};
 use crate::git::Repository;
 use crate::github::Environment;
 use crate::mcp::Server;
-use crate::model::{ModelName, Prices};
+use crate::model::{Ledger, ModelName, Prices};
 use crate::sessions::Resumed;
 use crate::tool::Access;
 use crate::trust::{Trust, Trusted, TrustedFile};
@@ -41,6 +43,8 @@ pub struct RunRequest {
     pub reviewer: Option<ReviewerModel>,
     /// What tokens cost.
     pub prices: Prices,
+    /// Where spending is written down, if it is.
+    pub ledger: Option<Arc<Ledger>>,
     /// How long the run may take.
     pub timeout: Option<Duration>,
     /// Most rounds, where the run goes on in rounds until its gates pass.
@@ -97,6 +101,13 @@ impl RunRequest {
             Trust::Base(commit) => Some(commit.clone()),
             Trust::Checkout => job.repository.as_ref().and_then(Repository::head),
         };
+        // What answers without a provider costs nothing.
+        let costs_money = matches!(model, ModelChoice::Provider { .. } | ModelChoice::Exec { .. });
+        let ledger = if costs_money {
+            ledger(inputs, &job.origin.config, &context.checkout)?.map(Arc::new)
+        } else {
+            None
+        };
         let mut given = inputs.given.clone();
         given.insert("workspace".to_owned(), context.checkout.display().to_string());
         Ok(Self {
@@ -108,6 +119,7 @@ impl RunRequest {
             model,
             reviewer,
             prices,
+            ledger,
             timeout: inputs.timeout,
             rounds,
             output_schema,

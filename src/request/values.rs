@@ -60,6 +60,8 @@ pub struct Inputs {
     pub max_rounds: Option<Bounded<1, 1000>>,
     /// The payload of the event.
     pub event: Option<PathBuf>,
+    /// The file to which spending is appended.
+    pub ledger: Option<PathBuf>,
     /// The folder for the files of the job.
     pub out: Option<PathBuf>,
     /// The schema of the final message: its text, or a file.
@@ -127,6 +129,7 @@ impl Inputs {
             until: until.map(str::to_owned).collect(),
             max_rounds: lookup.number("max-rounds")?,
             event: lookup.path("event"),
+            ledger: lookup.path("ledger"),
             out: lookup.path("out"),
             output_schema: lookup.text("output-schema"),
             comment: lookup.text("comment").map(|text| parse_comment(&text)).transpose()?,

@@ -70,7 +70,7 @@ impl AgentRun<'_> {
             Arc::new(MaskedModel::new(model, Arc::clone(&self.run.engine.masker))) as Arc<dyn ChatModel>
         };
         let model = model.map(masked);
-        let budget = Arc::new(self.budget.priced(self.request.prices.find(&own.name)));
+        let budget = Arc::new(self.budget.priced(&own.name, self.request.prices.find(&own.name)));
         Ok(model.map(|model| CodeReview { name: own.name.clone(), model, limits, budget }))
     }
 }

@@ -120,7 +120,7 @@ impl<'a> AgentRun<'a> {
         clock: &Clock,
         masker: &Arc<Masker>,
     ) -> Result<Self, InputError> {
-        let budget = Arc::new(budget(request, setup.events()));
+        let budget = Arc::new(budget(request, setup.events())?);
         let dispatch = Arc::new(Dispatch::new(Arc::clone(&budget)));
         let extras = AgentExtras {
             servers: &request.servers,
@@ -252,6 +252,10 @@ impl<'a> AgentRun<'a> {
             self.request.job.github.as_ref(),
             self.request.job.repository.as_ref(),
         );
+        let task = match &self.request.job.preface {
+            Some(preface) => format!("{preface}\n\n{task}"),
+            None => task,
+        };
         let task = self.run.engine.masker.mask_known(&task);
         let mut ended = match self.request.rounds {
             None => {
@@ -329,7 +333,7 @@ impl<'a> AgentRun<'a> {
     }
 }
 
-fn budget(request: &RunRequest, events: &Events) -> Budget {
+fn budget(request: &RunRequest, events: &Events) -> Result<Budget, InputError> {
     let costs = &request.job.config().costs;
     let price = request.prices.find(&request.job.model_name);
     // What was recorded or written down beforehand costs nothing.
@@ -350,5 +354,8 @@ fn budget(request: &RunRequest, events: &Events) -> Budget {
             budget.add(reply.usage);
         }
     }
-    budget
+    let Some(ledger) = &request.ledger else { return Ok(budget) };
+    ledger.check_price(&request.job.model_name, price.is_some())?;
+    ledger.check()?;
+    Ok(budget.with_ledger(Arc::clone(ledger), &request.job.model_name))
 }

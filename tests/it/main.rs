@@ -35,6 +35,7 @@ mod mcp;
 mod mcp_changes;
 mod missing_tools;
 mod model;
+mod nights;
 mod outline;
 mod overlay;
 mod patch;
