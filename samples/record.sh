@@ -3,8 +3,8 @@
 # results of tools change, and look at the difference before you commit it.
 set -euo pipefail
 samples=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-for sample in "$samples"/*/; do
-  name=$(basename "$sample")
+for base in "$samples"/*/base; do
+  name=$(basename "$(dirname "$base")")
   out=$(mktemp -d)
   OUT=$out "$samples/try.sh" "$name" --quiet >/dev/null
   cp "$out/transcript.jsonl" "$samples/$name/transcript.jsonl"

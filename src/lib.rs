@@ -1,24 +1,24 @@
 //! LLM agents on a checkout in CI: plans as exact patches, guarded edits, reports.
 //!
-//! Data flows one way: [`inputs`] → [`run`] → [`engine`] → [`report`] → [`publish`]. Modules know those
+//! Data flows one way: [`request`] → `run` → `engine` → [`report`] → [`publish`]. Modules know those
 //! of lower layers only; `tests/it/layering.rs` has the order. What knows none of them is in `crates/`.
 //! `ARCHITECTURE.md` is the map.
 
 pub mod agent;
-pub mod base;
+mod base;
 pub mod batch;
 pub mod cli;
 pub mod command;
 pub mod config;
 pub mod egress;
-pub mod engine;
+mod engine;
 pub mod event;
-pub mod gates;
+mod gates;
 pub mod git;
 pub mod github;
-pub mod guardrails;
-pub mod hooks;
-pub mod isolation;
+mod guardrails;
+mod hooks;
+mod isolation;
 pub mod mcp;
 pub mod model;
 pub mod patch;
@@ -28,10 +28,10 @@ pub mod publish;
 pub mod recipe;
 pub mod report;
 pub mod request;
-pub mod run;
-pub mod sessions;
-pub mod telemetry;
+mod run;
+mod sessions;
+mod telemetry;
 pub mod tool;
-pub mod trust;
+mod trust;
 pub mod web;
 pub mod workspace;

@@ -51,7 +51,7 @@ struct Outcome {
 
 /// The state of a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum State {
+pub(crate) enum State {
     /// Another process is running it.
     Running,
     /// It was interrupted before it could write its report.
@@ -72,7 +72,7 @@ impl std::fmt::Display for State {
 
 /// A session in its folder.
 #[derive(Clone, Debug)]
-pub struct Found {
+pub(crate) struct Found {
     /// The folder of the session.
     pub folder: PathBuf,
     /// What the run was asked to do.
@@ -167,7 +167,7 @@ fn parse_lines(text: &[u8]) -> Vec<Line> {
 }
 
 /// Finds the sessions in and below these folders, the latest first.
-pub fn find(folders: &[PathBuf]) -> Vec<Found> {
+pub(crate) fn find(folders: &[PathBuf]) -> Vec<Found> {
     let mut found = Vec::new();
     for folder in folders {
         look(folder, MAX_DEPTH, &mut found);
@@ -196,7 +196,7 @@ fn look(folder: &Path, depth: usize, found: &mut Vec<Found>) {
 }
 
 /// Returns the folders in which runs leave their files by default.
-pub fn usual(runner_temp: Option<&str>) -> Vec<PathBuf> {
+pub(crate) fn usual(runner_temp: Option<&str>) -> Vec<PathBuf> {
     let mut folders: Vec<PathBuf> =
         runner_temp.map(|temp| Path::new(temp).join("architect-ci")).into_iter().collect();
     let temp = fs::read_dir(std::env::temp_dir()).into_iter().flatten().flatten();
@@ -208,7 +208,7 @@ pub fn usual(runner_temp: Option<&str>) -> Vec<PathBuf> {
 }
 
 /// Finds a session by its folder, its id, or the beginning of its id (at least four characters).
-pub fn pick(name: &str, folders: &[PathBuf]) -> Result<Found, SessionError> {
+pub(crate) fn pick(name: &str, folders: &[PathBuf]) -> Result<Found, SessionError> {
     let folder = Path::new(name);
     if folder.join(SESSION).is_file() {
         let file = SessionFile::read(folder)?;
@@ -224,7 +224,7 @@ pub fn pick(name: &str, folders: &[PathBuf]) -> Result<Found, SessionError> {
 impl Found {
     /// Checks that the session can be resumed and its integrity seal is intact, and returns what is needed
     /// to resume it.
-    pub fn resume(&self, variables: &Variables) -> Result<Resumed, SessionError> {
+    pub(crate) fn resume(&self, variables: &Variables) -> Result<Resumed, SessionError> {
         let text = fs::read(self.folder.join(SESSION)).unwrap_or_default();
         // The text that the seal covers has to be the one that is obeyed.
         let file: Option<SessionFile> = serde_json::from_slice(&text).ok();
@@ -249,7 +249,7 @@ impl Found {
     }
 
     /// Removes the folder of the session and its seal. Returns the number of bytes freed.
-    pub fn remove(&self, variables: &Variables) -> std::io::Result<u64> {
+    pub(crate) fn remove(&self, variables: &Variables) -> std::io::Result<u64> {
         let seals = [seal(variables, &self.file.id), transcript_seal(variables, &self.file.id)];
         seals.into_iter().flatten().for_each(|seal| seal.remove());
         let size = size(&self.folder);
@@ -258,7 +258,7 @@ impl Found {
     }
 
     /// Returns the time since the transcript or the report was last written.
-    pub fn age(&self) -> Duration {
+    pub(crate) fn age(&self) -> Duration {
         let touched = [&self.file.transcript, &self.file.report]
             .into_iter()
             .filter_map(|path| path.metadata().ok()?.modified().ok())

@@ -56,6 +56,20 @@ impl Conversation {
         known + self.messages[from..].iter().map(length).sum::<usize>() / CHARS_PER_TOKEN
     }
 
+    /// Returns the most tokens that a request can have: the provider's last count, plus half of the bytes that were added
+    /// since. No text has more tokens than that, in whatever language.
+    pub(super) fn most_tokens(&self, system: &str) -> u64 {
+        let tools =
+            |tool: &ToolSchema| tool.name.len() + tool.description.len() + tool.parameters.to_string().len();
+        let opening = || system.len() + self.tools.iter().map(tools).sum::<usize>();
+        let (known, bytes, from) = match self.token_count {
+            Some((tokens, from)) => (tokens, 0, from),
+            None => (0, opening(), 0),
+        };
+        let added: usize = self.messages[from..].iter().map(length).sum();
+        (known + (bytes + added).div_ceil(2)) as u64
+    }
+
     /// Records the provider's token count for all messages so far.
     pub(super) fn record_token_count(&mut self, usage: Usage) {
         if usage.input > 0 {

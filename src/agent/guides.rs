@@ -23,11 +23,11 @@ pub type NestedGuide = Arc<dyn Fn(&WorkspacePath) -> Option<String> + Send + Syn
 #[derive(Clone, Default)]
 pub struct Guides {
     read: Option<NestedGuide>,
-    told: Arc<Mutex<Told>>,
+    told: Arc<Mutex<Shown>>,
 }
 
 #[derive(Default)]
-struct Told {
+struct Shown {
     folders: HashSet<WorkspacePath>,
     count: usize,
 }

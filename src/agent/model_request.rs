@@ -23,6 +23,8 @@ pub(super) enum Failure {
     Model(ModelError),
     Cancelled,
     TimeUp,
+    /// The budget does not pay for the answer.
+    BudgetExceeded,
 }
 
 impl Session<'_> {
@@ -33,12 +35,19 @@ impl Session<'_> {
         may_call: bool,
     ) -> Result<Completion, Failure> {
         let started = Instant::now();
+        // Held to the end of this function, when the answer's real price is known.
+        let allowance = tokio::select! {
+            () = self.cancel.cancelled() => return Err(Failure::Cancelled),
+            allowance = self.budget.allow(conversation.most_tokens(&self.system)) => allowance,
+        };
+        let allowance = allowance.ok_or(Failure::BudgetExceeded)?;
         let request = Request {
             agent: &self.agent.name,
             system: &self.system,
             tools: &conversation.tools,
             messages: &conversation.messages,
             may_call,
+            max_output: allowance.max_output,
         };
         let events = &self.engine.events;
         let waiting = |error: &ModelError, wait: Duration| {
@@ -62,7 +71,8 @@ impl Session<'_> {
         conversation.record_token_count(completion.usage);
         if completion.cut {
             let message = format!(
-                "the answer of {} in step {} was cut off at the model's token limit (`llm.max_tokens`)",
+                "the answer of {} in step {} was cut off at the model's token limit (`llm.max_tokens`, or what is \
+                 left of the budget)",
                 self.agent.name, conversation.step
             );
             events.notice(NoticeLevel::Warning, message);

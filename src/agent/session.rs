@@ -16,22 +16,21 @@ use super::loop_detector::{LoopDetector, Repetition};
 use super::model_request::Failure;
 use super::news::News;
 use crate::engine::{Caller, Engine};
-use crate::event::{Status, StopReason, ToolCall};
+use crate::event::{StopReason, ToolCall};
 use crate::hooks::{HookEvent, Subject, Verdict};
 use crate::model::{Budget, ChatModel, Message, ModelError, ToolSchema};
 use crate::tool::ToolResult;
 use crate::workspace::WorkspacePath;
 
 const EMPTY_REPLY: &str = "Your last reply was empty. Continue the task, or say what you have done.";
+const NO_BUDGET: &str = "(no summary: a further answer could cost more than what is left of the budget)";
 const SAME_CALL: &str =
     "[You have made exactly this call several times with the same result. Do something else, or finish.]";
 
 /// End of a session.
 #[derive(Debug)]
 pub struct SessionOutcome {
-    /// How far the session came.
-    pub status: Status,
-    /// Reason for the end.
+    /// Reason for the end, which tells how far the session came.
     pub reason: StopReason,
     /// Final answer of the agent, or what went wrong.
     pub message: String,
@@ -46,8 +45,8 @@ pub enum AnswerVerdict {
     Accept,
     /// The session continues with this message to the agent.
     SendBack(String),
-    /// The session ends with this status and reason.
-    GiveUp(Status, StopReason),
+    /// The session ends for this reason.
+    GiveUp(StopReason),
 }
 
 /// Acceptance checks on an agent's final answer.
@@ -108,7 +107,6 @@ impl Session<'_> {
         conversation.messages.extend(self.history.messages.iter().cloned());
         let mut detector = LoopDetector::default();
         let mut was_empty = false;
-        let mut has_called = !self.history.messages.is_empty();
         loop {
             if let Some(reason) = self.limit(&conversation) {
                 return self.close(&mut conversation, reason).await;
@@ -118,7 +116,7 @@ impl Session<'_> {
                 self.budget.count_step();
             }
             if let Some(reason) = self.before_call(&mut conversation).await {
-                return ended(Status::Partial, StopReason::HookBlocked, reason);
+                return ended(StopReason::HookBlocked, reason);
             }
             if self.tokens(&conversation) >= self.limits.context_tokens {
                 return self.close(&mut conversation, StopReason::ContextFull).await;
@@ -138,51 +136,53 @@ impl Session<'_> {
                 }
                 Err(Failure::Model(error)) => return failed(error),
                 Err(Failure::Cancelled) => return interrupted(),
+                Err(Failure::BudgetExceeded) => {
+                    return ended(StopReason::BudgetExceeded, NO_BUDGET.to_owned());
+                }
                 // A model that has not finished by now would not sum up in time either.
                 Err(Failure::TimeUp) => {
                     let message = "(no summary: the time limit was reached while the model was answering)";
-                    return ended(Status::Partial, StopReason::Timeout, message.to_owned());
+                    return ended(StopReason::Timeout, message.to_owned());
                 }
             };
             let (text, calls) = (completion.text.clone(), completion.calls.clone());
+            let (is_cut, is_refused) = (completion.cut, completion.refused);
             let details = || json!({"text": text, "calls": calls, "usage": completion.usage});
             let verdict = self.hook(HookEvent::PostLlmCall, conversation.step, details).await;
             // Results of calls go first, because providers want them directly behind the calls.
             conversation.notes.extend(verdict.context);
             conversation.add_answer(completion);
             if calls.is_empty() {
-                if text.trim().is_empty() {
-                    if !was_empty {
-                        was_empty = true;
-                        conversation.messages.push(Message::User(EMPTY_REPLY.to_owned()));
-                        continue;
-                    }
-                    if !has_called {
-                        return failed(ModelError::Malformed("it was empty, twice".to_owned()));
-                    }
+                if is_refused {
+                    return ended(StopReason::AnswerRefused, text);
+                }
+                if text.trim().is_empty() && !was_empty {
+                    was_empty = true;
+                    conversation.messages.push(Message::User(EMPTY_REPLY.to_owned()));
+                    continue;
                 }
                 let verdict = check.check(&text).await;
                 // Gates that were cut short are no reason of their own.
                 if self.is_late() && !matches!(verdict, AnswerVerdict::Accept) {
-                    return ended(Status::Partial, StopReason::Timeout, text);
+                    return ended(StopReason::Timeout, text);
                 }
                 match verdict {
-                    AnswerVerdict::Accept if !self.is_main => {
-                        return ended(Status::Success, StopReason::LlmDone, text);
-                    }
                     AnswerVerdict::Accept => {
-                        self.hook(HookEvent::AgentComplete, conversation.step, || json!({"message": text}))
-                            .await;
-                        return ended(Status::Success, StopReason::LlmDone, text);
+                        if self.is_main {
+                            let details = || json!({"message": text});
+                            self.hook(HookEvent::AgentComplete, conversation.step, details).await;
+                        }
+                        let reason = if is_cut { StopReason::AnswerCut } else { StopReason::LlmDone };
+                        return ended(reason, text);
                     }
                     AnswerVerdict::SendBack(complaint) => {
                         conversation.messages.push(Message::User(complaint));
                     }
-                    AnswerVerdict::GiveUp(status, reason) => return ended(status, reason, text),
+                    AnswerVerdict::GiveUp(reason) => return ended(reason, text),
                 }
                 continue;
             }
-            (was_empty, has_called) = (false, true);
+            was_empty = false;
             if self.run_calls(&mut conversation, calls, &mut detector).await == Repetition::Stop {
                 return self.close(&mut conversation, StopReason::Loop).await;
             }
@@ -299,7 +299,10 @@ impl Session<'_> {
             return interrupted();
         }
         if reason == StopReason::Timeout {
-            return ended(Status::Partial, reason, "(no summary: the time limit was reached)".to_owned());
+            return ended(reason, "(no summary: the time limit was reached)".to_owned());
+        }
+        if let Some(bar) = self.budget.bar() {
+            return ended(reason, format!("(no summary: {bar})"));
         }
         conversation.messages.push(Message::User(format!(
             "You have to stop now: {reason}. Do not call tools. Summarize in a few lines what is done and \
@@ -311,30 +314,20 @@ impl Session<'_> {
             Err(Failure::Cancelled) => return interrupted(),
             Err(Failure::Model(error)) => format!("(no summary: {error})"),
             Err(Failure::TimeUp) => "(no summary: the model took too long)".to_owned(),
+            Err(Failure::BudgetExceeded) => NO_BUDGET.to_owned(),
         };
-        ended(Status::Partial, reason, message)
+        ended(reason, message)
     }
 }
 
-fn ended(status: Status, reason: StopReason, message: String) -> SessionOutcome {
-    SessionOutcome { status, reason, message, error: None }
+fn ended(reason: StopReason, message: String) -> SessionOutcome {
+    SessionOutcome { reason, message, error: None }
 }
 
 fn interrupted() -> SessionOutcome {
-    ended(Status::Partial, StopReason::UserInterrupt, String::new())
+    ended(StopReason::UserInterrupt, String::new())
 }
 
 fn failed(error: ModelError) -> SessionOutcome {
-    let message = error.to_string();
-    match error {
-        ModelError::TooLong(_) => {
-            SessionOutcome { error: Some(error), ..ended(Status::Partial, StopReason::ContextFull, message) }
-        }
-        ModelError::Recipe(_) => {
-            SessionOutcome { error: Some(error), ..ended(Status::Failed, StopReason::RecipeFailed, message) }
-        }
-        error => {
-            SessionOutcome { error: Some(error), ..ended(Status::Failed, StopReason::LlmError, message) }
-        }
-    }
+    SessionOutcome { reason: error.reason(), message: error.to_string(), error: Some(error) }
 }

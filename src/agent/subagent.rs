@@ -126,7 +126,7 @@ impl Dispatch {
             guides: Guides::default(),
         };
         let ended = session.run(&args.message(), &mut Unchecked).await;
-        let (status, message) = (ended.status, ended.message);
+        let (status, message) = (ended.reason.status(), ended.message);
         let result = if ended.error.is_some() {
             ToolResult::failed(format!("{}: {message}", agent.name))
         } else {

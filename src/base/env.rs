@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 /// Environment variables by name.
-pub type Variables = BTreeMap<String, String>;
+pub(crate) type Variables = BTreeMap<String, String>;
 
 /// Tells whether GitHub's runner listens.
-pub fn is_in_actions(variables: &Variables) -> bool {
+pub(crate) fn is_in_actions(variables: &Variables) -> bool {
     variables.get("GITHUB_ACTIONS").is_some_and(|value| value == "true")
 }

@@ -9,7 +9,7 @@ const MAX_STEPS: usize = 500_000;
 
 /// Compiled pattern.
 #[derive(Clone, Debug)]
-pub struct Pattern(Engine);
+pub(crate) struct Pattern(Engine);
 
 #[derive(Clone, Debug)]
 enum Engine {
@@ -19,7 +19,7 @@ enum Engine {
 
 /// How a pattern is read.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct PatternOptions {
+pub(crate) struct PatternOptions {
     /// Whether upper and lower case are the same.
     pub ignore_case: bool,
     /// Whether `^` and `$` match at every line.
@@ -41,11 +41,11 @@ impl InvalidPattern {
 /// Error for a search that was given up, because the pattern backtracks too much on the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the pattern takes too long on this text; write it without nested repetition")]
-pub struct PatternTimeout;
+pub(crate) struct PatternTimeout;
 
 impl Pattern {
     /// Compiles a pattern.
-    pub fn new(pattern: &str, options: PatternOptions) -> Result<Self, InvalidPattern> {
+    pub(crate) fn new(pattern: &str, options: PatternOptions) -> Result<Self, InvalidPattern> {
         let linear = RegexBuilder::new(pattern)
             .case_insensitive(options.ignore_case)
             .multi_line(options.multi_line)
@@ -70,7 +70,7 @@ impl Pattern {
     }
 
     /// Returns the pattern as it was written.
-    pub fn as_str(&self) -> &str {
+    pub(crate) fn as_str(&self) -> &str {
         match &self.0 {
             Engine::Linear(regex) => regex.as_str(),
             Engine::Backtracking(regex) => regex.as_str(),
@@ -78,7 +78,7 @@ impl Pattern {
     }
 
     /// Returns `true` if the text contains a match.
-    pub fn is_match(&self, text: &str) -> Result<bool, PatternTimeout> {
+    pub(crate) fn is_match(&self, text: &str) -> Result<bool, PatternTimeout> {
         match &self.0 {
             Engine::Linear(regex) => Ok(regex.is_match(text)),
             Engine::Backtracking(regex) => regex.is_match(text).map_err(|_| PatternTimeout),
@@ -86,7 +86,7 @@ impl Pattern {
     }
 
     /// Returns the names and numbers of the pattern's groups.
-    pub fn groups(&self) -> Vec<String> {
+    pub(crate) fn groups(&self) -> Vec<String> {
         let all = |names: &mut dyn Iterator<Item = Option<&str>>| {
             let named = names
                 .enumerate()
@@ -101,7 +101,11 @@ impl Pattern {
 
     /// Returns the place of each match, and what it is to be replaced by: `template` with `${1}` and `${name}`
     /// filled in.
-    pub fn replacements(&self, text: &str, template: &str) -> Result<Vec<Replacement>, PatternTimeout> {
+    pub(crate) fn replacements(
+        &self,
+        text: &str,
+        template: &str,
+    ) -> Result<Vec<Replacement>, PatternTimeout> {
         match &self.0 {
             Engine::Linear(regex) => {
                 let one = |found: regex::Captures<'_>| {
@@ -128,7 +132,7 @@ impl Pattern {
 
 /// Match of a pattern, and the text that is to stand in its place.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Replacement {
+pub(crate) struct Replacement {
     /// Position of the match, in bytes.
     pub range: std::ops::Range<usize>,
     /// Text that replaces it.

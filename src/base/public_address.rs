@@ -25,7 +25,7 @@ const SPECIAL_V4: [(Ipv4Addr, u32); 15] = [
 ];
 
 /// Returns `true` if an address belongs to the public internet.
-pub fn is_public(address: IpAddr) -> bool {
+pub(crate) fn is_public(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(address) => is_public_v4(address),
         IpAddr::V6(address) => is_public_v6(address),

@@ -11,8 +11,10 @@ use tracing::instrument::WithSubscriber;
 use super::budget::Reservation;
 use super::file::{Entry, RetryOn};
 use super::journal::{Journal, clear};
+use super::lesson::lesson;
 use super::manifest::{Manifest, Task};
 use super::request::{BatchRequest, Place};
+use super::settled::Ground;
 use super::worktree::Worktrees;
 use crate::event::{Event, Exit, Line, StopReason};
 use crate::publish::{RunResult, TRANSCRIPT};
@@ -37,6 +39,8 @@ pub(super) struct Common {
     pub(super) journal: Mutex<Journal>,
     pub(super) signal: Signal,
     pub(super) deadline: Option<Instant>,
+    /// What keys of tasks are made from; `None` if they cannot be made.
+    pub(super) ground: Option<Ground>,
 }
 
 /// What became of a task.
@@ -44,6 +48,8 @@ pub(super) struct Done {
     pub(super) report: TaskReport,
     /// Whether it is over for good, or has to begin again.
     pub(super) over: bool,
+    /// The price of the dearest answer of its model, in USD.
+    pub(super) dearest_answer: f64,
 }
 
 /// One try at a task.
@@ -51,6 +57,8 @@ struct Attempt {
     report: TaskReport,
     /// Whether it did not come about for the machine's sake, such as a full disk.
     is_fault_of_machine: bool,
+    /// The price of the dearest answer, in USD.
+    dearest_answer: f64,
 }
 
 impl Common {
@@ -59,13 +67,17 @@ impl Common {
         let retry = task.entry.retry.clone().unwrap_or_default();
         let mut earlier = earlier;
         let mut left = share;
+        let mut dearest_answer = 0.0_f64;
         loop {
             let tried = earlier.as_ref().map_or(0, |report| report.attempts);
-            let Attempt { report, is_fault_of_machine } = self.attempt(task, left, tried + 1).await;
+            let Attempt { report, is_fault_of_machine, dearest_answer: dearest } =
+                self.attempt(task, left, tried + 1).await;
+            dearest_answer = dearest_answer.max(dearest);
             let cost = report.cost_usd;
             let report = report.after(earlier.as_ref());
             if self.signal.is_set() {
-                return Done { report: TaskReport { end: TaskEnd::NotRun, ..report }, over: false };
+                let report = TaskReport { end: TaskEnd::NotRun, ..report };
+                return Done { report, over: false, dearest_answer };
             }
             if let (Reservation::Usd(usd), Some(cost)) = (left, cost) {
                 left = Reservation::Usd(usd - cost);
@@ -78,14 +90,15 @@ impl Common {
                 || late
             {
                 // What the machine did not allow is done when the batch is resumed.
-                return Done { report, over: !is_fault_of_machine };
+                return Done { report, over: !is_fault_of_machine, dearest_answer };
             }
             self.note(|journal| journal.tried(&report));
             let wait = Duration::from_secs(retry.wait.get().saturating_mul(1 << tried.min(10)));
             let cancel = self.signal.token();
             tokio::select! {
                 () = cancel.cancelled() => {
-                    return Done { report: TaskReport { end: TaskEnd::NotRun, ..report }, over: false };
+                    let report = TaskReport { end: TaskEnd::NotRun, ..report };
+                    return Done { report, over: false, dearest_answer };
                 }
                 () = tokio::time::sleep(wait) => {}
             }
@@ -103,14 +116,20 @@ impl Common {
 
     async fn attempt(&self, task: &Task, share: Reservation, attempt: u32) -> Attempt {
         self.note(|journal| journal.begun(&task.id, attempt));
-        let ended = self.try_once(task, share).await;
+        let ended = self.try_once(task, share, attempt).await;
         block_in_place(|| self.worktrees.remove(&task.id));
         let folder = format!("{TASKS}/{}", task.id);
         match ended {
-            Ok(finished) => Attempt {
-                report: TaskReport::of_run(&task.id, &finished.report, &folder),
-                is_fault_of_machine: false,
-            },
+            Ok(finished) => {
+                let costs = finished.report.steps.iter().filter_map(|step| step.cost_usd);
+                let dearest_answer = costs.fold(0.0, f64::max);
+                let mut report = TaskReport::of_run(&task.id, &finished.report, &folder);
+                if let Some(ground) = self.ground.as_ref().filter(|_| report.end == TaskEnd::Success) {
+                    let out = self.request.destination.out.join(&folder);
+                    report.key = block_in_place(|| ground.key(task, &out));
+                }
+                Attempt { report, is_fault_of_machine: false, dearest_answer }
+            }
             Err(error) => {
                 let is_fault_of_machine = error.is_fault_of_machine();
                 let exit = if is_fault_of_machine { Exit::Failed } else { error.exit() };
@@ -121,41 +140,53 @@ impl Common {
                     &error.explained(),
                 );
                 let report = TaskReport { attempts: 1, exit_code: Some(exit.code()), ..failed };
-                Attempt { report, is_fault_of_machine }
+                Attempt { report, is_fault_of_machine, dearest_answer: 0.0 }
             }
         }
     }
 
-    async fn try_once(&self, task: &Task, share: Reservation) -> Result<RunResult, InputError> {
+    async fn try_once(&self, task: &Task, share: Reservation, attempt: u32) -> Result<RunResult, InputError> {
         let out = self.request.destination.out.join(TASKS).join(&task.id);
+        let retry = task.entry.retry.as_ref().filter(|_| attempt > 1);
+        // Before the files of the last try go.
+        let lesson = retry.and_then(|retry| lesson(&out, &retry.with));
+        let models = retry.map_or(&[][..], |retry| &retry.models);
+        let model = models.get(attempt.saturating_sub(2) as usize).or(models.last());
         clear(&out).map_err(|error| InputError::Out { path: out.clone(), error })?;
         std::fs::create_dir_all(&out).map_err(|error| InputError::Out { path: out.clone(), error })?;
         // Git takes its time with large checkouts; other tasks go on meanwhile.
         let added = block_in_place(|| self.worktrees.add(&task.id, &self.manifest.commit));
         let checkout = added.map_err(InputError::Worktree)?;
-        let (request, masker) = block_in_place(|| self.prepare(task, share, &checkout, &out))?;
+        let (request, masker) = block_in_place(|| {
+            let place = Place {
+                checkout: &checkout,
+                out: &out,
+                budget_usd: if let Reservation::Usd(usd) = share { Some(usd) } else { None },
+                timeout: self.time_left(task),
+                lesson: lesson.as_deref(),
+                model: model.map(String::as_str),
+            };
+            self.prepare(task, &place)
+        })?;
         let log = file_log(&out.join(LOG), Arc::clone(&masker))
             .map_err(|error| InputError::Write { path: out.join(LOG), error })?;
         // On the heap: the state of a run is large, and there are many.
         Box::pin(run(&request, masker, self.signal.clone()).with_subscriber(log)).await
     }
 
+    /// Returns how much time a task may take, if that is limited.
+    fn time_left(&self, task: &Task) -> Option<Duration> {
+        let left = self.deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
+        let own = task.entry.timeout.map(crate::config::Bounded::seconds);
+        [left, own].into_iter().flatten().min()
+    }
+
     fn prepare(
         &self,
         task: &Task,
-        share: Reservation,
-        checkout: &Path,
-        out: &Path,
+        place: &Place<'_>,
     ) -> Result<(crate::request::RunRequest, Arc<Masker>), InputError> {
-        let left = self.deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
-        let own = task.entry.timeout.map(crate::config::Bounded::seconds);
-        let place = Place {
-            checkout,
-            out,
-            budget_usd: if let Reservation::Usd(usd) = share { Some(usd) } else { None },
-            timeout: [left, own].into_iter().flatten().min(),
-        };
-        let request = self.request.of_task(&self.manifest.name, task, &place)?;
+        let request = self.request.of_task(&self.manifest.name, task, place)?;
         let secret: Vec<&str> = request.job.secret_variables.iter().map(String::as_str).collect();
         let masker = Masker::from_environment(&request.job.variables, &secret, &request.job.secrets);
         Ok((request, Arc::new(masker)))
@@ -179,7 +210,7 @@ pub(super) fn title(entry: &Entry) -> String {
 pub(super) fn failure(report: &TaskReport) -> Option<RetryOn> {
     let is_late = report.stop_reason == Some(StopReason::Timeout);
     match report.end {
-        TaskEnd::Success | TaskEnd::NotRun | TaskEnd::Lost => None,
+        TaskEnd::Success | TaskEnd::Settled | TaskEnd::NotRun | TaskEnd::Lost => None,
         _ if is_late => Some(RetryOn::Timeout),
         TaskEnd::Partial => Some(RetryOn::Partial),
         TaskEnd::Failed => Some(RetryOn::Failed),

@@ -31,7 +31,7 @@ pub struct ExpansionSources<'a> {
 /// Makes the tasks of a batch.
 pub fn expand(
     batch: &BatchFile,
-    ground: &ExpansionSources<'_>,
+    sources: &ExpansionSources<'_>,
     file: (&str, &str),
     commit: &str,
 ) -> Result<Manifest, ManifestError> {
@@ -63,7 +63,7 @@ pub fn expand(
             if !is_name(name) {
                 return Err(wrong(&place, Problem::InvalidPlaceholder));
             }
-            let values = values(source, ground).map_err(|problem| wrong(&place, problem))?;
+            let values = values(source, sources).map_err(|problem| wrong(&place, problem))?;
             if sets.len().saturating_mul(values.len()) > MAX_TASKS {
                 return Err(wrong(&place, Problem::TooManyCombinations));
             }
@@ -80,7 +80,7 @@ pub fn expand(
         }
         for set in sets {
             let origin = if set.is_empty() { Origin::Written } else { Origin::Generated };
-            tasks.push((task(&entry, &set, ground).map_err(|problem| wrong(&place, problem))?, origin));
+            tasks.push((task(&entry, &set, sources).map_err(|problem| wrong(&place, problem))?, origin));
         }
     }
     if tasks.len() > MAX_TASKS {
@@ -89,6 +89,7 @@ pub fn expand(
     let tasks = assign_unique_ids(tasks).map_err(|problem| wrong("tasks", problem))?;
     let mut manifest = Manifest::new(&batch.name, commit, text, tasks);
     manifest.budget_usd = batch.budget_usd;
+    manifest.pilot.clone_from(&batch.pilot);
     manifest.timeout = batch.timeout.map(crate::config::Bounded::get);
     Ok(manifest)
 }
@@ -118,7 +119,8 @@ fn check(entry: &Entry) -> Result<(), Problem> {
     ];
     let more = [entry.agent.as_ref(), entry.folder.as_ref()];
     let gates = entry.gates.iter().flat_map(|gate| [Some(&gate.name), Some(&gate.command)]);
-    for text in texts.into_iter().chain(more).chain(gates).flatten() {
+    let until = entry.until.iter().map(Some);
+    for text in texts.into_iter().chain(more).chain(gates).chain(until).flatten() {
         let known = |name: &str| {
             entry.for_each.keys().any(|key| key == name || parts_of(key).any(|part| part == name))
         };
@@ -134,7 +136,7 @@ fn parts_of(name: &str) -> impl Iterator<Item = String> {
 }
 
 /// Returns the values of a placeholder, sorted where their order means nothing.
-fn values(source: &Source, ground: &ExpansionSources<'_>) -> Result<Vec<String>, Problem> {
+fn values(source: &Source, sources: &ExpansionSources<'_>) -> Result<Vec<String>, Problem> {
     source.check()?;
     let exclude = source.exclude.iter().map(|glob| Glob::parse(glob)).collect::<Result<Vec<_>, _>>()?;
     let mut values: Vec<String> = if !source.values.is_empty() {
@@ -142,16 +144,16 @@ fn values(source: &Source, ground: &ExpansionSources<'_>) -> Result<Vec<String>,
     } else if !source.files.is_empty() {
         let globs = source.files.iter().map(|glob| Glob::parse(glob)).collect::<Result<Vec<_>, _>>()?;
         let fits = |path: &&String| globs.iter().any(|glob| glob.matches(path));
-        ground.files.iter().map(|(path, _)| path).filter(fits).cloned().collect()
+        sources.files.iter().map(|(path, _)| path).filter(fits).cloned().collect()
     } else if let Some(command) = &source.lines {
-        let output = (ground.lines)(command).map_err(|error| Problem::Lines(Box::new(error)))?;
+        let output = (sources.lines)(command).map_err(|error| Problem::Lines(Box::new(error)))?;
         output.lines().map(str::trim).filter(|line| !line.is_empty()).map(str::to_owned).collect()
     } else {
         let folder = |path: &String| {
             let (folder, name) = path.rsplit_once('/').unwrap_or((".", path));
             source.folders_with.iter().any(|wanted| wanted == name).then(|| folder.to_owned())
         };
-        let folders: BTreeSet<String> = ground.files.iter().filter_map(|(path, _)| folder(path)).collect();
+        let folders: BTreeSet<String> = sources.files.iter().filter_map(|(path, _)| folder(path)).collect();
         folders.into_iter().collect()
     };
     values.retain(|value| !exclude.iter().any(|glob| glob.matches(value)));
@@ -168,7 +170,7 @@ fn values(source: &Source, ground: &ExpansionSources<'_>) -> Result<Vec<String>,
 fn task(
     entry: &Entry,
     set: &BTreeMap<String, String>,
-    ground: &ExpansionSources<'_>,
+    sources: &ExpansionSources<'_>,
 ) -> Result<Task, Problem> {
     let value = |name: &str| {
         set.get(name).cloned().or_else(|| {
@@ -196,6 +198,7 @@ fn task(
     if let Some(folder) = &filled.folder {
         WorkspacePath::parse(folder).map_err(|error| Problem::Folder { folder: folder.clone(), error })?;
     }
+    filled.until = entry.until.iter().map(quoted).collect();
     for gate in &mut filled.gates {
         gate.name = read(&gate.name);
         gate.command = quoted(&gate.command);
@@ -204,19 +207,19 @@ fn task(
     if id.is_empty() {
         return Err(Problem::EmptyId(format!("{set:?}")));
     }
-    let size = set.values().map(|value| size(value, ground)).sum::<u64>();
+    let size = set.values().map(|value| size(value, sources)).sum::<u64>();
     Ok(Task { id, entry: filled, size: if size == 0 { UNKNOWN_SIZE } else { size } })
 }
 
 /// Returns the size of what is below a path, in bytes; 0 if the value is no path.
-fn size(value: &str, ground: &ExpansionSources<'_>) -> u64 {
+fn size(value: &str, sources: &ExpansionSources<'_>) -> u64 {
     if value == "." {
-        return ground.files.iter().map(|(_, size)| size).sum();
+        return sources.files.iter().map(|(_, size)| size).sum();
     }
     let (folder, from) = (format!("{value}/"), value.to_owned());
-    let start = ground.files.partition_point(|(path, _)| *path < from);
+    let start = sources.files.partition_point(|(path, _)| *path < from);
     // `a-b` lies between `a` and `a/b`.
-    let near = ground.files[start..].iter().take_while(|(path, _)| path.starts_with(value));
+    let near = sources.files[start..].iter().take_while(|(path, _)| path.starts_with(value));
     near.filter(|(path, _)| path == value || path.starts_with(&folder)).map(|(_, size)| size).sum()
 }
 
@@ -270,8 +273,8 @@ mod tests {
         files.sort();
         let lines = |command: &str| Ok(command.replace(' ', "\n"));
         let batch: BatchFile = crate::config::parse_as(text, "b.yml").map_err(|error| error.to_string())?;
-        let ground = ExpansionSources { files: &files, lines: &lines };
-        let made = expand(&batch, &ground, ("b.yml", text), &"a".repeat(40));
+        let sources = ExpansionSources { files: &files, lines: &lines };
+        let made = expand(&batch, &sources, ("b.yml", text), &"a".repeat(40));
         made.map(|manifest| manifest.tasks).map_err(|error| error.to_string())
     }
 

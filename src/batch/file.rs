@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::problem::Problem;
 use crate::config::{Bounded, DeliverTo, GateConfig, Usd};
-use crate::event::RunMode;
+use crate::event::{Expectation, RunMode};
 
 /// A list of tasks, and what all of them together may take.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
@@ -24,6 +24,9 @@ pub struct BatchFile {
     /// Most time for all tasks, in seconds.
     #[serde(default)]
     pub timeout: Option<Bounded<1, 604_800>>,
+    /// The tasks that run alone at first.
+    #[serde(default)]
+    pub pilot: Option<Pilot>,
     /// What holds for every task that does not say otherwise.
     #[serde(default)]
     pub defaults: Entry,
@@ -61,8 +64,16 @@ pub struct Entry {
     pub timeout: Option<Bounded<1, 86_400>>,
     /// Quality gates besides those of the configuration.
     pub gates: Vec<GateConfig>,
+    /// Commands that have to succeed: the task is worked on in rounds until they do.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub until: Vec<String>,
+    /// Most rounds until they do.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_rounds: Option<Bounded<1, 1000>>,
     /// Where changes go.
     pub deliver: Option<DeliverTo>,
+    /// What the task has to leave behind, or it fails.
+    pub expect: Option<Expectation>,
     /// Whether it is tried again.
     pub retry: Option<Retry>,
 }
@@ -93,6 +104,71 @@ pub struct Retry {
     pub wait: Bounded<0, 3600>,
     /// After which ends.
     pub on: Vec<RetryOn>,
+    /// What the next try is told of the last one, in front of the task.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub with: Vec<RetryWith>,
+    /// The models of the further tries, one after the other; the last one stays.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub models: Vec<String>,
+}
+
+/// A part of a failed try that the next one is told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum RetryWith {
+    /// What the gates that failed printed, or else the errors and the last message.
+    Output,
+    /// What it changed.
+    Diff,
+}
+
+/// The first tasks of a batch, which run alone: a bad rate stops the batch before more is spent.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Pilot {
+    /// How many tasks; in each shard.
+    pub tasks: Bounded<1, 10_000>,
+    /// The share of them that may fail or stay partial, such as `20%`.
+    pub stop_above: Percent,
+}
+
+/// A share, written as `20%`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(try_from = "String", into = "String")]
+#[schemars(with = "String")]
+pub struct Percent(u8);
+
+/// Error for a text that is no share.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("invalid share {0:?}; use a whole number from 0 to 100 with `%`, such as `20%`")]
+pub struct InvalidPercent(String);
+
+impl Percent {
+    /// Returns the number.
+    pub fn get(self) -> u8 {
+        self.0
+    }
+}
+
+impl TryFrom<String> for Percent {
+    type Error = InvalidPercent;
+
+    fn try_from(text: String) -> Result<Self, InvalidPercent> {
+        let number = text.strip_suffix('%').and_then(|number| number.trim().parse().ok());
+        number.filter(|number| *number <= 100).map(Self).ok_or(InvalidPercent(text))
+    }
+}
+
+impl From<Percent> for String {
+    fn from(share: Percent) -> Self {
+        share.to_string()
+    }
+}
+
+impl std::fmt::Display for Percent {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}%", self.0)
+    }
 }
 
 impl Default for Retry {
@@ -101,6 +177,8 @@ impl Default for Retry {
             times: Bounded::fixed::<0>(),
             wait: Bounded::fixed::<0>(),
             on: vec![RetryOn::Failed, RetryOn::Timeout],
+            with: Vec::new(),
+            models: Vec::new(),
         }
     }
 }
@@ -155,7 +233,12 @@ impl Entry {
         fill(&mut self.max_steps, defaults.max_steps.as_ref());
         fill(&mut self.budget_usd, defaults.budget_usd.as_ref());
         fill(&mut self.timeout, defaults.timeout.as_ref());
+        fill(&mut self.max_rounds, defaults.max_rounds.as_ref());
+        if self.until.is_empty() {
+            self.until.clone_from(&defaults.until);
+        }
         fill(&mut self.deliver, defaults.deliver.as_ref());
+        fill(&mut self.expect, defaults.expect.as_ref());
         fill(&mut self.retry, defaults.retry.as_ref());
         self.gates.splice(0..0, defaults.gates.iter().cloned());
         self

@@ -6,7 +6,7 @@ use std::path::Path;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::file::Entry;
+use super::file::{Entry, Pilot};
 use super::problem::Problem;
 use crate::base::integrity::digest;
 use crate::config::Usd;
@@ -47,6 +47,9 @@ pub struct Manifest {
     pub budget_usd: Option<Usd>,
     /// Most time for all tasks, in seconds.
     pub timeout: Option<u64>,
+    /// The tasks that run alone at first, in each shard.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pilot: Option<Pilot>,
     /// The tasks, in order.
     pub tasks: Vec<Task>,
 }
@@ -90,6 +93,7 @@ impl Manifest {
             file_sha256: digest(file.as_bytes()),
             budget_usd: None,
             timeout: None,
+            pilot: None,
             tasks,
         }
     }

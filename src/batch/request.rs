@@ -1,5 +1,6 @@
 //! A batch's own request, and the request of each of its tasks.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -59,6 +60,8 @@ pub struct BatchRequest {
     pub resume: bool,
     /// Ends of an earlier start after which tasks are done again.
     pub retry: Vec<RetryOn>,
+    /// Reports of an earlier night, which may have settled tasks.
+    pub previous: Option<PathBuf>,
     /// What people should know.
     pub warnings: Vec<String>,
     inputs: Inputs,
@@ -114,16 +117,33 @@ impl BatchRequest {
             shard: shard.map_err(|error| InputError::Batch(Box::new(error)))?,
             resume: lookup.flag("resume")?,
             retry: retry(lookup)?,
+            previous: previous(lookup, &context)?,
             warnings: context.warnings.clone(),
             inputs: inputs.clone(),
         })
     }
 
+    /// Returns the inputs that were given for the whole batch, by name.
+    pub fn given(&self) -> &BTreeMap<String, String> {
+        &self.inputs.given
+    }
+
     /// Makes the request of one task. What was given for the whole batch stands above what the task says; budget and
     /// time are shares of the batch's.
     pub fn of_task(&self, name: &str, task: &Task, place: &Place<'_>) -> Result<RunRequest, InputError> {
-        let Entry { task: text, task_file, recipe, model, agent, mode, folder, max_steps, deliver, .. } =
-            &task.entry;
+        let Entry {
+            task: text,
+            task_file,
+            recipe,
+            agent,
+            mode,
+            folder,
+            max_steps,
+            max_rounds,
+            deliver,
+            expect,
+            ..
+        } = &task.entry;
         // What a recipe does no model can do in its place.
         let recipe = recipe.as_ref().map(|recipe| format!("recipe::{recipe}"));
         let given = &self.inputs;
@@ -136,11 +156,20 @@ impl BatchRequest {
         let inputs = Inputs {
             task: text.clone().filter(|text| !text.is_empty()),
             task_file: task_file.clone().filter(|file| !file.is_empty()).map(PathBuf::from),
-            model: recipe.or_else(|| given.model.clone()).or_else(|| model.clone()),
+            // A further try may have a model of its own.
+            model: place
+                .model
+                .map(str::to_owned)
+                .or(recipe)
+                .or_else(|| given.model.clone())
+                .or_else(|| task.entry.model.clone()),
+            until: if given.until.is_empty() { task.entry.until.clone() } else { given.until.clone() },
+            max_rounds: given.max_rounds.or(*max_rounds),
             agent: given.agent.clone().or_else(|| agent.clone()),
             mode: given.mode.or(*mode),
             max_steps: given.max_steps.or(*max_steps),
             deliver: given.deliver.or(*deliver),
+            expect: given.expect.or(*expect),
             budget_usd: place
                 .budget_usd
                 .map(Usd::new)
@@ -149,6 +178,7 @@ impl BatchRequest {
             timeout,
             workspace: Some(place.checkout.to_owned()),
             folder: folder.clone(),
+            task_id: Some(task.id.clone()),
             out: Some(place.out.to_owned()),
             comment: Some(Comment::Never),
             comment_key: Some(format!("{name}-{}", task.id)),
@@ -162,6 +192,7 @@ impl BatchRequest {
             return Err(InputError::ModeNeedsTerminal(job.mode));
         }
         job.alone = false;
+        job.preface = place.lesson.map(str::to_owned);
         let config = &mut job.origin.config;
         config.guardrails.quality_gates.extend(task.entry.gates.iter().cloned());
         // All of it is told once, of the whole batch; and files of two tasks must not be the same.
@@ -171,6 +202,16 @@ impl BatchRequest {
         config.report = Report::default();
         Ok(request)
     }
+}
+
+/// Returns the place of an earlier night's reports, unless everything is to be done afresh.
+fn previous(lookup: &Lookup, context: &RequestContext<'_>) -> Result<Option<PathBuf>, InputError> {
+    let path = lookup.path("previous");
+    if let Some(path) = path.as_ref().filter(|path| context.with_trusted(|trusted| trusted.is_withheld(path)))
+    {
+        return Err(StartError::UntrustedReports(path.clone()).into());
+    }
+    Ok(if lookup.flag("fresh")? { None } else { path })
 }
 
 /// Reads the ends after which tasks are done again.
@@ -219,4 +260,8 @@ pub struct Place<'a> {
     pub budget_usd: Option<f64>,
     /// Most time.
     pub timeout: Option<Duration>,
+    /// What an earlier try teaches.
+    pub lesson: Option<&'a str>,
+    /// The model of a further try.
+    pub model: Option<&'a str>,
 }

@@ -10,14 +10,17 @@ use tokio::task::JoinSet;
 
 use super::attempt::{Common, Done, TASKS, failure, spent_in, title};
 use super::breaker::Breaker;
-use super::budget::{Budget, Reservation};
+use super::budget::{Budget, Reservation, share_of_shard};
 use super::expand::{ExpansionSources, expand};
 use super::file::BatchFile;
 use super::journal::{Earlier, Journal, JournalError, clear};
 use super::manifest::{Manifest, Task};
+use super::pilot::PilotRun;
 use super::problem::LinesError;
 use super::progress_display::{ProgressDisplay, ProgressMode};
+use super::recipe_tests;
 use super::request::{BatchRequest, Tasks};
+use super::settled;
 use super::shard::shards;
 use super::start_error::StartError;
 use super::worktree::Worktrees;
@@ -141,6 +144,7 @@ pub async fn run_batch(
     if !clone.has_commit(&manifest.commit) {
         return Err(StartError::OtherCommit(manifest.commit).into());
     }
+    recipe_tests::check(clone, &manifest).await?;
     let shard = request.shard.map(|shard| ShardReport { index: shard.index, of: shard.of });
     let earlier =
         if request.resume { journal.earlier(&manifest.digest(), shard)? } else { Earlier::default() };
@@ -174,9 +178,13 @@ pub async fn run_batch(
         }
         None => manifest.tasks.clone(),
     };
+    // The budget is that of all shards together.
+    let budget = budget.map(|usd| share_of_shard(usd, tasks.len(), manifest.tasks.len()));
     let (digest, name, commit) = (manifest.digest(), manifest.name.clone(), manifest.commit.clone());
     let run_url = request.destination.github.as_ref().and_then(|github| github.run_url.clone());
+    let (ground, nights) = settled::prepare(request, clone, &manifest, &mut notices);
     let common = Arc::new(Common {
+        ground,
         deadline: timeout.map(|timeout| started + timeout),
         journal: Mutex::new(journal),
         signal: signal.clone(),
@@ -185,7 +193,10 @@ pub async fn run_batch(
         worktrees: worktrees.clone(),
     });
     let show = ProgressDisplay::new(look, tasks.len(), earlier.ended.len());
-    let (reports, late) = Scheduler { common: &common, show: &show, budget }.run(&tasks, earlier).await;
+    let (reports, late) = {
+        let scheduler = Scheduler { common: &common, show: &show, budget, nights: &nights };
+        scheduler.run(&tasks, earlier).await
+    };
     show.close();
     tokio::task::block_in_place(|| worktrees.clear());
     let mut report = BatchReport {
@@ -220,6 +231,7 @@ struct Scheduler<'a> {
     common: &'a Arc<Common>,
     show: &'a ProgressDisplay,
     budget: Option<f64>,
+    nights: &'a settled::Earlier,
 }
 
 /// Why no further task is begun.
@@ -258,6 +270,15 @@ impl Scheduler<'_> {
         let mut budget = Budget::new(self.budget, spent);
         let mut queue: VecDeque<&Task> =
             tasks.iter().filter(|task| !reports.contains_key(&task.id)).collect();
+        queue.retain(|task| {
+            let ground = self.common.ground.as_ref().filter(|_| !tried.contains_key(&task.id));
+            let settled = ground.and_then(|ground| self.nights.settle(task, ground));
+            let is_settled = settled.is_some();
+            reports.extend(settled.map(|report| (task.id.clone(), report)));
+            !is_settled
+        });
+        let mut pilot = PilotRun::new(self.common.manifest.pilot.clone());
+        let mut halted = None;
         let mut running: JoinSet<(Reservation, Option<f64>, Done)> = JoinSet::new();
         let mut at_work: BTreeMap<tokio::task::Id, (&Task, Reservation)> = BTreeMap::new();
         let mut stop = None;
@@ -265,7 +286,10 @@ impl Scheduler<'_> {
         loop {
             while stop.is_none() && running.len() < self.common.request.jobs {
                 let Some(task) = queue.front().copied() else { break };
-                if let Some(why) = breaker.refuses(task) {
+                if pilot.must_wait() {
+                    break;
+                }
+                if let Some(why) = halted.clone().or_else(|| breaker.refuses(task)) {
                     queue.pop_front();
                     let title = title(&task.entry);
                     let report = TaskReport::without_run(&task.id, &title, TaskEnd::NotRun, &why);
@@ -288,6 +312,7 @@ impl Scheduler<'_> {
                 }
                 queue.pop_front();
                 self.show.begun(task);
+                pilot.begun();
                 let (common, own, before) = (Arc::clone(self.common), task.clone(), tried.remove(&task.id));
                 let handle = running.spawn(async move {
                     let already = before.as_ref().and_then(|report| report.cost_usd);
@@ -301,16 +326,19 @@ impl Scheduler<'_> {
                     if let Some((task, _)) = at_work.remove(&id) {
                         breaker.observe(task, &done.report);
                     }
-                    budget.release(share, done.report.cost_usd.map(|cost| cost - already.unwrap_or(0.0)));
+                    let cost = done.report.cost_usd.map(|cost| cost - already.unwrap_or(0.0));
+                    budget.release(share, cost, done.dearest_answer);
                     done
                 }
                 Err(error) => {
                     let Some((task, share)) = at_work.remove(&error.id()) else { continue };
-                    budget.release(share, None);
+                    budget.release(share, None, 0.0);
                     let why = "internal error: the task stopped unexpectedly; please report it";
-                    Done { report: TaskReport::without_run(&task.id, "", TaskEnd::Failed, why), over: true }
+                    let report = TaskReport::without_run(&task.id, "", TaskEnd::Failed, why);
+                    Done { report, over: true, dearest_answer: 0.0 }
                 }
             };
+            halted = halted.or(pilot.ended(&done.report));
             if done.over {
                 self.common.note(|journal| journal.ended(&done.report));
             }

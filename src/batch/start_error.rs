@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use crate::git::GitError;
+use crate::recipe::{ExampleFault, TestError};
 use crate::request::InputError;
 
 /// What is wrong, and what to do.
@@ -29,6 +30,13 @@ pub enum StartError {
         .0.display()
     )]
     UntrustedManifest(PathBuf),
+    /// Reports that a stranger may have written.
+    #[error(
+        "the reports {} (`previous`) are files of the checkout, which a pull request may have written; put them \
+         outside of the checkout, for example below `RUNNER_TEMP`",
+        .0.display()
+    )]
+    UntrustedReports(PathBuf),
     /// Nothing to make worktrees from.
     #[error("a batch needs a Git repository with a commit, because each task gets its own worktree")]
     NoCommit,
@@ -41,6 +49,19 @@ pub enum StartError {
     /// A command whose lines are values has no state to run on.
     #[error(transparent)]
     Isolation(#[from] crate::workspace::IsolationError),
+    /// A recipe does not do what its tests say.
+    #[error("the recipe {recipe} fails its test {test:?}, so no task was started: {fault}")]
+    RecipeTest {
+        /// Path of the recipe.
+        recipe: String,
+        /// Name of the test.
+        test: String,
+        /// What is not as expected.
+        fault: Box<ExampleFault>,
+    },
+    /// A recipe's tests could not be run.
+    #[error(transparent)]
+    Test(#[from] TestError),
     /// No reports.
     #[error("there is nothing to merge; name the folders with the artifacts")]
     NoReports,

@@ -8,7 +8,7 @@ use super::flags::{InputFlags, InputSet};
 use super::style::{below, print_painted};
 use crate::command::sandbox::{Namespaces, Offered, Sandbox, offered};
 use crate::config::Config;
-use crate::event::{Events, Exit, Status, StopReason};
+use crate::event::{Events, Exit};
 use crate::github::Environment;
 use crate::model::{Message, ModelError, Request};
 use crate::request::{InputError, Inputs, Lookup, RunRequest, variables};
@@ -81,7 +81,7 @@ fn model(inputs: InputFlags<DoctorInputs>) -> (Check, Exit) {
         Ok(told) => (says(true, told), Exit::Success),
         Err(Trouble::Input(error)) => (says(false, error.explained()), error.exit()),
         Err(Trouble::Model(error)) => {
-            let exit = Exit::of(Status::Failed, StopReason::LlmError, error.exit(), false);
+            let exit = error.reason().clause().exit;
             (says(false, error.to_string()), exit)
         }
     }
@@ -107,6 +107,7 @@ async fn ask(lookup: &Lookup) -> Result<String, Trouble> {
         system: "You are being tested for reachability.",
         tools: &[],
         may_call: false,
+        max_output: None,
         messages: &[Message::User(QUESTION.to_owned())],
     };
     let answer = model.complete(question).await.map_err(Trouble::Model)?;

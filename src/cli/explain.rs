@@ -59,7 +59,7 @@ struct Question {
 
 /// What there is to say of a command.
 #[derive(Serialize)]
-struct Answer<'a> {
+struct Explanation<'a> {
     command: &'a str,
     class: Class,
     /// Never run, in any mode.
@@ -133,7 +133,7 @@ impl Rules {
         })
     }
 
-    fn answer<'a>(&self, command: &'a str, cwd: &WorkspacePath) -> Answer<'a> {
+    fn answer<'a>(&self, command: &'a str, cwd: &WorkspacePath) -> Explanation<'a> {
         let judgement = self.policy.judge(command, cwd.as_str());
         let effects = command_effects(command, cwd, self.policy.root(), &judgement, &self.workspace);
         let refusal = self.guardrails.check(&effects).err();
@@ -147,7 +147,7 @@ impl Rules {
         };
         let blocked = judgement.blocked.is_some();
         let way_out = if blocked { String::new() } else { way_out };
-        Answer {
+        Explanation {
             command,
             class,
             blocked,
@@ -160,7 +160,7 @@ impl Rules {
     }
 }
 
-impl Answer<'_> {
+impl Explanation<'_> {
     fn text(&self) -> String {
         let state = match (self.blocked, self.allowed) {
             (true, _) => "blocked",

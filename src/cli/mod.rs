@@ -3,10 +3,12 @@
 mod apply;
 mod batch;
 mod config;
+mod costs;
 mod doctor;
 mod explain;
 mod flags;
 mod manual;
+mod recipe;
 mod report;
 mod run;
 mod sandboxed;
@@ -100,6 +102,8 @@ enum Command {
     Apply(apply::Apply),
     Batch(batch::Batch),
     #[command(subcommand)]
+    Recipe(recipe::Recipes),
+    #[command(subcommand)]
     Report(report::Report),
     #[command(subcommand)]
     Sessions(sessions::Sessions),
@@ -107,6 +111,7 @@ enum Command {
     Config(config::Config),
     #[command(subcommand)]
     Tests(test_integrity::Tests),
+    Costs(costs::Costs),
     Doctor(doctor::Doctor),
     Explain(explain::Explain),
     /// Print all tools and their schemas, as the model sees them if they are enabled
@@ -122,10 +127,12 @@ impl Command {
             Self::Run(run) => run.execute(),
             Self::Apply(apply) => apply.execute(),
             Self::Batch(batch) => batch.execute(),
+            Self::Recipe(recipe) => recipe.execute(),
             Self::Report(report) => report.execute(),
             Self::Sessions(sessions) => sessions.execute(),
             Self::Config(config) => config.execute(),
             Self::Tests(tests) => tests.execute(),
+            Self::Costs(costs) => costs.execute(),
             Self::Doctor(doctor) => doctor.execute(),
             Self::Explain(explain) => explain.execute(),
             Self::Tools => tools::execute(),

@@ -6,13 +6,14 @@ use sanitize::untrusted::log_lines;
 
 use super::flags::{InputFlags, InputSet};
 use super::print;
-use super::run::{Voice, complain, runtime, step_output};
+use super::run::{Voice, complain, rest, runtime, step_output};
 use super::style::below;
 use crate::batch::{Manifest, StartError, merge};
 use crate::event::Exit;
+use crate::github::Posted;
 use crate::publish::{BatchDestination, Repost, publish_batch};
 use crate::report::RunReport;
-use crate::request::{InputError, Inputs, Lookup};
+use crate::request::{InputError, Inputs, Lookup, Skip};
 
 /// The largest report that is read: it may come from a stranger's pull request.
 const MAX_REPORT: u64 = 50_000_000;
@@ -110,21 +111,31 @@ fn join(lookup: &Lookup, mut paths: Vec<PathBuf>) -> Result<Exit, InputError> {
 
 fn execute_post(lookup: &Lookup, path: Option<String>) -> Exit {
     match post(lookup, path) {
-        Ok(url) => {
+        Ok(Posted::At(url)) => {
             step_output(lookup, &[("comment-url", url.clone())]);
             print(&log_lines(&format!("{url}\n")));
             Exit::Success
+        }
+        Ok(Posted::Outdated) => {
+            let told =
+                "the report was not posted: the pull request is closed or has a newer commit".to_owned();
+            rest(lookup, &Skip { message: told, exit: Exit::Success })
         }
         Err(error) => complain(lookup, &error),
     }
 }
 
-fn post(lookup: &Lookup, path: Option<String>) -> Result<String, InputError> {
+fn post(lookup: &Lookup, path: Option<String>) -> Result<Posted, InputError> {
     let path =
         PathBuf::from(path.or_else(|| lookup.text("report")).unwrap_or_else(|| "report.json".to_owned()));
     let report = read(&path)?;
     let inputs = Inputs::read(lookup)?;
-    runtime()?.block_on(async { Repost::resolve(&inputs).await?.post(report).await })
+    runtime()?.block_on(async {
+        match Repost::resolve(&inputs).await? {
+            Some(repost) => repost.post(report).await,
+            None => Ok(Posted::Outdated),
+        }
+    })
 }
 
 fn read(path: &Path) -> Result<RunReport, InputError> {

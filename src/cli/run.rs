@@ -11,7 +11,7 @@ use super::print;
 use super::style::{below, tell_error, tell_painted};
 use crate::command::sandbox::hide_process;
 use crate::event::Exit;
-use crate::publish::{RunResult, StepOutputs};
+use crate::publish::{OUTPUTS, RunResult, StepOutputs};
 use crate::report::{LogFormat, Loudness, init_log};
 use crate::request::{INPUTS, InputError, Inputs, Job, JobRequest, Lookup, Skip};
 use crate::run::{apply, not_started, on_signals, run};
@@ -208,17 +208,27 @@ async fn perform(voice: &Voice, job: Job) -> Result<Done, InputError> {
 }
 
 /// Says that there is nothing to do; that is no failure, and later steps can see it.
-fn rest(lookup: &Lookup, skip: &Skip) -> Exit {
+pub(super) fn rest(lookup: &Lookup, skip: &Skip) -> Exit {
     let masker = Masker::from_environment(lookup.variables(), &[], &[]);
     let told = masker.mask(&visible(&skip.message)).into_owned();
     let status = if skip.exit == Exit::Success { "skipped" } else { "failed" };
-    let fields = [("status", status.to_owned()), ("exit-code", skip.exit.code().to_string())];
-    write_step(lookup, Some(&markdown(&told)), &fields);
+    write_step(lookup, Some(&markdown(&told)), &ended_early(status, skip.exit));
     if lookup.in_actions() {
-        let _ = writeln!(std::io::stderr(), "::notice title=architect-ci::{}", command_data(&told));
+        let kind = if skip.exit == Exit::Success { "notice" } else { "error" };
+        let _ = writeln!(std::io::stderr(), "::{kind} title=architect-ci::{}", command_data(told.trim_end()));
     }
     print(&log_lines(&format!("{}\n", told.trim_end())));
     skip.exit
+}
+
+/// Returns the outputs of a step that ended before there was a run: all of them, most of them empty.
+fn ended_early(status: &str, exit: Exit) -> Vec<(&'static str, String)> {
+    let value = |name| match name {
+        "status" => status.to_owned(),
+        "exit-code" => exit.code().to_string(),
+        _ => String::new(),
+    };
+    OUTPUTS.into_iter().map(|name| (name, value(name))).collect()
 }
 
 /// Writes the outputs of a step that is no run.
@@ -259,5 +269,7 @@ pub(super) fn complain(lookup: &Lookup, error: &InputError) -> Exit {
     if lookup.in_actions() {
         let _ = writeln!(std::io::stderr(), "::error title=architect-ci::{}", command_data(&text));
     }
+    let summary = format!("### ❌ Not started\n\n{}\n", markdown(&text));
+    write_step(lookup, Some(&summary), &ended_early("failed", error.exit()));
     error.exit()
 }

@@ -25,6 +25,6 @@ pub use output::{Capture, Retention};
 pub(crate) use output::{last_lines, plain};
 pub use pipe_status::PipeStatus;
 pub use running::Spare;
-pub use shell::{Class, Judgement, Policy, Verdict, Walls};
+pub use shell::{Assessment, Class, Policy, Verdict, Walls};
 pub(crate) use shell::{Patterns, is_test};
 pub use spawn::{Ended, Finished, Job, Shell};

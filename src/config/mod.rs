@@ -21,7 +21,7 @@ pub use reporting::{Report, Review, Telemetry};
 pub use rules::{CodeRule, GateConfig, Guardrails, HookConfig, Hooks, Severity};
 pub use sections::{
     AgentConfig, Commands, Config, ConfirmMode, ContextLimits, Costs, Evaluation, Llm, McpServer,
-    ReasoningEffort, SandboxMode, Web, Workspace,
+    ReasoningEffort, SandboxMode, Unmeasured, Web, Workspace,
 };
 pub use source::{check, parse, parse_as};
 pub use verb::Verb;

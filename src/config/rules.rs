@@ -148,9 +148,10 @@ impl Hooks {
 pub struct HookConfig {
     /// Its name in reports.
     pub name: String,
-    /// The command line; `{file}` becomes the quoted path of the file.
+    /// The command line; `{file}` becomes the quoted path of a file, for each file of a call in a run of its own, and
+    /// `{files}` those of all files.
     pub command: String,
-    /// Regular expression that has to match the whole tool name; `*` matches all.
+    /// Regular expression that has to match the whole tool name; `*` matches all, and `edit` whatever changes files.
     #[serde(default = "star")]
     pub matcher: String,
     /// Globs of the files that it is for; none means all calls.

@@ -11,6 +11,7 @@ use super::network::Network;
 use super::reporting::{Report, Review, Telemetry};
 use super::rules::{Guardrails, Hooks};
 use crate::base::bounded::{Bounded, Usd};
+use crate::event::Expectation;
 use crate::workspace::WorkspacePath;
 
 /// The whole file.
@@ -37,6 +38,9 @@ pub struct Config {
     pub context: ContextLimits,
     /// What a run may cost.
     pub costs: Costs,
+    /// What a run has to leave behind, or it fails. By default, agents that only read are expected to change nothing;
+    /// others, if their changes are delivered, to change something.
+    pub expect: Option<Expectation>,
     /// How the result is checked against the task.
     pub evaluation: Evaluation,
     /// Whether an agent that only reads reviews the changes at the end.
@@ -68,8 +72,8 @@ pub struct Llm {
     pub timeout: Bounded<1, 3600>,
     /// Seconds that a whole answer may take.
     pub answer_timeout: Bounded<1, 86_400>,
-    /// Maximum number of requests in a minute. A provider's rate limit is found out and kept without it; the shards of a
-    /// batch share what is set here.
+    /// Maximum number of requests in a minute. A provider's rate limit is found out and kept without it. It
+    /// holds for one process: each shard of a batch has its own.
     pub requests_per_minute: Option<Bounded<1, 1_000_000>>,
     /// How often a failed request is retried. One that only has to wait until the model's rate limit lets it through is
     /// not counted.
@@ -340,9 +344,27 @@ pub struct Costs {
     pub budget_usd: Option<Usd>,
     /// USD after which a warning is given, and the hooks of `budget_warning` run.
     pub warn_at_usd: Option<Usd>,
+    /// USD that all runs with the same ledger may spend in a day (UTC).
+    pub budget_per_day: Option<Usd>,
+    /// USD that all runs with the same ledger may spend in a month (UTC).
+    pub budget_per_month: Option<Usd>,
+    /// What happens where these budgets cannot be kept, because the ledger cannot be read or written or a model's price is
+    /// not known.
+    pub unmeasured: Unmeasured,
     /// A YAML file of prices that override the built-in ones: `name: { input, cached, written, output }`, in
     /// USD per million tokens.
     pub prices_file: Option<String>,
+}
+
+/// What happens where a budget cannot be kept.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Unmeasured {
+    /// Nothing more is spent.
+    #[default]
+    Refuse,
+    /// People are told.
+    Warn,
 }
 
 impl Default for ContextLimits {

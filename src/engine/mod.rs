@@ -31,11 +31,11 @@ use crate::tool::{Access, Call, Context, Registry, Tool, ToolResult, Understood,
 use crate::workspace::AttachedFolder;
 
 use confirm::{ConfirmPolicy, Confirmation};
-pub use ledger::Ledger;
+pub(crate) use ledger::Ledger;
 use perform::may;
 use record::{Target, record};
-pub use todo::TodoTool;
-pub use truncate::{CHARS_PER_TOKEN, truncate_middle};
+pub(crate) use todo::TodoTool;
+pub(crate) use truncate::{CHARS_PER_TOKEN, truncate_middle};
 
 /// Agent that makes a call.
 #[derive(Clone, Copy, Debug)]
@@ -168,7 +168,7 @@ impl Engine {
         call: &ToolCall,
     ) -> Result<CallOutcome, Refusal> {
         self.check_allowed(caller, tool.as_ref())?;
-        let cleared = self.clear(&tool, self.localized(tool.as_ref(), &call.arguments)).await?;
+        let cleared = self.clear(&tool, call.arguments.clone()).await?;
         may(caller, &cleared.effects)?;
         let (mut cleared, mut notes) = self.pre_hooks(caller, cleared).await?;
         // A hook may have changed the arguments.
@@ -208,19 +208,6 @@ impl Engine {
         }
     }
 
-    /// Returns arguments in which the path of a file in an attached folder is the one by which tools know it.
-    fn localized(&self, tool: &dyn Tool, arguments: &Value) -> Value {
-        let mut arguments = arguments.clone();
-        // Tools of others know these folders by their paths alone.
-        if !tool.takes_arguments_as_given()
-            && let Some(Value::String(path)) = arguments.get_mut("path")
-            && let Some(known) = self.attached.iter().find_map(|folder| folder.localized(path))
-        {
-            *path = known;
-        }
-        arguments
-    }
-
     /// Returns `true` if a call changes nothing, so that it can run in parallel with others.
     pub fn is_read_only(&self, call: &ToolCall) -> bool {
         self.effects(call).is_some_and(|effects| effects.is_read_only())
@@ -229,8 +216,7 @@ impl Engine {
     /// Returns the effects of a call, or `None` if its tool or its arguments are invalid.
     pub fn effects(&self, call: &ToolCall) -> Option<Effects> {
         let Understood { tool, call } = self.registry.understand(call, self.context.workspace.root()).ok()?;
-        let arguments = self.localized(tool.as_ref(), &call.arguments);
-        let call = tool.prepare(&arguments).ok()?;
+        let call = tool.prepare(&call.arguments).ok()?;
         call.effects(&self.context).ok()
     }
 

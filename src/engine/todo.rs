@@ -18,7 +18,7 @@ const MAX_ITEMS: usize = 40;
 const MAX_TEXT: usize = 200;
 
 /// Tool that keeps the list.
-pub struct TodoTool {
+pub(crate) struct TodoTool {
     ledger: Arc<Ledger>,
     events: Events,
     agent: String,
@@ -26,7 +26,7 @@ pub struct TodoTool {
 
 impl TodoTool {
     /// Creates the tool of an agent, whose list is kept in `ledger`.
-    pub fn new(ledger: Arc<Ledger>, events: Events, agent: &str) -> Self {
+    pub(crate) fn new(ledger: Arc<Ledger>, events: Events, agent: &str) -> Self {
         Self { ledger, events, agent: agent.to_owned() }
     }
 }

@@ -1,11 +1,11 @@
 //! Truncation of long results in the middle: errors tend to be at the head or at the tail.
 
 /// Average number of characters per token, in code and English.
-pub const CHARS_PER_TOKEN: usize = 4;
+pub(crate) const CHARS_PER_TOKEN: usize = 4;
 
 /// Returns the text, shortened to about `max_tokens` if it is longer: head and tail, cut at line ends where
 /// possible, with a line between them that tells how much is missing.
-pub fn truncate_middle(text: &str, max_tokens: usize) -> String {
+pub(crate) fn truncate_middle(text: &str, max_tokens: usize) -> String {
     let limit = max_tokens.saturating_mul(CHARS_PER_TOKEN);
     if text.len() <= limit {
         return text.to_owned();

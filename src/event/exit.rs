@@ -2,8 +2,6 @@
 
 use std::process::ExitCode;
 
-use super::{Status, StopReason};
-
 /// The exit of the process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Exit {
@@ -40,23 +38,6 @@ impl Exit {
             Self::NotApplied => 6,
             Self::Interrupted => 130,
             Self::Terminated => 143,
-        }
-    }
-
-    /// Returns the exit of a run that ended like this. `cause` is the exit that belongs to the error that ended it, if
-    /// it has one of its own; `terminated` tells SIGTERM from SIGINT.
-    pub fn of(status: Status, reason: StopReason, cause: Option<Self>, terminated: bool) -> Self {
-        match (status, reason, cause) {
-            (_, StopReason::UserInterrupt, _) if terminated => Self::Terminated,
-            (_, StopReason::UserInterrupt, _) => Self::Interrupted,
-            (_, StopReason::Timeout, _) => Self::Timeout,
-            (_, StopReason::NotApplied, _) => Self::NotApplied,
-            // Whatever else was reached, a required gate that failed fails the job.
-            (_, StopReason::GatesFailed, _) => Self::Failed,
-            (Status::Failed, _, Some(cause)) => cause,
-            (Status::Failed, ..) => Self::Failed,
-            (Status::Partial, ..) => Self::Partial,
-            (Status::Success, ..) => Self::Success,
         }
     }
 }

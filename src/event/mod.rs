@@ -1,6 +1,7 @@
 //! Events of a run, as data. Transcript, log and report all render these events, and a replay reads them
 //! back.
 
+mod contract;
 mod effects;
 mod exit;
 mod mutation;
@@ -19,6 +20,7 @@ use serde_json::Value;
 
 use crate::workspace::LineCounts;
 
+pub use contract::{Clause, Conclusion, Expectation, JunitResult, Work, answered};
 pub use effects::{CommandEffect, Effects, Remote};
 pub use exit::Exit;
 pub use mutation::{MutationRecord, MutationResult, MutationVerdict};

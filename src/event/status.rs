@@ -59,8 +59,30 @@ impl fmt::Display for Status {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum StopReason {
-    /// The model said that it is done.
+    /// The agent said that it is done, or in rounds, all checks pass.
     LlmDone,
+    /// The agent is done, and a required gate fails as it did before the run.
+    FailedBefore,
+    /// The agent is done, and the configuration had the gates skipped.
+    GatesSkipped,
+    /// The agent is done, and something that was not called required could not be published.
+    ReportNotPosted,
+    /// The agent is done, nothing changed, and every edit or every call that it tried failed or was refused.
+    NothingWorked,
+    /// Changes were asked for, and there are none.
+    NothingChanged,
+    /// No changes were asked for, and there are some.
+    UnwantedChanges,
+    /// Changes were asked for, and every edit that the agent tried failed or was refused.
+    EditsFailed,
+    /// Changes were asked for, and every call of the agent was refused.
+    CallsRefused,
+    /// The final answer is empty.
+    EmptyAnswer,
+    /// The final answer was cut off at the token limit.
+    AnswerCut,
+    /// The model, or its provider's filter, refused to answer.
+    AnswerRefused,
     /// The agent used up its turns.
     MaxSteps,
     /// The time limit was reached.
@@ -73,51 +95,44 @@ pub enum StopReason {
     Loop,
     /// The model could not be reached, or its answer was unusable.
     LlmError,
+    /// The provider refused the key.
+    LlmUnauthorized,
+    /// The provider does not know the model.
+    LlmUnknown,
     /// A step of the recipe failed.
     RecipeFailed,
-    /// SIGINT or SIGTERM arrived.
+    /// SIGINT arrived.
     UserInterrupt,
+    /// SIGTERM arrived.
+    Terminated,
     /// The final answer does not satisfy the output schema.
     InvalidOutput,
     /// A required gate failed.
     GatesFailed,
+    /// The gates could not be run.
+    GatesNotRun,
+    /// A review or self-check that was asked for could not be carried out.
+    NotChecked,
     /// The self-check found that the task is not done.
     NotConvinced,
     /// The code review left unresolved findings.
     FindingsLeft,
     /// The checkout changed during a dry run.
     CheckoutChanged,
+    /// What the run changed could not be found out.
+    ChangesUnknown,
     /// A hook blocked a request to the model.
     HookBlocked,
     /// The plan was applied.
     Applied,
+    /// The plan's files were applied, and a command of it failed.
+    CommandsFailed,
     /// The plan does not fit the checkout, or is not the one that was reviewed.
     NotApplied,
     /// The changes could not be delivered, or something that is required could not be published.
     NotPublished,
-}
-
-impl fmt::Display for StopReason {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::LlmDone => "the agent is done",
-            Self::MaxSteps => "the step limit was reached",
-            Self::Timeout => "the time limit was reached",
-            Self::BudgetExceeded => "the budget is used up",
-            Self::ContextFull => "the context limit was reached",
-            Self::Loop => "the agent repeated the same call",
-            Self::LlmError => "the model failed",
-            Self::RecipeFailed => "a step of the recipe failed",
-            Self::UserInterrupt => "the run was interrupted",
-            Self::InvalidOutput => "the final answer does not satisfy the output schema",
-            Self::GatesFailed => "a required quality gate failed",
-            Self::NotConvinced => "the self-check found that the task is not done",
-            Self::FindingsLeft => "the code review left unresolved findings",
-            Self::CheckoutChanged => "something changed the checkout during a dry run",
-            Self::HookBlocked => "a hook stopped the run",
-            Self::Applied => "the plan is applied",
-            Self::NotPublished => "GitHub did not accept the result",
-            Self::NotApplied => "the plan cannot be applied; nothing was written",
-        })
-    }
+    /// Report files could not be written.
+    NotWritten,
+    /// The changes could not be delivered, because a token is missing or lacks a permission.
+    NotPermitted,
 }

@@ -20,7 +20,7 @@ const OUTPUT_LINES: usize = 40;
 
 /// Which time the gates run, and on what.
 #[derive(Clone, Copy, Debug)]
-pub struct GateRun {
+pub(crate) struct GateRun {
     /// Number of the run of the gates, from 1.
     pub round: u32,
     /// Whether they run on a planned state.
@@ -29,7 +29,7 @@ pub struct GateRun {
 
 /// A gate that has run.
 #[derive(Clone, Debug)]
-pub struct GateOutcome {
+pub(crate) struct GateOutcome {
     /// The record for reports.
     pub record: GateRecord,
     /// Lines of its output that tell of failures, with `#` for every number, so that they can be compared.
@@ -39,7 +39,7 @@ pub struct GateOutcome {
 impl GateOutcome {
     /// Returns whether this failure is the same as an earlier one of the same gate: the same exit code, and no
     /// line tells of a failure that was not there before. Without any such line, nobody can tell.
-    pub fn fails_like(&self, earlier: &Self) -> bool {
+    pub(crate) fn fails_like(&self, earlier: &Self) -> bool {
         let (now, before) = (&self.record, &earlier.record);
         !now.passed
             && !before.passed
@@ -50,7 +50,7 @@ impl GateOutcome {
 }
 
 /// Runs gates one after the other on the isolated state. Of their changes, only build outputs are kept.
-pub async fn run(
+pub(crate) async fn run(
     gates: &[GateConfig],
     isolation: &Isolation,
     GateRun { round, predicted }: GateRun,

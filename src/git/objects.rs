@@ -1,5 +1,6 @@
 //! Git objects, read and verified: the content of each matches its hash, from the commit down.
 
+use std::collections::BTreeMap;
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError};
 
@@ -160,12 +161,28 @@ impl Repository {
     /// Lists the files of a commit below the folder, with paths relative to it and sizes in bytes, sorted by
     /// path. Symbolic links and submodules are left out.
     pub fn files_of(&self, commit: &str) -> Result<Vec<(String, u64)>, GitError> {
+        let objects = self.store()?;
+        let size = |(path, id): (String, ObjectId)| {
+            let header = objects.header(id).map_err(|_| missing(&id))?;
+            Ok((path, header.size()))
+        };
+        let mut files =
+            self.entries_of(commit)?.into_iter().map(size).collect::<Result<Vec<_>, GitError>>()?;
+        files.sort_unstable();
+        Ok(files)
+    }
+
+    /// Returns the IDs of the contents of a commit's files, by path; the same files as [`Self::files_of`].
+    pub fn ids_of(&self, commit: &str) -> Result<BTreeMap<String, String>, GitError> {
+        Ok(self.entries_of(commit)?.into_iter().map(|(path, id)| (path, id.to_string())).collect())
+    }
+
+    fn entries_of(&self, commit: &str) -> Result<Vec<(String, ObjectId)>, GitError> {
         let prefix = self.prefix();
         let top = match prefix.trim_end_matches('/') {
             "" => Some(self.tree_of(commit)?),
             below => self.entry_at(commit, below)?.map(|entry| entry.id),
         };
-        let objects = self.store()?;
         let mut files = Vec::new();
         let mut folders: Vec<(String, ObjectId)> = top.map(|id| (String::new(), id)).into_iter().collect();
         let mut places = Places::default();
@@ -180,15 +197,11 @@ impl Repository {
                 }
                 match entry.kind {
                     TreeKind::Folder => folders.push((path + "/", entry.id)),
-                    TreeKind::File | TreeKind::Executable => {
-                        let size = objects.header(entry.id).map_err(|_| missing(&entry.id))?.size();
-                        files.push((path, size));
-                    }
+                    TreeKind::File | TreeKind::Executable => files.push((path, entry.id)),
                     TreeKind::Link | TreeKind::Submodule => {}
                 }
             }
         }
-        files.sort_unstable();
         Ok(files)
     }
 

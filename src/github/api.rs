@@ -196,7 +196,7 @@ impl Api {
         to: Purpose,
     ) -> Result<T, ApiError> {
         #[derive(Deserialize)]
-        struct Answer<T> {
+        struct GraphQlResponse<T> {
             data: Option<T>,
             #[serde(default)]
             errors: Vec<Message>,
@@ -209,7 +209,7 @@ impl Api {
         }
         let body = json!({"query": query, "variables": variables});
         let answer = self.request(Method::PostAgain, GRAPHQL, Some(&body), to).await?;
-        let Answer { data, errors } = answer.read::<Answer<T>>(to)?;
+        let GraphQlResponse { data, errors } = answer.read::<GraphQlResponse<T>>(to)?;
         if let (Some(data), true) = (data, errors.is_empty()) {
             return Ok(data);
         }

@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 
 use super::api::{Api, Method, Purpose};
 use super::error::ApiError;
+use crate::event::Conclusion;
 use crate::report::Diagnostic;
 
 /// The number of annotations that GitHub accepts in one request.
@@ -14,33 +15,6 @@ const BATCH: usize = 50;
 const MAX_ANNOTATIONS: usize = 500;
 
 const CHECK: Purpose = Purpose { doing: "write a check run", permission: "checks: write" };
-
-/// The conclusion of a check run, in GitHub's terms.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Conclusion {
-    /// The run succeeded.
-    Success,
-    /// The run achieved a part of its task.
-    Neutral,
-    /// The run failed, or a required gate did.
-    Failure,
-    /// The run was interrupted.
-    Cancelled,
-    /// The run reached its time limit.
-    TimedOut,
-}
-
-impl Conclusion {
-    fn word(self) -> &'static str {
-        match self {
-            Self::Success => "success",
-            Self::Neutral => "neutral",
-            Self::Failure => "failure",
-            Self::Cancelled => "cancelled",
-            Self::TimedOut => "timed_out",
-        }
-    }
-}
 
 /// The content of a check run; the texts are already neutralized.
 #[derive(Clone, Debug)]

@@ -44,6 +44,44 @@ impl PlanMark {
     }
 }
 
+/// The hidden line that says which run wrote a comment, so that an older run does not replace what a newer head has.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RunMark {
+    /// The id of the workflow run; later runs have larger ones.
+    pub run: u64,
+    /// The head commit of the pull request that the run was about.
+    pub head: String,
+}
+
+impl RunMark {
+    const START: &str = "<!-- architect-ci run: ";
+
+    /// Parses the mark out of our own comment, or returns `None` if that has none.
+    pub fn find(comment: &str) -> Option<Self> {
+        let line = comment.lines().skip(1).take(2).find_map(|line| line.strip_prefix(Self::START))?;
+        let (run, head) = line.strip_suffix(" -->")?.split_once(' ')?;
+        Some(Self { run: run.parse().ok()?, head: head.to_owned() })
+    }
+
+    /// Returns whether this run is outdated: the comment is by a later run, about another commit.
+    pub fn is_outdated_by(&self, comment: &str) -> bool {
+        Self::find(comment).is_some_and(|other| other.run > self.run && other.head != self.head)
+    }
+
+    /// Returns the comment with the mark below the lines by which it is found.
+    pub fn put_into(&self, comment: &str) -> String {
+        let is_hidden = |line: &&str| line.starts_with("<!-- architect-ci ");
+        let above: usize = comment.split_inclusive('\n').take(2).take_while(is_hidden).map(str::len).sum();
+        let (above, below) = comment.split_at(above);
+        format!("{above}{}{} {} -->\n{below}", Self::START, self.run, in_marker(&self.head))
+    }
+}
+
+/// Returns the key of our own comment, or `None` if it does not begin with a marker.
+pub(super) fn key_of(comment: &str) -> Option<&str> {
+    comment.lines().next()?.strip_prefix("<!-- architect-ci comment: ")?.strip_suffix(" -->")
+}
+
 /// Returns the hidden lines with which the comment of a key begins; each ends in a line feed.
 pub fn hidden_lines(key: &str, plan: Option<&PlanMark>) -> String {
     let plan = plan.map_or_else(String::new, PlanMark::line);
@@ -53,6 +91,24 @@ pub fn hidden_lines(key: &str, plan: Option<&PlanMark>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_later_run_about_another_commit_makes_an_earlier_one_outdated() {
+        let (old, new) = (RunMark { run: 1, head: "a".into() }, RunMark { run: 2, head: "b".into() });
+        let plan = PlanMark { digest: "ab".repeat(32), run: 2, head: "b".into() };
+        for plan in [None, Some(&plan)] {
+            let comment = new.put_into(&format!("{}### ✅\n", hidden_lines("k", plan)));
+            assert_eq!(RunMark::find(&comment), Some(new.clone()));
+            assert_eq!(PlanMark::find(&comment).as_ref(), plan);
+            assert_eq!(key_of(&comment), Some("k"));
+            assert!(comment.ends_with("-->\n### ✅\n"), "{comment}");
+            assert!(old.is_outdated_by(&comment));
+            assert!(!new.is_outdated_by(&comment));
+            assert!(!RunMark { run: 1, head: "b".into() }.is_outdated_by(&comment), "the same commit");
+            assert!(!RunMark { run: 3, head: "a".into() }.is_outdated_by(&comment), "a later run");
+        }
+        assert!(!old.is_outdated_by("text\n<!-- architect-ci run: x b -->\n"));
+    }
 
     #[test]
     fn a_plan_is_found_where_we_have_put_it_and_nowhere_else() {

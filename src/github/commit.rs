@@ -45,13 +45,14 @@ impl Commit {
     /// Fetches a commit by its id.
     pub(super) async fn get(api: &Api, sha: &str) -> Result<Self, ApiError> {
         #[derive(Deserialize)]
-        struct Answer {
+        struct CommitResponse {
             sha: String,
             tree: Id,
             parents: Vec<Id>,
             message: String,
         }
-        let Answer { sha, tree, parents, message } = api.get(&format!("/git/commits/{sha}"), READ).await?;
+        let CommitResponse { sha, tree, parents, message } =
+            api.get(&format!("/git/commits/{sha}"), READ).await?;
         let parents = parents.into_iter().map(|parent| parent.sha).collect();
         Ok(Self { sha, tree: tree.sha, parents, message })
     }

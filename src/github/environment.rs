@@ -3,6 +3,9 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use sanitize::untrusted::code;
+
+use super::comment_marker::RunMark;
 use super::payload::{Payload, User};
 
 /// The head of a pull request.
@@ -151,6 +154,28 @@ pub enum EnvironmentError {
 }
 
 impl Environment {
+    /// Returns the URL of the repository's page.
+    pub fn repository_url(&self) -> String {
+        format!("{}/{}/{}", self.server_url, self.owner, self.repository)
+    }
+
+    /// Returns a line that quotes which comment ordered something, with a link to it, and who wrote it; empty for other
+    /// events.
+    pub fn order_line(&self) -> String {
+        let (Some(comment), Some(number)) = (&self.comment, self.number()) else { return String::new() };
+        let kind = if self.is_on_pull() { "pull" } else { "issues" };
+        let order: String = comment.body.trim().lines().next().unwrap_or_default().chars().take(60).collect();
+        let url = format!("{}/{kind}/{number}#issuecomment-{}", self.repository_url(), comment.id);
+        let by = comment.author.as_ref().map(|author| format!(" by {}", code(&author.login)));
+        format!("> [{}]({url}){}\n\n", code(&order), by.unwrap_or_default())
+    }
+
+    /// Returns the mark of this run in a comment on the pull request that it is about; `None` for other events.
+    pub fn run_mark(&self) -> Option<RunMark> {
+        let Subject::PullRequest { head: Some(head), .. } = &self.subject else { return None };
+        Some(RunMark { run: self.run_id?, head: head.sha.clone() })
+    }
+
     /// Reads the environment from variables and the payload of the event, which `event` overrides. Returns
     /// `None` outside of GitHub: without the name of a repository.
     pub fn read(

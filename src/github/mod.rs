@@ -27,8 +27,8 @@ use percent_encoding::{AsciiSet, CONTROLS, NON_ALPHANUMERIC};
 pub use api::Api;
 pub use artifact::{ARTIFACT, ArtifactLookup, plan_of_run};
 pub use branch::{BranchNameError, branch_name};
-pub use check_run::{Check, Conclusion};
-pub use comment_marker::{PlanMark, hidden_lines, in_marker, marker};
+pub use check_run::Check;
+pub use comment_marker::{PlanMark, RunMark, hidden_lines, in_marker, marker};
 pub use contents::file_at;
 pub use deliver::{Delivery, trailer};
 pub use delivered::{DeliverError, Delivered, PullText, Target};
@@ -38,8 +38,8 @@ pub use output::{StepFile, outputs};
 pub use pull::{Pull, complete};
 pub use push::by_push;
 pub use review::{Review, Suggested};
-pub use sticky_comment::{Reaction, Sticky, may_write, react, reply};
-pub use trigger::{Order, Rules, Trigger, help};
+pub use sticky_comment::{Posted, Reaction, ShownPlan, Sticky, may_write, react};
+pub use trigger::{CALL, Order, Rules, Trigger, help};
 
 /// The characters to percent-encode in the value of a query parameter.
 const IN_QUERY: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~');

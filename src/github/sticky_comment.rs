@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use tokio::sync::OnceCell;
 
 use super::api::{Api, Method, Purpose, is_same_login};
+use super::comment_marker::{PlanMark, RunMark, key_of};
 use super::error::ApiError;
 
 /// The purpose of commenting on a pull request.
@@ -48,23 +49,51 @@ pub struct Sticky {
     number: u64,
     to: Purpose,
     marker: String,
+    /// The run that writes the comment, if that is known.
+    run: Option<RunMark>,
     author: OnceCell<String>,
     /// The id of the comment, once it was found or created.
     known: Mutex<Option<u64>>,
+}
+
+/// What became of a comment.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Posted {
+    /// It is at this URL.
+    At(String),
+    /// It was left as it is, because a later run has written it about a newer commit.
+    Outdated,
+}
+
+/// A plan that a comment of ours shows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ShownPlan {
+    /// The key of the comment.
+    pub key: String,
+    /// What is needed to apply the plan.
+    pub mark: PlanMark,
 }
 
 impl Sticky {
     /// Creates a handle on the comment that begins with `marker`; sends no request.
     pub fn new(api: Api, number: u64, on_pull: bool, marker: String) -> Self {
         let to = if on_pull { ON_PULL } else { ON_ISSUE };
-        Self { api, number, to, marker, author: OnceCell::new(), known: Mutex::default() }
+        Self { api, number, to, marker, run: None, author: OnceCell::new(), known: Mutex::default() }
     }
 
-    /// Creates or updates the comment. Returns its URL.
-    pub async fn put(&self, body: &str) -> Result<String, ApiError> {
+    /// Returns the handle of a run, which does not replace what a later run says of a newer commit.
+    #[must_use]
+    pub fn of_run(self, run: Option<RunMark>) -> Self {
+        Self { run, ..self }
+    }
+
+    /// Creates or updates the comment, unless a later run has written it about a newer commit.
+    pub async fn put(&self, body: &str) -> Result<Posted, ApiError> {
+        let marked = self.run.as_ref().map(|run| run.put_into(body));
+        let body = marked.as_deref().unwrap_or(body);
         let known = *self.known.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         if let Some(id) = known {
-            match self.update(id, body).await {
+            match self.update_known(id, body).await {
                 // Somebody has deleted it in the meantime.
                 Err(error) if error.is_missing() => {}
                 answer => return answer,
@@ -74,8 +103,9 @@ impl Sticky {
         loop {
             tries += 1;
             let made = match self.find().await? {
-                Found::Own(id) => self.update(id, body).await,
-                Found::Others(abandoned) => self.create(body, &abandoned).await,
+                Found::Own(comment) if self.is_outdated(&comment) => return Ok(Posted::Outdated),
+                Found::Own(comment) => self.update(comment.id, body).await.map(Posted::At),
+                Found::Others(abandoned) => self.create(body, &abandoned).await.map(Posted::At),
             };
             match made {
                 // The comment may exist although the response was lost, or may just have been deleted: look
@@ -87,12 +117,33 @@ impl Sticky {
         }
     }
 
-    /// Returns the current text of the comment, or `None` if there is no such comment.
-    pub async fn text(&self) -> Result<Option<String>, ApiError> {
+    /// Updates a comment that was found before; another run may have written it since.
+    async fn update_known(&self, id: u64, body: &str) -> Result<Posted, ApiError> {
+        if self.run.is_some() {
+            let comment: Comment = self.api.get(&format!("/issues/comments/{id}"), self.to).await?;
+            if self.is_outdated(&comment) {
+                return Ok(Posted::Outdated);
+            }
+        }
+        self.update(id, body).await.map(Posted::At)
+    }
+
+    fn is_outdated(&self, comment: &Comment) -> bool {
+        let text = comment.body.as_deref().unwrap_or_default();
+        self.run.as_ref().is_some_and(|run| run.is_outdated_by(text))
+    }
+
+    /// Returns the plans that comments of ours show, whatever their keys.
+    pub async fn shown_plans(&self) -> Result<Vec<ShownPlan>, ApiError> {
         let author = self.author().await?;
-        let is_own = |comment: Comment| comment.is_by(author) && comment.starts_with(&self.marker);
-        let text = |comment: Comment| comment.body.clone().filter(|_| is_own(comment));
-        self.api.find(&self.list(), self.to, text).await
+        let mut plans = Vec::new();
+        let note = |comment: Comment| {
+            let text = comment.body.as_deref().filter(|_| comment.is_by(author))?;
+            plans.push(ShownPlan { key: key_of(text)?.to_owned(), mark: PlanMark::find(text)? });
+            None::<()>
+        };
+        self.api.find(&self.list(), self.to, note).await?;
+        Ok(plans)
     }
 
     async fn find(&self) -> Result<Found, ApiError> {
@@ -101,7 +152,7 @@ impl Sticky {
         let pick = |comment: Comment| {
             let marked = comment.starts_with(&self.marker);
             if marked && comment.is_by(author) {
-                return Some(comment.id);
+                return Some(comment);
             }
             if marked && comment.is_of_the_house() {
                 abandoned.push(comment.node_id);
@@ -156,7 +207,7 @@ impl Sticky {
 
 /// The result of looking for our comment.
 enum Found {
-    Own(u64),
+    Own(Comment),
     /// Node ids of comments that have our marker and come from an earlier owner of the key.
     Others(Vec<String>),
 }
@@ -176,14 +227,6 @@ impl Comment {
         self.user.as_ref().is_some_and(|user| user.kind == "Bot")
             || matches!(self.author_association.as_str(), "OWNER" | "MEMBER" | "COLLABORATOR")
     }
-}
-
-/// Replies to a comment by posting another one below it. Returns the URL of the reply.
-pub async fn reply(api: &Api, number: u64, on_pull: bool, body: &str) -> Result<String, ApiError> {
-    let to = if on_pull { ON_PULL } else { ON_ISSUE };
-    let path = format!("/issues/{number}/comments");
-    let created: Comment = api.send(Method::Post, &path, Some(&json!({ "body": body })), to).await?;
-    Ok(created.html_url)
 }
 
 /// A reaction to a comment that starts a run, which shows how far that run has come.
@@ -214,7 +257,7 @@ pub async fn react(api: &Api, comment: u64, reaction: Reaction) -> Result<(), Ap
 /// none.
 pub async fn may_write(api: &Api, login: &str) -> Result<bool, ApiError> {
     #[derive(Deserialize)]
-    struct Answer {
+    struct PermissionResponse {
         permission: String,
     }
     // The login becomes part of the path, and it comes from an event.
@@ -222,9 +265,9 @@ pub async fn may_write(api: &Api, login: &str) -> Result<bool, ApiError> {
         return Ok(false);
     }
     let to = Purpose { doing: "look up a person's permission", permission: "contents: read" };
-    match api.get::<Answer>(&format!("/collaborators/{login}/permission"), to).await {
+    match api.get::<PermissionResponse>(&format!("/collaborators/{login}/permission"), to).await {
         // `maintain` and an organization's own roles are reported as one of these as well.
-        Ok(Answer { permission }) => Ok(matches!(permission.as_str(), "admin" | "write")),
+        Ok(PermissionResponse { permission }) => Ok(matches!(permission.as_str(), "admin" | "write")),
         // The repository does not know this login.
         Err(error) if error.is_missing() => Ok(false),
         Err(error) => Err(error),

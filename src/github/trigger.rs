@@ -1,12 +1,13 @@
 //! Decides what an event asks for: a run of the workflow's task, the command of a comment, or nothing.
 
-use sanitize::untrusted::markdown;
+use sanitize::untrusted::{code, markdown};
 
 use super::environment::{Environment, Person};
+use crate::base::did_you_mean::nearest;
 use crate::config::Verb;
 
 /// The word with which a comment for us begins.
-const CALL: &str = "/architect";
+pub const CALL: &str = "/architect";
 
 /// A command in a comment.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,7 +20,7 @@ pub struct Order {
 
 /// What a comment asks of us.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Said {
+pub(super) enum ParsedComment {
     /// Nothing; the comment is for others.
     Nothing,
     /// A known command.
@@ -28,12 +29,16 @@ pub(super) enum Said {
     Unknown(String),
 }
 
-impl Said {
-    /// Parses a comment. Its first line that is not empty has to begin with `/architect`; quotes and code
-    /// do not count, so that writing about a command does not give it.
+impl ParsedComment {
+    /// Parses a comment. Its first line that is not empty has to begin with `/architect`, in capitals or not, and perhaps
+    /// with a colon; quotes and code do not count, so that writing about a command does not give it.
     pub(super) fn read(comment: &str) -> Self {
         let text = comment.trim_start_matches(|c: char| c.is_ascii_whitespace());
-        let Some(rest) = text.strip_prefix(CALL) else { return Self::Nothing };
+        let Some((call, rest)) = text.split_at_checked(CALL.len()) else { return Self::Nothing };
+        if !call.eq_ignore_ascii_case(CALL) {
+            return Self::Nothing;
+        }
+        let rest = rest.strip_prefix(':').unwrap_or(rest);
         if !rest.is_empty() && !rest.starts_with(|c: char| c.is_ascii_whitespace()) {
             return Self::Nothing;
         }
@@ -116,14 +121,18 @@ impl Trigger {
         let Some(comment) = environment.comment.as_ref().filter(|_| event == "issue_comment") else {
             return Self::Start { order: None, asker };
         };
-        match Said::read(&comment.body) {
-            Said::Nothing => Self::Ignore(format!("the comment does not begin with {CALL}")),
-            Said::Unknown(word) => Self::Explain { asker, reason: format!("unknown command {word:?}") },
-            Said::Order(order) if !rules.orders.contains(&order.verb) => Self::Explain {
+        match ParsedComment::read(&comment.body) {
+            ParsedComment::Nothing => Self::Ignore(format!("the comment does not begin with {CALL}")),
+            ParsedComment::Unknown(word) => {
+                let near = nearest(&word.to_ascii_lowercase(), rules.orders.iter().map(|verb| verb.word()));
+                let near = near.map_or(String::new(), |near| format!("; did you mean `{CALL} {near}`?"));
+                Self::Explain { asker, reason: format!("unknown command {}{near}", code(&word)) }
+            }
+            ParsedComment::Order(order) if !rules.orders.contains(&order.verb) => Self::Explain {
                 asker,
                 reason: format!("`{CALL} {}` is not enabled in `github.commands`", order.verb),
             },
-            Said::Order(order) => Self::Start { order: Some(order), asker },
+            ParsedComment::Order(order) => Self::Start { order: Some(order), asker },
         }
     }
 }
@@ -159,15 +168,20 @@ fn is_trusted(rules: &Rules, sender: &Person) -> bool {
 
 /// Renders help as a comment: the allowed commands, after `reason` if there is one.
 pub fn help(reason: Option<&str>, orders: &[Verb]) -> String {
-    let mut text = reason.map_or(String::new(), |reason| format!("{}.\n\n", markdown(reason).trim_end()));
+    let mut text = reason.map_or(String::new(), |reason| {
+        let reason = markdown(reason);
+        let reason = reason.trim_end();
+        let end = if reason.ends_with('?') { "" } else { "." };
+        format!("{reason}{end}\n\n")
+    });
     text += "People with write permission can comment one of these commands:\n\n";
     for (verb, what) in [
         (Verb::Run, "`/architect run TASK` – makes the changes and delivers them as the workflow says"),
         (Verb::Plan, "`/architect plan TASK` – plans the changes and changes nothing"),
         (
             Verb::Apply,
-            "`/architect apply` – applies the plan from the comment above, exactly and without a \
-                       model",
+            "`/architect apply DIGEST` – applies the plan with this digest, exactly and without a model; without a \
+             DIGEST, the plan that the comment shows now",
         ),
         (Verb::Help, "`/architect help` – shows this list"),
     ] {
@@ -186,22 +200,25 @@ mod tests {
 
     #[test]
     fn comments_are_read_to_the_letter() {
-        let order = |verb, text: Option<&str>| Said::Order(Order { verb, text: text.map(str::to_owned) });
+        let order =
+            |verb, text: Option<&str>| ParsedComment::Order(Order { verb, text: text.map(str::to_owned) });
         for (comment, expected) in [
             ("/architect run fix the tests", order(Verb::Run, Some("fix the tests"))),
             ("\n  /architect plan\nfix\r\nthis", order(Verb::Plan, Some("fix\r\nthis"))),
             ("/architect APPLY", order(Verb::Apply, None)),
             ("/architect", order(Verb::Help, None)),
-            ("/architect deploy now", Said::Unknown("deploy".into())),
-            ("/architecture is nice", Said::Nothing),
-            ("> /architect run", Said::Nothing),
-            ("`/architect run`", Said::Nothing),
-            ("please /architect run", Said::Nothing),
-            ("<!-- x -->\n/architect run", Said::Nothing),
-            ("\u{feff}/architect run", Said::Nothing),
-            ("", Said::Nothing),
+            ("/Architect apply 0123abcd", order(Verb::Apply, Some("0123abcd"))),
+            ("/architect: plan", order(Verb::Plan, None)),
+            ("/architect deploy now", ParsedComment::Unknown("deploy".into())),
+            ("/architecture is nice", ParsedComment::Nothing),
+            ("> /architect run", ParsedComment::Nothing),
+            ("`/architect run`", ParsedComment::Nothing),
+            ("please /architect run", ParsedComment::Nothing),
+            ("<!-- x -->\n/architect run", ParsedComment::Nothing),
+            ("\u{feff}/architect run", ParsedComment::Nothing),
+            ("", ParsedComment::Nothing),
         ] {
-            assert_eq!(Said::read(comment), expected, "{comment:?}");
+            assert_eq!(ParsedComment::read(comment), expected, "{comment:?}");
         }
     }
 }

@@ -18,8 +18,8 @@ use crate::workspace::{
     ChangeSet, FileChange, Glob, LineCounts, PathGlobs, ProgramFiles, Workspace, WorkspacePath,
 };
 
-pub use context::GuardrailContext;
-pub use refusal::{InvalidGuardrail, Refusal};
+pub(crate) use context::GuardrailContext;
+pub(crate) use refusal::{InvalidGuardrail, Refusal};
 
 /// Paths of the configuration, which are never writable, whether the file exists or not.
 const CONFIG_FILES: [&str; 2] = [".github/architect.yml", ".architect.yml"];

@@ -109,11 +109,33 @@ pub struct ToolSubject<'a> {
     pub result: Option<&'a ToolResult>,
 }
 
-impl ToolSubject<'_> {
+impl<'a> ToolSubject<'a> {
+    /// Returns `true` if the call is there to change files, whether or not it could.
+    pub(super) fn changes_files(&self) -> bool {
+        self.effects.command.is_none() && !self.effects.writes.is_empty()
+    }
+
     pub(super) fn is_edit(&self) -> bool {
-        self.effects.command.is_none()
-            && !self.effects.writes.is_empty()
-            && self.result.is_none_or(|result| result.success)
+        self.changes_files() && self.result.is_none_or(|result| result.success)
+    }
+
+    /// Returns the files that the call is about, of those that `fits` lets through: the files that it writes, without
+    /// those that it has removed if others are left, or else the first file that it reads.
+    pub(super) fn files(&self, fits: impl Fn(&str) -> bool) -> Vec<&'a str> {
+        let Effects { writes, reads, .. } = self.effects;
+        let written: Vec<&str> = writes.iter().map(WorkspacePath::as_str).filter(|path| fits(path)).collect();
+        let is_removed = |path: &str| {
+            let changes = self.result.map_or(&[][..], |result| &result.changes);
+            changes.iter().any(|change| change.path.as_str() == path && change.after.is_none())
+        };
+        let left: Vec<&str> = written.iter().copied().filter(|path| !is_removed(path)).collect();
+        if !left.is_empty() {
+            left
+        } else if written.is_empty() {
+            reads.iter().map(WorkspacePath::as_str).find(|path| fits(path)).into_iter().collect()
+        } else {
+            written
+        }
     }
 }
 
@@ -127,15 +149,10 @@ impl<'a> Subject<'a> {
         Self { agent, step, tool: None, details }
     }
 
-    /// Returns the first file that the call writes, else the first that it reads.
-    pub(super) fn file(&self) -> Option<&'a str> {
-        let effects = self.tool.as_ref()?.effects;
-        effects.writes.first().or(effects.reads.first()).map(WorkspacePath::as_str)
-    }
-
     pub(super) fn variables(
         &self,
         event: HookEvent,
+        file: Option<&str>,
         context: &HookContext,
     ) -> Vec<(Cow<'static, str>, String)> {
         let mut variables = vec![
@@ -148,11 +165,11 @@ impl<'a> Subject<'a> {
         ];
         if let Some(tool) = &self.tool {
             variables.push(("ARCHITECT_TOOL_NAME", tool.name.to_owned()));
-            variables.extend(self.file().map(|file| ("ARCHITECT_FILE_PATH", as_operand(file).into_owned())));
-            let edited =
-                tool.effects.writes.first().filter(|_| tool.result.is_some_and(|result| result.success));
-            variables
-                .extend(edited.map(|file| ("ARCHITECT_EDITED_FILE", as_operand(file.as_str()).into_owned())));
+            variables.extend(file.map(|file| ("ARCHITECT_FILE_PATH", as_operand(file).into_owned())));
+            let edited = file.filter(|_| {
+                !tool.effects.writes.is_empty() && tool.result.is_some_and(|result| result.success)
+            });
+            variables.extend(edited.map(|file| ("ARCHITECT_EDITED_FILE", as_operand(file).into_owned())));
             let command = tool.effects.command.as_ref();
             variables.extend(command.map(|command| ("ARCHITECT_COMMAND", command.line.clone())));
             variables.extend(

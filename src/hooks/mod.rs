@@ -23,7 +23,7 @@ use crate::event::{Event, Events, HookDecision, HookRecord, millis};
 use crate::isolation::{Isolation, Keep, Work};
 use crate::workspace::{Glob, InvalidGlob, WorkspacePath};
 
-pub use event::{HookEvent, Subject, ToolSubject};
+pub(crate) use event::{HookEvent, Subject, ToolSubject};
 use protocol::{HookResponse, interpret};
 
 /// Configured hook, with its patterns compiled.
@@ -84,10 +84,33 @@ impl Hook {
             let paths = tool.effects.writes.iter().chain(&tool.effects.reads);
             paths.into_iter().any(|path| glob.matches(path.as_str()))
         };
-        // A pattern that is given up on might have matched.
-        self.matcher.is_match(tool.name).unwrap_or(true)
+        self.names(tool)
             && (self.globs.is_empty() || self.globs.iter().any(file_fits))
             && (!self.edits_only || tool.is_edit())
+    }
+
+    /// Returns `true` if the matcher matches the tool's name. To name `edit`, or both `edit_file` and `write_file`, is to
+    /// name every tool that changes files: which one is called is the model's choice, and a rule must not depend on it.
+    fn names(&self, tool: &ToolSubject<'_>) -> bool {
+        // A pattern that is given up on might have matched.
+        let is_match = |name: &str| self.matcher.is_match(name).unwrap_or(true);
+        // What matches other tools as well, such as `(?!replace_text).*`, means each name for itself.
+        let names_edits = || {
+            (is_match("edit") || (is_match("edit_file") && is_match("write_file"))) && !is_match("read_file")
+        };
+        is_match(tool.name) || (tool.changes_files() && names_edits())
+    }
+
+    /// Returns the files for each of its runs: one run for each file if the command names a file, or else one.
+    fn runs<'a>(&self, subject: &Subject<'a>) -> Vec<Vec<&'a str>> {
+        const NAMES: [&str; 3] = ["{file}", "ARCHITECT_FILE_PATH", "ARCHITECT_EDITED_FILE"];
+        let fits = |path: &str| self.globs.is_empty() || self.globs.iter().any(|glob| glob.matches(path));
+        let files = subject.tool.as_ref().map_or_else(Vec::new, |tool| tool.files(fits));
+        if files.len() > 1 && NAMES.iter().any(|name| self.command.contains(name)) {
+            files.into_iter().map(|file| vec![file]).collect()
+        } else {
+            vec![files]
+        }
     }
 }
 
@@ -161,8 +184,13 @@ impl Hooks {
     /// Runs the hooks of an event in order; the first that blocks ends the sequence.
     pub async fn run(&self, event: HookEvent, subject: Subject<'_>) -> Verdict {
         let mut verdict = Verdict::default();
+        let mut runs = Vec::new();
         for hook in self.list.iter().filter(|hook| hook.is_for(event, &subject)) {
-            let invocation = Invocation::new(hook, &subject, verdict.updated_input.as_ref(), &self.context);
+            runs.extend(hook.runs(&subject).into_iter().map(|files| (hook, files)));
+        }
+        for (hook, files) in runs {
+            let input = verdict.updated_input.as_ref();
+            let invocation = Invocation::new(hook, &subject, &files, input, &self.context);
             if !hook.waits {
                 let (hook, context) = (hook.clone(), Arc::clone(&self.context));
                 let task = tokio::spawn(async move { invocation.run(&hook, &context).await.1 });
@@ -213,11 +241,16 @@ struct Invocation {
 }
 
 impl Invocation {
-    fn new(hook: &Hook, subject: &Subject<'_>, input: Option<&Value>, context: &HookContext) -> Self {
-        let file = subject.file();
+    fn new(
+        hook: &Hook,
+        subject: &Subject<'_>,
+        files: &[&str],
+        input: Option<&Value>,
+        context: &HookContext,
+    ) -> Self {
         Self {
-            command: with_file(&hook.command, file),
-            variables: subject.variables(hook.event, context),
+            command: with_files(&hook.command, files),
+            variables: subject.variables(hook.event, files.first().copied(), context),
             message: subject.message(hook.event, input, context),
             tool: subject.tool.as_ref().map_or(String::new(), |tool| tool.name.to_owned()),
             step: subject.step,
@@ -292,13 +325,31 @@ fn as_operand(path: &str) -> Cow<'_, str> {
     if path.starts_with(['-', '+', '@']) { Cow::Owned(format!("./{path}")) } else { Cow::Borrowed(path) }
 }
 
-/// Returns the command line with `{file}` replaced by the quoted path, or by nothing.
-fn with_file(command: &str, file: Option<&str>) -> String {
-    let operand = file.map(as_operand).unwrap_or_default();
+/// Returns the command line with `{file}` replaced by the first path, and `{files}` by all of them, quoted; by nothing if
+/// there is none.
+fn with_files(command: &str, files: &[&str]) -> String {
     // Only NUL cannot be quoted, and no path contains it.
-    let quoted =
-        if operand.is_empty() { Cow::default() } else { shlex::try_quote(&operand).unwrap_or_default() };
-    command.replace("{file}", &quoted)
+    let quoted: Vec<String> = files
+        .iter()
+        .map(|file| shlex::try_quote(&as_operand(file)).map(Cow::into_owned).unwrap_or_default())
+        .collect();
+    let first = quoted.first().map_or("", String::as_str);
+    // One after the other from the left, so that no name of a file is taken for a placeholder.
+    let mut pieces = command.split("{file");
+    let mut line = pieces.next().unwrap_or_default().to_owned();
+    for piece in pieces {
+        if let Some(rest) = piece.strip_prefix('}') {
+            line += first;
+            line += rest;
+        } else if let Some(rest) = piece.strip_prefix("s}") {
+            line += &quoted.join(" ");
+            line += rest;
+        } else {
+            line += "{file";
+            line += piece;
+        }
+    }
+    line
 }
 
 #[cfg(test)]
@@ -307,14 +358,18 @@ mod tests {
 
     #[test]
     fn file_names_are_quoted_for_the_shell() {
-        assert_eq!(
-            with_file("lint {file}", Some("src/a b;rm -rf $HOME.py")),
-            "lint 'src/a b;rm -rf $HOME.py'"
-        );
-        assert_eq!(with_file("lint {file}", Some("src/main.py")), "lint src/main.py");
-        assert_eq!(with_file("lint {file}", Some("-rf")), "lint ./-rf");
-        assert_eq!(with_file("lint {file}", Some("--config=x y")), "lint './--config=x y'");
-        assert_eq!(with_file("lint {file}", None), "lint ");
+        for (command, files, expected) in [
+            ("lint {file}", &["src/a b;rm -rf $HOME.py"][..], "lint 'src/a b;rm -rf $HOME.py'"),
+            ("lint {file}", &["src/main.py"], "lint src/main.py"),
+            ("lint {file}", &["-rf"], "lint ./-rf"),
+            ("lint {file}", &["--config=x y"], "lint './--config=x y'"),
+            ("lint {file}", &[], "lint "),
+            ("lint {files} --fix", &["a.py", "b c.py", "{file}"], "lint a.py 'b c.py' '{file}' --fix"),
+            ("lint {file} {file} {filed}", &["{files}", "x"], "lint '{files}' '{files}' {filed}"),
+            ("lint {files}", &[], "lint "),
+        ] {
+            assert_eq!(with_files(command, files), expected);
+        }
     }
 
     #[test]

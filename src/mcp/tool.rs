@@ -74,6 +74,11 @@ impl McpTool {
         self.read_only
     }
 
+    /// Returns whether the server's schema has a parameter of this name.
+    fn names_parameter(&self, name: &str) -> bool {
+        self.parameters.get("properties").is_some_and(|properties| properties.get(name).is_some())
+    }
+
     async fn call(&self, arguments: Map<String, Value>) -> ToolResult {
         match self.server.call(&self.remote, arguments).await {
             Ok(result) => content::result(result, self.promises.as_ref()),
@@ -140,7 +145,11 @@ struct McpCall {
 impl Call for McpCall {
     fn effects(&self, cx: &Context) -> Result<Effects, ToolError> {
         let mut paths = Vec::new();
-        for value in self.arguments.values() {
+        for (name, value) in &self.arguments {
+            // The names of parameters are the schema's, except where it leaves them open.
+            if !self.tool.names_parameter(name) {
+                collect_text(name, cx, &self.tool.server.context.root, &mut paths)?;
+            }
             collect_paths(value, cx, &self.tool.server.context.root, &mut paths)?;
         }
         let target = format!("{}/{}", self.tool.server.name, self.tool.remote);
@@ -176,7 +185,10 @@ fn collect_paths(
 ) -> Result<(), ToolError> {
     match value {
         Value::Array(values) => values.iter().try_for_each(|value| collect_paths(value, cx, root, paths)),
-        Value::Object(values) => values.values().try_for_each(|value| collect_paths(value, cx, root, paths)),
+        Value::Object(values) => values.iter().try_for_each(|(key, value)| {
+            collect_text(key, cx, root, paths)?;
+            collect_paths(value, cx, root, paths)
+        }),
         Value::String(text) => collect_text(text, cx, root, paths),
         _ => Ok(()),
     }

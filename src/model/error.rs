@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::event::Exit;
+use crate::event::StopReason;
 
 /// Why there is no answer.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -71,12 +71,14 @@ pub(super) enum Retry {
 }
 
 impl ModelError {
-    /// Returns the exit of a run that this error ends, where it has one of its own.
-    pub fn exit(&self) -> Option<Exit> {
+    /// Returns the reason for which a run ends that this error ends.
+    pub fn reason(&self) -> StopReason {
         match self {
-            Self::Unauthorized { .. } => Some(Exit::Authentication),
-            Self::UnknownModel(_) => Some(Exit::Configuration),
-            _ => None,
+            Self::TooLong(_) => StopReason::ContextFull,
+            Self::Recipe(_) => StopReason::RecipeFailed,
+            Self::Unauthorized { .. } => StopReason::LlmUnauthorized,
+            Self::UnknownModel(_) => StopReason::LlmUnknown,
+            _ => StopReason::LlmError,
         }
     }
 

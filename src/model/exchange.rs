@@ -52,7 +52,7 @@ impl Exchange {
         if !stream {
             let response =
                 client.exec_chat(model, request, Some(&options)).await.map_err(|error| sort(&error))?;
-            return completion(response.content, &response.usage, response.stop_reason.as_ref());
+            return Ok(completion(response.content, &response.usage, response.stop_reason.as_ref()));
         }
         let response = client.exec_chat_stream(model, request, Some(&options)).await;
         let mut stream = response.map_err(|error| sort(&error))?.stream;
@@ -62,7 +62,7 @@ impl Exchange {
             length.add(&event)?;
             let ChatStreamEvent::End(end) = event else { continue };
             let said_end = end.captured_stop_reason.is_some();
-            let completion = completion_of_stream(end)?;
+            let completion = completion_of_stream(end);
             // A stream that ends without a stop reason, with nothing or with half a call, is no answer.
             let is_whole = !completion.calls.iter().any(|call| !call.arguments.is_object())
                 && (!completion.text.is_empty() || !completion.calls.is_empty());

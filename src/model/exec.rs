@@ -27,6 +27,9 @@ struct ExecRequest<'a> {
     tools: &'a [ToolSchema],
     messages: Vec<ExecMessage<'a>>,
     may_call: bool,
+    /// What the budget pays for, in tokens.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    max_output: Option<u64>,
 }
 
 #[derive(Serialize)]
@@ -211,6 +214,7 @@ fn exec_request(request: Request<'_>) -> ExecRequest<'_> {
         tools: request.tools,
         messages: request.messages.iter().map(ExecMessage::of).collect(),
         may_call: request.may_call,
+        max_output: request.max_output,
     }
 }
 

@@ -1,8 +1,11 @@
 //! Models: requests, answers, and the trait [`ChatModel`] of whatever answers them.
 
+mod budget;
 mod error;
 mod exchange;
 mod exec;
+mod ledger;
+mod masked;
 mod name;
 mod pace;
 mod price;
@@ -16,10 +19,13 @@ use serde_json::Value;
 
 use crate::event::{ToolCall, Usage};
 
+pub use budget::{Allowance, Budget, Refused};
 pub use error::ModelError;
 pub use exec::{ExecModel, ExecOptions};
+pub use ledger::{Ledger, LedgerEntry, LedgerError, LedgerLabels, LedgerLimits, read_ledger};
+pub use masked::MaskedModel;
 pub use name::{ModelName, NameError, Provider, UnsetVariable};
-pub use price::{Budget, Price, Prices};
+pub use price::{Price, Prices};
 pub use providers::{ProviderModel, Settings};
 pub use replay::{ReplayError, ReplayModel};
 pub use retry::{Backoff, retry};
@@ -77,6 +83,8 @@ pub struct Request<'a> {
     pub tools: &'a [ToolSchema],
     /// Whether tools may be called; `false` for a closing summary.
     pub may_call: bool,
+    /// Maximum length of the answer, in tokens, where the budget limits it.
+    pub max_output: Option<u64>,
     /// Conversation so far.
     pub messages: &'a [Message],
 }
@@ -92,6 +100,8 @@ pub struct Completion {
     pub usage: Usage,
     /// Whether the answer was cut off at the provider's or our token limit.
     pub cut: bool,
+    /// Whether the model, or a filter of its provider, refused to answer.
+    pub refused: bool,
     /// Content to be sent back unchanged; see [`Message::Assistant`].
     pub opaque: Option<Opaque>,
 }

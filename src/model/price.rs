@@ -1,8 +1,6 @@
-//! Prices of tokens, and the budget of a run.
+//! Prices of tokens.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -29,15 +27,48 @@ pub struct Price {
 impl Price {
     /// Returns the cost of `usage`, in USD.
     pub fn cost(&self, usage: Usage) -> f64 {
-        // Token counts are far below the range in which a float gets imprecise.
-        #[expect(clippy::cast_precision_loss, reason = "as above")]
-        let million = |tokens: u64| tokens as f64 / 1_000_000.0;
         let fresh = usage.input.saturating_sub(usage.cached + usage.written);
-        million(fresh) * self.input
-            + million(usage.cached) * self.cached.unwrap_or(self.input)
-            + million(usage.written) * self.written.unwrap_or(self.input)
-            + million(usage.output) * self.output
+        rated(fresh, self.input)
+            + rated(usage.cached, self.cached.unwrap_or(self.input))
+            + rated(usage.written, self.written.unwrap_or(self.input))
+            + rated(usage.output, self.output)
     }
+
+    /// Returns the most that `tokens` of input can cost, however they are cached, in USD.
+    pub(super) fn dearest_input(&self, tokens: u64) -> f64 {
+        let rates = [Some(self.input), self.cached, self.written];
+        let dearest = rates.into_iter().flatten().fold(0.0, f64::max);
+        rated(tokens, dearest)
+    }
+
+    /// Returns the cost of an answer of `tokens`, in USD.
+    pub(super) fn output(&self, tokens: u64) -> f64 {
+        rated(tokens, self.output)
+    }
+
+    /// Returns the length of the answer that `usd` pay for, in tokens; `None` if they do not even pay for none.
+    pub(super) fn output_for(&self, usd: f64) -> Option<u64> {
+        if usd < 0.0 {
+            return None;
+        }
+        if self.output <= 0.0 {
+            return Some(u64::MAX);
+        }
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "a cast from float saturates, and the value is not negative"
+        )]
+        Some((usd / self.output * 1_000_000.0) as u64)
+    }
+}
+
+/// Returns the cost of `tokens` at a rate in USD per million.
+fn rated(tokens: u64, rate: f64) -> f64 {
+    // Token counts are far below the range in which a float gets imprecise.
+    #[expect(clippy::cast_precision_loss, reason = "as above")]
+    let millions = tokens as f64 / 1_000_000.0;
+    millions * rate
 }
 
 /// Prices by model name.
@@ -73,72 +104,6 @@ impl Prices {
     }
 }
 
-/// Spending limit of a run, and what it has spent.
-#[derive(Debug, Default)]
-pub struct Budget {
-    price: Option<Price>,
-    limit: Option<f64>,
-    warn_at: Option<f64>,
-    spent: Arc<Spent>,
-}
-
-/// Counters that the models of one run share.
-#[derive(Debug, Default)]
-struct Spent {
-    usd: Mutex<f64>,
-    warned: AtomicBool,
-    /// Turns of sub-agents.
-    steps: AtomicU32,
-}
-
-impl Budget {
-    /// Creates a budget, with `limit` and `warn_at` in USD. Without a price, costs are unknown and nothing is
-    /// limited.
-    pub fn new(price: Option<Price>, limit: Option<f64>, warn_at: Option<f64>) -> Self {
-        Self { price, limit, warn_at, spent: Arc::default() }
-    }
-
-    /// Returns a budget with another model's price that shares limit and spending with this one.
-    #[must_use]
-    pub fn priced(&self, price: Option<Price>) -> Self {
-        Self { price, limit: self.limit, warn_at: self.warn_at, spent: Arc::clone(&self.spent) }
-    }
-
-    /// Counts one turn of a sub-agent.
-    pub fn count_step(&self) {
-        self.spent.steps.fetch_add(1, Ordering::Relaxed);
-    }
-
-    /// Returns the number of turns that sub-agents have taken so far.
-    pub fn steps(&self) -> u32 {
-        self.spent.steps.load(Ordering::Relaxed)
-    }
-
-    /// Adds the cost of `usage`. Returns the cost so far, in USD, the first time it reaches the warning
-    /// threshold.
-    pub fn add(&self, usage: Usage) -> Option<f64> {
-        *self.spent.usd.lock().unwrap_or_else(PoisonError::into_inner) += self.price(usage)?;
-        let cost = self.cost()?;
-        (self.warn_at.is_some_and(|mark| cost >= mark) && !self.spent.warned.swap(true, Ordering::Relaxed))
-            .then_some(cost)
-    }
-
-    /// Returns the cost of `usage` in USD, if the model's price is known.
-    pub fn price(&self, usage: Usage) -> Option<f64> {
-        self.price.map(|price| price.cost(usage))
-    }
-
-    /// Returns the cost so far in USD, if the model's price is known.
-    pub fn cost(&self) -> Option<f64> {
-        self.price.map(|_| *self.spent.usd.lock().unwrap_or_else(PoisonError::into_inner))
-    }
-
-    /// Returns `true` if the spending limit has been reached.
-    pub fn is_used_up(&self) -> bool {
-        self.limit.zip(self.cost()).is_some_and(|(limit, cost)| cost >= limit)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -163,19 +128,11 @@ mod tests {
     }
 
     #[test]
-    fn cached_tokens_cost_less_and_the_warning_comes_once() {
+    fn cached_tokens_cost_less() {
         let price = Price { input: 10.0, cached: Some(1.0), written: Some(12.5), output: 100.0 };
         let usage = Usage { input: 100_000, cached: 50_000, written: 0, output: 1_000 };
         assert!((price.cost(usage) - 0.65).abs() < 1e-9);
         assert!((price.cost(Usage { written: 40_000, ..usage }) - 0.75).abs() < 1e-9);
         assert!((Price { cached: None, ..price }.cost(usage) - 1.1).abs() < 1e-9);
-        let budget = Budget::new(Some(price), Some(2.0), Some(1.0));
-        assert_eq!(budget.add(usage), None);
-        assert!(budget.add(usage).is_some_and(|cost| (cost - 1.3).abs() < 1e-9));
-        assert_eq!((budget.add(usage), budget.is_used_up()), (None, false));
-        budget.add(usage);
-        assert!(budget.is_used_up());
-        let unknown = Budget::new(None, Some(0.0), Some(0.0));
-        assert_eq!((unknown.add(usage), unknown.cost(), unknown.is_used_up()), (None, None, false));
     }
 }

@@ -88,6 +88,9 @@ impl ProviderModel {
         if !request.may_call && !request.tools.is_empty() {
             options.tool_choice = Some(ToolChoice::None);
         }
+        if let Some(most) = request.max_output.and_then(|most| u32::try_from(most).ok()) {
+            options.max_tokens = Some(options.max_tokens.map_or(most, |own| own.min(most)));
+        }
         let request = chat_request(request, self.marks_cache);
         let exchange = Exchange {
             client: self.client.clone(),
@@ -211,7 +214,7 @@ fn assistant(text: &str, calls: &[ToolCall]) -> MessageContent {
     content
 }
 
-pub(super) fn completion_of_stream(end: StreamEnd) -> Result<Completion, ModelError> {
+pub(super) fn completion_of_stream(end: StreamEnd) -> Completion {
     let mut content = end.captured_content.unwrap_or_default();
     if let (Some(reasoning), false) = (end.captured_reasoning_content, content.contains_reasoning_content()) {
         content.insert(0, genai::chat::ContentPart::ReasoningContent(reasoning));
@@ -219,12 +222,12 @@ pub(super) fn completion_of_stream(end: StreamEnd) -> Result<Completion, ModelEr
     completion(content, &end.captured_usage.unwrap_or_default(), end.captured_stop_reason.as_ref())
 }
 
-/// Returns an answer, or an error if the provider withheld it.
+/// Returns an answer.
 pub(super) fn completion(
     content: MessageContent,
     usage: &GenaiUsage,
     stop: Option<&StopReason>,
-) -> Result<Completion, ModelError> {
+) -> Completion {
     let calls: Vec<ToolCall> = content
         .tool_calls()
         .into_iter()
@@ -242,11 +245,7 @@ pub(super) fn completion(
             || content.tool_calls().iter().any(|call| call.thought_signatures.is_some());
     let broken = calls.iter().any(|call| !call.arguments.is_object());
     let text = content.joined_texts().unwrap_or_default();
-    if matches!(stop, Some(StopReason::ContentFilter(_))) && text.trim().is_empty() && calls.is_empty() {
-        let message = "its content filter withheld the answer".to_owned();
-        return Err(ModelError::Refused { status: 0, message });
-    }
-    Ok(Completion {
+    Completion {
         text,
         calls,
         usage: Usage {
@@ -256,8 +255,9 @@ pub(super) fn completion(
             output: count(usage.completion_tokens),
         },
         cut: stop.is_some_and(StopReason::is_max_tokens),
+        refused: matches!(stop, Some(StopReason::ContentFilter(_))),
         opaque: (special && !broken).then_some(Opaque(content)),
-    })
+    }
 }
 
 /// Returns the error of ours that a library's error is.

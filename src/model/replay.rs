@@ -98,7 +98,7 @@ impl ReplayModel {
             let agent = request.agent;
             ModelError::Replay(format!("the transcript has no further reply for the agent {agent:?}"))
         })?;
-        Ok(Completion { text: reply.text, calls: reply.calls, usage: reply.usage, cut: false, opaque: None })
+        Ok(Completion { text: reply.text, calls: reply.calls, usage: reply.usage, ..Completion::default() })
     }
 }
 

@@ -10,6 +10,9 @@ use crate::workspace::{
     WorkspacePath,
 };
 
+/// Number of characters of a digest that have to be given.
+const SHORTEST_DIGEST: usize = 8;
+
 /// Plan that fits the checkout.
 #[derive(Debug)]
 pub struct Checked {
@@ -56,6 +59,9 @@ pub enum ApplyError {
         /// Digest of the content.
         computed: String,
     },
+    /// The plan was written by a run that had not finished.
+    #[error("the plan is incomplete: {0}; make a new plan, or use `git apply plan.patch` for what there is")]
+    Incomplete(String),
     /// The plan is not the one that was reviewed.
     #[error("the plan has the digest {found}, not {wanted}; check `digest`")]
     OtherPlan {
@@ -110,8 +116,14 @@ impl Plan {
         if computed != self.digest {
             return Err(ApplyError::Tampered { written: self.digest.clone(), computed });
         }
-        if let Some(wanted) = reviewed.filter(|wanted| *wanted != computed) {
+        let is_it = |wanted: &str| {
+            wanted.len() >= SHORTEST_DIGEST && computed.starts_with(&wanted.to_ascii_lowercase())
+        };
+        if let Some(wanted) = reviewed.filter(|wanted| !is_it(wanted)) {
             return Err(ApplyError::OtherPlan { wanted: wanted.to_owned(), found: computed });
+        }
+        if let Some(reason) = &self.incomplete {
+            return Err(ApplyError::Incomplete(reason.clone()));
         }
         if let Some(command) = self.commands.iter().find(|command| !command.is_as_shown()) {
             return Err(ApplyError::Disguised(command.command.clone()));
@@ -181,10 +193,10 @@ fn leads_outside(disk: &DiskWorkspace, changes: &ChangeSet) -> Result<Option<Wor
     let again = again.map_err(|error| FileError::Io { path: WorkspacePath::root(), error })?;
     let planned = OverlayWorkspace::new(Arc::new(again));
     planned.absorb(&changes.iter().cloned().collect::<Vec<_>>())?;
-    // A link in a circle leads nowhere, and is not worth a special case.
-    let is_inside = |link: &WorkspacePath| {
-        let to = planned.resolve(link, LastLink::Follow);
-        to.is_ok_and(|to| !to.folded().split('/').any(|name| name == ".git"))
+    let is_inside = |link: &WorkspacePath| match planned.resolve(link, LastLink::Follow) {
+        Ok(to) => !to.folded().split('/').any(|name| name == ".git"),
+        // A circle leads nowhere.
+        Err(error) => matches!(error, FileError::LinkLoop(_)),
     };
     Ok(links.into_iter().find(|link| !is_inside(link)).cloned())
 }

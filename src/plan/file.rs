@@ -198,7 +198,12 @@ pub struct Plan {
     pub hooks: Vec<HookRecord>,
     /// Tokens used.
     pub usage: Usage,
-    /// SHA-256 over the canonical JSON (RFC 8785) of `base`, `files` and `commands`, in hexadecimal.
+    /// Why the plan is not whole: the run ended before it was done, or the quality gates did not run. Such a plan is not
+    /// applied.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub incomplete: Option<String>,
+    /// SHA-256 over the canonical JSON (RFC 8785) of `base`, `files`, `commands` and, where it is there, `incomplete`,
+    /// in hexadecimal.
     pub digest: String,
 }
 
@@ -236,10 +241,17 @@ impl Plan {
             guardrails: Vec::new(),
             hooks: Vec::new(),
             usage: Usage::default(),
+            incomplete: None,
             digest: String::new(),
         };
         plan.digest = plan.computed_digest();
         plan
+    }
+
+    /// Notes why the plan is not whole, so that it is not applied.
+    pub fn mark_incomplete(&mut self, reason: String) {
+        self.incomplete = Some(reason);
+        self.digest = self.computed_digest();
     }
 
     /// Computes the digest of the content, whatever the `digest` field says.
@@ -249,8 +261,15 @@ impl Plan {
             base: &'a Option<Base>,
             files: &'a [PlanFile],
             commands: &'a [PlannedCommand],
+            #[serde(skip_serializing_if = "Option::is_none")]
+            incomplete: Option<&'a str>,
         }
-        let covered = Covered { base: &self.base, files: &self.files, commands: &self.commands };
+        let covered = Covered {
+            base: &self.base,
+            files: &self.files,
+            commands: &self.commands,
+            incomplete: self.incomplete.as_deref(),
+        };
         // Serialization cannot fail: all maps have string keys, and there is no NaN.
         let canonical = serde_json_canonicalizer::to_vec(&covered).unwrap_or_default();
         hex(&Sha256::digest(canonical))
@@ -289,6 +308,11 @@ mod tests {
         let mut moved = original.clone();
         moved.base.as_mut().expect("a base").commit = "d".repeat(40);
         assert_ne!(moved.computed_digest(), original.digest);
+        let mut interrupted = original.clone();
+        interrupted.mark_incomplete("the run was interrupted".into());
+        assert_ne!(interrupted.digest, original.digest);
+        interrupted.incomplete = None;
+        assert_ne!(interrupted.computed_digest(), interrupted.digest, "nobody can strike it out");
     }
 
     #[test]

@@ -10,7 +10,7 @@ use crate::base::env::Variables;
 use crate::base::fs::write_atomic;
 use crate::config::Comment;
 use crate::event::{Notice, NoticeLevel};
-use crate::github::{Api, ApiError, Environment, Sticky, hidden_lines, marker};
+use crate::github::{Api, ApiError, Environment, Posted, Sticky, hidden_lines, marker};
 use crate::report::masked::{Format, masked};
 use crate::report::{
     BatchReport, batch_annotations, batch_comment, batch_headline, batch_html, batch_junit, batch_markdown,
@@ -128,8 +128,11 @@ async fn comment(
     };
     let body = masker.mask_rendered(&batch_comment(report, &hidden_lines(key, None))).into_owned();
     let sticky = Sticky::new(Api::new(github)?, number, github.is_on_pull(), marker(key));
+    let sticky = sticky.of_run(github.run_mark());
     match tokio::time::timeout(TIME, sticky.put(&body)).await {
-        Ok(posted) => posted.map(Some),
+        Ok(Ok(Posted::At(url))) => Ok(Some(url)),
+        Ok(Ok(Posted::Outdated)) => Ok(None),
+        Ok(Err(error)) => Err(error),
         Err(_) => Err(ApiError::Unusable("GitHub did not answer in time".to_owned())),
     }
 }

@@ -9,8 +9,8 @@ use super::output_files::OutputFiles;
 
 use super::publisher::{Publisher, Trouble, sticky, wants_comment};
 use super::run::{comment_of, diagnostics_of, warn};
-use crate::event::{Exit, Notice, NoticeLevel, RunMode, Status, StopReason};
-use crate::github::{Api, Sticky, Suggested};
+use crate::event::{Notice, NoticeLevel, RunMode, Status, StopReason};
+use crate::github::{Api, Posted, Sticky, Suggested};
 use crate::report::RunReport;
 use crate::request::{Deliver, JobRequest};
 use crate::workspace::ChangeSet;
@@ -28,12 +28,7 @@ pub(super) struct Publication<'a> {
 
 impl Publication<'_> {
     /// Tells GitHub; answers with the address of the comment.
-    pub(super) async fn publish(
-        &self,
-        report: &mut RunReport,
-        exit: &mut Exit,
-        known: Option<Arc<Sticky>>,
-    ) -> Option<String> {
+    pub(super) async fn publish(&self, report: &mut RunReport, known: Option<Arc<Sticky>>) -> Option<String> {
         let Self { request, files, .. } = self;
         let config = &request.config().github;
         let delivers = !matches!(request.deliver, Deliver::Nowhere | Deliver::Patch);
@@ -47,13 +42,13 @@ impl Publication<'_> {
                 };
                 tracing::info!("comment: only in {} ({why})", files.comment.display());
                 if delivers && !self.changes.is_empty() {
-                    self.not_delivered(report, exit, why, false);
+                    self.not_delivered(report, why, false);
                 } else if config.required && other.is_some() {
                     let trouble = Trouble {
                         message: format!("could not publish to GitHub: {why}"),
                         about_permission: true,
                     };
-                    self.trouble(report, exit, trouble);
+                    self.trouble(report, trouble);
                 }
                 return None;
             }
@@ -61,13 +56,13 @@ impl Publication<'_> {
         let api = match Api::new(github) {
             Ok(api) => api,
             Err(error) => {
-                self.trouble(report, exit, Trouble::from(&error));
+                self.trouble(report, Trouble::from(&error));
                 return None;
             }
         };
         let publisher = Publisher { github, config, api, cancel: self.cancel.clone() };
         if delivers {
-            self.deliver(&publisher, report, exit).await;
+            self.deliver(&publisher, report).await;
         }
         let mut troubles = Vec::new();
         if config.inline_suggestions && report.mode == RunMode::DryRun && !self.cancel.is_cancelled() {
@@ -90,16 +85,16 @@ impl Publication<'_> {
             }
         }
         for trouble in troubles.drain(..) {
-            self.trouble(report, exit, trouble);
+            self.trouble(report, trouble);
         }
-        let url = self.comment(&publisher, report, exit, known).await;
+        let url = self.comment(&publisher, report, known).await;
         if let Err(Trouble { message, .. }) = publisher.react(report.status == Status::Success).await {
             warn(report, message);
         }
         url
     }
 
-    async fn deliver(&self, publisher: &Publisher<'_>, report: &mut RunReport, exit: &mut Exit) {
+    async fn deliver(&self, publisher: &Publisher<'_>, report: &mut RunReport) {
         if self.changes.is_empty() {
             tracing::info!("deliver: nothing changed, so there is nothing to deliver");
             return;
@@ -112,7 +107,7 @@ impl Publication<'_> {
         let states = self.changes.iter().filter_map(|change| change.after.as_ref());
         if states.into_iter().any(|state| self.masker.knows_of(&state.content)) {
             let why = "they contain one of this job's secrets; remove it from the files";
-            return self.not_delivered(report, exit, why, false);
+            return self.not_delivered(report, why, false);
         }
         let paths: Vec<&str> = self.changes.iter().map(|change| change.path.as_str()).collect();
         let repository = self.request.repository.as_ref();
@@ -120,7 +115,7 @@ impl Publication<'_> {
         if !filtered.is_empty() {
             let why =
                 format!("{} has a Git filter (such as LFS), which is not run here", filtered.join(", "));
-            return self.not_delivered(report, exit, &why, false);
+            return self.not_delivered(report, &why, false);
         }
         match publisher.deliver(self.request, report, self.changes, self.prefix).await {
             Ok(Some(delivery)) => {
@@ -132,30 +127,34 @@ impl Publication<'_> {
                 report.notices.push(Notice { level: NoticeLevel::Info, message: told });
             }
             Err(Trouble { message, about_permission }) => {
-                self.not_delivered(report, exit, &message, about_permission);
+                self.not_delivered(report, &message, about_permission);
             }
         }
     }
 
     /// Changes that go nowhere are no success.
-    fn not_delivered(&self, report: &mut RunReport, exit: &mut Exit, why: &str, about_permission: bool) {
+    fn not_delivered(&self, report: &mut RunReport, why: &str, about_permission: bool) {
         let mut message = format!("the changes were not delivered: {why}");
         if self.files.patch.exists() {
             message += &format!("; they are in {}", self.files.patch.display());
         }
         tracing::error!("error: {message}");
         report.notices.push(Notice { level: NoticeLevel::Error, message });
-        fail(report, exit, about_permission);
+        end(report, not_published(about_permission));
     }
 
     /// Notes a failed call as a warning, unless it was called required.
-    fn trouble(&self, report: &mut RunReport, exit: &mut Exit, trouble: Trouble) {
+    fn trouble(&self, report: &mut RunReport, trouble: Trouble) {
         if self.request.config().github.required {
             tracing::error!("error: {}", trouble.message);
             report.notices.push(Notice { level: NoticeLevel::Error, message: trouble.message });
-            fail(report, exit, trouble.about_permission);
+            end(report, not_published(trouble.about_permission));
         } else {
             warn(report, trouble.message);
+            // What is not green for another reason stays so.
+            if report.stop_reason.is_green() {
+                report.end(StopReason::ReportNotPosted);
+            }
         }
     }
 
@@ -163,7 +162,6 @@ impl Publication<'_> {
         &self,
         publisher: &Publisher<'_>,
         report: &mut RunReport,
-        exit: &mut Exit,
         known: Option<Arc<Sticky>>,
     ) -> Option<String> {
         let Self { request, files, .. } = self;
@@ -184,24 +182,36 @@ impl Publication<'_> {
         };
         let body = self.masker.mask_rendered(&comment_of(request, report)).into_owned();
         match publisher.comment(&sticky, &body).await {
-            Ok(url) => {
+            Ok(Posted::At(url)) => {
                 tracing::info!("comment: {url}");
                 Some(url)
             }
+            Ok(Posted::Outdated) => {
+                let message = format!(
+                    "the pull request has a newer commit, about which a later run has written the comment; this \
+                     run's comment is in {file}"
+                );
+                tracing::info!("{message}");
+                report.notices.push(Notice { level: NoticeLevel::Info, message });
+                None
+            }
             Err(Trouble { message, about_permission }) => {
                 let message = format!("{message}; the comment is in {file}");
-                self.trouble(report, exit, Trouble { message, about_permission });
+                self.trouble(report, Trouble { message, about_permission });
                 None
             }
         }
     }
 }
 
-fn fail(report: &mut RunReport, exit: &mut Exit, about_permission: bool) {
-    report.status = Status::Failed;
-    if *exit == Exit::Success || *exit == Exit::Partial {
-        *exit = if about_permission { Exit::Authentication } else { Exit::Failed };
-        report.stop_reason = StopReason::NotPublished;
+/// Returns the reason of a run whose result GitHub did not take.
+fn not_published(about_permission: bool) -> StopReason {
+    if about_permission { StopReason::NotPermitted } else { StopReason::NotPublished }
+}
+
+/// Ends a run for a reason that came up while it was published, unless it is red by itself already.
+fn end(report: &mut RunReport, reason: StopReason) {
+    if report.stop_reason.yields() {
+        report.end(reason);
     }
-    report.exit_code = exit.code();
 }

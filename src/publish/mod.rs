@@ -18,4 +18,4 @@ pub(crate) use progress_comment::ProgressComment;
 pub use repost::Repost;
 pub use run::RunResult;
 pub(crate) use run::{RunArtifacts, publish_run};
-pub(crate) use step_outputs::StepOutputs;
+pub(crate) use step_outputs::{OUTPUTS, StepOutputs};

@@ -1,9 +1,10 @@
 //! The comment while a long run works: at most one update in ten seconds, and none for short runs.
 
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use sanitize::Masker;
+use time::OffsetDateTime;
 use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
@@ -11,8 +12,8 @@ use tokio_util::sync::CancellationToken;
 use super::publisher::sticky;
 use crate::base::verbose_log::detail;
 use crate::config::Comment;
-use crate::event::{Line, Observer, millis};
-use crate::github::{Api, Sticky, hidden_lines};
+use crate::event::{Line, Observer};
+use crate::github::{Api, Posted, Sticky, hidden_lines};
 use crate::report::Progress;
 use crate::request::JobRequest;
 
@@ -71,19 +72,22 @@ impl ProgressComment {
         let show = {
             let (board, over) = (Arc::clone(&board), over.clone());
             async move {
-                let began = Instant::now();
+                let since = since(OffsetDateTime::now_utc());
                 sleep_unless(&over, FIRST).await?;
                 // A client costs milliseconds, so that short runs do without.
                 let sticky = sticky(&github, &Api::new(&github).ok()?, &frame.key)?;
                 while !over.is_cancelled() {
                     let hidden = hidden_lines(&frame.key, None);
                     let progress = board.progress.lock().unwrap_or_else(PoisonError::into_inner).clone();
-                    let elapsed = millis(began.elapsed());
-                    let body = progress.comment(&hidden, &frame.task, elapsed, frame.run_url.as_deref());
-                    if let Err(error) = sticky.put(&frame.masker.mask(&body)).await {
-                        // The end of the run tells of it.
-                        detail!("progress: {error}");
-                        break;
+                    let body = progress.comment(&hidden, &frame.task, &since, frame.run_url.as_deref());
+                    match sticky.put(&frame.masker.mask(&body)).await {
+                        Ok(Posted::At(_)) => {}
+                        Ok(Posted::Outdated) => break,
+                        Err(error) => {
+                            // The end of the run tells of it.
+                            detail!("progress: {error}");
+                            break;
+                        }
                     }
                     if sleep_unless(&over, EVERY).await.is_none() {
                         break;
@@ -115,6 +119,11 @@ impl ProgressComment {
         stop.abort();
         None
     }
+}
+
+/// Returns a time of day as people read it.
+fn since(time: OffsetDateTime) -> String {
+    format!("{:02}:{:02} UTC", time.hour(), time.minute())
 }
 
 async fn sleep_unless(over: &CancellationToken, pause: Duration) -> Option<()> {

@@ -8,11 +8,11 @@ use tokio_util::sync::CancellationToken;
 
 use crate::base::verbose_log::detail;
 use crate::config::{self, Comment};
-use crate::event::{Status, StopReason};
+use crate::event::Status;
 use crate::git::Repository;
 use crate::github::{
-    Api, ApiError, Check, Conclusion, DeliverError, Delivered, Delivery, Environment, Head, PlanMark,
-    PullText, Reaction, Review, Sticky, Subject, Suggested, Target, by_push, in_marker, marker, react,
+    Api, ApiError, Check, DeliverError, Delivered, Delivery, Environment, Head, PlanMark, Posted, PullText,
+    Reaction, Review, Sticky, Subject, Suggested, Target, by_push, in_marker, marker, react,
 };
 use crate::report::{
     DeliveryReport, Diagnostic, PullReport, RunReport, check_summary, description, headline,
@@ -46,13 +46,14 @@ impl From<&ApiError> for Trouble {
 /// Returns the sticky comment of an event, if it is about something that takes one.
 pub(super) fn sticky(github: &Environment, api: &Api, key: &str) -> Option<Arc<Sticky>> {
     let number = github.number()?;
-    Some(Arc::new(Sticky::new(api.clone(), number, github.is_on_pull(), marker(key))))
+    let sticky = Sticky::new(api.clone(), number, github.is_on_pull(), marker(key));
+    Some(Arc::new(sticky.of_run(github.run_mark())))
 }
 
 /// Returns what is needed to apply a plan from its comment.
 pub(super) fn plan_mark(github: Option<&Environment>, report: &RunReport) -> Option<PlanMark> {
     let github = github?;
-    let plan = report.plan.as_ref().filter(|plan| !plan.actions.is_empty() && plan.differences.is_empty())?;
+    let plan = report.applicable_plan().filter(|plan| !plan.actions.is_empty())?;
     let Subject::PullRequest { head: Some(Head { sha, .. }), fork: false, .. } = &github.subject else {
         return None;
     };
@@ -88,8 +89,8 @@ impl Publisher<'_> {
         }
     }
 
-    /// Posts the comment; answers with its address.
-    pub(super) async fn comment(&self, sticky: &Sticky, body: &str) -> Result<String, Trouble> {
+    /// Posts the comment, unless that shows what a later run says of a newer commit.
+    pub(super) async fn comment(&self, sticky: &Sticky, body: &str) -> Result<Posted, Trouble> {
         self.within(sticky.put(body)).await
     }
 
@@ -115,7 +116,7 @@ impl Publisher<'_> {
         let check = Check {
             name: if key == config::DEFAULT_KEY { key } else { format!("architect-ci ({key})") },
             commit,
-            conclusion: conclusion(report),
+            conclusion: report.stop_reason.clause().conclusion,
             started_at: report.started_at.clone(),
             title: headline(report),
             summary: check_summary(report),
@@ -163,7 +164,7 @@ impl Publisher<'_> {
                 };
                 let text = PullText {
                     title: title.clone(),
-                    body: description(report, closes),
+                    body: description(report, closes, request.short_task().as_deref()),
                     draft: config.draft,
                     labels: config.labels.clone(),
                 };
@@ -221,16 +222,6 @@ fn told(delivered: Delivered) -> DeliveryReport {
     let Delivered { branch, commit, pull, merged } = delivered;
     let pull_request = pull.map(|(number, url)| PullReport { number, url });
     DeliveryReport { branch, commit, pull_request, merged }
-}
-
-fn conclusion(report: &RunReport) -> Conclusion {
-    match (report.status, report.stop_reason) {
-        (_, StopReason::UserInterrupt) => Conclusion::Cancelled,
-        (_, StopReason::Timeout) => Conclusion::TimedOut,
-        (_, StopReason::GatesFailed) | (Status::Failed, _) => Conclusion::Failure,
-        (Status::Partial, _) => Conclusion::Neutral,
-        (Status::Success, _) => Conclusion::Success,
-    }
 }
 
 /// Returns whether a comment is wanted after this run.

@@ -11,12 +11,15 @@ use super::github::Publication;
 use super::output_files::{OutputFiles, PlanFileError};
 use super::progress_comment::ProgressComment;
 use super::publisher::{TIME, TIME_INTERRUPTED, plan_mark};
-use super::step_outputs::{StepOutputs, annotate};
-use crate::event::{Exit, Notice, NoticeLevel, Status};
-use crate::github::hidden_lines;
+use super::step_outputs::{OUTPUTS, StepOutputs, annotate};
+use crate::config::DEFAULT_KEY;
+use crate::event::{Exit, Notice, NoticeLevel, Status, StopReason};
+use crate::github::{Environment, Subject, hidden_lines, in_marker};
 use crate::plan::Plan;
 use crate::report::masked::{Format, MaskError, masked};
-use crate::report::{Diagnostic, RunReport, annotations, comment, diagnostics, summary, terminal};
+use crate::report::{
+    CommentFrame, Diagnostic, RunReport, annotations, comment, diagnostics, summary, terminal,
+};
 use crate::request::JobRequest;
 use crate::workspace::ChangeSet;
 
@@ -43,8 +46,6 @@ pub(crate) struct RunArtifacts {
     pub(crate) changes: ChangeSet,
     /// The way from the repository to the workspace: empty, or ending in `/`.
     pub(crate) prefix: String,
-    /// How the process ends.
-    pub(crate) exit: Exit,
 }
 
 /// Publishes a run: writes everything, or nothing if secrets cannot be masked in the report.
@@ -56,7 +57,7 @@ pub(crate) async fn publish_run(
     cancel: CancellationToken,
     progress: Option<ProgressComment>,
 ) -> Result<RunResult, MaskError> {
-    let RunArtifacts { report, plan, changes, prefix, mut exit } = artifacts;
+    let RunArtifacts { report, plan, changes, prefix } = artifacts;
     // Masked once, as a value, so that every rendering is masked; escaping in between could otherwise hide a
     // secret from the mask.
     let mut report = masked(&report, Format::Report, masker)?;
@@ -79,10 +80,8 @@ pub(crate) async fn publish_run(
     let missing = files.missing(is_withheld);
     if !missing.is_empty() {
         // A run is done when people can see what it did.
-        report.status = Status::Failed;
-        if matches!(exit, Exit::Success | Exit::Partial) {
-            exit = Exit::Failed;
-            report.exit_code = exit.code();
+        if report.stop_reason.yields() {
+            report.end(StopReason::NotWritten);
         }
         warn(
             &mut report,
@@ -98,7 +97,7 @@ pub(crate) async fn publish_run(
     };
     let before = report.clone();
     let publication = Publication { request, files, masker, changes: &changes, prefix: &prefix, cancel };
-    let comment_url = publication.publish(&mut report, &mut exit, known).await;
+    let comment_url = publication.publish(&mut report, known).await;
     // What publishing added is text of others as well.
     let mut report = masked(&report, Format::Report, masker)?;
     if report != before || comment_url.is_some() {
@@ -108,6 +107,7 @@ pub(crate) async fn publish_run(
         annotate(&request.variables, || annotations(&report, &diagnostics_of(request, &report, &prefix)));
     }
     let screen = terminal(&report, files.report.parent().unwrap_or(Path::new(".")));
+    let exit = report.stop_reason.clause().exit;
     Ok(RunResult { message: log_lines(&visible(&report.message)), screen, exit, report })
 }
 
@@ -120,7 +120,22 @@ pub(super) fn diagnostics_of(request: &JobRequest, report: &RunReport, prefix: &
 pub(super) fn comment_of(request: &JobRequest, report: &RunReport) -> String {
     let pending = || request.applies.clone().filter(|_| report.status != Status::Success);
     let mark = plan_mark(request.github.as_ref(), report).or_else(pending);
-    comment(report, &hidden_lines(&request.config().github.comment_key, mark.as_ref()), mark.is_some())
+    let key = &request.config().github.comment_key;
+    let github = request.github.as_ref();
+    let head = github.and_then(|github| match &github.subject {
+        Subject::PullRequest { head, .. } => head.as_ref().map(|head| head.sha.clone()),
+        Subject::Issue { .. } | Subject::Repository => None,
+    });
+    let frame = CommentFrame {
+        hidden: hidden_lines(key, mark.as_ref()),
+        name: (key != DEFAULT_KEY).then(|| in_marker(key)),
+        can_order: mark.is_some(),
+        order: github.map(Environment::order_line).unwrap_or_default(),
+        task: request.short_task(),
+        repository_url: github.map(Environment::repository_url),
+        commit: head.or_else(|| report.base.as_ref().map(|base| base.commit.clone())),
+    };
+    comment(report, &frame)
 }
 
 pub(super) fn warn(report: &mut RunReport, message: String) {
@@ -139,39 +154,31 @@ fn on_one_line(name: &str) -> Cow<'_, str> {
 }
 
 /// Returns the outputs of the step.
-fn fields(
-    report: &RunReport,
-    files: &OutputFiles,
-    comment_url: Option<&str>,
-) -> [(&'static str, String); 17] {
+fn fields(report: &RunReport, files: &OutputFiles, comment_url: Option<&str>) -> Vec<(&'static str, String)> {
     let shown = |path: &Path| if path.exists() { path.display().to_string() } else { String::new() };
     let changed: Vec<Cow<'_, str>> =
         report.files.iter().map(|file| on_one_line(file.path.as_str())).collect();
     let usage = report.usage;
     let delivery = report.delivery.as_ref();
-    [
-        ("status", report.status.to_string()),
-        ("exit-code", report.exit_code.to_string()),
-        ("changed-files", changed.join("\n")),
-        ("plan-path", shown(&files.plan)),
-        ("plan-digest", report.plan.as_ref().map(|plan| plan.digest.clone()).unwrap_or_default()),
-        ("patch-path", shown(&files.patch)),
-        ("junit-path", shown(&files.junit)),
-        ("report-path", shown(&files.report)),
+    let values: [String; OUTPUTS.len()] = [
+        report.status.to_string(),
+        report.exit_code.to_string(),
+        changed.join("\n"),
+        shown(&files.plan),
+        report.plan.as_ref().map(|plan| plan.digest.clone()).unwrap_or_default(),
+        shown(&files.patch),
+        shown(&files.junit),
+        shown(&files.report),
         // The comment always lies there; the configuration may have others elsewhere.
-        ("out-path", files.comment.parent().map(shown).unwrap_or_default()),
-        ("comment-url", comment_url.unwrap_or_default().to_owned()),
-        ("branch", delivery.map(|delivery| delivery.branch.clone()).unwrap_or_default()),
-        ("commit", delivery.and_then(|delivery| delivery.commit.clone()).unwrap_or_default()),
-        (
-            "pull-request-url",
-            delivery
-                .and_then(|delivery| Some(delivery.pull_request.as_ref()?.url.clone()))
-                .unwrap_or_default(),
-        ),
-        ("cost-usd", report.cost_usd.map(|cost| format!("{cost:.6}")).unwrap_or_default()),
-        ("tokens", (usage.input + usage.output).to_string()),
-        ("summary", report.message.clone()),
-        ("structured-output", report.structured_output.as_ref().map(ToString::to_string).unwrap_or_default()),
-    ]
+        files.comment.parent().map(shown).unwrap_or_default(),
+        comment_url.unwrap_or_default().to_owned(),
+        delivery.map(|delivery| delivery.branch.clone()).unwrap_or_default(),
+        delivery.and_then(|delivery| delivery.commit.clone()).unwrap_or_default(),
+        delivery.and_then(|delivery| Some(delivery.pull_request.as_ref()?.url.clone())).unwrap_or_default(),
+        report.cost_usd.map(|cost| format!("{cost:.6}")).unwrap_or_default(),
+        (usage.input + usage.output).to_string(),
+        report.message.clone(),
+        report.structured_output.as_ref().map(ToString::to_string).unwrap_or_default(),
+    ];
+    OUTPUTS.into_iter().zip(values).collect()
 }

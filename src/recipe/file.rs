@@ -1,13 +1,16 @@
 //! Recipe files: the format in which people write recipes.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use grep_regex::RegexMatcher;
 use regex::Regex;
+use rewrite::{InvalidRule, Rewrite, RewriteRule};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::config::{ConfigError, parse_as};
-use crate::workspace::{Glob, InvalidGlob};
+use crate::workspace::{Glob, InvalidGlob, PathError, WorkspacePath};
 
 /// A deterministic refactor: steps, one after the other.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
@@ -18,6 +21,29 @@ pub struct Recipe {
     pub description: String,
     /// What is done, in order.
     pub steps: Vec<Step>,
+    /// Examples of what it does and does not do, run by `architect-ci recipe test` and by a batch before it starts.
+    #[serde(default)]
+    pub tests: Vec<Example>,
+}
+
+/// An example: files before, and what becomes of them. Done twice, the recipe must change nothing the second time, and
+/// a file that parses before must parse afterwards.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Example {
+    /// What it shows, in a few words.
+    pub name: String,
+    /// Texts of the files before, by their paths.
+    pub before: BTreeMap<String, String>,
+    /// Texts of the files that the recipe changes or adds. All others have to stay as they are.
+    #[serde(default)]
+    pub after: BTreeMap<String, String>,
+    /// Files that the recipe deletes.
+    #[serde(default)]
+    pub deleted: Vec<String>,
+    /// Whether the recipe is allowed to change something when it is done a second time.
+    #[serde(default)]
+    pub repeats: bool,
 }
 
 /// Actions, done once or for each matching file.
@@ -39,7 +65,7 @@ pub struct Step {
     pub actions: Vec<Action>,
 }
 
-/// One action: a call of a tool, or `replace`.
+/// One action: a call of a tool, `replace` or `rewrite`.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Action {
@@ -53,6 +79,10 @@ pub struct Action {
     /// A replacement for every match of a regular expression in the file.
     #[serde(default)]
     pub replace: Option<Replace>,
+    /// A structural replacement: a rule, in the syntax of ast-grep, over the syntax tree of the file. Files of other
+    /// languages than the rule's are left alone.
+    #[serde(default)]
+    pub rewrite: Option<RewriteRule>,
     /// Whether the recipe continues, without this file, if the action fails; otherwise it ends there.
     #[serde(default)]
     pub optional: bool,
@@ -105,6 +135,21 @@ pub enum Problem {
     /// The text to replace is not a regular expression.
     #[error("invalid regular expression in `replace.pattern`")]
     Replace(#[source] regex::Error),
+    /// The structural rule is not valid.
+    #[error("invalid `rewrite`")]
+    Rewrite(#[source] Box<InvalidRule>),
+    /// A structural rule that changes nothing.
+    #[error("`rewrite` requires `fix`, which says what stands in place of a match")]
+    NoFix,
+    /// Two examples of one name, which reports could not tell apart.
+    #[error("two tests are called {0:?}")]
+    SameName(String),
+    /// An example starts with nothing.
+    #[error("`before` is empty; give the test at least one file")]
+    NoFilesBefore,
+    /// The path of an example's file is none.
+    #[error(transparent)]
+    Path(#[from] PathError),
     /// Files are excluded from nothing.
     #[error("`exclude` requires `files` or `containing`")]
     ExcludeAlone,
@@ -112,10 +157,10 @@ pub enum Problem {
     #[error("`with` is only allowed with `tool`")]
     WithAlone,
     /// A replacement in no file.
-    #[error("`replace` works on the files of its step; give the step `files`")]
+    #[error("`replace` and `rewrite` work on the files of their step; give the step `files`")]
     NoFiles,
     /// No action, or two at once.
-    #[error("set exactly one of `tool` and `replace`")]
+    #[error("set exactly one of `tool`, `replace` and `rewrite`")]
     OneOf,
 }
 
@@ -142,6 +187,14 @@ impl Recipe {
                 action
                     .check(step.is_for_files())
                     .map_err(|problem| (format!("{here}.do[{number}]"), problem))?;
+            }
+        }
+        let mut names = BTreeSet::new();
+        for (index, example) in self.tests.iter().enumerate() {
+            let here = format!("tests[{index}]");
+            example.check().map_err(|problem| (here.clone(), problem))?;
+            if !names.insert(&example.name) {
+                return Err((here, Problem::SameName(example.name.clone())));
             }
         }
         Ok(())
@@ -175,14 +228,27 @@ impl Step {
     }
 }
 
+impl Example {
+    fn check(&self) -> Result<(), Problem> {
+        for path in self.before.keys().chain(self.after.keys()).chain(&self.deleted) {
+            WorkspacePath::parse(path)?;
+        }
+        if self.before.is_empty() { Err(Problem::NoFilesBefore) } else { Ok(()) }
+    }
+}
+
 impl Action {
     fn check(&self, for_files: bool) -> Result<(), Problem> {
-        match (&self.tool, &self.replace) {
-            (Some(_), None) => Ok(()),
-            (None, Some(_)) if !self.with.is_empty() => Err(Problem::WithAlone),
-            (None, Some(_)) if !for_files => Err(Problem::NoFiles),
-            (None, Some(replace)) => Regex::new(&replace.pattern).map(drop).map_err(Problem::Replace),
-            (Some(_), Some(_)) | (None, None) => Err(Problem::OneOf),
+        match (&self.tool, &self.replace, &self.rewrite) {
+            (Some(_), None, None) => Ok(()),
+            (None, Some(_), None) | (None, None, Some(_)) if !self.with.is_empty() => Err(Problem::WithAlone),
+            (None, Some(_), None) | (None, None, Some(_)) if !for_files => Err(Problem::NoFiles),
+            (None, Some(replace), None) => Regex::new(&replace.pattern).map(drop).map_err(Problem::Replace),
+            (None, None, Some(rule)) if rule.fix.is_none() => Err(Problem::NoFix),
+            (None, None, Some(rule)) => {
+                Rewrite::new(rule).map(drop).map_err(|error| Problem::Rewrite(Box::new(error)))
+            }
+            _ => Err(Problem::OneOf),
         }
     }
 }
@@ -198,7 +264,10 @@ mod tests {
         for (text, told) in [
             ("steps: []\n", "r.yml: steps: there are no steps"),
             ("steps:\n- do: []\n", "r.yml: steps[0]: `do` is empty"),
-            ("steps:\n- do: [{}]\n", "r.yml: steps[0].do[0]: set exactly one of `tool` and `replace`"),
+            (
+                "steps:\n- do: [{}]\n",
+                "r.yml: steps[0].do[0]: set exactly one of `tool`, `replace` and `rewrite`",
+            ),
             ("steps:\n- do: [{replace: {pattern: a, with: b}}]\n", "give the step `files`"),
             (
                 "steps:\n- files: ['*.py']\n  do: [{replace: {pattern: '(', with: b}}]\n",
@@ -207,6 +276,18 @@ mod tests {
             ("steps:\n- files: ['[']\n  do: [{tool: x}]\n", "invalid glob"),
             ("steps:\n- containing: '('\n  do: [{tool: x}]\n", "invalid regular expression in `containing`"),
             ("steps:\n- exclude: [a]\n  do: [{tool: x}]\n", "`exclude` requires"),
+            (
+                "steps:\n- files: ['*.py']\n  do: [{rewrite: {rule: {kind: nothing}, fix: x, language: python}}]\n",
+                "steps[0].do[0]: invalid `rewrite`: the rule is not valid in Python",
+            ),
+            ("steps:\n- files: ['*.py']\n  do: [{rewrite: {rule: {pattern: a}}}]\n", "requires `fix`"),
+            ("steps:\n- do: [{rewrite: {rule: {pattern: a}, fix: b}}]\n", "give the step `files`"),
+            ("steps:\n- do: [{tool: x}]\ntests: [{name: a, before: {}}]\n", "tests[0]: `before` is empty"),
+            ("steps:\n- do: [{tool: x}]\ntests: [{name: a, before: {../x: a}}]\n", "tests[0]: "),
+            (
+                "steps:\n- do: [{tool: x}]\ntests: [{name: a, before: {x: a}}, {name: a, before: {x: a}}]\n",
+                "tests[1]: two tests are called \"a\"",
+            ),
             ("stpes: []\n", "did you mean `steps`?"),
         ] {
             assert!(error(text).contains(told), "{text}\n{}", error(text));

@@ -2,9 +2,12 @@
 //! calls, so that plan, guardrails, hooks, gates and reports are the same; a recipe only decides what is
 //! called.
 
+mod edit;
+mod example;
 mod file;
 mod player;
 mod select;
 
+pub use example::{ExampleFault, ExampleResult, TestError};
 pub use file::{Recipe, RecipeError};
 pub use player::RecipePlayer;

@@ -6,17 +6,17 @@ use std::sync::{Mutex, PoisonError};
 
 use futures::FutureExt;
 use futures::future::BoxFuture;
-use regex::Regex;
 use serde_json::{Value, json};
 
-use super::file::{Action, Recipe, Replace};
+use super::edit::Edit;
+use super::file::{Action, Recipe};
 use super::select::{SelectError, select};
 use crate::base::error::chain;
 use crate::base::template::{fill, path_part};
 use crate::event::ToolCall;
 use crate::model::{ChatModel, Completion, Message, ModelError, Request};
 use crate::tool::Context;
-use crate::workspace::{LastLink, WorkspacePath};
+use crate::workspace::WorkspacePath;
 
 /// Arguments that a shell reads, for which file names are quoted.
 const SHELL_ARGUMENTS: [&str; 2] = ["command", "script"];
@@ -45,6 +45,8 @@ struct State {
     pending: Option<PendingCalls>,
     files: usize,
     calls: usize,
+    /// Places that structural rules have replaced.
+    matches: usize,
     skipped: Vec<String>,
 }
 
@@ -107,18 +109,39 @@ impl RecipePlayer {
         let failed = |error: SelectError| ModelError::Recipe(format!("{place}: {}", chain(&error)));
         let mut pending =
             PendingCalls { place: place.to_owned(), optional: action.optional, targets: BTreeMap::new() };
-        let mut calls = Vec::new();
-        for target in state.targets.clone() {
-            let (name, arguments) = match (&action.tool, &action.replace, &target) {
-                (Some(tool), ..) => {
-                    (tool.clone(), filled(&Value::Object(action.with.clone()), target.as_ref(), false))
+        let targets = state.targets.clone();
+        let prepared: Vec<_> = if let Some(tool) = &action.tool {
+            let with = Value::Object(action.with.clone());
+            targets
+                .into_iter()
+                .map(|file| (tool.clone(), filled(&with, file.as_ref(), false), file))
+                .collect()
+        } else {
+            let files: Vec<WorkspacePath> = targets.into_iter().flatten().collect();
+            let edit = Edit::of(action).map_err(failed)?;
+            let mut prepared = Vec::new();
+            for (file, edited) in edit.apply_to(&files, &self.context) {
+                match edited {
+                    Ok(None) => {}
+                    Ok(Some(edited)) => {
+                        state.matches += edited.matches;
+                        let arguments = json!({"path": file, "content": edited.text});
+                        prepared.push(("write_file".to_owned(), arguments, Some(file)));
+                    }
+                    Err(error) => {
+                        let failure = format!("{place}: {file}: {}", chain(&error));
+                        if !action.optional {
+                            return Err(ModelError::Recipe(failure));
+                        }
+                        state.skipped.push(failure);
+                        state.targets.retain(|other| other.as_ref() != Some(&file));
+                    }
                 }
-                (None, Some(replace), Some(file)) => match self.replaced(replace, file).map_err(failed)? {
-                    Some(content) => ("write_file".to_owned(), json!({"path": file, "content": content})),
-                    None => continue,
-                },
-                _ => continue,
-            };
+            }
+            prepared
+        };
+        let mut calls = Vec::with_capacity(prepared.len());
+        for (name, arguments, target) in prepared {
             state.calls += 1;
             let id = format!("recipe_{}", state.calls);
             pending.targets.insert(id.clone(), target);
@@ -126,21 +149,6 @@ impl RecipePlayer {
         }
         state.pending = Some(pending);
         Ok(calls)
-    }
-
-    /// Returns the file's text with every match replaced, or `None` if there is none or the file is not text.
-    fn replaced(&self, replace: &Replace, file: &WorkspacePath) -> Result<Option<String>, SelectError> {
-        let pattern = Regex::new(&replace.pattern)?;
-        let path = self.context.workspace.resolve(file, LastLink::Follow)?;
-        let state = self.context.workspace.read(&path)?;
-        // There is nothing to replace in a file that is not text.
-        let Ok(text) = std::str::from_utf8(&state.content) else { return Ok(None) };
-        let replaced = pattern.replace_all(text, replace.with.as_str());
-        if replaced == text {
-            return Ok(None);
-        }
-        self.context.seen.note(&path, &state);
-        Ok(Some(replaced.into_owned()))
     }
 }
 
@@ -164,7 +172,12 @@ impl State {
 
     fn summary(&self, how: &str) -> String {
         let count = |n: usize, what: &str| format!("{n} {what}{}", if n == 1 { "" } else { "s" });
-        let mut text = format!("{how}: {}, {}.", count(self.files, "file"), count(self.calls, "call"));
+        let mut text = format!("{how}: {}, {}", count(self.files, "file"), count(self.calls, "call"));
+        match self.matches {
+            0 => text.push('.'),
+            1 => text += ", 1 match.",
+            matches => text += &format!(", {matches} matches."),
+        }
         if !self.skipped.is_empty() {
             // Writing to a String cannot fail.
             let _ = write!(text, "\n\nFailed optional actions:\n");

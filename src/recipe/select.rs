@@ -18,6 +18,10 @@ pub(super) enum SelectError {
     #[error(transparent)]
     Pattern(#[from] regex::Error),
     #[error(transparent)]
+    Rule(#[from] rewrite::InvalidRule),
+    #[error(transparent)]
+    Rewrite(#[from] rewrite::RewriteError),
+    #[error(transparent)]
     File(#[from] FileError),
 }
 

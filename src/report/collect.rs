@@ -21,6 +21,8 @@ pub struct Collected {
     pub(crate) review: Option<ReviewRecord>,
     pub(crate) network: Vec<NetworkRecord>,
     pub(crate) notices: Vec<Notice>,
+    /// Number of calls that would write files, and of those that did, or are planned to.
+    pub(crate) edits: (usize, usize),
 }
 
 /// An observer that collects the parts of a report from the events of a run.
@@ -51,6 +53,10 @@ impl Observer for Collector {
                 });
             }
             Event::Call(call) => {
+                if !call.effects.writes.is_empty() {
+                    collected.edits.0 += 1;
+                    collected.edits.1 += usize::from(call.success);
+                }
                 collected.calls.push(CallSummary {
                     at_ms: line.at_ms.saturating_sub(call.duration_ms),
                     agent: call.agent.clone(),

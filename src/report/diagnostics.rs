@@ -114,14 +114,14 @@ fn inside(path: &str, workspace: &Path) -> Option<String> {
 }
 
 /// A line of a file that a tool's output names, with the message about it.
-struct Place {
+struct NamedLine {
     path: String,
     line: u32,
     message: String,
 }
 
 /// Finds all diagnostics in the output of a tool, in order.
-fn places(output: &str) -> Vec<Place> {
+fn places(output: &str) -> Vec<NamedLine> {
     let mut places = Vec::new();
     let mut headline: Option<&str> = None;
     for line in output.lines() {
@@ -141,7 +141,7 @@ fn places(output: &str) -> Vec<Place> {
         let said = group(&format!("{form}m")).or_else(|| headline.take()).unwrap_or_else(|| line.trim());
         let message: String = said.chars().take(MAX_MESSAGE).collect();
         if line_number > 0 {
-            places.push(Place { path: path.trim().to_owned(), line: line_number, message });
+            places.push(NamedLine { path: path.trim().to_owned(), line: line_number, message });
         }
     }
     places

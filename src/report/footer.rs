@@ -3,25 +3,19 @@
 
 use sanitize::untrusted::{code, fence};
 
+use super::RunReport;
 use super::figures::plural;
 use super::size_budget::Section;
-use super::{PlanReport, RunReport};
 
 /// Renders instructions for applying the plan, with a command to copy; empty if there is nothing to apply.
-fn how_to_apply(report: &RunReport, by_comment: bool) -> String {
-    // If the checkout changed during the run, the plan does not fit any known state.
-    let sound = |plan: &&PlanReport| !report.files.is_empty() && plan.differences.is_empty();
-    let Some(plan) = report.plan.as_ref().filter(sound) else { return String::new() };
+fn how_to_apply(report: &RunReport) -> String {
+    let Some(plan) = report.applicable_plan().filter(|_| report.has_changes()) else { return String::new() };
     let line = format!("architect-ci apply plan.json --digest {}", plan.digest);
-    let how = if by_comment {
-        "Comment `/architect apply` if a workflow handles it, or run this (or `git apply plan.patch`):"
-    } else {
-        "This applies exactly this plan, without a model (or use `git apply plan.patch`):"
-    };
+    let how = "This applies exactly this plan, without a model (or use `git apply plan.patch`):";
     format!("<details><summary>Apply this plan</summary>\n\n{how}\n\n{}\n</details>\n\n", fence(&line, "sh"))
 }
 
-pub(super) fn footer(report: &RunReport, by_comment: bool) -> Section {
+pub(super) fn footer(report: &RunReport) -> Section {
     let mut parts = Vec::new();
     if let Some(plan) = report.plan.as_ref().filter(|plan| !plan.actions.is_empty()) {
         parts.push(format!("digest {}", code(&plan.digest)));
@@ -34,7 +28,7 @@ pub(super) fn footer(report: &RunReport, by_comment: bool) -> Section {
     if parts.is_empty() {
         return Section::fixed(String::new());
     }
-    Section::fixed(format!("{}<sub>{}</sub>\n", how_to_apply(report, by_comment), parts.join(" · ")))
+    Section::fixed(format!("{}<sub>{}</sub>\n", how_to_apply(report), parts.join(" · ")))
 }
 
 /// Returns a Markdown link to a run's page, or `None` if `url` is not plainly a URL.

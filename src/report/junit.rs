@@ -8,7 +8,9 @@ use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
 use super::RunReport;
-use crate::event::{Finding, HookDecision, NoticeLevel, Outcome, ReviewRecord, RunMode, Severity, Status};
+use crate::event::{
+    Finding, HookDecision, JunitResult, NoticeLevel, Outcome, ReviewRecord, RunMode, Severity,
+};
 use crate::workspace::Operation;
 
 /// Error of the XML library.
@@ -155,11 +157,15 @@ fn files(report: &RunReport) -> Vec<TestCase> {
 /// Returns test cases for the run itself, for each tool call that failed, and for each error.
 fn agent(report: &RunReport) -> Vec<TestCase> {
     let time = milliseconds(report.duration_ms);
-    let reason = clean(&report.stop_reason.to_string());
-    let mut run = match report.status {
-        Status::Success => TestCaseBuilder::success("run", time),
-        Status::Partial => TestCaseBuilder::skipped_with_cause("run", "partial", &reason),
-        Status::Failed => TestCaseBuilder::failure("run", time, "failed", &reason),
+    let (clause, status) = (report.stop_reason.clause(), report.status.to_string());
+    let reason = match clause.next_step {
+        "" => clause.sentence.to_owned(),
+        next => format!("{}; next: {next}", clause.sentence),
+    };
+    let mut run = match clause.junit {
+        JunitResult::Passed => TestCaseBuilder::success("run", time),
+        JunitResult::Skipped => TestCaseBuilder::skipped_with_cause("run", &status, &reason),
+        JunitResult::Failed => TestCaseBuilder::failure("run", time, &status, &reason),
     };
     run.set_classname("agent").set_system_out(&clean(&report.message));
     // A command that ended with an exit code other than 0 has reported something; it did not fail to run.

@@ -8,6 +8,7 @@ use super::RunReport;
 use super::figures::duration;
 use super::footer;
 use super::network;
+use super::prose;
 use super::sections;
 use super::size_budget::{Section, fit};
 use super::usage;
@@ -23,9 +24,10 @@ pub(super) fn all(report: &RunReport) -> Vec<Section> {
     let mut all = vec![
         Section::fixed(format!("## {}\n\n{}", sections::headline(report), sections::facts(report))),
         Section::new(4, format!("{}\n", fence(&report.task, "")), "(the task is in `report.json`)\n\n"),
+        sections::next_step(report),
         sections::notices(report),
         footer::delivery(report),
-        sections::message(report),
+        prose::message(report),
     ];
     all.extend(sections::changes(report));
     all.extend(sections::gates(report));
@@ -37,7 +39,7 @@ pub(super) fn all(report: &RunReport) -> Vec<Section> {
     all.push(sections::hooks(report));
     all.push(usage::table(report));
     all.push(calls(report));
-    all.push(footer::footer(report, false));
+    all.push(footer::footer(report));
     all
 }
 

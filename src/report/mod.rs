@@ -7,6 +7,7 @@ mod collect;
 mod comment;
 mod diagnostics;
 mod figures;
+mod file_list;
 mod footer;
 mod html;
 mod junit;
@@ -18,6 +19,7 @@ mod network;
 mod paint;
 mod progress;
 mod proof;
+mod prose;
 mod sections;
 mod size_budget;
 mod summary;
@@ -30,18 +32,18 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::event::{
-    Base, Block, Class, GateRecord, HookRecord, NetworkRecord, Notice, Outcome, PlannedAction, ReviewRecord,
-    RunMode, Status, StopReason, SubagentRecord, Usage,
+    Base, Block, Class, Expectation, GateRecord, HookRecord, NetworkRecord, Notice, Outcome, PlannedAction,
+    ReviewRecord, RunMode, Status, StopReason, SubagentRecord, Usage,
 };
 use crate::workspace::{ChangeSet, Difference, FileChange, LineCounts, Operation, WorkspacePath};
 
 pub use annotations::{annotations, batch_annotations};
 pub use batch::{
-    BatchReport, SCHEMA_VERSION as BATCH_SCHEMA_VERSION, ShardReport, TaskEnd, TaskReport, batch_comment,
-    batch_headline, batch_html, batch_junit, batch_markdown, batch_summary, sum, task_line,
+    BatchReport, SCHEMA_VERSION as BATCH_SCHEMA_VERSION, ShardReport, TaskEnd, TaskKey, TaskReport,
+    batch_comment, batch_headline, batch_html, batch_junit, batch_markdown, batch_summary, sum, task_line,
 };
-pub use collect::Collector;
-pub use comment::{COMMENT_LIMIT, check_summary, comment, description};
+pub use collect::{Collected, Collector};
+pub use comment::{COMMENT_LIMIT, CommentFrame, check_summary, comment, description};
 pub use diagnostics::{Diagnostic, diagnostics};
 pub use figures::duration;
 pub use html::html;
@@ -63,7 +65,7 @@ pub const SCHEMA_VERSION: u32 = 1;
 /// A file that changed, or would change.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FileSummary {
-    /// The path of the file, relative to the workspace.
+    /// The path of the file, relative to the root of the repository.
     pub path: WorkspacePath,
     /// What happened to the file.
     pub op: Operation,
@@ -149,6 +151,9 @@ pub struct StepSummary {
 pub struct PlanReport {
     /// The digest of the plan.
     pub digest: String,
+    /// Why the plan is not whole, and therefore not applied.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub incomplete: Option<String>,
     /// The actions, in order.
     pub actions: Vec<PlannedAction>,
     /// The number of files that were compared to see whether the checkout changed.
@@ -202,6 +207,12 @@ pub struct RunReport {
     pub stop_reason: StopReason,
     /// The exit code of the process.
     pub exit_code: u8,
+    /// What the run was expected to leave behind.
+    #[serde(default)]
+    pub expected: Expectation,
+    /// What to do next; empty if the run did and showed what was asked.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub next_step: String,
     /// The agent's final message.
     pub message: String,
     /// When the run began: RFC 3339, UTC.
@@ -250,6 +261,15 @@ pub struct RunReport {
 }
 
 impl RunReport {
+    /// Ends the run for another reason than it had.
+    pub fn end(&mut self, reason: StopReason) {
+        let clause = reason.clause();
+        self.stop_reason = reason;
+        self.status = clause.status;
+        self.exit_code = clause.exit.code();
+        clause.next_step.clone_into(&mut self.next_step);
+    }
+
     /// Returns the lines added and removed in all files.
     pub fn lines(&self) -> LineCounts {
         let mut lines = LineCounts::default();
@@ -262,6 +282,12 @@ impl RunReport {
     /// Returns whether files changed, or would change.
     pub fn has_changes(&self) -> bool {
         !self.files.is_empty()
+    }
+
+    /// Returns the plan if it may be applied: it is whole, it fits a known state, and the run that made it succeeded.
+    pub fn applicable_plan(&self) -> Option<&PlanReport> {
+        let plan = self.plan.as_ref().filter(|_| self.status == Status::Success)?;
+        (plan.incomplete.is_none() && plan.differences.is_empty()).then_some(plan)
     }
 
     /// Serializes the report as JSON, indented, with a newline at the end.

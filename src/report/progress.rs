@@ -2,9 +2,9 @@
 
 use sanitize::untrusted::code;
 
-use super::figures::{cut, duration, plural};
+use super::figures::{cut, plural};
 use super::footer::run_link;
-use crate::event::{Event, Line, TodoItem, TodoStatus};
+use crate::event::{Event, Line, TodoItem, TodoStatus, ToolCall};
 
 /// The progress of a run, as its comment shows it.
 #[derive(Clone, Debug, Default)]
@@ -15,6 +15,10 @@ pub struct Progress {
     todo: Vec<String>,
     answers: usize,
     calls: usize,
+    /// Calls of the last answer that have not ended, by id, with what they do.
+    pending: Vec<(String, String)>,
+    /// Whether the last answer asked for no calls, so that it is being checked.
+    is_checking: bool,
 }
 
 impl Progress {
@@ -26,12 +30,16 @@ impl Progress {
     /// Takes an event into account. Returns whether the comment has changed.
     pub fn observe(&mut self, line: &Line) -> bool {
         let told = match &line.event {
-            Event::Reply(_) => {
+            Event::Reply(reply) => {
                 self.answers += 1;
+                self.is_checking = reply.calls.is_empty();
+                let told = |call: &ToolCall| (call.id.clone(), code(&call.name));
+                self.pending.extend(reply.calls.iter().map(told));
                 return true;
             }
             Event::Call(call) => {
                 self.calls += 1;
+                self.pending.retain(|(id, _)| *id != call.id);
                 let target =
                     call.effects.target().map_or(String::new(), |target| format!(" {}", code(&cut(target))));
                 let failed = if call.success { "" } else { " ✗" };
@@ -65,19 +73,29 @@ impl Progress {
         true
     }
 
-    /// Returns the comment as it is now; it begins with the `hidden` lines, by which it is found again.
-    pub fn comment(&self, hidden: &str, task: &str, elapsed_ms: u64, run_url: Option<&str>) -> String {
+    /// Returns what the run waits for now.
+    fn waits_for(&self) -> String {
+        match self.pending.first() {
+            Some((_, call)) => format!("a call of {call}"),
+            None if self.is_checking => "the checks of the result".to_owned(),
+            None => "the model".to_owned(),
+        }
+    }
+
+    /// Returns the comment as it is now; it begins with the `hidden` lines, by which it is found again. `since` is the
+    /// time at which the run began, as people read it: a comment that nobody updates any more shows by it that the run
+    /// is dead.
+    pub fn comment(&self, hidden: &str, task: &str, since: &str, run_url: Option<&str>) -> String {
         let first = task.trim().lines().next().unwrap_or_default();
         let list: String = self.recent.iter().map(|line| format!("- {line}\n")).collect();
         let todo: String = self.todo.iter().map(|line| format!("{line}\n")).collect();
         let todo = if todo.is_empty() { todo } else { format!("{todo}\n") };
-        let list = if list.is_empty() { "- Waiting for the model\n".to_owned() } else { list };
         let link = run_url.and_then(run_link).map_or(String::new(), |link| format!("\n<sub>{link}</sub>\n"));
         format!(
-            "{hidden}### ⏳ Working: {}, {}, {}\n\n> **Task:** {}\n\n{todo}{list}{link}",
+            "{hidden}### ⏳ Working since {since}: {}, {}\n\nWaiting for {}.\n\n> **Task:** {}\n\n{todo}{list}{link}",
             plural(self.answers, "answer", "answers"),
             plural(self.calls, "call", "calls"),
-            duration(elapsed_ms),
+            self.waits_for(),
             code(&cut(first))
         )
     }

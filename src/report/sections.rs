@@ -12,13 +12,9 @@ use crate::event::{
 };
 use crate::workspace::{Difference, Operation};
 
-/// Returns a one-line summary of the run: an icon, what changed, and why it ended early.
+/// Returns a one-line summary of the run: a sign, what changed, and why it is not simply done.
 pub fn headline(report: &RunReport) -> String {
-    let icon = match report.status {
-        Status::Success => "✅",
-        Status::Partial => "🟡",
-        Status::Failed => "❌",
-    };
+    let clause = report.stop_reason.clause();
     let files = plural(report.files.len(), "file", "files");
     let lines = report.lines();
     let what = match (report.mode, report.has_changes()) {
@@ -30,12 +26,26 @@ pub fn headline(report: &RunReport) -> String {
     let why = if report.stop_reason == StopReason::LlmDone {
         String::new()
     } else {
-        format!(" — {}", report.stop_reason)
+        format!(" — {}", clause.sentence)
     };
-    format!("{icon} {what}{why}")
+    format!("{} {what}{why}", clause.sign)
+}
+
+/// Renders what to do next, where there is something to do.
+pub(super) fn next_step(report: &RunReport) -> Section {
+    if report.next_step.is_empty() {
+        return Section::fixed(String::new());
+    }
+    Section::fixed(format!("**Next:** {}\n\n", markdown(&report.next_step).trim_end()))
 }
 
 pub(super) fn facts(report: &RunReport) -> String {
+    let commit = |commit: &str| code(&commit.chars().take(10).collect::<String>());
+    format!("{}\n\n", fact_list(report, commit).join(" · "))
+}
+
+/// Returns mode, agent, model, figures and base; `commit` renders the latter.
+pub(super) fn fact_list(report: &RunReport, commit: impl Fn(&str) -> String) -> Vec<String> {
     let cached = match report.usage.cached {
         0 => String::new(),
         cached => format!(", {} cached", tokens(cached)),
@@ -51,40 +61,30 @@ pub(super) fn facts(report: &RunReport) -> String {
     facts.extend(report.cost_usd.map(cost));
     if let Some(base) = &report.base {
         let dirty = if base.dirty { " + local changes" } else { "" };
-        facts.push(format!("on {}{dirty}", code(&base.commit.chars().take(10).collect::<String>())));
+        facts.push(format!("on {}{dirty}", commit(&base.commit)));
     }
-    format!("{}\n\n", facts.join(" · "))
-}
-
-pub(super) fn task(report: &RunReport) -> Section {
-    let first = report.task.trim().lines().next().unwrap_or_default();
-    let cut = first.floor_char_boundary(200);
-    let short = format!(
-        "> **Task:** {}{}\n\n",
-        code(&first[..cut]),
-        if cut < report.task.trim().len() { " …" } else { "" }
-    );
-    Section::fixed(short)
-}
-
-pub(super) fn message(report: &RunReport) -> Section {
-    if report.message.trim().is_empty() {
-        return Section::fixed(String::new());
-    }
-    let full = format!("{}\n\n", markdown(&report.message));
-    let cut = report.message.floor_char_boundary(2_000);
-    let short =
-        format!("{}\n\n… (the whole message is in `report.md`)\n\n", markdown(&report.message[..cut]));
-    if full.len() <= short.len() { Section::fixed(full) } else { Section::new(8, full, short) }
+    facts
 }
 
 /// Returns the letter by which Git abbreviates the operation.
-fn letter(op: Operation) -> &'static str {
+pub(super) fn letter(op: Operation) -> &'static str {
     match op {
         Operation::Add => "A",
         Operation::Modify => "M",
         Operation::Delete => "D",
     }
+}
+
+/// Renders what a plan would do, in order, folded: calls, of which several may concern one file.
+pub(super) fn actions(report: &RunReport) -> Section {
+    let Some(plan) = report.plan.as_ref().filter(|plan| !plan.actions.is_empty()) else {
+        return Section::fixed(String::new());
+    };
+    let lines: String =
+        plan.actions.iter().map(|action| format!("1. {}\n", code(&action.description))).collect();
+    let title = format!("Plan, step by step: {}", totals(report, plan));
+    let full = format!("<details><summary>{title}</summary>\n\n{lines}\n</details>\n\n");
+    Section::new(1, full, format!("{title} (in `plan.json`)\n\n"))
 }
 
 /// Renders the plan or the changes: the actions in order, then each file's diff, folded.
@@ -146,7 +146,7 @@ fn file(file: &FileSummary) -> Section {
     let diff = if file.diff.is_empty() { "(no lines)\n".to_owned() } else { fence(&file.diff, "diff") };
     let full = format!("<details><summary>{summary}</summary>\n\n{diff}\n</details>\n\n");
     let short = format!(
-        "- {} {} {} (diff in `plan.patch` or the commit)\n",
+        "- {} {} {} (diff in `report.html`)\n",
         letter(file.op),
         code(file.path.as_str()),
         file.lines
@@ -155,7 +155,7 @@ fn file(file: &FileSummary) -> Section {
 }
 
 /// Formats a name as code inside of HTML, where Markdown's code spans do not work.
-fn html_code(text: &str) -> String {
+pub(super) fn html_code(text: &str) -> String {
     let text = sanitize::untrusted::visible(text).replace('\n', " ");
     let escaped: String = text
         .chars()
@@ -211,7 +211,7 @@ pub(super) fn gates(report: &RunReport) -> Vec<Section> {
     sections
 }
 
-fn gate_icon(gate: &GateRecord) -> &'static str {
+pub(super) fn gate_icon(gate: &GateRecord) -> &'static str {
     match (gate.passed, gate.fails_run()) {
         (true, _) => "✅",
         (false, true) => "❌",
@@ -246,7 +246,8 @@ pub(super) fn hooks(report: &RunReport) -> Section {
         );
     }
     let notable = report.hooks.iter().filter(|hook| hook.decision != HookDecision::Allow).count();
-    let title = format!("Hooks: {}, {notable} of note", plural(report.hooks.len(), "run", "runs"));
+    let notable = if notable == 0 { "all allowed".to_owned() } else { format!("{notable} of note") };
+    let title = format!("Hooks: {}, {notable}", plural(report.hooks.len(), "run", "runs"));
     let full = format!("<details><summary>{title}</summary>\n\n{table}\n</details>\n\n");
     Section::new(3, full, format!("{title} (listed in `report.md`)\n\n"))
 }

@@ -1,41 +1,69 @@
-//! Size limits of reports: the least important parts shrink first.
+//! Size limits of reports: the least important parts shrink first, and what fits in the end is shown after all.
 
 /// A part of a report. When space is short, those with the lowest weight shrink first.
 #[derive(Clone)]
 pub(super) struct Section {
     weight: u8,
-    full: String,
-    /// The replacement when space is short: a line, or nothing.
-    short: String,
+    /// The texts that it may have, from the longest to the shortest: a cut, a line, or nothing.
+    forms: Vec<String>,
+    /// The form that it has.
+    at: usize,
 }
 
 impl Section {
     pub(super) fn new(weight: u8, full: String, short: impl Into<String>) -> Self {
-        Self { weight, full, short: short.into() }
+        Self::with_forms(weight, vec![full, short.into()])
+    }
+
+    /// Creates a section that shrinks from one form to the next.
+    pub(super) fn with_forms(weight: u8, forms: Vec<String>) -> Self {
+        Self { weight, forms, at: 0 }
     }
 
     /// Creates a section that never shrinks.
     pub(super) fn fixed(full: String) -> Self {
-        Self { weight: u8::MAX, short: full.clone(), full }
+        Self::with_forms(u8::MAX, vec![full])
+    }
+
+    fn text(&self) -> &str {
+        self.forms.get(self.at).map_or("", String::as_str)
+    }
+
+    /// Returns the next shorter form, if there is one.
+    fn next(&self) -> Option<usize> {
+        let length = length(self.text());
+        (self.at + 1..self.forms.len()).find(|at| length > self::length(&self.forms[*at]))
     }
 }
 
+fn length(text: &str) -> usize {
+    text.encode_utf16().count()
+}
+
 /// Joins the sections into a text of at most `limit` UTF-16 units, of which GitHub never counts more. While
-/// the text is too long, the section with the lowest weight is replaced by its short form; of several, the
-/// longest.
+/// the text is too long, the section with the lowest weight takes its next shorter form; of several, the
+/// longest. The room that the last cut leaves goes to the most important sections that fit into it.
 pub(super) fn fit(mut sections: Vec<Section>, limit: usize) -> String {
-    let length = |text: &str| text.encode_utf16().count();
-    let mut total: usize = sections.iter().map(|section| length(&section.full)).sum();
+    let mut total: usize = sections.iter().map(|section| length(section.text())).sum();
     while total > limit {
         let shrinkable = sections
             .iter_mut()
-            .filter(|section| section.full != section.short)
-            .min_by_key(|section| (section.weight, usize::MAX - section.full.len()));
-        let Some(section) = shrinkable else { break };
-        total = total - length(&section.full) + length(&section.short);
-        section.full.clone_from(&section.short);
+            .filter_map(|section| section.next().map(|next| (section, next)))
+            .min_by_key(|(section, _)| (section.weight, usize::MAX - section.text().len()));
+        let Some((section, next)) = shrinkable else { break };
+        let before = length(section.text());
+        section.at = next;
+        total = total - before + length(section.text());
     }
-    let mut text: String = sections.into_iter().map(|section| section.full).collect();
+    let mut by_weight: Vec<&mut Section> = sections.iter_mut().filter(|section| section.at > 0).collect();
+    by_weight.sort_by_key(|section| u8::MAX - section.weight);
+    for section in by_weight {
+        let others = total - length(section.text());
+        let fits = (0..section.at).find(|at| others + length(&section.forms[*at]) <= limit);
+        section.at = fits.unwrap_or(section.at);
+        total = others + length(section.text());
+    }
+    let mut text: String = sections.iter().map(Section::text).collect();
     if total > limit {
         // Only absurdly long fixed sections get here.
         let note = "\n\n… shortened; see the report files of the run\n";
@@ -48,4 +76,28 @@ pub(super) fn fit(mut sections: Vec<Section>, limit: usize) -> String {
         text += note;
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_fits_is_not_thrown_away() {
+        let message = |length: usize| "m".repeat(length);
+        let sections = || {
+            let diffs = (0..3).map(|n| Section::new(2, n.to_string().repeat(10), "-"));
+            let text = Section::with_forms(8, vec![message(100), message(60), message(20)]);
+            diffs.chain([text]).collect::<Vec<_>>()
+        };
+        assert_eq!(fit(sections(), 130).len(), 130);
+        // The message is cut once, and all diffs fit again.
+        assert_eq!(
+            fit(sections(), 95),
+            format!("{}{}{}{}", "0".repeat(10), "1".repeat(10), "2".repeat(10), message(60))
+        );
+        // Only one of them does.
+        assert_eq!(fit(sections(), 75), format!("{}--{}", "0".repeat(10), message(60)));
+        assert_eq!(fit(sections(), 23), format!("---{}", message(20)));
+    }
 }

@@ -12,6 +12,9 @@ use super::sections::headline;
 /// Renders what was planned or done; `folder` is the folder of the report files.
 pub fn terminal(report: &RunReport, folder: &Path) -> String {
     let mut text = format!("\n{}\n\n", headline(report));
+    if !report.next_step.is_empty() {
+        text += &format!("next: {}\n\n", visible(&report.next_step));
+    }
     // Writing to a String cannot fail.
     if let Some(plan) = &report.plan {
         if plan.actions.is_empty() {

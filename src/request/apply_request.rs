@@ -4,7 +4,7 @@ use super::context::RequestContext;
 use super::job_request::{Draft, JobRequest, Subject};
 use super::{InputError, Inputs};
 use crate::event::RunMode;
-use crate::github::PlanMark;
+use crate::github::ShownPlan;
 use crate::plan::Plan;
 
 /// Everything that it takes to apply a plan.
@@ -36,9 +36,11 @@ impl ApplyRequest {
     pub(super) fn for_comment(
         context: &RequestContext<'_>,
         plan: Plan,
-        shown: PlanMark,
+        shown: ShownPlan,
     ) -> Result<Self, InputError> {
-        let job = JobRequest { applies: Some(shown), ..job(context, &plan)? };
+        let mut job = JobRequest { applies: Some(shown.mark), ..job(context, &plan)? };
+        // What becomes of the plan is told where it was shown.
+        job.origin.config.github.comment_key = shown.key;
         Ok(Self { job, digest: Some(plan.digest.clone()), plan, run_commands: false })
     }
 }

@@ -44,12 +44,12 @@ const OUTPUT: &str = "Output";
 const BATCH: &str = "Batch";
 
 /// All of them.
-pub const INPUTS: [Input; 31] = [
+pub const INPUTS: [Input; 33] = [
     text("task", "TEXT", "What the agent is to do").about(TASK),
     text(
         "task-file",
         "FILE",
-        "Markdown file that says what to do; YAML front matter may set the agent and the mode",
+        "Markdown file that says what to do; YAML front matter may set agent, mode and expect",
     )
     .about(TASK),
     text("mode", "MODE", "Whether to plan the changes or to make them [default: dry-run]")
@@ -65,6 +65,9 @@ pub const INPUTS: [Input; 31] = [
     )
     .about(TASK),
     text("max-rounds", "N", "Maximum number of rounds with `until` [default: 10]").about(TASK),
+    text("expect", "WHAT", "What the run has to leave behind, or it fails [default: by agent and delivery]")
+        .choices(&["changes", "no-changes", "any"])
+        .about(TASK),
     text("output-schema", "SCHEMA", "JSON Schema (text or file) that the final message must satisfy")
         .about(TASK),
     text("model", "PROVIDER::NAME", "The model, or replay::FILE to replay a transcript").about(MODEL),
@@ -79,6 +82,8 @@ pub const INPUTS: [Input; 31] = [
         "Maximum cost of the model [default: from the configuration, otherwise no limit]",
     )
     .about(LIMITS),
+    text("ledger", "FILE", "File to which spending is appended [default: this user's, if the configuration limits days or months]")
+        .about(LIMITS),
     text("timeout", "SECONDS", "Time limit for the agent").about(LIMITS),
     text(
         "workspace",
@@ -125,7 +130,7 @@ pub const INPUTS: [Input; 31] = [
 ];
 
 /// What `batch` takes besides.
-pub const BATCH_INPUTS: [Input; 8] = [
+pub const BATCH_INPUTS: [Input; 10] = [
     text("batch", "FILE", "The batch: a YAML file of tasks").about(BATCH),
     text("manifest", "FILE", "Task list written by `batch --matrix`, used instead of the batch file")
         .about(BATCH),
@@ -139,6 +144,13 @@ pub const BATCH_INPUTS: [Input; 8] = [
         "With `resume`, repeat tasks that ended like this: failed, partial, timeout (comma-separated)",
     )
     .about(BATCH),
+    text(
+        "previous",
+        "PATH",
+        "Reports of an earlier night (batch.json, or a folder of them): tasks that it settled are skipped",
+    )
+    .about(BATCH),
+    switch("fresh", None, "Do all tasks, whatever `previous` has settled").about(BATCH),
     switch(
         "matrix",
         None,

@@ -102,6 +102,19 @@ impl Deliver {
         }
         Ok(Self::OwnBranch { branch, onto, title, pull: to == DeliverTo::PullRequest })
     }
+
+    /// Adds the id of a batch's task to the title, so that the pull requests of one batch can be told apart.
+    #[must_use]
+    pub(super) fn with_id(mut self, id: &str) -> Self {
+        if let Self::PullBranch { title, .. } | Self::OwnBranch { title, .. } = &mut self {
+            let id = plain(id);
+            if !title.contains(id.as_str()) {
+                let room = MAX_TITLE.saturating_sub(id.chars().count() + 3).max(20);
+                *title = format!("{} ({id})", shortened(title, room));
+            }
+        }
+        self
+    }
 }
 
 fn values(config: &Config, github: &Environment, agent: &str, task: &str) -> [(&'static str, String); 5] {
@@ -123,6 +136,10 @@ fn title(config: &Config, task: &str, github: &Environment) -> String {
     let task = about.filter(|title| task == DESCRIBED && !title.trim().is_empty()).unwrap_or(task);
     let line = config.deliver.title.as_deref().unwrap_or(task).trim().lines().next().unwrap_or_default();
     let line = plain(line.trim_start_matches(['#', ' ']));
-    let cut: String = line.chars().take(MAX_TITLE).collect();
+    shortened(&line, MAX_TITLE)
+}
+
+fn shortened(line: &str, most: usize) -> String {
+    let cut: String = line.chars().take(most).collect();
     if cut.len() < line.len() { format!("{}…", cut.trim_end()) } else { cut }
 }

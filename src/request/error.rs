@@ -70,6 +70,16 @@ pub enum InputError {
         /// The variable.
         variable: String,
     },
+    /// The key is not there, because GitHub gives none to a fork.
+    #[error(
+        "the pull request is from a fork, whose runs get no secrets from GitHub, so `{variable}` is empty; skip such \
+         pull requests with `if: github.event.pull_request.head.repo.full_name == github.repository`, or plan them \
+         with the sample workflows fork-plan.yml and fork-comment.yml, which need no key"
+    )]
+    NoKeyForFork {
+        /// The variable.
+        variable: String,
+    },
     /// The provider's address is not there.
     #[error(transparent)]
     MissingAddress(#[from] UnsetVariable),
@@ -261,6 +271,9 @@ pub enum InputError {
         /// Why.
         error: io::Error,
     },
+    /// The budget of a day or a month is spent, or cannot be kept.
+    #[error(transparent)]
+    Ledger(#[from] crate::model::LedgerError),
     /// Secrets cannot be masked in the report.
     #[error("the report was not published: {0}; see the transcript in the output folder")]
     Unmasked(#[from] MaskError),
@@ -295,10 +308,13 @@ impl InputError {
     /// Returns how the process ends.
     pub fn exit(&self) -> Exit {
         match self {
-            Self::MissingKey { .. } | Self::Permission { .. } | Self::GitHub(_) | Self::Fork => {
-                Exit::Authentication
-            }
+            Self::MissingKey { .. }
+            | Self::NoKeyForFork { .. }
+            | Self::Permission { .. }
+            | Self::GitHub(_)
+            | Self::Fork => Exit::Authentication,
             Self::Journal(_) => Exit::NotApplied,
+            Self::Ledger(crate::model::LedgerError::Spent { .. }) => Exit::Partial,
             Self::Unmasked(_) => Exit::Failed,
             _ => Exit::Configuration,
         }

@@ -1,13 +1,17 @@
 //! What an event asks for becomes a job, or an answer, or nothing.
 
+use sanitize::Masker;
+use sanitize::untrusted::markdown;
+
 use super::context::RequestContext;
 use super::refusal::BatchRefusal;
 use super::{ApplyRequest, Deliver, InputError, Inputs, JobRequest, RunRequest};
 use crate::config::Verb;
 use crate::event::{Exit, RunMode};
 use crate::github::{
-    ARTIFACT, ApiError, ArtifactLookup, Environment, Order, PlanMark, Pull, Reaction, Rules, Sticky, Subject,
-    Trigger, complete, help, in_marker, marker, may_write, plan_of_run, react, reply, trailer,
+    ARTIFACT, ApiError, ArtifactLookup, CALL, Environment, Order, PlanMark, Pull, Reaction, Rules, ShownPlan,
+    Sticky, Subject, Trigger, complete, help, hidden_lines, in_marker, marker, may_write, plan_of_run, react,
+    trailer,
 };
 use crate::plan::Plan;
 
@@ -66,8 +70,8 @@ impl Job {
         let Some(order) = order else { return context.unordered(&github) };
         context.react(&github, Reaction::Seen).await;
         let job = context.ordered(&github, &order, &rules).await;
-        if job.is_err() {
-            context.react(&github, Reaction::Failed).await;
+        if let Err(error) = &job {
+            context.answer_failure(&github, &error.explained()).await;
         }
         job
     }
@@ -138,16 +142,32 @@ impl RequestContext<'_> {
     }
 
     async fn answer(&mut self, github: &Environment, text: &str, exit: Exit, reaction: Reaction) -> Job {
-        if let Some(number) = github.number() {
-            let posted =
-                async { reply(self.api(github)?, number, github.is_on_pull(), text).await.map(drop) };
-            if let Err(error) = posted.await {
-                self.warnings.push(error.to_string());
-            }
-        }
+        self.post_answer(github, text).await;
         self.react(github, reaction).await;
         let warnings: String = self.warnings.iter().map(|warning| format!("warning: {warning}\n")).collect();
         Job::Skip(Skip { message: format!("{text}{warnings}"), exit })
+    }
+
+    /// Tells whoever ordered something why it failed; the run itself ends with the error.
+    async fn answer_failure(&mut self, github: &Environment, error: &str) {
+        let masker = Masker::from_environment(&self.inputs.variables, &[], &[]);
+        let text = format!("The order was not carried out: {}\n", markdown(&masker.mask(error)).trim_end());
+        self.post_answer(github, &text).await;
+        self.react(github, Reaction::Failed).await;
+    }
+
+    /// Posts an answer to the comment that ordered something. All answers are one comment, which is updated.
+    async fn post_answer(&mut self, github: &Environment, text: &str) {
+        let Some(number) = github.number() else { return };
+        let key = format!("{} orders", self.comment_key());
+        let body = format!("{}{}{text}", hidden_lines(&key, None), github.order_line());
+        let posted = async {
+            let api = self.api(github)?.clone();
+            Sticky::new(api, number, github.is_on_pull(), marker(&key)).put(&body).await.map(drop)
+        };
+        if let Err(error) = posted.await {
+            self.warnings.push(error.to_string());
+        }
     }
 
     /// Makes the job of an event that orders nothing by itself.
@@ -206,8 +226,8 @@ impl RequestContext<'_> {
         }
     }
 
-    /// The plan that the sticky comment shows, if it still fits the pull request.
-    async fn plan(&self, github: &Environment, digest: Option<&str>) -> Result<(PlanMark, Plan), NoPlan> {
+    /// The plan that is asked for, if a comment of ours shows it and it still fits the pull request.
+    async fn plan(&self, github: &Environment, digest: Option<&str>) -> Result<(ShownPlan, Plan), NoPlan> {
         let Subject::PullRequest { number, fork, .. } = github.subject else {
             return Err(NoPlan::told("there is no pull request to apply it to"));
         };
@@ -219,15 +239,10 @@ impl RequestContext<'_> {
         }
         let key = self.comment_key();
         let api = self.api(github)?;
-        let text = Sticky::new(api.clone(), number, true, marker(&key)).text().await?;
-        let mark = text.as_deref().and_then(PlanMark::find);
-        let mark = mark.ok_or_else(|| NoPlan::told("no comment on this pull request shows a plan"))?;
+        let all = Sticky::new(api.clone(), number, true, marker(&key)).shown_plans().await?;
+        let shown = choose(all, &in_marker(&key), digest)?;
+        let mark = &shown.mark;
         let pull = Pull::get(api, number).await?;
-        if let Some(digest) = digest
-            && (digest.len() < 8 || !mark.digest.starts_with(&digest.to_ascii_lowercase()))
-        {
-            return Err(NoPlan::told("the comment now shows a plan with another digest"));
-        }
         if pull.state != "open" {
             return Err(NoPlan::told("the pull request is closed"));
         }
@@ -245,7 +260,7 @@ impl RequestContext<'_> {
             )));
         }
         match plan_of_run(api, mark.run, &mark.digest).await? {
-            ArtifactLookup::Plan(plan) => Ok((mark, *plan)),
+            ArtifactLookup::Plan(plan) => Ok((shown, *plan)),
             ArtifactLookup::Expired => Err(NoPlan::Told(format!(
                 "the artifacts of the run {} have expired; ask for a new plan with `/architect plan`",
                 mark.run
@@ -276,6 +291,40 @@ impl From<ApiError> for NoPlan {
     fn from(error: ApiError) -> Self {
         Self::Failed(error)
     }
+}
+
+/// Returns the plan of that digest, whatever the key of its comment; without a digest, that of our own key.
+fn choose(mut all: Vec<ShownPlan>, key: &str, digest: Option<&str>) -> Result<ShownPlan, NoPlan> {
+    if all.is_empty() {
+        return Err(NoPlan::told("no comment on this pull request shows a plan"));
+    }
+    let listed = |all: &[ShownPlan]| {
+        let each = |plan: &ShownPlan| format!("`{CALL} apply {}` ({})", short_digest(&plan.mark), plan.key);
+        all.iter().map(each).collect::<Vec<_>>().join(", ")
+    };
+    let Some(digest) = digest else {
+        return match all.iter().position(|plan| plan.key == key) {
+            Some(at) => Ok(all.swap_remove(at)),
+            None => Err(NoPlan::Told(format!(
+                "the comment of this job shows no plan; other comments do, comment one of {}",
+                listed(&all)
+            ))),
+        };
+    };
+    let digest = digest.to_ascii_lowercase();
+    let fits = |plan: &ShownPlan| digest.len() >= 8 && plan.mark.digest.starts_with(&digest);
+    match all.iter().position(fits) {
+        Some(at) => Ok(all.swap_remove(at)),
+        None if digest.len() < 8 => Err(NoPlan::told("a digest needs at least its first 8 characters")),
+        None => Err(NoPlan::Told(format!(
+            "no comment now shows a plan with that digest; what is shown now is {}",
+            listed(&all)
+        ))),
+    }
+}
+
+fn short_digest(mark: &PlanMark) -> &str {
+    mark.digest.get(..8).unwrap_or_default()
 }
 
 fn short(commit: &str) -> &str {

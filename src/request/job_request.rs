@@ -8,11 +8,12 @@ use super::context::{RequestContext, rooted};
 use super::files::out;
 use super::programs::Programs;
 use super::refusal::ProgramRefusal;
+use super::values::DESCRIBED;
 use super::{Deliver, InputError, Inputs, ModelChoice, credentials};
 use crate::base::env::Variables;
 use crate::config::hosts::sets_of;
 use crate::config::{Bounded, Config, GateConfig, HostRule};
-use crate::event::RunMode;
+use crate::event::{Expectation, RunMode};
 use crate::git::Repository;
 use crate::github::{Environment, PlanMark};
 use crate::mcp::Server;
@@ -24,6 +25,8 @@ use crate::workspace::ProgramFiles;
 pub struct JobRequest {
     /// What to do, or what the plan was made for.
     pub task: String,
+    /// What the agent is told in front of the task.
+    pub preface: Option<String>,
     /// How.
     pub mode: RunMode,
     /// The name of the agent that works, or that has planned.
@@ -44,6 +47,8 @@ pub struct JobRequest {
     pub github: Option<Environment>,
     /// Where changes go.
     pub deliver: Deliver,
+    /// What the job is expected to leave behind.
+    pub expected: Expectation,
     /// The plan of the comment that is applied; the comment goes on to show it if that fails.
     pub applies: Option<PlanMark>,
     /// All variables of the process.
@@ -64,6 +69,13 @@ impl JobRequest {
     /// Returns the configuration.
     pub fn config(&self) -> &Config {
         &self.origin.config
+    }
+
+    /// Returns number and title of the issue or pull request, where they are the task and the text of the task is only
+    /// how the agent is told so.
+    pub fn short_task(&self) -> Option<String> {
+        let github = self.github.as_ref().filter(|_| self.task.starts_with(DESCRIBED))?;
+        Some(format!("#{} {}", github.number()?, github.about.as_ref()?.title))
     }
 }
 
@@ -185,6 +197,10 @@ impl<'a> Draft<'a> {
         overrule(inputs, &mut self.origin.config);
         let config = &self.origin.config;
         let deliver = Deliver::new(config, github.as_ref(), (&agent, &task), mode, by_comment)?;
+        let deliver = match &inputs.task_id {
+            Some(id) => deliver.with_id(id),
+            None => deliver,
+        };
         let out = out(inputs)?;
         let asks = inputs.in_ci && config.commands.network.is_none();
         let default_hosts = asks.then(|| sets_of(|name| self.has_manifest(name)));
@@ -201,6 +217,7 @@ impl<'a> Draft<'a> {
         secrets.extend(addresses.into_iter().flatten().flat_map(|url| passwords(url)).map(str::to_owned));
         Ok(JobRequest {
             task,
+            preface: None,
             mode,
             agent,
             model_name,
@@ -211,6 +228,7 @@ impl<'a> Draft<'a> {
             out,
             github,
             deliver,
+            expected: Expectation::Any,
             applies: None,
             variables: inputs.variables.clone(),
             secret_variables,

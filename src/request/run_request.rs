@@ -1,6 +1,7 @@
 //! The request of a job in which an agent works on a task.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::Value;
@@ -8,16 +9,19 @@ use serde_json::Value;
 use super::context::RequestContext;
 use super::files::{guide, output_schema, prices};
 use super::job_request::{Draft, JobRequest, Subject};
+use super::ledger::ledger;
 use super::model::{self, ModelChoice, ReviewerModel, choose, reviewer};
 use super::values::parse_mode;
-use super::{InputError, Inputs, task};
+use super::{Deliver, InputError, Inputs, task};
 use crate::agent::Agent;
 use crate::config::{Config, ConfirmMode};
-use crate::event::RunMode;
+use crate::event::{Expectation, RunMode};
 use crate::git::Repository;
+use crate::github::Environment;
 use crate::mcp::Server;
-use crate::model::{ModelName, Prices};
+use crate::model::{Ledger, ModelName, Prices};
 use crate::sessions::Resumed;
+use crate::tool::Access;
 use crate::trust::{Trust, Trusted, TrustedFile};
 
 /// Everything that a run needs to know in which an agent works on a task.
@@ -39,6 +43,8 @@ pub struct RunRequest {
     pub reviewer: Option<ReviewerModel>,
     /// What tokens cost.
     pub prices: Prices,
+    /// Where spending is written down, if it is.
+    pub ledger: Option<Arc<Ledger>>,
     /// How long the run may take.
     pub timeout: Option<Duration>,
     /// Most rounds, where the run goes on in rounds until its gates pass.
@@ -60,9 +66,20 @@ impl RunRequest {
     /// Makes a request to work on a task. `inputs` may be others than those of the context: a comment may have ordered
     /// something else.
     pub(super) fn for_task(context: &RequestContext<'_>, inputs: &Inputs) -> Result<Self, InputError> {
+        Self::of_task(context, inputs).map_err(|error| match error {
+            InputError::MissingKey { variable }
+                if context.github.as_ref().is_some_and(Environment::is_fork) =>
+            {
+                InputError::NoKeyForFork { variable }
+            }
+            error => error,
+        })
+    }
+
+    fn of_task(context: &RequestContext<'_>, inputs: &Inputs) -> Result<Self, InputError> {
         let mut draft = Draft::new(context, inputs)?;
         let work = context.with_trusted(|trusted| work(inputs, trusted, &mut draft.origin.config))?;
-        let Work { task, mut mode, agent, model_name, model, reviewer, secret_variables } = work;
+        let Work { task, expected, mut mode, agent, model_name, model, reviewer, secret_variables } = work;
         let refused = |refusal| InputError::ModelProgram { model: model_name.clone(), refusal };
         draft.check_model(&model).map_err(refused)?;
         if let (Some(reason), true) = (draft.plans_only(), mode != RunMode::DryRun) {
@@ -77,10 +94,19 @@ impl RunRequest {
         })?;
         let servers = draft.servers.clone();
         let subject = Subject { task, mode, agent: agent.name.clone(), model_name, secret_variables };
-        let job = draft.complete(subject, false)?;
+        let mut job = draft.complete(subject, false)?;
+        let runs_as_usual = rounds.is_none() && !matches!(model, ModelChoice::Recipe(_));
+        job.expected = expected.unwrap_or_else(|| expectation(&agent, &job.deliver, runs_as_usual));
         let guide_commit = match &context.trust {
             Trust::Base(commit) => Some(commit.clone()),
             Trust::Checkout => job.repository.as_ref().and_then(Repository::head),
+        };
+        // What answers without a provider costs nothing.
+        let costs_money = matches!(model, ModelChoice::Provider { .. } | ModelChoice::Exec { .. });
+        let ledger = if costs_money {
+            ledger(inputs, &job.origin.config, &context.checkout)?.map(Arc::new)
+        } else {
+            None
         };
         let mut given = inputs.given.clone();
         given.insert("workspace".to_owned(), context.checkout.display().to_string());
@@ -93,6 +119,7 @@ impl RunRequest {
             model,
             reviewer,
             prices,
+            ledger,
             timeout: inputs.timeout,
             rounds,
             output_schema,
@@ -105,6 +132,7 @@ impl RunRequest {
 /// What is to be done, how, and by whom.
 struct Work {
     task: String,
+    expected: Option<Expectation>,
     mode: RunMode,
     agent: Agent,
     model_name: String,
@@ -145,7 +173,19 @@ fn work(inputs: &Inputs, trusted: &Trusted<'_>, config: &mut Config) -> Result<W
             task.clone_from(described.unwrap_or(&model_name));
         }
     }
-    Ok(Work { task, mode, agent, model_name, model, reviewer, secret_variables })
+    let expected = inputs.expect.or(header.expect).or(config.expect);
+    Ok(Work { task, expected, mode, agent, model_name, model, reviewer, secret_variables })
+}
+
+/// Returns what a run is expected to leave behind where nobody says so: an agent that only reads, no changes; one whose
+/// changes are delivered, changes. A recipe, and rounds that end when their checks pass, may find everything done.
+fn expectation(agent: &Agent, deliver: &Deliver, runs_as_usual: bool) -> Expectation {
+    match (agent.access, deliver) {
+        (Access::Trial | Access::Look, _) => Expectation::NoChanges,
+        (Access::Full, Deliver::Nowhere) => Expectation::Any,
+        (Access::Full, _) if runs_as_usual => Expectation::Changes,
+        (Access::Full, _) => Expectation::Any,
+    }
 }
 
 /// Returns the mode of the inputs, else the one that the head of the task names, else, where somebody can be asked,

@@ -5,6 +5,7 @@ use serde::Deserialize;
 use super::error::InputError;
 use super::values::Inputs;
 use crate::config::{ConfigError, parse_as};
+use crate::event::Expectation;
 use crate::trust::Trusted;
 
 /// A task and what its file says about how to do it.
@@ -13,6 +14,7 @@ pub(super) struct Task {
     pub(super) text: String,
     pub(super) agent: Option<String>,
     pub(super) mode: Option<String>,
+    pub(super) expect: Option<Expectation>,
 }
 
 #[derive(Default, Deserialize)]
@@ -20,6 +22,7 @@ pub(super) struct Task {
 struct FrontMatter {
     agent: Option<String>,
     mode: Option<String>,
+    expect: Option<Expectation>,
 }
 
 pub(super) fn read(inputs: &Inputs, trusted: &Trusted<'_>) -> Result<Task, InputError> {
@@ -51,7 +54,8 @@ fn with_front_matter(text: &str, file: &str) -> Result<Task, ConfigError> {
     };
     // The blank line keeps the excerpt's line numbers those of the file.
     let front: FrontMatter = parse_as(&format!("\n{header}\n"), file)?;
-    Ok(Task { text: body.trim_start().to_owned(), agent: front.agent, mode: front.mode })
+    let text = body.trim_start().to_owned();
+    Ok(Task { text, agent: front.agent, mode: front.mode, expect: front.expect })
 }
 
 #[cfg(test)]
@@ -60,11 +64,14 @@ mod tests {
 
     #[test]
     fn front_matter_is_optional_and_checked() {
-        let task =
-            with_front_matter("---\nagent: review\nmode: dry-run\n---\n\n# Do it\n", "t.md").expect("a task");
+        let task = with_front_matter(
+            "---\nagent: review\nmode: dry-run\nexpect: no-changes\n---\n\n# Do it\n",
+            "t.md",
+        )
+        .expect("a task");
         assert_eq!(
-            (task.text.as_str(), task.agent.as_deref(), task.mode.as_deref()),
-            ("# Do it\n", Some("review"), Some("dry-run"))
+            (task.text.as_str(), task.agent.as_deref(), task.mode.as_deref(), task.expect),
+            ("# Do it\n", Some("review"), Some("dry-run"), Some(Expectation::NoChanges))
         );
         assert_eq!(with_front_matter("Just do it\n---\n", "t.md").expect("a task").text, "Just do it\n---\n");
         let error =

@@ -12,7 +12,7 @@ use super::lookup::Lookup;
 use crate::base::did_you_mean::nearest;
 use crate::base::env::Variables;
 use crate::config::{Bounded, Comment, DeliverTo, Usd};
-use crate::event::RunMode;
+use crate::event::{Expectation, RunMode};
 
 /// The modes that can be asked for.
 const MODES: [RunMode; 4] = [RunMode::DryRun, RunMode::Yolo, RunMode::ConfirmAll, RunMode::ConfirmSensitive];
@@ -36,6 +36,8 @@ pub struct Inputs {
     pub workspace: Option<PathBuf>,
     /// The folder of the workspace that a batch's task works on.
     pub folder: Option<String>,
+    /// The id of the task, where this is one of a batch.
+    pub task_id: Option<String>,
     /// The configuration.
     pub config: Option<PathBuf>,
     /// The model, as people name it.
@@ -58,6 +60,8 @@ pub struct Inputs {
     pub max_rounds: Option<Bounded<1, 1000>>,
     /// The payload of the event.
     pub event: Option<PathBuf>,
+    /// The file to which spending is appended.
+    pub ledger: Option<PathBuf>,
     /// The folder for the files of the job.
     pub out: Option<PathBuf>,
     /// The schema of the final message: its text, or a file.
@@ -68,6 +72,8 @@ pub struct Inputs {
     pub comment_key: Option<String>,
     /// Where changes go.
     pub deliver: Option<DeliverTo>,
+    /// What the run is expected to leave behind.
+    pub expect: Option<Expectation>,
     /// People who may start runs without write permission.
     pub allow_users: Vec<String>,
     /// Bots that may start runs.
@@ -112,6 +118,7 @@ impl Inputs {
             workspace: lookup.path("workspace"),
             // Only a batch says so, of each task.
             folder: None,
+            task_id: None,
             config: lookup.path("config"),
             model: lookup.text("model"),
             base_url: lookup.text("base-url"),
@@ -122,11 +129,13 @@ impl Inputs {
             until: until.map(str::to_owned).collect(),
             max_rounds: lookup.number("max-rounds")?,
             event: lookup.path("event"),
+            ledger: lookup.path("ledger"),
             out: lookup.path("out"),
             output_schema: lookup.text("output-schema"),
             comment: lookup.text("comment").map(|text| parse_comment(&text)).transpose()?,
             comment_key: lookup.text("comment-key"),
             deliver: lookup.text("deliver").map(|text| parse_deliver(&text)).transpose()?,
+            expect: lookup.text("expect").map(|text| parse_expect(&text)).transpose()?,
             allow_users: list("allow-users"),
             allow_bots: list("allow-bots"),
             trust_head_config: lookup.flag("trust-head-config")?,
@@ -227,6 +236,14 @@ fn parse_comment(text: &str) -> Result<Comment, InputError> {
             expected: "always, on-change or never".to_owned(),
         }),
     }
+}
+
+fn parse_expect(text: &str) -> Result<Expectation, InputError> {
+    Expectation::parse(text).ok_or_else(|| InputError::Value {
+        name: "expect".to_owned(),
+        given: text.to_owned(),
+        expected: "changes, no-changes or any".to_owned(),
+    })
 }
 
 fn parse_deliver(text: &str) -> Result<DeliverTo, InputError> {

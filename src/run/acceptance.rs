@@ -6,14 +6,14 @@ use std::sync::atomic::Ordering;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 
-use super::code_review::{self, CodeReview};
+use super::code_review::{self, CodeReview, NotChecked};
 use super::driver::AgentRun;
 use super::self_check::SelfCheck;
 use super::structured::Structured;
 use crate::agent::{AnswerCheck, AnswerVerdict};
 use crate::command::failure_lines;
 use crate::config;
-use crate::event::{Finding, GateRecord, NoticeLevel, Severity, Status, StopReason};
+use crate::event::{Expectation, Finding, GateRecord, NoticeLevel, Severity, StopReason};
 
 /// How often an answer of the wrong form is sent back.
 const MAX_FORM_REVIEWS: u32 = 2;
@@ -25,11 +25,15 @@ const UNTESTED: &str = "You have edited files without running tests since. Run t
                         run_command, then finish. If there are none, say so and \
                         finish.";
 
+const UNCHANGED: &str = "Nothing has changed, but this task is expected to change files. If an edit failed, find out why and make it \
+                         in another way. If there really is nothing to change, say why, and finish again.";
+
 const CHECKLIST: &str = "Before you end, check your work against the task, point by point: for each, is it done, and which \
                          command or test did you see pass that shows it? If something is missing or unseen, do it now. If \
                          nothing is, give your final answer again.";
 
 /// Looks at final answers for a run.
+#[expect(clippy::struct_excessive_bools, reason = "complaints that are made once, independent of each other")]
 pub(super) struct Acceptance<'a> {
     agent_run: &'a AgentRun<'a>,
     structured: Option<&'a Structured>,
@@ -45,6 +49,7 @@ pub(super) struct Acceptance<'a> {
     last: Option<(u64, Vec<GateRecord>)>,
     told_of_old_failures: bool,
     is_checked: bool,
+    asked_for_changes: bool,
 }
 
 impl<'a> Acceptance<'a> {
@@ -70,6 +75,7 @@ impl<'a> Acceptance<'a> {
             last: None,
             told_of_old_failures: false,
             is_checked: false,
+            asked_for_changes: false,
         }
     }
 
@@ -77,7 +83,7 @@ impl<'a> Acceptance<'a> {
         if let Some(complaint) = self.structured.and_then(|structured| structured.complaint(answer)) {
             self.forms += 1;
             if self.forms > MAX_FORM_REVIEWS {
-                return AnswerVerdict::GiveUp(Status::Failed, StopReason::InvalidOutput);
+                return AnswerVerdict::GiveUp(StopReason::InvalidOutput);
             }
             return AnswerVerdict::SendBack(complaint);
         }
@@ -85,6 +91,10 @@ impl<'a> Acceptance<'a> {
         if rules.require_test_after_edit && !self.asked_for_tests && self.agent_run.run.engine.is_untested() {
             self.asked_for_tests = true;
             return AnswerVerdict::SendBack(UNTESTED.to_owned());
+        }
+        match self.changes() {
+            AnswerVerdict::Accept => {}
+            opinion => return opinion,
         }
         match self.gates().await {
             AnswerVerdict::Accept => {}
@@ -103,12 +113,14 @@ impl<'a> Acceptance<'a> {
     /// The review. What it finds goes back to the agent as often as the configuration says.
     async fn inspect(&mut self, answer: &str) -> AnswerVerdict {
         let Some(code_review) = self.code_review else { return AnswerVerdict::Accept };
-        if self.agent_run.budget.is_used_up() || self.agent_run.run.cancel.is_cancelled() {
-            return AnswerVerdict::Accept;
+        if let Some(verdict) = self.cannot_check("code review") {
+            return verdict;
         }
         self.reviews += 1;
-        let Some(record) = code_review.inspect(self.agent_run, answer, self.reviews).await else {
-            return AnswerVerdict::Accept;
+        let record = match code_review.inspect(self.agent_run, answer, self.reviews).await {
+            Ok(Some(record)) => record,
+            Ok(None) => return AnswerVerdict::Accept,
+            Err(NotChecked) => return self.unchecked(),
         };
         let rules = &self.agent_run.request.job.config().review;
         let of = |least: Severity| record.findings.iter().filter(move |finding| finding.severity >= least);
@@ -117,21 +129,18 @@ impl<'a> Acceptance<'a> {
             return AnswerVerdict::SendBack(code_review::complaint(&to_mend));
         }
         match rules.fail_on {
-            Some(least) if of(least).next().is_some() => {
-                AnswerVerdict::GiveUp(Status::Partial, StopReason::FindingsLeft)
-            }
+            Some(least) if of(least).next().is_some() => AnswerVerdict::GiveUp(StopReason::FindingsLeft),
             _ => AnswerVerdict::Accept,
         }
     }
 
     async fn evaluate(&mut self, answer: &str) -> AnswerVerdict {
         let wanted = self.agent_run.request.job.config().evaluation;
-        // Where there is nothing left to ask with, the answer stands.
-        if matches!(wanted, config::Evaluation::Off | config::Evaluation::Checklist)
-            || self.agent_run.budget.is_used_up()
-            || self.agent_run.run.cancel.is_cancelled()
-        {
+        if matches!(wanted, config::Evaluation::Off | config::Evaluation::Checklist) {
             return AnswerVerdict::Accept;
+        }
+        if let Some(verdict) = self.cannot_check("self-check") {
+            return verdict;
         }
         self.evaluations += 1;
         match self.self_check.evaluate(self.agent_run, answer).await {
@@ -139,10 +148,41 @@ impl<'a> Acceptance<'a> {
             Some(found) if wanted == config::Evaluation::Full && self.evaluations <= MAX_EVALUATIONS => {
                 AnswerVerdict::SendBack(found.complaint())
             }
-            Some(_) => AnswerVerdict::GiveUp(Status::Partial, StopReason::NotConvinced),
-            // No opinion is no reason to doubt.
-            None => AnswerVerdict::Accept,
+            Some(_) => AnswerVerdict::GiveUp(StopReason::NotConvinced),
+            None => self.unchecked(),
         }
+    }
+
+    /// Returns the verdict where a check cannot be made, because the run was interrupted or has no money left.
+    fn cannot_check(&self, check: &str) -> Option<AnswerVerdict> {
+        if self.agent_run.run.cancel.is_cancelled() {
+            return Some(AnswerVerdict::GiveUp(StopReason::UserInterrupt));
+        }
+        self.agent_run.budget.is_used_up().then(|| {
+            let told = format!("{check}: not carried out: the budget is used up");
+            self.agent_run.run.events.notice(NoticeLevel::Warning, told);
+            self.unchecked()
+        })
+    }
+
+    /// Accepts an answer that should have been checked further: other checks may still refuse it.
+    fn unchecked(&self) -> AnswerVerdict {
+        self.agent_run.is_unchecked.store(true, Ordering::Relaxed);
+        AnswerVerdict::Accept
+    }
+
+    /// Sends an answer back, once, if changes are expected and there are none.
+    fn changes(&mut self) -> AnswerVerdict {
+        let run = &self.agent_run.run;
+        let is_wanted = run.request.expected == Expectation::Changes
+            && !self.asked_for_changes
+            && !run.cancel.is_cancelled()
+            && self.self_check.model.has_further_answer(&run.request.agent);
+        if !is_wanted || !run.engine.context.workspace.changes().unwrap_or_default().is_empty() {
+            return AnswerVerdict::Accept;
+        }
+        self.asked_for_changes = true;
+        AnswerVerdict::SendBack(UNCHANGED.to_owned())
     }
 
     async fn gates(&mut self) -> AnswerVerdict {
@@ -155,7 +195,7 @@ impl<'a> Acceptance<'a> {
             None => match self.run_gates().await {
                 Ok(failed) => failed,
                 // The run cannot check what it has to: no round of the agent's changes that.
-                Err(()) => return AnswerVerdict::GiveUp(Status::Failed, StopReason::GatesFailed),
+                Err(()) => return AnswerVerdict::GiveUp(StopReason::GatesNotRun),
             },
         };
         self.last = Some((mutations, failed.clone()));
@@ -165,7 +205,7 @@ impl<'a> Acceptance<'a> {
         }
         let most = self.agent_run.request.job.config().guardrails.max_gate_rounds.get();
         if u64::from(self.gate_rounds) >= most {
-            return AnswerVerdict::GiveUp(Status::Partial, StopReason::GatesFailed);
+            return AnswerVerdict::GiveUp(StopReason::GatesFailed);
         }
         AnswerVerdict::SendBack(complaint(&new, is_rerun, (self.gate_rounds, most)))
     }

@@ -4,7 +4,7 @@ use super::{Outcome, Run};
 use crate::agent::SessionOutcome;
 use crate::base::verbose_log::detail;
 use crate::engine::Caller;
-use crate::event::{NoticeLevel, Status, StopReason, ToolCall};
+use crate::event::{NoticeLevel, StopReason, ToolCall};
 use crate::plan::{Applied, ApplyError, JournalError, Plan};
 use crate::request::ApplyRequest;
 use crate::tool::Access;
@@ -12,38 +12,36 @@ use crate::tool::Access;
 impl Run<'_> {
     pub(super) async fn apply(&self, request: &ApplyRequest) -> Outcome {
         let ApplyRequest { plan, digest, run_commands, .. } = request;
-        let (status, reason, message) = match self.change_files(plan, digest.as_deref()) {
+        // Whether the checkout holds local changes has to be known before there are some of ours.
+        let _ = self.engine.baseline_ready.clone().wait_for(|ready| *ready).await;
+        let (reason, message) = match self.change_files(plan, digest.as_deref()) {
             Err(error) => {
                 self.events.notice(NoticeLevel::Error, error.to_string());
                 // A checkout that is stuck halfway is no "nothing was written".
                 let stuck = matches!(error, ApplyError::Journal(JournalError::Stuck { .. }));
                 let reason = if stuck { StopReason::CheckoutChanged } else { StopReason::NotApplied };
-                (Status::Failed, reason, error.to_string())
+                (reason, error.to_string())
             }
             Ok(Applied::Already) => {
                 let message = format!("The plan {} is already applied.", short(&plan.digest));
-                (Status::Success, StopReason::Applied, message)
+                (StopReason::Applied, message)
             }
             Ok(Applied::Done(changes)) => {
                 let files = if changes.len() == 1 { "file" } else { "files" };
                 let message = format!("Applied the plan {}: {} {files}.", short(&plan.digest), changes.len());
-                let commands = if *run_commands { self.run_commands(plan).await } else { Status::Success };
-                match (commands, self.gates(1).await.map(|outcomes| self.tell_gates(outcomes))) {
-                    (Status::Success, Ok(gates))
-                        if gates.iter().all(|gate| gate.passed || !gate.required) =>
-                    {
-                        (Status::Success, StopReason::Applied, message)
+                let succeeded = !*run_commands || self.run_commands(plan).await;
+                let reason = match self.gates(1).await.map(|outcomes| self.tell_gates(outcomes)) {
+                    _ if !succeeded => StopReason::CommandsFailed,
+                    Ok(gates) if gates.iter().all(|gate| gate.passed || !gate.required) => {
+                        StopReason::Applied
                     }
-                    (Status::Success, _) => (Status::Failed, StopReason::GatesFailed, message),
-                    (status, _) => (status, StopReason::Applied, message),
-                }
+                    Ok(_) => StopReason::GatesFailed,
+                    Err(()) => StopReason::GatesNotRun,
+                };
+                (reason, message)
             }
         };
-        Outcome {
-            ended: SessionOutcome { status, reason, message, error: None },
-            structured: None,
-            cost_usd: None,
-        }
+        Outcome { ended: SessionOutcome { reason, message, error: None }, structured: None, cost_usd: None }
     }
 
     fn change_files(&self, plan: &Plan, digest: Option<&str>) -> Result<Applied, ApplyError> {
@@ -60,9 +58,10 @@ impl Run<'_> {
         Ok(applied)
     }
 
-    /// Runs the plan's commands by the same pipeline as the agent's: classified again, behind the walls.
-    async fn run_commands(&self, plan: &Plan) -> Status {
-        let mut status = Status::Success;
+    /// Runs the plan's commands by the same pipeline as the agent's: classified again, behind the walls. Returns whether
+    /// all of them succeeded.
+    async fn run_commands(&self, plan: &Plan) -> bool {
+        let mut succeeded = true;
         for (index, command) in plan.commands.iter().enumerate() {
             let call = ToolCall {
                 id: format!("command-{}", index + 1),
@@ -83,10 +82,10 @@ impl Run<'_> {
                 self.events.notice(NoticeLevel::Error, told);
             }
             if !is_as_shown || !self.engine.call(caller, &call).await.success {
-                status = Status::Failed;
+                succeeded = false;
             }
         }
-        status
+        succeeded
     }
 }
 

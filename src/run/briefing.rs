@@ -93,6 +93,9 @@ impl Briefing<'_> {
             "tests, linters, builds, formatters, and commands that look"
         };
         let where_to = match self.job.mode {
+            RunMode::DryRun if self.records_commands && !self.shell.is_walled() => {
+                "; only those that look run, as this machine has no sandbox; others are written down without output"
+            }
             RunMode::DryRun if self.records_commands => {
                 "; only those that look run, others are written down without output"
             }

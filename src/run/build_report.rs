@@ -6,16 +6,17 @@ use serde_json::json;
 
 use super::setup::RunInfo;
 use super::{Outcome, Run, Signal};
+use crate::agent::SessionOutcome;
 use crate::command::Shell;
 use crate::command::sandbox::{Left, Sandbox};
-use crate::event::{End, Event, Events, Exit, NoticeLevel, RunMode, Status, StopReason};
+use crate::config::Config;
+use crate::event::{End, Event, Events, NoticeLevel, RunMode, Status, StopReason};
 use crate::git::Repository;
 use crate::hooks::{HookEvent, Subject};
-use crate::model::ModelError;
 use crate::plan::{Plan, Planned};
 use crate::publish::RunArtifacts;
-use crate::report::{Collector, FileSummary, PlanReport, RunReport};
-use crate::workspace::{ChangeSet, Difference, Restored, Snapshot, TrackedWorkspace};
+use crate::report::{Collected, Collector, FileSummary, PlanReport, RunReport};
+use crate::workspace::{ChangeSet, Difference, Restored, Snapshot, TrackedWorkspace, WorkspacePath};
 
 impl Run<'_> {
     /// Tells how much disk space throw-away states took, if there were any.
@@ -30,14 +31,15 @@ impl Run<'_> {
     pub(super) async fn report(self, outcome: Outcome, info: &RunInfo, signal: &Signal) -> RunArtifacts {
         let Outcome { mut ended, structured, cost_usd } = outcome;
         self.background.stop_all().await;
-        let details = json!({"status": ended.status, "stop_reason": ended.reason, "message": ended.message});
+        let details =
+            json!({"status": ended.reason.status(), "stop_reason": ended.reason, "message": ended.message});
         let agent = &self.request.agent;
         self.engine.hooks.run(HookEvent::SessionEnd, Subject::of_run(agent, 0, details)).await;
         self.engine.hooks.collect().await;
         self.tell_size().await;
         let changes = self.engine.context.workspace.changes().unwrap_or_else(|error| {
             self.events.notice(NoticeLevel::Error, format!("could not collect the changes: {error}"));
-            ended.status = Status::Failed;
+            ended.reason = StopReason::ChangesUnknown;
             ChangeSet::default()
         });
         let Self { request, events, collector, engine, baseline, disk, shell, tracked, .. } = self;
@@ -55,8 +57,7 @@ impl Run<'_> {
             })
         });
         let (verified_files, differences) = verify(baseline.snapshot.as_ref(), request.repository.as_ref());
-        if !differences.is_empty() && ended.status != Status::Failed {
-            ended.status = Status::Failed;
+        if !differences.is_empty() && ended.reason.status() != Status::Failed {
             ended.reason = StopReason::CheckoutChanged;
         }
         if let Some(error) = &ended.error {
@@ -66,28 +67,22 @@ impl Run<'_> {
         clean_up(&events, &shell);
         // Once more, after the last process is gone.
         let restored = baseline.protected.map_or_else(Vec::new, |protected| protected.restore("the run"));
-        if restored.iter().any(|restored| !restored.back) && ended.status != Status::Failed {
-            ended.status = Status::Failed;
+        if restored.iter().any(|restored| !restored.back) && ended.reason.status() != Status::Failed {
             ended.reason = StopReason::CheckoutChanged;
         }
         put_back(&events, restored);
-        let exit = Exit::of(
-            ended.status,
-            ended.reason,
-            ended.error.as_ref().and_then(ModelError::exit),
-            signal.is_terminate(),
-        );
+        if ended.reason == StopReason::UserInterrupt && signal.is_terminate() {
+            ended.reason = StopReason::Terminated;
+        }
+        let clause = ended.reason.clause();
         events.emit(Event::End(End {
-            status: ended.status,
+            status: clause.status,
             stop_reason: ended.reason,
             message: ended.message.clone(),
         }));
         let collected = collector.collected();
         if let Some(plan) = &mut plan {
-            plan.gates.clone_from(&collected.gates);
-            plan.guardrails.clone_from(&collected.guardrails);
-            plan.hooks.clone_from(&collected.hooks);
-            plan.usage = collected.usage;
+            complete(plan, &collected, incomplete(&ended, request.config(), &collected));
         }
         let report = RunReport {
             schema_version: crate::report::SCHEMA_VERSION,
@@ -96,9 +91,11 @@ impl Run<'_> {
             agent: request.agent.clone(),
             model: request.model_name.clone(),
             mode: request.mode,
-            status: ended.status,
+            status: clause.status,
             stop_reason: ended.reason,
-            exit_code: exit.code(),
+            exit_code: clause.exit.code(),
+            expected: request.expected,
+            next_step: clause.next_step.to_owned(),
             message: if ended.error.is_some() { String::new() } else { ended.message },
             started_at: info.started_at.clone(),
             duration_ms: info.elapsed_ms(),
@@ -107,10 +104,11 @@ impl Run<'_> {
             cost_usd,
             subagents: collected.subagents,
             base: baseline.base,
-            files: files(&changes, tracked.as_deref()),
+            files: files(&changes, tracked.as_deref(), &baseline.prefix),
             calls: collected.calls,
             plan: plan.as_ref().map(|plan| PlanReport {
                 digest: plan.digest.clone(),
+                incomplete: plan.incomplete.clone(),
                 actions: plan.actions.clone(),
                 verified_files,
                 differences,
@@ -125,7 +123,7 @@ impl Run<'_> {
             structured_output: structured,
             run_url: request.github.as_ref().and_then(|github| github.run_url.clone()),
         };
-        RunArtifacts { report, plan, changes, prefix: baseline.prefix, exit }
+        RunArtifacts { report, plan, changes, prefix: baseline.prefix }
     }
 }
 
@@ -149,11 +147,46 @@ fn changed_checkout(events: &Events, differences: &[Difference], collector: &Col
     events.notice(NoticeLevel::Error, format!("the checkout changed during a dry run: {files}{who}"));
 }
 
-/// All files that were changed, those as well that are too large to be compared.
-fn files(changes: &ChangeSet, tracked: Option<&TrackedWorkspace>) -> Vec<FileSummary> {
+/// Adds to a plan how it came about.
+fn complete(plan: &mut Plan, collected: &Collected, incomplete: Option<String>) {
+    plan.gates.clone_from(&collected.gates);
+    plan.guardrails.clone_from(&collected.guardrails);
+    plan.hooks.clone_from(&collected.hooks);
+    plan.usage = collected.usage;
+    if let Some(reason) = incomplete {
+        plan.mark_incomplete(reason);
+    }
+}
+
+/// Returns why the plan of a run that ended so is not whole.
+fn incomplete(ended: &SessionOutcome, config: &Config, collected: &Collected) -> Option<String> {
+    let gates_missing = !config.guardrails.quality_gates.is_empty() && collected.gates.is_empty();
+    match ended.reason {
+        StopReason::UserInterrupt
+        | StopReason::Timeout
+        | StopReason::MaxSteps
+        | StopReason::BudgetExceeded
+        | StopReason::ContextFull
+        | StopReason::Loop
+        | StopReason::LlmError
+        | StopReason::RecipeFailed
+        | StopReason::HookBlocked => Some(ended.reason.to_string()),
+        _ if gates_missing => Some("the quality gates did not run".to_owned()),
+        _ => None,
+    }
+}
+
+/// All files that were changed, those as well that are too large to be compared. Their paths begin at the repository's
+/// root, to which `prefix` is the way from the workspace.
+fn files(changes: &ChangeSet, tracked: Option<&TrackedWorkspace>, prefix: &str) -> Vec<FileSummary> {
     let mut files = FileSummary::of(changes);
     let large = tracked.map(TrackedWorkspace::large).unwrap_or_default();
     files.extend(large.into_iter().map(|(path, op)| FileSummary::of_large(path, op)));
+    for file in &mut files {
+        if let Ok(path) = WorkspacePath::parse(&format!("{prefix}{}", file.path)) {
+            file.path = path;
+        }
+    }
     files.sort_by(|one, other| one.path.cmp(&other.path));
     files
 }

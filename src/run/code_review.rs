@@ -10,7 +10,7 @@ use super::Run;
 use super::driver::AgentRun;
 use crate::agent::{Agent, AnswerCheck, AnswerVerdict, Guides, History, Limits, Session, StepOffset};
 use crate::event::{Event, Finding, NoticeLevel, ReviewRecord, Severity};
-use crate::model::{Budget, ChatModel};
+use crate::model::{Budget, ChatModel, MaskedModel};
 use crate::request::InputError;
 use crate::tool::Access;
 use crate::workspace::{LastLink, WorkspacePath};
@@ -35,13 +35,13 @@ pub(super) struct CodeReview {
 }
 
 #[derive(Deserialize)]
-struct Answer {
-    findings: Vec<Said>,
+struct RawReview {
+    findings: Vec<RawFinding>,
 }
 
 /// A finding as models write them.
 #[derive(Deserialize)]
-struct Said {
+struct RawFinding {
     file: String,
     #[serde(default)]
     line: u32,
@@ -66,26 +66,33 @@ impl AgentRun<'_> {
             return Ok(Some(CodeReview { name, model, limits, budget: Arc::clone(&self.budget) }));
         };
         let model = super::model(own.choice.clone(), own.llm.clone(), &[])?;
-        let budget = Arc::new(self.budget.priced(self.request.prices.find(&own.name)));
+        let masked = |model| {
+            Arc::new(MaskedModel::new(model, Arc::clone(&self.run.engine.masker))) as Arc<dyn ChatModel>
+        };
+        let model = model.map(masked);
+        let budget = Arc::new(self.budget.priced(&own.name, self.request.prices.find(&own.name)));
         Ok(model.map(|model| CodeReview { name: own.name.clone(), model, limits, budget }))
     }
 }
 
+/// A check that could not be made, which has been told.
+pub(super) struct NotChecked;
+
 impl CodeReview {
-    /// Reviews what has changed; `None` where there is nothing to review, or no review to be had, which has been
-    /// told.
+    /// Reviews what has changed; `Ok(None)` where there is nothing to review. Why there is no review has been told.
     pub(super) async fn inspect(
         &self,
         agent_run: &AgentRun<'_>,
         answer: &str,
         pass: u32,
-    ) -> Option<ReviewRecord> {
+    ) -> Result<Option<ReviewRecord>, NotChecked> {
         let run = &agent_run.run;
         let changes = run.engine.context.workspace.changes().unwrap_or_default();
         if changes.is_empty() {
-            return None;
+            return Ok(None);
         }
-        let agent = Agent::find("review", &run.request.config().agents).ok()?;
+        let agent = Agent::find("review", &run.request.config().agents)
+            .map_err(|error| not_reviewed(run, &error.to_string()))?;
         let own = &run.request.config().review.prompt;
         let prompt = own.clone().unwrap_or_else(|| include_str!("../agent/prompt/inspect.md").to_owned());
         let agent = Agent {
@@ -131,18 +138,18 @@ impl CodeReview {
         let ended = session.run(&question, &mut Form::default()).await;
         let findings = match (read(&ended.message), &ended.error) {
             (Ok(said), None) => findings(run, said),
-            (_, Some(error)) => return none(run, &error.to_string()),
-            (Err(problem), None) => return none(run, &problem.to_string()),
+            (_, Some(error)) => return Err(not_reviewed(run, &error.to_string())),
+            (Err(problem), None) => return Err(not_reviewed(run, &problem.to_string())),
         };
         let record = ReviewRecord { pass, model: self.name.clone(), findings };
         run.events.emit(Event::Review(record.clone()));
-        Some(record)
+        Ok(Some(record))
     }
 }
 
-fn none(run: &Run<'_>, problem: &str) -> Option<ReviewRecord> {
+fn not_reviewed(run: &Run<'_>, problem: &str) -> NotChecked {
     run.events.notice(NoticeLevel::Warning, format!("the change was not reviewed: {problem}"));
-    None
+    NotChecked
 }
 
 /// Reason why an answer is no review.
@@ -157,20 +164,20 @@ enum InvalidReview {
 }
 
 /// Reads an answer: a JSON object, whatever stands around it.
-fn read(answer: &str) -> Result<Vec<Said>, InvalidReview> {
+fn read(answer: &str) -> Result<Vec<RawFinding>, InvalidReview> {
     let object = answer.find('{').zip(answer.rfind('}')).and_then(|(from, to)| answer.get(from..=to));
     let object = object.ok_or(InvalidReview::NoObject)?;
-    Ok(serde_json::from_slice::<Answer>(object.as_bytes())?.findings)
+    Ok(serde_json::from_slice::<RawReview>(object.as_bytes())?.findings)
 }
 
 /// Findings on files that there are; of others nobody could say where they are.
-fn findings(run: &Run<'_>, said: Vec<Said>) -> Vec<Finding> {
+fn findings(run: &Run<'_>, said: Vec<RawFinding>) -> Vec<Finding> {
     let workspace = &run.engine.context.workspace;
     let exists = |path: &WorkspacePath| {
         let found = workspace.resolve(path, LastLink::Follow).and_then(|path| workspace.stat(&path));
         found.is_ok_and(|stat| stat.is_some())
     };
-    let finding = |said: Said| {
+    let finding = |said: RawFinding| {
         let path = WorkspacePath::parse(said.file.trim()).ok().filter(exists);
         let message = said.message.trim();
         let cut = message.char_indices().nth(MAX_MESSAGE).map_or(message.len(), |(at, _)| at);

@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use sanitize::Masker;
@@ -21,13 +22,13 @@ use super::structured::{self, Structured};
 use super::{Outcome, Run, Signal, context};
 use crate::agent::{Dispatch, Guides, History, Limits, Session, StepOffset, SubagentContext};
 use crate::base::fs::lock_folder;
-use crate::config::{self, Isolation as GateIsolation, Usd};
+use crate::config::{self, Bounded, Isolation as GateIsolation, Usd};
 use crate::event::{Event, Events, Line, NoticeLevel, RunMode, Status, StopReason};
 use crate::gates::GateOutcome;
 use crate::hooks::{HookEvent, Subject};
 use crate::mcp::Servers;
 use crate::model::{
-    Backoff, Budget, ChatModel, ExecModel, ExecOptions, ProviderModel, ReplayModel, Settings,
+    Backoff, Budget, ChatModel, ExecModel, ExecOptions, MaskedModel, ProviderModel, ReplayModel, Settings,
 };
 use crate::publish::RunResult;
 use crate::recipe::RecipePlayer;
@@ -52,10 +53,16 @@ pub(super) struct AgentRun<'a> {
     pub(super) surroundings: String,
     /// Gates on the state before the run.
     pub(super) base: BaseGates,
+    /// Whether a review or self-check that was asked for could not be carried out.
+    pub(super) is_unchecked: AtomicBool,
 }
 
 /// Lets an agent work on a task to its end, and publishes what came of it.
-pub async fn run(request: &RunRequest, masker: Arc<Masker>, signal: Signal) -> Result<RunResult, InputError> {
+pub(crate) async fn run(
+    request: &RunRequest,
+    masker: Arc<Masker>,
+    signal: Signal,
+) -> Result<RunResult, InputError> {
     let _alone = lock_checkout(&request.job)?;
     let setup = RunSetup::new(&request.job, request.resumed.as_ref(), true, &masker)?;
     // The client loads root certificates meanwhile.
@@ -69,7 +76,7 @@ pub async fn run(request: &RunRequest, masker: Arc<Masker>, signal: Signal) -> R
     let model = model
         .await
         .unwrap_or_else(|error| Err(InputError::rules(format!("could not set up the model: {error}"))))?;
-    let model = run.model(model)?;
+    let model: Arc<dyn ChatModel> = Arc::new(MaskedModel::new(run.model(model)?, Arc::clone(&masker)));
     let limits = run.limits(setup.info.started);
     let code_review = run.code_review(&model, &limits)?;
     run.base = BaseGates::start(&run);
@@ -114,7 +121,7 @@ impl<'a> AgentRun<'a> {
         clock: &Clock,
         masker: &Arc<Masker>,
     ) -> Result<Self, InputError> {
-        let budget = Arc::new(budget(request, setup.events()));
+        let budget = Arc::new(budget(request, setup.events())?);
         let dispatch = Arc::new(Dispatch::new(Arc::clone(&budget)));
         let extras = AgentExtras {
             servers: &request.servers,
@@ -124,7 +131,16 @@ impl<'a> AgentRun<'a> {
         };
         let Prepared { run, servers, surroundings } =
             setup.prepare(&request.job, Some(extras), (clock.token(), signal), masker).await?;
-        let run = Self { run, request, budget, dispatch, servers, surroundings, base: BaseGates::default() };
+        let run = Self {
+            run,
+            request,
+            budget,
+            dispatch,
+            servers,
+            surroundings,
+            base: BaseGates::default(),
+            is_unchecked: AtomicBool::default(),
+        };
         if request.resumed.is_none() {
             setup.announce(&request.job);
         }
@@ -193,7 +209,7 @@ impl<'a> AgentRun<'a> {
             engine: Arc::downgrade(&self.run.engine),
             model: Arc::clone(&model),
             limits: limits.clone(),
-            surroundings: self.surroundings.clone(),
+            surroundings: self.run.engine.masker.mask_known(&self.surroundings).into_owned(),
         });
         let past = self.request.resumed.as_ref().filter(|_| self.request.rounds.is_none());
         let history = past.map(|resumed| History::of(resumed.past(), &agent.name)).unwrap_or_default();
@@ -237,7 +253,12 @@ impl<'a> AgentRun<'a> {
             self.request.job.github.as_ref(),
             self.request.job.repository.as_ref(),
         );
-        let ended = match self.request.rounds {
+        let task = match &self.request.job.preface {
+            Some(preface) => format!("{preface}\n\n{task}"),
+            None => task,
+        };
+        let task = self.run.engine.masker.mask_known(&task);
+        let mut ended = match self.request.rounds {
             None => {
                 session(StepOffset { step: history.step, subagent_steps: 0 })
                     .run(&task, &mut acceptance(1))
@@ -245,6 +266,7 @@ impl<'a> AgentRun<'a> {
             }
             Some(most) => self.rounds(most, &task, session, acceptance).await,
         };
+        self.conclude(&mut ended);
         if let Some(error) = &ended.error {
             let details = json!({"error": error.to_string(), "stop_reason": ended.reason});
             self.run.engine.hooks.run(HookEvent::OnError, Subject::of_run(&agent.name, 0, details)).await;
@@ -261,9 +283,10 @@ impl<'a> AgentRun<'a> {
             return Guides::default();
         };
         let prefix = repository.prefix();
+        let masker = Arc::clone(&self.run.engine.masker);
         Guides::new(Arc::new(move |path| {
             let bytes = repository.read_at(&commit, &format!("{prefix}{path}")).ok()??;
-            Some(String::from_utf8_lossy(&bytes).into_owned())
+            Some(masker.mask_known(&String::from_utf8_lossy(&bytes)).into_owned())
         }))
     }
 
@@ -276,24 +299,29 @@ impl<'a> AgentRun<'a> {
         if let Err(damage) = servers.stop().await {
             let message = format!("an MCP server changed the checkout: {damage}");
             self.run.events.notice(NoticeLevel::Error, message);
-            if outcome.ended.status != Status::Failed {
-                (outcome.ended.status, outcome.ended.reason) = (Status::Failed, StopReason::CheckoutChanged);
+            if outcome.ended.reason.status() != Status::Failed {
+                outcome.ended.reason = StopReason::CheckoutChanged;
             }
         }
     }
 
     /// Runs the gates, unless the configuration has a dry run skip them. The error has been told already.
     pub(super) async fn gates(&self, round: u32) -> Result<Vec<GateOutcome>, ()> {
-        let config = self.request.job.config();
-        let is_skipped = self.run.tracked.is_none()
-            && config.dry_run.gates == GateIsolation::Skip
-            // Rounds are there for their checks.
-            && self.request.rounds.is_none();
-        if is_skipped && !config.guardrails.quality_gates.is_empty() {
+        if self.skips_gates() {
             self.run.events.notice(NoticeLevel::Info, "quality gates were skipped (dry_run.gates: skip)");
             return Ok(Vec::new());
         }
         self.run.gates(round).await
+    }
+
+    /// Returns whether there are gates, and the configuration has this dry run skip them.
+    pub(super) fn skips_gates(&self) -> bool {
+        let config = self.request.job.config();
+        self.run.tracked.is_none()
+            && config.dry_run.gates == GateIsolation::Skip
+            && !config.guardrails.quality_gates.is_empty()
+            // Rounds are there for their checks.
+            && self.request.rounds.is_none()
     }
 
     fn system_prompt(&self, prompt: &str) -> String {
@@ -301,15 +329,17 @@ impl<'a> AgentRun<'a> {
         if let Some(schema) = &self.request.output_schema {
             system += &format!("\n\nSchema of your final answer:\n{schema}");
         }
-        system += &self.surroundings;
+        system += &self.run.engine.masker.mask_known(&self.surroundings);
         system
     }
 }
 
-fn budget(request: &RunRequest, events: &Events) -> Budget {
+fn budget(request: &RunRequest, events: &Events) -> Result<Budget, InputError> {
     let costs = &request.job.config().costs;
     let price = request.prices.find(&request.job.model_name);
-    let wanted = costs.budget_usd.is_some() || costs.warn_at_usd.is_some();
+    // What was recorded or written down beforehand costs nothing.
+    let is_free = matches!(request.model, ModelChoice::Recipe(_) | ModelChoice::Replay { .. });
+    let wanted = !is_free && (costs.budget_usd.is_some() || costs.warn_at_usd.is_some());
     if price.is_none() && wanted {
         let model = &request.job.model_name;
         let told = format!(
@@ -317,12 +347,16 @@ fn budget(request: &RunRequest, events: &Events) -> Budget {
         );
         events.notice(NoticeLevel::Warning, told);
     }
-    let budget = Budget::new(price, costs.budget_usd.map(Usd::get), costs.warn_at_usd.map(Usd::get));
+    let budget = Budget::new(price, costs.budget_usd.map(Usd::get), costs.warn_at_usd.map(Usd::get))
+        .with_max_output(request.job.config().llm.max_tokens.map(Bounded::get));
     // What was spent before an interruption is spent.
     for line in request.resumed.iter().flat_map(Resumed::past) {
         if let Event::Reply(reply) = &line.event {
             budget.add(reply.usage);
         }
     }
-    budget
+    let Some(ledger) = &request.ledger else { return Ok(budget) };
+    ledger.check_price(&request.job.model_name, price.is_some())?;
+    ledger.check()?;
+    Ok(budget.with_ledger(Arc::clone(ledger), &request.job.model_name))
 }

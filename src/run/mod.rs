@@ -9,6 +9,7 @@ mod baseline;
 mod briefing;
 mod build_report;
 mod code_review;
+mod conclude;
 mod context;
 mod driver;
 mod prepare;
@@ -44,11 +45,11 @@ use crate::workspace::{DiskWorkspace, Plot, TrackedWorkspace};
 
 use baseline::Baseline;
 pub(crate) use driver::model;
-pub use driver::run;
+pub(crate) use driver::run;
 use prepare::Prepared;
 use setup::RunSetup;
 pub(crate) use shell_setup::{Ground as ShellGround, shell};
-pub use signals::{Signal, on_signals};
+pub(crate) use signals::{Signal, on_signals};
 pub(crate) use throwaway::Throwaway;
 
 /// A run in progress.
@@ -76,7 +77,7 @@ struct Run<'a> {
 }
 
 /// Applies a plan, and publishes what came of it.
-pub async fn apply(
+pub(crate) async fn apply(
     request: &ApplyRequest,
     masker: Arc<Masker>,
     signal: Signal,
@@ -90,7 +91,7 @@ pub async fn apply(
 }
 
 /// Tells whoever asked by a comment that the run did not come about.
-pub async fn not_started(request: &JobRequest) {
+pub(crate) async fn not_started(request: &JobRequest) {
     let Some((github, comment)) =
         request.github.as_ref().and_then(|github| Some((github, github.comment.as_ref()?)))
     else {

@@ -4,7 +4,7 @@ use super::acceptance::Acceptance;
 use super::driver::AgentRun;
 use crate::agent::{Session, SessionOutcome, StepOffset};
 use crate::engine::truncate_middle;
-use crate::event::{Event, GateRecord, Line, NoticeLevel, Status, StopReason};
+use crate::event::{Event, GateRecord, Line, NoticeLevel, StopReason};
 use crate::sessions::Resumed;
 
 /// Most tokens of the changes that a round is shown.
@@ -40,8 +40,7 @@ impl<'a> AgentRun<'a> {
         loop {
             let mut ended = session(self.since()).run(&told, &mut acceptance(round)).await;
             let failed = match ended.reason {
-                // Gates that could not run at all are no reason to go on, let alone a success.
-                StopReason::GatesFailed if ended.status == Status::Partial => self.failed_gates(),
+                StopReason::GatesFailed => self.failed_gates(),
                 // That was the end of a round and not of the work.
                 StopReason::MaxSteps | StopReason::ContextFull | StopReason::Loop
                     if ended.error.is_none() =>
@@ -57,7 +56,7 @@ impl<'a> AgentRun<'a> {
                 _ => return ended,
             };
             if failed.is_empty() {
-                ended.status = Status::Success;
+                ended.reason = StopReason::LlmDone;
                 return ended;
             }
             let names: Vec<&str> = failed.iter().map(|gate| gate.name.as_str()).collect();
@@ -65,7 +64,7 @@ impl<'a> AgentRun<'a> {
             if round >= most {
                 let notice = format!("all {most} rounds are used up; still failing: {names}");
                 self.run.events.notice(NoticeLevel::Warning, notice);
-                return SessionOutcome { status: Status::Partial, reason: StopReason::GatesFailed, ..ended };
+                return SessionOutcome { reason: StopReason::GatesFailed, ..ended };
             }
             self.run.events.notice(
                 NoticeLevel::Info,

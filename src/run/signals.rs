@@ -69,7 +69,7 @@ impl Signal {
 /// Listens for signals from now on. GitHub sends SIGINT, SIGTERM 7.5 s later, and kills 2.5 s after
 /// that; what comes after the first signal changes nothing.
 #[cfg(unix)]
-pub fn on_signals() -> std::io::Result<Signal> {
+pub(crate) fn on_signals() -> std::io::Result<Signal> {
     use tokio::signal::unix::{SignalKind, signal};
     let state = Signal::default();
     let (mut interrupt, mut terminate) = (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);

@@ -16,7 +16,7 @@ pub(crate) fn secrets(variables: &Variables) -> impl Iterator<Item = String> {
 
 /// Why traces cannot be sent anywhere.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum EndpointError {
+pub(crate) enum EndpointError {
     /// There is no endpoint.
     #[error(
         "telemetry is enabled, but has no endpoint; set `telemetry.endpoint` or `OTEL_EXPORTER_OTLP_ENDPOINT`"

@@ -23,7 +23,7 @@ use crate::config;
 use crate::event::{Event, Line, Observer, Status};
 
 use endpoint::Endpoint;
-pub use endpoint::EndpointError;
+pub(crate) use endpoint::EndpointError;
 pub(crate) use endpoint::secrets;
 use span::{Attributes, Span, resource};
 
@@ -37,7 +37,7 @@ const MAX_TEXT: usize = 8_000;
 
 /// The inputs of a trace.
 #[derive(Clone, Copy, Debug)]
-pub struct TelemetryOptions<'a> {
+pub(crate) struct TelemetryOptions<'a> {
     /// The section `telemetry` of the configuration.
     pub config: &'a config::Telemetry,
     /// The variables of the process: the endpoint's keys, and the trace that this one is part of.
@@ -51,7 +51,7 @@ pub struct TelemetryOptions<'a> {
 }
 
 /// An observer that turns the events of a run into spans.
-pub struct Telemetry {
+pub(crate) struct Telemetry {
     endpoint: Endpoint,
     masker: Arc<Masker>,
     content: bool,
@@ -99,7 +99,7 @@ impl State {
 
 impl Telemetry {
     /// Begins a trace, where one is wanted.
-    pub fn start(
+    pub(crate) fn start(
         options: TelemetryOptions<'_>,
         masker: &Arc<Masker>,
     ) -> Result<Option<Arc<Self>>, EndpointError> {
@@ -126,7 +126,7 @@ impl Telemetry {
     }
 
     /// Sends all spans; a failure is logged as a warning.
-    pub async fn send(&self) {
+    pub(crate) async fn send(&self) {
         let (spans, dropped) = self.close();
         if dropped > 0 {
             tracing::warn!("warning: telemetry: {dropped} spans were left out");

@@ -5,7 +5,7 @@ use std::path::Path;
 use shell::{Simple, Word};
 
 use super::{CommandEffect, Effects};
-use crate::command::Judgement;
+use crate::command::Assessment;
 use crate::workspace::{LastLink, Workspace, WorkspacePath};
 
 /// Programs that write or remove the files named by their operands.
@@ -45,7 +45,7 @@ pub fn command_effects(
     line: &str,
     cwd: &WorkspacePath,
     root: &Path,
-    judgement: &Judgement,
+    judgement: &Assessment,
     workspace: &dyn Workspace,
 ) -> Effects {
     let mut command = CommandEffect {

@@ -249,10 +249,12 @@ fn shown(names: impl Iterator<Item = String>) -> String {
 }
 
 impl ToolResult {
-    /// Creates the result of a command that a dry run only records, because such `commands` do not run in it.
-    fn recorded(commands: &str) -> Self {
-        let told =
-            format!("This dry run records {commands} without running them, so there is no output; go on.");
+    /// Creates the result of a command that a dry run only records, because such `commands` do not run in it, for a
+    /// `reason` that the sentence goes on with.
+    fn recorded(commands: &str, reason: &str) -> Self {
+        let told = format!(
+            "This dry run records {commands} without running them{reason}, so there is no output; go on."
+        );
         Self { is_recorded: true, ..Self::done(told) }
     }
 
@@ -314,9 +316,12 @@ impl Call for CommandCall {
                 CommandTarget::Checkout(isolation) => isolation,
                 CommandTarget::Planned(isolation) if class != Class::Dangerous => isolation,
                 CommandTarget::Recorded(isolation) if class == Class::Safe => isolation,
-                CommandTarget::Planned(_) => return ToolResult::recorded("dangerous commands"),
+                CommandTarget::Planned(_) => return ToolResult::recorded("dangerous commands", ""),
                 CommandTarget::Recorded(_) | CommandTarget::Nowhere => {
-                    return ToolResult::recorded("commands that may change something");
+                    // Without a sandbox, nothing would keep a command from the checkout itself.
+                    let reason =
+                        if self.tool.shell.is_walled() { "" } else { ", as this machine has no sandbox" };
+                    return ToolResult::recorded("commands that may change something", reason);
                 }
             };
             let isolation = Arc::clone(isolation);

@@ -25,7 +25,7 @@ const MAX_FILE: u64 = 16_000_000;
 
 /// Which state of the repository may configure the run.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Trust {
+pub(crate) enum Trust {
     /// The checkout as it is: nobody without write access has had a hand in it.
     Checkout,
     /// This commit alone: the checkout holds a pull request's changes, or another commit than the event's.
@@ -65,10 +65,10 @@ pub struct Origin {
 }
 
 /// Gives a file of the repository at a commit that the clone does not hold; `None` where it has none.
-pub type Remote<'a> = &'a dyn Fn(&str, &str) -> Result<Option<String>, Box<dyn Error + Send + Sync>>;
+pub(crate) type Remote<'a> = &'a dyn Fn(&str, &str) -> Result<Option<String>, Box<dyn Error + Send + Sync>>;
 
 /// Reads what steers a run, from the state of the repository that is trusted.
-pub struct Trusted<'a> {
+pub(crate) struct Trusted<'a> {
     /// The checkout, or the folder of it that is worked on.
     pub workspace: &'a Path,
     /// The repository, where there is one.
@@ -83,12 +83,12 @@ pub struct Trusted<'a> {
 
 impl Trusted<'_> {
     /// Finds and reads the configuration.
-    pub fn config(&self, explicit: Option<&Path>) -> Result<Origin, ConfigError> {
+    pub(crate) fn config(&self, explicit: Option<&Path>) -> Result<Origin, ConfigError> {
         self.config_file(explicit)?.map_or_else(|| Ok(Origin::default()), origin)
     }
 
     /// Finds the configuration and returns it unparsed; `None` where there is none.
-    pub fn config_file(&self, explicit: Option<&Path>) -> Result<Option<TrustedFile>, ConfigError> {
+    pub(crate) fn config_file(&self, explicit: Option<&Path>) -> Result<Option<TrustedFile>, ConfigError> {
         if let Some(path) = explicit {
             let missing = || ConfigError::Missing(path.display().to_string());
             return self.read(path)?.ok_or_else(missing).map(Some);
@@ -103,7 +103,7 @@ impl Trusted<'_> {
 
     /// Reads a file: one of the repository from the trusted state, another from disk. A relative path is meant
     /// from the workspace or else from where the program was started. `None` where it is not there.
-    pub fn read(&self, path: &Path) -> Result<Option<TrustedFile>, ConfigError> {
+    pub(crate) fn read(&self, path: &Path) -> Result<Option<TrustedFile>, ConfigError> {
         if let Some(found) = self.read_one(&self.workspace.join(path))? {
             return Ok(Some(found));
         }
@@ -114,7 +114,7 @@ impl Trusted<'_> {
     }
 
     /// Returns `true` for a path into the checkout, where the checkout is not what is trusted.
-    pub fn is_withheld(&self, path: &Path) -> bool {
+    pub(crate) fn is_withheld(&self, path: &Path) -> bool {
         let full = std::env::current_dir().map_or_else(|_| path.to_owned(), |folder| folder.join(path));
         let root = self.repository.map_or(self.workspace, Repository::root);
         self.trust != Trust::Checkout && !matches!(locate(root, &full), Location::Outside(_))

@@ -5,7 +5,7 @@ use std::io::{self, Read};
 use std::path::Path;
 use std::sync::Arc;
 
-use super::path::{ResolvedPath, WorkspacePath};
+use super::path::{PathError, ResolvedPath, WorkspacePath};
 use super::{
     ChangeSet, DiskWorkspace, FileChange, FileError, FileState, Found, LastLink, Stat, Walk, Workspace,
 };
@@ -38,7 +38,7 @@ impl AttachedFolder {
 
     /// Returns the path by which tools name a file that is given by its path on disk, or `None` if it is not in
     /// this folder.
-    pub fn localized(&self, path: &str) -> Option<String> {
+    fn localized(&self, path: &str) -> Option<String> {
         let below = Path::new(path).strip_prefix(self.path()).ok()?.to_str()?;
         Some(if below.is_empty() { self.name.to_string() } else { format!("{}/{below}", self.name) })
     }
@@ -90,6 +90,13 @@ impl AttachedWorkspace {
 impl Workspace for AttachedWorkspace {
     fn root(&self) -> &Path {
         self.inner.root()
+    }
+
+    fn parse(&self, text: &str) -> Result<WorkspacePath, PathError> {
+        match self.folders.iter().find_map(|folder| folder.localized(text)) {
+            Some(known) => WorkspacePath::parse(&known),
+            None => self.inner.parse(text),
+        }
     }
 
     fn resolve(&self, path: &WorkspacePath, last: LastLink) -> Result<ResolvedPath, FileError> {
@@ -171,16 +178,18 @@ mod tests {
         let disk = DiskWorkspace::open(&dir.path().join("repo")).expect("a workspace");
         let shared = AttachedFolder::open("shared", &dir.path().join("shared")).expect("a folder");
         let on_disk = shared.path().join("sub/b.txt");
-        assert_eq!(shared.localized(on_disk.to_str().expect("text")).as_deref(), Some("@shared/sub/b.txt"));
-        assert_eq!(shared.localized("/etc/passwd"), None);
+        let inside = disk.path().join("a.txt");
         let workspace =
             AttachedWorkspace::new(Arc::new(OverlayWorkspace::new(Arc::new(disk))), Arc::from([shared]));
         let resolve =
-            |path: &str| workspace.resolve(&WorkspacePath::parse(path).expect("a path"), LastLink::Follow);
+            |path: &str| workspace.resolve(&workspace.parse(path).expect("a path"), LastLink::Follow);
         let read = |path: &str| {
             resolve(path).and_then(|path| workspace.read(&path)).map(|state| state.content.to_vec())
         };
         assert_eq!(read("@shared/sub/b.txt").expect("a file"), b"b\n");
+        assert_eq!(read(on_disk.to_str().expect("text")).expect("a file by its path on disk"), b"b\n");
+        assert_eq!(read(inside.to_str().expect("text")).expect("a file of the workspace"), b"a\n");
+        assert!(workspace.parse("/etc/passwd").is_err());
         assert_eq!(read("a.txt").expect("a file"), b"a\n");
         for (path, error) in [
             ("@shared/none", "@shared/none does not exist"),

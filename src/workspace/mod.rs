@@ -41,7 +41,7 @@ pub use globs::{Glob, InvalidGlob, PathGlobs};
 pub use inventory::Inventory;
 pub use isolate::{
     Author, Before, Below, CarryError, Isolated, IsolationError, Outcome, Plot, Scratch, Secrets,
-    TrackedFiles, mask_repository, nested_repositories, sweep,
+    TrackedFiles, mask_repository, repositories_and_secrets, sweep,
 };
 pub use mirror::{Damage, Late, Mirror, Settled};
 pub use overlay::OverlayWorkspace;

@@ -1,13 +1,19 @@
 //! Snapshots of file metadata: proof that a dry run left the checkout as it was.
 
 use std::collections::BTreeMap;
-use std::fs::{self, Metadata};
+use std::ffi::OsStr;
+use std::fs::Metadata;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-use ignore::{WalkBuilder, WalkState};
+use cap_fs_ext::DirExt;
+use cap_std::ambient_authority;
+use cap_std::fs::Dir;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+use super::descend::{Met, Visitor, descend};
 
 /// Where every file of a checkout stood at one moment: tracked, untracked and ignored ones.
 ///
@@ -72,36 +78,14 @@ impl std::fmt::Display for Difference {
 impl Snapshot {
     /// Records every file below `root`, except those below `except` (where reports go), without reading any.
     pub fn take(root: &Path, except: &Path) -> Self {
-        let files = Mutex::new(BTreeMap::new());
-        let add = |path: &Path| {
-            let metadata = fs::symlink_metadata(path).ok().filter(|metadata| !metadata.is_dir());
-            if let (Some(metadata), Ok(relative)) = (metadata, path.strip_prefix(root)) {
-                let mut files = files.lock().unwrap_or_else(PoisonError::into_inner);
-                files.insert(relative.to_owned(), stamp(&metadata));
-            }
-        };
-        let mut builder = WalkBuilder::new(root);
-        let skipped = except.to_owned();
-        builder
-            .standard_filters(false)
-            .threads(2)
-            .filter_entry(move |entry| entry.file_name() != ".git" && entry.path() != skipped);
-        builder.build_parallel().run(|| {
-            Box::new(|entry| {
-                if let Ok(entry) = entry {
-                    add(entry.path());
-                }
-                WalkState::Continue
-            })
-        });
-        let git = root.join(".git");
-        add(&git.join("config"));
-        add(&git.join("HEAD"));
-        for hook in fs::read_dir(git.join("hooks")).into_iter().flatten().flatten() {
-            add(&hook.path());
+        let recorder =
+            Recorder { except: except.strip_prefix(root).ok().map(Path::to_owned), files: Mutex::default() };
+        if let Err((path, _)) = descend(root, (), &recorder) {
+            // What cannot be looked at counts as a file of its own, so that it shows if that is new.
+            recorder.add(path.strip_prefix(root).unwrap_or(&path).to_owned(), UNREADABLE);
         }
-        drop(git);
-        let files = files.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let _ = recorder.add_git(root);
+        let files = recorder.files.into_inner().unwrap_or_else(PoisonError::into_inner);
         Self { root: root.to_owned(), except: except.to_owned(), files }
     }
 
@@ -143,6 +127,62 @@ impl Snapshot {
         differences
     }
 }
+
+/// Records files as a walk meets them, through no link.
+struct Recorder {
+    /// The folder that is left out, relative to the root.
+    except: Option<PathBuf>,
+    files: Mutex<BTreeMap<PathBuf, Stamp>>,
+}
+
+impl Recorder {
+    fn add(&self, path: PathBuf, stamp: Stamp) {
+        self.files.lock().unwrap_or_else(PoisonError::into_inner).insert(path, stamp);
+    }
+
+    /// Records the files of the Git folder that could run or redirect something later.
+    fn add_git(&self, root: &Path) -> io::Result<()> {
+        let git = Dir::open_ambient_dir(root, ambient_authority())?.open_dir_nofollow(".git")?;
+        for name in ["config", "HEAD"] {
+            if let Ok(metadata) = git.symlink_metadata(name) {
+                self.add(Path::new(".git").join(name), stamp_of(&metadata));
+            }
+        }
+        for hook in git.open_dir_nofollow("hooks")?.entries()?.flatten() {
+            if let Ok(metadata) = hook.metadata() {
+                self.add(Path::new(".git/hooks").join(hook.file_name()), stamp_of(&metadata));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Visitor for Recorder {
+    type Folder = ();
+
+    fn enter(&self, (): &(), name: &OsStr, path: &Path, _: &cap_std::fs::Metadata) -> io::Result<Option<()>> {
+        Ok((name != ".git" && self.except.as_deref() != Some(path)).then_some(()))
+    }
+
+    fn meet(&self, (): &(), met: &Met<'_>) -> io::Result<()> {
+        if met.name != ".git" {
+            self.add(met.path.to_owned(), stamp_of(met.metadata));
+        }
+        Ok(())
+    }
+
+    fn closed(&self, path: &Path) {
+        self.add(path.to_owned(), UNREADABLE);
+    }
+
+    fn too_deep(&self, path: &Path) -> io::Result<()> {
+        self.closed(path);
+        Ok(())
+    }
+}
+
+/// The stamp of what could not be looked at.
+const UNREADABLE: Stamp = Stamp { size: 0, mode: 0, inode: 0, times: [0; 4] };
 
 #[cfg(unix)]
 pub(super) fn stamp(metadata: &Metadata) -> Stamp {

@@ -234,7 +234,6 @@ fn forged_plan_stays_inside_workspace_and_is_shown_in_full() {
         ("link", "way/x"),
         ("new/link", "../way"),
         ("link", "git/config"),
-        ("link", "link"),
     ] {
         let content = FileState { content: target.as_bytes().into(), mode: Mode::Link };
         let change = FileChange::new(WorkspacePath::parse(path).unwrap(), None, Some(content));
@@ -498,4 +497,48 @@ fn apply_locks_out_second_run_and_refuses_planted_journal() {
     assert!(matches!(checked.apply(&disk, &|_| {}), Ok(Applied::Done(changes)) if changes.len() == 4));
     assert_eq!(tree(&sandbox.repo())["a.txt"], b"two\nx\n");
     let _: &dyn Workspace = &architect_ci::workspace::TrackedWorkspace::new(disk.into());
+}
+
+#[test]
+fn apply_refuses_plan_of_unfinished_run() {
+    let sandbox = Sandbox::new(&[("a.txt", "one\n")]);
+    let write = |path: &str| vec![("write_file", json!({"path": path, "content": "x\n"}))];
+    let model = sandbox.script(&[write("b.txt"), write("c.txt"), write("d.txt")], "Done.");
+    let run = sandbox.run(&["--model", &model, "--mode", "dry-run", "--max-steps", "2"], &[]).expect_code(2);
+    let report = run.report();
+    assert_eq!(report["plan"]["incomplete"], "the step limit was reached");
+    assert!(!run.file("comment.md").contains("apply plan.json"), "{}", run.file("comment.md"));
+    let refused = apply(&sandbox, &run.out.join("plan.json"), &[]).expect_code(6);
+    assert!(
+        refused.stderr.contains("the plan is incomplete: the step limit was reached"),
+        "{}",
+        refused.stderr
+    );
+    assert!(!sandbox.repo().join("b.txt").exists());
+    // Nobody can strike it out.
+    let mut plan: Value = serde_json::from_str(&run.file("plan.json")).unwrap();
+    plan.as_object_mut().unwrap().remove("incomplete");
+    let forged = sandbox.path().join("forged.json");
+    fs::write(&forged, plan.to_string()).unwrap();
+    let refused = apply(&sandbox, &forged, &[]).expect_code(6);
+    assert!(refused.stderr.contains("was changed after the review"), "{}", refused.stderr);
+}
+
+#[test]
+fn apply_knows_whether_checkout_was_dirty() {
+    let files: Vec<(String, String)> = (0..200).map(|n| (format!("f{n}.txt"), "one\n".to_owned())).collect();
+    let files: Vec<(&str, &str)> = files.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
+    let sandbox = Sandbox::new(&files);
+    let edits: Vec<(&str, Value)> =
+        (0..200).map(|n| ("write_file", json!({"path": format!("f{n}.txt"), "content": "two\n"}))).collect();
+    let plan = plan(&sandbox, &[edits]);
+    for dirty in [false, false, false, true] {
+        sandbox.git(&["checkout", "--quiet", "--force", "."]);
+        if dirty {
+            sandbox.write("other.txt", "x");
+            sandbox.git(&["add", "--intent-to-add", "other.txt"]);
+        }
+        let run = apply(&sandbox, &plan, &[]).expect_code(0);
+        assert_eq!(run.report()["base"]["dirty"], dirty);
+    }
 }

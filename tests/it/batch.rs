@@ -316,6 +316,22 @@ fn batch_budget_and_timeout_cover_all_tasks() {
     let run = batch(&sandbox, &["--resume", "--budget-usd", "5"]).expect_code(2);
     assert_eq!(run.json("batch.json")["cost_usd"], 5.0);
 
+    // Shards have a part of it each, and an answer is never longer than what is left pays for.
+    let talker = "import json, sys\nfor line in sys.stdin:\n  most = json.loads(line)['max_output']\n  print(json.dumps({'text': 'Done.', 'usage': {'input': 0, 'output': min(15000, most)}}), flush=True)\n";
+    sandbox.write("talker.py", talker);
+    sandbox.write("prices.yml", "'python3 talker.py': {input: 0, output: 20}\n");
+    let tasks: Vec<Value> = (0..8)
+        .map(|n| json!({"id": format!("t{n}"), "task": "x", "model": "exec::python3 talker.py"}))
+        .collect();
+    sandbox.write("batch.yml", json!({"name": "n", "jobs": 3, "budget_usd": 1, "tasks": tasks}).to_string());
+    sandbox.commit("several at a time");
+    let costs = ["1/3", "2/3", "3/3"].map(|shard| {
+        let run = batch(&sandbox, &["--shard", shard]);
+        run.json("batch.json")["cost_usd"].as_f64().unwrap_or_default()
+    });
+    let sum = costs.iter().sum::<f64>();
+    assert!(sum <= 1.0 && sum > 0.5, "{costs:?}");
+
     let sandbox = Sandbox::new(&[]);
     slow(&sandbox, 200);
     let run = batch(&sandbox, &["--timeout", "1", "--jobs", "2"]).expect_code(5);
@@ -598,6 +614,8 @@ async fn batch_task_keeps_branch_and_pull_request() {
         };
         let report = night().json("batch.json");
         let branch = |n: usize| report["tasks"][n]["delivery"]["branch"].as_str().unwrap().to_owned();
+        let titles: Vec<String> = scene.github.world().pulls.values().map(|pull| pull.title.clone()).collect();
+        assert!(titles.contains(&"Shout in a.txt (fix-1)".to_owned()) && titles.contains(&"Shout in b.txt (fix-2)".to_owned()), "{titles:?}");
         assert_eq!((branch(0).as_str(), branch(1).as_str()), ("architect-ci/nightly-fix-1", "architect-ci/nightly-fix-2"));
         let tips = |scene: &crate::support::scene::Scene| {
             let world = scene.github.world();
@@ -664,4 +682,21 @@ async fn batch_posts_one_comment_and_ignores_strangers() {
         assert!(refused.stderr.contains("stranger has no write permission"), "{}", refused.stderr);
     })
     .await;
+}
+
+#[test]
+fn batch_tells_files_of_different_folders_apart() {
+    let file = "name: folders\ndefaults: {mode: dry-run}\ntasks:\n- id: 'f {file_dir}'\n  recipe: recipe.yml\n  folder: '{file_dir}'\n  for_each: {file: {files: ['*/mod.py']}}\n";
+    let recipe = "steps:\n- files: ['*.py']\n  do: [{replace: {pattern: one, with: two}}]\n";
+    let sandbox = Sandbox::new(&[
+        ("recipe.yml", recipe),
+        ("batch.yml", file),
+        ("pkg0/mod.py", "one\n"),
+        ("pkg1/mod.py", "one\n"),
+    ]);
+    let run = batch(&sandbox, &[]).expect_code(0);
+    let report = run.json("batch.json");
+    assert_eq!(report["tasks"][0]["files"][0]["path"], "pkg0/mod.py");
+    assert_eq!(report["tasks"][1]["files"][0]["path"], "pkg1/mod.py");
+    assert!(!run.file("batch.md").contains("changed by more than one task"), "{}", run.file("batch.md"));
 }

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
 use crate::support::cases;
-use architect_ci::command::{Judgement, Policy, Verdict, Walls};
+use architect_ci::command::{Assessment, Policy, Verdict, Walls};
 use architect_ci::config::Commands;
 use architect_ci::event::Class;
 use proptest::prelude::*;
@@ -14,11 +14,11 @@ static WITHOUT_WALLS: LazyLock<Policy> =
     LazyLock::new(|| Policy::new(&Commands::default(), Path::new("/work/repo")).expect("the default rules"));
 static BEHIND_WALLS: LazyLock<Policy> = LazyLock::new(|| WITHOUT_WALLS.clone().behind(Walls::Standing));
 
-fn judged(line: &str) -> Judgement {
+fn judged(line: &str) -> Assessment {
     WITHOUT_WALLS.judge(line, "")
 }
 
-fn judged_behind_walls(line: &str) -> Judgement {
+fn judged_behind_walls(line: &str) -> Assessment {
     BEHIND_WALLS.judge(line, "")
 }
 
@@ -30,7 +30,7 @@ fn commands_without_sandbox_match_table() {
         for (key, class) in [("safe", Class::Safe), ("dev", Class::Dev)] {
             for line in theme[key].as_array().into_iter().flatten() {
                 let line = line.as_str().unwrap_or_else(|| panic!("{name}: {line} is no text"));
-                let Judgement { verdict, blocked: block, .. } = judged(line);
+                let Assessment { verdict, blocked: block, .. } = judged(line);
                 let behind = judged_behind_walls(line).verdict;
                 if verdict.class != class || behind.class != class || block.is_some() {
                     wrong.push(format!(
@@ -54,7 +54,7 @@ fn commands_without_sandbox_match_table() {
             rows += 1;
         }
         for (line, says) in theme["blocked"].as_object().into_iter().flatten() {
-            let Judgement { verdict, blocked: block, .. } = judged(line);
+            let Assessment { verdict, blocked: block, .. } = judged(line);
             let class = verdict.class;
             assert_eq!(judged_behind_walls(line).blocked, block, "walls open no {line:?}");
             if !block.as_ref().is_some_and(|reason| reason.contains(says.as_str().unwrap()))
@@ -83,7 +83,7 @@ fn commands_in_sandbox_match_reach_table() {
         for (key, class) in [("safe", Class::Safe), ("dev", Class::Dev)] {
             for line in theme[key].as_array().into_iter().flatten() {
                 let line = line.as_str().unwrap_or_else(|| panic!("{name}: {line} is no text"));
-                let Judgement { verdict, blocked, .. } = judged_behind_walls(line);
+                let Assessment { verdict, blocked, .. } = judged_behind_walls(line);
                 if verdict.class != class || blocked.is_some() || !verdict.way_out.is_empty() {
                     wrong.push(format!(
                         "{name}: {line:?} is {} ({}), {blocked:?}",
@@ -190,7 +190,7 @@ fn powershell_scripts_match_table() {
         for expected in ["safe", "dev", "dangerous", "blocked"] {
             for script in theme[expected].as_array().into_iter().flatten() {
                 let script = script.as_str().unwrap_or_else(|| panic!("{script} is no text"));
-                let Judgement { verdict, blocked, .. } = policy.judge(script, "");
+                let Assessment { verdict, blocked, .. } = policy.judge(script, "");
                 let found = if blocked.is_some() { "blocked".to_owned() } else { verdict.class.to_string() };
                 if found != expected {
                     wrong.push(format!("{script:?} is {found} ({}), expected: {expected}", verdict.reason));
@@ -205,7 +205,7 @@ fn powershell_scripts_match_table() {
 
 /// Judges a line; what it comes to does not matter here, only that it comes to something soon.
 fn judge(line: &str) -> Duration {
-    let took = |judged: fn(&str) -> Judgement| {
+    let took = |judged: fn(&str) -> Assessment| {
         let started = Instant::now();
         let _ = judged(line);
         started.elapsed()

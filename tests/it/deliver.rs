@@ -214,7 +214,9 @@ async fn delivery_without_changes_leaves_no_trace() {
         let scene = scene.on_main();
         let event = scene.event("schedule", &[]);
         let idle = scene.sandbox.script(&[], "nothing to do");
-        scene.nightly(&idle, "pull-request", &[]).expect_code(0);
+        let run = scene.nightly(&idle, "pull-request", &[]).expect_code(1);
+        assert_eq!(run.report()["stop_reason"], "nothing_changed", "changes are expected to be delivered");
+        scene.nightly(&idle, "pull-request", &["--expect", "any"]).expect_code(0);
         // A dry run delivers its patch alone.
         let model = scene.edit("five", "FIVE");
         let run = scene.run("schedule", &event, &["--model", &model, "--deliver", "pull-request"], &[]);

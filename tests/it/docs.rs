@@ -6,6 +6,7 @@ use std::process::Command;
 
 use crate::support::Sandbox;
 use architect_ci::batch::BatchFile;
+use architect_ci::event::{Expectation, StopReason, Work, answered};
 use architect_ci::recipe::Recipe;
 use architect_ci::request::{BATCH_INPUTS, INPUTS};
 use regex::Regex;
@@ -250,6 +251,45 @@ fn docs_inputs_reference_is_up_to_date() {
         let _ = writeln!(text, "| {code} | {meaning} |");
     }
     generated("docs/inputs.md", &text);
+}
+
+/// The contract is printed from the code that decides.
+#[test]
+fn docs_outcomes_print_the_contract() {
+    let word = |reason: StopReason| serde_json::to_value(reason).unwrap().as_str().unwrap().to_owned();
+    let text = read("docs/outcomes.md");
+    let (before, rest) = text.split_once("<!-- contract -->\n").expect("the mark");
+    let (_, after) = rest.split_once("<!-- end of the contract -->\n").expect("the mark");
+    let mut table =
+        "\n| the agent said that it is done, and | `changes` | `no-changes` | `any` |\n|---|---|---|---|\n"
+            .to_owned();
+    for work in Work::ALL {
+        let cells = Expectation::ALL.map(|expected| format!("`{}`", word(answered(expected, work, false))));
+        let _ = writeln!(table, "| {work} | {} |", cells.join(" | "));
+    }
+    let cells =
+        Expectation::ALL.map(|expected| format!("`{}`", word(answered(expected, Work::Unchanged, true))));
+    let _ = writeln!(table, "| the final answer is empty | {} |", cells.join(" | "));
+    table += "\n| `stop_reason` | heading | `status` | exit | JUnit | check | next step |\n|---|---|---|--:|---|---|---|\n";
+    for reason in StopReason::ALL {
+        let clause = reason.clause();
+        let _ = writeln!(
+            table,
+            "| `{}` | {} {} | {} | {} | {} | {} | {} |",
+            word(reason),
+            clause.sign,
+            clause.sentence,
+            clause.status,
+            clause.exit.code(),
+            format!("{:?}", clause.junit).to_lowercase(),
+            clause.conclusion.word(),
+            clause.next_step
+        );
+    }
+    generated(
+        "docs/outcomes.md",
+        &format!("{before}<!-- contract -->\n{table}\n<!-- end of the contract -->\n{after}"),
+    );
 }
 
 #[test]

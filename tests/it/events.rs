@@ -136,8 +136,17 @@ async fn comment_commands_run_and_are_answered() {
         let (_, id) = said(7, "dev", "/architect deploy @octocat", 0);
         assert_eq!(reactions(&scene, id), ["confused"]);
         let replies = scene.github.comments_by(BOT);
-        assert_eq!(replies.iter().filter(|body| body.contains("- `/architect apply`")).count(), 2);
-        assert!(replies.last().unwrap().starts_with("unknown command \"deploy\""), "{replies:?}");
+        // One comment, which was updated.
+        let answers: Vec<&String> =
+            replies.iter().filter(|body| body.contains("`/architect apply DIGEST`")).collect();
+        assert_eq!(answers.len(), 1, "{replies:?}");
+        assert!(answers[0].contains("by `dev`\n\nunknown command `deploy`.\n"), "{replies:?}");
+        let (_, _) = said(7, "dev", "/architect aply", 0);
+        let replies = scene.github.comments_by(BOT);
+        assert!(
+            replies.iter().any(|body| body.contains("did you mean `/architect apply`?\n")),
+            "{replies:?}"
+        );
         // A stranger gets no answer, so that nobody can make the bot talk.
         let (_, id) = said(7, "reader", "/architect run rm -rf", 0);
         assert_eq!(reactions(&scene, id), ["confused"]);

@@ -19,14 +19,14 @@ use serde_json::{Value, json};
 /// Longer than any of these tests may take.
 const FOREVER: &str = "311";
 
-fn batch(sandbox: &Sandbox, more: &[&str]) -> Run {
+pub(crate) fn batch(sandbox: &Sandbox, more: &[&str]) -> Run {
     let out = sandbox.out();
     let args = [&["batch", "batch.yml", "--out", out.to_str().unwrap()], more].concat();
     let output = sandbox.command(&args).current_dir(sandbox.repo()).output().expect("the binary runs");
     Run::new(&output, out)
 }
 
-fn ends(report: &Value) -> BTreeMap<String, usize> {
+pub(crate) fn ends(report: &Value) -> BTreeMap<String, usize> {
     let mut ends = BTreeMap::new();
     for task in report["tasks"].as_array().unwrap() {
         *ends.entry(task["end"].as_str().unwrap().to_owned()).or_default() += 1;
@@ -34,7 +34,7 @@ fn ends(report: &Value) -> BTreeMap<String, usize> {
     ends
 }
 
-fn tasks(name: &str, count: usize, more: &Value) -> String {
+pub(crate) fn tasks(name: &str, count: usize, more: &Value) -> String {
     let mut entry = json!({"id": "t{n}", "for_each": {"n": {"values": (0..count).map(|n| n.to_string()).collect::<Vec<_>>()}}});
     entry.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
     json!({"name": name, "tasks": [entry]}).to_string()
@@ -144,14 +144,14 @@ fn run_fails_after_two_empty_answers() {
         ["--model".to_owned(), "openai::gpt-5".into(), "--base-url".into(), server.url.clone()]
     };
     for (answers, told) in [
-        (vec![Answer::Text(""), Answer::Text("")], "it was empty, twice"),
-        (vec![Answer::Finish("content_filter", "")], "its content filter withheld the answer"),
+        (vec![Answer::Text(""), Answer::Text("")], "empty_answer"),
+        (vec![Answer::Finish("content_filter", "")], "answer_refused"),
     ] {
         let server = ModelServer::start(answers);
         let args = args(&server);
         let args: Vec<&str> = args.iter().map(String::as_str).collect();
         let run = sandbox.run(&args, &[]).expect_code(1);
-        assert!(run.stderr.contains(told), "{}", run.stderr);
+        assert_eq!(run.report()["stop_reason"], told, "{}", run.stderr);
     }
 }
 
@@ -248,7 +248,7 @@ fn completion(is_last: bool, turn: usize) -> Value {
         "usage": {"prompt_tokens": 100, "completion_tokens": 10, "total_tokens": 110}})
 }
 
-fn request(stream: &TcpStream) -> Option<Value> {
+pub(crate) fn request(stream: &TcpStream) -> Option<Value> {
     let mut reader = BufReader::new(stream);
     let (mut line, mut length) = (String::new(), 0);
     loop {
@@ -268,7 +268,7 @@ fn request(stream: &TcpStream) -> Option<Value> {
     serde_json::from_slice(&body).ok()
 }
 
-fn respond(mut stream: &TcpStream, status: &str, headers: &str, body: &Value) {
+pub(crate) fn respond(mut stream: &TcpStream, status: &str, headers: &str, body: &Value) {
     let body = body.to_string();
     let _ = write!(
         stream,

@@ -89,6 +89,78 @@ fn hook_events_fire_in_order() {
 }
 
 #[test]
+fn hooks_see_every_edit_and_each_of_its_files() {
+    let files = [("a.py", "x = 1\n"), ("b c.py", "x = 1\n"), ("sub/d.py", "x = 1\n"), ("e.txt", "x = 1\n")];
+    let noting = |name: &str, what: &str| format!("    - {{ name: {name}, {what} >> ../{name}' }}\n");
+    let config = [
+        "commands: { writable_paths: ['..'] }\nhooks:\n  pre_tool_use:\n".to_owned(),
+        noting("class", "matcher: edit, command: 'echo $ARCHITECT_TOOL_NAME"),
+        noting("pair", "matcher: 'write_file|edit_file', command: 'echo $ARCHITECT_TOOL_NAME"),
+        noting("alone", "matcher: edit_file, command: 'echo $ARCHITECT_TOOL_NAME"),
+        noting("others", "matcher: '(?!replace_text).*', command: 'echo $ARCHITECT_TOOL_NAME"),
+        "  post_edit:\n".to_owned(),
+        noting("each", "file_patterns: ['*.py'], command: 'echo {file}"),
+        noting("all", "file_patterns: ['*.py'], command: 'echo {files}"),
+        noting("variable", "command: 'echo $ARCHITECT_EDITED_FILE"),
+        noting("once", "command: 'echo run"),
+    ]
+    .concat();
+    let turns = [
+        vec![("replace_text", json!({"pattern": "x = 1", "replacement": "x = 2"}))],
+        vec![("move_file", json!({"from": "a.py", "to": "z.py"}))],
+        vec![("delete_file", json!({"path": "e.txt"})), ("read_file", json!({"path": "z.py"}))],
+        vec![("edit_file", json!({"path": "z.py", "old_str": "x = 2", "new_str": "x = 3"}))],
+        vec![("run_command", json!({"command": "touch made.py"}))],
+    ];
+    for mode in ["yolo", "dry-run"] {
+        let sandbox = Sandbox::new(&files);
+        sandbox.write(".architect.yml", format!("workspace: {{ allow_delete: true }}\n{config}"));
+        let model = sandbox.script(&turns, "done");
+        let run = sandbox.run(&["--model", &model, "--mode", mode], &[]).expect_code(0);
+        assert!(run.calls().iter().all(|call| call.ends_with("true")), "{mode}: {:?}", run.calls());
+        let noted = |name: &str| {
+            let text = fs::read_to_string(sandbox.path().join(name)).unwrap_or_default();
+            text.lines().map(str::to_owned).collect::<Vec<_>>()
+        };
+        let edits = ["replace_text", "move_file", "delete_file", "edit_file"];
+        assert_eq!(noted("class"), edits, "{mode}");
+        assert_eq!(noted("pair"), edits, "{mode}");
+        assert_eq!(noted("alone"), ["edit_file"], "{mode}");
+        assert_eq!(
+            noted("others"),
+            ["move_file", "delete_file", "read_file", "edit_file", "run_command"],
+            "{mode}"
+        );
+        assert_eq!(noted("each"), ["a.py", "b c.py", "sub/d.py", "z.py", "z.py"], "{mode}");
+        assert_eq!(noted("all"), ["a.py b c.py sub/d.py", "z.py", "z.py"], "{mode}");
+        assert_eq!(
+            noted("variable"),
+            ["a.py", "b c.py", "e.txt", "sub/d.py", "z.py", "e.txt", "z.py"],
+            "{mode}"
+        );
+        assert_eq!(noted("once").len(), 4, "{mode}");
+    }
+}
+
+#[test]
+fn hook_that_blocks_one_file_of_many_blocks_the_call() {
+    let config = "hooks:\n  pre_tool_use:\n    - { name: vendored, matcher: edit, file_patterns: ['vendor/**'], command: 'echo no {file} >&2; exit 2' }\n";
+    let files = [("a.py", "x = 1\n"), ("vendor/b.py", "x = 1\n"), (".architect.yml", config)];
+    let sandbox = Sandbox::new(&files);
+    let turns = [
+        vec![("replace_text", json!({"pattern": "x = 1", "replacement": "x = 2"}))],
+        vec![(
+            "replace_text",
+            json!({"pattern": "x = 1", "replacement": "x = 2", "file_pattern": "!vendor/**"}),
+        )],
+    ];
+    let model = sandbox.script(&turns, "done");
+    let run = sandbox.run(&["--model", &model, "--mode", "yolo"], &[]).expect_code(0);
+    assert_eq!(run.results()[0], "Error: Blocked by hook: no vendor/b.py (vendored)");
+    assert_eq!((sandbox.read("a.py"), sandbox.read("vendor/b.py")), ("x = 2\n".into(), "x = 1\n".into()));
+}
+
+#[test]
 fn hook_output_reaches_model() {
     let config = r#"
 hooks:

@@ -8,9 +8,9 @@ use sanitize::untrusted;
 use crate::support::{Sandbox, cases, outputs};
 use architect_ci::github::hidden_lines;
 use architect_ci::report::{
-    BatchReport, RunReport, annotations, batch_annotations, batch_comment, batch_html, batch_junit,
-    batch_markdown, batch_summary, check_summary, comment, description, diagnostics, html, junit, markdown,
-    summary, terminal,
+    BatchReport, CommentFrame, RunReport, annotations, batch_annotations, batch_comment, batch_html,
+    batch_junit, batch_markdown, batch_summary, check_summary, comment, description, diagnostics, html,
+    junit, markdown, summary, terminal,
 };
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd, TextMergeStream};
 use regex::Regex;
@@ -85,7 +85,7 @@ fn poison(value: &mut Value, text: &str, key: &str) {
 fn active(markdown: &str) -> Vec<String> {
     let words = Regex::new(r"(?i)(^|[^\w`])@\w|#\d|\bGH-\d|https?://\S+/(issues|pull)/").unwrap();
     let own = Regex::new(
-        r"(?s)^(\s|</?(details|summary|sub|code)>|<!-- architect-ci comment: [\w ._/-]* -->|[^<>]|&[lgq]\w+;)*$",
+        r"(?s)^(\s|<details open>|</?(details|summary|sub|code)>|<!-- architect-ci comment: [\w ._/-]* -->|[^<>]|&[lgq]\w+;)*$",
     )
     .unwrap();
     let options = Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS;
@@ -135,8 +135,15 @@ fn hostile_text_is_inert_in_every_sink() {
             serde_json::from_value(value).unwrap_or_else(|error| panic!("{name}: {error}"));
         let marked = "<!-- architect-ci ";
         for (sink, shown, own) in [
-            ("comment", comment(&report, &hidden_lines("k", None), false), 1),
-            ("description", description(&report, None), 0),
+            (
+                "comment",
+                comment(
+                    &report,
+                    &CommentFrame { hidden: hidden_lines("k", None), ..CommentFrame::default() },
+                ),
+                1,
+            ),
+            ("description", description(&report, None, None), 0),
             ("check run", check_summary(&report), 0),
             ("report.md", markdown(&report), 0),
             ("summary", summary(&report), 0),

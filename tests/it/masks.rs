@@ -196,3 +196,37 @@ fn invisible_characters_are_shown() {
         assert!(!text.contains(['\u{3164}', '\u{fe00}', '\u{2800}', '\u{e0041}', '\u{1d173}']), "{name}");
     }
 }
+
+#[test]
+fn masks_keep_secrets_from_the_model() {
+    let program = r#"
+import json, sys
+for line in sys.stdin:
+    with open(sys.argv[1], "a") as told:
+        told.write(line)
+    asked = json.loads(line)
+    call = {"name": "read_file", "arguments": {"path": "src/a.txt"}}
+    print(json.dumps({"text": "done"} if asked["messages"][-1]["role"] == "tool" else {"calls": [call]}), flush=True)
+"#;
+    let guide = format!("Deploy with {TOKEN}.\n");
+    let sandbox = Sandbox::new(&[
+        ("model.py", program),
+        ("AGENTS.md", &guide),
+        ("src/AGENTS.md", &guide),
+        ("src/a.txt", &guide),
+        (".architect.yml", "evaluation: off\n"),
+    ]);
+    let notes = sandbox.path().join("notes");
+    fs::create_dir(&notes).unwrap();
+    let config = format!("evaluation: off\ncommands: {{ writable_paths: [{notes:?}] }}\n");
+    fs::write(sandbox.path().join("config.yml"), config).unwrap();
+    let model = format!("exec::python3 model.py {}/told.jsonl", notes.display());
+    let task = format!("Use {TOKEN} for the deployment");
+    let args = ["--mode", "yolo", "--model", &model, "--config", "../config.yml", "--task", &task];
+    sandbox.run(&args, &[("DEPLOY_TOKEN", TOKEN)]).expect_code(0);
+    let told = fs::read_to_string(notes.join("told.jsonl")).unwrap();
+    for text in ["Use *** for the deployment", "Deploy with ***."] {
+        assert!(told.contains(text), "{text}: {told}");
+    }
+    assert!(!told.contains(TOKEN), "{told}");
+}

@@ -120,6 +120,15 @@ fn repositories_in_the_checkout_are_not_for_servers() {
 }
 
 #[test]
+fn sensitive_files_are_not_there_for_servers() {
+    rummage("mcp_test_rummage", &["steal"], |how, sandbox, _| {
+        // Without a file system of its own, a server sees what is in the checkout.
+        let expected = if how == "namespaces" { "nothing\n" } else { "KEY=x\n" };
+        assert_eq!(sandbox.read("copy.txt"), expected, "{how}");
+    });
+}
+
+#[test]
 fn what_keeps_the_checkout_from_being_read_is_put_back_and_judged() {
     rummage("mcp_test_rummage", &["blinds", "large"], |how, sandbox, run| {
         assert_readable(how, sandbox);

@@ -405,7 +405,8 @@ fn model_truncated_answer_is_reported() {
         let (_, model) = PROTOCOLS[protocol];
         let sandbox = Sandbox::new(&[]);
         let server = ModelServer::start(vec![Answer::Finish(finish, "half of what")]);
-        let run = sandbox.run(&["--model", model, "--base-url", &server.url], &[]).expect_code(0);
+        let run = sandbox.run(&["--model", model, "--base-url", &server.url], &[]).expect_code(2);
+        assert_eq!(run.report()["stop_reason"], "answer_cut");
         let notices = run.report()["notices"].to_string();
         assert!(
             notices.contains("the answer of build in step 1 was cut off at the model's token limit"),

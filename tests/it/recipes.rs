@@ -194,3 +194,153 @@ fn recipe_errors_are_found_before_start() {
     let run = sandbox.run(&["--model", "recipe::other.yml"], &[]).expect_code(3);
     assert!(run.stderr.contains("other.yml"), "{}", run.stderr);
 }
+
+const STRUCTURAL: &str = r##"
+description: Clocks know their time zone
+steps:
+  - files: ["**/*.py"]
+    do:
+      - rewrite:
+          rule: { pattern: datetime.utcnow() }
+          fix: datetime.now(UTC)
+          imports: { add: [from datetime import UTC] }
+tests:
+  - name: a naive clock becomes aware
+    before: { a.py: "from datetime import datetime\nx = datetime.utcnow()\n", b.py: "# datetime.utcnow()\n" }
+    after: { a.py: "from datetime import datetime, UTC\nx = datetime.now(UTC)\n" }
+  - name: text is left alone
+    before: { a.py: "x = 'datetime.utcnow()'\n" }
+"##;
+
+#[test]
+fn recipe_rewrites_by_structure_in_both_modes() {
+    let files = [
+        ("a.py", "from datetime import datetime\nx = datetime.utcnow()  # datetime.utcnow()\n"),
+        ("sub/b.py", "import datetime\n'datetime.utcnow()'\n"),
+        ("c.txt", "datetime.utcnow()\n"),
+        ("recipe.yml", STRUCTURAL),
+    ];
+    let [planned, done] = ["dry-run", "yolo"].map(|mode| {
+        let sandbox = Sandbox::new(&files);
+        let run = sandbox.run(&["--mode", mode, "--model", "recipe::recipe.yml"], &[]).expect_code(0);
+        let message = run.report()["message"].as_str().unwrap().to_owned();
+        assert!(message.starts_with("Completed: 2 files, 1 call, 1 match."), "{message}");
+        if mode == "dry-run" {
+            let patch = sandbox.out().join("plan.patch");
+            crate::support::git(&sandbox.repo(), &["apply", patch.to_str().unwrap()]);
+        }
+        (tree(&sandbox.repo()), run.file("plan.patch"))
+    });
+    assert_eq!(planned, done);
+    let text = String::from_utf8(done.0["a.py"].clone()).unwrap();
+    assert_eq!(text, "from datetime import datetime, UTC\nx = datetime.now(UTC)  # datetime.utcnow()\n");
+    assert_eq!(done.0["c.txt"], b"datetime.utcnow()\n");
+}
+
+#[test]
+fn recipe_rewrite_that_breaks_a_file_changes_nothing() {
+    let recipe = |optional: bool| {
+        format!(
+            "steps:\n- files: ['*.py']\n  do: [{{rewrite: {{rule: {{pattern: f($A)}}, fix: 'g($A'}}, optional: {optional}}}]\n"
+        )
+    };
+    for optional in [false, true] {
+        let recipe = recipe(optional);
+        let sandbox = Sandbox::new(&[("a.py", "f(1)\n"), ("recipe.yml", &recipe)]);
+        let run = sandbox.run(&["--mode", "yolo", "--model", "recipe::recipe.yml"], &[]);
+        assert_eq!(std::fs::read_to_string(sandbox.repo().join("a.py")).unwrap(), "f(1)\n");
+        let told = if optional { run.report()["message"].to_string() } else { run.stderr.clone() };
+        assert!(told.contains("a.py: the result would not parse any more, from line 1: `g(1`"), "{told}");
+        assert_eq!(run.code == 0, optional, "{told}");
+    }
+}
+
+#[test]
+fn recipe_test_names_every_fault() {
+    let sandbox = Sandbox::new(&[("good.yml", STRUCTURAL)]);
+    let test = |file: &str, text: &str| {
+        sandbox.write(file, text);
+        let output = sandbox
+            .command(&["recipe", "test", file])
+            .current_dir(sandbox.repo())
+            .output()
+            .expect("the binary runs");
+        (
+            output.status.code(),
+            String::from_utf8(output.stdout).unwrap() + &String::from_utf8(output.stderr).unwrap(),
+        )
+    };
+    let (code, told) = test("good.yml", STRUCTURAL);
+    assert_eq!(code, Some(0), "{told}");
+    assert!(told.ends_with("2 passed, 0 failed\n"), "{told}");
+
+    let replace = |with: &str, tests: &str| {
+        format!(
+            "steps:\n- files: ['*.py']\n  do: [{{replace: {{pattern: old, with: '{with}'}}}}]\ntests:\n{tests}"
+        )
+    };
+    for (text, code, faults) in [
+        (
+            replace("new", "- {name: n, before: {a.py: 'old()'}, after: {a.py: 'newer()'}}\n"),
+            1,
+            vec!["a.py is not as expected", "-newer()", "+new()", "0 passed, 1 failed"],
+        ),
+        (
+            replace("old old", "- {name: n, before: {a.txt: x, a.py: '# old'}, after: {a.py: '# old old'}}\n"),
+            1,
+            vec!["a.py changes again when the recipe is done twice"],
+        ),
+        (
+            replace("(", "- {name: n, before: {a.py: 'old'}, after: {a.py: '('}}\n"),
+            1,
+            vec!["a.py does not parse any more, from line 1"],
+        ),
+        (
+            "steps:\n- do: [{tool: delete_file, with: {path: a.py}}]\n\
+             tests: [{name: n, before: {a.py: x}, deleted: [a.py]}]\n"
+                .to_owned(),
+            1,
+            vec!["the recipe failed: the second time: ", "a.py"],
+        ),
+        (
+            "steps:\n- do: [{tool: run_command, with: {command: 'touch pwned'}}]\ntests: [{name: n, before: {a.py: x}}]\n"
+                .to_owned(),
+            0,
+            vec!["(not run: run_command)", "1 passed, 0 failed"],
+        ),
+        ("steps:\n- do: [{tool: x}]\n".to_owned(), 3, vec!["has no tests"]),
+        ("steps: [\n".to_owned(), 3, vec!["bad.yml"]),
+    ] {
+        let (found, told) = test("bad.yml", &text);
+        assert_eq!(found, Some(code), "{text}\n{told}");
+        for fault in faults {
+            assert!(told.contains(fault), "{text}\n{told}");
+        }
+    }
+    assert!(!sandbox.repo().join("pwned").exists());
+}
+
+#[test]
+fn batch_refuses_recipe_that_fails_its_tests() {
+    let recipe = "steps:\n- files: ['*.py']\n  do: [{replace: {pattern: old, with: new}}]\n\
+                  tests: [{name: as it was, before: {a.py: old}, after: {a.py: older}}]\n";
+    let sandbox = Sandbox::new(&[
+        ("a.py", "old\n"),
+        ("recipe.yml", recipe),
+        ("batch.yml", "name: b\ntasks: [{id: a, recipe: recipe.yml}]\n"),
+    ]);
+    let run = |sandbox: &Sandbox| {
+        let output = sandbox
+            .command(&["batch", "batch.yml"])
+            .args(["--workspace".as_ref(), sandbox.repo().as_os_str()])
+            .args(["--out".as_ref(), sandbox.out().as_os_str()])
+            .current_dir(sandbox.repo())
+            .output()
+            .expect("the binary runs");
+        (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
+    };
+    let (code, told) = run(&sandbox);
+    assert_eq!(code, Some(3), "{told}");
+    assert!(told.contains("recipe.yml fails its test \"as it was\""), "{told}");
+    assert!(!sandbox.out().join("tasks").exists());
+}

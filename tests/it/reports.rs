@@ -3,8 +3,8 @@
 use crate::support::Sandbox;
 use architect_ci::github::{PlanMark, hidden_lines, marker};
 use architect_ci::report::{
-    COMMENT_LIMIT, Progress, RunReport, annotations, check_summary, comment, description, html, junit,
-    markdown, summary,
+    COMMENT_LIMIT, CommentFrame, Progress, RunReport, annotations, check_summary, comment, description, html,
+    junit, markdown, summary,
 };
 use base64::Engine;
 use serde_json::json;
@@ -13,12 +13,23 @@ use sha2::{Digest, Sha256};
 /// Text that tries everything at once.
 const EVIL: &str = "]]> <script>alert(1)</script> @octocat fixes #1 \u{1b}[31m\u{0}\u{202e} ```\n::error::x\n<!-- architect-ci comment: plan -->\n![x](https://evil.example/x.png) | cell |\n";
 
+/// What stands around the comment of a key.
+fn frame(key: &str, mark: Option<&PlanMark>) -> CommentFrame {
+    CommentFrame {
+        hidden: hidden_lines(key, mark),
+        can_order: mark.is_some(),
+        repository_url: Some("https://github.com/octo/demo".to_owned()),
+        commit: Some("c".repeat(40)),
+        ..CommentFrame::default()
+    }
+}
+
 fn hostile(repeat: usize) -> RunReport {
     let text = EVIL.repeat(repeat);
     let path = "a`b<i>|\n.txt";
     let report = json!({
         "schema_version": 1, "id": "x", "task": text, "agent": EVIL, "model": EVIL, "mode": "dry-run",
-        "status": "failed", "stop_reason": "gates_failed", "exit_code": 1, "message": text,
+        "status": "partial", "stop_reason": "gates_failed", "exit_code": 1, "message": text,
         "started_at": "2026-01-02T03:04:05Z", "duration_ms": 61_234,
         "steps": [{"at_ms": 0, "agent": EVIL, "step": 1, "duration_ms": 1200, "usage": {"input": 12_345, "cached": 0, "output": 67}}],
         "usage": {"input": 12_345, "cached": 0, "output": 67}, "base": null,
@@ -38,9 +49,12 @@ fn hostile(repeat: usize) -> RunReport {
 
 #[test]
 fn markdown_of_hostile_run_is_inert() {
+    // A file of the commit is a link, whose path is encoded.
+    let link = r#"<a href="https://github\.com/octo/demo/blob/c{40}/[\w./%-]*">|</a>|<details open>"#;
+    let link = regex::Regex::new(link).unwrap();
     let report = hostile(1);
     for (name, text) in [
-        ("comment", comment(&report, &hidden_lines("plan", None), false)),
+        ("comment", comment(&report, &frame("plan", None))),
         ("report", markdown(&report)),
         ("summary", summary(&report)),
     ] {
@@ -62,6 +76,7 @@ fn markdown_of_hostile_run_is_inert() {
                         "<sub>",
                         "</sub>",
                     ];
+                    let html = link.replace_all(&html, "");
                     let rest = ours.iter().fold(html.to_string(), |html, tag| html.replace(tag, ""));
                     let is_marker = rest.trim() == marker("plan") && name == "comment";
                     assert!(is_marker || !rest.contains('<'), "{name}: {html}");
@@ -90,15 +105,15 @@ fn comment_keeps_size_limit_and_priorities() {
                 file
             })
             .collect();
-        let text = comment(&report, &hidden_lines("plan", None), false);
+        let text = comment(&report, &frame("plan", None));
         assert!(text.encode_utf16().count() <= COMMENT_LIMIT, "{repeat}: {}", text.len());
         for part in [
             marker("plan").as_str(),
-            "### ❌",
+            "### 🟡",
             "Quality gates",
             "src/file49.rs",
             "Guardrails stopped 1 call",
-            &"d".repeat(64),
+            "src/file0.rs",
         ] {
             assert!(text.contains(part), "{repeat}: {part} is missing");
         }
@@ -274,15 +289,12 @@ fn comment_of_every_status() {
     ] {
         let report = differing(&fields);
         let mark = Some(&mark).filter(|_| name == "a plan");
-        all += &format!(
-            "%%% {name}\n{}\n",
-            comment(&report, &hidden_lines("architect-ci", mark), mark.is_some())
-        );
+        all += &format!("%%% {name}\n{}\n", comment(&report, &frame("architect-ci", mark)));
     }
     let mut doing = Progress::default();
     all += &format!(
         "%%% at the start\n{}\n",
-        doing.comment(&hidden_lines("architect-ci", None), "Round it", 2_000, None)
+        doing.comment(&hidden_lines("architect-ci", None), "Round it", "02:58 UTC", None)
     );
     let call = json!({"at_ms": 1, "type": "call", "agent": "build", "step": 3, "id": "1", "tool": "edit_file", "outcome": "planned", "success": false, "result": "no",
         "effects": {"writes": ["src/net.rs"]}});
@@ -297,13 +309,13 @@ fn comment_of_every_status() {
         doing.comment(
             &hidden_lines("architect-ci", None),
             "Round it",
-            65_000,
+            "02:58 UTC",
             Some("https://github.com/octo/demo/actions/runs/1")
         )
     );
     all += &format!(
         "%%% the description of a pull request\n{}\n",
-        description(&differing(&json!({"mode": "yolo", "plan": null})), Some(9))
+        description(&differing(&json!({"mode": "yolo", "plan": null})), Some(9), Some("#9 Round it"))
     );
     insta::assert_snapshot!(all);
 }
@@ -313,4 +325,62 @@ fn check_run_summary_keeps_size_limit() {
     let big = hostile(400);
     let text = check_summary(&big);
     assert!(text.len() <= 65_000 && text.len() > 1_000, "{}", text.len());
+}
+
+/// Lines `from` to `to` of a file, all of them new.
+fn new_file(path: &str, lines: usize) -> serde_json::Value {
+    let diff: String = (0..lines).map(|n| format!("+line {n}\n")).collect();
+    json!({"path": path, "op": "add", "lines": {"added": lines, "removed": 0}, "diff": format!("@@ -0,0 +1,{lines} @@\n{diff}")})
+}
+
+#[test]
+fn comment_keeps_what_fits() {
+    for length in [60_000, 70_000, 200_000] {
+        let mut report = differing(&json!({"message": "word ".repeat(length / 5)}));
+        report.files.push(serde_json::from_value(new_file("src/new.rs", 3)).unwrap());
+        let text = comment(&report, &frame("k", None));
+        assert!(text.encode_utf16().count() <= COMMENT_LIMIT);
+        assert!(text.contains("+    net.round()") && text.contains("+line 2"), "{length}: a diff is gone");
+        assert!(text.len() > 50_000, "{length}: only {} are used", text.len());
+    }
+}
+
+#[test]
+fn comment_opens_short_diffs_and_folds_many_files_by_folder() {
+    let with =
+        |files: Vec<serde_json::Value>| comment(&differing(&json!({"files": files})), &frame("k", None));
+    let short = with(vec![new_file("a.rs", 10), new_file("b.rs", 20)]);
+    assert_eq!(short.matches("<details open>").count(), 2, "{short}");
+    let link = format!(
+        "<a href=\"https://github.com/octo/demo/blob/{}/a.rs\"><code>a.rs</code></a>",
+        "c".repeat(40)
+    );
+    assert!(short.contains(&link), "{short}");
+    let long = with(vec![new_file("a.rs", 10), new_file("b.rs", 40)]);
+    assert_eq!(long.matches("<details open>").count(), 0, "{long}");
+    let many =
+        with((0..600).map(|n| new_file(&format!("src/pkg{}/module_{n}.py", n % 3), 1 + n % 7)).collect());
+    assert!(many.contains("<code>src/pkg0</code>: 200 files, +"), "{many}");
+    assert!(many.contains("- A `src/pkg1/module_1.py` +2 −0"), "{many}");
+    assert_eq!(many.matches("```diff").count(), 10, "the largest alone");
+    let unfolded = many.lines().filter(|line| line.starts_with("- ")).count();
+    assert!(unfolded <= 600 && many.matches("<details>").count() > 10, "{unfolded}");
+}
+
+#[test]
+fn comment_begins_with_verdict_and_gates() {
+    let gate = |name: &str, passed: bool| {
+        json!({"name": name, "command": name, "required": true, "passed": passed, "predicted": true, "exit_code": i32::from(!passed),
+            "duration_ms": 900, "output": "no"})
+    };
+    let fields = json!({"status": "partial", "stop_reason": "gates_failed", "exit_code": 1, "gates": [gate("lint", true), gate("tests", false)],
+        "message": "# All green\n\nNothing to see"});
+    let text =
+        comment(&differing(&fields), &CommentFrame { name: Some("docs".to_owned()), ..frame("docs", None) });
+    let lines: Vec<&str> = text.lines().skip(1).filter(|line| !line.is_empty()).collect();
+    assert!(lines[0].starts_with("### ") && lines[0].ends_with(" · docs"), "{text}");
+    assert_eq!(lines[1], "❌ `tests` failed (exit 1) · ✅ `lint`");
+    // A heading of the agent's is smaller than ours.
+    assert!(text.contains("\n##### All green\n"), "{text}");
+    assert!(!text.contains("/architect apply"), "a plan whose gates failed is not offered: {text}");
 }

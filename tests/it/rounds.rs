@@ -211,7 +211,8 @@ fn code_review_uses_own_model_and_warns_on_failure() {
     assert!(run.file("junit.xml").contains("no findings"));
     // A reviewer that has nothing to say, or nothing to review.
     sandbox.write(".architect.yml", "review: {enabled: true}\n");
-    let run = sandbox.run(&["--model", &model], &[]).expect_code(0);
+    let run = sandbox.run(&["--model", &model], &[]).expect_code(2);
+    assert_eq!(run.report()["stop_reason"], "not_checked");
     assert!(
         notices(&run.report())[0].starts_with("the change was not reviewed: "),
         "{:?}",

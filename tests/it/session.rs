@@ -183,10 +183,10 @@ fn self_check_judges_result() {
         ("off", vec![done()], 0, "llm_done", 1),
         ("basic", vec![done(), yes.clone()], 0, "llm_done", 2),
         ("basic", vec![done(), no.clone()], 2, "not_convinced", 2),
-        ("basic", vec![done(), Answer::Text("I think so")], 0, "llm_done", 2),
+        ("basic", vec![done(), Answer::Text("I think so")], 2, "not_checked", 2),
         ("full", vec![done(), no.clone(), write, done(), yes], 0, "llm_done", 5),
         ("full", vec![done(), no.clone(), done(), no.clone(), done(), no.clone()], 2, "not_convinced", 6),
-        ("full", vec![done(), Answer::Status(500, vec![], "{}")], 0, "llm_done", 2),
+        ("full", vec![done(), Answer::Status(500, vec![], "{}")], 2, "not_checked", 2),
     ];
     for (wanted, answers, code, reason, requests) in cases {
         let config = format!("evaluation: {wanted}\nllm: {{ retries: 0 }}\n");

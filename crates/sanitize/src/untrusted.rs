@@ -7,7 +7,9 @@
 
 use std::sync::LazyLock;
 
-use pulldown_cmark::{CodeBlockKind, CowStr, Event, LinkType, Options, Parser, Tag, TagEnd, TextMergeStream};
+use pulldown_cmark::{
+    CodeBlockKind, CowStr, Event, HeadingLevel, LinkType, Options, Parser, Tag, TagEnd, TextMergeStream,
+};
 use regex::Regex;
 
 use crate::invisible::shown;
@@ -88,6 +90,14 @@ fn without_html_and_images<'a>(source: impl Iterator<Item = Event<'a>>) -> Vec<E
     let mut open_links = Vec::new();
     for event in source {
         match event {
+            // Below the headings of whatever shows this text, which it must not imitate.
+            Event::Start(Tag::Heading { level, .. }) => events.push(Event::Start(Tag::Heading {
+                level: below(level),
+                id: None,
+                classes: Vec::new(),
+                attrs: Vec::new(),
+            })),
+            Event::End(TagEnd::Heading(level)) => events.push(Event::End(TagEnd::Heading(below(level)))),
             Event::Html(html) | Event::InlineHtml(html) => push_code(&mut events, &html),
             // Anything else behind the signs of a fence would be read as more of them.
             Event::Start(Tag::CodeBlock(CodeBlockKind::Fenced(info))) if !is_language(&info) => {
@@ -119,6 +129,10 @@ fn without_html_and_images<'a>(source: impl Iterator<Item = Event<'a>>) -> Vec<E
         }
     }
     events
+}
+
+fn below(level: HeadingLevel) -> HeadingLevel {
+    if level == HeadingLevel::H1 { HeadingLevel::H5 } else { HeadingLevel::H6 }
 }
 
 fn is_language(info: &str) -> bool {

@@ -45,4 +45,4 @@ mod wrappers;
 pub use analysis::{Analysis, Place, Redirect, Simple, Word, analyse, analyse_powershell, is_guarded};
 pub use class::Class;
 pub use classify::{Verdict, Walls};
-pub use policy::{CustomRules, InvalidRule, Judgement, Patterns, Policy, is_test};
+pub use policy::{Assessment, CustomRules, InvalidRule, Patterns, Policy, is_test};

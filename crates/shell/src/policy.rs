@@ -132,7 +132,7 @@ impl Patterns {
 
 /// The assessment of a command line.
 #[derive(Clone, Debug)]
-pub struct Judgement {
+pub struct Assessment {
     /// What the line would do.
     pub analysis: Analysis,
     /// How dangerous that is.
@@ -141,7 +141,7 @@ pub struct Judgement {
     pub blocked: Option<String>,
 }
 
-impl Judgement {
+impl Assessment {
     /// Returns every simple command as text, without its quotes.
     pub fn simple(&self) -> Vec<String> {
         self.analysis.commands.iter().filter(|simple| !simple.words.is_empty()).map(plain).collect()
@@ -201,7 +201,7 @@ impl Policy {
 
     /// Assesses a line that would run in the folder `cwd`, a path from the root of the checkout that has no `..`
     /// in it.
-    pub fn judge(&self, line: &str, cwd: &str) -> Judgement {
+    pub fn judge(&self, line: &str, cwd: &str) -> Assessment {
         let analysis = match self.dialect {
             Dialect::Shell => analyse(line),
             Dialect::PowerShell => analyse_powershell(line),
@@ -214,7 +214,7 @@ impl Policy {
             Dialect::Shell => None,
             Dialect::PowerShell => blocked_in_powershell(line, &analysis),
         });
-        let mut judgement = Judgement { analysis, verdict, blocked };
+        let mut judgement = Assessment { analysis, verdict, blocked };
         if judgement.blocked.is_none() {
             let simple = judgement.simple();
             let texts = std::iter::once(line).chain(simple.iter().map(String::as_str));

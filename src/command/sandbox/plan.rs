@@ -57,6 +57,8 @@ pub(super) struct Inner {
     pub(super) writable: Vec<PathBuf>,
     pub(super) workspace: PathBuf,
     pub(super) repository: Repository,
+    /// Patterns for files that nobody sees who works in the checkout itself.
+    pub(super) sensitive: PathGlobs,
     pub(super) masking: GitMasking,
     pub(super) temp: PathBuf,
     /// Cargo's own folder, if a variable names it.
@@ -143,6 +145,7 @@ impl Sandbox {
             writable: settings.writable.iter().map(place).collect(),
             workspace: workspace.to_owned(),
             repository,
+            sensitive: settings.sensitive.clone(),
             temp: settings.temp.to_owned(),
             cargo: variables.get("CARGO_HOME").map(PathBuf::from).filter(|path| path.is_absolute()),
             wanted: settings.wanted,
@@ -181,6 +184,7 @@ impl Sandbox {
             writable: writable.clone(),
             workspace: workspace.clone(),
             repository: repository.clone(),
+            sensitive: self.0.sensitive.clone(),
             temp: temp.clone(),
             wanted: *wanted,
             landlock: *landlock,

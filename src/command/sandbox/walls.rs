@@ -9,7 +9,7 @@ use super::hidden;
 use super::mount_points::prepare;
 use super::plan::{Inner, SHARED_MEMORY, Sandbox, TEMPORARY, View};
 use super::{Mount, Namespaces, NewRoot, Rights, Sockets, User, Walls};
-use crate::workspace::nested_repositories;
+use crate::workspace::repositories_and_secrets;
 
 /// Devices that programs commonly write to.
 const DEVICES: [&str; 6] = ["/dev/null", "/dev/zero", "/dev/full", "/dev/tty", "/dev/ptmx", "/dev/pts"];
@@ -246,13 +246,14 @@ impl Sandbox {
         }
         mounts.push(own);
         mounts.extend(repositories);
-        if let View::Plain { writable: true } = view {
+        if let View::Plain { writable } = view {
             // The child works in the checkout itself, and not on a state of it.
-            let nested = nested_repositories(root).into_iter().map(|entry| root.join(entry));
+            let (nested, secrets) = repositories_and_secrets(root, &self.0.sensitive);
+            mounts.extend(secrets.iter().map(|path| Mount::Hide { at: root.join(path.as_str()) }));
             // A link is not mounted, but what it leads to.
-            let nested = nested.filter(|entry| !entry.is_symlink());
+            let nested = nested.into_iter().map(|entry| root.join(entry)).filter(|entry| !entry.is_symlink());
             let kept = KEPT.iter().map(|name| root.join(name)).chain(nested).filter(|path| path.exists());
-            mounts.extend(kept.map(|path| bind(&path, false)));
+            mounts.extend(kept.filter(|_| writable).map(|path| bind(&path, false)));
         }
         let outside = writable.iter().filter(|path| !path.starts_with(root) && path.exists());
         mounts.extend(outside.map(|path| bind(path, works)));

@@ -85,10 +85,11 @@ fn outcome(task: &TaskReport) -> String {
     if why.is_empty() { task.message.lines().next().unwrap_or_default().to_owned() } else { why }
 }
 
-const ENDS: [(TaskEnd, &str); 5] = [
+const ENDS: [(TaskEnd, &str); 6] = [
     (TaskEnd::Failed, "Failed"),
     (TaskEnd::Lost, "Lost"),
     (TaskEnd::Partial, "Partial"),
     (TaskEnd::NotRun, "Not run"),
     (TaskEnd::Success, "Done"),
+    (TaskEnd::Settled, "Settled"),
 ];

@@ -26,6 +26,7 @@ fn case(task: &TaskReport, batch: &str) -> TestCase {
         TaskEnd::Lost => TestCaseBuilder::error(&name, time, "lost", &told),
         TaskEnd::Partial => TestCaseBuilder::failure(&name, time, "partial", &told),
         TaskEnd::NotRun => TestCaseBuilder::skipped_with_cause(&name, "not run", &told),
+        TaskEnd::Settled => TestCaseBuilder::skipped_with_cause(&name, "settled", &told),
     };
     let mut out = format!("{}\n", task.task);
     for file in &task.files {

@@ -36,6 +36,7 @@ fn headline(report: &BatchReport, name: &str) -> String {
         (TaskEnd::Lost, "lost"),
         (TaskEnd::Partial, "partial"),
         (TaskEnd::NotRun, "not run"),
+        (TaskEnd::Settled, "settled"),
     ] {
         let count = report.count(end);
         if count > 0 {
@@ -69,6 +70,7 @@ fn icon(end: TaskEnd) -> &'static str {
         TaskEnd::Failed => "❌",
         TaskEnd::Lost => "❔",
         TaskEnd::NotRun => "⚪",
+        TaskEnd::Settled => "☑️",
     }
 }
 

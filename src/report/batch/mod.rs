@@ -2,6 +2,7 @@
 
 mod html;
 mod junit;
+mod key;
 mod markdown;
 
 use std::collections::BTreeMap;
@@ -15,6 +16,7 @@ use crate::workspace::{LineCounts, Operation, WorkspacePath};
 
 pub use html::batch_html;
 pub use junit::batch_junit;
+pub use key::TaskKey;
 pub use markdown::{batch_comment, batch_headline, batch_markdown, batch_summary, task_line};
 
 /// The version of the report format.
@@ -40,12 +42,14 @@ pub enum TaskEnd {
     NotRun,
     /// It is done.
     Success,
+    /// It was done before, and would be done just so again.
+    Settled,
 }
 
 /// A file that a task changed, or would change.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TaskFile {
-    /// The path of the file, relative to the workspace.
+    /// The path of the file, relative to the root of the repository.
     pub path: WorkspacePath,
     /// What happened to the file.
     pub op: Operation,
@@ -111,6 +115,9 @@ pub struct TaskReport {
     /// Where the task's changes went.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delivery: Option<DeliveryReport>,
+    /// What its result depends on, if it succeeded.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub key: Option<TaskKey>,
     /// The folder of the task's files, relative to the report.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub folder: String,
@@ -119,7 +126,11 @@ pub struct TaskReport {
 impl TaskReport {
     /// Creates the report of a task that did not run, with `why` as its notice.
     pub fn without_run(id: &str, task: &str, end: TaskEnd, why: &str) -> Self {
-        let level = if end == TaskEnd::NotRun { NoticeLevel::Warning } else { NoticeLevel::Error };
+        let level = match end {
+            TaskEnd::Settled => NoticeLevel::Info,
+            TaskEnd::NotRun => NoticeLevel::Warning,
+            _ => NoticeLevel::Error,
+        };
         Self {
             id: id.to_owned(),
             task: first_words(task),
@@ -143,6 +154,7 @@ impl TaskReport {
             notices: vec![Notice { level, message: why.to_owned() }],
             plan_digest: None,
             delivery: None,
+            key: None,
             folder: String::new(),
         }
     }
@@ -186,6 +198,7 @@ impl TaskReport {
             notices: report.notices.iter().filter(told).take(MAX_KEPT).map(short).collect(),
             plan_digest: report.plan.as_ref().map(|plan| plan.digest.clone()),
             delivery: report.delivery.clone(),
+            key: None,
             folder: folder.to_owned(),
         }
     }

@@ -43,7 +43,7 @@ pub use masks::{Secrets, mask_repository};
 pub(super) use outcome::Touched;
 pub use outcome::{Before, Outcome};
 pub use scratch::{Scratch, sweep};
-pub use stores::nested_repositories;
+pub use stores::repositories_and_secrets;
 pub use turns::Author;
 
 /// A throw-away state of the checkout; dropping it removes it.

@@ -48,9 +48,11 @@ pub(super) fn find(root: &Path, sensitive: &PathGlobs) -> Found {
     found.into_inner().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Returns the `.git` entries of repositories below the checkout's own, relative to the checkout.
-pub fn nested_repositories(root: &Path) -> Vec<PathBuf> {
-    find(root, &PathGlobs::default()).nested
+/// Returns the `.git` entries of repositories below the checkout's own, and the files that match `sensitive`; all of them
+/// relative to the checkout.
+pub fn repositories_and_secrets(root: &Path, sensitive: &PathGlobs) -> (Vec<PathBuf>, Vec<WorkspacePath>) {
+    let Found { sensitive, nested } = find(root, sensitive);
+    (nested, sensitive)
 }
 
 /// Lists Git's own folder with those of submodules and worktrees in it.

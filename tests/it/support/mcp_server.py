@@ -93,6 +93,7 @@ RUMMAGES = {
         lambda: os.chmod("closed/new", 0),
         lambda: os.chmod("folder", 0),
     ],
+    "steal": [lambda: write("copy.txt", open(".env").read() or "nothing\n")],
     "secrets": [lambda: write(".env"), lambda: write("built/x.o")],
 }
 

@@ -107,6 +107,13 @@ fn issues(world: &mut World, asked: &Asked<'_>) -> ResponseTemplate {
             let id = world.add_comment(number(1), BOT, text);
             answer(201, &show_comment(world, id))
         }
+        ("GET", ["issues", "comments", _]) => {
+            if world.comments.contains_key(&number(2)) {
+                answer(200, &show_comment(world, number(2)))
+            } else {
+                missing()
+            }
+        }
         ("PATCH", ["issues", "comments", _]) => {
             let Some(comment) = world.comments.get_mut(&number(2)) else { return missing() };
             body["body"].as_str().unwrap().clone_into(&mut comment.body);

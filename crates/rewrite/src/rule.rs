@@ -1,0 +1,162 @@
+//! Rules: how people write them, and what becomes of them for each language.
+
+use std::collections::BTreeMap;
+
+use ast_grep_config::{GlobalRules, RuleConfig, RuleConfigError, SerializableRuleConfig};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+
+use crate::imports::Import;
+use crate::matching::{self, Rewritten};
+use crate::{Language, RewriteError, imports};
+
+/// Rule as people write it: what is found, and what stands in its place.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RewriteRule {
+    /// The language; without it, that of each file, by its extension. Files of other languages are left alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub language: Option<Language>,
+    /// What is found: an ast-grep rule object with `pattern`, `kind`, `regex`, `inside`, `has`, `follows`, `precedes`,
+    /// `all`, `any`, `not` and `matches`. In patterns, `$NAME` stands for one node and `$$$NAME` for any number.
+    pub rule: Map<String, Value>,
+    /// Rules that the nodes of metavariables have to match, by the name of the metavariable.
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    pub constraints: Map<String, Value>,
+    /// Rules with names, for `matches`.
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    pub utils: Map<String, Value>,
+    /// New metavariables, made of others by `replace`, `substring`, `convert` or `rewrite`.
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    pub transform: Map<String, Value>,
+    /// Rules that `rewrite` transforms use, each with an `id`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub rewriters: Vec<Value>,
+    /// What stands in place of each match, with its metavariables: a text, or an object with `template`, `expandStart` and
+    /// `expandEnd`. Without it, matches are only found.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fix: Option<Value>,
+    /// Imports that are added to and removed from the files that have a match.
+    #[serde(default, skip_serializing_if = "Imports::is_empty")]
+    pub imports: Imports,
+}
+
+/// Imports of the files that have a match.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Imports {
+    /// Import statements to add, unless they are there already.
+    #[serde(default)]
+    pub add: Vec<String>,
+    /// Import statements to remove, if nothing in the file uses their names any more.
+    #[serde(default)]
+    pub remove: Vec<String>,
+}
+
+impl Imports {
+    fn is_empty(&self) -> bool {
+        self.add.is_empty() && self.remove.is_empty()
+    }
+}
+
+/// Reason why a rule cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum InvalidRule {
+    /// Something is not as rules have it.
+    #[error("the rule is not valid")]
+    Form(#[source] serde_json::Error),
+    /// The rule is not valid in its language, or in none at all.
+    #[error("the rule is not valid in {0:?}")]
+    Rule(Language, #[source] Box<RuleConfigError>),
+    /// A `fix` in several forms is for people to choose from.
+    #[error("`fix` is a list; write the one form that is to be used")]
+    SeveralFixes,
+    /// An import is none of the language.
+    #[error(transparent)]
+    Import(#[from] RewriteError),
+    /// Nothing is found and nothing is changed.
+    #[error("`imports` requires a `fix`")]
+    ImportsAlone,
+}
+
+/// Rule that is ready to be applied.
+pub struct Rewrite {
+    rules: BTreeMap<Language, Compiled>,
+}
+
+struct Compiled {
+    rule: RuleConfig<Language>,
+    add: Vec<Import>,
+    remove: Vec<Import>,
+}
+
+impl Rewrite {
+    /// Compiles a rule: for its language, otherwise for all in which it is valid.
+    pub fn new(rule: &RewriteRule) -> Result<Self, InvalidRule> {
+        if rule.fix.is_none() && !rule.imports.is_empty() {
+            return Err(InvalidRule::ImportsAlone);
+        }
+        if rule.fix.as_ref().is_some_and(Value::is_array) {
+            return Err(InvalidRule::SeveralFixes);
+        }
+        let mut rules = BTreeMap::new();
+        let mut failed = None;
+        let languages = rule.language.map_or(Language::ALL.to_vec(), |language| vec![language]);
+        for language in languages {
+            match compile(rule, language) {
+                Ok(compiled) => drop(rules.insert(language, compiled)),
+                Err(error) => failed = failed.or(Some(error)),
+            }
+        }
+        match failed {
+            Some(error) if rules.is_empty() => Err(error),
+            _ => Ok(Self { rules }),
+        }
+    }
+
+    /// Returns the matches in a text, and the text with all of them replaced. A text without a match stays as it is.
+    pub fn apply(&self, language: Language, text: &str) -> Result<Rewritten, RewriteError> {
+        let Some(Compiled { rule, add, remove }) = self.rules.get(&language) else {
+            return Err(RewriteError::OtherLanguage(language));
+        };
+        let rewritten = matching::rewrite(rule, language, text)?;
+        if rewritten.matches.is_empty() || (add.is_empty() && remove.is_empty()) {
+            return Ok(rewritten);
+        }
+        let with_imports = imports::edit(&rewritten.text, language, add, remove)?;
+        let text = matching::checked(language, text, with_imports)?;
+        Ok(Rewritten { text, ..rewritten })
+    }
+
+    /// Returns the languages in which the rule is valid.
+    pub fn languages(&self) -> impl Iterator<Item = Language> + '_ {
+        self.rules.keys().copied()
+    }
+}
+
+fn compile(rule: &RewriteRule, language: Language) -> Result<Compiled, InvalidRule> {
+    let form: SerializableRuleConfig<Language> =
+        serde_json::from_value(as_ast_grep(rule, language)).map_err(InvalidRule::Form)?;
+    let compiled = RuleConfig::try_from(form, &GlobalRules::default())
+        .map_err(|error| InvalidRule::Rule(language, Box::new(error)))?;
+    let parse =
+        |all: &[String]| all.iter().map(|text| Import::parse(text, language)).collect::<Result<Vec<_>, _>>();
+    Ok(Compiled { rule: compiled, add: parse(&rule.imports.add)?, remove: parse(&rule.imports.remove)? })
+}
+
+/// Returns the rule as ast-grep has it.
+fn as_ast_grep(rule: &RewriteRule, language: Language) -> Value {
+    let mut form = json!({ "id": "rule", "language": language, "rule": rule.rule });
+    let mut set = |name: &str, value: Value, is_set: bool| {
+        if is_set {
+            form[name] = value;
+        }
+    };
+    set("constraints", json!(rule.constraints), !rule.constraints.is_empty());
+    set("utils", json!(rule.utils), !rule.utils.is_empty());
+    set("transform", json!(rule.transform), !rule.transform.is_empty());
+    set("rewriters", json!(rule.rewriters), !rule.rewriters.is_empty());
+    set("fix", json!(rule.fix), rule.fix.is_some());
+    form
+}

@@ -1,0 +1,77 @@
+//! Files are anybody's: whatever they hold, rewriting ends in time, and never breaks what could be parsed.
+
+#![allow(clippy::expect_used, reason = "a test may fail wherever it is")]
+
+use std::time::{Duration, Instant};
+
+use proptest::prelude::*;
+use rewrite::{Language, MAX_BYTES, Rewrite, RewriteError, RewriteRule};
+
+fn rewrite(text: &str) -> Rewrite {
+    let rule: RewriteRule = serde_yaml::from_str(text).expect("a rule");
+    Rewrite::new(&rule).expect("a valid rule")
+}
+
+#[test]
+fn deep_and_large_files_are_refused() {
+    let rule = rewrite("rule: { pattern: f($A) }\nfix: g($A)\n");
+    let deep = format!("x = {}1{}\n", "f(".repeat(100_000), ")".repeat(100_000));
+    let error = rule.apply(Language::Python, &deep).expect_err("too deep");
+    assert!(matches!(error, RewriteError::TooDeep | RewriteError::TooSlow), "{error}");
+    let large = "x\n".repeat(MAX_BYTES / 2 + 1);
+    assert_eq!(rule.apply(Language::Python, &large), Err(RewriteError::TooLarge(MAX_BYTES + 2)));
+}
+
+#[test]
+fn many_nested_matches_end() {
+    let rule = rewrite("rule: { pattern: f($A) }\nfix: g($A)\n");
+    let nested = format!("x = {}1{}\n", "f(".repeat(300), ")".repeat(300));
+    let result = rule.apply(Language::Python, &nested).expect("a result");
+    assert_eq!(result.text, nested.replace('f', "g"));
+    assert_eq!(result.matches.len(), 300);
+}
+
+#[test]
+fn many_matches_take_linear_time() {
+    let rule = rewrite("rule: { pattern: f($A) }\nfix: g($A)\n");
+    let time = |count: usize| {
+        let text = "f(1)\n".repeat(count);
+        let began = Instant::now();
+        assert_eq!(rule.apply(Language::Python, &text).expect("a result").matches.len(), count);
+        began.elapsed().max(Duration::from_millis(5))
+    };
+    let (small, large) = (time(2_000), time(20_000));
+    assert!(large < small * 60, "{small:?} for 2,000 matches, {large:?} for 20,000");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(96))]
+
+    /// Fragments of code in any order: the result of a rule parses if the text did.
+    #[test]
+    fn results_parse_if_texts_did(
+        parts in proptest::collection::vec(
+            prop_oneof![
+                Just("f(1)"), Just("f("), Just(")"), Just("\n"), Just("    "), Just("def a():"), Just("'"), Just("#"),
+                Just("import os\n"), Just("from m import a, b\n"), Just("f(f(x))"), Just("\r\n"), Just("µA"), Just("$A"), Just("\u{0}"),
+            ],
+            0..40,
+        ),
+        fix in prop_oneof![Just("g($A)"), Just("($A"), Just("g($A)\n"), Just("")],
+    ) {
+        let text: String = parts.concat();
+        let rule = rewrite(&format!("rule: {{ pattern: f($A) }}\nfix: {fix:?}\nimports: {{ add: [import z], remove: [import os] }}\n"));
+        match rule.apply(Language::Python, &text) {
+            Ok(result) => {
+                if result.matches.is_empty() {
+                    prop_assert_eq!(&result.text, &text);
+                }
+                let python = tree_sitter_python::LANGUAGE.into();
+                let errors = |text: &str| grammar::parse(text, &python, Duration::from_secs(10)).expect("a tree").root_node().has_error();
+                prop_assert!(errors(&text) || !errors(&result.text), "{:?} became {:?}", text, result.text);
+            }
+            Err(RewriteError::Broken { .. }) => {}
+            Err(error) => prop_assert!(false, "{}", error),
+        }
+    }
+}

@@ -1,0 +1,82 @@
+//! Rules with texts before and after.
+
+use std::error::Error;
+
+use rewrite::{Language, Rewrite, RewriteRule};
+use serde::Deserialize;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Case {
+    name: String,
+    language: Language,
+    rule: RewriteRule,
+    #[serde(default)]
+    before: String,
+    after: Option<String>,
+    matches: Option<usize>,
+    /// Part of the message, where the rule is invalid.
+    error: Option<String>,
+    /// Part of the message, where the file is not rewritten.
+    refused: Option<String>,
+}
+
+fn chain(error: &dyn Error) -> String {
+    error.source().map_or_else(|| error.to_string(), |source| format!("{error}: {}", chain(source)))
+}
+
+#[test]
+fn rules_rewrite_texts() {
+    let cases: Vec<Case> = serde_yaml::from_str(include_str!("cases/rewrite.yml")).expect("a table");
+    assert!(cases.len() >= 25);
+    let mut failed = Vec::new();
+    for case in cases {
+        let rule = RewriteRule { language: Some(case.language), ..case.rule };
+        let rewrite = match (Rewrite::new(&rule), &case.error) {
+            (Err(error), Some(told)) => {
+                assert!(chain(&error).contains(told), "{}: {}", case.name, chain(&error));
+                continue;
+            }
+            (Err(error), None) => panic!("{}: {}", case.name, chain(&error)),
+            (Ok(_), Some(told)) => panic!("{}: the rule is valid; expected {told}", case.name),
+            (Ok(rewrite), None) => rewrite,
+        };
+        let result = match (rewrite.apply(case.language, &case.before), &case.refused) {
+            (Err(error), Some(told)) => {
+                assert!(error.to_string().contains(told), "{}: {error}", case.name);
+                continue;
+            }
+            (result, _) => result.unwrap_or_else(|error| panic!("{}: {error}", case.name)),
+        };
+        if Some(&result.text) != case.after.as_ref() {
+            failed.push(format!("{}\n{}", case.name, result.text));
+        }
+        if let Some(matches) = case.matches {
+            assert_eq!(result.matches.len(), matches, "{}: {:?}", case.name, result.matches);
+        }
+    }
+    assert!(failed.is_empty(), "{}", failed.join("\n---\n"));
+}
+
+#[test]
+fn matches_have_lines_and_columns_in_characters() {
+    let rule: RewriteRule = serde_yaml::from_str("rule: { pattern: f($A) }\nfix: g($A)\n").expect("a rule");
+    let rewrite = Rewrite::new(&rule).expect("a valid rule");
+    let result = rewrite.apply(Language::Python, "x = 1\né = 'ü'; f(2); f(3)\n").expect("a result");
+    let places: Vec<_> =
+        result.matches.iter().map(|found| (found.line, found.column, found.text.as_str())).collect();
+    assert_eq!(places, [(2, 10, "f(2)"), (2, 16, "f(3)")]);
+    assert_eq!(result.matches[1].replacement.as_deref(), Some("g(3)"));
+}
+
+#[test]
+fn rule_without_language_holds_where_it_is_valid() {
+    let rule: RewriteRule =
+        serde_yaml::from_str("rule: { pattern: f($A), kind: call_expression }\nfix: g($A)\n")
+            .expect("a rule");
+    let rewrite = Rewrite::new(&rule).expect("a valid rule");
+    let languages: Vec<_> = rewrite.languages().collect();
+    assert!(languages.contains(&Language::Go) && !languages.contains(&Language::Python), "{languages:?}");
+    let error = rewrite.apply(Language::Python, "f(1)").expect_err("Python has no such kind");
+    assert!(error.to_string().contains("Python"), "{error}");
+}

@@ -1,0 +1,175 @@
+//! Settled tasks: what an earlier night did, and would do again just so, is not done again.
+//!
+//! A task's key is its definition (text, recipe, model, configuration) with the contents of all files that it read or
+//! wrote, as they were in the commit. While it is the same, so is the task.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::{Mutex, PoisonError};
+
+use super::manifest::{Manifest, Task};
+use super::merge::merge;
+use super::request::BatchRequest;
+use crate::base::integrity::digest;
+use crate::event::{Event, Line, Notice, NoticeLevel};
+use crate::git::{GitError, Repository};
+use crate::publish::TRANSCRIPT;
+use crate::report::{TaskEnd, TaskKey, TaskReport};
+use crate::sessions::read_lines;
+
+/// Stands for the content of a path that the commit does not have.
+const ABSENT: &str = "absent";
+
+/// What keys are made from.
+pub(super) struct Ground {
+    /// IDs of all files of the commit, by path.
+    ids: BTreeMap<String, String>,
+    /// Digests of folders that were asked for.
+    folders: Mutex<BTreeMap<String, String>>,
+    /// What all tasks have in common.
+    common: String,
+}
+
+/// Prepares keys for the tasks of a batch, and reads what an earlier night has settled. What goes wrong settles nothing,
+/// which is told.
+pub(super) fn prepare(
+    request: &BatchRequest,
+    git: &Repository,
+    manifest: &Manifest,
+    notices: &mut Vec<Notice>,
+) -> (Option<Ground>, Earlier) {
+    let earlier = match &request.previous {
+        Some(path) => Earlier::read(path, &manifest.name, notices),
+        None => Earlier::default(),
+    };
+    match Ground::new(request, git, &manifest.commit) {
+        Ok(ground) => (Some(ground), earlier),
+        Err(error) => {
+            let message = format!("no task is settled for later nights: {error}");
+            notices.push(Notice { level: NoticeLevel::Warning, message });
+            (None, earlier)
+        }
+    }
+}
+
+impl Ground {
+    fn new(request: &BatchRequest, git: &Repository, commit: &str) -> Result<Self, GitError> {
+        let config = serde_json::to_string(&request.config).unwrap_or_default();
+        let given = serde_json::to_string(request.given()).unwrap_or_default();
+        let common = format!("{}\n{config}\n{given}", env!("CARGO_PKG_VERSION"));
+        Ok(Self { ids: git.ids_of(commit)?, folders: Mutex::default(), common: digest(common.as_bytes()) })
+    }
+
+    /// Returns the key of a task whose files lie in `folder`; `None` if it reached what is outside of the checkout,
+    /// or left no transcript.
+    pub(super) fn key(&self, task: &Task, folder: &Path) -> Option<TaskKey> {
+        let lines = read_lines(&folder.join(TRANSCRIPT)).ok()?;
+        let mut files = BTreeMap::new();
+        let own = task.entry.folder.as_deref().unwrap_or_default();
+        let mut add = |path: String| {
+            let id = self.id(&path);
+            files.insert(path, id);
+        };
+        // Nobody knows what a command reads, and a recipe looks for files by their names.
+        if task.entry.recipe.is_some() {
+            add(join("", own));
+        }
+        let named = [task.entry.recipe.as_deref(), task.entry.task_file.as_deref(), Some("AGENTS.md")];
+        for path in named.into_iter().flatten() {
+            add(join("", path));
+        }
+        for Line { event, .. } in lines {
+            let Event::Call(call) = event else { continue };
+            if call.effects.remote.is_some() {
+                return None;
+            }
+            if call.effects.command.is_some() {
+                add(join("", own));
+            }
+            for path in call.effects.reads.iter().chain(&call.effects.writes) {
+                add(join(own, path.as_str()));
+            }
+        }
+        Some(TaskKey { definition: self.definition(task), files })
+    }
+
+    fn definition(&self, task: &Task) -> String {
+        let entry = serde_json::to_string(&task.entry).unwrap_or_default();
+        digest(format!("{}\n{entry}", self.common).as_bytes())
+    }
+
+    fn is_same(&self, task: &Task, key: &TaskKey) -> bool {
+        key.definition == self.definition(task) && key.files.iter().all(|(path, id)| self.id(path) == *id)
+    }
+
+    /// Returns what stands for the content of a file, or of all files below a folder.
+    fn id(&self, path: &str) -> String {
+        if let Some(id) = self.ids.get(path) {
+            return id.clone();
+        }
+        let mut folders = self.folders.lock().unwrap_or_else(PoisonError::into_inner);
+        let id = folders.entry(path.to_owned()).or_insert_with(|| {
+            let below = if path.is_empty() { String::new() } else { format!("{path}/") };
+            let within = self.ids.range(below.clone()..).take_while(|(path, _)| path.starts_with(&below));
+            let list: String = within.map(|(path, id)| format!("{id} {path}\n")).collect();
+            if list.is_empty() { ABSENT.to_owned() } else { digest(list.as_bytes()) }
+        });
+        id.clone()
+    }
+}
+
+/// Joins a folder and a path in it; the root is the empty path.
+fn join(folder: &str, path: &str) -> String {
+    let names = folder.split('/').chain(path.split('/')).filter(|name| !matches!(*name, "" | "."));
+    names.collect::<Vec<_>>().join("/")
+}
+
+/// What an earlier night has left.
+#[derive(Default)]
+pub(super) struct Earlier {
+    tasks: BTreeMap<String, TaskReport>,
+    started_at: String,
+}
+
+impl Earlier {
+    /// Reads the reports of an earlier night. What cannot be read settles nothing, which is told.
+    pub(super) fn read(path: &Path, batch: &str, notices: &mut Vec<Notice>) -> Self {
+        let mut warn = |message: String| notices.push(Notice { level: NoticeLevel::Warning, message });
+        match merge(&[path.to_owned()], None) {
+            Ok(merged) if merged.report.batch == batch => {
+                let started_at = merged.report.started_at.clone();
+                let tasks = merged.report.tasks.into_iter().map(|task| (task.id.clone(), task)).collect();
+                Self { tasks, started_at }
+            }
+            Ok(merged) => {
+                warn(format!(
+                    "no task is settled: {} is a report of the batch {}",
+                    path.display(),
+                    merged.report.batch
+                ));
+                Self::default()
+            }
+            Err(error) => {
+                warn(format!("no task is settled: {error}"));
+                Self::default()
+            }
+        }
+    }
+
+    /// Returns the report of a task that is settled.
+    pub(super) fn settle(&self, task: &Task, ground: &Ground) -> Option<TaskReport> {
+        let earlier = self.tasks.get(&task.id)?;
+        let is_done = matches!(earlier.end, TaskEnd::Success | TaskEnd::Settled);
+        let key = earlier.key.as_ref().filter(|key| is_done && ground.is_same(task, key))?;
+        let why = match earlier.notices.first() {
+            Some(notice) if earlier.end == TaskEnd::Settled => notice.message.clone(),
+            _ => format!("nothing that it read or wrote has changed since {}", self.started_at),
+        };
+        let mut report = TaskReport::without_run(&task.id, &earlier.task, TaskEnd::Settled, &why);
+        report.key = Some(key.clone());
+        report.model.clone_from(&earlier.model);
+        report.message.clone_from(&earlier.message);
+        report.delivery.clone_from(&earlier.delivery);
+        Some(report)
+    }
+}

@@ -1,0 +1,122 @@
+//! `architect-ci costs`: what runs have cost, by the ledger.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use clap::ValueEnum;
+use sanitize::untrusted::visible;
+use serde::Serialize;
+
+use super::print;
+use super::style::{below, tell_error};
+use crate::base::error::chain;
+use crate::event::Exit;
+use crate::model::{LedgerEntry, LedgerError, read_ledger};
+use crate::request::{default_ledger, variables};
+
+/// Width of the longest bar, in characters.
+const BAR: f64 = 30.0;
+
+/// Print what runs have cost, by the ledger
+#[derive(Debug, clap::Args)]
+#[command(after_help = below(
+    &[
+        ("architect-ci costs", "Prints what each day has cost"),
+        ("architect-ci costs --by model --json", "Prints the same by model, as JSON"),
+    ],
+    "Runs write the ledger if `ledger`, `costs.budget_per_day` or `costs.budget_per_month` is set.",
+))]
+pub(super) struct Costs {
+    /// The ledger [default: that of this user]
+    #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
+    ledger: Option<PathBuf>,
+    /// What the answers are summed up by
+    #[arg(long, value_name = "WHAT", default_value = "day")]
+    by: By,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum By {
+    Day,
+    Month,
+    Model,
+    Repository,
+    Workflow,
+    Task,
+}
+
+/// The sum of some answers.
+#[derive(Debug, Default, Serialize)]
+struct Sum {
+    usd: f64,
+    answers: u64,
+    /// Answers of models without a known price, which `usd` leaves out.
+    unpriced: u64,
+    input: u64,
+    output: u64,
+}
+
+impl Costs {
+    pub(super) fn execute(self) -> Exit {
+        match self.text() {
+            Ok(text) => {
+                print(&text);
+                Exit::Success
+            }
+            Err(error) => {
+                tell_error(&chain(&error));
+                Exit::Configuration
+            }
+        }
+    }
+
+    fn text(&self) -> Result<String, LedgerError> {
+        let path =
+            self.ledger.clone().or_else(|| default_ledger(&variables())).ok_or(LedgerError::NoPlace)?;
+        let mut sums: BTreeMap<String, Sum> = BTreeMap::new();
+        for entry in read_ledger(&path)? {
+            let sum = sums.entry(key(self.by, &entry).to_owned()).or_default();
+            sum.usd += entry.usd.unwrap_or(0.0);
+            sum.answers += 1;
+            sum.unpriced += u64::from(entry.usd.is_none());
+            sum.input += entry.input;
+            sum.output += entry.output;
+        }
+        if self.json {
+            return Ok(format!("{}\n", serde_json::to_string_pretty(&sums).unwrap_or_default()));
+        }
+        let most = sums.values().map(|sum| sum.usd).fold(0.0, f64::max);
+        let mut text: String = sums.iter().map(|(key, sum)| line(key, sum, most)).collect();
+        let all: f64 = sums.values().map(|sum| sum.usd).sum();
+        text += &format!("all: ${all:.4}\n");
+        Ok(text)
+    }
+}
+
+fn key(by: By, entry: &LedgerEntry) -> &str {
+    match by {
+        // The time of an entry is checked when it is read.
+        By::Day => &entry.at[..10],
+        By::Month => &entry.at[..7],
+        By::Model => &entry.model,
+        By::Repository => &entry.labels.repository,
+        By::Workflow => &entry.labels.workflow,
+        By::Task => &entry.labels.task,
+    }
+}
+
+fn line(key: &str, sum: &Sum, most: f64) -> String {
+    let key = if key.is_empty() { "(none)".to_owned() } else { visible(key).replace('\n', " ") };
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "from 0 to the width of a bar"
+    )]
+    let width = if most > 0.0 { (sum.usd / most * BAR).round() as usize } else { 0 };
+    let unpriced =
+        if sum.unpriced > 0 { format!(", {} of unknown price", sum.unpriced) } else { String::new() };
+    format!("{key}  ${:.4}  {} answers{unpriced}  {}\n", sum.usd, sum.answers, "█".repeat(width))
+}

@@ -1,0 +1,241 @@
+//! The budget of a run: before every answer is asked for, its possible price is reserved, so that the sum of all answers
+//! never exceeds the limit.
+
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio::sync::Notify;
+
+use super::Price;
+use super::ledger::{Ledger, LedgerError};
+use crate::event::Usage;
+
+/// Maximum length of an answer within a budget, in tokens, where `llm.max_tokens` says nothing: every model with a known
+/// price accepts this limit.
+const MOST_OUTPUT: u64 = 16_000;
+
+/// Length below which an answer is not worth asking for, in tokens.
+const LEAST_OUTPUT: u64 = 400;
+
+/// Spending limit of a run, and what it has spent.
+#[derive(Clone, Debug, Default)]
+pub struct Budget {
+    price: Option<Price>,
+    limit: Option<f64>,
+    warn_at: Option<f64>,
+    /// Maximum length of an answer, in tokens.
+    most_output: Option<u64>,
+    spent: Arc<Spent>,
+    /// What all runs spend, and the model as the ledger names it.
+    ledger: Option<(Arc<Ledger>, String)>,
+}
+
+/// Counters that the models of one run share.
+#[derive(Debug, Default)]
+struct Spent {
+    usd: Mutex<Amounts>,
+    warned: AtomicBool,
+    /// Turns of sub-agents.
+    steps: AtomicU32,
+    /// Tells that a reservation was returned.
+    returned: Notify,
+}
+
+/// Amounts in USD.
+#[derive(Clone, Copy, Debug, Default)]
+struct Amounts {
+    spent: f64,
+    /// Possible prices of answers that are under way.
+    reserved: f64,
+}
+
+/// Permission to ask for one answer. Its possible price stays reserved until this is dropped.
+#[derive(Debug)]
+pub struct Allowance {
+    /// Maximum length of the answer, in tokens; `None` where nothing is limited.
+    pub max_output: Option<u64>,
+    reserved: f64,
+    spent: Arc<Spent>,
+}
+
+impl Drop for Allowance {
+    fn drop(&mut self) {
+        let mut amounts = self.spent.amounts();
+        amounts.reserved = (amounts.reserved - self.reserved).max(0.0);
+        drop(amounts);
+        self.spent.returned.notify_waiters();
+    }
+}
+
+/// Reason why an answer cannot be asked for now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Refused {
+    /// Other answers are under way, and may leave enough of what is reserved for them.
+    Reserved,
+    /// What is left does not pay for any further answer.
+    UsedUp,
+}
+
+impl Spent {
+    fn amounts(&self) -> MutexGuard<'_, Amounts> {
+        self.usd.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Budget {
+    /// Creates a budget, with `limit` and `warn_at` in USD. Without a price, costs are unknown and nothing is
+    /// limited.
+    pub fn new(price: Option<Price>, limit: Option<f64>, warn_at: Option<f64>) -> Self {
+        Self { price, limit, warn_at, most_output: None, spent: Arc::default(), ledger: None }
+    }
+
+    /// Returns the budget with a maximum length of answers, in tokens, as the configuration has it.
+    #[must_use]
+    pub fn with_max_output(self, most_output: Option<u64>) -> Self {
+        Self { most_output, ..self }
+    }
+
+    /// Returns the budget with a ledger, to which every further answer is appended.
+    #[must_use]
+    pub fn with_ledger(self, ledger: Arc<Ledger>, model: &str) -> Self {
+        Self { ledger: Some((ledger, model.to_owned())), ..self }
+    }
+
+    /// Returns a budget with another model's price that shares limit and spending with this one.
+    #[must_use]
+    pub fn priced(&self, model: &str, price: Option<Price>) -> Self {
+        let ledger = self.ledger.as_ref().map(|(ledger, _)| (Arc::clone(ledger), model.to_owned()));
+        Self { price, ledger, ..self.clone() }
+    }
+
+    /// Counts one turn of a sub-agent.
+    pub fn count_step(&self) {
+        self.spent.steps.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Returns the number of turns that sub-agents have taken so far.
+    pub fn steps(&self) -> u32 {
+        self.spent.steps.load(Ordering::Relaxed)
+    }
+
+    /// Waits until an answer to at most `input` tokens can be paid for whatever its length, and reserves its possible
+    /// price. Returns `None` if what is left does not suffice.
+    pub async fn allow(&self, input: u64) -> Option<Allowance> {
+        loop {
+            // Made first, so that no return between the look and the wait is missed.
+            let returned = self.spent.returned.notified();
+            match self.try_allow(input) {
+                Ok(allowance) => return Some(allowance),
+                Err(Refused::Reserved) => returned.await,
+                Err(Refused::UsedUp) => return None,
+            }
+        }
+    }
+
+    /// Reserves the possible price of an answer to at most `input` tokens.
+    pub fn try_allow(&self, input: u64) -> Result<Allowance, Refused> {
+        let allowance =
+            |reserved, max_output| Allowance { max_output, reserved, spent: Arc::clone(&self.spent) };
+        let (Some(price), Some(limit)) = (self.price, self.limit) else { return Ok(allowance(0.0, None)) };
+        let mut amounts = self.spent.amounts();
+        let Amounts { spent, reserved } = *amounts;
+        let most = self.most_output.unwrap_or(MOST_OUTPUT);
+        let least = most.min(LEAST_OUTPUT);
+        let left = limit - spent - reserved;
+        let affordable = price.output_for(left - price.dearest_input(input)).map(|tokens| tokens.min(most));
+        match affordable {
+            // Nothing is left even where answers cost nothing.
+            _ if left <= 0.0 => {}
+            Some(tokens) if tokens >= least => {
+                let possible = price.dearest_input(input) + price.output(tokens);
+                amounts.reserved += possible;
+                return Ok(allowance(possible, Some(tokens)));
+            }
+            _ => {}
+        }
+        Err(if reserved > 0.0 { Refused::Reserved } else { Refused::UsedUp })
+    }
+
+    /// Adds the cost of `usage`. Returns the cost so far, in USD, the first time it reaches the warning
+    /// threshold.
+    pub fn add(&self, usage: Usage) -> Option<f64> {
+        if let Some((ledger, model)) = &self.ledger {
+            ledger.append(model, usage, self.price(usage));
+        }
+        let price = self.price(usage)?;
+        self.spent.amounts().spent += price;
+        let cost = self.cost()?;
+        (self.warn_at.is_some_and(|mark| cost >= mark) && !self.spent.warned.swap(true, Ordering::Relaxed))
+            .then_some(cost)
+    }
+
+    /// Returns the cost of `usage` in USD, if the model's price is known.
+    pub fn price(&self, usage: Usage) -> Option<f64> {
+        self.price.map(|price| price.cost(usage))
+    }
+
+    /// Returns the cost so far in USD, if the model's price is known.
+    pub fn cost(&self) -> Option<f64> {
+        self.price.map(|_| self.spent.amounts().spent)
+    }
+
+    /// Returns `true` if the spending limit has been reached.
+    pub fn is_used_up(&self) -> bool {
+        self.limit.zip(self.cost()).is_some_and(|(limit, cost)| cost >= limit) || self.bar().is_some()
+    }
+
+    /// Returns why the ledger allows no further answer, if it does not.
+    pub fn bar(&self) -> Option<LedgerError> {
+        self.ledger.as_ref()?.0.check().err()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PRICE: Price = Price { input: 10.0, cached: Some(1.0), written: Some(12.5), output: 100.0 };
+
+    #[test]
+    fn the_warning_comes_once() {
+        let usage = Usage { input: 100_000, cached: 50_000, written: 0, output: 1_000 };
+        let budget = Budget::new(Some(PRICE), Some(2.0), Some(1.0));
+        assert_eq!(budget.add(usage), None);
+        assert!(budget.add(usage).is_some_and(|cost| (cost - 1.3).abs() < 1e-9));
+        assert_eq!((budget.add(usage), budget.is_used_up()), (None, false));
+        budget.add(usage);
+        assert!(budget.is_used_up());
+        let unknown = Budget::new(None, Some(0.0), Some(0.0));
+        assert_eq!((unknown.add(usage), unknown.cost(), unknown.is_used_up()), (None, None, false));
+        assert_eq!(unknown.try_allow(1_000_000).map(|allowance| allowance.max_output), Ok(None));
+    }
+
+    #[test]
+    fn an_answer_is_asked_for_only_if_its_possible_price_is_left() {
+        let budget = Budget::new(Some(PRICE), Some(1.0), None);
+        // 20,000 tokens may all be written to the cache, 0.25 USD; 0.75 USD pay for 7,500 tokens.
+        let first = budget.try_allow(20_000).expect("enough");
+        assert_eq!(first.max_output, Some(7_500));
+        assert_eq!(budget.try_allow(1_000).err(), Some(Refused::Reserved));
+        budget.add(Usage { input: 20_000, cached: 0, written: 20_000, output: 7_000 });
+        drop(first);
+        assert_eq!(budget.try_allow(1_000).err(), Some(Refused::UsedUp));
+        // An answer of a few words is not worth it.
+        assert_eq!(Budget::new(Some(PRICE), Some(0.02), None).try_allow(10).err(), Some(Refused::UsedUp));
+        let free = Price { input: 0.0, cached: None, written: None, output: 0.0 };
+        let free = Budget::new(Some(free), Some(0.01), None).with_max_output(Some(50));
+        assert_eq!(free.try_allow(u64::MAX).map(|allowance| allowance.max_output), Ok(Some(50)));
+    }
+
+    #[tokio::test]
+    async fn a_second_answer_waits_for_what_the_first_leaves() {
+        let budget = Budget::new(Some(PRICE), Some(1.0), None);
+        let first = budget.allow(20_000).await.expect("enough");
+        let second = budget.allow(1_000);
+        tokio::pin!(second);
+        assert!(futures::poll!(&mut second).is_pending());
+        budget.add(Usage { input: 1_000, output: 100, ..Usage::default() });
+        drop(first);
+        assert!(second.await.is_some_and(|allowance| allowance.max_output > Some(7_500)));
+    }
+}

@@ -1,0 +1,355 @@
+//! Ledger: what all runs have spent, one line for each answer, in a file that many may write at the same time.
+//!
+//! Limits of a day or a month are asked before every answer. What cannot be read or measured bars the next answer, unless the
+//! configuration says otherwise.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use serde::{Deserialize, Serialize};
+use time::OffsetDateTime;
+use time::format_description::well_known::Rfc3339;
+
+use crate::config::Unmeasured;
+use crate::event::Usage;
+
+/// Length of a day, and of a month, at the beginning of a time such as `2026-11-22T19:58:54Z`.
+const DAY: usize = 10;
+const MONTH: usize = 7;
+
+/// Most that all runs together may spend.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct LedgerLimits {
+    /// USD in a day (UTC).
+    pub per_day: Option<f64>,
+    /// USD in a month (UTC).
+    pub per_month: Option<f64>,
+    /// What happens where spending cannot be read or measured.
+    pub unmeasured: Unmeasured,
+}
+
+/// Who spends.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct LedgerLabels {
+    /// The repository, as `owner/name`.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub repository: String,
+    /// The workflow.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub workflow: String,
+    /// The task: the key of the comment, which names the batch and its task, or the job.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub task: String,
+}
+
+/// One answer.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct LedgerEntry {
+    /// When, as RFC 3339 in UTC.
+    pub at: String,
+    /// USD; `None` if the price is not known.
+    pub usd: Option<f64>,
+    /// Tokens in.
+    pub input: u64,
+    /// Tokens out.
+    pub output: u64,
+    /// The model, as `provider::name`.
+    pub model: String,
+    /// Who spent it.
+    #[serde(flatten)]
+    pub labels: LedgerLabels,
+}
+
+/// Why nothing more is spent.
+#[derive(Debug, thiserror::Error)]
+pub enum LedgerError {
+    /// The file cannot be read or written.
+    #[error(
+        "could not use the ledger {path}: {error}; set `ledger` to a file that can be written, or `costs.unmeasured: warn`"
+    )]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// The reason.
+        error: io::Error,
+    },
+    /// A line makes no sense.
+    #[error(
+        "invalid ledger {path}, line {line}: {error}; remove or correct that line, or set `costs.unmeasured: warn`"
+    )]
+    Invalid {
+        /// The file.
+        path: PathBuf,
+        /// The line, from 1.
+        line: usize,
+        /// The reason.
+        error: serde_json::Error,
+    },
+    /// A limit is reached.
+    #[error("the budget of {period} is spent: ${spent:.4} of ${limit:.4} (`costs.{key}`)")]
+    Spent {
+        /// The day or the month.
+        period: String,
+        /// USD that were spent.
+        spent: f64,
+        /// USD that may be.
+        limit: f64,
+        /// The key of the configuration.
+        key: &'static str,
+    },
+    /// What is spent cannot be measured.
+    #[error(
+        "no price is known for {0}, so its cost cannot be held against `costs.budget_per_day` or \
+         `costs.budget_per_month`; add a price to `costs.prices_file`, or set `costs.unmeasured: warn`"
+    )]
+    NoPrice(String),
+    /// Commands of a run could write the file.
+    #[error(
+        "the ledger {0} is a file of the checkout, which a run may change; put it outside of the checkout"
+    )]
+    InCheckout(PathBuf),
+    /// There is no folder for the file.
+    #[error("there is no place for the ledger; set `ledger` to a file, or `HOME`")]
+    NoPlace,
+}
+
+/// An open ledger.
+#[derive(Debug)]
+pub struct Ledger {
+    path: PathBuf,
+    limits: LedgerLimits,
+    labels: LedgerLabels,
+    state: Mutex<State>,
+}
+
+/// What has been read so far.
+#[derive(Debug, Default)]
+struct State {
+    offset: u64,
+    lines: usize,
+    /// USD by day.
+    days: BTreeMap<String, f64>,
+    /// Why an answer could not be written down.
+    unwritten: Option<String>,
+    warned: bool,
+}
+
+impl Ledger {
+    /// Opens a ledger, which is created if it does not exist.
+    pub fn open(path: PathBuf, limits: LedgerLimits, labels: LedgerLabels) -> Result<Self, LedgerError> {
+        let ledger = Self { path, limits, labels, state: Mutex::default() };
+        let created = fs::create_dir_all(ledger.path.parent().unwrap_or(Path::new(".")));
+        let opened = created.and_then(|()| ledger.for_append());
+        ledger.unless_warned(opened.map(drop).map_err(|error| ledger.io(error)))?;
+        Ok(ledger)
+    }
+
+    /// Returns an error if nothing more may be spent; asks the file for what others have written.
+    pub fn check(&self) -> Result<(), LedgerError> {
+        let mut state = self.state();
+        let read = self.read_on(&mut state);
+        if let Some(problem) = &state.unwritten {
+            let error = self.io(io::Error::other(problem.clone()));
+            drop(state);
+            return self.unless_warned(Err(error));
+        }
+        let now = now();
+        let (day, month) = (&now[..DAY], &now[..MONTH]);
+        let today = state.days.get(day).copied().unwrap_or(0.0);
+        let this_month: f64 =
+            state.days.iter().filter(|(day, _)| day.starts_with(month)).map(|(_, usd)| usd).sum();
+        drop(state);
+        self.unless_warned(read)?;
+        for (period, spent, limit, key) in [
+            (day, today, self.limits.per_day, "budget_per_day"),
+            (month, this_month, self.limits.per_month, "budget_per_month"),
+        ] {
+            if let Some(limit) = limit.filter(|limit| spent >= *limit) {
+                return Err(LedgerError::Spent { period: period.to_owned(), spent, limit, key });
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns an error if costs have to be measured and there is no price.
+    pub fn check_price(&self, model: &str, is_known: bool) -> Result<(), LedgerError> {
+        let is_limited = self.limits.per_day.is_some() || self.limits.per_month.is_some();
+        if is_known || !is_limited {
+            return Ok(());
+        }
+        self.unless_warned(Err(LedgerError::NoPrice(model.to_owned())))
+    }
+
+    /// Appends an answer. What cannot be written bars the next one.
+    pub fn append(&self, model: &str, usage: Usage, usd: Option<f64>) {
+        let entry = LedgerEntry {
+            at: now(),
+            usd,
+            input: usage.input,
+            output: usage.output,
+            model: model.to_owned(),
+            labels: self.labels.clone(),
+        };
+        if let Err(error) = self.write(&entry) {
+            self.state().unwritten = Some(error.to_string());
+        }
+    }
+
+    fn write(&self, entry: &LedgerEntry) -> io::Result<()> {
+        let mut text = serde_json::to_string(entry)?;
+        text.push('\n');
+        let mut file = self.for_append()?;
+        file.lock()?;
+        // In one go, and behind no line that was cut.
+        if file.seek(SeekFrom::End(0))? > 0 {
+            let mut last = [0];
+            file.seek(SeekFrom::End(-1))?;
+            file.read_exact(&mut last)?;
+            if last != [b'\n'] {
+                text.insert(0, '\n');
+            }
+        }
+        file.write_all(text.as_bytes())?;
+        file.sync_data()
+    }
+
+    fn for_append(&self) -> io::Result<File> {
+        OpenOptions::new().create(true).read(true).append(true).open(&self.path)
+    }
+
+    /// Reads what was appended since the last time.
+    fn read_on(&self, state: &mut State) -> Result<(), LedgerError> {
+        let mut file = File::open(&self.path).map_err(|error| self.io(error))?;
+        file.lock_shared().map_err(|error| self.io(error))?;
+        let length = file.metadata().map_err(|error| self.io(error))?.len();
+        if length < state.offset {
+            // Somebody has replaced it.
+            *state = State { warned: state.warned, ..State::default() };
+        }
+        file.seek(SeekFrom::Start(state.offset)).map_err(|error| self.io(error))?;
+        for entry in entries(&self.path, BufReader::new(file), state.lines) {
+            let entry = entry?;
+            *state.days.entry(entry.at[..DAY].to_owned()).or_default() += entry.usd.unwrap_or(0.0);
+            state.lines += 1;
+        }
+        state.offset = length;
+        Ok(())
+    }
+
+    /// Returns a result as it is, or tells an error and goes on if the configuration says so.
+    fn unless_warned(&self, result: Result<(), LedgerError>) -> Result<(), LedgerError> {
+        match (result, self.limits.unmeasured) {
+            (Err(error), Unmeasured::Warn) => {
+                if !std::mem::replace(&mut self.state().warned, true) {
+                    tracing::warn!("warning: {error}");
+                }
+                Ok(())
+            }
+            (result, _) => result,
+        }
+    }
+
+    fn io(&self, error: io::Error) -> LedgerError {
+        LedgerError::Io { path: self.path.clone(), error }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Reads all entries of a ledger.
+pub fn read_ledger(path: &Path) -> Result<Vec<LedgerEntry>, LedgerError> {
+    let io = |error| LedgerError::Io { path: path.to_owned(), error };
+    let file = File::open(path).map_err(io)?;
+    file.lock_shared().map_err(io)?;
+    entries(path, BufReader::new(file), 0).collect()
+}
+
+fn entries(
+    path: &Path,
+    lines: impl BufRead,
+    before: usize,
+) -> impl Iterator<Item = Result<LedgerEntry, LedgerError>> {
+    lines.split(b'\n').enumerate().filter_map(move |(index, line)| {
+        let line = match line {
+            Ok(line) => line,
+            Err(error) => return Some(Err(LedgerError::Io { path: path.to_owned(), error })),
+        };
+        if line.is_empty() {
+            return None;
+        }
+        let invalid = |error| LedgerError::Invalid { path: path.to_owned(), line: before + index + 1, error };
+        let entry: LedgerEntry = match serde_json::from_slice(&line) {
+            Ok(entry) => entry,
+            Err(error) => return Some(Err(invalid(error))),
+        };
+        let is_dated = entry.at.is_ascii() && OffsetDateTime::parse(&entry.at, &Rfc3339).is_ok();
+        let is_amount = entry.usd.is_none_or(|usd| usd.is_finite() && usd >= 0.0);
+        if !is_dated || !is_amount {
+            return Some(Err(invalid(serde::de::Error::custom("its time or amount is invalid"))));
+        }
+        Some(Ok(entry))
+    })
+}
+
+fn now() -> String {
+    OffsetDateTime::now_utc().format(&Rfc3339).unwrap_or_else(|_| "1970-01-01T00:00:00Z".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn open(path: &Path, per_day: Option<f64>, unmeasured: Unmeasured) -> Result<Ledger, LedgerError> {
+        let limits = LedgerLimits { per_day, per_month: None, unmeasured };
+        Ledger::open(path.to_owned(), limits, LedgerLabels::default())
+    }
+
+    #[test]
+    fn many_writers_lose_nothing() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("costs.jsonl");
+        let ledgers: Vec<Ledger> =
+            (0..20).map(|_| open(&path, None, Unmeasured::Refuse).expect("a ledger")).collect();
+        std::thread::scope(|scope| {
+            for ledger in &ledgers {
+                scope.spawn(|| (0..10).for_each(|_| ledger.append("a::b", Usage::default(), Some(0.01))));
+            }
+        });
+        let entries = read_ledger(&path).expect("a ledger");
+        let sum: f64 = entries.iter().filter_map(|entry| entry.usd).sum();
+        assert_eq!((entries.len(), (sum * 100.0).round()), (200, 200.0));
+        let limited = open(&path, Some(2.0), Unmeasured::Refuse).expect("a ledger");
+        assert!(matches!(limited.check(), Err(LedgerError::Spent { .. })), "as all of them wrote it");
+    }
+
+    #[test]
+    fn what_cannot_be_read_bars_unless_told_otherwise() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("costs.jsonl");
+        let ledger = open(&path, Some(1.0), Unmeasured::Refuse).expect("a ledger");
+        ledger.append("a::b", Usage::default(), Some(0.5));
+        assert!(ledger.check().is_ok());
+        // A line that was cut by a kill, then another writer.
+        let mut file = OpenOptions::new().append(true).open(&path).expect("a file");
+        file.write_all(b"{\"at\": \"20").expect("a write");
+        ledger.append("a::b", Usage::default(), Some(0.1));
+        let error = ledger.check().expect_err("it is invalid").to_string();
+        assert!(error.contains("costs.jsonl, line 2"), "{error}");
+        assert!(open(&path, Some(1.0), Unmeasured::Warn).expect("a ledger").check().is_ok());
+        assert!(ledger.check_price("a::b", true).is_ok());
+        assert!(matches!(ledger.check_price("a::b", false), Err(LedgerError::NoPrice(_))));
+        assert!(open(folder.path(), Some(1.0), Unmeasured::Refuse).is_err(), "a folder");
+        for wrong in [
+            "{\"at\": \"x\", \"usd\": 1, \"input\": 0, \"output\": 0, \"model\": \"m\"}\n",
+            "{\"at\": \"2026-01-01T00:00:00Z\", \"usd\": -1, \"input\": 0, \"output\": 0, \"model\": \"m\"}\n",
+        ] {
+            fs::write(&path, wrong).expect("a write");
+            assert!(read_ledger(&path).is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,80 @@
+//! Masked model: keeps known secrets from whoever answers, wherever they come from.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use futures::FutureExt;
+use futures::future::BoxFuture;
+use sanitize::Masker;
+
+use super::{ChatModel, Completion, Message, ModelError, Request, ToolSchema};
+
+/// A model whose requests hold no secret that could not be a mere word. What others wrote (files, tasks, results) is masked
+/// more strictly where it is read; here is the last place before a text leaves.
+pub struct MaskedModel {
+    model: Arc<dyn ChatModel>,
+    masker: Arc<Masker>,
+}
+
+impl MaskedModel {
+    /// Puts a masker before a model.
+    pub fn new(model: Arc<dyn ChatModel>, masker: Arc<Masker>) -> Self {
+        Self { model, masker }
+    }
+
+    async fn ask(&self, request: Request<'_>) -> Result<Completion, ModelError> {
+        let system = self.masker.mask_rendered(request.system);
+        let tools = self.tools(request.tools);
+        let messages = self.messages(request.messages);
+        self.model.complete(Request { system: &system, tools: &tools, messages: &messages, ..request }).await
+    }
+
+    /// Masks what servers say of their tools. Parameters stay as they are: their schema is checked against.
+    fn tools<'a>(&self, tools: &'a [ToolSchema]) -> Cow<'a, [ToolSchema]> {
+        let is_clean = |tool: &ToolSchema| !self.changes(&tool.description);
+        if tools.iter().all(is_clean) {
+            return Cow::Borrowed(tools);
+        }
+        let mut masked = tools.to_vec();
+        for tool in &mut masked {
+            tool.description = self.masker.mask_rendered(&tool.description).into_owned();
+        }
+        Cow::Owned(masked)
+    }
+
+    /// Masks what the model is told. Its own words go back as they came: providers compare them.
+    fn messages<'a>(&self, messages: &'a [Message]) -> Cow<'a, [Message]> {
+        let is_clean = |message: &Message| match message {
+            Message::User(text) | Message::Tool { content: text, .. } => !self.changes(text),
+            Message::Assistant { .. } => true,
+        };
+        if messages.iter().all(is_clean) {
+            return Cow::Borrowed(messages);
+        }
+        let mut masked = messages.to_vec();
+        for message in &mut masked {
+            if let Message::User(text) | Message::Tool { content: text, .. } = message {
+                *text = self.masker.mask_rendered(text).into_owned();
+            }
+        }
+        Cow::Owned(masked)
+    }
+
+    fn changes(&self, text: &str) -> bool {
+        matches!(self.masker.mask_rendered(text), Cow::Owned(_))
+    }
+}
+
+impl ChatModel for MaskedModel {
+    fn name(&self) -> &str {
+        self.model.name()
+    }
+
+    fn has_further_answer(&self, agent: &str) -> bool {
+        self.model.has_further_answer(agent)
+    }
+
+    fn complete<'a>(&'a self, request: Request<'a>) -> BoxFuture<'a, Result<Completion, ModelError>> {
+        self.ask(request).boxed()
+    }
+}

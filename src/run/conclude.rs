@@ -1,0 +1,50 @@
+//! Reads off the contract how a run ends whose agent said that it is done.
+
+use std::sync::atomic::Ordering;
+
+use super::driver::AgentRun;
+use crate::agent::SessionOutcome;
+use crate::event::{Outcome, StopReason, Work, answered};
+
+impl AgentRun<'_> {
+    /// Gives a run whose agent is done the reason that fits what was asked, what was done, and what was shown of it.
+    pub(super) fn conclude(&self, ended: &mut SessionOutcome) {
+        if ended.reason != StopReason::LlmDone {
+            return;
+        }
+        let is_empty = ended.message.trim().is_empty();
+        ended.reason = answered(self.run.request.expected, self.work_done(), is_empty);
+        if ended.reason == StopReason::LlmDone {
+            ended.reason = self.reservation().unwrap_or(StopReason::LlmDone);
+        }
+    }
+
+    /// Returns what the agent has done.
+    fn work_done(&self) -> Work {
+        let collected = self.run.collector.collected();
+        // What cannot be collected is told by the report.
+        let is_changed = self.run.engine.context.workspace.changes().is_ok_and(|changes| !changes.is_empty())
+            || self.run.tracked.as_ref().is_some_and(|tracked| !tracked.large().is_empty());
+        let calls = &collected.calls;
+        match collected.edits {
+            _ if is_changed => Work::Changed,
+            _ if !calls.is_empty() && calls.iter().all(|call| call.outcome == Outcome::Refused) => {
+                Work::CallsRefused
+            }
+            (tried, 0) if tried > 0 => Work::EditsFailed,
+            _ => Work::Unchanged,
+        }
+    }
+
+    /// Returns why a run that did what was asked has not shown it in every respect, the gravest reason first.
+    fn reservation(&self) -> Option<StopReason> {
+        if self.is_unchecked.load(Ordering::Relaxed) {
+            return Some(StopReason::NotChecked);
+        }
+        let gates = self.run.collector.collected().gates;
+        if gates.iter().any(|gate| gate.required && gate.failed_before) {
+            return Some(StopReason::FailedBefore);
+        }
+        self.skips_gates().then_some(StopReason::GatesSkipped)
+    }
+}
