@@ -48,7 +48,10 @@ fn steady(text: &str) -> String {
         (r"\d+ ms\b|\d+\.\d s\b", "[time]"),
         (r"`[0-9a-f]{64}`", "`[digest]`"),
         (r"digest [0-9a-f]{64}", "digest [digest]"),
-        (r"on `[0-9a-f]{10}`", "on `[commit]`"),
+        (r"/architect apply [0-9a-f]{8}\b", "/architect apply [digest]"),
+        (r"digest `[0-9a-f]{8}`", "digest `[digest]`"),
+        (r"`[0-9a-f]{10}`", "`[commit]`"),
+        (r"/(commit|blob)/[0-9a-f]{40}", "/$1/[commit]"),
         (r"Ran (\d+) tests in [0-9.]+s", "Ran $1 tests"),
         // The order of bars follows the times.
         (r"(?s)```mermaid\n.*?```", "```mermaid\n[timeline]\n```"),

@@ -286,7 +286,7 @@ mod tests {
             ("[a *b* c](https://example.com/a)", "[a *b* c](https://example.com/a)"),
             ("&#64;![x](y)", "`@image` `y` x"),
             ("safe\u{202e}txt", "safe⟨U+202E⟩txt"),
-            ("# Head\n\n* one\n* two", "# Head\n\n* one\n* two"),
+            ("# Head\n\n* one\n* two", "##### Head\n\n* one\n* two"),
             ("```\n@octocat", "````\n@octocat\n````"),
             ("~~~ ~~~`\n@octocat", "````\n@octocat\n````"),
             ("~~~ c++\n@octocat", "````c++\n@octocat\n````"),
