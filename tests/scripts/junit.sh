@@ -90,7 +90,7 @@ def counts(name):
 
 # tests, failures, errors, skipped
 expected = {
-    "out": {"quality gates": (3, 1, 0, 1), "hooks": (1, 0, 1, 0), "guardrails": (1, 0, 0, 1), "plan": (1, 0, 0, 0), "agent": (2, 0, 1, 1)},
+    "out": {"quality gates": (3, 1, 0, 1), "hooks": (1, 0, 1, 0), "guardrails": (1, 0, 0, 1), "plan": (1, 0, 0, 0), "agent": (2, 1, 1, 0)},
     "idle": {"agent": (1, 0, 0, 0)},
     "planned": {"plan": (1, 0, 0, 0), "agent": (1, 0, 0, 0)},
     "partial": {"plan": (1, 0, 0, 0), "agent": (1, 0, 0, 1)},
