@@ -6,6 +6,7 @@ use std::time::Instant;
 
 use super::flags::{InputFlags, InputSet};
 use super::style::{below, print_painted};
+use crate::command::Enforcement;
 use crate::command::sandbox::{Namespaces, Offered, Sandbox, offered};
 use crate::config::Config;
 use crate::event::{Events, Exit};
@@ -144,8 +145,10 @@ fn containment() -> Vec<Check> {
     };
     let Ok(shell) = shell(&config, &own, &[], ground, &events) else { return Vec::new() };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let namespaces = runtime.ok().and_then(|runtime| runtime.block_on(shell.namespaces(&here)));
-    let mut checks = vec![sandbox(), view(namespaces)];
+    let tried = async { (shell.namespaces(&here).await, shell.enforcement(&here).await) };
+    let (namespaces, enforcement) =
+        runtime.map_or((None, Enforcement::Nothing), |runtime| runtime.block_on(tried));
+    let mut checks = vec![sandbox(), view(namespaces), hosts(enforcement)];
     if !shell.withheld.is_empty() {
         let names: Vec<&str> = shell.withheld.iter().map(String::as_str).collect();
         let says = format!(
@@ -190,6 +193,23 @@ fn view(namespaces: Option<Namespaces>) -> Check {
     };
     let says = format!("commands have their own file system ({by}), with an overlay on top of the checkout");
     Check { name: "files", good: true, says }
+}
+
+/// Tells how a list of hosts in `commands.network` would be kept.
+fn hosts(enforcement: Enforcement) -> Check {
+    let says = match enforcement {
+        Enforcement::OwnNetwork => {
+            "a list in `commands.network` is enforced: commands have a network of their own, with nothing in it but the proxy"
+        }
+        Enforcement::Ports => {
+            "a list in `commands.network` is enforced in part: commands can also connect to the proxy's port on other \
+             addresses, and with `commands.sandbox: required` a run with a list does not start"
+        }
+        Enforcement::Nothing => {
+            "a list in `commands.network` cannot be enforced here: commands with a list do not start; use `allow` or `deny`"
+        }
+    };
+    Check { name: "hosts", good: enforcement == Enforcement::OwnNetwork, says: says.to_owned() }
 }
 
 fn signals_and_network() -> Check {
