@@ -16,14 +16,25 @@ test *args:
 everyday tables="" sessions="500":
     EVERYDAY={{tables}} EVERYDAY_SESSIONS={{sessions}} cargo test --test it everyday:: -- --nocapture
 
-# What the walls cost a command, by the program as it is released.
-walls-cost *args:
+# What the sandbox costs a command, by the program as it is released.
+sandbox-cost *args:
     cargo build --profile dist
-    tests/scripts/walls-cost.py {{args}}
+    tests/scripts/sandbox-cost.py {{args}}
+
+# What a list of hosts costs a command, by the program as it is released.
+egress-cost *args:
+    cargo build --profile dist
+    tests/scripts/egress-cost.py {{args}}
 
 # Every attack of `tests/attacks`, and so many generated ones; `cargo test` plays a part.
 attacks generated="2000":
     ATTACKS_EVERY=1 ATTACKS_GENERATED={{generated}} ATTACKS_SEQUENCES={{generated}} cargo test --test it attacks::
+
+# What the program adds to a session of 40 steps: time to the first request and per turn, memory; `--check` holds what does not
+# depend on the machine.
+session-cost *args:
+    cargo build --profile dist
+    tests/scripts/session-cost.py {{args}}
 
 # What tasks on real projects cost a model, of some tasks or all; `--check` holds the limits. Sources come by network.
 turns *args:

@@ -1,4 +1,4 @@
-//! What a command costs before it runs: analysis, start, start behind the walls.
+//! What a command costs before it runs: analysis, start, start in the sandbox.
 #![allow(missing_docs, clippy::expect_used)]
 
 use std::collections::BTreeMap;
@@ -9,7 +9,7 @@ use std::time::Duration;
 use architect_ci::command::sandbox::{GitMasking, Rights, Sandbox, Settings, View};
 use architect_ci::command::{Job, LiveOutput, Policy, Shell};
 use architect_ci::config::Commands;
-use architect_ci::workspace::PathGlobs;
+use architect_ci::workspace::SensitiveFiles;
 use criterion::{Criterion, criterion_group, criterion_main};
 use tokio_util::sync::CancellationToken;
 
@@ -68,7 +68,7 @@ fn start(c: &mut Criterion) {
         readable: &[],
         writable: &[],
         workspace: Path::new("/tmp"),
-        sensitive: &PathGlobs::default(),
+        sensitive: &SensitiveFiles::default(),
         masking: &GitMasking::default(),
         temp: &std::env::temp_dir(),
         wanted: true,

@@ -19,13 +19,15 @@ use crate::base::verbose_log::detail;
 use crate::command::sandbox::{Rights, View};
 use crate::command::{Finished, Job, LiveOutput, Shell};
 use crate::event::{Events, NoticeLevel};
-use crate::workspace::{Author, Below, FileChange, Isolated, IsolationError, Judge, Plot, WorkspacePath};
+use crate::workspace::{
+    Author, Below, FileChange, Isolated, IsolationError, IsolationSource, Judge, WorkspacePath,
+};
 use keep::keep_changes;
 
 /// The isolated state of a run, created when it is first needed.
 pub struct Isolation {
     below: Below,
-    plot: Plot,
+    source: IsolationSource,
     shell: Shell,
     events: Events,
     judge: Judge,
@@ -37,7 +39,7 @@ pub struct Isolation {
 }
 
 /// A command line to run on the isolated state.
-pub struct Work<'a> {
+pub struct IsolatedCommand<'a> {
     /// The command line, for the shell.
     pub command: &'a str,
     /// The working directory.
@@ -77,7 +79,7 @@ pub enum Keep {
 
 /// A finished command, with what became of its changes.
 #[derive(Debug)]
-pub struct Ran {
+pub struct IsolatedRun {
     /// The exit and output of the command.
     pub finished: Finished,
     /// The changes that were kept.
@@ -97,10 +99,10 @@ pub struct Ran {
 
 impl Isolation {
     /// Creates a handle to the state above (or beside) a checkout; nothing is mounted or copied yet.
-    pub fn new(below: Below, plot: Plot, shell: Shell, events: Events, judge: Judge) -> Self {
+    pub fn new(below: Below, source: IsolationSource, shell: Shell, events: Events, judge: Judge) -> Self {
         Self {
             below,
-            plot,
+            source,
             shell,
             events,
             judge,
@@ -117,7 +119,7 @@ impl Isolation {
 
     /// Returns the path of the checkout.
     pub fn root(&self) -> &Path {
-        &self.plot.root
+        &self.source.root
     }
 
     /// Returns the files that Git ignores and that commands of the agent's have changed.
@@ -132,24 +134,33 @@ impl Isolation {
 
     /// Runs a command line of the configuration's by the run's shell. It sees Git's own folder as the checkout has it,
     /// and what it writes there is gone afterwards.
-    pub async fn run(&self, work: Work<'_>) -> Result<Ran, IsolationError> {
+    pub async fn run(&self, work: IsolatedCommand<'_>) -> Result<IsolatedRun, IsolationError> {
         let shell = work.owner.as_deref().map(|owner| self.shell.of(owner));
         self.run_as(Author::Trusted, shell.as_ref().unwrap_or(&self.shell), work).await
     }
 
     /// Runs a command line of the agent's by another shell. It meets in Git's own folder what the agent left there.
-    pub async fn run_by(&self, shell: &Shell, work: Work<'_>) -> Result<Ran, IsolationError> {
+    pub async fn run_by(
+        &self,
+        shell: &Shell,
+        work: IsolatedCommand<'_>,
+    ) -> Result<IsolatedRun, IsolationError> {
         self.run_as(Author::Agent, shell, work).await
     }
 
     /// Unless it only looks, nobody else is in the state meanwhile.
-    async fn run_as(&self, author: Author, shell: &Shell, work: Work<'_>) -> Result<Ran, IsolationError> {
+    async fn run_as(
+        &self,
+        author: Author,
+        shell: &Shell,
+        work: IsolatedCommand<'_>,
+    ) -> Result<IsolatedRun, IsolationError> {
         let mut state = self.state.lock().await;
         let isolated = match state.take() {
             Some(isolated) => isolated,
             None => self.make().await?,
         };
-        let Work {
+        let IsolatedCommand {
             command,
             cwd,
             variables,
@@ -164,7 +175,7 @@ impl Isolation {
             owner: _,
         } = work;
         let below = self.below.clone();
-        let changes_nothing = (rights == Rights::Look || keep == Keep::Nothing) && shell.is_walled();
+        let changes_nothing = (rights == Rights::Look || keep == Keep::Nothing) && shell.is_sandboxed();
         let (isolated, before, reader) = blocking(move || {
             let mut isolated = isolated;
             isolated.update(&below)?;
@@ -198,7 +209,7 @@ impl Isolation {
                 timeout,
                 cancel,
             };
-            return Ok(Ran::unchanged(shell.run(job).await));
+            return Ok(IsolatedRun::unchanged(shell.run(job).await));
         }
         let finished = shell
             .run(Job {
@@ -221,7 +232,7 @@ impl Isolation {
             match isolated.leave(author) {
                 Ok(()) => keep_changes(isolated, before, finished, &below, &judge, (rights, keep)),
                 Err(error) => {
-                    let mut ran = Ran::unchanged(finished);
+                    let mut ran = IsolatedRun::unchanged(finished);
                     ran.refused.push(format!(
                         "what the command left in Git's own folder stands in the way: {error}"
                     ));
@@ -242,9 +253,9 @@ impl Isolation {
     /// Creates an overlay where one can be mounted, otherwise a copy.
     async fn make(&self) -> Result<Isolated, IsolationError> {
         let started = Instant::now();
-        if self.shell.namespaces(&self.plot.root).await.is_some() {
-            let plot = self.plot.clone();
-            if let Some(isolated) = blocking(move || Isolated::mounted(&plot)).await {
+        if self.shell.namespaces(&self.source.root).await.is_some() {
+            let source = self.source.clone();
+            if let Some(isolated) = blocking(move || Isolated::mounted(&source)).await {
                 let took = started.elapsed().as_secs_f64() * 1000.0;
                 self.events.notice(
                     NoticeLevel::Info,
@@ -258,9 +269,9 @@ impl Isolation {
             }
         }
         detail!("overlays cannot be mounted");
-        let plot = self.plot.clone();
+        let source = self.source.clone();
         let (copied, bytes) = blocking(move || {
-            let copied = Isolated::copied(&plot)?;
+            let copied = Isolated::copied(&source)?;
             let bytes = copied.bytes();
             Ok::<_, IsolationError>((copied, bytes))
         })
@@ -270,7 +281,7 @@ impl Isolation {
         let told = format!("commands run on a copy of the checkout, {place} ({megabytes} MB, {took:.1} s)");
         self.events.notice(NoticeLevel::Info, told);
         self.tell_of_git(&copied);
-        if !self.shell.is_walled() {
+        if !self.shell.is_sandboxed() {
             let told = "nothing keeps commands from the checkout itself: a program that names it by its own path (a virtual \
                         environment, an editable install) uses it without planned edits, and may give a wrong verdict";
             self.events.notice(NoticeLevel::Warning, told);
@@ -299,7 +310,7 @@ impl Isolation {
     }
 }
 
-impl Ran {
+impl IsolatedRun {
     fn unchanged(finished: Finished) -> Self {
         let (changes, large, dropped) = (Vec::new(), Vec::new(), Vec::new());
         let (built, warnings, refused) = (Vec::new(), Vec::new(), Vec::new());

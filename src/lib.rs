@@ -3,6 +3,9 @@
 //! Data flows one way: [`request`] → `run` → `engine` → [`report`] → [`publish`]. Modules know those
 //! of lower layers only; `tests/it/layering.rs` has the order. What knows none of them is in `crates/`.
 //! `ARCHITECTURE.md` is the map.
+//!
+//! Public is what tests, benchmarks and fuzzers use, and what stands in the signatures of that: `mcp`, `model` and `publish`
+//! are there because requests, batches and errors of the input name their types.
 
 pub mod agent;
 mod base;
@@ -23,7 +26,7 @@ pub mod mcp;
 pub mod model;
 pub mod patch;
 pub mod plan;
-pub mod proof;
+mod proof;
 pub mod publish;
 pub mod recipe;
 pub mod report;

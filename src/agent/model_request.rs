@@ -37,7 +37,7 @@ impl Session<'_> {
         let started = Instant::now();
         // Held to the end of this function, when the answer's real price is known.
         let allowance = tokio::select! {
-            () = self.cancel.cancelled() => return Err(Failure::Cancelled),
+            () = self.cancel.cancelled() => return Err(self.cut_short()),
             allowance = self.budget.allow(conversation.most_tokens(&self.system)) => allowance,
         };
         let allowance = allowance.ok_or(Failure::BudgetExceeded)?;
@@ -61,9 +61,7 @@ impl Session<'_> {
             (false, _) => started + CLOSING,
         };
         let mut completion = tokio::select! {
-            () = self.cancel.cancelled() => {
-                return Err(if self.is_late() { Failure::TimeUp } else { Failure::Cancelled });
-            }
+            () = self.cancel.cancelled() => return Err(self.cut_short()),
             () = tokio::time::sleep_until(deadline.into()) => return Err(Failure::TimeUp),
             answer = answer => answer.map_err(Failure::Model)?,
         };
@@ -94,6 +92,11 @@ impl Session<'_> {
             duration_ms: millis(started.elapsed()),
         }));
         Ok(completion)
+    }
+
+    /// Returns why a request was cut short: its run was interrupted, or had no time left.
+    fn cut_short(&self) -> Failure {
+        if self.is_late() { Failure::TimeUp } else { Failure::Cancelled }
     }
 
     /// Replaces the older part of the conversation with a summary. Returns `false` if there is nothing to

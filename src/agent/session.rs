@@ -27,6 +27,10 @@ const NO_BUDGET: &str = "(no summary: a further answer could cost more than what
 const SAME_CALL: &str =
     "[You have made exactly this call several times with the same result. Do something else, or finish.]";
 
+/// Most calls of one turn of a model that are made, and most of them at once. A recipe makes one for each file.
+const MAX_CALLS: usize = 1_000;
+const MAX_AT_ONCE: usize = 50;
+
 /// End of a session.
 #[derive(Debug)]
 pub struct SessionOutcome {
@@ -91,6 +95,34 @@ pub struct StepOffset {
     pub step: u32,
     /// Turns of sub-agents.
     pub subagent_steps: u32,
+}
+
+impl<'a> Session<'a> {
+    /// Creates the session of an agent that works for another one: a sub-agent, a reviewer, a self-check. It starts with
+    /// an empty conversation, and ends early when the engine's work is to end.
+    pub fn of_assistant(
+        agent: &'a Agent,
+        system: String,
+        engine: &'a Engine,
+        model: Arc<dyn ChatModel>,
+        limits: Limits,
+        budget: &'a Budget,
+    ) -> Self {
+        Self {
+            agent,
+            system,
+            engine,
+            model,
+            limits,
+            budget,
+            cancel: engine.cancel.clone(),
+            is_main: false,
+            offset: StepOffset::default(),
+            history: History::default(),
+            news: Arc::default(),
+            guides: Guides::default(),
+        }
+    }
 }
 
 impl Session<'_> {
@@ -162,9 +194,14 @@ impl Session<'_> {
                     continue;
                 }
                 let verdict = check.check(&text).await;
-                // Gates that were cut short are no reason of their own.
-                if self.is_late() && !matches!(verdict, AnswerVerdict::Accept) {
-                    return ended(StopReason::Timeout, text);
+                // Gates and reviews that were cut short are no reason of their own.
+                if !matches!(verdict, AnswerVerdict::Accept) {
+                    if self.is_late() {
+                        return ended(StopReason::Timeout, text);
+                    }
+                    if self.cancel.is_cancelled() {
+                        return ended(StopReason::UserInterrupt, text);
+                    }
                 }
                 match verdict {
                     AnswerVerdict::Accept => {
@@ -184,7 +221,8 @@ impl Session<'_> {
             }
             was_empty = false;
             if self.run_calls(&mut conversation, calls, &mut detector).await == Repetition::Stop {
-                return self.close(&mut conversation, StopReason::Loop).await;
+                let reason = if self.is_late() { StopReason::Timeout } else { StopReason::Loop };
+                return self.close(&mut conversation, reason).await;
             }
             conversation.refresh(self.files_in_view());
         }
@@ -258,29 +296,37 @@ impl Session<'_> {
             allowed: self.agent.allowed_tools.as_deref(),
             access: self.agent.access,
         };
+        let is_model = self.model.has_further_answer(&self.agent.name);
+        let most = if is_model { MAX_CALLS } else { calls.len() };
+        let tried = &calls[..calls.len().min(most)];
         let parallel = self.limits.parallel_tools
-            && calls.len() > 1
-            && calls.iter().all(|call| self.engine.is_read_only(call));
+            && tried.len() > 1
+            && tried.iter().all(|call| self.engine.is_read_only(call));
         let mut results = Vec::with_capacity(calls.len());
         let made = async {
-            if parallel {
-                results = self.engine.call_in_parallel(caller, &calls).await;
-            } else {
-                for call in &calls {
-                    results.push(self.engine.call(caller, call).await);
+            for some in tried.chunks(if parallel { MAX_AT_ONCE } else { 1 }) {
+                if self.is_late() || self.cancel.is_cancelled() {
+                    break;
                 }
+                results.extend(self.engine.call_in_parallel(caller, some).await);
+                // A call that never waits would keep the clock from being asked.
+                tokio::task::yield_now().await;
             }
         };
         tokio::select! {
             () = made => {}
             () = self.is_overdue() => {}
         }
-        results.resize_with(calls.len(), || ToolResult::failed("the run ended before this call did"));
-        conversation.notes.extend(self.guides.for_calls(self.engine, &calls));
+        results.resize_with(tried.len(), || ToolResult::failed("the run ended before this call did"));
+        results.resize_with(calls.len(), || {
+            ToolResult::failed(format!("not run: more than {MAX_CALLS} calls in one turn"))
+        });
+        conversation.notes.extend(self.guides.for_calls(self.engine, tried));
         let mut repetition = Repetition::None;
-        for (call, result) in calls.into_iter().zip(results) {
+        for (index, (call, result)) in calls.into_iter().zip(results).enumerate() {
             let mut content = result.text();
-            let seen = detector.observe(&call, &content);
+            let is_tried = index < most;
+            let seen = if is_tried { detector.observe(&call, &content) } else { Repetition::None };
             if seen == Repetition::Warn {
                 content = format!("{content}\n{SAME_CALL}");
             }

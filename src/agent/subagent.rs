@@ -15,10 +15,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::Agent;
-use super::guides::Guides;
-use super::history::History;
 use super::limits::Limits;
-use super::session::{AnswerCheck, AnswerVerdict, Session, StepOffset};
+use super::session::{AnswerCheck, AnswerVerdict, Session};
 use crate::engine::Engine;
 use crate::event::{Effects, Event, SubagentRecord, millis};
 use crate::model::{Budget, ChatModel};
@@ -111,20 +109,9 @@ impl Dispatch {
         };
         let started = Instant::now();
         let agent = args.agent_type.agent(self.sent.fetch_add(1, Ordering::Relaxed) + 1);
-        let session = Session {
-            system: format!("{}{}", agent.prompt.trim_end(), context.surroundings),
-            agent: &agent,
-            engine: &engine,
-            model: Arc::clone(&context.model),
-            limits: context.limits.clone(),
-            budget: &self.budget,
-            cancel: engine.cancel.clone(),
-            is_main: false,
-            offset: StepOffset::default(),
-            history: History::default(),
-            news: Arc::default(),
-            guides: Guides::default(),
-        };
+        let system = format!("{}{}", agent.prompt.trim_end(), context.surroundings);
+        let (model, limits) = (Arc::clone(&context.model), context.limits.clone());
+        let session = Session::of_assistant(&agent, system, &engine, model, limits, &self.budget);
         let ended = session.run(&args.message(), &mut Unchecked).await;
         let (status, message) = (ended.reason.status(), ended.message);
         let result = if ended.error.is_some() {

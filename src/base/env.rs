@@ -1,6 +1,7 @@
 //! The environment of the process, as data.
 
 use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 
 /// Environment variables by name.
 pub(crate) type Variables = BTreeMap<String, String>;
@@ -8,4 +9,13 @@ pub(crate) type Variables = BTreeMap<String, String>;
 /// Tells whether GitHub's runner listens.
 pub(crate) fn is_in_actions(variables: &Variables) -> bool {
     variables.get("GITHUB_ACTIONS").is_some_and(|value| value == "true")
+}
+
+/// Returns the folder in which this program keeps what outlives a run: the user's, where no commit and no command of an
+/// agent can put anything. `None` if the user has none.
+pub(crate) fn state_folder(variables: &Variables) -> Option<PathBuf> {
+    let variable = |name: &str| variables.get(name).map(Path::new).filter(|value| value.is_absolute());
+    let home = || variable("HOME").map(|home| home.join(".local/state"));
+    let state = variable("XDG_STATE_HOME").map(Path::to_owned).or_else(home)?;
+    Some(state.join("architect-ci"))
 }

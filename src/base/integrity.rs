@@ -3,11 +3,11 @@
 
 use std::fs::{self, File};
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use sha2::{Digest, Sha256};
 
-use super::env::Variables;
+use super::env::{Variables, state_folder};
 use super::text::hex;
 
 /// The path of an integrity seal; `None` if the user has no state folder.
@@ -17,10 +17,7 @@ impl Seal {
     /// Returns the seal named `name`, such as `sessions/ID`. The name must be ours, because it becomes part
     /// of a path.
     pub(crate) fn new(variables: &Variables, name: &str) -> Self {
-        let variable = |name: &str| variables.get(name).filter(|value| Path::new(value).is_absolute());
-        let home = || variable("HOME").map(|home| Path::new(home).join(".local/state"));
-        let state = variable("XDG_STATE_HOME").map(PathBuf::from).or_else(home);
-        Self(state.map(|state| state.join("architect-ci").join(name)))
+        Self(state_folder(variables).map(|state| state.join(name)))
     }
 
     /// Seals a text. Without a state folder this does nothing, and [`Self::holds`] is false ever after.

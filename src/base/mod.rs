@@ -8,6 +8,7 @@ pub(crate) mod fs;
 pub(crate) mod http;
 pub(crate) mod integrity;
 pub(crate) mod pattern;
+pub(crate) mod program;
 pub(crate) mod public_address;
 pub(crate) mod template;
 pub(crate) mod text;

@@ -13,8 +13,9 @@ use super::file::{Entry, RetryOn};
 use super::journal::{Journal, clear};
 use super::lesson::lesson;
 use super::manifest::{Manifest, Task};
-use super::request::{BatchRequest, Place};
-use super::settled::Ground;
+use super::planned::PlannedTasks;
+use super::request::{BatchRequest, TaskPaths};
+use super::settled::KeyParts;
 use super::worktree::Worktrees;
 use crate::event::{Event, Exit, Line, StopReason};
 use crate::publish::{RunResult, TRANSCRIPT};
@@ -32,15 +33,17 @@ pub(super) const LOG: &str = "log.txt";
 const LEAST: f64 = 0.000_1;
 
 /// What all tasks of a batch have in common.
-pub(super) struct Common {
+pub(super) struct BatchContext {
     pub(super) request: Arc<BatchRequest>,
     pub(super) manifest: Manifest,
     pub(super) worktrees: Worktrees,
     pub(super) journal: Mutex<Journal>,
     pub(super) signal: Signal,
     pub(super) deadline: Option<Instant>,
+    /// What another job has planned, where this one only writes it.
+    pub(super) planned: Option<PlannedTasks>,
     /// What keys of tasks are made from; `None` if they cannot be made.
-    pub(super) ground: Option<Ground>,
+    pub(super) key_parts: Option<KeyParts>,
 }
 
 /// What became of a task.
@@ -61,9 +64,13 @@ struct Attempt {
     dearest_answer: f64,
 }
 
-impl Common {
+impl BatchContext {
     /// Works on a task until it is over. `earlier` are tries before an interruption.
     pub(super) async fn work(&self, task: &Task, share: Reservation, earlier: Option<TaskReport>) -> Done {
+        if let Some(planned) = &self.planned {
+            let report = self.write_planned(task, planned).await;
+            return Done { report, over: true, dearest_answer: 0.0 };
+        }
         let retry = task.entry.retry.clone().unwrap_or_default();
         let mut earlier = earlier;
         let mut left = share;
@@ -124,9 +131,11 @@ impl Common {
                 let costs = finished.report.steps.iter().filter_map(|step| step.cost_usd);
                 let dearest_answer = costs.fold(0.0, f64::max);
                 let mut report = TaskReport::of_run(&task.id, &finished.report, &folder);
-                if let Some(ground) = self.ground.as_ref().filter(|_| report.end == TaskEnd::Success) {
+                // What did not show all that was asked is looked at again the next night.
+                let is_green = report.stop_reason.is_some_and(StopReason::is_green);
+                if let Some(key_parts) = self.key_parts.as_ref().filter(|_| is_green) {
                     let out = self.request.destination.out.join(&folder);
-                    report.key = block_in_place(|| ground.key(task, &out));
+                    report.key = block_in_place(|| key_parts.key(task, &out));
                 }
                 Attempt { report, is_fault_of_machine: false, dearest_answer }
             }
@@ -158,7 +167,7 @@ impl Common {
         let added = block_in_place(|| self.worktrees.add(&task.id, &self.manifest.commit));
         let checkout = added.map_err(InputError::Worktree)?;
         let (request, masker) = block_in_place(|| {
-            let place = Place {
+            let place = TaskPaths {
                 checkout: &checkout,
                 out: &out,
                 budget_usd: if let Reservation::Usd(usd) = share { Some(usd) } else { None },
@@ -184,7 +193,7 @@ impl Common {
     fn prepare(
         &self,
         task: &Task,
-        place: &Place<'_>,
+        place: &TaskPaths<'_>,
     ) -> Result<(crate::request::RunRequest, Arc<Masker>), InputError> {
         let request = self.request.of_task(&self.manifest.name, task, place)?;
         let secret: Vec<&str> = request.job.secret_variables.iter().map(String::as_str).collect();

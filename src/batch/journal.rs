@@ -77,7 +77,7 @@ impl From<JournalError> for InputError {
 
 /// What an earlier start has left.
 #[derive(Default)]
-pub(super) struct Earlier {
+pub(super) struct EarlierStart {
     /// When it began.
     pub(super) started_at: Option<String>,
     /// Tasks that ended.
@@ -88,7 +88,7 @@ pub(super) struct Earlier {
     begun: BTreeMap<String, u32>,
 }
 
-impl Earlier {
+impl EarlierStart {
     /// Tasks of which an attempt was cut off, whatever it had done.
     pub(super) fn cut_off(&self) -> impl Iterator<Item = &str> {
         self.begun.iter().filter_map(|(id, attempt)| {
@@ -180,9 +180,9 @@ impl Journal {
         &self,
         manifest: &str,
         shard: Option<ShardReport>,
-    ) -> Result<Earlier, JournalError> {
+    ) -> Result<EarlierStart, JournalError> {
         let failed = |error| JournalError::Io { path: self.path.clone(), error };
-        let mut earlier = Earlier::default();
+        let mut earlier = EarlierStart::default();
         for line in BufReader::new(File::open(&self.path).map_err(failed)?).split(b'\n') {
             match serde_json::from_slice(&line.map_err(failed)?) {
                 Ok(Line::Batch { manifest: other, shard: part, started_at }) => {

@@ -4,8 +4,8 @@
 //! happens (`journal`), so that a batch that was interrupted goes on where it was, here or on other machines.
 
 mod attempt;
-mod breaker;
 mod budget;
+mod circuit_breaker;
 mod expand;
 mod file;
 mod journal;
@@ -13,6 +13,7 @@ mod lesson;
 mod manifest;
 mod merge;
 mod pilot;
+mod planned;
 mod problem;
 mod progress_display;
 mod recipe_tests;
@@ -30,7 +31,7 @@ pub use manifest::{Manifest, ManifestError, Task};
 pub use merge::{MergeError, Merged, merge};
 pub use problem::Problem;
 pub use progress_display::ProgressMode;
-pub use request::{BatchRequest, Place, Tasks};
+pub use request::{BatchRequest, TaskPaths, Tasks};
 pub use scheduler::{BatchOptions, load_manifest, run_batch};
 pub use shard::{InvalidShard, MAX_SHARDS, Shard, matrix, shards};
 pub use start_error::StartError;

@@ -2,14 +2,19 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
 use std::time::Duration;
 
 use super::{BatchFile, Entry, Manifest, RetryOn, Shard, StartError, Task};
 use crate::config::{Bounded, Comment, Config, ConfigError, Report, Usd, parse_as};
 use crate::event::RunMode;
 use crate::git::Repository;
+use crate::plan::Plan;
 use crate::publish::BatchDestination;
-use crate::request::{InputError, Inputs, Lookup, Programs, RequestContext, RunRequest};
+use crate::request::{
+    ApplyRequest, InputError, Inputs, JobRequest, Lookup, Programs, RequestContext, RunRequest,
+};
 use crate::trust::Trust;
 use crate::workspace::ProgramFiles;
 
@@ -62,6 +67,10 @@ pub struct BatchRequest {
     pub retry: Vec<RetryOn>,
     /// Reports of an earlier night, which may have settled tasks.
     pub previous: Option<PathBuf>,
+    /// What another job of this workflow run has planned, where this one only writes it.
+    pub plans: Option<PathBuf>,
+    /// Number of pull requests that the batch has delivered to so far.
+    pub pull_requests: Arc<AtomicUsize>,
     /// What people should know.
     pub warnings: Vec<String>,
     inputs: Inputs,
@@ -118,6 +127,8 @@ impl BatchRequest {
             resume: lookup.flag("resume")?,
             retry: retry(lookup)?,
             previous: previous(lookup, &context)?,
+            plans: lookup.path("plans"),
+            pull_requests: Arc::default(),
             warnings: context.warnings.clone(),
             inputs: inputs.clone(),
         })
@@ -130,7 +141,48 @@ impl BatchRequest {
 
     /// Makes the request of one task. What was given for the whole batch stands above what the task says; budget and
     /// time are shares of the batch's.
-    pub fn of_task(&self, name: &str, task: &Task, place: &Place<'_>) -> Result<RunRequest, InputError> {
+    pub fn of_task(&self, name: &str, task: &Task, place: &TaskPaths<'_>) -> Result<RunRequest, InputError> {
+        let mut request = RunRequest::resolve(&self.inputs_of_task(name, task, place)?)?;
+        let job = &mut request.job;
+        if !matches!(job.mode, RunMode::DryRun | RunMode::Yolo) {
+            // Nobody can answer several at a time.
+            return Err(InputError::ModeNeedsTerminal(job.mode));
+        }
+        job.preface = place.lesson.map(str::to_owned);
+        job.origin.config.guardrails.quality_gates.extend(task.entry.gates.iter().cloned());
+        self.make_one_of_many(job);
+        Ok(request)
+    }
+
+    /// Makes the request to write what another job has planned for a task.
+    pub fn of_planned_task(
+        &self,
+        name: &str,
+        task: &Task,
+        place: &TaskPaths<'_>,
+        plan: Plan,
+        digest: String,
+    ) -> Result<ApplyRequest, InputError> {
+        let inputs = self.inputs_of_task(name, task, place)?;
+        let mut request = ApplyRequest::for_second_job(&inputs, plan, Some(digest))?;
+        let required = task.entry.gates.iter().filter(|gate| gate.required);
+        request.require_gates(required.map(|gate| gate.name.clone()));
+        self.make_one_of_many(&mut request.job);
+        Ok(request)
+    }
+
+    /// All of it is told once, of the whole batch; and files of two tasks must not be the same.
+    fn make_one_of_many(&self, job: &mut JobRequest) {
+        job.alone = false;
+        job.pull_requests = Arc::clone(&self.pull_requests);
+        let config = &mut job.origin.config;
+        let github = &mut config.github;
+        (github.check_run, github.inline_suggestions, github.progress, github.required) =
+            (false, false, false, false);
+        config.report = Report::default();
+    }
+
+    fn inputs_of_task(&self, name: &str, task: &Task, place: &TaskPaths<'_>) -> Result<Inputs, InputError> {
         let Entry {
             task: text,
             task_file,
@@ -153,7 +205,7 @@ impl BatchRequest {
         for file in ["GITHUB_OUTPUT", "GITHUB_STEP_SUMMARY"] {
             variables.remove(file);
         }
-        let inputs = Inputs {
+        Ok(Inputs {
             task: text.clone().filter(|text| !text.is_empty()),
             task_file: task_file.clone().filter(|file| !file.is_empty()).map(PathBuf::from),
             // A further try may have a model of its own.
@@ -184,23 +236,7 @@ impl BatchRequest {
             comment_key: Some(format!("{name}-{}", task.id)),
             variables,
             ..given.clone()
-        };
-        let mut request = RunRequest::resolve(&inputs)?;
-        let job = &mut request.job;
-        if !matches!(job.mode, RunMode::DryRun | RunMode::Yolo) {
-            // Nobody can answer several at a time.
-            return Err(InputError::ModeNeedsTerminal(job.mode));
-        }
-        job.alone = false;
-        job.preface = place.lesson.map(str::to_owned);
-        let config = &mut job.origin.config;
-        config.guardrails.quality_gates.extend(task.entry.gates.iter().cloned());
-        // All of it is told once, of the whole batch; and files of two tasks must not be the same.
-        let github = &mut config.github;
-        (github.check_run, github.inline_suggestions, github.progress, github.required) =
-            (false, false, false, false);
-        config.report = Report::default();
-        Ok(request)
+        })
     }
 }
 
@@ -251,7 +287,7 @@ fn check_lines(context: &RequestContext<'_>, batch: &BatchFile) -> Result<(), In
 
 /// Where a task is worked on, and what it may take.
 #[derive(Clone, Copy, Debug)]
-pub struct Place<'a> {
+pub struct TaskPaths<'a> {
     /// Its worktree, or the folder of it that the batch's checkout is.
     pub checkout: &'a Path,
     /// The folder for its files.

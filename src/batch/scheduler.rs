@@ -8,14 +8,15 @@ use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 use tokio::task::JoinSet;
 
-use super::attempt::{Common, Done, TASKS, failure, spent_in, title};
-use super::breaker::Breaker;
+use super::attempt::{BatchContext, Done, TASKS, failure, spent_in, title};
 use super::budget::{Budget, Reservation, share_of_shard};
+use super::circuit_breaker::CircuitBreaker;
 use super::expand::{ExpansionSources, expand};
 use super::file::BatchFile;
-use super::journal::{Earlier, Journal, JournalError, clear};
+use super::journal::{EarlierStart, Journal, JournalError, clear};
 use super::manifest::{Manifest, Task};
 use super::pilot::PilotRun;
+use super::planned::PlannedTasks;
 use super::problem::LinesError;
 use super::progress_display::{ProgressDisplay, ProgressMode};
 use super::recipe_tests;
@@ -30,7 +31,7 @@ use crate::command::{Ended, LiveOutput};
 use crate::config::Usd;
 use crate::event::{Exit, Notice, NoticeLevel, Status, millis};
 use crate::git::Repository;
-use crate::isolation::{Keep, Work};
+use crate::isolation::{IsolatedCommand, Keep};
 use crate::report::{BATCH_SCHEMA_VERSION, BatchReport, ShardReport, TaskEnd, TaskReport, sum};
 use crate::request::InputError;
 use crate::run::{Signal, Throwaway};
@@ -58,8 +59,8 @@ pub async fn load_manifest(request: &BatchRequest, signal: &Signal) -> Result<Ma
     let files = git.files_of(&commit).map_err(StartError::Git)?;
     let printed = printed(request, batch, signal).await?;
     let lines = |command: &str| printed.get(command).cloned().unwrap_or_else(|| Ok(String::new()));
-    let ground = ExpansionSources { files: &files, lines: &lines };
-    Ok(expand(batch, &ground, (shown, text), &commit)?)
+    let key_parts = ExpansionSources { files: &files, lines: &lines };
+    Ok(expand(batch, &key_parts, (shown, text), &commit)?)
 }
 
 fn repository(request: &BatchRequest) -> Result<&Repository, InputError> {
@@ -88,7 +89,7 @@ async fn printed(
     let state = Throwaway::new(&request.checkout, request.repository.as_ref(), &config, variables, &keys)?;
     let state = state.state(&[]).map_err(InputError::rules)?;
     for command in commands {
-        let work = Work {
+        let work = IsolatedCommand {
             command,
             cwd: &WorkspacePath::root(),
             variables: Vec::new(),
@@ -147,7 +148,7 @@ pub async fn run_batch(
     recipe_tests::check(clone, &manifest).await?;
     let shard = request.shard.map(|shard| ShardReport { index: shard.index, of: shard.of });
     let earlier =
-        if request.resume { journal.earlier(&manifest.digest(), shard)? } else { Earlier::default() };
+        if request.resume { journal.earlier(&manifest.digest(), shard)? } else { EarlierStart::default() };
     let anew = earlier.started_at.is_none();
     let now = OffsetDateTime::now_utc().format(&Rfc3339).unwrap_or_default();
     let started_at = earlier.started_at.clone().unwrap_or(now);
@@ -182,9 +183,10 @@ pub async fn run_batch(
     let budget = budget.map(|usd| share_of_shard(usd, tasks.len(), manifest.tasks.len()));
     let (digest, name, commit) = (manifest.digest(), manifest.name.clone(), manifest.commit.clone());
     let run_url = request.destination.github.as_ref().and_then(|github| github.run_url.clone());
-    let (ground, nights) = settled::prepare(request, clone, &manifest, &mut notices);
-    let common = Arc::new(Common {
-        ground,
+    let (key_parts, nights) = settled::prepare(request, clone, &manifest, &mut notices);
+    let common = Arc::new(BatchContext {
+        planned: PlannedTasks::of(request, &manifest)?,
+        key_parts,
         deadline: timeout.map(|timeout| started + timeout),
         journal: Mutex::new(journal),
         signal: signal.clone(),
@@ -228,10 +230,10 @@ fn told(message: &str) -> Notice {
 
 /// Hands out tasks.
 struct Scheduler<'a> {
-    common: &'a Arc<Common>,
+    common: &'a Arc<BatchContext>,
     show: &'a ProgressDisplay,
     budget: Option<f64>,
-    nights: &'a settled::Earlier,
+    nights: &'a settled::PreviousResults,
 }
 
 /// Why no further task is begun.
@@ -254,10 +256,10 @@ impl Stop {
 
 impl Scheduler<'_> {
     /// Works on all tasks; gives a report of each, in order, and whether the time was up.
-    async fn run(&self, tasks: &[Task], earlier: Earlier) -> (Vec<TaskReport>, bool) {
+    async fn run(&self, tasks: &[Task], earlier: EarlierStart) -> (Vec<TaskReport>, bool) {
         let tasks_out = self.common.request.destination.out.join(TASKS);
         let cut_off: f64 = earlier.cut_off().map(|id| spent_in(&tasks_out.join(id))).sum();
-        let Earlier { ended: mut reports, mut tried, .. } = earlier;
+        let EarlierStart { ended: mut reports, mut tried, .. } = earlier;
         let again = &self.common.request.retry;
         for (id, report) in
             reports.extract_if(.., |_, report| failure(report).is_some_and(|end| again.contains(&end)))
@@ -271,8 +273,8 @@ impl Scheduler<'_> {
         let mut queue: VecDeque<&Task> =
             tasks.iter().filter(|task| !reports.contains_key(&task.id)).collect();
         queue.retain(|task| {
-            let ground = self.common.ground.as_ref().filter(|_| !tried.contains_key(&task.id));
-            let settled = ground.and_then(|ground| self.nights.settle(task, ground));
+            let key_parts = self.common.key_parts.as_ref().filter(|_| !tried.contains_key(&task.id));
+            let settled = key_parts.and_then(|key_parts| self.nights.settle(task, key_parts));
             let is_settled = settled.is_some();
             reports.extend(settled.map(|report| (task.id.clone(), report)));
             !is_settled
@@ -282,7 +284,7 @@ impl Scheduler<'_> {
         let mut running: JoinSet<(Reservation, Option<f64>, Done)> = JoinSet::new();
         let mut at_work: BTreeMap<tokio::task::Id, (&Task, Reservation)> = BTreeMap::new();
         let mut stop = None;
-        let mut breaker = Breaker::default();
+        let mut breaker = CircuitBreaker::default();
         loop {
             while stop.is_none() && running.len() < self.common.request.jobs {
                 let Some(task) = queue.front().copied() else { break };

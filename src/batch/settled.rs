@@ -21,7 +21,7 @@ use crate::sessions::read_lines;
 const ABSENT: &str = "absent";
 
 /// What keys are made from.
-pub(super) struct Ground {
+pub(super) struct KeyParts {
     /// IDs of all files of the commit, by path.
     ids: BTreeMap<String, String>,
     /// Digests of folders that were asked for.
@@ -37,13 +37,13 @@ pub(super) fn prepare(
     git: &Repository,
     manifest: &Manifest,
     notices: &mut Vec<Notice>,
-) -> (Option<Ground>, Earlier) {
+) -> (Option<KeyParts>, PreviousResults) {
     let earlier = match &request.previous {
-        Some(path) => Earlier::read(path, &manifest.name, notices),
-        None => Earlier::default(),
+        Some(path) => PreviousResults::read(path, &manifest.name, notices),
+        None => PreviousResults::default(),
     };
-    match Ground::new(request, git, &manifest.commit) {
-        Ok(ground) => (Some(ground), earlier),
+    match KeyParts::new(request, git, &manifest.commit) {
+        Ok(key_parts) => (Some(key_parts), earlier),
         Err(error) => {
             let message = format!("no task is settled for later nights: {error}");
             notices.push(Notice { level: NoticeLevel::Warning, message });
@@ -52,7 +52,7 @@ pub(super) fn prepare(
     }
 }
 
-impl Ground {
+impl KeyParts {
     fn new(request: &BatchRequest, git: &Repository, commit: &str) -> Result<Self, GitError> {
         let config = serde_json::to_string(&request.config).unwrap_or_default();
         let given = serde_json::to_string(request.given()).unwrap_or_default();
@@ -126,12 +126,12 @@ fn join(folder: &str, path: &str) -> String {
 
 /// What an earlier night has left.
 #[derive(Default)]
-pub(super) struct Earlier {
+pub(super) struct PreviousResults {
     tasks: BTreeMap<String, TaskReport>,
     started_at: String,
 }
 
-impl Earlier {
+impl PreviousResults {
     /// Reads the reports of an earlier night. What cannot be read settles nothing, which is told.
     pub(super) fn read(path: &Path, batch: &str, notices: &mut Vec<Notice>) -> Self {
         let mut warn = |message: String| notices.push(Notice { level: NoticeLevel::Warning, message });
@@ -157,10 +157,10 @@ impl Earlier {
     }
 
     /// Returns the report of a task that is settled.
-    pub(super) fn settle(&self, task: &Task, ground: &Ground) -> Option<TaskReport> {
+    pub(super) fn settle(&self, task: &Task, key_parts: &KeyParts) -> Option<TaskReport> {
         let earlier = self.tasks.get(&task.id)?;
         let is_done = matches!(earlier.end, TaskEnd::Success | TaskEnd::Settled);
-        let key = earlier.key.as_ref().filter(|key| is_done && ground.is_same(task, key))?;
+        let key = earlier.key.as_ref().filter(|key| is_done && key_parts.is_same(task, key))?;
         let why = match earlier.notices.first() {
             Some(notice) if earlier.end == TaskEnd::Settled => notice.message.clone(),
             _ => format!("nothing that it read or wrote has changed since {}", self.started_at),

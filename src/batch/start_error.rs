@@ -62,6 +62,9 @@ pub enum StartError {
     /// A recipe's tests could not be run.
     #[error(transparent)]
     Test(#[from] TestError),
+    /// The plans that are to be written cannot be read.
+    #[error("could not read what was planned: {0}; download the artifacts of the jobs that have planned")]
+    Planned(#[source] super::MergeError),
     /// No reports.
     #[error("there is nothing to merge; name the folders with the artifacts")]
     NoReports,

@@ -6,8 +6,7 @@ use super::flags::{InputFlags, InputSet};
 use super::run::launch;
 use super::style::below;
 use crate::event::Exit;
-use crate::plan::{Plan, SCHEMA_VERSION};
-use crate::request::{ApplyRequest, InputError, Inputs, Job};
+use crate::request::{ApplyRequest, InputError, Inputs, Job, read_plan};
 
 /// Apply a plan exactly as it was reviewed, all of it or nothing, without a model
 #[derive(Debug, clap::Args)]
@@ -61,7 +60,7 @@ impl Apply {
         let Self { plan, digest, run_commands, inputs } = self;
         launch(&inputs.lookup(), async |lookup| {
             let path = plan.or_else(|| lookup.text("plan")).ok_or(InputError::NoPlan)?;
-            let plan = read(Path::new(&path))?;
+            let plan = read_plan(Path::new(&path))?;
             let digest = digest.or_else(|| lookup.text("digest"));
             let request = ApplyRequest::resolve(&Inputs::read(lookup)?, plan, digest, run_commands)?;
             Ok(Job::ApplyPlan(Box::new(request)))
@@ -69,15 +68,32 @@ impl Apply {
     }
 }
 
-fn read(path: &Path) -> Result<Plan, InputError> {
-    let failed = |error: String| InputError::Plan { path: path.to_owned(), error };
-    let text = std::fs::read(path).map_err(|error| failed(error.to_string()))?;
-    let plan: Plan = serde_json::from_slice(&text).map_err(|error| failed(error.to_string()))?;
-    if plan.schema_version != SCHEMA_VERSION {
-        let version = plan.schema_version;
-        return Err(failed(format!(
-            "its schema_version is {version}, but this program supports {SCHEMA_VERSION}"
-        )));
+/// Write what another job of this workflow run has planned, executing nothing of the checkout
+#[derive(Debug, clap::Args)]
+#[command(after_help = below(
+    &[("architect-ci write plan/plan.json --digest 3f1c…", "Writes the plan of the job before, and delivers it")],
+    "Every check that executes nothing is made again: digest, origin, rules, sizes, secrets, invisible text, lock \
+     files. Exit codes: 0 written, 3 invalid input, 4 missing permission, 6 refused; nothing was written.",
+))]
+pub(super) struct Write {
+    #[arg(help = "The plan.json of the job before [default: the Action input `plan`]", value_name = "PLAN", value_hint = clap::ValueHint::FilePath)]
+    plan: Option<String>,
+    /// The digest that the job before has put out; any other plan is refused
+    #[arg(long, value_name = "SHA256")]
+    digest: Option<String>,
+    #[command(flatten)]
+    inputs: InputFlags<ApplyInputs>,
+}
+
+impl Write {
+    pub(super) fn execute(self) -> Exit {
+        let Self { plan, digest, inputs } = self;
+        launch(&inputs.lookup(), async |lookup| {
+            let path = plan.or_else(|| lookup.text("plan")).ok_or(InputError::NoPlan)?;
+            let digest = digest.or_else(|| lookup.text("digest")).ok_or(InputError::NoDigest)?;
+            let plan = read_plan(Path::new(&path))?;
+            let request = ApplyRequest::for_second_job(&Inputs::read(lookup)?, plan, Some(digest))?;
+            Ok(Job::ApplyPlan(Box::new(request)))
+        })
     }
-    Ok(plan)
 }

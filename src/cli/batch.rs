@@ -5,7 +5,7 @@ use std::sync::Arc;
 use sanitize::Masker;
 
 use super::flags::{InputFlags, InputSet};
-use super::run::{Voice, complain, runtime, step_output};
+use super::run::{Output, complain, runtime, step_output};
 use super::style::below;
 use crate::base::fs::write_atomic;
 use crate::batch::{BatchOptions, BatchRequest, MAX_SHARDS, ProgressMode, load_manifest, matrix, run_batch};
@@ -58,22 +58,22 @@ impl Batch {
 }
 
 fn work(lookup: &Lookup) -> Result<Exit, InputError> {
-    let voice = Voice::read(lookup)?;
+    let output = Output::read(lookup)?;
     let runtime = runtime()?;
     let exit = runtime.block_on(async {
         let request = Arc::new(BatchRequest::resolve(lookup).await?);
         let masker = masker(&request.destination, request.config.llm.api_key_env.as_deref());
-        voice.begin(&masker);
+        output.begin(&masker);
         if lookup.flag("matrix")? {
             let most = lookup.number::<1, { MAX_SHARDS as u64 }>("shards")?;
             let most = most.map_or(MAX_SHARDS, |most| u32::try_from(most.get()).unwrap_or(MAX_SHARDS));
             return plan(&request, lookup, most).await;
         }
-        let look = ProgressMode::new(voice.in_actions, !voice.is_on_screen());
+        let look = ProgressMode::new(output.in_actions, !output.is_on_screen());
         let signal = on_signals().map_err(InputError::Signals)?;
         let report = run_batch(&request, BatchOptions { look, signal }).await?;
         let published = publish_batch(report, &request.destination, &masker).await?;
-        conclude(&voice, &published.report, &published.path.display().to_string());
+        conclude(&output, &published.report, &published.path.display().to_string());
         Ok(exit_of(&published.report))
     })?;
     runtime.shutdown_background();
@@ -109,11 +109,11 @@ pub(super) fn masker(destination: &BatchDestination, key: Option<&str>) -> Arc<M
 }
 
 /// Says how it ended.
-pub(super) fn conclude(voice: &Voice, report: &BatchReport, path: &str) {
-    if voice.json {
-        voice.say(&report.json());
+pub(super) fn conclude(output: &Output, report: &BatchReport, path: &str) {
+    if output.json {
+        output.say(&report.json());
     } else {
-        voice.say(&format!("{}\n{path}\n", batch_headline(report)));
+        output.say(&format!("{}\n{path}\n", batch_headline(report)));
     }
 }
 

@@ -28,7 +28,7 @@ use crate::report::masked::masked_fields;
 use crate::request::variables;
 use crate::trust::{Trust, Trusted, TrustedFile};
 use crate::web::Web;
-use crate::workspace::ProgramFiles;
+use crate::workspace::{ProgramFiles, Tracked};
 
 /// Check the configuration
 #[derive(Debug, clap::Subcommand)]
@@ -233,6 +233,7 @@ fn faults(config: &config::Config, trusted: &Trusted<'_>, file: Option<&TrustedF
             programs: &ProgramFiles::default(),
             allow_workflow_edits: config.workspace.allow_workflow_edits,
             allowed_only: false,
+            tracked: Tracked::default(),
         };
         expect(refused(&Guardrails::new(&rules, ground)));
     }

@@ -1,6 +1,7 @@
 //! `architect-ci costs`: what runs have cost, by the ledger.
 
 use std::collections::BTreeMap;
+use std::io;
 use std::path::PathBuf;
 
 use clap::ValueEnum;
@@ -32,14 +33,14 @@ pub(super) struct Costs {
     ledger: Option<PathBuf>,
     /// What the answers are summed up by
     #[arg(long, value_name = "WHAT", default_value = "day")]
-    by: By,
+    by: GroupBy,
     /// Print JSON
     #[arg(long)]
     json: bool,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
-enum By {
+enum GroupBy {
     Day,
     Month,
     Model,
@@ -50,7 +51,7 @@ enum By {
 
 /// The sum of some answers.
 #[derive(Debug, Default, Serialize)]
-struct Sum {
+struct Subtotal {
     usd: f64,
     answers: u64,
     /// Answers of models without a known price, which `usd` leaves out.
@@ -76,8 +77,17 @@ impl Costs {
     fn text(&self) -> Result<String, LedgerError> {
         let path =
             self.ledger.clone().or_else(|| default_ledger(&variables())).ok_or(LedgerError::NoPlace)?;
-        let mut sums: BTreeMap<String, Sum> = BTreeMap::new();
-        for entry in read_ledger(&path)? {
+        let mut sums: BTreeMap<String, Subtotal> = BTreeMap::new();
+        let entries = match read_ledger(&path) {
+            // No run of this user has written one yet. A ledger that is named has to be there.
+            Err(LedgerError::Io { error, .. })
+                if self.ledger.is_none() && error.kind() == io::ErrorKind::NotFound =>
+            {
+                Vec::new()
+            }
+            read => read?,
+        };
+        for entry in entries {
             let sum = sums.entry(key(self.by, &entry).to_owned()).or_default();
             sum.usd += entry.usd.unwrap_or(0.0);
             sum.answers += 1;
@@ -90,25 +100,29 @@ impl Costs {
         }
         let most = sums.values().map(|sum| sum.usd).fold(0.0, f64::max);
         let mut text: String = sums.iter().map(|(key, sum)| line(key, sum, most)).collect();
-        let all: f64 = sums.values().map(|sum| sum.usd).sum();
+        if sums.is_empty() {
+            return Ok(format!("nothing is recorded in {}\n", visible(&path.display().to_string())));
+        }
+        // Not from -0.0, with which a sum of floats begins.
+        let all = sums.values().map(|sum| sum.usd).fold(0.0, |all, usd| all + usd);
         text += &format!("all: ${all:.4}\n");
         Ok(text)
     }
 }
 
-fn key(by: By, entry: &LedgerEntry) -> &str {
+fn key(by: GroupBy, entry: &LedgerEntry) -> &str {
     match by {
         // The time of an entry is checked when it is read.
-        By::Day => &entry.at[..10],
-        By::Month => &entry.at[..7],
-        By::Model => &entry.model,
-        By::Repository => &entry.labels.repository,
-        By::Workflow => &entry.labels.workflow,
-        By::Task => &entry.labels.task,
+        GroupBy::Day => &entry.at[..10],
+        GroupBy::Month => &entry.at[..7],
+        GroupBy::Model => &entry.model,
+        GroupBy::Repository => &entry.labels.repository,
+        GroupBy::Workflow => &entry.labels.workflow,
+        GroupBy::Task => &entry.labels.task,
     }
 }
 
-fn line(key: &str, sum: &Sum, most: f64) -> String {
+fn line(key: &str, sum: &Subtotal, most: f64) -> String {
     let key = if key.is_empty() { "(none)".to_owned() } else { visible(key).replace('\n', " ") };
     #[expect(
         clippy::cast_possible_truncation,

@@ -6,15 +6,16 @@ use std::time::Instant;
 
 use super::flags::{InputFlags, InputSet};
 use super::style::{below, print_painted};
+use crate::base::program::find_program;
 use crate::command::Enforcement;
-use crate::command::sandbox::{Namespaces, Offered, Sandbox, offered};
+use crate::command::sandbox::{KernelSupport, Namespaces, Sandbox, kernel_support};
 use crate::config::Config;
-use crate::event::{Events, Exit};
+use crate::event::{Events, Exit, RunMode};
 use crate::github::Environment;
 use crate::model::{Message, ModelError, Request};
 use crate::request::{InputError, Inputs, Lookup, RunRequest, variables};
-use crate::run::{ShellGround, shell};
-use crate::workspace::PathGlobs;
+use crate::run::{ShellContext, shell};
+use crate::workspace::SensitiveFiles;
 
 /// Check the programs, the sandbox, the GitHub environment and, on request, the model
 #[derive(Debug, clap::Args)]
@@ -77,11 +78,11 @@ fn model(inputs: InputFlags<DoctorInputs>) -> (Check, Exit) {
     let lookup = inputs.with("task", QUESTION.to_owned()).with("out", out).lookup();
     let says = |good: bool, says: String| Check { name: "model", good, says };
     let asked =
-        super::run::runtime().map_err(Trouble::Input).and_then(|runtime| runtime.block_on(ask(&lookup)));
+        super::run::runtime().map_err(DoctorError::Input).and_then(|runtime| runtime.block_on(ask(&lookup)));
     match asked {
         Ok(told) => (says(true, told), Exit::Success),
-        Err(Trouble::Input(error)) => (says(false, error.explained()), error.exit()),
-        Err(Trouble::Model(error)) => {
+        Err(DoctorError::Input(error)) => (says(false, error.explained()), error.exit()),
+        Err(DoctorError::Model(error)) => {
             let exit = error.reason().clause().exit;
             (says(false, error.to_string()), exit)
         }
@@ -90,16 +91,18 @@ fn model(inputs: InputFlags<DoctorInputs>) -> (Check, Exit) {
 
 const QUESTION: &str = "Answer with the one word: ready";
 
-enum Trouble {
+enum DoctorError {
     Input(InputError),
     Model(ModelError),
 }
 
-async fn ask(lookup: &Lookup) -> Result<String, Trouble> {
-    let request =
-        RunRequest::resolve(&Inputs::read(lookup).map_err(Trouble::Input)?).map_err(Trouble::Input)?;
+async fn ask(lookup: &Lookup) -> Result<String, DoctorError> {
+    let mut inputs = Inputs::read(lookup).map_err(DoctorError::Input)?;
+    // Nothing is changed here, not even rolled back.
+    inputs.mode = Some(RunMode::DryRun);
+    let request = RunRequest::resolve(&inputs).map_err(DoctorError::Input)?;
     let llm = request.job.config().llm.clone();
-    let model = crate::run::model(request.model.clone(), llm, &[]).map_err(Trouble::Input)?;
+    let model = crate::run::model(request.model.clone(), llm, &[]).map_err(DoctorError::Input)?;
     // A recipe or a program is at hand.
     let Some(model) = model else { return Ok(format!("{} needs no provider", request.job.model_name)) };
     let started = Instant::now();
@@ -111,7 +114,7 @@ async fn ask(lookup: &Lookup) -> Result<String, Trouble> {
         max_output: None,
         messages: &[Message::User(QUESTION.to_owned())],
     };
-    let answer = model.complete(question).await.map_err(Trouble::Model)?;
+    let answer = model.complete(question).await.map_err(DoctorError::Model)?;
     let cost = request.prices.find(&request.job.model_name).map(|price| price.cost(answer.usage));
     let price = cost.map_or_else(|| "its price is unknown".to_owned(), |usd| format!("${usd:.6}"));
     Ok(format!("{} answers after {} ms ({price})", request.job.model_name, started.elapsed().as_millis()))
@@ -136,9 +139,9 @@ fn containment() -> Vec<Check> {
         std::env::current_dir().and_then(|here| here.canonicalize()).unwrap_or_else(|_| PathBuf::from("/"));
     let temp = std::env::temp_dir();
     let (config, events) = (Config::default(), Events::new(Vec::new()));
-    let ground = ShellGround {
+    let ground = ShellContext {
         workspace: &here,
-        sensitive: &PathGlobs::default(),
+        sensitive: &SensitiveFiles::default(),
         held: None,
         temp: &temp,
         readable: &[],
@@ -167,7 +170,7 @@ fn containment() -> Vec<Check> {
 }
 
 fn sandbox() -> Check {
-    let Offered { files, .. } = offered();
+    let KernelSupport { files, .. } = kernel_support();
     let says = if files {
         "active: the kernel limits commands, hooks and gates to the rights of their class (Landlock)"
     } else {
@@ -213,7 +216,7 @@ fn hosts(enforcement: Enforcement) -> Check {
 }
 
 fn signals_and_network() -> Check {
-    let Offered { network, signals, .. } = offered();
+    let KernelSupport { network, signals, .. } = kernel_support();
     let word = |has: bool| if has { "yes" } else { "no" };
     let says = format!(
         "`commands.network: deny` can be enforced: {}; signals are confined: {}",
@@ -240,10 +243,10 @@ fn docker() -> Option<Check> {
     None
 }
 
+/// Asks a program for its version: the one that a run would start.
 fn program(name: &'static str) -> Check {
-    let output = Process::new(name).arg("--version").output();
+    let output = find_program(name, &[]).and_then(|found| Process::new(found).arg("--version").output().ok());
     let version = output
-        .ok()
         .filter(|output| output.status.success())
         .map(|output| String::from_utf8_lossy(&output.stdout).lines().next().unwrap_or_default().to_owned());
     let good = version.is_some();

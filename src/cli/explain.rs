@@ -12,7 +12,7 @@ use super::config::CheckError;
 use super::print;
 use super::style::{below, tell_error};
 use crate::base::error::chain;
-use crate::command::{Policy, Verdict, Walls, sandbox};
+use crate::command::{Containment, Policy, Verdict, sandbox};
 use crate::config::SandboxMode;
 use crate::event::{Class, Exit};
 use crate::git::Repository;
@@ -21,7 +21,7 @@ use crate::request::{Lookup, variables};
 
 use crate::tool::command_effects;
 use crate::trust::{Trust, Trusted};
-use crate::workspace::{DiskWorkspace, ProgramFiles, TrackedWorkspace, WorkspacePath};
+use crate::workspace::{DiskWorkspace, ProgramFiles, Tracked, TrackedWorkspace, WorkspacePath};
 
 /// Show the class of a shell command, whether a run would execute it, why, and which paths it affects
 #[derive(Debug, clap::Args)]
@@ -122,10 +122,11 @@ impl Rules {
             programs: &ProgramFiles::default(),
             allow_workflow_edits: origin.config.workspace.allow_workflow_edits,
             allowed_only: in_ci || commands.allowed_only == Some(true),
+            tracked: Tracked::default(),
         };
-        let stand = commands.sandbox != SandboxMode::Off && sandbox::offered().files;
-        let walls = if stand { Walls::Standing } else { Walls::Missing };
-        let policy = Policy::new(commands, disk.path())?.behind(walls);
+        let stand = commands.sandbox != SandboxMode::Off && sandbox::kernel_support().files;
+        let containment = if stand { Containment::Sandbox } else { Containment::None };
+        let policy = Policy::new(commands, disk.path())?.within(containment);
         Ok(Self {
             policy: if asked.powershell { policy.for_powershell() } else { policy },
             guardrails: Guardrails::new(&origin.config.guardrails, ground)?,

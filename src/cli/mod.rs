@@ -60,9 +60,13 @@ fn child(mut arguments: impl Iterator<Item = OsString>) -> Option<u8> {
     let first = arguments.next()?;
     #[cfg(target_os = "linux")]
     if first == crate::command::supervisor::SUPERVISE {
-        let shut_in =
+        let child_sandbox =
             arguments.next().and_then(|text| serde_json::from_slice(text.to_str()?.as_bytes()).ok());
-        return Some(crate::command::supervisor::supervise(shut_in));
+        return Some(crate::command::supervisor::supervise(child_sandbox));
+    }
+    #[cfg(target_os = "linux")]
+    if first == crate::command::sandbox::HOLD {
+        return Some(crate::command::sandbox::hold());
     }
     if first == crate::web::page::PAGE {
         return Some(crate::web::page::execute(arguments.next()?.to_str()));
@@ -100,6 +104,7 @@ const NAME: &str = "architect-ci";
 enum Command {
     Run(run::Run),
     Apply(apply::Apply),
+    Write(apply::Write),
     Batch(batch::Batch),
     #[command(subcommand)]
     Recipe(recipe::Recipes),
@@ -126,6 +131,7 @@ impl Command {
         match self {
             Self::Run(run) => run.execute(),
             Self::Apply(apply) => apply.execute(),
+            Self::Write(write) => write.execute(),
             Self::Batch(batch) => batch.execute(),
             Self::Recipe(recipe) => recipe.execute(),
             Self::Report(report) => report.execute(),

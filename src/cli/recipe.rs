@@ -43,7 +43,7 @@ pub(super) struct Test {
 
 /// Why a recipe's tests cannot be run.
 #[derive(Debug, thiserror::Error)]
-enum Trouble {
+enum TestSetupError {
     #[error("could not read {0}")]
     Read(PathBuf, #[source] std::io::Error),
     #[error(transparent)]
@@ -83,7 +83,7 @@ impl Recipes {
 }
 
 impl Test {
-    fn results(&self) -> Result<AllTested, Trouble> {
+    fn results(&self) -> Result<AllTested, TestSetupError> {
         let runtime = runtime()?;
         let recipes =
             self.files.iter().map(|file| runtime.block_on(tested(file))).collect::<Result<_, _>>()?;
@@ -104,12 +104,12 @@ impl Test {
     }
 }
 
-async fn tested(file: &Path) -> Result<Tested, Trouble> {
-    let text = std::fs::read_to_string(file).map_err(|error| Trouble::Read(file.to_owned(), error))?;
+async fn tested(file: &Path) -> Result<Tested, TestSetupError> {
+    let text = std::fs::read_to_string(file).map_err(|error| TestSetupError::Read(file.to_owned(), error))?;
     let shown = file.display().to_string();
     let recipe = Recipe::parse(&text, &shown)?;
     if recipe.tests.is_empty() {
-        return Err(Trouble::NoTests(file.to_owned()));
+        return Err(TestSetupError::NoTests(file.to_owned()));
     }
     Ok(Tested { recipe: shown, tests: recipe.test().await? })
 }

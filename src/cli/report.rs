@@ -6,7 +6,7 @@ use sanitize::untrusted::log_lines;
 
 use super::flags::{InputFlags, InputSet};
 use super::print;
-use super::run::{Voice, complain, rest, runtime, step_output};
+use super::run::{Output, complain, rest, runtime, step_output};
 use super::style::below;
 use crate::batch::{Manifest, StartError, merge};
 use crate::event::Exit;
@@ -97,15 +97,15 @@ fn join(lookup: &Lookup, mut paths: Vec<PathBuf>) -> Result<Exit, InputError> {
     if paths.is_empty() {
         return Err(StartError::NoReports.into());
     }
-    let voice = Voice::read(lookup)?;
+    let output = Output::read(lookup)?;
     let destination = BatchDestination::resolve(&Inputs::read(lookup)?)?;
     let masker = super::batch::masker(&destination, None);
-    voice.begin(&masker);
+    output.begin(&masker);
     let manifest = lookup.path("manifest").map(|path| Manifest::read(&path)).transpose()?;
     let merged = merge(&paths, manifest.as_ref()).map_err(|error| InputError::Batch(Box::new(error)))?;
     tracing::info!("{} reports", merged.from);
     let told = runtime()?.block_on(publish_batch(merged.report, &destination, &masker))?;
-    super::batch::conclude(&voice, &told.report, &told.path.display().to_string());
+    super::batch::conclude(&output, &told.report, &told.path.display().to_string());
     Ok(super::batch::exit_of(&told.report))
 }
 

@@ -12,7 +12,7 @@ use super::style::{below, tell_error, tell_painted};
 use crate::command::sandbox::hide_process;
 use crate::event::Exit;
 use crate::publish::{OUTPUTS, RunResult, StepOutputs};
-use crate::report::{LogFormat, Loudness, init_log};
+use crate::report::{LogFormat, Verbosity, init_log};
 use crate::request::{INPUTS, InputError, Inputs, Job, JobRequest, Lookup, Skip};
 use crate::run::{apply, not_started, on_signals, run};
 
@@ -92,14 +92,14 @@ pub(super) fn runtime() -> Result<tokio::runtime::Runtime, InputError> {
 }
 
 /// How the process speaks.
-pub(super) struct Voice {
+pub(super) struct Output {
     format: LogFormat,
-    loudness: Loudness,
+    verbosity: Verbosity,
     pub(super) json: bool,
     pub(super) in_actions: bool,
 }
 
-impl Voice {
+impl Output {
     pub(super) fn read(lookup: &Lookup) -> Result<Self, InputError> {
         let format = match lookup.text("log-format").as_deref() {
             None | Some("human") => LogFormat::Human,
@@ -110,22 +110,22 @@ impl Voice {
             }
         };
         let verbose = lookup.text("verbose");
-        let loudness = match verbose.as_deref().map(str::trim) {
-            None | Some("false") => Loudness::Normal,
-            Some("true") => Loudness::Verbose,
-            Some("2") => Loudness::Libraries,
+        let verbosity = match verbose.as_deref().map(str::trim) {
+            None | Some("false") => Verbosity::Normal,
+            Some("true") => Verbosity::Verbose,
+            Some("2") => Verbosity::Libraries,
             Some(other) => {
                 let (name, given) = ("verbose".to_owned(), other.to_owned());
                 return Err(InputError::Value { name, given, expected: "true, false or 2".to_owned() });
             }
         };
-        let loudness = if lookup.flag("quiet")? { Loudness::Quiet } else { loudness };
-        Ok(Self { format, loudness, json: lookup.flag("json")?, in_actions: lookup.in_actions() })
+        let verbosity = if lookup.flag("quiet")? { Verbosity::Quiet } else { verbosity };
+        Ok(Self { format, verbosity, json: lookup.flag("json")?, in_actions: lookup.in_actions() })
     }
 
     /// Sets the log up, and tells the runner what to mask.
     pub(super) fn begin(&self, masker: &Arc<Masker>) {
-        init_log(self.format, self.loudness, Arc::clone(masker));
+        init_log(self.format, self.verbosity, Arc::clone(masker));
         if self.in_actions {
             announce_secrets(masker);
         }
@@ -133,7 +133,7 @@ impl Voice {
 
     /// Returns whether people want to see what happens.
     pub(super) fn is_on_screen(&self) -> bool {
-        self.loudness != Loudness::Quiet && self.format == LogFormat::Human
+        self.verbosity != Verbosity::Quiet && self.format == LogFormat::Human
     }
 
     /// Says what standard output is for.
@@ -152,12 +152,12 @@ fn execute_with(
     lookup: &Lookup,
     resolve: impl AsyncFnOnce(&Lookup) -> Result<Job, InputError>,
 ) -> Result<Exit, InputError> {
-    let voice = Voice::read(lookup)?;
+    let output = Output::read(lookup)?;
     let runtime = runtime()?;
     let done = runtime.block_on(async {
         let job = resolve(lookup).await?;
         // On the heap: the state of a run is large.
-        Box::pin(perform(&voice, job)).await
+        Box::pin(perform(&output, job)).await
     })?;
     // A blocking task may still sit in a slow read; nothing waits for it.
     runtime.shutdown_background();
@@ -165,10 +165,10 @@ fn execute_with(
         Done::Finished(finished) => finished,
         Done::Skipped(skip) => return Ok(rest(lookup, &skip)),
     };
-    if voice.is_on_screen() {
+    if output.is_on_screen() {
         tell_painted(&log_lines(&finished.screen));
     }
-    voice.say(&if voice.json {
+    output.say(&if output.json {
         finished.report.json()
     } else {
         format!("{}\n", finished.message.trim_end())
@@ -182,11 +182,11 @@ enum Done {
     Skipped(Skip),
 }
 
-async fn perform(voice: &Voice, job: Job) -> Result<Done, InputError> {
+async fn perform(output: &Output, job: Job) -> Result<Done, InputError> {
     let begin = |request: &JobRequest| {
         let secret: Vec<&str> = request.secret_variables.iter().map(String::as_str).collect();
         let masker = Arc::new(Masker::from_environment(&request.variables, &secret, &request.secrets));
-        voice.begin(&masker);
+        output.begin(&masker);
         let signal = on_signals().map_err(InputError::Signals)?;
         Ok::<_, InputError>((masker, signal))
     };
@@ -197,7 +197,7 @@ async fn perform(voice: &Voice, job: Job) -> Result<Done, InputError> {
         }
         Job::ApplyPlan(request) => {
             let (masker, signal) = begin(&request.job)?;
-            (apply(&request, masker, signal).await, request.job)
+            (Box::pin(apply(&request, masker, signal)).await, request.job)
         }
         Job::Skip(skip) => return Ok(Done::Skipped(skip)),
     };

@@ -34,7 +34,7 @@ mod linux {
     use rustix::io::retry_on_intr;
     use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, set_parent_process_death_signal, wait};
 
-    use crate::command::sandbox::{become_user, enter, restrict};
+    use crate::command::sandbox::{become_user, enter, hide_process, restrict};
     use crate::command::supervisor::Launch;
 
     /// Largest order that is believed.
@@ -69,9 +69,9 @@ mod linux {
         // Before the folder that it lies in is out of sight.
         let signal =
             launch.signal.as_ref().map(|path| OpenOptions::new().write(true).open(path)).transpose()?;
-        if let Some(root) = &launch.walls.root {
+        if let Some(root) = &launch.restrictions.root {
             let sandbox = |error| named("the sandbox could not be set up", error);
-            enter(root, launch.walls.network.as_ref()).map_err(sandbox)?;
+            enter(root, launch.restrictions.network.as_ref()).map_err(sandbox)?;
             if let Some(user) = &root.user {
                 become_user(user).map_err(|error| sandbox(error.into()))?;
             }
@@ -81,8 +81,8 @@ mod linux {
         }
         std::env::set_current_dir(&launch.cwd)
             .map_err(|error| named(&launch.cwd.display().to_string(), error))?;
-        if launch.walls.restricted {
-            restrict(&launch.walls)
+        if launch.restrictions.restricted {
+            restrict(&launch.restrictions)
                 .map_err(|error| io::Error::other(format!("could not set up the sandbox: {error}")))?;
         }
         let mut command = Command::new(&launch.program);
@@ -93,7 +93,11 @@ mod linux {
         let named = |error| named(&launch.program, error);
         match signal {
             None => Err(named(command.exec())),
-            Some(signal) => wait_for(command.spawn().map_err(named)?.id(), signal),
+            Some(signal) => {
+                // What the program could take from this process, its parent, lies outside of the sandbox.
+                hide_process();
+                wait_for(command.spawn().map_err(named)?.id(), signal)
+            }
         }
     }
 

@@ -21,8 +21,8 @@ use crate::request::variables;
     ],
     "Faults: a negated condition, a comparison or number that is off by one, a call that is left out, a default value in place of \
      a result. They are chosen by `--seed`, the same ones each time.\n\n\
-     Exit codes: 0 the tests notice every fault, 1 they miss at least one, 3 the commit, the checkout or the command cannot be \
-     used, or the tests fail without any fault, 130 and 143 interrupted. The checkout stays as it is.",
+     Exit codes: 0 the tests notice every fault, or the change has no place for one, 1 they miss at least one, 3 the commit, the \
+     checkout or the command cannot be used, the tests fail without any fault, or no fault could be tried, 130 and 143 interrupted. The checkout stays as it is.",
 ))]
 pub(super) struct Mutate {
     #[command(flatten)]
@@ -63,7 +63,12 @@ impl Mutate {
         } else {
             print_painted(&log_lines(&masker.mask(&mutation_text(record))));
         }
-        let misses = record.of(MutationVerdict::Unnoticed).next().is_some();
-        if misses { Exit::Failed } else { Exit::Success }
+        if record.is_unknown() {
+            Exit::Configuration
+        } else if record.of(MutationVerdict::Unnoticed).next().is_some() {
+            Exit::Failed
+        } else {
+            Exit::Success
+        }
     }
 }

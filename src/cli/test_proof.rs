@@ -89,7 +89,7 @@ pub(super) enum SubjectError {
 }
 
 /// What a command of this kind works with.
-pub(super) struct Bench {
+pub(super) struct ProofSetup {
     throwaway: Throwaway,
     pub(super) changes: ChangeSet,
     pub(super) states: States,
@@ -99,7 +99,7 @@ pub(super) struct Bench {
 
 impl Subject {
     /// Reads the change.
-    pub(super) fn bench(&self) -> Result<Bench, SubjectError> {
+    pub(super) fn bench(&self) -> Result<ProofSetup, SubjectError> {
         let command = TestCommand::of_words(&self.command)?;
         let config = match &self.config {
             Some(path) => read_config(path)?,
@@ -111,11 +111,17 @@ impl Subject {
         let throwaway = Throwaway::new(&self.workspace, Some(&repository), &config, &variables(), &[])?;
         let changes = changes_since(&repository, &commit, throwaway.disk(), throwaway.sensitive())?;
         let states = States::new(&changes, true);
-        Ok(Bench { throwaway, changes, states, command, timeout: Duration::from_secs(self.command_timeout) })
+        Ok(ProofSetup {
+            throwaway,
+            changes,
+            states,
+            command,
+            timeout: Duration::from_secs(self.command_timeout),
+        })
     }
 }
 
-impl Bench {
+impl ProofSetup {
     /// Runs something with what runs tests, until a signal comes.
     pub(super) fn run<T>(
         &self,

@@ -194,6 +194,28 @@ mod tests {
         assert_eq!(lost, Vec::<String>::new());
     }
 
+    /// What `tests/scripts/record-outputs.py` has recorded of real tools.
+    #[test]
+    fn first_failure_in_recorded_outputs_is_shown() {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/cases/recorded-outputs");
+        let space = Space { lines: 200, bytes: 19_200 };
+        let (mut count, mut lost) = (0, Vec::new());
+        for entry in std::fs::read_dir(folder).expect("the recorded outputs") {
+            let path = entry.expect("an entry").path();
+            let text = std::fs::read_to_string(&path).expect("a text");
+            let (head, output) = text.split_once('\n').expect("a head");
+            let first = head.strip_prefix("first: ").expect("the line that a reader needs");
+            let shown = excerpt(output, space);
+            assert!(shown.cut_from.is_some() && shown.text.len() < 22_000, "{}", path.display());
+            if !shown.text.contains(first) {
+                lost.push(format!("{}: {first}", path.display()));
+            }
+            count += 1;
+        }
+        assert!(count >= 60, "{count}");
+        assert_eq!(lost, Vec::<String>::new());
+    }
+
     proptest! {
         #[test]
         fn excerpts_fit_and_never_panic(

@@ -14,7 +14,7 @@ pub(super) enum Certainty {
 }
 
 /// Forms in which programs report failures, with a few programs for each.
-const CERTAIN: [&str; 57] = [
+const CERTAIN: [&str; 60] = [
     // pytest
     r"^E   +\S",
     r"^_{3,} .+ _{3,}$",
@@ -64,6 +64,10 @@ const CERTAIN: [&str; 57] = [
     r"undefined reference to |: ld returned \d|^ld: ",
     r"^make(?:\[\d+\])?: \*\*\* |^ninja: (?:error|build stopped)|^FAILED: ",
     r"^CMake Error|\*\*\*(?:Failed|Exception|Timeout|Not Run)|^\s*\d+ - .+ \((?:Failed|SEGFAULT|Timeout)\)",
+    // meson, Robot Framework, git
+    r"^\s*\d+/\d+ .+ (?:FAIL|ERROR|TIMEOUT|UNEXPECTEDPASS) +\d",
+    r" \| FAIL \|$",
+    r"^CONFLICT \(",
     // googletest
     r"^\S+:\d+: Failure$",
     r"^\[  FAILED  \] ",

@@ -4,6 +4,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncReadExt};
+use tokio::sync::Notify;
 
 use super::output::{Capture, Retention};
 
@@ -12,12 +13,15 @@ const DRAIN: Duration = Duration::from_millis(500);
 
 /// Output of a command that may still be running.
 #[derive(Clone, Debug, Default)]
-pub struct LiveOutput(Arc<Mutex<Capture>>);
+pub struct LiveOutput {
+    capture: Arc<Mutex<Capture>>,
+    written: Arc<Notify>,
+}
 
 impl LiveOutput {
     /// Creates an empty output, of which so much is kept.
     pub fn new(retention: Retention) -> Self {
-        Self(Arc::new(Mutex::new(Capture::new(retention))))
+        Self { capture: Arc::new(Mutex::new(Capture::new(retention))), written: Arc::default() }
     }
 
     /// Returns what has been written so far.
@@ -25,8 +29,20 @@ impl LiveOutput {
         self.lock().text()
     }
 
+    /// Waits until something has been written.
+    pub async fn begins(&self) {
+        loop {
+            // Made first, so that nothing that is written between the look and the wait is missed.
+            let written = self.written.notified();
+            if !self.text().is_empty() {
+                return;
+            }
+            written.await;
+        }
+    }
+
     fn lock(&self) -> MutexGuard<'_, Capture> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.capture.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -49,6 +65,7 @@ pub(super) fn collect(
                 break;
             }
             sink.lock().push(&buffer[..count]);
+            sink.written.notify_waiters();
         }
     });
     Collecting { output, task }

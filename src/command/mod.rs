@@ -1,9 +1,10 @@
 //! Commands and other child processes: what a command line would do, what children see and may do, and how
 //! they are started, bounded, and ended.
 
-mod converse;
 mod excerpt;
 mod failure_lines;
+#[cfg(target_os = "linux")]
+mod held_roots;
 mod kept_output;
 mod live_output;
 mod network;
@@ -12,19 +13,20 @@ mod pipe_status;
 mod running;
 pub mod sandbox;
 mod spawn;
+mod stdio_child;
 #[cfg(target_os = "linux")]
 pub mod supervisor;
 
-pub use converse::{Talk, Talking};
 pub use excerpt::{Excerpt, Space, excerpt};
 pub(crate) use failure_lines::failure_lines;
 pub use kept_output::KeptOutputs;
 pub use live_output::LiveOutput;
-pub use network::{Enforcement, Means};
+pub use network::{Enforcement, SandboxSupport};
 pub use output::{Capture, Retention};
 pub(crate) use output::{last_lines, plain};
 pub use pipe_status::PipeStatus;
-pub use running::Spare;
-pub use shell::{Assessment, Class, Policy, Verdict, Walls};
+pub use running::StandbySupervisor;
+pub use shell::{Assessment, Class, Containment, Policy, Verdict};
 pub(crate) use shell::{Patterns, is_test};
 pub use spawn::{Ended, Finished, Job, Shell};
+pub use stdio_child::{StdioChild, StdioCommand};

@@ -5,7 +5,7 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
-use super::sandbox::{Namespaces, Sandbox, Sockets, Walls};
+use super::sandbox::{Namespaces, Restrictions, Sandbox, Sockets};
 use super::spawn::Shell;
 use crate::egress::{Egress, Reach, Session};
 use crate::event::NetworkRecord;
@@ -19,7 +19,7 @@ const MAX_ASKER: usize = 200;
 
 /// How a child is shut in on this machine.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Means {
+pub struct SandboxSupport {
     /// How it gets a file system of its own; `None` if it does not.
     pub namespaces: Option<Namespaces>,
     /// Whether it gets a network of its own if its hosts are limited.
@@ -38,12 +38,12 @@ pub enum Enforcement {
 }
 
 /// The proxy of a running child.
-pub(super) struct Asking {
+pub(super) struct RunningProxy {
     session: Session,
     by: String,
 }
 
-impl Asking {
+impl RunningProxy {
     /// Ends the proxy. Returns what was refused.
     pub(super) fn end(self) -> Vec<NetworkRecord> {
         self.session.end(&self.by)
@@ -52,7 +52,7 @@ impl Asking {
 
 impl Shell {
     /// Returns how children are shut in here. This is tried out once.
-    pub async fn means(&self, root: &Path) -> Means {
+    pub async fn sandbox_support(&self, root: &Path) -> SandboxSupport {
         let namespaces = self.namespaces(root).await;
         let own_network = match (&self.sandbox, &self.reach, namespaces) {
             (Some(sandbox), Reach::Through(_), Some(namespaces)) if sandbox.is_restricted() => {
@@ -60,57 +60,58 @@ impl Shell {
             }
             _ => false,
         };
-        Means { namespaces, own_network }
+        SandboxSupport { namespaces, own_network }
     }
 
     /// Returns how well a list of hosts would be enforced here.
     pub async fn enforcement(&self, root: &Path) -> Enforcement {
         let limited = Self { reach: Reach::Through(Arc::new(Egress::nowhere())), ..self.clone() };
-        if limited.means(root).await.own_network {
+        if limited.sandbox_support(root).await.own_network {
             Enforcement::OwnNetwork
-        } else if self.is_walled() && super::sandbox::offered().network {
+        } else if self.is_sandboxed() && super::sandbox::kernel_support().network {
             Enforcement::Ports
         } else {
             Enforcement::Nothing
         }
     }
 
-    /// Opens the network of a child that is about to start: extends its walls and variables. Returns its proxy, if it gets
+    /// Opens the network of a child that is about to start: extends its restrictions and variables. Returns its proxy, if it gets
     /// one. `asker` is its command line.
     pub(super) fn open_network(
         &self,
-        walls: Option<&mut Walls>,
+        restrictions: Option<&mut Restrictions>,
         environment: &mut BTreeMap<String, String>,
-        means: Means,
+        support: SandboxSupport,
         asker: &str,
-    ) -> io::Result<Option<Asking>> {
-        let (Some(walls), Some(sandbox)) = (walls, &self.sandbox) else { return Ok(None) };
-        if walls.sockets == Sockets::None {
+    ) -> io::Result<Option<RunningProxy>> {
+        let (Some(restrictions), Some(sandbox)) = (restrictions, &self.sandbox) else { return Ok(None) };
+        if restrictions.sockets == Sockets::None {
             return Ok(None);
         }
         let egress = match &self.reach {
             Reach::Everything => {
-                walls.sockets = Sockets::Internet;
+                restrictions.sockets = Sockets::Internet;
                 return Ok(None);
             }
             Reach::Nothing => {
-                walls.sockets = Sockets::Local;
+                restrictions.sockets = Sockets::Local;
                 return Ok(None);
             }
             Reach::Through(egress) => egress,
         };
-        let (session, port, token) = if means.own_network {
-            let (session, port) = in_own_network(egress, walls, sandbox)?;
+        let (session, port, token) = if support.own_network {
+            let (session, port) = in_own_network(egress, restrictions, sandbox)?;
             (session, port, None)
         } else if egress.is_default() {
             // Without a network of its own, a child could not connect to its own servers either.
-            walls.sockets = Sockets::Internet;
+            egress.tell_not_enforced();
+            restrictions.sockets = Sockets::Internet;
             return Ok(None);
         } else {
             let (session, port, token) = Session::on_machine(egress)?;
-            walls.sockets = if egress.learns() {
+            restrictions.sockets = if egress.learns() {
                 Sockets::Internet
-            } else if walls.restricted && super::sandbox::offered().network {
+            } else if restrictions.restricted && super::sandbox::kernel_support().network {
                 Sockets::Ports([vec![port], egress.local_ports()].concat())
             } else {
                 return Err(io::Error::other("nothing on this machine can enforce a list of hosts"));
@@ -121,23 +122,27 @@ impl Shell {
         environment.extend(crate::egress::proxy_variables(port, token.as_deref(), java.as_deref()));
         let by =
             self.owner.clone().unwrap_or_else(|| asker[..asker.floor_char_boundary(MAX_ASKER)].to_owned());
-        Ok(Some(Asking { session, by }))
+        Ok(Some(RunningProxy { session, by }))
     }
 }
 
 #[cfg(target_os = "linux")]
-fn in_own_network(egress: &Arc<Egress>, walls: &mut Walls, sandbox: &Sandbox) -> io::Result<(Session, u16)> {
+fn in_own_network(
+    egress: &Arc<Egress>,
+    restrictions: &mut Restrictions,
+    sandbox: &Sandbox,
+) -> io::Result<(Session, u16)> {
     use super::sandbox::OwnNetwork;
     use crate::egress::meeting::{MAX_SOCKETS, Meeting};
     let path = sandbox.meeting()?;
     let meeting = Meeting::at(path.clone())?;
     let ports: Vec<u16> = std::iter::once(PORT).chain(egress.local_ports()).take(MAX_SOCKETS).collect();
-    walls.sockets = Sockets::Internet;
-    walls.network = Some(OwnNetwork { meeting: path, ports });
+    restrictions.sockets = Sockets::Internet;
+    restrictions.network = Some(OwnNetwork { meeting: path, ports });
     Ok((Session::in_own_network(egress, meeting), PORT))
 }
 
 #[cfg(not(target_os = "linux"))]
-fn in_own_network(_: &Arc<Egress>, _: &mut Walls, _: &Sandbox) -> io::Result<(Session, u16)> {
+fn in_own_network(_: &Arc<Egress>, _: &mut Restrictions, _: &Sandbox) -> io::Result<(Session, u16)> {
     Err(io::Error::other("this system has no networks of a process's own"))
 }

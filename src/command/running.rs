@@ -2,57 +2,88 @@
 //! object.
 
 use std::io;
+#[cfg(target_os = "linux")]
+use std::path::PathBuf;
 use std::process::{ExitStatus, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::io::{AsyncRead, AsyncWriteExt};
 
 #[cfg(target_os = "linux")]
-use super::network::Asking;
-use super::network::Means;
+use super::network::RunningProxy;
+use super::network::SandboxSupport;
 use super::sandbox::Namespaces;
+#[cfg(target_os = "linux")]
+use super::sandbox::{HOLD, HeldRoot, NewRoot, Sandbox, View};
 use super::spawn::{Ended, Job, Shell};
+#[cfg(target_os = "linux")]
+use super::supervisor::ChildSandbox;
+#[cfg(target_os = "linux")]
+use crate::base::program::find_program;
 use crate::event::NetworkRecord;
 
-/// A supervisor that is started before there is anything to run, so that a command need not wait for it.
+/// Maximum number of supervisors that wait: one for those who look, and one for those who work.
+const MAX_WAITING: usize = 2;
+
+/// Supervisors that are started before there is anything to run, so that a command need not wait for one.
 #[derive(Clone, Debug, Default)]
-pub struct Spare(Arc<Mutex<Option<Waiting>>>);
+pub struct StandbySupervisor(Arc<Mutex<Vec<Waiting>>>);
 
-/// A supervisor, and how its child gets a file system of its own.
-type Waiting = (Option<Namespaces>, tokio::process::Child);
+/// A supervisor, and how its child is shut in: by what means, and from which holder of a root it starts.
+type Waiting = ((Option<Namespaces>, Option<u32>), tokio::process::Child);
 
-impl Spare {
-    fn take(&self, namespaces: Option<Namespaces>) -> Option<tokio::process::Child> {
-        let (kind, mut child) = self.0.lock().unwrap_or_else(PoisonError::into_inner).take()?;
-        let is_there = kind == namespaces && matches!(child.try_wait(), Ok(None));
-        is_there.then_some(child)
+#[cfg(target_os = "linux")]
+impl StandbySupervisor {
+    fn take(&self, child_sandbox: ChildSandbox) -> Option<tokio::process::Child> {
+        let mut waiting = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let at =
+            waiting.iter().position(|(kind, _)| *kind == (child_sandbox.namespaces, child_sandbox.holder))?;
+        let (_, mut child) = waiting.remove(at);
+        matches!(child.try_wait(), Ok(None)).then_some(child)
     }
 
-    fn put(&self, namespaces: Option<Namespaces>, child: tokio::process::Child) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some((namespaces, child));
+    fn put(&self, child_sandbox: ChildSandbox, child: tokio::process::Child) {
+        let mut waiting = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if waiting.len() == MAX_WAITING {
+            waiting.remove(0);
+        }
+        waiting.push(((child_sandbox.namespaces, child_sandbox.holder), child));
     }
 }
 
 #[cfg(target_os = "linux")]
 impl Shell {
-    /// Returns the command that starts a supervisor, which gets its order through standard input.
-    pub(super) fn supervisor(&self, namespaces: Option<Namespaces>) -> tokio::process::Command {
+    /// Returns the command that starts a supervisor, which gets its request through standard input.
+    pub(super) fn supervisor(&self, child_sandbox: ChildSandbox) -> tokio::process::Command {
+        let mut command = self.of_this_program(super::supervisor::SUPERVISE, child_sandbox.namespaces);
+        if self.sandbox.is_some() {
+            command.arg(serde_json::to_string(&child_sandbox).unwrap_or_default());
+        }
+        command
+    }
+
+    /// Returns the holder of the common parts of a root, if there is one.
+    async fn held_root(&self, sandbox: &Sandbox, root: &NewRoot) -> Option<HeldRoot> {
+        let command = || self.of_this_program(HOLD, Some(root.namespaces));
+        sandbox.held_roots().find(root, sandbox.is_trusted(), command).await
+    }
+
+    /// Returns the command that starts a hidden sub-command of this program, with the rights that namespaces take.
+    fn of_this_program(&self, name: &str, namespaces: Option<Namespaces>) -> tokio::process::Command {
         let mut command = if namespaces == Some(Namespaces::Sudo) {
-            let mut command = tokio::process::Command::new("sudo");
+            // Without one that may be started, the attempt fails, and there is no file system of a child's own.
+            let sudo = find_program("sudo", &[]).unwrap_or_else(|| PathBuf::from("/nonexistent/sudo"));
+            let mut command = tokio::process::Command::new(sudo);
             command.args(["-n", "--"]).arg(&self.launcher);
             command
         } else {
             tokio::process::Command::new(&self.launcher)
         };
         let path = self.environment.get("PATH");
-        command.arg(super::supervisor::SUPERVISE);
-        if self.sandbox.is_some() {
-            let shut_in = super::supervisor::ShutIn { namespaces };
-            command.arg(serde_json::to_string(&shut_in).unwrap_or_default());
-        }
         command
+            .arg(name)
             .current_dir("/")
-            // The child's variables come with the order; none of them may decide what is loaded before.
+            // The child's variables come with the request; none of them may decide what is loaded before.
             .env_clear()
             .envs(path.map(|path| ("PATH", path)))
             .stdin(Stdio::piped())
@@ -68,47 +99,53 @@ pub(super) struct Running {
     supervisor: tokio::process::Child,
     /// The supervisor's standard input; closing it ends the command.
     lifeline: Option<tokio::process::ChildStdin>,
-    order: Vec<u8>,
-    network: Option<Asking>,
+    request: Vec<u8>,
+    network: Option<RunningProxy>,
+    /// The next supervisor, to be started once this one has its request.
+    next: Option<(StandbySupervisor, ChildSandbox, tokio::process::Command)>,
 }
 
 #[cfg(target_os = "linux")]
 impl Running {
-    pub(super) fn start(shell: &Shell, job: &Job<'_>, means: Means) -> io::Result<Self> {
-        use super::supervisor::{Input, Order};
+    pub(super) async fn start(shell: &Shell, job: &Job<'_>, support: SandboxSupport) -> io::Result<Self> {
+        use super::supervisor::{Input, SupervisorRequest};
         let mut environment = shell.environment.clone();
         environment
             .extend(job.variables.iter().map(|(name, value)| (name.clone().into_owned(), value.clone())));
-        let (mut walls, namespaces) = (None, means.namespaces);
+        let (mut restrictions, mut holder, namespaces) = (None, None, support.namespaces);
         if let Some(sandbox) = &shell.sandbox {
-            walls = Some(sandbox.walls(job.root, job.view, job.rights, namespaces)?);
+            let made = restrictions.insert(sandbox.restrictions(job.root, job.view, job.rights, namespaces)?);
+            if let (Some(root), View::Overlay(_) | View::Reader(_), true) =
+                (&mut made.root, job.view, made.restricted)
+            {
+                root.held = shell.held_root(sandbox, root).await;
+                holder = root.held.as_ref().map(|held| held.holder);
+            }
             sandbox.adapt(&mut environment, namespaces.is_some(), job.root)?;
         }
-        let network = shell.open_network(walls.as_mut(), &mut environment, means, job.command)?;
-        let order = Order {
+        let network = shell.open_network(restrictions.as_mut(), &mut environment, support, job.command)?;
+        let request = SupervisorRequest {
             program: shell.program.clone(),
             arguments: shell.flags.iter().cloned().chain([job.command.to_owned()]).collect(),
             environment,
-            walls,
+            restrictions,
             cwd: job.cwd.to_owned(),
             input: job.stdin.as_ref().map_or(Input::Nothing, |input| Input::Bytes(input.len())),
             merge: job.merge,
         };
-        let mut order = serde_json::to_vec(&order)?;
-        order.push(b'\n');
-        order.extend(job.stdin.iter().flatten());
-        let waiting = shell.spare.take(namespaces).filter(|_| shell.sandbox.is_some());
-        let mut supervisor = match waiting {
+        let mut request = serde_json::to_vec(&request)?;
+        request.push(b'\n');
+        request.extend(job.stdin.iter().flatten());
+        let child_sandbox = ChildSandbox { namespaces, holder };
+        let is_sandboxed = shell.sandbox.is_some();
+        let mut supervisor = match shell.standby.take(child_sandbox).filter(|_| is_sandboxed) {
             Some(waiting) => waiting,
-            None => shell.supervisor(namespaces).spawn()?,
+            None => shell.supervisor(child_sandbox).spawn()?,
         };
         let lifeline = supervisor.stdin.take();
-        if shell.sandbox.is_some()
-            && let Ok(next) = shell.supervisor(namespaces).spawn()
-        {
-            shell.spare.put(namespaces, next);
-        }
-        Ok(Self { supervisor, lifeline, order, network })
+        let next =
+            is_sandboxed.then(|| (shell.standby.clone(), child_sandbox, shell.supervisor(child_sandbox)));
+        Ok(Self { supervisor, lifeline, request, network, next })
     }
 
     pub(super) fn outputs(&mut self) -> (Option<impl AsyncRead + use<>>, Option<impl AsyncRead + use<>>) {
@@ -118,7 +155,12 @@ impl Running {
     pub(super) async fn wait(&mut self) -> io::Result<ExitStatus> {
         if let Some(lifeline) = &mut self.lifeline {
             // A supervisor that is already gone says so by its status.
-            let _ = lifeline.write_all(&self.order).await;
+            let _ = lifeline.write_all(&self.request).await;
+        }
+        if let Some((standby, child_sandbox, mut supervisor)) = self.next.take()
+            && let Ok(next) = supervisor.spawn()
+        {
+            standby.put(child_sandbox, next);
         }
         self.supervisor.wait().await
     }
@@ -133,7 +175,7 @@ impl Running {
 
     /// Ends the proxy of the command. Returns what it refused.
     pub(super) fn end_network(&mut self) -> Vec<NetworkRecord> {
-        self.network.take().map(Asking::end).unwrap_or_default()
+        self.network.take().map(RunningProxy::end).unwrap_or_default()
     }
 
     /// Kills the session of a supervisor that is still running.
@@ -155,7 +197,8 @@ pub(super) struct Running {
 
 #[cfg(not(target_os = "linux"))]
 impl Running {
-    pub(super) fn start(shell: &Shell, job: &Job<'_>, _: Means) -> io::Result<Self> {
+    #[expect(clippy::unused_async, reason = "the same as elsewhere")]
+    pub(super) async fn start(shell: &Shell, job: &Job<'_>, _: SandboxSupport) -> io::Result<Self> {
         let mut command = process_wrap::tokio::CommandWrap::with_new(&shell.program, |command| {
             command
                 .args(&shell.flags)

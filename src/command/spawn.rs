@@ -10,9 +10,9 @@ use std::time::{Duration, Instant};
 use tokio_util::sync::CancellationToken;
 
 use super::live_output::{LiveOutput, collect};
-use super::network::Means;
+use super::network::SandboxSupport;
 use super::output::Capture;
-use super::running::{Running, Spare, ended};
+use super::running::{Running, StandbySupervisor, ended};
 use super::sandbox::{Namespaces, Rights, Sandbox, View};
 use crate::base::verbose_log::detail;
 use crate::egress::{Egress, Reach};
@@ -37,7 +37,7 @@ pub struct Shell {
     /// The sandbox of the children; `None` if there is none.
     pub sandbox: Option<Sandbox>,
     /// A supervisor that is waiting for an order.
-    pub spare: Spare,
+    pub standby: StandbySupervisor,
     /// What the children can reach.
     pub reach: Reach,
     /// What the children of single hooks, gates, servers and models can reach, by their owner.
@@ -134,16 +134,16 @@ impl Finished {
 impl Shell {
     /// Runs a command line. Never fails: a failure to start is [`Ended::NotStarted`].
     pub async fn run(&self, job: Job<'_>) -> Finished {
-        let means = self.means(job.root).await;
-        self.run_in(job, means).await
+        let support = self.sandbox_support(job.root).await;
+        self.run_in(job, support).await
     }
 
     /// Runs a command line that is shut in by these means.
-    async fn run_in(&self, job: Job<'_>, means: Means) -> Finished {
+    async fn run_in(&self, job: Job<'_>, support: SandboxSupport) -> Finished {
         let started = Instant::now();
         let sandbox = self.sandbox.as_ref().filter(|_| job.rights == Rights::Work);
         let before = sandbox.and_then(Sandbox::before);
-        let mut running = match Running::start(self, &job, means) {
+        let mut running = match Box::pin(Running::start(self, &job, support)).await {
             Ok(running) => running,
             Err(error) => {
                 let error = format!("{}: {error}", self.program);
@@ -186,7 +186,7 @@ impl Shell {
     }
 
     /// Returns whether the kernel restricts children.
-    pub fn is_walled(&self) -> bool {
+    pub fn is_sandboxed(&self) -> bool {
         self.sandbox.as_ref().is_some_and(Sandbox::is_restricted)
     }
 
@@ -200,8 +200,8 @@ impl Shell {
     async fn probe(&self, sandbox: &Sandbox, root: &Path) -> Option<Namespaces> {
         for namespaces in Namespaces::candidates() {
             let Ok(tried) = sandbox.probe_overlay(root) else { return None };
-            let means = Means { namespaces: Some(*namespaces), own_network: false };
-            let tried = self.try_out(sandbox, root, View::Overlay(&tried), means, Reach::Nothing).await;
+            let support = SandboxSupport { namespaces: Some(*namespaces), own_network: false };
+            let tried = self.try_out(sandbox, root, View::Overlay(&tried), support, Reach::Nothing).await;
             if tried.ended == Ended::Exited(0) {
                 return Some(*namespaces);
             }
@@ -212,9 +212,9 @@ impl Shell {
 
     /// Finds out whether a child can have a network of its own.
     pub(super) async fn probe_network(&self, sandbox: &Sandbox, root: &Path, namespaces: Namespaces) -> bool {
-        let means = Means { namespaces: Some(namespaces), own_network: true };
+        let support = SandboxSupport { namespaces: Some(namespaces), own_network: true };
         let reach = Reach::Through(Arc::new(Egress::nowhere()));
-        let tried = self.try_out(sandbox, root, View::Plain { writable: false }, means, reach).await;
+        let tried = self.try_out(sandbox, root, View::Plain { writable: false }, support, reach).await;
         let is_possible = tried.ended == Ended::Exited(0);
         if !is_possible {
             detail!("commands do not get their own network: {}", tried.output());
@@ -228,7 +228,7 @@ impl Shell {
         sandbox: &Sandbox,
         root: &Path,
         view: View<'_>,
-        means: Means,
+        support: SandboxSupport,
         reach: Reach,
     ) -> Finished {
         let job = Job {
@@ -250,10 +250,10 @@ impl Shell {
             program: "true".to_owned(),
             flags: Vec::new(),
             sandbox: Some(sandbox.trusted()),
-            spare: Spare::default(),
+            standby: StandbySupervisor::default(),
             reach,
             ..self.clone()
         };
-        probe.run_in(job, means).await
+        probe.run_in(job, support).await
     }
 }

@@ -2,7 +2,7 @@
 //! and each command. It owns everything that the command starts, whatever session that moves to, and ends all
 //! of it.
 //!
-//! Its standard input is the lifeline: first come the order and the command's input, then nothing. When it is
+//! Its standard input is the lifeline: first come the request and the command's input, then nothing. When it is
 //! closed (because the runner says so, or is dead), the command ends. Signals could not do that, because the
 //! runner may be killed without a chance to send one.
 
@@ -22,7 +22,7 @@ use rustix::process::{
 use serde::{Deserialize, Serialize};
 use tempfile::NamedTempFile;
 
-use super::sandbox::{self, Namespaces, SANDBOX, User, Walls};
+use super::sandbox::{self, Namespaces, Restrictions, SANDBOX, User};
 
 /// The name of the hidden sub-command.
 pub const SUPERVISE: &str = "__supervise";
@@ -36,7 +36,7 @@ const CANNOT_RUN: u8 = 126;
 
 /// What to run; a line of JSON at the start of standard input.
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) struct Order {
+pub(super) struct SupervisorRequest {
     pub(super) program: String,
     pub(super) arguments: Vec<String>,
     /// All environment variables of the program.
@@ -44,7 +44,7 @@ pub(super) struct Order {
     /// The working directory, which may not exist before the new file system is made.
     pub(super) cwd: PathBuf,
     /// The restrictions; `None` if there is no sandbox.
-    pub(super) walls: Option<Walls>,
+    pub(super) restrictions: Option<Restrictions>,
     /// What follows this line on standard input.
     pub(super) input: Input,
     /// Whether both outputs go to one stream, in the order in which they are written.
@@ -56,7 +56,7 @@ pub(super) struct Order {
 pub(super) enum Input {
     /// No input at all.
     Nothing,
-    /// This number of bytes, which follow the order.
+    /// This number of bytes, which follow the request.
     Bytes(usize),
     /// Everything that follows, as it arrives.
     Relayed,
@@ -75,7 +75,7 @@ pub struct Launch {
     /// The working directory.
     pub cwd: PathBuf,
     /// The restrictions that the child puts on itself.
-    pub walls: Walls,
+    pub restrictions: Restrictions,
     /// Whether standard error goes to standard output.
     pub merge: bool,
     /// Whether the rest of standard input is for the program.
@@ -102,10 +102,10 @@ struct Running {
     signal: Option<NamedTempFile>,
 }
 
-/// Runs what standard input asks for, and ends as that ends. Returns the exit code. `shut_in` says how the
+/// Runs what standard input asks for, and ends as that ends. Returns the exit code. `child_sandbox` says how the
 /// child is sandboxed, if it is: such a child can be started before there is anything to run.
-pub fn supervise(shut_in: Option<ShutIn>) -> u8 {
-    match prepare(shut_in).and_then(run) {
+pub fn supervise(child_sandbox: Option<ChildSandbox>) -> u8 {
+    match prepare(child_sandbox).and_then(run) {
         Ok(code) => code,
         Err(error) => {
             eprintln!("{error}");
@@ -116,20 +116,26 @@ pub fn supervise(shut_in: Option<ShutIn>) -> u8 {
 
 /// How a child is sandboxed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ShutIn {
+pub struct ChildSandbox {
     /// How it gets a file system of its own; `None` if it does not.
     pub namespaces: Option<Namespaces>,
+    /// The process that holds what the child is going to see; `None` if everything is mounted for it.
+    pub holder: Option<u32>,
 }
 
-fn prepare(shut_in: Option<ShutIn>) -> io::Result<Option<Started>> {
+fn prepare(child_sandbox: Option<ChildSandbox>) -> io::Result<Option<Started>> {
     // Out of reach of the terminal's signals; the runner decides what they mean.
     let _ = setsid();
     set_child_subreaper(Some(getpid()))?;
     // A core file would be in the checkout, and contain what a process knew.
     let _ = setrlimit(Resource::Core, Rlimit { current: Some(0), maximum: Some(0) });
-    let Some(ShutIn { namespaces }) = shut_in else { return Ok(None) };
+    let Some(ChildSandbox { namespaces, holder }) = child_sandbox else { return Ok(None) };
     if let Some(namespaces) = namespaces {
-        sandbox::leave_users(namespaces)?;
+        // A holder that is gone is not needed: then everything is mounted anew.
+        let has_joined = holder.is_some_and(|holder| sandbox::join_users(namespaces, holder).is_ok());
+        if !has_joined {
+            sandbox::leave_users(namespaces)?;
+        }
     }
     let (tell, told) = channel();
     let (starter, become_other) = channel::<User>();
@@ -149,13 +155,13 @@ fn prepare(shut_in: Option<ShutIn>) -> io::Result<Option<Started>> {
 
 fn run(started: Option<Started>) -> io::Result<u8> {
     let mut lifeline = BufReader::new(io::stdin());
-    let Some((order, input)) = read_order(&mut lifeline)? else {
-        // The input ended without an order: a spare supervisor that was not needed.
+    let Some((request, input)) = read_request(&mut lifeline)? else {
+        // The input ended without a request: a standby supervisor that was not needed.
         return Ok(0);
     };
-    let Running { main, mut stdin, signal } = match (&started, &order.walls) {
-        (Some(_), Some(_)) | (None, None) => begin(&order, started)?,
-        _ => return Err(io::Error::other("the order does not fit the child")),
+    let Running { main, mut stdin, signal } = match (&started, &request.restrictions) {
+        (Some(_), Some(_)) | (None, None) => begin(&request, started)?,
+        _ => return Err(io::Error::other("the request does not fit the child")),
     };
     let relay = match (stdin.take(), input) {
         (Some(mut stdin), Some(input)) => {
@@ -176,7 +182,7 @@ fn run(started: Option<Started>) -> io::Result<u8> {
             // The command may close its input before the runner does.
             let _ = io::copy(&mut lifeline, &mut relay);
         }
-        // Nothing else follows the order, so this waits for the end of the lifeline.
+        // Nothing else follows the request, so this waits for the end of the lifeline.
         let _ = io::copy(&mut lifeline, &mut io::sink());
         let _ = cut.send(());
     });
@@ -202,19 +208,22 @@ fn run(started: Option<Started>) -> io::Result<u8> {
 /// Returns the signal that ended a program, as written down by its parent.
 fn ended_by(file: &NamedTempFile) -> Option<Signal> {
     let mut number = String::new();
-    file.as_file().read_to_string(&mut number).ok()?;
-    Signal::from_named_raw(number.parse().ok()?)
+    // Whoever gets at the file can make it as long as they want.
+    file.as_file().take(4).read_to_string(&mut number).ok()?;
+    let ends =
+        |signal: &Signal| !matches!(*signal, Signal::STOP | Signal::TSTP | Signal::TTIN | Signal::TTOU);
+    Signal::from_named_raw(number.parse().ok()?).filter(ends)
 }
 
 /// Reads what to run, and its input; `None` if standard input ends at once.
-fn read_order(lifeline: &mut impl BufRead) -> io::Result<Option<(Order, Option<Vec<u8>>)>> {
+fn read_request(lifeline: &mut impl BufRead) -> io::Result<Option<(SupervisorRequest, Option<Vec<u8>>)>> {
     let mut line = String::new();
     if lifeline.read_line(&mut line)? == 0 {
         return Ok(None);
     }
-    let order: Order = serde_json::from_slice(line.as_bytes())
+    let request: SupervisorRequest = serde_json::from_slice(line.as_bytes())
         .map_err(|_| io::Error::other(format!("{SUPERVISE} is not for people; see `architect-ci --help`")))?;
-    let input = match order.input {
+    let input = match request.input {
         Input::Bytes(length) => {
             let mut input = vec![0; length];
             lifeline.read_exact(&mut input)?;
@@ -222,28 +231,30 @@ fn read_order(lifeline: &mut impl BufRead) -> io::Result<Option<(Order, Option<V
         }
         Input::Nothing | Input::Relayed => None,
     };
-    Ok(Some((order, input)))
+    Ok(Some((request, input)))
 }
 
 /// Starts the command, or tells the waiting child what to run.
-fn begin(order: &Order, started: Option<Started>) -> io::Result<Running> {
+fn begin(request: &SupervisorRequest, started: Option<Started>) -> io::Result<Running> {
     let Some(Started { mut child, starter }) = started else {
-        return running(alone(order)?, order, None);
+        return running(alone(request)?, request, None);
     };
-    let walls = order.walls.clone().unwrap_or_else(Walls::nothing);
-    let root = walls.root.as_ref();
+    let restrictions = request.restrictions.clone().unwrap_or_else(Restrictions::nothing);
+    let root = restrictions.root.as_ref();
     let signal = root.map(|root| NamedTempFile::new_in(root.at.parent().unwrap_or(&root.at))).transpose()?;
     let launch = serde_json::to_vec(&Launch {
-        program: order.program.clone(),
-        arguments: order.arguments.clone(),
-        environment: order.environment.clone(),
-        cwd: order.cwd.clone(),
-        merge: order.merge,
-        reads: order.input != Input::Nothing,
+        program: request.program.clone(),
+        arguments: request.arguments.clone(),
+        environment: request.environment.clone(),
+        cwd: request.cwd.clone(),
+        merge: request.merge,
+        reads: request.input != Input::Nothing,
         signal: signal.as_ref().map(|file| file.path().to_owned()),
-        walls,
+        restrictions,
     })?;
-    if let Some(user) = order.walls.as_ref().and_then(|walls| walls.root.as_ref()?.user.as_ref()) {
+    if let Some(user) =
+        request.restrictions.as_ref().and_then(|restrictions| restrictions.root.as_ref()?.user.as_ref())
+    {
         // The child does the same. Nothing runs with rights other than the runner's.
         starter.send(user.clone()).map_err(io::Error::other)?;
         sandbox::become_user(user)?;
@@ -255,31 +266,35 @@ fn begin(order: &Order, started: Option<Started>) -> io::Result<Running> {
     }
     // For as long as the process lives, because the child ends with the thread that started it.
     std::mem::forget(starter);
-    running(child, order, signal)
+    running(child, request, signal)
 }
 
-fn running(mut child: Child, order: &Order, signal: Option<NamedTempFile>) -> io::Result<Running> {
-    let stdin = child.stdin.take().filter(|_| order.input != Input::Nothing);
+fn running(
+    mut child: Child,
+    request: &SupervisorRequest,
+    signal: Option<NamedTempFile>,
+) -> io::Result<Running> {
+    let stdin = child.stdin.take().filter(|_| request.input != Input::Nothing);
     let pid = Pid::from_raw(child.id().cast_signed());
     Ok(Running { main: pid.ok_or_else(|| io::Error::other("the child has no process id"))?, stdin, signal })
 }
 
 /// Starts the program itself, without a sandbox.
-fn alone(order: &Order) -> io::Result<Child> {
+fn alone(request: &SupervisorRequest) -> io::Result<Child> {
     let named =
         |name: String| move |error: io::Error| io::Error::new(error.kind(), format!("{name}: {error}"));
-    std::env::set_current_dir(&order.cwd).map_err(named(order.cwd.display().to_string()))?;
-    let mut command = Command::new(&order.program);
-    let reads = order.input != Input::Nothing;
-    command.args(&order.arguments).env_clear().envs(&order.environment).stdin(if reads {
+    std::env::set_current_dir(&request.cwd).map_err(named(request.cwd.display().to_string()))?;
+    let mut command = Command::new(&request.program);
+    let reads = request.input != Input::Nothing;
+    command.args(&request.arguments).env_clear().envs(&request.environment).stdin(if reads {
         Stdio::piped()
     } else {
         Stdio::null()
     });
-    if order.merge {
+    if request.merge {
         command.stderr(rustix::io::dup(io::stdout())?);
     }
-    command.spawn().map_err(named(order.program.clone()))
+    command.spawn().map_err(named(request.program.clone()))
 }
 
 /// Waits until nobody can write to standard input any more, whatever is still to be read.

@@ -1,7 +1,8 @@
 //! Sections `guardrails` and `hooks`: what is forbidden, and which commands run beside the agent.
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize};
 
 use super::network::Network;
 use crate::base::bounded::Bounded;
@@ -12,8 +13,10 @@ use crate::base::bounded::Bounded;
 pub struct Guardrails {
     /// Globs of files that must not be written.
     pub protected_files: Vec<String>,
-    /// Globs of files that must not be read or written.
-    pub sensitive_files: Vec<String>,
+    /// Globs of files that must not be read or written, and that do not exist for commands, nor in the Git history that they
+    /// see. By default, tools refuse what usually holds keys and passwords (`.env`, `*.pem`, `.npmrc`, …), and commands see
+    /// only those of these files that Git tracks; `[]` turns that off.
+    pub sensitive_files: Option<Vec<String>>,
     /// Regular expressions for commands that are never run.
     pub blocked_commands: Vec<String>,
     /// Maximum number of files that a run may change.
@@ -37,7 +40,7 @@ impl Default for Guardrails {
     fn default() -> Self {
         Self {
             protected_files: Vec::new(),
-            sensitive_files: Vec::new(),
+            sensitive_files: None,
             blocked_commands: Vec::new(),
             max_files_modified: None,
             max_lines_changed: None,
@@ -74,13 +77,23 @@ pub enum Severity {
     Block,
 }
 
+/// Reads a text in which there is something.
+fn filled<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    if text.trim().is_empty() { Err(D::Error::custom("this must not be empty")) } else { Ok(text) }
+}
+
 /// A quality gate.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct GateConfig {
     /// Its name in reports.
+    #[serde(deserialize_with = "filled")]
+    #[schemars(length(min = 1))]
     pub name: String,
     /// The command line; exit code 0 passes.
+    #[serde(deserialize_with = "filled")]
+    #[schemars(length(min = 1))]
     pub command: String,
     /// Whether its failure fails the run.
     #[serde(default = "yes")]
@@ -147,9 +160,13 @@ impl Hooks {
 #[serde(deny_unknown_fields)]
 pub struct HookConfig {
     /// Its name in reports.
+    #[serde(deserialize_with = "filled")]
+    #[schemars(length(min = 1))]
     pub name: String,
     /// The command line; `{file}` becomes the quoted path of a file, for each file of a call in a run of its own, and
     /// `{files}` those of all files.
+    #[serde(deserialize_with = "filled")]
+    #[schemars(length(min = 1))]
     pub command: String,
     /// Regular expression that has to match the whole tool name; `*` matches all, and `edit` whatever changes files.
     #[serde(default = "star")]

@@ -5,12 +5,15 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::apply::Apply;
+use super::costs::Costs;
 use super::dry_run::DryRun;
 use super::github::{Deliver, GitHub};
 use super::network::Network;
 use super::reporting::{Report, Review, Telemetry};
 use super::rules::{Guardrails, Hooks};
-use crate::base::bounded::{Bounded, Usd};
+use super::tests::Tests;
+use crate::base::bounded::Bounded;
 use crate::event::Expectation;
 use crate::workspace::WorkspacePath;
 
@@ -43,12 +46,16 @@ pub struct Config {
     pub expect: Option<Expectation>,
     /// How the result is checked against the task.
     pub evaluation: Evaluation,
+    /// What the tests of a change have to show, and what happens if they demand less than before.
+    pub tests: Tests,
     /// Whether an agent that only reads reviews the changes at the end.
     pub review: Review,
     /// How a dry run treats what it cannot plan in memory.
     pub dry_run: DryRun,
     /// What is published on GitHub, and what may be asked for there.
     pub github: GitHub,
+    /// What has to hold before a plan is applied, and how much one job may write.
+    pub apply: Apply,
     /// Where changes go.
     pub deliver: Deliver,
     /// Where report files go, if not to the output folder.
@@ -334,37 +341,6 @@ pub struct ContextLimits {
     pub keep_recent_steps: Bounded<1, 100>,
     /// Files that the model sees from the start, and again whenever they have changed.
     pub refresh_files: Vec<WorkspacePath>,
-}
-
-/// What a run may cost.
-#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub struct Costs {
-    /// USD after which the run ends as partial.
-    pub budget_usd: Option<Usd>,
-    /// USD after which a warning is given, and the hooks of `budget_warning` run.
-    pub warn_at_usd: Option<Usd>,
-    /// USD that all runs with the same ledger may spend in a day (UTC).
-    pub budget_per_day: Option<Usd>,
-    /// USD that all runs with the same ledger may spend in a month (UTC).
-    pub budget_per_month: Option<Usd>,
-    /// What happens where these budgets cannot be kept, because the ledger cannot be read or written or a model's price is
-    /// not known.
-    pub unmeasured: Unmeasured,
-    /// A YAML file of prices that override the built-in ones: `name: { input, cached, written, output }`, in
-    /// USD per million tokens.
-    pub prices_file: Option<String>,
-}
-
-/// What happens where a budget cannot be kept.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum Unmeasured {
-    /// Nothing more is spent.
-    #[default]
-    Refuse,
-    /// People are told.
-    Warn,
 }
 
 impl Default for ContextLimits {

@@ -19,6 +19,7 @@ mod variables;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use futures::FutureExt;
 use futures::future::BoxFuture;
@@ -28,7 +29,11 @@ pub use session::Session;
 pub use variables::proxy_variables;
 
 use crate::config::{Network, NetworkMode};
-use crate::event::Events;
+use crate::event::{Events, NoticeLevel};
+
+/// What is wrong with a machine on which no network of a child's own can be made.
+pub const NOT_WHOLE: &str = "a list of hosts cannot be enforced as a whole on this machine, which makes no networks for \
+                             single commands";
 
 /// Finds the addresses of a name and a port.
 pub type Resolver = Arc<dyn Fn(String, u16) -> BoxFuture<'static, io::Result<Vec<SocketAddr>>> + Send + Sync>;
@@ -72,6 +77,8 @@ pub struct Egress {
     pub(super) resolver: Resolver,
     /// Whether the list applies only where the kernel can enforce it; the configuration did not ask for it.
     pub(super) by_default: bool,
+    /// Whether it has been told that the list does not apply here.
+    is_told: AtomicBool,
 }
 
 impl Egress {
@@ -80,7 +87,14 @@ impl Egress {
         let resolver: Resolver = Arc::new(|host, port| {
             async move { Ok(tokio::net::lookup_host((host.as_str(), port)).await?.collect()) }.boxed()
         });
-        Self { rules, key: key.to_owned(), events: events.clone(), resolver, by_default: false }
+        Self {
+            rules,
+            key: key.to_owned(),
+            events: events.clone(),
+            resolver,
+            by_default: false,
+            is_told: AtomicBool::new(false),
+        }
     }
 
     /// Creates an egress that lets nothing through, and tells nobody.
@@ -104,6 +118,16 @@ impl Egress {
     /// Returns whether the list applies only where a network of its own can be had.
     pub fn is_default(&self) -> bool {
         self.by_default
+    }
+
+    /// Tells, once, that a list which the configuration did not ask for does not apply on this machine.
+    pub fn tell_not_enforced(&self) {
+        if !self.is_told.swap(true, Ordering::Relaxed) {
+            self.events.notice(
+                NoticeLevel::Warning,
+                format!("commands of the agent can use the network: {NOT_WHOLE}"),
+            );
+        }
     }
 
     /// Returns whether everything is let through and written down.

@@ -23,6 +23,9 @@ const HANDSHAKE: u8 = 0x16;
 /// Port on which nothing but TLS is spoken.
 const TLS_PORT: u16 = 443;
 
+/// Port of HTTP, whose requests the proxy writes anew, with the host that was judged.
+const HTTP_PORT: u16 = 80;
+
 /// Counters of what went to a host and came from it.
 #[derive(Debug, Default)]
 pub(super) struct Traffic {
@@ -74,13 +77,18 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Counted<S> {
 
 /// Why a connection was cut.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
-pub(super) enum Cut {
+pub(super) enum CutReason {
     #[error("the client asked the proxy for this host, and TLS for {0:?}")]
     OtherName(String),
     #[error("the client began TLS without saying for which host")]
     NoName,
     #[error("the client began something other than TLS on port {TLS_PORT}, or TLS that cannot be read")]
     NotTls,
+    #[error(
+        "the client began something other than TLS in a tunnel to port {HTTP_PORT}, where it could name any host; such \
+         requests go to the proxy itself"
+    )]
+    PlainHttp,
 }
 
 /// What the first bytes of a client say.
@@ -93,7 +101,7 @@ enum Opening {
 }
 
 /// Passes bytes on in both directions until both sides are done, or the client begins TLS for another host.
-pub(super) async fn relay<C, S>(mut client: C, mut server: S, target: &Target) -> Result<(), Cut>
+pub(super) async fn relay<C, S>(mut client: C, mut server: S, target: &Target) -> Result<(), CutReason>
 where
     C: AsyncRead + AsyncWrite + Unpin,
     S: AsyncRead + AsyncWrite + Unpin,
@@ -110,7 +118,7 @@ where
                 match judge(&opening, target)? {
                     Opening::Fine => break,
                     // What ends before it can be judged is not passed on.
-                    Opening::Unfinished if is_over => return Err(Cut::NotTls),
+                    Opening::Unfinished if is_over => return Err(CutReason::NotTls),
                     Opening::Unfinished => {}
                 }
             }
@@ -132,39 +140,40 @@ where
 }
 
 /// Judges the first bytes of a client.
-fn judge(opening: &[u8], target: &Target) -> Result<Opening, Cut> {
+fn judge(opening: &[u8], target: &Target) -> Result<Opening, CutReason> {
     match opening.first() {
         None => return Ok(Opening::Unfinished),
         Some(&HANDSHAKE) => {}
-        Some(_) if target.port == TLS_PORT => return Err(Cut::NotTls),
+        Some(_) if target.port == TLS_PORT => return Err(CutReason::NotTls),
+        Some(_) if target.port == HTTP_PORT => return Err(CutReason::PlainHttp),
         Some(_) => return Ok(Opening::Fine),
     }
     if opening.len() > MAX_OPENING {
-        return Err(Cut::NotTls);
+        return Err(CutReason::NotTls);
     }
     let mut acceptor = Acceptor::default();
     let mut rest = opening;
     while !rest.is_empty() {
         if acceptor.read_tls(&mut rest).is_err() {
-            return Err(Cut::NotTls);
+            return Err(CutReason::NotTls);
         }
         match acceptor.accept() {
             Ok(None) => {}
             Ok(Some(accepted)) => {
                 return fits(accepted.client_hello().server_name(), target).map(|()| Opening::Fine);
             }
-            Err(_) => return Err(Cut::NotTls),
+            Err(_) => return Err(CutReason::NotTls),
         }
     }
     Ok(Opening::Unfinished)
 }
 
 /// Checks the name for which TLS is begun. For an address, and for a name of one label, clients give none.
-fn fits(name: Option<&str>, target: &Target) -> Result<(), Cut> {
+fn fits(name: Option<&str>, target: &Target) -> Result<(), CutReason> {
     match (name, &target.host) {
         (Some(name), Host::Domain(asked)) if name.eq_ignore_ascii_case(asked) => Ok(()),
-        (Some(name), _) => Err(Cut::OtherName(name.to_owned())),
-        (None, Host::Domain(asked)) if asked.contains('.') => Err(Cut::NoName),
+        (Some(name), _) => Err(CutReason::OtherName(name.to_owned())),
+        (None, Host::Domain(asked)) if asked.contains('.') => Err(CutReason::NoName),
         (None, _) => Ok(()),
     }
 }

@@ -43,6 +43,7 @@ impl Engine {
                 tool_input: input.clone(),
                 effects: effects.clone(),
                 diff,
+                has_run,
             });
             // Hooks run on the planned state as they would on the real one, but not for calls that were only
             // recorded.

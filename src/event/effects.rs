@@ -78,6 +78,11 @@ impl Effects {
         Self { remote: Some(remote), ..Self::default() }
     }
 
+    /// Returns whether a call edits files by itself, and not by a command, whose failure may have nothing to do with them.
+    pub fn is_edit(&self) -> bool {
+        self.command.is_none() && !self.writes.is_empty()
+    }
+
     /// Returns what a call is about, for people: its command, else the first file that it writes or reads.
     pub fn target(&self) -> Option<&str> {
         let command = self.command.as_ref().map(|command| command.line.as_str());

@@ -1,17 +1,18 @@
 //! Events of a run, as data. Transcript, log and report all render these events, and a replay reads them
 //! back.
 
+mod bus;
 mod contract;
 mod effects;
 mod exit;
 mod mutation;
 mod network;
 mod notice;
-mod observe;
 mod plan_action;
 mod proof;
 mod review;
 mod status;
+mod test_finding;
 mod todo;
 
 use schemars::JsonSchema;
@@ -20,18 +21,19 @@ use serde_json::Value;
 
 use crate::workspace::LineCounts;
 
+pub use bus::{Events, Observer, millis};
 pub use contract::{Clause, Conclusion, Expectation, JunitResult, Work, answered};
 pub use effects::{CommandEffect, Effects, Remote};
 pub use exit::Exit;
 pub use mutation::{MutationRecord, MutationResult, MutationVerdict};
 pub use network::{NetworkDecision, NetworkRecord};
 pub use notice::{Notice, NoticeLevel};
-pub use observe::{Events, Observer, millis};
 pub use plan_action::{Base, PlannedAction};
 pub use proof::{ProofRecord, ProofVerdict, TestProof};
 pub use review::{Finding, ReviewRecord, Severity};
 pub use shell::Class;
 pub use status::{RunMode, Status, StopReason};
+pub use test_finding::TestFinding;
 pub use todo::{TodoItem, TodoList, TodoStatus};
 
 /// The version of the transcript format.
@@ -322,6 +324,10 @@ pub enum Event {
     Review(ReviewRecord),
     /// A host that a child process asked for.
     Network(NetworkRecord),
+    /// Tests of the change, run on the old code and on the new.
+    Proof(ProofRecord),
+    /// Faults in the changed code, and what its tests noticed.
+    Mutation(MutationRecord),
     /// A message that people should see.
     Notice(Notice),
     /// The end of a run.

@@ -53,9 +53,50 @@ impl MutationRecord {
     pub fn summary(&self) -> String {
         let noticed = self.of(MutationVerdict::Noticed).count();
         let all = noticed + self.of(MutationVerdict::Unnoticed).count();
-        if all == 0 {
-            return "no fault could be put into the change".to_owned();
+        let faults = |count| if count == 1 { "fault" } else { "faults" };
+        let tried = self.mutations.len() + self.left_out;
+        match (all, tried) {
+            (0, 0) => "no fault could be put into the change".to_owned(),
+            (0, _) => format!("none of {tried} {} could be tried", faults(tried)),
+            _ => format!("the tests notice {noticed} of {all} {}", faults(all)),
         }
-        format!("the tests notice {noticed} of {all} {}", if all == 1 { "fault" } else { "faults" })
+    }
+
+    /// Returns whether there were faults to try, and none of them could be: nothing is known of the tests then.
+    pub fn is_unknown(&self) -> bool {
+        let tried = self.mutations.iter().any(|mutation| mutation.verdict != MutationVerdict::NotRun);
+        !tried && (!self.mutations.is_empty() || self.left_out > 0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn record(verdicts: &[MutationVerdict], left_out: usize) -> MutationRecord {
+        let mutation = |verdict: &MutationVerdict| MutationResult {
+            path: "a.py".to_owned(),
+            line: 1,
+            kind: "off by one".to_owned(),
+            before: "<".to_owned(),
+            after: "<=".to_owned(),
+            verdict: *verdict,
+        };
+        MutationRecord { mutations: verdicts.iter().map(mutation).collect(), left_out, duration_ms: 0 }
+    }
+
+    #[test]
+    fn faults_that_could_not_be_tried_are_no_success() {
+        use MutationVerdict::{NotRun, Noticed, Unnoticed};
+        for (verdicts, left_out, summary, is_unknown) in [
+            (&[][..], 0, "no fault could be put into the change", false),
+            (&[NotRun, NotRun], 1, "none of 3 faults could be tried", true),
+            (&[], 1, "none of 1 fault could be tried", true),
+            (&[Noticed, NotRun], 0, "the tests notice 1 of 1 fault", false),
+            (&[Noticed, Unnoticed], 5, "the tests notice 1 of 2 faults", false),
+        ] {
+            let record = record(verdicts, left_out);
+            assert_eq!((record.summary().as_str(), record.is_unknown()), (summary, is_unknown));
+        }
     }
 }

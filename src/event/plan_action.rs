@@ -23,6 +23,9 @@ pub struct PlannedAction {
     pub effects: Effects,
     /// What it would change, as hunks.
     pub diff: String,
+    /// Whether it is a command that ran on the planned state, so that its changes are among those of the plan.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub has_run: bool,
 }
 
 /// The commit that a plan is based on.

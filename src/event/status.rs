@@ -61,6 +61,10 @@ impl fmt::Display for Status {
 pub enum StopReason {
     /// The agent said that it is done, or in rounds, all checks pass.
     LlmDone,
+    /// The agent is done, and tests or checks demand less than before, for which the configuration asks for a warning.
+    TestsDemandLess,
+    /// The agent is done, and tests of its change do not prove it, for which the configuration asks for a warning.
+    TestsUnproven,
     /// The agent is done, and a required gate fails as it did before the run.
     FailedBefore,
     /// The agent is done, and the configuration had the gates skipped.
@@ -111,6 +115,10 @@ pub enum StopReason {
     GatesFailed,
     /// The gates could not be run.
     GatesNotRun,
+    /// Tests or checks demand less than before, which the configuration refuses.
+    TestsWeakened,
+    /// Tests of the change do not prove it, which the configuration refuses.
+    ProofFailed,
     /// A review or self-check that was asked for could not be carried out.
     NotChecked,
     /// The self-check found that the task is not done.

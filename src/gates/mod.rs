@@ -12,7 +12,7 @@ use crate::command::sandbox::Rights;
 use crate::command::{Ended, LiveOutput, Shell, failure_lines, last_lines, plain};
 use crate::config::GateConfig;
 use crate::event::{GateRecord, millis};
-use crate::isolation::{Isolation, Keep, Work};
+use crate::isolation::{IsolatedCommand, Isolation, Keep};
 use crate::workspace::{IsolationError, WorkspacePath};
 
 /// Number of lines of output that a record keeps.
@@ -58,7 +58,7 @@ pub(crate) async fn run(
 ) -> Result<Vec<GateOutcome>, IsolationError> {
     let mut records = Vec::with_capacity(gates.len());
     for gate in gates {
-        let work = Work {
+        let work = IsolatedCommand {
             command: &gate.command,
             cwd: &WorkspacePath::root(),
             variables: vec![("ARCHITECT_DRY_RUN".into(), u8::from(predicted).to_string())],

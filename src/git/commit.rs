@@ -6,7 +6,7 @@ use gix_object::{Kind, Tree, TreeRef, Write};
 use time::OffsetDateTime;
 
 use super::objects::{Verified, corrupt};
-use super::private::Private;
+use super::private::PrivateRepository;
 use super::{GitError, Repository};
 use crate::workspace::{FileState, Mode};
 
@@ -24,7 +24,7 @@ impl Repository {
     /// id. `files` holds paths from the repository's root; `None` deletes a file.
     pub(super) fn commit_upon(
         &self,
-        private: &Private,
+        private: &PrivateRepository,
         parent: &str,
         files: &[(String, Option<FileState>)],
         message: &str,

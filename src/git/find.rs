@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use gix_hash::Kind;
 
 use super::GitError;
-use super::private::Private;
+use super::private::PrivateRepository;
 use super::settings::Settings;
 
 /// A repository, as seen from one folder of its checkout. Clones share what was found.
@@ -29,7 +29,7 @@ pub(super) struct Held {
     pub(super) hash: Kind,
     pub(super) settings: Settings,
     /// Private repositories that hold fetched commits, the newest last; dropping them deletes them.
-    pub(super) fetched: Mutex<Vec<Private>>,
+    pub(super) fetched: Mutex<Vec<PrivateRepository>>,
     pub(super) store: Mutex<Option<Arc<gix_odb::Store>>>,
 }
 
@@ -81,7 +81,8 @@ impl Repository {
     ///
     /// A folder that merely looks like a (bare) repository does not count: anybody can commit one.
     pub fn find(folder: &Path, border: Option<&Path>) -> Result<Option<Self>, GitError> {
-        let folder = folder.canonicalize()?;
+        let folder =
+            folder.canonicalize().map_err(|error| GitError::Folder { folder: folder.to_owned(), error })?;
         let border = border.and_then(|border| border.canonicalize().ok());
         for above in folder.ancestors() {
             if let Some((git_dir, common)) = entry(above)? {
@@ -99,6 +100,11 @@ impl Repository {
     pub fn at(git: &Path, root: &Path) -> Result<Self, GitError> {
         let held = Held::new(root.to_owned(), git.to_owned(), git.to_owned())?;
         Ok(Self { held: Arc::new(held), folder: root.to_owned() })
+    }
+
+    /// Returns the folder of `HEAD` and the index, which a worktree or a submodule has for itself.
+    pub fn git_dir(&self) -> Result<&Path, GitError> {
+        self.held.git_dir.path()
     }
 
     /// Returns Git's own folder: of a worktree, that of the repository that it belongs to.

@@ -7,7 +7,7 @@ use std::fs;
 use gix_hash::ObjectId;
 use gix_object::Kind;
 
-use super::private::Private;
+use super::private::PrivateRepository;
 use super::program::Call;
 use super::{GitError, Repository};
 use crate::workspace::Mode;
@@ -21,7 +21,7 @@ struct Indexed {
 impl Repository {
     /// Runs `git` in a private repository with the clone's `HEAD` and index. Returns its standard output.
     pub(super) fn ask(&self, args: &[&str], input: &[u8]) -> Result<Vec<u8>, GitError> {
-        let private = Private::new(&self.held)?;
+        let private = PrivateRepository::new(&self.held)?;
         if let Some(head) = self.head() {
             fs::write(private.path().join("HEAD"), head + "\n")?;
         }

@@ -27,7 +27,7 @@ mod worktree;
 pub use commit::Author;
 pub use find::Repository;
 pub use objects::{TreeEntry, TreeKind};
-pub use remote::{Place, Push};
+pub use remote::{Push, RemoteRepository};
 pub use shown::{is_head, is_shown, looked_into};
 
 /// Reasons why a question to Git has no answer.
@@ -36,6 +36,15 @@ pub enum GitError {
     /// Failure to start the `git` program.
     #[error("could not start git: {0}; install git or add it to `PATH`")]
     Start(#[from] std::io::Error),
+    /// Folder of a checkout that is not there or cannot be read.
+    #[error("could not open the folder `{folder}`: {error}")]
+    Folder {
+        /// The folder, as it was given.
+        folder: std::path::PathBuf,
+        /// The reason.
+        #[source]
+        error: std::io::Error,
+    },
     /// Unsuccessful exit of the `git` program.
     #[error("git {command}: {message}")]
     Failed {

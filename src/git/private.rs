@@ -17,9 +17,9 @@ const COPIED: [&str; 5] = ["autocrlf", "eol", "filemode", "ignorecase", "symlink
 
 /// A temporary repository; dropping it deletes it.
 #[derive(Debug)]
-pub(super) struct Private(TempDir);
+pub(super) struct PrivateRepository(TempDir);
 
-impl Private {
+impl PrivateRepository {
     /// Creates a repository that borrows the objects of the clone, or of the last fetch.
     pub(super) fn new(held: &Held) -> Result<Self, GitError> {
         let folder = tempfile::Builder::new().prefix("architect-ci-git-").tempdir()?;

@@ -9,7 +9,8 @@ use std::sync::mpsc;
 use std::time::Duration;
 
 use super::GitError;
-use crate::command::sandbox::{Sockets, Walls, offered, restrict};
+use crate::base::program::find_program;
+use crate::command::sandbox::{Restrictions, Sockets, kernel_support, restrict};
 
 /// Settings given on the command line, which no configuration can override. Submodules are off because their
 /// repositories may be anybody's.
@@ -44,6 +45,9 @@ const NETWORK: [&str; 12] = [
     "GIT_SSL_CAINFO",
     "GIT_SSL_CAPATH",
 ];
+
+/// Stands for the program where there is none that may be started; nothing lies there.
+const NOT_FOUND: &str = "/nonexistent/git";
 
 /// Maximum time for a run of the program on what is here, and for one that talks to a server.
 const MAX_TIME: Duration = Duration::from_mins(2);
@@ -82,7 +86,7 @@ impl Call<'_> {
         let args: Vec<OsString> = args.into_iter().map(|arg| arg.as_ref().to_owned()).collect();
         let name = || args.first().map_or(String::new(), |arg| arg.to_string_lossy().into_owned());
         let most = if self.network { MAX_TIME_REMOTE } else { MAX_TIME };
-        match behind_walls(self.command(&args), self.input, &self.walls(), most)? {
+        match run_restricted(self.command(&args), self.input, &self.restrictions(), most)? {
             Ended::Whole(output) if output.status.success() => Ok(output.stdout),
             Ended::Whole(output) => {
                 let message = String::from_utf8_lossy(&output.stderr).trim().to_owned();
@@ -98,7 +102,9 @@ impl Call<'_> {
     }
 
     fn command(&self, args: &[OsString]) -> Command {
-        let mut command = Command::new("git");
+        // Where there is none, starting it makes the error that says so.
+        let program = find_program("git", &[self.root]).unwrap_or_else(|| PathBuf::from(NOT_FOUND));
+        let mut command = Command::new(program);
         command.env_clear();
         let passed = PASSED.iter().chain(NETWORK.iter().filter(|_| self.network));
         command.envs(passed.filter_map(|name| Some((name, std::env::var_os(name)?))));
@@ -130,14 +136,14 @@ impl Call<'_> {
         command
     }
 
-    fn walls(&self) -> Walls {
+    fn restrictions(&self) -> Restrictions {
         let devices = ["/dev/null", "/dev/tty"].map(PathBuf::from);
-        Walls {
+        Restrictions {
             readable: None,
             writable: self.writable.iter().cloned().chain(devices).collect(),
             metadata: true,
             sockets: if self.network { Sockets::Internet } else { Sockets::None },
-            ..Walls::nothing()
+            ..Restrictions::nothing()
         }
     }
 }
@@ -154,12 +160,17 @@ enum Ended {
 
 /// Runs a command in a sandbox where the kernel offers one. A thread's restrictions apply to all that it
 /// starts, so a dedicated thread restricts itself, which saves starting this program once more in between.
-fn behind_walls(mut command: Command, input: &[u8], walls: &Walls, most: Duration) -> io::Result<Ended> {
-    let has_walls = offered().files;
+fn run_restricted(
+    mut command: Command,
+    input: &[u8],
+    restrictions: &Restrictions,
+    most: Duration,
+) -> io::Result<Ended> {
+    let has_sandbox = kernel_support().files;
     std::thread::scope(|scope| {
         let child = scope.spawn(move || {
-            if has_walls {
-                restrict(walls).map_err(io::Error::other)?;
+            if has_sandbox {
+                restrict(restrictions).map_err(io::Error::other)?;
             }
             command.spawn()
         });

@@ -8,14 +8,14 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
 use super::commit::Author;
-use super::private::Private;
+use super::private::PrivateRepository;
 use super::program::Call;
 use super::{GitError, Repository};
 use crate::workspace::FileState;
 
 /// A repository on a server.
 #[derive(Clone, Copy, Debug)]
-pub struct Place<'a> {
+pub struct RemoteRepository<'a> {
     /// The URL of the repository.
     pub url: &'a str,
     /// The URL prefix to which the token may be sent.
@@ -26,8 +26,8 @@ pub struct Place<'a> {
 
 impl Repository {
     /// Fetches one commit without its history into a private repository; the clone is not changed.
-    pub fn fetch(&self, place: Place<'_>, commit: &str) -> Result<(), GitError> {
-        let private = Private::new(&self.held)?;
+    pub fn fetch(&self, place: RemoteRepository<'_>, commit: &str) -> Result<(), GitError> {
+        let private = PrivateRepository::new(&self.held)?;
         let args = ["fetch", "--quiet", "--no-tags", "--depth=1", place.url, commit];
         Self::remotely(&private, place, args)?;
         // Each private repository borrows the objects of the one before it.
@@ -38,11 +38,11 @@ impl Repository {
 
     /// Creates a commit on top of `push.parent` and pushes it to a branch. Returns the id of the new commit.
     /// The parent is fetched first if the clone lacks it.
-    pub fn push(&self, place: Place<'_>, push: &Push<'_>) -> Result<String, GitError> {
+    pub fn push(&self, place: RemoteRepository<'_>, push: &Push<'_>) -> Result<String, GitError> {
         if !self.has_commit(push.parent) {
             self.fetch(place, push.parent)?;
         }
-        let private = Private::new(&self.held)?;
+        let private = PrivateRepository::new(&self.held)?;
         let commit = self.commit_upon(&private, push.parent, push.files, push.message, push.author)?;
         let lease = push.expected.map(|id| format!("--force-with-lease=refs/heads/{}:{id}", push.branch));
         let target = format!("{commit}:refs/heads/{}", push.branch);
@@ -55,8 +55,8 @@ impl Repository {
     }
 
     fn remotely<'s>(
-        private: &Private,
-        place: Place<'_>,
+        private: &PrivateRepository,
+        place: RemoteRepository<'_>,
         args: impl IntoIterator<Item = &'s str>,
     ) -> Result<(), GitError> {
         let mut variables = Vec::new();

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use gix_hash::ObjectId;
 
 use super::history::Rewritten;
-use super::private::Private;
+use super::private::PrivateRepository;
 use super::program::Call;
 use super::{GitError, Repository};
 
@@ -25,7 +25,7 @@ impl Repository {
     /// borrows its objects from no other, there is no need.
     pub fn withhold(&self, is_withheld: &dyn Fn(&str) -> bool, to: &Path) -> Result<bool, GitError> {
         let whole = self.seen_from(self.root());
-        let private = Private::new(&self.held)?;
+        let private = PrivateRepository::new(&self.held)?;
         let names = whole.tracked()?;
         let entries: Vec<&String> = names.iter().filter(|name| is_withheld(name)).collect();
         let tips = self.tips()?;
@@ -50,7 +50,12 @@ impl Repository {
         Ok(fs::metadata(alternates).is_ok_and(|metadata| metadata.len() > 0))
     }
 
-    fn write_index(&self, private: &Private, entries: &[&String], to: &Path) -> Result<(), GitError> {
+    fn write_index(
+        &self,
+        private: &PrivateRepository,
+        entries: &[&String],
+        to: &Path,
+    ) -> Result<(), GitError> {
         let (own, common) = (self.held.git_dir.path()?, self.held.common.path()?);
         let index = to.join(own.strip_prefix(common).unwrap_or(Path::new(""))).join("index");
         let folder = index.parent().unwrap_or(to).to_owned();
@@ -64,7 +69,7 @@ impl Repository {
 
     fn write_objects(
         &self,
-        private: &Private,
+        private: &PrivateRepository,
         listed: &[(String, String)],
         rewritten: &Rewritten,
         to: &Path,
@@ -105,7 +110,7 @@ impl Repository {
 
     fn call<'a>(
         &'a self,
-        private: &'a Private,
+        private: &'a PrivateRepository,
         index: Option<PathBuf>,
         input: &'a [u8],
         writable: Vec<PathBuf>,
@@ -116,7 +121,11 @@ impl Repository {
     }
 
     /// Lists every object that a reference or the index leads to, with the path of one file or folder that it is.
-    fn reachable(&self, private: &Private, tips: &[String]) -> Result<Vec<(String, String)>, GitError> {
+    fn reachable(
+        &self,
+        private: &PrivateRepository,
+        tips: &[String],
+    ) -> Result<Vec<(String, String)>, GitError> {
         let index = self.held.git_dir.path()?.join("index");
         let args = [
             "-c",
@@ -136,7 +145,7 @@ impl Repository {
     }
 
     /// Lists the trees of all commits that references lead to.
-    fn trees(&self, private: &Private, tips: &[String]) -> Result<Vec<ObjectId>, GitError> {
+    fn trees(&self, private: &PrivateRepository, tips: &[String]) -> Result<Vec<ObjectId>, GitError> {
         if tips.is_empty() {
             return Ok(Vec::new());
         }

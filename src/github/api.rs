@@ -17,7 +17,7 @@ use time::format_description::well_known::Rfc3339;
 
 use super::environment::{Environment, Subject};
 use super::error::{ApiError, chain};
-use super::response::{Again, Broken, Failure, Response, limited, next_page};
+use super::response::{Broken, Failure, Resend, Response, limited, next_page};
 use crate::base::http::http_client_builder;
 use crate::base::verbose_log::detail;
 
@@ -289,12 +289,12 @@ impl Api {
                 Err(failed) => failed.judge(method, to),
             };
             let pause = match failed.again {
-                Again::Never => return Err(failed.error),
-                Again::Soon => {
+                Resend::Never => return Err(failed.error),
+                Resend::Soon => {
                     wait *= 2;
                     wait.mul_f64(0.5 + fastrand::f64() / 2.0)
                 }
-                Again::After(pause) => pause,
+                Resend::After(pause) => pause,
             };
             if sent == MAX_SENT {
                 return Err(failed.error);
@@ -329,11 +329,11 @@ impl Api {
     fn judge(&self, answer: &Response, method: Method, to: Purpose) -> Failure {
         let message = answer.message();
         let status = answer.status.as_u16();
-        let never = |error| Failure { error, again: Again::Never };
+        let never = |error| Failure { error, again: Resend::Never };
         if let Some(pause) = limited(answer, &message) {
             let until = OffsetDateTime::now_utc() + pause;
             let until = until.replace_nanosecond(0).unwrap_or(until).format(&Rfc3339).unwrap_or_default();
-            let again = if pause <= MAX_WAIT { Again::After(pause) } else { Again::Never };
+            let again = if pause <= MAX_WAIT { Resend::After(pause) } else { Resend::Never };
             return Failure { error: ApiError::RateLimited { until, message }, again };
         }
         match status {
@@ -343,7 +343,7 @@ impl Api {
             }
             500.. => {
                 let message = format!("{message} ({status})");
-                let again = if method == Method::Post { Again::Never } else { Again::Soon };
+                let again = if method == Method::Post { Resend::Never } else { Resend::Soon };
                 Failure { error: ApiError::Unclear { doing: to.doing, message }, again }
             }
             _ => never(ApiError::Refused { doing: to.doing, status, message }),

@@ -168,37 +168,39 @@ impl Delivery<'_> {
             let path = named(change);
             let theirs = match &files {
                 // A truncated list proves nothing, so the file itself is asked for.
-                None => Theirs::Unknown,
+                None => BranchVersion::Unknown,
                 Some(files) if change.after.is_some() && is_in_the_way(files, &path, &deleted) => {
                     conflicts.push(path);
                     continue;
                 }
-                Some(files) => {
-                    files.get(&path).map_or(Theirs::Gone, |blob| Theirs::Blob(blob.sha.clone(), blob.mode))
-                }
+                Some(files) => files
+                    .get(&path)
+                    .map_or(BranchVersion::Gone, |blob| BranchVersion::Blob(blob.sha.clone(), blob.mode)),
             };
             let id = |state: &Option<FileState>| state.as_ref().map(FileState::blob_id);
             match theirs {
-                Theirs::Gone if change.before.is_none() => entries.push((path, change.after.clone())),
-                Theirs::Gone if change.after.is_none() => {}
-                Theirs::Blob(sha, mode) if Some(&sha) == id(&change.after).as_ref() => {
+                BranchVersion::Gone if change.before.is_none() => entries.push((path, change.after.clone())),
+                BranchVersion::Gone if change.after.is_none() => {}
+                BranchVersion::Blob(sha, mode) if Some(&sha) == id(&change.after).as_ref() => {
                     if change.after.as_ref().is_some_and(|after| after.mode != mode) {
                         entries.push((path, change.after.clone()));
                     }
                 }
-                Theirs::Blob(sha, _) if Some(&sha) == id(&change.before).as_ref() => {
+                BranchVersion::Blob(sha, _) if Some(&sha) == id(&change.before).as_ref() => {
                     entries.push((path, change.after.clone()));
                 }
-                Theirs::Gone => conflicts.push(path),
-                Theirs::Blob(..) | Theirs::Unknown => match merge(api, parent, change, &path).await? {
-                    Merged::Clean(state) => {
-                        merged.push(path.clone());
-                        entries.push((path, state));
+                BranchVersion::Gone => conflicts.push(path),
+                BranchVersion::Blob(..) | BranchVersion::Unknown => {
+                    match merge(api, parent, change, &path).await? {
+                        Merged::Clean(state) => {
+                            merged.push(path.clone());
+                            entries.push((path, state));
+                        }
+                        Merged::AsBefore => entries.push((path, change.after.clone())),
+                        Merged::There => {}
+                        Merged::Conflict => conflicts.push(path),
                     }
-                    Merged::AsBefore => entries.push((path, change.after.clone())),
-                    Merged::There => {}
-                    Merged::Conflict => conflicts.push(path),
-                },
+                }
             }
         }
         if conflicts.is_empty() {
@@ -276,7 +278,7 @@ fn is_in_the_way(files: &BTreeMap<String, Blob>, path: &str, deleted: &BTreeSet<
 }
 
 /// The branch's version of a file that we change.
-enum Theirs {
+enum BranchVersion {
     Gone,
     Blob(String, Mode),
     Unknown,

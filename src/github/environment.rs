@@ -154,6 +154,19 @@ pub enum EnvironmentError {
 }
 
 impl Environment {
+    /// Returns the repository as `owner/name`.
+    pub fn full_name(&self) -> String {
+        format!("{}/{}", self.owner, self.repository)
+    }
+
+    /// Returns the commit that the event is about: the head of a pull request, otherwise that of `GITHUB_SHA`.
+    pub fn commit(&self) -> Option<&str> {
+        match &self.subject {
+            Subject::PullRequest { head, .. } => head.as_ref().map(|head| head.sha.as_str()),
+            Subject::Issue { .. } | Subject::Repository => self.sha.as_deref(),
+        }
+    }
+
     /// Returns the URL of the repository's page.
     pub fn repository_url(&self) -> String {
         format!("{}/{}/{}", self.server_url, self.owner, self.repository)

@@ -5,6 +5,7 @@ mod api;
 mod artifact;
 mod branch;
 mod check_run;
+mod code_owners;
 mod comment_marker;
 mod commit;
 mod contents;
@@ -16,6 +17,7 @@ mod output;
 mod payload;
 mod pull;
 mod push;
+mod requirements;
 mod response;
 mod review;
 mod sticky_comment;
@@ -37,9 +39,10 @@ pub use error::ApiError;
 pub use output::{StepFile, outputs};
 pub use pull::{Pull, complete};
 pub use push::by_push;
+pub use requirements::{Application, unmet};
 pub use review::{Review, Suggested};
 pub use sticky_comment::{Posted, Reaction, ShownPlan, Sticky, may_write, react};
-pub use trigger::{CALL, Order, Rules, Trigger, help};
+pub use trigger::{CALL, CommentCommand, Rules, Trigger, help};
 
 /// The characters to percent-encode in the value of a query parameter.
 const IN_QUERY: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~');

@@ -23,12 +23,22 @@ pub struct Pull {
     pub head: Side,
     /// The branch that it wants to merge into.
     pub base: Side,
+    /// Whether it can be merged without conflicts; `None` until GitHub has found out.
+    #[serde(default)]
+    pub mergeable: Option<bool>,
+    #[serde(default)]
+    user: Option<Author>,
     #[serde(default)]
     additions: Option<u64>,
     #[serde(default)]
     deletions: Option<u64>,
     #[serde(default)]
     changed_files: Option<u64>,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+struct Author {
+    login: String,
 }
 
 /// The head or base of a pull request.
@@ -60,6 +70,11 @@ impl Pull {
         let head: String = percent_encoding::utf8_percent_encode(head, super::IN_QUERY).collect();
         let is_it = |pull: Self| Some(pull).filter(|pull| pull.head.sha == run.head_sha);
         api.find(&format!("/pulls?state=open&head={head}"), READ, is_it).await
+    }
+
+    /// Returns the login of its author, unless the account was deleted.
+    pub fn author(&self) -> Option<&str> {
+        self.user.as_ref().map(|user| user.login.as_str())
     }
 
     /// Returns whether the pull request comes from another repository, or from one that was deleted.

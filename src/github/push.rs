@@ -5,7 +5,7 @@ use super::deliver::Delivery;
 use super::delivered::{DeliverError, Delivered, Target};
 use super::environment::Environment;
 use super::error::ApiError;
-use crate::git::{Author, GitError, Place, Push, Repository};
+use crate::git::{Author, GitError, Push, RemoteRepository, Repository};
 
 /// The author of our commits: the job's own bot, as GitHub knows it.
 const AUTHOR: Author =
@@ -37,7 +37,7 @@ pub async fn by_push(
     // A push may take long, and whoever awaits it must still hear signals.
     let pushed = tokio::task::spawn_blocking(move || {
         let url = format!("{server_url}/{owner}/{name}.git");
-        let place = Place { url: &url, server: &server_url, token: token.as_deref() };
+        let place = RemoteRepository { url: &url, server: &server_url, token: token.as_deref() };
         let push = Push {
             parent: &parent,
             files: &entries,

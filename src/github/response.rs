@@ -85,7 +85,7 @@ impl Broken {
 
     /// Decides whether to retry: a request that may have arrived is sent again only if it may be repeated.
     pub(super) fn judge(self, method: Method, to: Purpose) -> Failure {
-        let again = if method == Method::Post && !self.unsent { Again::Never } else { Again::Soon };
+        let again = if method == Method::Post && !self.unsent { Resend::Never } else { Resend::Soon };
         Failure { error: ApiError::Unclear { doing: to.doing, message: self.message }, again }
     }
 }
@@ -93,11 +93,11 @@ impl Broken {
 /// An error, and whether another attempt may help.
 pub(super) struct Failure {
     pub(super) error: ApiError,
-    pub(super) again: Again,
+    pub(super) again: Resend,
 }
 
 /// Whether to send the same request again, and when.
-pub(super) enum Again {
+pub(super) enum Resend {
     Never,
     Soon,
     After(Duration),

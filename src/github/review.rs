@@ -30,6 +30,8 @@ pub struct Review<'a> {
     pub origin: &'a str,
     /// The path from the repository's root to the workspace: empty, or ending in `/`.
     pub prefix: &'a str,
+    /// Maximum number of suggestions that stand there.
+    pub most: usize,
 }
 
 /// Counts of what became of the suggestions.
@@ -104,7 +106,7 @@ impl Review<'_> {
             wanted.into_iter().partition(|found| settled.contains(found.marker(self.key).as_str()));
         sum.known = known.len();
         let is_left = |thread: &&Thread| thread.state == State::Open && markers.contains(&thread.marker);
-        let space = MAX_SUGGESTIONS.saturating_sub(threads.iter().filter(is_left).count());
+        let space = MAX_SUGGESTIONS.min(self.most).saturating_sub(threads.iter().filter(is_left).count());
         sum.left_out = new.len().saturating_sub(space);
         new.truncate(space);
         if new.is_empty() {

@@ -11,7 +11,7 @@ pub const CALL: &str = "/architect";
 
 /// A command in a comment.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Order {
+pub struct CommentCommand {
     /// What to do.
     pub verb: Verb,
     /// The text behind the command: a task, or the digest to apply.
@@ -24,7 +24,7 @@ pub(super) enum ParsedComment {
     /// Nothing; the comment is for others.
     Nothing,
     /// A known command.
-    Order(Order),
+    Command(CommentCommand),
     /// A word that is not a command, cut to 40 characters.
     Unknown(String),
 }
@@ -47,8 +47,8 @@ impl ParsedComment {
         let text = Some(text.trim()).filter(|text| !text.is_empty()).map(str::to_owned);
         let known = Verb::ALL.into_iter().find(|verb| verb.word().eq_ignore_ascii_case(word));
         match known {
-            Some(verb) => Self::Order(Order { verb, text }),
-            None if word.is_empty() => Self::Order(Order { verb: Verb::Help, text: None }),
+            Some(verb) => Self::Command(CommentCommand { verb, text }),
+            None if word.is_empty() => Self::Command(CommentCommand { verb: Verb::Help, text: None }),
             None => Self::Unknown(word.chars().take(40).collect()),
         }
     }
@@ -73,7 +73,7 @@ pub enum Trigger {
     /// Start a run, if `asker` has write permission.
     Start {
         /// The command of a comment; `None` for other events.
-        order: Option<Order>,
+        order: Option<CommentCommand>,
         /// The user whose write permission has to be checked; `None` if GitHub has already checked it, or
         /// the configuration trusts the sender.
         asker: Option<String>,
@@ -128,11 +128,11 @@ impl Trigger {
                 let near = near.map_or(String::new(), |near| format!("; did you mean `{CALL} {near}`?"));
                 Self::Explain { asker, reason: format!("unknown command {}{near}", code(&word)) }
             }
-            ParsedComment::Order(order) if !rules.orders.contains(&order.verb) => Self::Explain {
+            ParsedComment::Command(order) if !rules.orders.contains(&order.verb) => Self::Explain {
                 asker,
                 reason: format!("`{CALL} {}` is not enabled in `github.commands`", order.verb),
             },
-            ParsedComment::Order(order) => Self::Start { order: Some(order), asker },
+            ParsedComment::Command(order) => Self::Start { order: Some(order), asker },
         }
     }
 }
@@ -200,8 +200,9 @@ mod tests {
 
     #[test]
     fn comments_are_read_to_the_letter() {
-        let order =
-            |verb, text: Option<&str>| ParsedComment::Order(Order { verb, text: text.map(str::to_owned) });
+        let order = |verb, text: Option<&str>| {
+            ParsedComment::Command(CommentCommand { verb, text: text.map(str::to_owned) })
+        };
         for (comment, expected) in [
             ("/architect run fix the tests", order(Verb::Run, Some("fix the tests"))),
             ("\n  /architect plan\nfix\r\nthis", order(Verb::Plan, Some("fix\r\nthis"))),

@@ -3,13 +3,13 @@
 use std::path::Path;
 use std::sync::LazyLock;
 
-use crate::workspace::ProgramFiles;
+use crate::workspace::{ProgramFiles, Tracked};
 
 /// No programs, where nothing is started.
 static NO_PROGRAMS: LazyLock<ProgramFiles> = LazyLock::new(ProgramFiles::default);
 
 /// What the guardrails have to know about the run.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct GuardrailContext<'a> {
     /// Path of the checkout.
     pub root: &'a Path,
@@ -21,11 +21,15 @@ pub struct GuardrailContext<'a> {
     pub allow_workflow_edits: bool,
     /// Whether dangerous commands are refused.
     pub allowed_only: bool,
+    /// The files that Git tracks.
+    pub tracked: Tracked,
 }
 
 impl Default for GuardrailContext<'_> {
     fn default() -> Self {
         let (config_file, allow_workflow_edits, allowed_only) = (None, false, false);
-        Self { root: Path::new("."), config_file, programs: &NO_PROGRAMS, allow_workflow_edits, allowed_only }
+        let tracked = Tracked::default();
+        let (root, programs) = (Path::new("."), &*NO_PROGRAMS);
+        Self { root, config_file, programs, allow_workflow_edits, allowed_only, tracked }
     }
 }

@@ -1,7 +1,9 @@
 //! Guardrails: rules that no model output can turn off, checked on a call's effects before anything else.
 
 mod context;
+mod inspection;
 mod refusal;
+mod tracked;
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -15,11 +17,14 @@ use crate::command::Patterns;
 use crate::config::{self, Bounded, Severity};
 use crate::event::{Class, CommandEffect, Effects};
 use crate::workspace::{
-    ChangeSet, FileChange, Glob, LineCounts, PathGlobs, ProgramFiles, Workspace, WorkspacePath,
+    ChangeSet, FileChange, Glob, LineCounts, PathGlobs, ProgramFiles, SensitiveFiles, Workspace,
+    WorkspacePath,
 };
 
 pub(crate) use context::GuardrailContext;
+pub(crate) use inspection::{CODE_OWNERS, InspectionError, inspect};
 pub(crate) use refusal::{InvalidGuardrail, Refusal};
+pub(crate) use tracked::{tracked, tracked_files};
 
 /// Paths of the configuration, which are never writable, whether the file exists or not.
 const CONFIG_FILES: [&str; 2] = [".github/architect.yml", ".architect.yml"];
@@ -29,7 +34,7 @@ const CONFIG_FILES: [&str; 2] = [".github/architect.yml", ".architect.yml"];
 pub struct Guardrails {
     root: PathBuf,
     protected: PathGlobs,
-    sensitive: Arc<PathGlobs>,
+    sensitive: Arc<SensitiveFiles>,
     config_file: Option<WorkspacePath>,
     programs: ProgramFiles,
     allow_workflow_edits: bool,
@@ -62,7 +67,7 @@ impl Guardrails {
         Ok(Self {
             root: context.root.to_owned(),
             protected: PathGlobs::parse(&rules.protected_files)?,
-            sensitive: Arc::new(PathGlobs::parse(&rules.sensitive_files)?),
+            sensitive: Arc::new(SensitiveFiles::new(rules.sensitive_files.as_deref(), context.tracked)?),
             config_file: context.config_file.and_then(|path| WorkspacePath::parse(path).ok()),
             programs: context.programs.clone(),
             allow_workflow_edits: context.allow_workflow_edits,
@@ -97,8 +102,8 @@ impl Guardrails {
         self.check_changes(&all, changes).map_err(|reason| vec![reason.to_string()])
     }
 
-    /// Returns the globs of files that must not be read.
-    pub fn sensitive(&self) -> Arc<PathGlobs> {
+    /// Returns which files must not be read.
+    pub fn sensitive(&self) -> Arc<SensitiveFiles> {
         Arc::clone(&self.sensitive)
     }
 
@@ -123,7 +128,12 @@ impl Guardrails {
             return Err(Refusal::Git(path.clone()));
         }
         match self.sensitive.find(path) {
-            Some(pattern) => Err(Refusal::Sensitive { path: path.clone(), pattern: pattern.to_owned() }),
+            Some(pattern) if self.sensitive.is_list() => {
+                Err(Refusal::Sensitive { path: path.clone(), pattern: pattern.to_owned() })
+            }
+            Some(pattern) => {
+                Err(Refusal::UsuallySensitive { path: path.clone(), pattern: pattern.to_owned() })
+            }
             None => Ok(()),
         }
     }
@@ -162,7 +172,11 @@ impl Guardrails {
 
     /// Refuses a command that would reach sensitive files without naming them: by a glob, or in a folder.
     fn check_unnamed(&self, command: &CommandEffect) -> Result<(), Refusal> {
-        if self.sensitive.is_empty() || command.globs.is_empty() && command.trees.is_empty() {
+        // By default, what is secret is not there for commands, and what is there is not.
+        if self.sensitive.is_empty()
+            || !self.sensitive.is_list()
+            || command.globs.is_empty() && command.trees.is_empty()
+        {
             return Ok(());
         }
         let files = self.sensitive_files();
@@ -278,7 +292,7 @@ impl Guardrails {
         if is_config {
             return Some("it configures this tool");
         }
-        self.programs.contains(path).then_some("a hook, the model or an MCP server of this run is made of it")
+        self.programs.contains(path).then_some("a hook, the model or an MCP server of this run uses it")
     }
 }
 
@@ -312,77 +326,4 @@ fn is_git(path: &WorkspacePath) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn rules() -> Guardrails {
-        let rules = config::Guardrails {
-            protected_files: vec!["Cargo.lock".into(), "migrations".into()],
-            sensitive_files: vec![".env*".into()],
-            ..config::Guardrails::default()
-        };
-        let context = GuardrailContext { config_file: Some("ci/agent.yml"), ..GuardrailContext::default() };
-        Guardrails::new(&rules, context).expect("valid rules")
-    }
-
-    fn path(text: &str) -> WorkspacePath {
-        WorkspacePath::parse(text).expect("a plain path")
-    }
-
-    #[test]
-    fn writing_is_refused_where_it_must_be() {
-        for (file, reason) in [
-            (".git/hooks/pre-commit", "not accessible"),
-            ("sub/.GIT/config", "not accessible"),
-            (".git./config", "not accessible"),
-            ("git~1/config", "not accessible"),
-            ("sub/GIT~1", "not accessible"),
-            (".git::$INDEX_ALLOCATION/config", "not accessible"),
-            (".git\u{200c}/config", "not accessible"),
-            (".github/workflow\u{17f}/x.yml", "always protected"),
-            ("GITHUB~1/WORKFL~1/x.yml", "always protected"),
-            (".github:x/actions /x/action.yml", "always protected"),
-            ("ARCHIT~1.YML", "configures this tool"),
-            ("CI/agent.yml", "configures this tool"),
-            (".github/workflows/ci.yml", "always protected"),
-            (".github/Workflows/ci.yml", "always protected"),
-            (".github/actions/x/action.yml", "always protected"),
-            (".github/architect.yml", "configures this tool"),
-            ("ci/agent.yml", "configures this tool"),
-            ("app/Cargo.lock", "protected_files: Cargo.lock"),
-            ("migrations/0001.sql", "protected_files: migrations"),
-            (".env.local", "sensitive_files: .env*"),
-        ] {
-            let effects = Effects { writes: vec![path(file)], ..Effects::default() };
-            assert!(rules().check(&effects).is_err_and(|error| error.to_string().contains(reason)), "{file}");
-        }
-        for file in
-            ["src/main.rs", ".gitignore", ".github/dependabot.yml", ".github/workflows.md", "src/.gitkeep"]
-        {
-            let effects = Effects { writes: vec![path(file)], ..Effects::default() };
-            assert!(rules().check(&effects).is_ok(), "{file}");
-        }
-    }
-
-    #[test]
-    fn reading_is_refused_for_secrets_alone() {
-        for (file, allowed) in [
-            (".env", false),
-            (".git/config", false),
-            (".github/workflows/ci.yml", true),
-            ("Cargo.lock", true),
-        ] {
-            let effects = Effects { reads: vec![path(file)], ..Effects::default() };
-            assert_eq!(rules().check(&effects).is_ok(), allowed, "{file}");
-        }
-    }
-
-    #[test]
-    fn workflow_edits_lift_that_one_entry() {
-        let context = GuardrailContext { allow_workflow_edits: true, ..GuardrailContext::default() };
-        let rules = Guardrails::new(&config::Guardrails::default(), context).expect("valid rules");
-        let check = |file: &str| rules.check(&Effects { writes: vec![path(file)], ..Effects::default() });
-        assert!(check(".github/workflows/ci.yml").is_ok());
-        assert!(check(".github/actions/x/action.yml").is_err());
-    }
-}
+mod tests;

@@ -37,6 +37,16 @@ pub enum Refusal {
         /// The pattern that it matches.
         pattern: String,
     },
+    /// A file that is not read unless the configuration says so.
+    #[error(
+        "{path} is a sensitive file (by default: {pattern}); `guardrails.sensitive_files` replaces the default"
+    )]
+    UsuallySensitive {
+        /// The file.
+        path: WorkspacePath,
+        /// The pattern that it fits.
+        pattern: String,
+    },
     /// A file that no configuration releases.
     #[error("{path} is always protected: {reason}")]
     AlwaysProtected {

@@ -20,7 +20,7 @@ use crate::command::sandbox::Rights;
 use crate::command::{Finished, LiveOutput};
 use crate::config::{self, HookConfig};
 use crate::event::{Event, Events, HookDecision, HookRecord, millis};
-use crate::isolation::{Isolation, Keep, Work};
+use crate::isolation::{IsolatedCommand, Isolation, Keep};
 use crate::workspace::{Glob, InvalidGlob, WorkspacePath};
 
 pub(crate) use event::{HookEvent, Subject, ToolSubject};
@@ -263,7 +263,7 @@ impl Invocation {
         } else {
             (context.cancel.clone(), hook.timeout)
         };
-        let work = Work {
+        let work = IsolatedCommand {
             command: &self.command,
             cwd: &WorkspacePath::root(),
             variables: self.variables,
@@ -287,7 +287,8 @@ impl Invocation {
         };
         let can_block = hook.event.can_block() && hook.waits;
         let mut response = interpret(&hook.name, &finished, hook.timeout, can_block);
-        if !refused.is_empty() {
+        // What blocks goes on blocking, whatever became of files that the hook left behind.
+        if !refused.is_empty() && !matches!(response, HookResponse::Block(_)) {
             let reasons = refused.join("; ");
             response = HookResponse::Failed(format!(
                 "[Hook {}: none of its changes were kept: {reasons}]",

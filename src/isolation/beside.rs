@@ -2,7 +2,7 @@
 
 use std::sync::atomic::Ordering;
 
-use super::{Isolation, Work, blocking};
+use super::{IsolatedCommand, Isolation, blocking};
 use crate::command::sandbox::View;
 use crate::command::{Finished, Job, Shell};
 use crate::workspace::IsolationError;
@@ -10,8 +10,14 @@ use crate::workspace::IsolationError;
 impl Isolation {
     /// Runs a command of the agent's beside others, on an overlay of its own above the state as it is now; what it
     /// changes is thrown away.
-    pub async fn run_beside(&self, shell: &Shell, work: Work<'_>) -> Result<Finished, IsolationError> {
-        let Work { command, cwd, variables, stdin, merge, output, timeout, cancel, rights, .. } = work;
+    pub async fn run_beside(
+        &self,
+        shell: &Shell,
+        work: IsolatedCommand<'_>,
+    ) -> Result<Finished, IsolationError> {
+        let IsolatedCommand {
+            command, cwd, variables, stdin, merge, output, timeout, cancel, rights, ..
+        } = work;
         let (overlay, root) = {
             let mut state = self.state.lock().await;
             let isolated = match state.take() {

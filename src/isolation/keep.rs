@@ -1,6 +1,6 @@
 //! What becomes of a command's changes: they are judged, and then kept or reverted.
 
-use super::{Keep, Ran};
+use super::{IsolatedRun, Keep};
 use crate::base::verbose_log::detail;
 use crate::command::Finished;
 use crate::command::sandbox::Rights;
@@ -15,8 +15,8 @@ pub(super) fn keep_changes(
     below: &Below,
     judge: &Judge,
     (rights, keep): (Rights, Keep),
-) -> (Ran, Option<Isolated>) {
-    let mut ran = Ran::unchanged(finished);
+) -> (IsolatedRun, Option<Isolated>) {
+    let mut ran = IsolatedRun::unchanged(finished);
     let mut found = match isolated.found(before, below) {
         Ok(found) => found,
         Err(error) => {
@@ -76,7 +76,7 @@ fn keep_all(
     found: &Outcome,
     below: &Below,
     judge: &Judge,
-    ran: &mut Ran,
+    ran: &mut IsolatedRun,
 ) -> Result<(), Vec<String>> {
     let unread: Vec<WorkspacePath> = found.outputs.iter().chain(&found.large).cloned().collect();
     ran.warnings = judge(&found.changes, &unread)?;

@@ -6,15 +6,17 @@ use std::time::Duration;
 use rmcp::model::{ClientCapabilities, ClientConfig, Implementation};
 use rmcp::service::{RunningService, ServiceExt};
 use rmcp::transport::StreamableHttpClientTransport;
+use rmcp::transport::async_rw::AsyncRwTransport;
 use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig;
 use rmcp::{ClientHandler, RoleClient};
 use tokio::time::Instant;
 
 use super::error::StartError;
+use super::polite::Polite;
 use super::{ServerContext, stderr_note};
 use crate::base::env::Variables;
 use crate::base::http::http_client;
-use crate::command::{Talk, Talking};
+use crate::command::{StdioChild, StdioCommand};
 use crate::config::McpServer;
 
 /// Maximum length of a server's name, which becomes part of its tools' names.
@@ -198,7 +200,7 @@ impl ClientHandler for Client {
 /// Server that has answered the handshake.
 pub(super) struct Connection {
     pub(super) service: RunningService<RoleClient, Client>,
-    pub(super) child: Option<Talking>,
+    pub(super) child: Option<StdioChild>,
 }
 
 /// Connects to a server, starting it if it is a program, and performs the handshake until `limit`. The error is
@@ -221,20 +223,21 @@ pub(super) async fn connect(
     match &server.endpoint {
         Endpoint::Url(url) => {
             // The time limit of a call should come first, because its error says what happened.
-            let client = http_client(server.timeout + READ_TIMEOUT_MARGIN).map_err(StartError::Http)?;
+            let client = http_client(server.timeout + READ_TIMEOUT_MARGIN, "mcp.servers[].url")
+                .map_err(StartError::Http)?;
             let mut config = StreamableHttpClientTransportConfig::with_uri(url.as_str());
             if let Some((_, token)) = token {
                 config = config.auth_header(token);
             }
             let transport = StreamableHttpClientTransport::with_client(client, config);
-            let service = tokio::time::timeout_at(limit.until, Client.serve(transport)).await;
+            let service = tokio::time::timeout_at(limit.until, Client.serve(Polite::new(transport))).await;
             let service = service.map_err(|_| late())?.map_err(failed)?;
             Ok(Connection { service, child: None })
         }
         Endpoint::Program { command, args, env } => {
             let mut variables = env.clone();
             variables.extend(token);
-            let talk = Talk {
+            let stdio = StdioCommand {
                 program: command,
                 arguments: args,
                 variables: &variables,
@@ -242,9 +245,13 @@ pub(super) async fn connect(
                 // What a dry run must not change, its servers must not change either.
                 writes: context.checkout.is_some(),
             };
-            let started = context.shell.reaching(&owner(&server.name)).converse(talk).await;
+            let started = context.shell.reaching(&owner(&server.name)).spawn_stdio(stdio).await;
             let (child, stdin, stdout) = started.map_err(StartError::Program)?;
-            let shaken = tokio::time::timeout_at(limit.until, Client.serve((stdout, stdin))).await;
+            let shaken = tokio::time::timeout_at(
+                limit.until,
+                Client.serve(Polite::new(AsyncRwTransport::new_client(stdout, stdin))),
+            )
+            .await;
             let error = match shaken {
                 Ok(Ok(service)) => return Ok(Connection { service, child: Some(child) }),
                 Ok(Err(error)) => failed(error),

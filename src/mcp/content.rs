@@ -1,13 +1,13 @@
 //! Results of MCP servers as text for the model.
 
-use jsonschema::Validator;
 use rmcp::model::{CallToolResult, ContentBlock, ResourceContents};
 
+use super::schema::Schema;
 use crate::tool::ToolResult;
 
 /// Converts a result for the model. It is a failure if it violates the output schema that its server has
 /// promised.
-pub(super) fn result(result: CallToolResult, promised: Option<&Validator>) -> ToolResult {
+pub(super) fn result(result: CallToolResult, promised: Option<&Schema>) -> ToolResult {
     let mut parts: Vec<String> =
         result.content.into_iter().map(part).filter(|part| !part.is_empty()).collect();
     if let (true, Some(value)) = (parts.is_empty(), &result.structured_content) {
@@ -22,7 +22,7 @@ pub(super) fn result(result: CallToolResult, promised: Option<&Validator>) -> To
         });
     }
     let broken = promised.and_then(|promised| match &result.structured_content {
-        Some(value) => promised.validate(value).err().map(|error| error.to_string()),
+        Some(value) => promised.check(value).err().map(|violation| violation.problem),
         None => Some("the structured content is missing".to_owned()),
     });
     match broken {

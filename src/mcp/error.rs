@@ -29,6 +29,16 @@ pub(super) enum StartError {
     /// It refused to list its tools.
     #[error("could not list its tools: {}", brief(&.0.to_string()))]
     Listing(rmcp::service::ServiceError),
+    /// Its list is longer than anybody's.
+    #[error("its list of tools has more than {pages} pages, {tools} tools or {megabytes} MB")]
+    LongList {
+        /// Most pages.
+        pages: usize,
+        /// Most tools.
+        tools: usize,
+        /// Most megabytes.
+        megabytes: usize,
+    },
     /// It took too long to list its tools.
     #[error("it did not list its tools within {0}")]
     NoList(StartLimit),
@@ -49,15 +59,18 @@ impl StartError {
     }
 }
 
-/// Reason why a tool of a server is left out.
+/// Reason why a schema of a server cannot be used.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum UnusableTool {
-    /// Its schema would cost too much with every request.
+pub(super) enum UnusableSchema {
+    /// It would cost too much with every request.
     #[error("its schema is longer than {0} bytes")]
-    LongSchema(usize),
-    /// Its schema is none.
+    Long(usize),
+    /// A few references stand for more than anybody can check.
+    #[error("its schema stands for more than {0} values when its references are followed")]
+    Large(usize),
+    /// It is none.
     #[error("its schema is invalid: {0}")]
-    InvalidSchema(#[source] Box<jsonschema::ValidationError<'static>>),
+    Invalid(#[source] Box<jsonschema::ValidationError<'static>>),
 }
 
 /// Reason why a call has no result, in words for the model.

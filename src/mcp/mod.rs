@@ -6,7 +6,10 @@
 mod connect;
 mod content;
 mod error;
+mod listing;
 mod named_paths;
+mod polite;
+mod schema;
 mod tool;
 mod watched;
 
@@ -21,7 +24,7 @@ use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
 
 use crate::base::env::Variables;
-use crate::command::{Shell, Talking, last_lines};
+use crate::command::{Shell, StdioChild, last_lines};
 use crate::event::{Events, NoticeLevel};
 use crate::workspace::Damage;
 
@@ -63,7 +66,7 @@ pub struct Servers {
 
 struct Running {
     service: RunningService<RoleClient, Client>,
-    child: Option<Talking>,
+    child: Option<StdioChild>,
 }
 
 impl Servers {
@@ -127,13 +130,8 @@ async fn begin(
 ) -> Result<Started, StartError> {
     let limit = StartLimit::of(server, context.deadline);
     let Connection { service, child } = connect::connect(server, variables, context, limit).await?;
-    let listed = tokio::time::timeout_at(limit.until, service.list_all_tools()).await;
-    let listed = match listed {
-        Ok(Ok(tools)) => Ok(tools),
-        Ok(Err(error)) => Err(StartError::Listing(error)),
-        Err(_) => Err(StartError::NoList(limit)),
-    };
-    let listed = match listed {
+    let listed = tokio::time::timeout_at(limit.until, listing::tools(service.peer())).await;
+    let listed = match listed.unwrap_or(Err(StartError::NoList(limit))) {
         Ok(listed) => listed,
         Err(error) => return Err(error.with_output(end(service, child).await)),
     };
@@ -175,7 +173,7 @@ async fn begin(
 }
 
 /// Stops a server. Returns its last output, as an addition to an error.
-async fn end(mut service: RunningService<RoleClient, Client>, child: Option<Talking>) -> String {
+async fn end(mut service: RunningService<RoleClient, Client>, child: Option<StdioChild>) -> String {
     let _ = service.close_with_timeout(Duration::from_secs(1)).await;
     drop(service);
     match child {

@@ -5,22 +5,20 @@ use std::sync::Arc;
 
 use futures::FutureExt;
 use futures::future::BoxFuture;
-use jsonschema::Validator;
 use serde_json::{Map, Value};
 
-use super::error::UnusableTool;
+use super::error::UnusableSchema;
 use super::named_paths::named_paths;
+use super::schema::Schema;
 use super::{ServerHandle, content};
-use crate::event::{Effects, Remote};
+use crate::event::{Effects, NoticeLevel, Remote};
 use crate::tool::{ArgumentsError, Call, Context, Tool, ToolError, ToolResult, arguments};
 use crate::workspace::{LastLink, WorkspacePath};
 
 /// Maximum length of a tool's name that providers accept.
 const MAX_NAME: usize = 64;
-/// Maximum length of a description in characters, and of a schema in bytes: both are paid for with every
-/// request.
+/// Maximum length of a description in characters, which is paid for with every request.
 const MAX_DESCRIPTION: usize = 1_000;
-const MAX_SCHEMA: usize = 16 * 1024;
 
 /// Tool of a server.
 pub struct McpTool {
@@ -30,14 +28,14 @@ pub struct McpTool {
     /// Name that the server knows it by.
     remote: String,
     read_only: bool,
-    accepts: Validator,
-    promises: Option<Validator>,
+    accepts: Schema,
+    promises: Option<Arc<Schema>>,
     server: Arc<ServerHandle>,
 }
 
 impl McpTool {
     /// Converts a tool from its server's description. The error says why it cannot be used.
-    pub(super) fn new(tool: rmcp::model::Tool, server: &Arc<ServerHandle>) -> Result<Self, UnusableTool> {
+    pub(super) fn new(tool: rmcp::model::Tool, server: &Arc<ServerHandle>) -> Result<Self, UnusableSchema> {
         let mut parameters = Value::Object(Map::clone(&tool.input_schema));
         if let Some(object) = parameters.as_object_mut() {
             object.remove("$schema");
@@ -45,22 +43,29 @@ impl McpTool {
             object.entry("type").or_insert_with(|| "object".into());
             object.entry("properties").or_insert_with(|| Map::new().into());
         }
-        if parameters.to_string().len() > MAX_SCHEMA {
-            return Err(UnusableTool::LongSchema(MAX_SCHEMA));
-        }
-        let validator = |schema: &Value| {
-            jsonschema::validator_for(schema).map_err(|error| UnusableTool::InvalidSchema(Box::new(error)))
-        };
-        let promises = match &tool.output_schema {
-            Some(schema) => Some(validator(&Value::Object(Map::clone(schema)))?),
+        let accepts = Schema::new(&parameters)?;
+        let promised =
+            tool.output_schema.as_ref().map(|schema| Schema::new(&Value::Object(Map::clone(schema))));
+        let promises = match promised {
             None => None,
+            Some(Ok(schema)) => Some(Arc::new(schema)),
+            Some(Err(error @ UnusableSchema::Invalid(_))) => return Err(error),
+            Some(Err(error)) => {
+                let message = format!(
+                    "the MCP server {}: results of the tool {:?} are not checked: {error}",
+                    server.name,
+                    super::brief(&tool.name)
+                );
+                server.context.events.notice(NoticeLevel::Warning, message);
+                None
+            }
         };
         let description: String =
             tool.description.as_deref().unwrap_or_default().chars().take(MAX_DESCRIPTION).collect();
         Ok(Self {
             name: tool_name(&server.name, &tool.name),
             description,
-            accepts: validator(&parameters)?,
+            accepts,
             parameters,
             read_only: tool.annotations.is_some_and(|hints| hints.read_only_hint == Some(true)),
             remote: tool.name.into_owned(),
@@ -81,7 +86,13 @@ impl McpTool {
 
     async fn call(&self, arguments: Map<String, Value>) -> ToolResult {
         match self.server.call(&self.remote, arguments).await {
-            Ok(result) => content::result(result, self.promises.as_ref()),
+            Ok(result) => {
+                let promises = self.promises.clone();
+                let read = move || content::result(result, promises.as_deref());
+                tokio::task::spawn_blocking(read)
+                    .await
+                    .unwrap_or_else(|error| ToolResult::failed(format!("could not read the result: {error}")))
+            }
             Err(error) => ToolResult::failed(error.to_string()),
         }
     }
@@ -125,9 +136,8 @@ impl Tool for McpTool {
     fn prepare(self: Arc<Self>, arguments: &Value) -> Result<Box<dyn Call>, ArgumentsError> {
         let arguments: Map<String, Value> = arguments::parse(arguments)?;
         let value = Value::Object(arguments);
-        if let Some(error) = self.accepts.iter_errors(&value).next() {
-            let (path, problem) = (error.instance_path().to_string(), error.to_string());
-            return Err(ArgumentsError::Schema { path, problem });
+        if let Err(violation) = self.accepts.check(&value) {
+            return Err(ArgumentsError::Schema { path: violation.path, problem: violation.problem });
         }
         let Value::Object(arguments) = value else {
             let problem = "expected an object".to_owned();

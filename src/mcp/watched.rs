@@ -9,7 +9,7 @@ use tokio::sync::Mutex;
 
 use crate::event::{Events, NoticeLevel};
 use crate::tool::ToolResult;
-use crate::workspace::{Damage, FileError, Judge, Late, Mirror, Settled, TrackedWorkspace};
+use crate::workspace::{Damage, FileError, Judge, LateChanges, Mirror, SettledChanges, TrackedWorkspace};
 
 /// The checkout of a run that changes it, and who judges what others change.
 pub struct WatchedCheckout {
@@ -56,7 +56,7 @@ impl WatchedCheckout {
         };
         let mut result = call.await;
         let (mirror, judge) = (Arc::clone(mirror), Arc::clone(&self.judge));
-        let Settled { changes, large, dropped, warnings, refused } =
+        let SettledChanges { changes, large, dropped, warnings, refused } =
             blocking(move || mirror.settle(&before, &judge)).await;
         result.note_changes(changes, &large, dropped, &warnings);
         result.refused = refused;
@@ -71,7 +71,7 @@ impl WatchedCheckout {
         let settled = blocking(move || settling.settle_late(&judge)).await;
         let told = |paths: Vec<String>| paths.join(", ");
         match settled {
-            Ok(Late { kept, restored }) => {
+            Ok(LateChanges { kept, restored }) => {
                 if !kept.is_empty() {
                     let kept = told(kept.iter().map(ToString::to_string).collect());
                     let message = format!("an MCP server changed files after its answer: {kept}");

@@ -13,7 +13,7 @@ use tokio::process::{ChildStdin, ChildStdout};
 use tokio::sync::Mutex;
 
 use super::{ChatModel, Completion, Message, ModelError, Request, ToolSchema};
-use crate::command::{Shell, Talk, Talking};
+use crate::command::{Shell, StdioChild, StdioCommand};
 use crate::event::{ToolCall, Usage};
 
 /// Maximum length of one answer, in bytes.
@@ -89,7 +89,7 @@ pub struct ExecModel {
 }
 
 struct Running {
-    child: Talking,
+    child: StdioChild,
     stdin: ChildStdin,
     stdout: BufReader<ChildStdout>,
 }
@@ -152,7 +152,7 @@ impl ExecModel {
     }
 
     async fn start(&self) -> Result<Running, ModelError> {
-        let command = Talk {
+        let command = StdioCommand {
             program: &self.shell.program,
             arguments: &self.command,
             variables: &self.variables,
@@ -160,7 +160,7 @@ impl ExecModel {
             // It answers questions; what is to be changed, it asks the run for.
             writes: false,
         };
-        let started = self.shell.converse(command).await;
+        let started = self.shell.spawn_stdio(command).await;
         let (child, stdin, stdout) =
             started.map_err(|error| unavailable(format!("could not start it: {error}")))?;
         Ok(Running { child, stdin, stdout: BufReader::new(stdout) })

@@ -54,7 +54,7 @@ impl ProviderModel {
     pub fn new(provider: &Provider, settings: Settings) -> Result<Self, ModelError> {
         let Settings { key, llm } = settings;
         let shared = format!("{} {}", provider.full, llm.base_url.as_deref().unwrap_or_default());
-        let http = http_client(llm.timeout.seconds())
+        let http = http_client(llm.timeout.seconds(), "llm.base_url")
             .map_err(|error| ModelError::Refused { status: 0, message: chain(&error) })?;
         let auth = AuthResolver::from_resolver_fn(move |_: ModelIden| {
             // A self-hosted server often needs no key, but the header must not be empty.
@@ -275,16 +275,13 @@ pub(super) fn sort(error: &genai::Error) -> ModelError {
         return from_status(status.as_u16(), body, retry_after);
     }
     match error {
-        Error::WebModelCall { webc_error: genai::webc::Error::Reqwest(error), .. } => {
-            unavailable(chain(error))
-        }
+        Error::WebModelCall { webc_error: genai::webc::Error::Reqwest(error), .. } => of_connection(error),
         // A stream that could not be opened carries the failed status inside.
-        Error::WebStream { cause, error, .. } => match error.downcast_ref::<Error>() {
-            Some(inner) => sort(inner),
-            None => {
-                unavailable(error.downcast_ref::<reqwest::Error>().map_or_else(|| message_of(cause), chain))
-            }
-        },
+        Error::WebStream { cause, error, .. } => {
+            let unread = || unavailable(message_of(cause));
+            let other = || error.downcast_ref::<reqwest::Error>().map_or_else(unread, of_connection);
+            error.downcast_ref::<Error>().map_or_else(other, sort)
+        }
         Error::WebModelCall { webc_error, .. } => ModelError::Malformed(brief(&webc_error.to_string())),
         Error::ChatResponse { body, .. } => from_stream_error(body),
         Error::ChatResponseGeneration { cause, .. } => ModelError::Malformed(brief(cause)),
@@ -314,6 +311,12 @@ fn unavailable(message: String) -> ModelError {
     ModelError::Unavailable { message, retry_after: None }
 }
 
+/// Returns the error of a request without an answer. A redirection is no different the next time.
+fn of_connection(error: &reqwest::Error) -> ModelError {
+    let message = chain(error);
+    if error.is_redirect() { ModelError::Refused { status: 0, message } } else { unavailable(message) }
+}
+
 fn brief(text: &str) -> String {
     let cut = text.floor_char_boundary(300);
     text[..cut].to_owned()
@@ -325,6 +328,8 @@ fn chain(error: &reqwest::Error) -> String {
         "the server stayed silent for too long".to_owned()
     } else if error.is_connect() {
         "could not connect".to_owned()
+    } else if error.is_redirect() {
+        "the request was not sent on".to_owned()
     } else {
         "the connection failed".to_owned()
     };

@@ -6,7 +6,7 @@ use std::fs;
 use std::process::{Command, Stdio};
 
 use super::block;
-use super::parse::{Hunk, Line, Patch, Place, Side};
+use super::parse::{Hunk, HunkPosition, Line, Patch, Side};
 use super::place::{Agreement, Image, Misplaced};
 
 /// Number of context lines that `patch` may ignore at each end of a hunk.
@@ -152,8 +152,8 @@ fn render(hunks: &[Hunk]) -> String {
 /// Returns the line at which a hunk says that it begins.
 fn stated(hunk: &Hunk) -> Option<usize> {
     match hunk.place {
-        Place::Numbered { old_start, .. } => Some(old_start),
-        Place::Anchored { .. } => None,
+        HunkPosition::Numbered { old_start, .. } => Some(old_start),
+        HunkPosition::Anchored { .. } => None,
     }
 }
 

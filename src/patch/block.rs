@@ -73,7 +73,7 @@ fn indent(line: &str) -> &str {
 
 /// Place of a block in a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct BlockPosition {
     /// Index of its first line.
     pub at: usize,
     /// Difference in indentation.
@@ -81,7 +81,7 @@ pub struct Place {
 }
 
 /// Returns the places where the lines stand, if trailing blanks and a uniform difference in indentation do not count.
-pub fn places(lines: &[&str], wanted: &[&str]) -> Vec<Place> {
+pub fn places(lines: &[&str], wanted: &[&str]) -> Vec<BlockPosition> {
     if wanted.iter().all(|line| line.trim().is_empty()) || wanted.len() > lines.len() {
         return Vec::new();
     }
@@ -102,7 +102,7 @@ pub fn places(lines: &[&str], wanted: &[&str]) -> Vec<Place> {
         shift
     };
     let windows = lines.windows(wanted.len()).enumerate();
-    windows.filter_map(|(at, window)| fits(window).map(|shift| Place { at, shift })).collect()
+    windows.filter_map(|(at, window)| fits(window).map(|shift| BlockPosition { at, shift })).collect()
 }
 
 /// Returns the index and the number of those lines that are most like the wanted ones, or `None` if none are.
@@ -164,9 +164,12 @@ mod tests {
         ];
         let deeper = |text: &str| Shift::Deeper(text.to_owned());
         for (wanted, expected) in [
-            (vec!["def f(self):", "    return 1"], vec![Place { at: 1, shift: deeper("    ") }]),
-            (vec!["    def g(self):", "        return 2"], vec![Place { at: 4, shift: Shift::None }]),
-            (vec!["      class A:"], vec![Place { at: 0, shift: Shift::Shallower("      ".to_owned()) }]),
+            (vec!["def f(self):", "    return 1"], vec![BlockPosition { at: 1, shift: deeper("    ") }]),
+            (vec!["    def g(self):", "        return 2"], vec![BlockPosition { at: 4, shift: Shift::None }]),
+            (
+                vec!["      class A:"],
+                vec![BlockPosition { at: 0, shift: Shift::Shallower("      ".to_owned()) }],
+            ),
             (vec!["def f(self):", "  return 1"], vec![]),
             (vec!["return 1", "", "def g(self):"], vec![]),
             (vec![""], vec![]),

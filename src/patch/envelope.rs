@@ -1,7 +1,7 @@
 //! The `*** Begin Patch` format: files named by marks, hunks found by their lines.
 
 use super::header::{Header, Name};
-use super::parse::{Hunk, Line, ParseError, Place, Section};
+use super::parse::{Hunk, HunkPosition, Line, ParseError, Section};
 
 const BEGIN: &str = "*** Begin Patch";
 const END: &str = "*** End Patch";
@@ -64,7 +64,7 @@ impl File {
             return Ok(());
         }
         if line.trim_end() == END_OF_FILE {
-            if let Some(Hunk { place: Place::Anchored { at_end, .. }, .. }) = self.hunks.last_mut() {
+            if let Some(Hunk { place: HunkPosition::Anchored { at_end, .. }, .. }) = self.hunks.last_mut() {
                 *at_end = true;
             }
             return Ok(());
@@ -94,10 +94,10 @@ impl File {
     /// Begins a hunk below an anchor. Anchors that follow each other are of one hunk.
     fn anchor(&mut self, anchor: String) {
         if self.hunks.last().is_none_or(|hunk| !hunk.lines.is_empty()) {
-            let place = Place::Anchored { below: Vec::new(), at_end: false };
+            let place = HunkPosition::Anchored { below: Vec::new(), at_end: false };
             self.hunks.push(Hunk { place, lines: Vec::new(), no_newline: (false, false) });
         }
-        if let Some(Hunk { place: Place::Anchored { below, .. }, .. }) = self.hunks.last_mut()
+        if let Some(Hunk { place: HunkPosition::Anchored { below, .. }, .. }) = self.hunks.last_mut()
             && !anchor.is_empty()
         {
             below.push(anchor);
@@ -115,7 +115,7 @@ impl File {
         if self.header.old == Some(Name::Nothing) {
             // The whole file, whatever hunks it is written in.
             let lines: Vec<Line> = self.hunks.into_iter().flat_map(|hunk| hunk.lines).collect();
-            let place = Place::Anchored { below: Vec::new(), at_end: true };
+            let place = HunkPosition::Anchored { below: Vec::new(), at_end: true };
             let whole = Hunk { place, lines, no_newline: (false, false) };
             self.hunks = if whole.lines.is_empty() { Vec::new() } else { vec![whole] };
         }

@@ -13,4 +13,4 @@ mod place;
 pub mod search_replace;
 
 pub use apply::{ApplyError, apply};
-pub use parse::{Hunk, Line, ParseError, Patch, Place, Section, Side, sections};
+pub use parse::{Hunk, HunkPosition, Line, ParseError, Patch, Section, Side, sections};

@@ -32,7 +32,7 @@ pub enum Side {
 
 /// Where a hunk says that it belongs.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum HunkPosition {
     /// At a line, from 1.
     Numbered {
         /// First line in the old file; for a pure insertion, the line before it.
@@ -55,7 +55,7 @@ pub enum Place {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hunk {
     /// Where it belongs.
-    pub place: Place,
+    pub place: HunkPosition,
     /// Context, removed, and added lines in the order of the patch.
     pub lines: Vec<Line>,
     /// Whether the last line of the old and of the new side lacks its newline.
@@ -302,12 +302,12 @@ fn hunk(lines: &[&str], header: usize, number: usize) -> Result<(Hunk, usize), P
 }
 
 /// Returns where a hunk says that it belongs.
-fn place(header: &str, range: Option<Range>) -> Place {
+fn place(header: &str, range: Option<Range>) -> HunkPosition {
     if let Some(Range { start, old, new_start, .. }) = range {
-        return Place::Numbered { old_start: start, new_start, inserts: old == 0 };
+        return HunkPosition::Numbered { old_start: start, new_start, inserts: old == 0 };
     }
     let below = header.trim_matches(['@', ' ', '\r', '\t']);
-    Place::Anchored {
+    HunkPosition::Anchored {
         below: if below.is_empty() { Vec::new() } else { vec![below.to_owned()] },
         at_end: false,
     }

@@ -2,7 +2,7 @@
 //! is taken only if there is one place for it.
 
 use super::block;
-use super::parse::{Hunk, Line, Place, Side};
+use super::parse::{Hunk, HunkPosition, Line, Side};
 
 /// File as it is while hunks are put into it.
 pub(super) struct Image {
@@ -62,14 +62,14 @@ impl Image {
     pub(super) fn put(&mut self, hunk: &Hunk, agreement: Agreement) -> Result<(), Misplaced> {
         let old = hunk.side(Side::Old);
         let at = match &hunk.place {
-            Place::Numbered { old_start, new_start, inserts } => {
+            HunkPosition::Numbered { old_start, new_start, inserts } => {
                 let from = new_start.saturating_sub(1);
                 let found = self.numbered(hunk, &old, (*old_start, from), *inserts, agreement)?;
                 // A deletion without context names the line before it.
                 self.drifted |= found != from && !(found == from + 1 && hunk.side(Side::New).is_empty());
                 found
             }
-            Place::Anchored { below, at_end } => self.anchored(&old, below, *at_end, agreement)?,
+            HunkPosition::Anchored { below, at_end } => self.anchored(&old, below, *at_end, agreement)?,
         };
         self.replace(at, hunk, old.len());
         Ok(())

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::file::{Damaged, Plan};
 use super::journal::{Journal, JournalError, MayWrite, Step};
+use super::journal_folder::JournalFolder;
 use crate::workspace::{
     ChangeSet, DiskWorkspace, FileChange, FileError, LastLink, Mode, Operation, OverlayWorkspace, Workspace,
     WorkspacePath,
@@ -219,13 +220,23 @@ fn may_lead_outside(link: &WorkspacePath, target: &[u8]) -> bool {
 }
 
 impl Checked {
+    /// Returns what is to be changed.
+    pub fn changes(&self) -> &ChangeSet {
+        &self.changes
+    }
+
     /// Changes all files, or none. `observe` is called with every step before it is made.
-    pub fn apply(self, disk: &DiskWorkspace, observe: &dyn Fn(Step)) -> Result<Applied, ApplyError> {
+    pub fn apply(
+        self,
+        disk: &DiskWorkspace,
+        journal: &JournalFolder,
+        observe: &dyn Fn(Step),
+    ) -> Result<Applied, ApplyError> {
         if self.changes.is_empty() {
             return Ok(Applied::Already);
         }
         let changes: Vec<FileChange> = self.changes.iter().cloned().collect();
-        Journal::write(disk, &changes, observe)?.perform(observe)?;
+        Journal::write(disk, journal, &changes, observe)?.perform(observe)?;
         Ok(Applied::Done(changes))
     }
 }

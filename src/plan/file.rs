@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
+use super::made::Made;
 use crate::base::text::hex;
 use crate::event::PlannedAction;
 use crate::event::{Base, Block, Class, GateRecord, HookRecord, Usage};
@@ -135,6 +136,9 @@ pub struct PlannedCommand {
     pub tool: String,
     /// All arguments of the call, including timeout and variables.
     pub input: Value,
+    /// Whether it ran when the plan was made. Its changes are among the plan's files then, and nothing runs it again.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub has_run: bool,
 }
 
 /// Returns the tool that nearly all commands are for, which the file therefore omits.
@@ -167,6 +171,7 @@ impl PlannedCommand {
             reason: command.reason.clone(),
             tool: action.tool_name.clone(),
             input: action.tool_input.clone(),
+            has_run: action.has_run,
         })
     }
 }
@@ -202,8 +207,11 @@ pub struct Plan {
     /// applied.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub incomplete: Option<String>,
-    /// SHA-256 over the canonical JSON (RFC 8785) of `base`, `files`, `commands` and, where it is there, `incomplete`,
-    /// in hexadecimal.
+    /// The workflow run that has made the plan; absent outside of GitHub Actions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub made: Option<Made>,
+    /// SHA-256 over the canonical JSON (RFC 8785) of `base`, `files`, `commands` and, where they are there, `incomplete`
+    /// and `made`, in hexadecimal.
     pub digest: String,
 }
 
@@ -242,6 +250,7 @@ impl Plan {
             hooks: Vec::new(),
             usage: Usage::default(),
             incomplete: None,
+            made: None,
             digest: String::new(),
         };
         plan.digest = plan.computed_digest();
@@ -254,6 +263,12 @@ impl Plan {
         self.digest = self.computed_digest();
     }
 
+    /// Notes which workflow run has made the plan.
+    pub fn mark_made(&mut self, made: Made) {
+        self.made = Some(made);
+        self.digest = self.computed_digest();
+    }
+
     /// Computes the digest of the content, whatever the `digest` field says.
     pub fn computed_digest(&self) -> String {
         #[derive(Serialize)]
@@ -263,12 +278,15 @@ impl Plan {
             commands: &'a [PlannedCommand],
             #[serde(skip_serializing_if = "Option::is_none")]
             incomplete: Option<&'a str>,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            made: Option<&'a Made>,
         }
         let covered = Covered {
             base: &self.base,
             files: &self.files,
             commands: &self.commands,
             incomplete: self.incomplete.as_deref(),
+            made: self.made.as_ref(),
         };
         // Serialization cannot fail: all maps have string keys, and there is no NaN.
         let canonical = serde_json_canonicalizer::to_vec(&covered).unwrap_or_default();

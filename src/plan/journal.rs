@@ -1,7 +1,7 @@
 //! Apply journal: changes all files or none, even if the process dies in between.
 //!
-//! First, the old and the new content of every file is written beside the checkout, then, in one step, a
-//! journal that lists them. From then on, each file changes by a rename, which needs no space. Whoever finds
+//! First, the old and the new content of every file is written outside of the checkout (see [`JournalFolder`]), then, in
+//! one step, a journal that lists them. From then on, each file changes by a rename, which needs no space. Whoever finds
 //! a journal later puts every file back. This is possible at any time, and can be repeated.
 
 use std::fs::{self, File};
@@ -10,17 +10,19 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use crate::workspace::{DiskWorkspace, FileChange, FileError, FileState, Mode, WorkspacePath};
+use super::journal_folder::JournalFolder;
+use crate::base::integrity::digest;
+use crate::git::GitError;
+use crate::workspace::{
+    APPLY_JOURNAL as JOURNAL, DiskWorkspace, FileChange, FileError, FileState, Mode, WorkspacePath,
+};
 
-/// Folder of the journal: in `.git`, where no commit can put anything, else in the checkout.
-const FOLDER: &str = "architect-ci-apply";
-const JOURNAL: &str = "journal.json";
 const LOCK: &str = "lock";
 
 /// Step of an apply, announced before it is made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
-    /// The old and new contents of the file with this index are written beside the checkout.
+    /// The old and new contents of the file with this index are written outside of the checkout.
     Stage(usize),
     /// The journal is written: from here on, an interruption means that everything is put back.
     Commit,
@@ -40,6 +42,22 @@ pub enum JournalError {
     /// Another process is applying a plan to this checkout.
     #[error("another apply is running on this checkout; wait until it ends")]
     Busy,
+    /// There is no place for the journal.
+    #[error(
+        "there is no folder for the journal of an apply: the checkout is in no Git repository, and neither \
+         `XDG_STATE_HOME` nor `HOME` is set; set one of them"
+    )]
+    NoFolder,
+    /// Git's folder cannot be trusted any more.
+    #[error(transparent)]
+    Repository(#[from] GitError),
+    /// An earlier apply was interrupted, and this run changes nothing.
+    #[error(
+        "an earlier apply to this checkout was interrupted, and a dry run does not roll it back, because it changes \
+         nothing; run `architect-ci apply` with that plan again, or `architect-ci run --mode yolo`, which begin \
+         with the rollback (the journal is in {})", .0.display()
+    )]
+    Interrupted(PathBuf),
     /// The journal could not be written.
     #[error("nothing was written: {path}: {error}")]
     Write {
@@ -114,16 +132,10 @@ struct JournalPaths {
 }
 
 impl JournalPaths {
-    fn of(disk: &DiskWorkspace) -> PathBuf {
-        let git = disk.path().join(".git");
-        if git.is_dir() { git.join(FOLDER) } else { disk.path().join(format!(".{FOLDER}")) }
-    }
-
-    fn lock(disk: &DiskWorkspace) -> Result<Self, JournalError> {
-        let path = Self::of(disk);
+    fn lock(folder: &JournalFolder) -> Result<Self, JournalError> {
+        let path = folder.path()?;
         let failed = |error| JournalError::Write { path: path.clone(), error };
         fs::create_dir_all(&path).map_err(failed)?;
-        // In a checkout without Git, links may have been planted here.
         let leads_away = [path.clone(), path.join(LOCK), path.join(JOURNAL)]
             .iter()
             .any(|path| fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_symlink()));
@@ -144,10 +156,11 @@ impl<'a> Journal<'a> {
     /// Writes the journal, with all that is needed to finish or to revert.
     pub(super) fn write(
         disk: &'a DiskWorkspace,
+        folder: &JournalFolder,
         changes: &[FileChange],
         observe: &dyn Fn(Step),
     ) -> Result<Self, JournalError> {
-        let paths = JournalPaths::lock(disk)?;
+        let paths = JournalPaths::lock(folder)?;
         let staged = stage(disk, &paths, changes, observe);
         match staged {
             Ok(entries) => Ok(Self { disk, paths, entries }),
@@ -214,7 +227,12 @@ impl<'a> Journal<'a> {
             let is_foreign = entry.is_foreign(now.as_ref());
             let is_back = now.is_some_and(|now| now.mode == *mode && now.sha256() == *hash);
             if !is_back && !is_foreign {
-                self.disk.move_in(&self.paths.file("old", index), &entry.path)?;
+                let old = self.paths.file("old", index);
+                if !is_content(&old, hash) {
+                    let error = io::Error::other("its saved content was changed or is missing");
+                    return Err(FileError::Io { path: entry.path.clone(), error });
+                }
+                self.disk.move_in(&old, &entry.path)?;
             }
         }
         self.close(observe);
@@ -270,25 +288,29 @@ fn stage(
 }
 
 /// Makes all changes to a checkout, or none.
-pub fn write_all(disk: &DiskWorkspace, changes: &[FileChange]) -> Result<(), JournalError> {
-    if changes.is_empty() { Ok(()) } else { Journal::write(disk, changes, &|_| {})?.perform(&|_| {}) }
+pub fn write_all(
+    disk: &DiskWorkspace,
+    folder: &JournalFolder,
+    changes: &[FileChange],
+) -> Result<(), JournalError> {
+    if changes.is_empty() { Ok(()) } else { Journal::write(disk, folder, changes, &|_| {})?.perform(&|_| {}) }
 }
 
 /// Whether a file may be written; the error says why not.
 pub type MayWrite = Result<(), Box<dyn std::error::Error + Send + Sync>>;
 
-/// Reverts an interrupted apply. Returns `true` if there was one. `may_write` prevents a planted journal from
-/// writing protected files.
+/// Reverts an interrupted apply. Returns `true` if there was one. Even a planted journal cannot write what `may_write`
+/// refuses.
 pub fn recover(
     disk: &DiskWorkspace,
+    folder: &JournalFolder,
     may_write: impl Fn(&WorkspacePath) -> MayWrite,
     observe: &dyn Fn(Step),
 ) -> Result<bool, JournalError> {
-    let path = JournalPaths::of(disk);
-    if fs::symlink_metadata(&path).is_err() {
+    if !folder.exists() {
         return Ok(false);
     }
-    let paths = JournalPaths::lock(disk)?;
+    let paths = JournalPaths::lock(folder)?;
     let text = fs::read(paths.path.join(JOURNAL)).ok();
     let entries: Option<Vec<Entry>> = text.and_then(|text| serde_json::from_slice(&text).ok());
     let Some(entries) = entries else {
@@ -308,6 +330,17 @@ pub fn recover(
     }
     journal.put_back(observe).map_err(failed)?;
     Ok(true)
+}
+
+/// Returns whether a staged file has the content with this hash.
+fn is_content(staged: &Path, hash: &str) -> bool {
+    let is_link = fs::symlink_metadata(staged).is_ok_and(|metadata| metadata.is_symlink());
+    let content = if is_link {
+        fs::read_link(staged).map(|target| target.to_string_lossy().into_owned().into_bytes())
+    } else {
+        fs::read(staged)
+    };
+    content.is_ok_and(|content| digest(&content) == hash)
 }
 
 /// Flushes a folder's entries to disk.

@@ -3,9 +3,13 @@
 mod apply;
 mod file;
 mod journal;
+mod journal_folder;
+mod made;
 mod tracker;
 
 pub use apply::{Applied, ApplyError, Checked, Stale};
 pub use file::{Contents, Damaged, Plan, PlanFile, Planned, PlannedCommand, SCHEMA_VERSION};
 pub use journal::{JournalError, MayWrite, Step, recover, write_all};
+pub use journal_folder::JournalFolder;
+pub use made::{Expected, Made, MadeError, MadeGate, SecondJob};
 pub use tracker::{DryRunTracker, summarize_call};

@@ -14,13 +14,13 @@ const FILES: &str = "{files}";
 
 /// Command line with places for tests.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TestCommand {
+pub(crate) struct TestCommand {
     line: String,
 }
 
 /// Why a text is no command that runs tests.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
-pub enum CommandError {
+pub(crate) enum CommandError {
     /// Names go in as words of their own.
     #[error(
         "`{0}` stands in quotes in the test command; take it out of them, since names are quoted as they are put in"
@@ -48,7 +48,7 @@ enum Runner {
 
 impl TestCommand {
     /// Reads a command line of a shell.
-    pub fn parse(line: &str) -> Result<Self, CommandError> {
+    pub(crate) fn parse(line: &str) -> Result<Self, CommandError> {
         if line.trim().is_empty() {
             return Err(CommandError::Empty);
         }
@@ -62,7 +62,7 @@ impl TestCommand {
     }
 
     /// Reads the words of a command; one word with blanks is a line.
-    pub fn of_words(words: &[String]) -> Result<Self, CommandError> {
+    pub(crate) fn of_words(words: &[String]) -> Result<Self, CommandError> {
         match words {
             [line] if line.contains(char::is_whitespace) => Self::parse(line),
             _ => {
@@ -72,23 +72,18 @@ impl TestCommand {
         }
     }
 
-    /// Returns the line as it was given.
-    pub fn line(&self) -> &str {
-        &self.line
-    }
-
     /// Returns whether the command can be told which tests to run.
-    pub fn selects(&self) -> bool {
+    pub(crate) fn selects(&self) -> bool {
         self.line.contains(TESTS) || self.is_for_each() || self.line.contains(FILES)
     }
 
     /// Returns whether the command runs once for each test.
-    pub fn is_for_each(&self) -> bool {
+    pub(crate) fn is_for_each(&self) -> bool {
         self.line.contains(TEST)
     }
 
     /// Returns the command line for some tests.
-    pub fn for_tests(&self, tests: &[&ChangedTest]) -> String {
+    pub(crate) fn for_tests(&self, tests: &[&ChangedTest]) -> String {
         let names = self.names(tests);
         let mut files: Vec<&str> = tests.iter().map(|test| test.path.as_str()).collect();
         files.sort_unstable();
@@ -194,6 +189,10 @@ fn quote(word: &str) -> String {
 
 /// Quotes a word for a shell, except for its places.
 fn word_with_places(word: &str) -> Result<String, CommandError> {
+    // Quotes that have come through a shell were meant for this one, and a place within a line would end it.
+    if let Some(place) = quoted(word).or_else(|| place(word).filter(|_| word.contains(char::is_whitespace))) {
+        return Err(CommandError::Quoted(place));
+    }
     let piece = |text: &str| -> Result<String, CommandError> {
         if text.is_empty() {
             return Ok(String::new());
@@ -202,15 +201,20 @@ fn word_with_places(word: &str) -> Result<String, CommandError> {
     };
     let mut quoted = String::new();
     let mut rest = word;
-    while let Some((at, place)) =
-        [TESTS, TEST, FILES].into_iter().filter_map(|place| Some((rest.find(place)?, place))).min()
-    {
+    while let Some(place) = place(rest) {
+        let at = rest.find(place).unwrap_or_default();
         quoted += &piece(&rest[..at])?;
         quoted += place;
         rest = &rest[at + place.len()..];
     }
     quoted += &piece(rest)?;
     Ok(if quoted.is_empty() { "''".to_owned() } else { quoted })
+}
+
+/// Returns the first place of a text.
+fn place(text: &str) -> Option<&'static str> {
+    let found = [TESTS, TEST, FILES].into_iter().filter_map(|place| Some((text.find(place)?, place)));
+    found.min().map(|(_, place)| place)
 }
 
 /// Returns a place that stands in quotes, where what is put in would not be a word of its own.
@@ -313,6 +317,19 @@ mod tests {
             ("PYTEST='{other}' pytest {tests}", Ok(())),
         ] {
             assert_eq!(TestCommand::parse(text).map(drop), expected, "{text}");
+        }
+        for (words, place) in [
+            (&["pytest", "'{tests}'"][..], TESTS),
+            (&["'{files}'"], FILES),
+            (&["pytest", "-k=\"{test}\""], TEST),
+            (&["sh", "-c", "pytest {tests}"], TESTS),
+        ] {
+            let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
+            assert_eq!(
+                TestCommand::of_words(&words).map(drop),
+                Err(CommandError::Quoted(place)),
+                "{words:?}"
+            );
         }
         let words =
             ["pytest".to_owned(), "-k".to_owned(), "a b".to_owned(), "x{tests}".to_owned(), String::new()];

@@ -2,23 +2,24 @@
 //! on the new, where they have to pass. Both are throw-away states, behind the sandbox that gates have.
 
 mod command;
+mod missing;
 mod mutate;
 mod observed;
 mod prove;
 mod since;
 mod states;
 
-pub use command::{CommandError, TestCommand};
-pub use mutate::{MutationLimits, mutate};
-pub use prove::{Prover, prove};
-pub use since::changes_since;
-pub use states::States;
+pub(crate) use command::{CommandError, TestCommand};
+pub(crate) use mutate::{MutationLimits, mutate};
+pub(crate) use prove::{Prover, prove};
+pub(crate) use since::changes_since;
+pub(crate) use states::States;
 
 use crate::workspace::IsolationError;
 
 /// Why nothing can be said about any test.
 #[derive(Debug, thiserror::Error)]
-pub enum ProofError {
+pub(crate) enum ProofError {
     /// The throw-away state could not be made.
     #[error(transparent)]
     Isolation(#[from] IsolationError),
@@ -36,6 +37,9 @@ pub enum ProofError {
     /// What the tests notice cannot be told.
     #[error("the tests fail on the change as it is; make them pass first")]
     FailsWithout,
+    /// Nothing of this kind can be started.
+    #[error("the test command could not be run: {0}")]
+    NotRunnable(String),
     /// A signal came.
     #[error("the run was interrupted")]
     Interrupted,

@@ -13,13 +13,13 @@ use crate::workspace::{ChangeSet, FileChange, FileState};
 
 /// Limits of a run.
 #[derive(Clone, Copy, Debug)]
-pub struct MutationLimits {
+pub(crate) struct MutationLimits {
     /// Largest number of faults.
-    pub count: usize,
+    pub(crate) count: usize,
     /// Time after which no further fault is tried.
-    pub time: Duration,
+    pub(crate) time: Duration,
     /// Number that decides which faults are chosen where there are more.
-    pub seed: u64,
+    pub(crate) seed: u64,
 }
 
 /// Fault with the file that it is put into.
@@ -31,7 +31,7 @@ struct Fault<'a> {
 
 /// Puts faults into the changed lines of the code, and runs the command with each. `changes` are those that `states` were
 /// made of.
-pub async fn mutate(
+pub(crate) async fn mutate(
     changes: &ChangeSet,
     states: &States,
     prover: &Prover<'_>,
@@ -48,6 +48,7 @@ pub async fn mutate(
         return Err(ProofError::NoTests);
     }
     let (run, _) = prover.run_on(&states.new, &tests).await?;
+    run.require_runnable()?;
     if !matches!(run.ended, Ended::Exited(0)) {
         return Err(ProofError::FailsWithout);
     }

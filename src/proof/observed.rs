@@ -1,14 +1,16 @@
 //! What a run of the tests shows of each of them.
 
-use std::collections::BTreeSet;
-use std::sync::LazyLock;
+use std::collections::{BTreeMap, BTreeSet};
 
-use regex::Regex;
 use test_integrity::ChangedTest;
 use test_results::{Outcome, Results, TestResult};
 
-use super::has_extension;
-use crate::command::Ended;
+use super::missing::{BuildError, build_errors, is_error};
+use super::{ProofError, has_extension};
+use crate::command::{Ended, failure_lines};
+
+/// Number of characters of an output's line that a reason quotes.
+const QUOTED: usize = 300;
 
 /// What is seen of one test in one state.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,37 +41,46 @@ impl CommandRun {
             && !self.results.tests.iter().any(|test| test.outcome == Outcome::Failed)
     }
 
-    /// Returns what is seen of some tests. `new_names` are names that the state lacks.
-    pub(super) fn of(
-        &self,
-        tests: &[&ChangedTest],
-        new_names: &BTreeSet<String>,
-        lines: &Lines<'_>,
-    ) -> Vec<Observed> {
+    /// Returns what is seen of some tests, which are among those of the state.
+    pub(super) fn of(&self, tests: &[&ChangedTest], state: &StateOfTests<'_>) -> Vec<Observed> {
         let names: Vec<Vec<String>> = tests.iter().map(|test| parts(test)).collect();
         let found = self.results.of(&names);
-        let unbuilt: Vec<Option<&str>> = names
-            .iter()
-            .zip(&found)
-            .map(|(name, results)| if results.is_empty() { self.results.unbuilt_of(name) } else { None })
-            .collect();
-        // What stands alone in the way of a build is what hinders it.
-        let is_alone = unbuilt.iter().flatten().count() == 1;
-        let missing: BTreeSet<String> =
-            missing_names(&self.output).chain(new_names.iter().cloned()).collect();
+        let errors = build_errors(&self.output);
+        let missing = state.missing(&errors);
         let mut observed = Vec::new();
-        for ((test, results), message) in tests.iter().zip(found).zip(unbuilt) {
-            observed.push(match message {
+        for ((test, results), name) in tests.iter().zip(found).zip(&names) {
+            let unbuilt = if results.is_empty() { self.results.unbuilt_of(name) } else { None };
+            observed.push(match unbuilt {
                 _ if !results.is_empty() => of_results(&results),
                 Some(message) => {
                     let message = first_error(&self.output).unwrap_or(message).to_owned();
-                    let is_own = is_alone || test.mentions(&missing) || lines.has_error(test, &self.output);
+                    let is_own =
+                        test.needs(&missing) || errors.iter().any(|error| state.is_within(error, test));
                     if is_own { Observed::Unbuilt(message) } else { Observed::Hindered(message) }
                 }
                 None => self.as_a_whole(),
             });
         }
         observed
+    }
+
+    /// Returns an error if the command is none that can be run, rather than one that fails.
+    pub(super) fn require_runnable(&self) -> Result<(), ProofError> {
+        match &self.ended {
+            Ended::NotStarted(error) => Err(ProofError::NotRunnable(error.clone())),
+            Ended::Exited(126 | 127) if self.results.is_empty() => {
+                Err(ProofError::NotRunnable(self.quoted().unwrap_or_else(|| "it is not found".to_owned())))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Returns the line of the output that tells most about a failure.
+    fn quoted(&self) -> Option<String> {
+        let line = failure_lines(&self.output)
+            .next()
+            .or_else(|| self.output.lines().rev().find(|line| !line.trim().is_empty()))?;
+        Some(line.trim().chars().take(QUOTED).collect())
     }
 
     /// Returns what the exit code says of a test that the output does not name.
@@ -81,77 +92,73 @@ impl CommandRun {
             }
             Ended::Cancelled => Observed::Nothing("it was interrupted".to_owned()),
             Ended::Exited(126 | 127) => {
-                let last = self.output.trim_end().lines().last().unwrap_or("").to_owned();
-                Observed::Nothing(format!("the command could not be run: {last}"))
+                let line = self.quoted().unwrap_or_default();
+                Observed::Nothing(format!("the command could not be run: {line}"))
             }
             _ if !self.results.is_empty() || says_none(&self.output) => {
-                Observed::Nothing("the output of the command does not name it".to_owned())
+                let hint = hint(&self.output).unwrap_or_default();
+                Observed::Nothing(format!("the output of the command does not name it{hint}"))
             }
             Ended::Exited(0) => Observed::Passed,
             Ended::Exited(code) => {
-                Observed::Failed(Some(format!("the command as a whole failed with exit code {code}")))
+                let line = self.quoted().map_or_else(String::new, |line| format!(": {line}"));
+                Observed::Failed(Some(format!("the command as a whole failed with exit code {code}{line}")))
             }
             Ended::Signaled(signal) => Observed::Nothing(format!("the command was ended by signal {signal}")),
         }
     }
 }
 
-/// Lines of tests in a state.
-pub(super) struct Lines<'a> {
-    /// Texts that are not those of the change, by path.
-    pub(super) texts: &'a std::collections::BTreeMap<String, String>,
+/// What is known of a state before anything runs there.
+pub(super) struct StateOfTests<'a> {
+    /// All tests of the change.
+    pub(super) tests: &'a [ChangedTest],
+    /// Names that the state lacks.
+    pub(super) new_names: &'a BTreeSet<String>,
+    /// Texts of files that are not those of the change, by path.
+    pub(super) texts: &'a BTreeMap<String, String>,
 }
 
-impl Lines<'_> {
-    /// Returns whether an error of the output lies within a test.
-    fn has_error(&self, test: &ChangedTest, output: &str) -> bool {
+impl StateOfTests<'_> {
+    /// Returns the names that the state lacks. What an error within a test says is missing is known of that test alone, since
+    /// others have errors of their own.
+    fn missing(&self, errors: &[BuildError]) -> BTreeSet<String> {
+        let of_none = |error: &&BuildError| !self.tests.iter().any(|test| self.is_within(error, test));
+        let named = errors.iter().filter(of_none).flat_map(|error| error.names.iter().cloned());
+        named.chain(self.new_names.iter().cloned()).collect()
+    }
+
+    /// Returns whether an error lies within a test.
+    fn is_within(&self, error: &BuildError, test: &ChangedTest) -> bool {
+        let Some(line) = error.line_in(&test.path) else { return false };
         let lines = match self.texts.get(&test.path) {
             Some(text) => test.lines_in(text),
             None => Some(test.line..=test.last_line),
         };
-        let Some(lines) = lines else { return false };
-        PLACE.captures_iter(output).any(|found| {
-            let line = found[2].parse::<usize>().is_ok_and(|line| lines.contains(&line));
-            line && (found[1].ends_with(&test.path) || test.path.ends_with(&found[1]))
-        })
+        lines.is_some_and(|lines| lines.contains(&line))
     }
 }
 
-/// Place in a file, as compilers write it.
-#[expect(clippy::unwrap_used, reason = "a constant")]
-static PLACE: LazyLock<Regex> =
-    LazyLock::new(|| Regex::new(r"([\w./-]+\.(?:rs|go|java|py|[cm]?[jt]sx?)):(\d+)").unwrap());
-
-/// What an error says is missing: the name behind "named" or "undefined:", otherwise the first one in quotes.
-#[expect(clippy::unwrap_used, reason = "a constant")]
-static MISSING: LazyLock<[Regex; 2]> = LazyLock::new(|| {
-    [
-        Regex::new(r#"(?:named |undefined: |symbol: +(?:method|class|variable) )[`'"]?([\w.:]+)"#).unwrap(),
-        Regex::new(r#"[`'"]([A-Za-z_][\w.:]*)[`'"]"#).unwrap(),
-    ]
-});
-
-/// Returns the names that errors of an output say are missing.
-fn missing_names(output: &str) -> impl Iterator<Item = String> {
-    errors(output).filter_map(|line| {
-        let found = MISSING.iter().find_map(|pattern| pattern.captures(line))?;
-        let name = found.get(1)?.as_str().trim_matches([':', '.']);
-        name.rsplit(['.', ':']).next().map(str::to_owned)
-    })
-}
-
-/// Returns the lines of an output that tell of errors.
-fn errors(output: &str) -> impl Iterator<Item = &str> {
-    output.lines().filter(|line| {
-        line.starts_with("error")
-            || line.contains("Error: ")
-            || line.contains("undefined: ")
-            || line.contains("symbol: ")
-    })
+/// Returns how a runner is made to name its tests, if it is seen which one it is.
+fn hint(output: &str) -> Option<&'static str> {
+    let has = |fits: &dyn Fn(&str) -> bool| output.lines().any(|line| fits(line.trim_end()));
+    if has(&|line| line.starts_with("Ran ") && line.contains(" test") && line.contains(" in ")) {
+        Some("; unittest names tests with `-v`")
+    } else if has(&|line| line.starts_with("ok  \t") || line.starts_with("FAIL\t")) {
+        Some("; `go test` names tests with `-v`")
+    } else if has(&|line| line.starts_with("Test Suites: ")) {
+        Some("; Jest names tests with `--verbose`")
+    } else if has(&|line| line.trim_start().starts_with("Test Files  ")) {
+        Some("; Vitest names tests with `--reporter=verbose`")
+    } else {
+        None
+    }
 }
 
 fn first_error(output: &str) -> Option<&str> {
-    errors(output)
+    output
+        .lines()
+        .filter(|line| is_error(line))
         .find(|line| !line.contains("Failed to import test module"))
         .map(|line| line.trim_start_matches(['#', ' ', 'E']).trim())
         .filter(|line| !line.is_empty())

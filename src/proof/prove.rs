@@ -8,44 +8,46 @@ use test_integrity::ChangedTest;
 use test_results::{Results, parse};
 use tokio_util::sync::CancellationToken;
 
-use super::observed::{CommandRun, Lines, Observed};
+use super::observed::{CommandRun, Observed, StateOfTests};
 use super::{ProofError, States, TestCommand, has_extension};
 use crate::command::sandbox::Rights;
 use crate::command::{Ended, LiveOutput, Retention, plain};
 use crate::event::{ProofRecord, ProofVerdict, TestProof, millis};
-use crate::isolation::{Isolation, Keep, Work};
+use crate::isolation::{IsolatedCommand, Isolation, Keep};
 use crate::workspace::{FileChange, WorkspacePath};
 
 /// Variable by which pytest is asked to tell the result of each test, in whatever way it is started.
 const PYTEST_OPTIONS: &str = "PYTEST_ADDOPTS";
 
 /// How tests are run.
-pub struct Prover<'a> {
+pub(crate) struct Prover<'a> {
     /// Makes a throw-away state of the disk with some changes.
-    pub isolate: &'a (dyn Fn(&[FileChange]) -> Result<Isolation, ProofError> + Sync),
+    pub(crate) isolate: &'a (dyn Fn(&[FileChange]) -> Result<Isolation, ProofError> + Sync),
     /// The command that runs tests.
-    pub command: &'a TestCommand,
+    pub(crate) command: &'a TestCommand,
     /// The time after which a run of the command is ended.
-    pub timeout: Duration,
+    pub(crate) timeout: Duration,
     /// Ends everything early.
-    pub cancel: CancellationToken,
+    pub(crate) cancel: CancellationToken,
 }
 
 /// Runs the tests that a change adds or changes on the new code and on the old, and says what each shows. Without such a
 /// test, nothing is run.
-pub async fn prove(states: &States, prover: &Prover<'_>) -> Result<ProofRecord, ProofError> {
+pub(crate) async fn prove(states: &States, prover: &Prover<'_>) -> Result<ProofRecord, ProofError> {
     let (apart, inseparable): (Vec<&ChangedTest>, Vec<&ChangedTest>) =
         states.tests.iter().partition(|test| !states.inseparable.contains_key(&test.path));
     let mut record = ProofRecord::default();
     let none = (BTreeSet::new(), BTreeMap::new());
     if !apart.is_empty() {
-        let (new, new_time) = prover.observe(&states.new, &apart, &none.0, &none.1).await?;
-        let (mut old, mut old_time) =
-            prover.observe(&states.old, &apart, &states.new_names, &states.grafted).await?;
+        let on_new = StateOfTests { tests: &states.tests, new_names: &none.0, texts: &none.1 };
+        let on_old =
+            StateOfTests { tests: &states.tests, new_names: &states.new_names, texts: &states.grafted };
+        let (new, new_time) = prover.observe(&states.new, &apart, &on_new, Requirement::Runnable).await?;
+        let (mut old, mut old_time) = prover.observe(&states.old, &apart, &on_old, Requirement::None).await?;
         let is_unbuilt = |seen: &Observed| matches!(seen, Observed::Unbuilt(_) | Observed::Hindered(_));
         // What cannot be built may lack a dependency that came with the change, rather than the code.
         if let Some(changes) = states.old_with_settings.as_ref().filter(|_| old.iter().any(is_unbuilt)) {
-            let (again, time) = prover.observe(changes, &apart, &states.new_names, &states.grafted).await?;
+            let (again, time) = prover.observe(changes, &apart, &on_old, Requirement::None).await?;
             old_time += time;
             if again.iter().filter(|seen| is_unbuilt(seen)).count()
                 < old.iter().filter(|seen| is_unbuilt(seen)).count()
@@ -65,6 +67,24 @@ pub async fn prove(states: &States, prover: &Prover<'_>) -> Result<ProofRecord, 
     }
     record.tests.sort_by(|one, other| (&one.path, one.line).cmp(&(&other.path, other.line)));
     Ok(record)
+}
+
+/// What is asked of a run of the command, whatever its tests show.
+#[derive(Clone, Copy)]
+enum Requirement {
+    /// On the new code, there has to be such a program.
+    Runnable,
+    /// The old code may lack what the command runs.
+    None,
+}
+
+impl Requirement {
+    fn check(self, run: &CommandRun) -> Result<(), ProofError> {
+        match self {
+            Self::Runnable => run.require_runnable(),
+            Self::None => Ok(()),
+        }
+    }
 }
 
 fn proof(test: &ChangedTest, verdict: ProofVerdict, reason: Option<String>) -> TestProof {
@@ -118,25 +138,26 @@ impl Prover<'_> {
         &self,
         changes: &[FileChange],
         tests: &[&ChangedTest],
-        new_names: &BTreeSet<String>,
-        texts: &BTreeMap<String, String>,
+        state: &StateOfTests<'_>,
+        requirement: Requirement,
     ) -> Result<(Vec<Observed>, Duration), ProofError> {
         let isolation = (self.isolate)(changes)?;
         pass_second(isolation.root(), changes).await;
-        let lines = Lines { texts };
         let mut observed = Vec::with_capacity(tests.len());
         let mut time = Duration::ZERO;
         if self.command.is_for_each() {
             for test in tests {
                 let (run, took) = self.run(&isolation, &[test]).await?;
+                requirement.check(&run)?;
                 time += took;
-                observed.extend(run.of(&[test], new_names, &lines));
+                observed.extend(run.of(&[test], state));
             }
             return Ok((observed, time));
         }
         let (run, took) = self.run(&isolation, tests).await?;
+        requirement.check(&run)?;
         time += took;
-        observed = run.of(tests, new_names, &lines);
+        observed = run.of(tests, state);
         // Some runners run nothing at all if one of the tests that they are told cannot be loaded.
         let missed: Vec<usize> =
             (0..tests.len()).filter(|at| matches!(observed[*at], Observed::Nothing(_))).collect();
@@ -148,7 +169,7 @@ impl Prover<'_> {
             let rest: Vec<&ChangedTest> = missed.iter().map(|at| tests[*at]).collect();
             let (run, took) = self.run(&isolation, &rest).await?;
             time += took;
-            for (at, seen) in missed.into_iter().zip(run.of(&rest, new_names, &lines)) {
+            for (at, seen) in missed.into_iter().zip(run.of(&rest, state)) {
                 observed[at] = seen;
             }
         }
@@ -173,8 +194,8 @@ impl Prover<'_> {
     ) -> Result<(CommandRun, Duration), ProofError> {
         let line = self.command.for_tests(tests);
         let given = isolation.shell().environment.get(PYTEST_OPTIONS).map_or("", String::as_str);
-        let options = format!("{given} -rA --continue-on-collection-errors");
-        let work = Work {
+        let options = format!("{given} -rA -vv --continue-on-collection-errors");
+        let work = IsolatedCommand {
             command: &line,
             cwd: &WorkspacePath::root(),
             variables: vec![(PYTEST_OPTIONS.into(), options.trim_start().to_owned())],

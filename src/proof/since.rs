@@ -4,18 +4,18 @@ use std::collections::BTreeSet;
 
 use crate::git::{GitError, Repository, TreeKind};
 use crate::workspace::{
-    ChangeSet, DiskWorkspace, FileChange, FileError, FileState, Mode, PathGlobs, WorkspacePath,
+    ChangeSet, DiskWorkspace, FileChange, FileError, FileState, Mode, SensitiveFiles, WorkspacePath,
 };
 
 use super::ProofError;
 
 /// Returns how the files of a checkout differ from a commit: the files that Git tracks, and new ones that it does not
 /// ignore. Links, files that are too large, and those that commands must not see are left out.
-pub fn changes_since(
+pub(crate) fn changes_since(
     repository: &Repository,
     commit: &str,
     disk: &DiskWorkspace,
-    sensitive: &PathGlobs,
+    sensitive: &SensitiveFiles,
 ) -> Result<ChangeSet, ProofError> {
     let paths: BTreeSet<String> =
         repository.changed_since(commit)?.into_iter().chain(repository.not_in_index()?).collect();
@@ -23,7 +23,7 @@ pub fn changes_since(
     let mut changes = Vec::new();
     for path in paths {
         let Ok(path) = WorkspacePath::parse(&path) else { continue };
-        if sensitive.find(&path).is_some() {
+        if sensitive.hides(&path) {
             continue;
         }
         let Some(before) = state_at(repository, commit, &format!("{prefix}{path}"))? else { continue };

@@ -11,7 +11,7 @@ use crate::workspace::{ChangeSet, FileChange, FileState, Mode};
 
 /// What has to be changed on the disk to have each state, and the tests to run there.
 #[derive(Debug)]
-pub struct States {
+pub(crate) struct States {
     /// The old code, with the files of tests as the change leaves them.
     pub(super) old: Vec<FileChange>,
     /// The same with new settings and dependencies, if the change touches any.
@@ -30,7 +30,7 @@ pub struct States {
 
 impl States {
     /// Makes the states of a change; `is_on_disk` says whether the disk has it already.
-    pub fn new(changes: &ChangeSet, is_on_disk: bool) -> Self {
+    pub(crate) fn new(changes: &ChangeSet, is_on_disk: bool) -> Self {
         let texts: Vec<(String, Option<String>, Option<String>)> = changes
             .iter()
             .map(|change| {
@@ -67,7 +67,7 @@ impl States {
     }
 
     /// Returns the tests that the change adds or changes.
-    pub fn tests(&self) -> &[ChangedTest] {
+    pub(crate) fn tests(&self) -> &[ChangedTest] {
         &self.tests
     }
 

@@ -1,14 +1,16 @@
 //! Tells GitHub how a run ended, part by part; what fails becomes a notice of the report.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use sanitize::Masker;
 use tokio_util::sync::CancellationToken;
 
 use super::output_files::OutputFiles;
 
-use super::publisher::{Publisher, Trouble, sticky, wants_comment};
+use super::publisher::{PublishProblem, Publisher, sticky, wants_comment};
 use super::run::{comment_of, diagnostics_of, warn};
+use crate::config::Bounded;
 use crate::event::{Notice, NoticeLevel, RunMode, Status, StopReason};
 use crate::github::{Api, Posted, Sticky, Suggested};
 use crate::report::RunReport;
@@ -44,7 +46,7 @@ impl Publication<'_> {
                 if delivers && !self.changes.is_empty() {
                     self.not_delivered(report, why, false);
                 } else if config.required && other.is_some() {
-                    let trouble = Trouble {
+                    let trouble = PublishProblem {
                         message: format!("could not publish to GitHub: {why}"),
                         about_permission: true,
                     };
@@ -56,7 +58,7 @@ impl Publication<'_> {
         let api = match Api::new(github) {
             Ok(api) => api,
             Err(error) => {
-                self.trouble(report, Trouble::from(&error));
+                self.trouble(report, PublishProblem::from(&error));
                 return None;
             }
         };
@@ -64,31 +66,34 @@ impl Publication<'_> {
         if delivers {
             self.deliver(&publisher, report).await;
         }
-        let mut troubles = Vec::new();
+        // The comment of the run is the first of them.
+        let comments = request.config().apply.max_comments.map_or(usize::MAX, Bounded::count);
+        let most = comments.saturating_sub(1);
         if config.inline_suggestions && report.mode == RunMode::DryRun && !self.cancel.is_cancelled() {
-            match publisher.suggest(report, self.changes, self.prefix).await {
+            match publisher.suggest(report, self.changes, self.prefix, most).await {
                 Ok(done) => {
                     let Suggested { posted, known, resolved, left_out } = done;
                     tracing::info!(
                         "suggestions: {posted} new, {known} known, {resolved} resolved, {left_out} omitted"
                     );
                 }
-                Err(trouble) => troubles.push(trouble),
+                Err(trouble) => self.trouble(report, trouble),
             }
         }
+        // After what may change how the run ended.
         if config.check_run && !self.cancel.is_cancelled() {
-            match publisher.check(report, diagnostics_of(request, report, self.prefix)).await {
+            match publisher
+                .check(report, request.short_task().as_deref(), diagnostics_of(request, report, self.prefix))
+                .await
+            {
                 Ok(url) => {
                     tracing::info!("check run: {}", url.as_deref().unwrap_or("no commit to attach it to"));
                 }
-                Err(trouble) => troubles.push(trouble),
+                Err(trouble) => self.trouble(report, trouble),
             }
         }
-        for trouble in troubles.drain(..) {
-            self.trouble(report, trouble);
-        }
         let url = self.comment(&publisher, report, known).await;
-        if let Err(Trouble { message, .. }) = publisher.react(report.status == Status::Success).await {
+        if let Err(PublishProblem { message, .. }) = publisher.react(report.status == Status::Success).await {
             warn(report, message);
         }
         url
@@ -103,6 +108,14 @@ impl Publication<'_> {
             let told = format!("the changes were not delivered, because the run ended as {}", report.status);
             report.notices.push(Notice { level: NoticeLevel::Warning, message: told });
             return;
+        }
+        let is_pull = matches!(self.request.deliver, Deliver::OwnBranch { pull: true, .. });
+        let limit = self.request.config().apply.max_pull_requests.map(Bounded::count).filter(|_| is_pull);
+        if let Some(limit) = limit
+            && self.request.pull_requests.fetch_add(1, Ordering::Relaxed) >= limit
+        {
+            let why = format!("this job may deliver {limit} pull requests (`apply.max_pull_requests`)");
+            return self.not_delivered(report, &why, false);
         }
         let states = self.changes.iter().filter_map(|change| change.after.as_ref());
         if states.into_iter().any(|state| self.masker.knows_of(&state.content)) {
@@ -126,7 +139,7 @@ impl Publication<'_> {
                 let told = "the branch already has all of these changes, so nothing was delivered".to_owned();
                 report.notices.push(Notice { level: NoticeLevel::Info, message: told });
             }
-            Err(Trouble { message, about_permission }) => {
+            Err(PublishProblem { message, about_permission }) => {
                 self.not_delivered(report, &message, about_permission);
             }
         }
@@ -144,7 +157,7 @@ impl Publication<'_> {
     }
 
     /// Notes a failed call as a warning, unless it was called required.
-    fn trouble(&self, report: &mut RunReport, trouble: Trouble) {
+    fn trouble(&self, report: &mut RunReport, trouble: PublishProblem) {
         if self.request.config().github.required {
             tracing::error!("error: {}", trouble.message);
             report.notices.push(Notice { level: NoticeLevel::Error, message: trouble.message });
@@ -166,7 +179,9 @@ impl Publication<'_> {
     ) -> Option<String> {
         let Self { request, files, .. } = self;
         let (config, file) = (publisher.config, files.comment.display());
-        if !wants_comment(config, report) {
+        if !wants_comment(config, report)
+            || request.config().apply.max_comments.is_some_and(|most| most.get() == 0)
+        {
             tracing::info!("comment: only in {file} (not requested)");
             return None;
         }
@@ -195,9 +210,9 @@ impl Publication<'_> {
                 report.notices.push(Notice { level: NoticeLevel::Info, message });
                 None
             }
-            Err(Trouble { message, about_permission }) => {
+            Err(PublishProblem { message, about_permission }) => {
                 let message = format!("{message}; the comment is in {file}");
-                self.trouble(report, Trouble { message, about_permission });
+                self.trouble(report, PublishProblem { message, about_permission });
                 None
             }
         }

@@ -23,7 +23,7 @@ const FIRST: Duration = Duration::from_secs(2);
 /// Between two updates.
 const EVERY: Duration = Duration::from_secs(10);
 
-/// What the run is progress, and that there is news.
+/// What the run is doing, and that there is news.
 #[derive(Default)]
 struct Board {
     progress: Mutex<Progress>,
@@ -38,7 +38,7 @@ impl Observer for Board {
     }
 }
 
-/// Shows what a run is progress.
+/// Shows what a run is doing.
 pub(crate) struct ProgressComment {
     board: Arc<Board>,
     over: CancellationToken,

@@ -26,18 +26,18 @@ pub(super) const TIME_INTERRUPTED: Duration = Duration::from_secs(2);
 
 /// Something that did not work, and whether a token or its permissions are the reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Trouble {
+pub(super) struct PublishProblem {
     pub(super) message: String,
     pub(super) about_permission: bool,
 }
 
-impl Trouble {
+impl PublishProblem {
     fn late() -> Self {
         Self { message: "GitHub did not answer in time".to_owned(), about_permission: false }
     }
 }
 
-impl From<&ApiError> for Trouble {
+impl From<&ApiError> for PublishProblem {
     fn from(error: &ApiError) -> Self {
         Self { message: error.to_string(), about_permission: error.is_about_permission() }
     }
@@ -70,10 +70,10 @@ pub(super) struct Publisher<'a> {
 }
 
 impl Publisher<'_> {
-    async fn within<T>(&self, work: impl Future<Output = Result<T, ApiError>>) -> Result<T, Trouble> {
+    async fn within<T>(&self, work: impl Future<Output = Result<T, ApiError>>) -> Result<T, PublishProblem> {
         tokio::select! {
-            done = work => done.map_err(|error| Trouble::from(&error)),
-            () = self.time_is_up() => Err(Trouble::late()),
+            done = work => done.map_err(|error| PublishProblem::from(&error)),
+            () = self.time_is_up() => Err(PublishProblem::late()),
         }
     }
 
@@ -90,12 +90,12 @@ impl Publisher<'_> {
     }
 
     /// Posts the comment, unless that shows what a later run says of a newer commit.
-    pub(super) async fn comment(&self, sticky: &Sticky, body: &str) -> Result<Posted, Trouble> {
+    pub(super) async fn comment(&self, sticky: &Sticky, body: &str) -> Result<Posted, PublishProblem> {
         self.within(sticky.put(body)).await
     }
 
     /// Says to whoever asked by a comment how it went.
-    pub(super) async fn react(&self, success: bool) -> Result<(), Trouble> {
+    pub(super) async fn react(&self, success: bool) -> Result<(), PublishProblem> {
         let Some(comment) = &self.github.comment else { return Ok(()) };
         let reaction = if success { Reaction::Done } else { Reaction::Failed };
         self.within(react(&self.api, comment.id, reaction)).await
@@ -105,8 +105,9 @@ impl Publisher<'_> {
     pub(super) async fn check(
         &self,
         report: &RunReport,
+        task: Option<&str>,
         remarks: Vec<Diagnostic>,
-    ) -> Result<Option<String>, Trouble> {
+    ) -> Result<Option<String>, PublishProblem> {
         let head = match &self.github.subject {
             Subject::PullRequest { head: Some(head), .. } => Some(head.sha.clone()),
             _ => self.github.sha.clone(),
@@ -119,7 +120,7 @@ impl Publisher<'_> {
             conclusion: report.stop_reason.clause().conclusion,
             started_at: report.started_at.clone(),
             title: headline(report),
-            summary: check_summary(report),
+            summary: check_summary(report, task),
             details_url: self.github.run_url.clone(),
             remarks,
         };
@@ -132,14 +133,15 @@ impl Publisher<'_> {
         report: &RunReport,
         changes: &ChangeSet,
         prefix: &str,
-    ) -> Result<Suggested, Trouble> {
+        most: usize,
+    ) -> Result<Suggested, PublishProblem> {
         let Subject::PullRequest { number, head: Some(head), .. } = &self.github.subject else {
             return Ok(Suggested::default());
         };
         let digest = report.plan.as_ref().map_or("", |plan| plan.digest.get(..12).unwrap_or_default());
         let key = in_marker(&self.config.comment_key);
         let origin = format!("architect-ci, plan {}", code(digest));
-        let review = Review { number: *number, head: &head.sha, key: &key, origin: &origin, prefix };
+        let review = Review { number: *number, head: &head.sha, key: &key, origin: &origin, prefix, most };
         self.within(review.post(&self.api, changes)).await
     }
 
@@ -150,7 +152,7 @@ impl Publisher<'_> {
         report: &RunReport,
         changes: &ChangeSet,
         prefix: &str,
-    ) -> Result<Option<DeliveryReport>, Trouble> {
+    ) -> Result<Option<DeliveryReport>, PublishProblem> {
         let config = &request.config().deliver;
         let (target, title) = match &request.deliver {
             Deliver::Nowhere | Deliver::Patch => return Ok(None),
@@ -181,11 +183,11 @@ impl Publisher<'_> {
         let delivery = Delivery { changes, prefix, base, target, message, key: &key };
         let delivered = tokio::select! {
             delivered = self.by_any_way(&delivery, request.repository.as_ref()) => delivered,
-            () = self.time_is_up() => return Err(Trouble::late()),
+            () = self.time_is_up() => return Err(PublishProblem::late()),
         };
         match delivered {
             Ok(delivered) => Ok(delivered.map(told)),
-            Err(error) => Err(Trouble {
+            Err(error) => Err(PublishProblem {
                 message: error.to_string(),
                 about_permission: matches!(
                     &error,

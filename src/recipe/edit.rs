@@ -18,6 +18,17 @@ pub(super) enum Edit {
     Nothing,
 }
 
+/// What becomes of a file.
+pub(super) enum Outcome {
+    /// It stays as it is: nothing matches, or the rule is for another language.
+    Unchanged,
+    /// It stays as it is because it is not UTF-8.
+    NotText,
+    /// It stays as it is; it has a syntax error, so that a structural rule may have missed something.
+    DoesNotParse,
+    Edited(Edited),
+}
+
 /// File as it is to be.
 pub(super) struct Edited {
     pub(super) text: String,
@@ -35,13 +46,13 @@ impl Edit {
         })
     }
 
-    /// Returns what becomes of each file, in their order: `None` where nothing does. The files are worked on by as many
+    /// Returns what becomes of each file, in their order. The files are worked on by as many
     /// threads as the machine has.
     pub(super) fn apply_to(
         &self,
         files: &[WorkspacePath],
         cx: &Context,
-    ) -> Vec<(WorkspacePath, Result<Option<Edited>, SelectError>)> {
+    ) -> Vec<(WorkspacePath, Result<Outcome, SelectError>)> {
         let threads = thread::available_parallelism().map_or(1, std::num::NonZero::get);
         let share = files.len().div_ceil(threads).max(1);
         let apply = |files: &[WorkspacePath]| -> Vec<_> {
@@ -63,31 +74,37 @@ impl Edit {
         })
     }
 
-    /// Returns what becomes of a file; `None` if it stays as it is, because nothing matches, because it is not text, or
-    /// because the rule is for another language.
-    fn apply(&self, file: &WorkspacePath, cx: &Context) -> Result<Option<Edited>, SelectError> {
+    fn apply(&self, file: &WorkspacePath, cx: &Context) -> Result<Outcome, SelectError> {
         let path = cx.workspace.resolve(file, LastLink::Follow)?;
         let state = cx.workspace.read(&path)?;
-        let Ok(text) = std::str::from_utf8(&state.content) else { return Ok(None) };
+        let Ok(text) = std::str::from_utf8(&state.content) else {
+            return Ok(Outcome::NotText);
+        };
+        let mut has_syntax_error = false;
         let edited = match self {
             Self::Replace(pattern, with) => {
                 let replaced = pattern.replace_all(text, with.as_str()).into_owned();
                 Edited { text: replaced, matches: 0 }
             }
             Self::Rewrite(rewrite) => {
-                let Some(language) = file.file_name().and_then(Language::of) else { return Ok(None) };
+                let Some(language) = file.file_name().and_then(Language::of) else {
+                    return Ok(Outcome::Unchanged);
+                };
                 match rewrite.apply(language, text) {
-                    Ok(done) => Edited { text: done.text, matches: done.matches.len() },
-                    Err(RewriteError::OtherLanguage(_)) => return Ok(None),
+                    Ok(done) => {
+                        has_syntax_error = done.has_syntax_error;
+                        Edited { text: done.text, matches: done.matches.len() }
+                    }
+                    Err(RewriteError::OtherLanguage(_)) => return Ok(Outcome::Unchanged),
                     Err(error) => return Err(error.into()),
                 }
             }
-            Self::Nothing => return Ok(None),
+            Self::Nothing => return Ok(Outcome::Unchanged),
         };
         if edited.text == text {
-            return Ok(None);
+            return Ok(if has_syntax_error { Outcome::DoesNotParse } else { Outcome::Unchanged });
         }
         cx.seen.note(&path, &state);
-        Ok(Some(edited))
+        Ok(Outcome::Edited(edited))
     }
 }

@@ -14,7 +14,7 @@ use crate::event::ToolCall;
 use crate::model::{ChatModel, Message, ModelError, Request};
 use crate::tool::{Access, Context, Registry, Seen};
 use crate::workspace::{
-    ChangeSet, DiskWorkspace, FileChange, FileError, OverlayWorkspace, PathGlobs, Workspace,
+    ChangeSet, DiskWorkspace, FileChange, FileError, OverlayWorkspace, SensitiveFiles, Workspace,
 };
 
 /// Maximum size of a tool's result, in tokens; nobody reads it but the recipe.
@@ -113,7 +113,7 @@ async fn run(recipe: &Recipe, example: &Example) -> Result<ExampleResult, TestEr
     let context = Context {
         workspace: Arc::clone(&workspace),
         allow_delete: true,
-        sensitive: Arc::new(PathGlobs::default()),
+        sensitive: Arc::new(SensitiveFiles::default()),
         seen: Arc::new(Seen::default()),
         access: Access::Full,
         max_result_tokens: RESULT_TOKENS,
@@ -214,14 +214,20 @@ fn compare(example: &Example, changes: &ChangeSet) -> Vec<ExampleFault> {
         let expected = expected.get(path).copied().flatten();
         (found.as_deref() != expected).then(|| ExampleFault::Differs {
             path: path.to_owned(),
-            diff: diff(expected.unwrap_or_default(), found.as_deref().unwrap_or_default()),
+            diff: diff(
+                ["expected", "got"],
+                expected.unwrap_or_default(),
+                found.as_deref().unwrap_or_default(),
+            ),
         })
     };
     paths.into_iter().filter_map(fault).collect()
 }
 
-fn diff(before: &str, after: &str) -> String {
-    diffy::create_patch(before, after).to_string()
+fn diff([from, to]: [&'static str; 2], before: &str, after: &str) -> String {
+    let mut options = diffy::DiffOptions::new();
+    options.set_original_filename(from).set_modified_filename(to);
+    options.create_patch(before, after).to_string()
 }
 
 fn broken(change: &FileChange) -> Option<ExampleFault> {
@@ -247,7 +253,10 @@ fn repeated(first: &ChangeSet, second: &ChangeSet) -> Vec<ExampleFault> {
     let (first, second) = (texts(first), texts(second));
     let fault = |(path, text): (&String, &String)| {
         let before = first.get(path).cloned().unwrap_or_default();
-        (before != *text).then(|| ExampleFault::Repeats { path: path.clone(), diff: diff(&before, text) })
+        (before != *text).then(|| ExampleFault::Repeats {
+            path: path.clone(),
+            diff: diff(["once", "twice"], &before, text),
+        })
     };
     second.iter().filter_map(fault).collect()
 }

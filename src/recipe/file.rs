@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::config::{ConfigError, parse_as};
+use crate::tool::known_in_some_run;
 use crate::workspace::{Glob, InvalidGlob, PathError, WorkspacePath};
 
 /// A deterministic refactor: steps, one after the other.
@@ -153,6 +154,14 @@ pub enum Problem {
     /// Files are excluded from nothing.
     #[error("`exclude` requires `files` or `containing`")]
     ExcludeAlone,
+    /// No run has such a tool.
+    #[error("there is no tool `{name}`{}", nearest.as_ref().map_or_else(String::new, |near| format!("; did you mean `{near}`?")))]
+    UnknownTool {
+        /// The name.
+        name: String,
+        /// The tool whose name is most similar.
+        nearest: Option<String>,
+    },
     /// Arguments without a tool.
     #[error("`with` is only allowed with `tool`")]
     WithAlone,
@@ -240,7 +249,8 @@ impl Example {
 impl Action {
     fn check(&self, for_files: bool) -> Result<(), Problem> {
         match (&self.tool, &self.replace, &self.rewrite) {
-            (Some(_), None, None) => Ok(()),
+            (Some(name), None, None) => known_in_some_run(name)
+                .map_err(|unknown| Problem::UnknownTool { name: name.clone(), nearest: unknown.nearest }),
             (None, Some(_), None) | (None, None, Some(_)) if !self.with.is_empty() => Err(Problem::WithAlone),
             (None, Some(_), None) | (None, None, Some(_)) if !for_files => Err(Problem::NoFiles),
             (None, Some(replace), None) => Regex::new(&replace.pattern).map(drop).map_err(Problem::Replace),
@@ -273,27 +283,36 @@ mod tests {
                 "steps:\n- files: ['*.py']\n  do: [{replace: {pattern: '(', with: b}}]\n",
                 "invalid regular expression",
             ),
-            ("steps:\n- files: ['[']\n  do: [{tool: x}]\n", "invalid glob"),
-            ("steps:\n- containing: '('\n  do: [{tool: x}]\n", "invalid regular expression in `containing`"),
-            ("steps:\n- exclude: [a]\n  do: [{tool: x}]\n", "`exclude` requires"),
+            ("steps:\n- files: ['[']\n  do: [{tool: grep}]\n", "invalid glob"),
+            (
+                "steps:\n- containing: '('\n  do: [{tool: grep}]\n",
+                "invalid regular expression in `containing`",
+            ),
+            ("steps:\n- exclude: [a]\n  do: [{tool: grep}]\n", "`exclude` requires"),
             (
                 "steps:\n- files: ['*.py']\n  do: [{rewrite: {rule: {kind: nothing}, fix: x, language: python}}]\n",
                 "steps[0].do[0]: invalid `rewrite`: the rule is not valid in Python",
             ),
             ("steps:\n- files: ['*.py']\n  do: [{rewrite: {rule: {pattern: a}}}]\n", "requires `fix`"),
             ("steps:\n- do: [{rewrite: {rule: {pattern: a}, fix: b}}]\n", "give the step `files`"),
-            ("steps:\n- do: [{tool: x}]\ntests: [{name: a, before: {}}]\n", "tests[0]: `before` is empty"),
-            ("steps:\n- do: [{tool: x}]\ntests: [{name: a, before: {../x: a}}]\n", "tests[0]: "),
+            ("steps:\n- do: [{tool: grep}]\ntests: [{name: a, before: {}}]\n", "tests[0]: `before` is empty"),
+            ("steps:\n- do: [{tool: grep}]\ntests: [{name: a, before: {../x: a}}]\n", "tests[0]: "),
             (
-                "steps:\n- do: [{tool: x}]\ntests: [{name: a, before: {x: a}}, {name: a, before: {x: a}}]\n",
+                "steps:\n- do: [{tool: grep}]\ntests: [{name: a, before: {x: a}}, {name: a, before: {x: a}}]\n",
                 "tests[1]: two tests are called \"a\"",
             ),
+            (
+                "steps:\n- do: [{tool: edit_fle}]\n",
+                "steps[0].do[0]: there is no tool `edit_fle`; did you mean `edit_file`?",
+            ),
+            ("steps:\n- do: [{tool: frobnicate}]\n", "steps[0].do[0]: there is no tool `frobnicate`"),
             ("stpes: []\n", "did you mean `steps`?"),
         ] {
             assert!(error(text).contains(told), "{text}\n{}", error(text));
         }
         assert!(
-            Recipe::parse("steps:\n- do: [{tool: x}, {tool: y}]\n", "r.yml").is_ok_and(|it| it.turns() == 3)
+            Recipe::parse("steps:\n- do: [{tool: grep}, {tool: mcp_a_b}]\n", "r.yml")
+                .is_ok_and(|it| it.turns() == 3)
         );
     }
 }

@@ -5,6 +5,7 @@
 mod edit;
 mod example;
 mod file;
+mod passed_over;
 mod player;
 mod select;
 

@@ -8,8 +8,9 @@ use futures::FutureExt;
 use futures::future::BoxFuture;
 use serde_json::{Value, json};
 
-use super::edit::Edit;
+use super::edit::{Edit, Outcome};
 use super::file::{Action, Recipe};
+use super::passed_over::PassedOver;
 use super::select::{SelectError, select};
 use crate::base::error::chain;
 use crate::base::template::{fill, path_part};
@@ -48,6 +49,7 @@ struct State {
     /// Places that structural rules have replaced.
     matches: usize,
     skipped: Vec<String>,
+    passed_over: PassedOver,
 }
 
 /// Calls whose results are awaited.
@@ -88,6 +90,9 @@ impl RecipePlayer {
                 } else {
                     vec![None]
                 };
+                if state.targets.is_empty() {
+                    state.passed_over.steps.push(here.clone());
+                }
                 state.files += state.targets.iter().flatten().count();
                 state.actions = step
                     .actions
@@ -122,8 +127,10 @@ impl RecipePlayer {
             let mut prepared = Vec::new();
             for (file, edited) in edit.apply_to(&files, &self.context) {
                 match edited {
-                    Ok(None) => {}
-                    Ok(Some(edited)) => {
+                    Ok(Outcome::Unchanged) => {}
+                    Ok(Outcome::NotText) => drop(state.passed_over.not_text.insert(file)),
+                    Ok(Outcome::DoesNotParse) => drop(state.passed_over.not_parsed.insert(file)),
+                    Ok(Outcome::Edited(edited)) => {
                         state.matches += edited.matches;
                         let arguments = json!({"path": file, "content": edited.text});
                         prepared.push(("write_file".to_owned(), arguments, Some(file)));
@@ -178,6 +185,7 @@ impl State {
             1 => text += ", 1 match.",
             matches => text += &format!(", {matches} matches."),
         }
+        text += &self.passed_over.to_string();
         if !self.skipped.is_empty() {
             // Writing to a String cannot fail.
             let _ = write!(text, "\n\nFailed optional actions:\n");

@@ -4,8 +4,8 @@ use std::sync::{Mutex, PoisonError};
 
 use super::{CallSummary, StepSummary};
 use crate::event::{
-    Block, Event, GateRecord, HookRecord, Line, NetworkRecord, Notice, Observer, ReviewRecord,
-    SubagentRecord, Usage,
+    Block, Event, GateRecord, HookRecord, Line, MutationRecord, NetworkRecord, Notice, Observer,
+    ReviewRecord, SubagentRecord, Usage,
 };
 
 /// The parts of a report that the events so far have filled.
@@ -20,6 +20,7 @@ pub struct Collected {
     pub(crate) subagents: Vec<SubagentRecord>,
     pub(crate) review: Option<ReviewRecord>,
     pub(crate) network: Vec<NetworkRecord>,
+    pub(crate) mutations: Option<MutationRecord>,
     pub(crate) notices: Vec<Notice>,
     /// Number of calls that would write files, and of those that did, or are planned to.
     pub(crate) edits: (usize, usize),
@@ -53,7 +54,7 @@ impl Observer for Collector {
                 });
             }
             Event::Call(call) => {
-                if !call.effects.writes.is_empty() {
+                if call.effects.is_edit() {
                     collected.edits.0 += 1;
                     collected.edits.1 += usize::from(call.success);
                 }
@@ -83,6 +84,9 @@ impl Observer for Collector {
             // Only the last code review counts.
             Event::Review(record) => collected.review = Some(record.clone()),
             Event::Network(record) => collected.network.push(record.clone()),
+            // The run says at its end what of it still counts.
+            Event::Proof(_) => collected.mutations = None,
+            Event::Mutation(record) => collected.mutations = Some(record.clone()),
             Event::Notice(notice) => collected.notices.push(notice.clone()),
         }
     }

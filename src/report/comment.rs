@@ -10,14 +10,16 @@ use sanitize::untrusted::{code, fence};
 
 use super::footer::{self, is_link};
 use super::size_budget::{Section, fit};
-use super::{DeliveryReport, RunReport, file_list, network, prose, sections};
+use super::{
+    DeliveryReport, RunReport, evidence, file_list, markdown, network, proof, prose, sections, test_findings,
+};
 use crate::event::{GateRecord, RunMode};
 
 /// GitHub's limit for a comment, in characters.
 pub const COMMENT_LIMIT: usize = 65_536;
 
 /// Room for the hidden line that is added when a comment is posted, in characters.
-const RUN_MARK: usize = 136;
+pub(super) const RUN_MARK: usize = 136;
 
 /// Maximum size of a check run's summary, in bytes; GitHub accepts 65,535.
 const CHECK_LIMIT: usize = 65_000;
@@ -66,7 +68,7 @@ impl CommentFrame {
 pub fn comment(report: &RunReport, frame: &CommentFrame) -> String {
     let name = frame.name.as_deref().map_or(String::new(), |name| format!(" · {name}"));
     let opening = format!("{}### {}{name}\n\n", frame.hidden, sections::headline(report));
-    let mut all = vec![Section::fixed(opening), Section::fixed(gate_line(&report.gates))];
+    let mut all = vec![Section::fixed(opening), Section::fixed(shown_line(report))];
     all.push(Section::fixed(frame.order.clone()));
     all.push(sections::next_step(report));
     all.push(prose::task(report, frame.task.as_deref()));
@@ -76,7 +78,10 @@ pub fn comment(report: &RunReport, frame: &CommentFrame) -> String {
     if failed {
         all.extend(sections::gates(report));
     }
+    all.push(test_findings::section(report));
     all.push(prose::message(report));
+    all.push(evidence::section(report));
+    all.push(proof::section(report));
     all.push(sections::findings(report));
     all.push(sections::guardrails(report));
     let files =
@@ -96,8 +101,9 @@ pub fn comment(report: &RunReport, frame: &CommentFrame) -> String {
     fit(all, COMMENT_LIMIT - RUN_MARK)
 }
 
-/// Returns one line that says which gates passed and which did not.
-fn gate_line(gates: &[GateRecord]) -> String {
+/// Returns one line that says which gates passed and which did not, and what the tests of the change show.
+fn shown_line(report: &RunReport) -> String {
+    let gates = &report.gates;
     let each = |gate: &GateRecord| {
         let icon = sections::gate_icon(gate);
         let exit = if gate.passed {
@@ -109,6 +115,7 @@ fn gate_line(gates: &[GateRecord]) -> String {
     };
     let mut line: Vec<String> = gates.iter().filter(|gate| !gate.passed).map(each).collect();
     line.extend(gates.iter().filter(|gate| gate.passed).map(each));
+    line.extend(proof::told(report));
     if line.is_empty() { String::new() } else { format!("{}\n\n", line.join(" · ")) }
 }
 
@@ -178,6 +185,7 @@ fn small_print(report: &RunReport, frame: &CommentFrame) -> String {
 pub fn description(report: &RunReport, closes: Option<u64>, task: Option<&str>) -> String {
     let mut all = vec![prose::task(report, task), prose::message(report)];
     all.extend(sections::gates(report));
+    all.push(test_findings::section(report));
     all.push(sections::findings(report));
     all.push(sections::guardrails(report));
     all.push(sections::commands(report));
@@ -187,20 +195,10 @@ pub fn description(report: &RunReport, closes: Option<u64>, task: Option<&str>) 
     fit(all, COMMENT_LIMIT)
 }
 
-/// Renders the summary of a check run.
-pub fn check_summary(report: &RunReport) -> String {
-    let mut all = vec![Section::fixed(sections::facts(report)), prose::task(report, None)];
-    all.push(sections::notices(report));
-    all.push(footer::delivery(report));
-    all.push(prose::message(report));
-    all.extend(sections::changes(report));
-    all.extend(sections::gates(report));
-    all.push(sections::findings(report));
-    all.push(sections::guardrails(report));
-    all.push(sections::commands(report));
-    all.push(network::network(report));
-    all.extend(sections::subagents(report));
-    all.push(sections::hooks(report));
+/// Renders the summary of a check run, with `task` in place of a task that was made from more than a person wrote.
+pub fn check_summary(report: &RunReport, task: Option<&str>) -> String {
+    let mut all = vec![Section::fixed(sections::facts(report)), prose::task(report, task)];
+    all.extend(markdown::body(report));
     all.push(footer::footer(report));
     // GitHub limits this text in bytes.
     let mut limit = CHECK_LIMIT;

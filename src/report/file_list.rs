@@ -12,7 +12,7 @@ use super::sections::{html_code, letter};
 use super::size_budget::Section;
 use super::{FileSummary, RunReport};
 use crate::event::RunMode;
-use crate::workspace::LineCounts;
+use crate::workspace::{LineCounts, Operation};
 
 /// Number of lines up to which all diffs together are shown open.
 const OPEN_LINES: usize = 40;
@@ -26,7 +26,8 @@ const MAX_FOLDERS: usize = 100;
 /// What may stand in a link as it is.
 const IN_LINK: AsciiSet = NON_ALPHANUMERIC.remove(b'/').remove(b'.').remove(b'_').remove(b'-');
 
-/// Renders the files that changed or would change. `base_url` is the address below which files of the commit are shown.
+/// Renders the files that changed or would change. `base_url` is the address below which files are shown: those of the
+/// commit to which the changes were delivered, else those of the commit before them.
 pub(super) fn files(report: &RunReport, base_url: Option<&str>) -> Vec<Section> {
     let files = &report.files;
     if files.is_empty() {
@@ -38,7 +39,9 @@ pub(super) fn files(report: &RunReport, base_url: Option<&str>) -> Vec<Section> 
     let mut sections = vec![Section::fixed(format!("#### {title}: {count}, {lines}\n\n"))];
     let elsewhere = if planned { "diff in `plan.patch`" } else { "diff in the commit" };
     let is_short = files.iter().map(|file| file.diff.lines().count()).sum::<usize>() <= OPEN_LINES;
-    let link = |file: &FileSummary| link(file, base_url);
+    let is_delivered = report.delivery.as_ref().is_some_and(|delivery| delivery.commit.is_some());
+    let absent = if is_delivered { Operation::Delete } else { Operation::Add };
+    let link = |file: &FileSummary| link(file, base_url.filter(|_| file.op != absent));
     if files.len() <= MAX_SINGLE {
         let single = |file| Section::new(2, diff(file, is_short, &link(file)), line(file, elsewhere));
         sections.extend(files.iter().map(single));

@@ -7,7 +7,8 @@ use junit_report::{Duration, Report, ReportBuilder, TestCase, TestCaseBuilder, T
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
-use super::RunReport;
+use super::proof::proof_cases;
+use super::{RunReport, test_findings};
 use crate::event::{
     Finding, HookDecision, JunitResult, NoticeLevel, Outcome, ReviewRecord, RunMode, Severity,
 };
@@ -33,6 +34,12 @@ pub fn junit(report: &RunReport) -> Result<String, JunitError> {
     }
     if let Some(review) = &report.review {
         builder.add_testsuite(suite("review", findings(review), report));
+    }
+    if !report.test_findings.is_empty() {
+        builder.add_testsuite(suite("test integrity", test_findings::cases(report), report));
+    }
+    if let Some(record) = &report.proof {
+        builder.add_testsuite(suite("proof of tests", proof_cases(record), report));
     }
     write(&builder.build())
 }

@@ -40,7 +40,7 @@ pub enum LogFormat {
 
 /// The amount that is logged.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Loudness {
+pub enum Verbosity {
     /// Warnings and errors.
     Quiet,
     /// The events of the run as well.
@@ -55,16 +55,16 @@ pub enum Loudness {
 /// Sets up the log of the whole process; a second call changes nothing. Messages of libraries are logged only on
 /// request: they pass the masker like all others, but they are about requests, and requests hold secrets that
 /// no masker knows.
-pub fn init_log(format: LogFormat, loudness: Loudness, masker: Arc<Masker>) {
-    let level = match loudness {
-        Loudness::Quiet => Level::WARN,
-        Loudness::Normal => Level::INFO,
-        Loudness::Verbose | Loudness::Libraries => Level::DEBUG,
+pub fn init_log(format: LogFormat, verbosity: Verbosity, masker: Arc<Masker>) {
+    let level = match verbosity {
+        Verbosity::Quiet => Level::WARN,
+        Verbosity::Normal => Level::INFO,
+        Verbosity::Verbose | Verbosity::Libraries => Level::DEBUG,
     };
     let ours = Targets::new().with_target(OURS, level);
     let others = Targets::new().with_default(LevelFilter::DEBUG).with_target(OURS, LevelFilter::OFF);
     let sink = Sink { masker, file: None, json: format == LogFormat::Json, style: Style::new() };
-    let is_heard = loudness == Loudness::Libraries;
+    let is_heard = verbosity == Verbosity::Libraries;
     let registry = tracing_subscriber::registry();
     // Fails only if a log is set up already.
     let _ = match format {
@@ -297,6 +297,8 @@ impl Observer for LogObserver {
                     info!("     {} {}:{} {message}", finding.severity, remark(file), finding.line);
                 }
             }
+            Event::Proof(record) => info!("tests: {}", record.summary()),
+            Event::Mutation(record) => info!("tests: {}", record.summary()),
             Event::Gate(gate) => {
                 let predicted = if gate.predicted { "predicted " } else { "" };
                 let (name, took) = (remark(&gate.name), duration(gate.duration_ms));

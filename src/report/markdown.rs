@@ -5,12 +5,15 @@ use std::fmt::Write;
 use sanitize::untrusted::{code, fence};
 
 use super::RunReport;
+use super::evidence;
 use super::figures::duration;
 use super::footer;
 use super::network;
+use super::proof;
 use super::prose;
 use super::sections;
 use super::size_budget::{Section, fit};
+use super::test_findings;
 use super::usage;
 use crate::event::Outcome;
 
@@ -23,23 +26,35 @@ pub fn markdown(report: &RunReport) -> String {
 pub(super) fn all(report: &RunReport) -> Vec<Section> {
     let mut all = vec![
         Section::fixed(format!("## {}\n\n{}", sections::headline(report), sections::facts(report))),
+        proof::line(report),
         Section::new(4, format!("{}\n", fence(&report.task, "")), "(the task is in `report.json`)\n\n"),
+    ];
+    all.extend(body(report));
+    all.push(usage::table(report));
+    all.push(calls(report));
+    all.push(footer::footer(report));
+    all
+}
+
+/// Returns what the complete renderings have in common: how the run ended, and what was done and checked.
+pub(super) fn body(report: &RunReport) -> Vec<Section> {
+    let mut all = vec![
         sections::next_step(report),
         sections::notices(report),
         footer::delivery(report),
         prose::message(report),
+        evidence::section(report),
+        proof::section(report),
     ];
     all.extend(sections::changes(report));
     all.extend(sections::gates(report));
+    all.push(test_findings::section(report));
     all.push(sections::findings(report));
     all.push(sections::guardrails(report));
     all.push(sections::commands(report));
     all.push(network::network(report));
     all.extend(sections::subagents(report));
     all.push(sections::hooks(report));
-    all.push(usage::table(report));
-    all.push(calls(report));
-    all.push(footer::footer(report));
     all
 }
 

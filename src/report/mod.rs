@@ -6,6 +6,7 @@ mod batch;
 mod collect;
 mod comment;
 mod diagnostics;
+mod evidence;
 mod figures;
 mod file_list;
 mod footer;
@@ -24,6 +25,7 @@ mod sections;
 mod size_budget;
 mod summary;
 mod terminal;
+mod test_findings;
 mod transcript;
 mod usage;
 
@@ -32,8 +34,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::event::{
-    Base, Block, Class, Expectation, GateRecord, HookRecord, NetworkRecord, Notice, Outcome, PlannedAction,
-    ReviewRecord, RunMode, Status, StopReason, SubagentRecord, Usage,
+    Base, Block, Class, Expectation, GateRecord, HookRecord, MutationRecord, NetworkRecord, Notice, Outcome,
+    PlannedAction, ProofRecord, ReviewRecord, RunMode, Status, StopReason, SubagentRecord, TestFinding,
+    Usage,
 };
 use crate::workspace::{ChangeSet, Difference, FileChange, LineCounts, Operation, WorkspacePath};
 
@@ -45,10 +48,11 @@ pub use batch::{
 pub use collect::{Collected, Collector};
 pub use comment::{COMMENT_LIMIT, CommentFrame, check_summary, comment, description};
 pub use diagnostics::{Diagnostic, diagnostics};
+pub use evidence::{Claim, ClaimSubject, Deeds, evidence};
 pub use figures::duration;
 pub use html::html;
 pub use junit::{JunitError, junit};
-pub use log::{LogFormat, LogObserver, Loudness, file_log, init_log};
+pub use log::{LogFormat, LogObserver, Verbosity, file_log, init_log};
 pub use markdown::markdown;
 pub use mutation::mutation_text;
 pub use paint::painted;
@@ -252,6 +256,18 @@ pub struct RunReport {
     /// Hosts that child processes asked for, in the order in which those ended.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub network: Vec<NetworkRecord>,
+    /// Places where the change makes tests or checks demand less.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub test_findings: Vec<TestFinding>,
+    /// Tests of the change, run on the old code and on the new.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub proof: Option<ProofRecord>,
+    /// Faults in the changed code, and what its tests noticed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mutations: Option<MutationRecord>,
+    /// Claims of the final message that can be checked, and whether they are so.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub evidence: Vec<Claim>,
     /// Messages that people should see.
     pub notices: Vec<Notice>,
     /// The final message as data, if an output schema was given.

@@ -64,6 +64,8 @@ impl Progress {
             Event::Review(review) => {
                 format!("review: {}", plural(review.findings.len(), "finding", "findings"))
             }
+            Event::Proof(record) => record.summary(),
+            Event::Mutation(record) => record.summary(),
             _ => return false,
         };
         self.recent.push(told);

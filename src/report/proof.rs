@@ -1,10 +1,13 @@
 //! What tests say about a change, as lines and as JUnit cases.
 
 use junit_report::{Duration, ReportBuilder, TestCase, TestCaseBuilder, TestSuiteBuilder};
-use sanitize::untrusted::visible;
+use sanitize::untrusted::{code, visible};
 
+use super::RunReport;
 use super::junit::{JunitError, clean, milliseconds, write};
-use crate::event::{ProofRecord, ProofVerdict};
+use super::mutation::mutation_line;
+use super::size_budget::Section;
+use crate::event::{MutationRecord, MutationVerdict, ProofRecord, ProofVerdict};
 
 /// Renders a proof as lines of text, the summary last.
 pub fn proof_text(record: &ProofRecord) -> String {
@@ -56,4 +59,59 @@ pub(super) fn proof_cases(record: &ProofRecord) -> Vec<TestCase> {
         case.set_system_out(&clean(&format!("{}:{} {verdict}\n{reason}", test.path, test.line))).build()
     });
     cases.collect()
+}
+
+/// Returns what tests say about the change, each in a few words.
+pub(super) fn told(report: &RunReport) -> impl Iterator<Item = String> {
+    let proof = report.proof.as_ref().map(|record| {
+        // No test shows nothing.
+        let icon = match record.tests.len() {
+            0 => "",
+            _ if record.is_complete() => "✅ ",
+            _ => "⚠️ ",
+        };
+        format!("{icon}{}", record.summary())
+    });
+    proof.into_iter().chain(report.mutations.as_ref().map(MutationRecord::summary))
+}
+
+/// Renders what tests say about the change, in one line.
+pub(super) fn line(report: &RunReport) -> Section {
+    let told: Vec<String> = told(report).collect();
+    if told.is_empty() {
+        return Section::fixed(String::new());
+    }
+    Section::fixed(format!("{}\n\n", told.join(" · ")))
+}
+
+/// Renders each test that does not prove the change, and each fault that nobody noticed.
+pub(super) fn section(report: &RunReport) -> Section {
+    let tests = report.proof.iter().flat_map(|record| &record.tests);
+    let unproven: Vec<String> = tests
+        .filter(|test| test.verdict != ProofVerdict::Proves)
+        .map(|test| {
+            let reason = test.reason.as_ref().map_or(String::new(), |reason| format!(": {}", code(reason)));
+            format!(
+                "- {} {} {}{reason}\n",
+                code(&format!("{}:{}", test.path, test.line)),
+                code(&test.name),
+                test.verdict
+            )
+        })
+        .collect();
+    let faults = report.mutations.iter().flat_map(|record| record.of(MutationVerdict::Unnoticed));
+    let faults: Vec<String> = faults.map(|fault| format!("- {}\n", code(&mutation_line(fault)))).collect();
+    let mut text = String::new();
+    for (title, lines) in
+        [("Tests that do not prove the change", unproven), ("Faults that no test notices", faults)]
+    {
+        if !lines.is_empty() {
+            text += &format!("#### {title}: {}\n\n{}\n", lines.len(), lines.concat());
+        }
+    }
+    if text.is_empty() {
+        Section::fixed(text)
+    } else {
+        Section::new(6, text, "Tests and faults are listed in `report.md`.\n\n")
+    }
 }

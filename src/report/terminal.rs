@@ -56,7 +56,11 @@ pub fn terminal(report: &RunReport, folder: &Path) -> String {
     }
     if let Some(plan) = report.plan.as_ref().filter(|plan| plan.differences.is_empty()) {
         let _ = writeln!(text, "✓ checkout unchanged ({} files)", plan.verified_files);
-        if !plan.actions.is_empty() {
+        if let Some(reason) = &plan.incomplete {
+            let _ =
+                writeln!(text, "✗ the plan cannot be applied, because it is incomplete: {}", visible(reason));
+        }
+        if report.applicable_plan().is_some() && !plan.actions.is_empty() {
             let digest = visible(&plan.digest);
             let _ = writeln!(text, "digest {digest}");
             let plan_file = folder.join("plan.json");

@@ -1,11 +1,13 @@
 //! The request of a job that applies a plan.
 
+use std::path::Path;
+
 use super::context::RequestContext;
 use super::job_request::{Draft, JobRequest, Subject};
-use super::{InputError, Inputs};
+use super::{Deliver, InputError, Inputs};
 use crate::event::RunMode;
 use crate::github::ShownPlan;
-use crate::plan::Plan;
+use crate::plan::{Expected, Plan, SCHEMA_VERSION, SecondJob};
 
 /// Everything that it takes to apply a plan.
 #[derive(Debug)]
@@ -18,6 +20,8 @@ pub struct ApplyRequest {
     pub digest: Option<String>,
     /// Whether the plan's commands run again.
     pub run_commands: bool,
+    /// Where the plan has to come from; `None` outside of GitHub.
+    pub made: Option<Expected>,
 }
 
 impl ApplyRequest {
@@ -29,7 +33,33 @@ impl ApplyRequest {
         run_commands: bool,
     ) -> Result<Self, InputError> {
         let context = RequestContext::read(inputs)?;
-        Ok(Self { job: job(&context, &plan)?, plan, digest, run_commands })
+        let made = context
+            .github
+            .as_ref()
+            .map(|github| Expected { repository: github.full_name(), ..Expected::default() });
+        Ok(Self { job: job(&context, &plan)?.0, plan, digest, run_commands, made })
+    }
+
+    /// Makes a request to write what another job of the same workflow run has planned, and to execute nothing of the
+    /// checkout for it. `digest` is required where somebody else than the plan itself can say it.
+    pub fn for_second_job(inputs: &Inputs, plan: Plan, digest: Option<String>) -> Result<Self, InputError> {
+        let context = RequestContext::read(inputs)?;
+        let run = context.github.as_ref().and_then(|github| Some((github.full_name(), github.run_id?)));
+        let (repository, run) = run.ok_or(InputError::NoWorkflowRun)?;
+        let (mut job, gates) = job_of(&context, &plan, true)?;
+        let origin = job.origin_of_plans();
+        let second = SecondJob {
+            workflow: origin.as_ref().and_then(|origin| origin.workflow.clone()),
+            commit: origin.and_then(|origin| origin.commit),
+            gates,
+        };
+        // The branch has to be where the plan was made.
+        let head = job.github.as_ref().and_then(|github| github.commit().map(str::to_owned));
+        if let Deliver::PullBranch { at, .. } = &mut job.deliver {
+            *at = head;
+        }
+        let made = Expected { repository, run: Some(run), second_job: Some(second) };
+        Ok(Self { job, plan, digest, run_commands: false, made: Some(made) })
     }
 
     /// Makes a request to apply the plan that a comment shows.
@@ -38,21 +68,52 @@ impl ApplyRequest {
         plan: Plan,
         shown: ShownPlan,
     ) -> Result<Self, InputError> {
-        let mut job = JobRequest { applies: Some(shown.mark), ..job(context, &plan)? };
+        let made = context.github.as_ref().map(|github| Expected {
+            repository: github.full_name(),
+            run: Some(shown.mark.run),
+            second_job: None,
+        });
+        let mut job = JobRequest { applies: Some(shown.mark), ..job(context, &plan)?.0 };
         // What becomes of the plan is told where it was shown.
         job.origin.config.github.comment_key = shown.key;
-        Ok(Self { job, digest: Some(plan.digest.clone()), plan, run_commands: false })
+        Ok(Self { job, digest: Some(plan.digest.clone()), plan, run_commands: false, made })
+    }
+}
+
+impl ApplyRequest {
+    /// Adds names of gates that must have passed where the plan was made.
+    pub(crate) fn require_gates(&mut self, names: impl Iterator<Item = String>) {
+        if let Some(second) = self.made.as_mut().and_then(|made| made.second_job.as_mut()) {
+            second.gates.extend(names);
+        }
+    }
+
+    /// Returns whether this is the second of two jobs, which executes nothing.
+    pub fn is_second_job(&self) -> bool {
+        self.made.as_ref().is_some_and(|made| made.second_job.is_some())
     }
 }
 
 /// Resolves the inputs; what the plan was made with comes from the plan.
-fn job(context: &RequestContext<'_>, plan: &Plan) -> Result<JobRequest, InputError> {
+fn job(context: &RequestContext<'_>, plan: &Plan) -> Result<(JobRequest, Vec<String>), InputError> {
+    job_of(context, plan, false)
+}
+
+/// The same; if `executes_nothing`, with the names of the gates that do not run.
+fn job_of(
+    context: &RequestContext<'_>,
+    plan: &Plan,
+    executes_nothing: bool,
+) -> Result<(JobRequest, Vec<String>), InputError> {
     let mut draft = Draft::new(context, context.inputs)?;
     if draft.plans_only().is_some() {
         return Err(InputError::Fork);
     }
+    draft.roll_back(RunMode::Apply)?;
+    draft.check_programs()?;
     // Checks that a run would have had to pass are gates of the plan as well.
     draft.rounds();
+    let gates = if executes_nothing { draft.execute_nothing() } else { Vec::new() };
     // A comment that asks for a plan's application wants it on the pull request's branch, wherever runs deliver to.
     let by_comment = context.github.as_ref().is_some_and(|github| github.event == "issue_comment");
     let subject = Subject {
@@ -62,5 +123,19 @@ fn job(context: &RequestContext<'_>, plan: &Plan) -> Result<JobRequest, InputErr
         model_name: plan.model.clone(),
         secret_variables: Vec::new(),
     };
-    draft.complete(subject, by_comment)
+    Ok((draft.complete(subject, by_comment)?, gates))
+}
+
+/// Reads a plan from its file.
+pub(crate) fn read_plan(path: &Path) -> Result<Plan, InputError> {
+    let failed = |error: String| InputError::Plan { path: path.to_owned(), error };
+    let text = std::fs::read(path).map_err(|error| failed(error.to_string()))?;
+    let plan: Plan = serde_json::from_slice(&text).map_err(|error| failed(error.to_string()))?;
+    if plan.schema_version != SCHEMA_VERSION {
+        let version = plan.schema_version;
+        return Err(failed(format!(
+            "its schema_version is {version}, but this program supports {SCHEMA_VERSION}"
+        )));
+    }
+    Ok(plan)
 }

@@ -130,7 +130,7 @@ pub const INPUTS: [Input; 33] = [
 ];
 
 /// What `batch` takes besides.
-pub const BATCH_INPUTS: [Input; 10] = [
+pub const BATCH_INPUTS: [Input; 11] = [
     text("batch", "FILE", "The batch: a YAML file of tasks").about(BATCH),
     text("manifest", "FILE", "Task list written by `batch --matrix`, used instead of the batch file")
         .about(BATCH),
@@ -148,6 +148,12 @@ pub const BATCH_INPUTS: [Input; 10] = [
         "previous",
         "PATH",
         "Reports of an earlier night (batch.json, or a folder of them): tasks that it settled are skipped",
+    )
+    .about(BATCH),
+    text(
+        "plans",
+        "DIR",
+        "Write what another job of this workflow run has planned, instead of working on the tasks",
     )
     .about(BATCH),
     switch("fresh", None, "Do all tasks, whatever `previous` has settled").about(BATCH),

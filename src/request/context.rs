@@ -9,7 +9,7 @@ use tokio::task::block_in_place;
 use super::gate::without_links;
 use super::{InputError, Inputs};
 use crate::base::env::Variables;
-use crate::git::{Place, Repository};
+use crate::git::{RemoteRepository, Repository};
 use crate::github::{Api, ApiError, Environment, Subject, file_at};
 use crate::trust::{Origin, Trust, Trusted};
 
@@ -133,7 +133,8 @@ impl<'a> RequestContext<'a> {
             .map(|github| format!("{}/{}/{}.git", github.server_url, github.owner, github.repository));
         let origin = self.repository.as_ref().and_then(|repository| repository.settings().origin());
         let places = self.github.iter().flat_map(|github| {
-            let place = |url| Place { url, server: &github.server_url, token: github.token.as_deref() };
+            let place =
+                |url| RemoteRepository { url, server: &github.server_url, token: github.token.as_deref() };
             let other = url.as_deref().filter(|url| origin != Some(*url));
             origin.into_iter().chain(other).map(place)
         });

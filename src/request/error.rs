@@ -226,15 +226,29 @@ pub enum InputError {
     /// Child processes cannot be started.
     #[error("could not prepare child processes")]
     Children(#[source] io::Error),
-    /// Walls are wanted that the kernel does not offer.
+    /// The sandbox is required, and the kernel does not offer it.
     #[error(
         "{0}; use a kernel with Landlock (Linux 5.13, or 6.7 for `network: deny`), or change \
          `commands.sandbox`"
     )]
     Sandbox(&'static str),
+    /// A list of hosts that this machine cannot enforce as a whole, though the configuration requires it.
+    #[error(
+        "{0}; use a machine for which `architect-ci doctor` says that commands have a network of their own, or change \
+         `commands.network` or `commands.sandbox`"
+    )]
+    Hosts(&'static str),
     /// No plan to apply.
     #[error("no plan is set; name the `plan.json` of a dry run (as an Action input, `plan`)")]
     NoPlan,
+    /// A second job outside of a workflow run.
+    #[error(
+        "`write` takes what another job of the same workflow run has planned, and this is no workflow run; use `apply`"
+    )]
+    NoWorkflowRun,
+    /// A second job that is not told which plan is meant.
+    #[error("no digest is set; pass on the first job's output `plan-digest` as `digest`")]
+    NoDigest,
     /// A report cannot be read.
     #[error(
         "could not read the report {path}: {error}; name the `report.json` of a run (as an Action input, \

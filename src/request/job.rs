@@ -9,9 +9,9 @@ use super::{ApplyRequest, Deliver, InputError, Inputs, JobRequest, RunRequest};
 use crate::config::Verb;
 use crate::event::{Exit, RunMode};
 use crate::github::{
-    ARTIFACT, ApiError, ArtifactLookup, CALL, Environment, Order, PlanMark, Pull, Reaction, Rules, ShownPlan,
-    Sticky, Subject, Trigger, complete, help, hidden_lines, in_marker, marker, may_write, plan_of_run, react,
-    trailer,
+    ARTIFACT, ApiError, ArtifactLookup, CALL, CommentCommand, Environment, PlanMark, Pull, Reaction, Rules,
+    ShownPlan, Sticky, Subject, Trigger, complete, help, hidden_lines, in_marker, marker, may_write,
+    plan_of_run, react, trailer,
 };
 use crate::plan::Plan;
 
@@ -189,7 +189,7 @@ impl RequestContext<'_> {
     async fn ordered(
         &mut self,
         github: &Environment,
-        order: &Order,
+        order: &CommentCommand,
         rules: &Rules,
     ) -> Result<Job, InputError> {
         let mode = match order.verb {

@@ -1,6 +1,8 @@
 //! What every job needs to know, whether an agent works or a plan is applied.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
 
 use sanitize::secret_names::passwords;
 
@@ -12,13 +14,15 @@ use super::values::DESCRIBED;
 use super::{Deliver, InputError, Inputs, ModelChoice, credentials};
 use crate::base::env::Variables;
 use crate::config::hosts::sets_of;
-use crate::config::{Bounded, Config, GateConfig, HostRule};
-use crate::event::{Expectation, RunMode};
+use crate::config::{Bounded, Config, GateConfig, Hooks, HostRule};
+use crate::event::{Expectation, RunMode, Status};
 use crate::git::Repository;
 use crate::github::{Environment, PlanMark};
+use crate::guardrails::{GuardrailContext, Guardrails, tracked};
 use crate::mcp::Server;
+use crate::plan::{JournalFolder, Made, recover};
 use crate::trust::{Origin, Trust};
-use crate::workspace::ProgramFiles;
+use crate::workspace::{DiskWorkspace, ProgramFiles};
 
 /// What every job needs to know.
 #[derive(Debug)]
@@ -63,12 +67,27 @@ pub struct JobRequest {
     pub default_hosts: Option<Vec<HostRule>>,
     /// Whether this is a job by itself, and not one of many.
     pub alone: bool,
+    /// Number of pull requests that the process has delivered to so far.
+    pub pull_requests: Arc<AtomicUsize>,
 }
 
 impl JobRequest {
     /// Returns the configuration.
     pub fn config(&self) -> &Config {
         &self.origin.config
+    }
+
+    /// Returns where plans of this job are made, but for what came of it; `None` outside of GitHub Actions.
+    pub fn origin_of_plans(&self) -> Option<Made> {
+        let github = self.github.as_ref()?;
+        Some(Made {
+            repository: github.full_name(),
+            workflow: self.variables.get("GITHUB_WORKFLOW_REF").filter(|text| !text.is_empty()).cloned(),
+            run: github.run_id?,
+            commit: github.commit().map(str::to_owned),
+            status: Status::Failed,
+            gates: Vec::new(),
+        })
     }
 
     /// Returns number and title of the issue or pull request, where they are the task and the text of the task is only
@@ -122,29 +141,50 @@ impl<'a> Draft<'a> {
         for (key, paths) in opened {
             paths.iter().try_for_each(|path| context.check_opened(&workspace, key, path))?;
         }
-        let mut servers = Server::all(&origin.config.mcp.servers).map_err(InputError::rules)?;
+        let servers = Server::all(&origin.config.mcp.servers).map_err(InputError::rules)?;
         let repository = context.repository.as_ref().map(|repository| repository.seen_from(&workspace));
-        let known = Programs {
-            trust: &context.trust,
-            repository: repository.as_ref(),
-            workspace: &workspace,
-            variables: &inputs.variables,
-        };
-        let mut programs = ProgramFiles::default();
-        known.check_hooks(&origin.config.hooks, &mut programs)?;
-        known.keep_servers(&mut servers, &mut programs, |told| warnings.push(told));
+        let programs = ProgramFiles::default();
         Ok(Self { context, inputs, origin, workspace, repository, servers, programs, warnings })
+    }
+
+    /// Rolls back an apply that was interrupted. It comes before anything of the checkout is compared with its base or
+    /// looked at for changes, so that what it writes is looked at as well. A dry run changes nothing: it is refused.
+    pub(super) fn roll_back(&mut self, mode: RunMode) -> Result<(), InputError> {
+        let path = &self.workspace;
+        let journal = JournalFolder::of(path, self.repository.as_ref(), &self.inputs.variables);
+        if mode == RunMode::DryRun {
+            return Ok(journal.check_complete()?);
+        }
+        let disk = DiskWorkspace::open(path);
+        let disk = disk.map_err(|error| InputError::Workspace { path: path.clone(), error })?;
+        let config = &self.origin.config;
+        let ground = GuardrailContext {
+            root: path,
+            config_file: self.origin.file.as_deref(),
+            allow_workflow_edits: config.workspace.allow_workflow_edits,
+            tracked: tracked(self.repository.as_ref()),
+            ..GuardrailContext::default()
+        };
+        let guardrails = Guardrails::new(&config.guardrails, ground).map_err(InputError::rules)?;
+        if recover(&disk, &journal, |path| Ok(guardrails.check_write(path)?), &|_| {})? {
+            self.warnings.push("an earlier apply was interrupted; its files were restored".to_owned());
+        }
+        Ok(())
+    }
+
+    /// Checks the programs of hooks and servers, and leaves out servers that must not be started.
+    pub(super) fn check_programs(&mut self) -> Result<(), InputError> {
+        let Self { context, repository, workspace, inputs, programs, origin, servers, warnings } = self;
+        let known = known(context, repository.as_ref(), workspace, inputs);
+        known.check_hooks(&origin.config.hooks, programs)?;
+        known.keep_servers(servers, programs, |told| warnings.push(told));
+        Ok(())
     }
 
     /// Checks the program or the transcript that is the model, where it is one.
     pub(super) fn check_model(&mut self, model: &ModelChoice) -> Result<(), ProgramRefusal> {
         let Self { context, repository, workspace, inputs, programs, .. } = self;
-        let known = Programs {
-            trust: &context.trust,
-            repository: repository.as_ref(),
-            workspace,
-            variables: &inputs.variables,
-        };
+        let known = known(context, repository.as_ref(), workspace, inputs);
         match model {
             ModelChoice::Exec { command, variables } => {
                 known.check_line(command, !variables.is_empty(), programs)
@@ -155,6 +195,17 @@ impl<'a> Draft<'a> {
             }
             ModelChoice::Provider { .. } | ModelChoice::Recipe(_) => Ok(()),
         }
+    }
+
+    /// Takes from the configuration everything that would execute something of the checkout. Returns the names of gates that
+    /// must have passed elsewhere.
+    pub(super) fn execute_nothing(&mut self) -> Vec<String> {
+        let config = &mut self.origin.config;
+        config.hooks = Hooks::default();
+        config.commands.enabled = false;
+        self.servers = Vec::new();
+        let gates = std::mem::take(&mut config.guardrails.quality_gates);
+        gates.into_iter().filter(|gate| gate.required).map(|gate| gate.name).collect()
     }
 
     /// Returns why nothing may be changed here, where that is so.
@@ -236,6 +287,7 @@ impl<'a> Draft<'a> {
             warnings: self.warnings,
             default_hosts,
             alone: true,
+            pull_requests: Arc::default(),
         })
     }
 
@@ -250,6 +302,16 @@ impl<'a> Draft<'a> {
             }),
         }
     }
+}
+
+/// Returns what the programs of a checkout are compared with.
+fn known<'a>(
+    context: &'a RequestContext<'_>,
+    repository: Option<&'a Repository>,
+    workspace: &'a Path,
+    inputs: &'a Inputs,
+) -> Programs<'a> {
+    Programs { trust: &context.trust, repository, workspace, variables: &inputs.variables }
 }
 
 /// Inputs stand above the configuration.

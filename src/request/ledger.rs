@@ -4,16 +4,13 @@ use std::path::{Path, PathBuf};
 
 use super::error::InputError;
 use super::values::Inputs;
-use crate::base::env::Variables;
+use crate::base::env::{Variables, state_folder};
 use crate::config::{Config, Usd};
 use crate::model::{Ledger, LedgerError, LedgerLabels, LedgerLimits};
 
 /// Returns the ledger of this user, unless there is no folder for it.
 pub fn default_ledger(variables: &Variables) -> Option<PathBuf> {
-    let variable = |name: &str| variables.get(name).filter(|value| Path::new(value).is_absolute());
-    let home = || variable("HOME").map(|home| Path::new(home).join(".local/state"));
-    let state = variable("XDG_STATE_HOME").map(PathBuf::from).or_else(home)?;
-    Some(state.join("architect-ci/costs.jsonl"))
+    Some(state_folder(variables)?.join("costs.jsonl"))
 }
 
 /// Opens the ledger of a run on `workspace`, if one is asked for.

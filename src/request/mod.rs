@@ -16,15 +16,18 @@ mod ledger;
 mod lookup;
 mod model;
 mod program_comparison;
+mod program_imports;
 mod program_tables;
 mod program_words;
 mod programs;
+mod python_modules;
 mod refusal;
 mod run_request;
 mod task;
 mod values;
 
 pub use apply_request::ApplyRequest;
+pub(crate) use apply_request::read_plan;
 pub use catalog::{BATCH_INPUTS, INPUTS, Input};
 pub(crate) use context::RequestContext;
 pub use deliver::Deliver;

@@ -6,6 +6,7 @@ use std::path::Path;
 
 use super::refusal::ProgramRefusal;
 use crate::git::{GitError, Repository, TreeEntry, TreeKind};
+use crate::workspace::is_executable;
 
 /// Most bytes of a program's file.
 const MAX_FILE: u64 = 64 * 1024 * 1024;
@@ -18,9 +19,6 @@ const SCRIPTS: [&str; 19] = [
     "bash", "cjs", "cts", "js", "jsx", "lua", "mjs", "mk", "mts", "php", "pl", "ps1", "py", "pyz", "rb",
     "sh", "ts", "tsx", "zsh",
 ];
-
-/// Endings of what Python imports.
-const MODULES: [&str; 4] = ["py", "pyc", "so", "pth"];
 
 /// Compares paths of the repository, from its root, with a commit.
 pub(super) struct Comparison<'a> {
@@ -42,21 +40,26 @@ impl Comparison<'_> {
         self.check_as(path, false)
     }
 
-    /// Checks whatever Python could import from a folder that it is started in.
+    /// Checks what Python could import from a folder; where it holds no secret, what takes the place of a module of the
+    /// standard library.
     pub(super) fn check_modules(&self, folder: &Path) -> Result<(), ProgramRefusal> {
-        let names = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
-        for full in names {
-            let ending = full.extension().and_then(|ending| ending.to_str());
-            let is_module = ending.is_some_and(|ending| MODULES.contains(&ending));
-            if (is_module || full.join("__init__.py").exists())
-                && let Some(path) = full.strip_prefix(self.root).ok().and_then(below)
-            {
-                let (_, entry) = self.entry(&path)?;
-                self.compare(&path, entry.as_ref())
-                    .map_err(|refusal| ProgramRefusal::Imported(Box::new(refusal)))?;
+        for full in super::program_imports::modules_in(folder) {
+            let name = full.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+            let name = name.split('.').next().unwrap_or_default();
+            if !self.has_secret && !super::python_modules::standard_modules().any(|known| known == name) {
+                continue;
+            }
+            if let Some(path) = full.strip_prefix(self.root).ok().and_then(below) {
+                self.check_module(&path)?;
             }
         }
         Ok(())
+    }
+
+    /// Checks a module, or a package, without the folder around it.
+    pub(super) fn check_module(&self, path: &str) -> Result<(), ProgramRefusal> {
+        let (_, entry) = self.entry(path)?;
+        self.compare(path, entry.as_ref()).map_err(|refusal| ProgramRefusal::Imported(Box::new(refusal)))
     }
 
     fn check_as(&self, path: &str, is_program: bool) -> Result<(), ProgramRefusal> {
@@ -188,15 +191,4 @@ fn is_script(path: &str, entry: Option<&TreeEntry>) -> bool {
 pub(super) fn is_script_name(path: &str) -> bool {
     let ending = Path::new(path).extension().and_then(|ending| ending.to_str());
     ending.is_some_and(|ending| SCRIPTS.contains(&ending))
-}
-
-#[cfg(unix)]
-fn is_executable(metadata: &fs::Metadata) -> bool {
-    use std::os::unix::fs::PermissionsExt;
-    metadata.permissions().mode() & 0o100 != 0
-}
-
-#[cfg(not(unix))]
-fn is_executable(_: &fs::Metadata) -> bool {
-    false
 }

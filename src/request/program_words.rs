@@ -5,6 +5,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::program_tables::{self as tables, Interpreter};
 use shell::{Analysis, Place, Simple, Word, analyse};
 
+/// The variable that names folders in which Python looks for modules.
+const MODULE_PATH: &str = "PYTHONPATH";
+
+/// The folder in which packages for JavaScript are installed.
+pub(super) const PACKAGES: &str = "node_modules";
+
 /// What a command line names, as paths that need not exist.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct ProgramWords {
@@ -18,10 +24,18 @@ pub(super) struct ProgramWords {
     pub(super) task_files: BTreeSet<&'static str>,
     /// Files that change what a program such as `npx` runs.
     pub(super) settings: BTreeSet<&'static str>,
+    /// What a package manager is told to run, which it fetches where it is not installed.
+    pub(super) packages: BTreeSet<String>,
+    /// Whether packages are loaded from `node_modules` by whatever name a program knows.
+    pub(super) loads_packages: bool,
     /// The first program that runs whatever the checkout holds.
     pub(super) project_runner: Option<String>,
     /// Whether Python looks for modules in the folder that it is started in.
     pub(super) imports_from_start: bool,
+    /// Whether Python leaves out the folder of its script when it looks for modules.
+    pub(super) is_isolated: bool,
+    /// Folders that variables such as `PYTHONPATH` name for modules.
+    pub(super) import_folders: BTreeSet<String>,
     /// The first part that only a shell knows and that decides which program runs.
     pub(super) unclear_program: Option<String>,
     /// The first part that only a shell knows.
@@ -56,11 +70,16 @@ impl ProgramWords {
         };
         let mut found = Self::of_line(&line);
         found.names.extend(variables.values().flat_map(|value| spellings(value)));
+        let folders = variables.get(MODULE_PATH).into_iter().flat_map(|path| path.split(':'));
+        found.import_folders.extend(folders.map(str::to_owned));
         found
     }
 
     fn add(&mut self, command: &Simple, analysis: &Analysis) {
-        for (_, value) in &command.assignments {
+        for (name, value) in &command.assignments {
+            if let Some(text) = value.text().filter(|_| name == MODULE_PATH) {
+                self.import_folders.extend(text.split(':').map(str::to_owned));
+            }
             self.note(value);
         }
         for word in &command.words {
@@ -148,6 +167,7 @@ impl ProgramWords {
                 continue;
             };
             is_isolated |= interpreter.isolates(option);
+            self.is_isolated |= is_isolated;
             if interpreter.ends_options(option) {
                 // What follows is a module or code, and no script.
                 break;
@@ -171,6 +191,7 @@ impl ProgramWords {
             self.programs.insert(text.to_owned());
             self.programs.extend(interpreter.endings.iter().map(|ending| format!("{text}{ending}")));
             self.settings.extend(interpreter.settings);
+            self.loads_packages |= interpreter.settings.contains(&PACKAGES);
         }
     }
 
@@ -190,6 +211,11 @@ impl ProgramWords {
         let Some(runner) = tables::runner(name, sub) else { return };
         self.task_files.extend(runner.task_files);
         self.settings.extend(runner.settings);
+        if runner.settings.contains(&PACKAGES) {
+            self.loads_packages |= runner.is_project;
+            let operands = texts.iter().filter(|text| !text.starts_with('-'));
+            self.packages.extend(operands.map(|&text| text.to_owned()));
+        }
         if runner.names_folder && !sub.is_empty() {
             self.programs.insert(sub.to_owned());
         }

@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 
 use super::error::InputError;
 use super::program_comparison::{Comparison, below, is_script_name};
-use super::program_words::{ProgramWords, with_variables, words_of_text};
+use super::program_imports::{add_imports, import_folders, imports, module_files};
+use super::program_words::{PACKAGES, ProgramWords, with_variables, words_of_text};
 use super::refusal::ProgramRefusal;
 use crate::base::env::Variables;
 use crate::config::{self, HookConfig};
@@ -18,6 +19,12 @@ use crate::workspace::{ProgramFiles, WorkspacePath};
 
 /// Longest file with tasks, such as a Makefile, that is read for the programs that it names, in bytes.
 const MAX_TASK_FILE: u64 = 1024 * 1024;
+
+/// Files that say much about a project and little about its programs, which work on it changes every day.
+const EVERYDAY: [&str; 2] = ["package.json", "pyproject.toml"];
+
+/// The same, where no program holds a secret.
+const EVERYDAY_WITHOUT_SECRET: [&str; 4] = ["node_modules", "tsconfig.json", "deno.json", "deno.jsonc"];
 
 /// Compares programs of the repository with the base commit.
 pub(crate) struct Programs<'a> {
@@ -52,7 +59,7 @@ impl Programs<'_> {
     ) -> Result<(), ProgramRefusal> {
         let words = ProgramWords::of_line(&self.with_known_places(line));
         self.check(&words, has_secret)?;
-        self.add_files(&words, started);
+        self.add_files(&words, has_secret, started);
         Ok(())
     }
 
@@ -79,7 +86,7 @@ impl Programs<'_> {
             let has_secret = server.token_variable().is_some();
             match self.check(&words, has_secret) {
                 Ok(()) => {
-                    self.add_files(&words, started);
+                    self.add_files(&words, has_secret, started);
                     true
                 }
                 Err(reason) => {
@@ -131,9 +138,13 @@ impl Programs<'_> {
                 comparison.check_program(&path)?;
             }
         }
-        if has_secret && words.imports_from_start {
-            for folder in &folders {
-                comparison.check_modules(folder)?;
+        let programs = self.existing_programs(words, &folders);
+        for folder in import_folders(words, &folders) {
+            comparison.check_modules(&folder)?;
+            for (above, name) in imports(&folder, &programs) {
+                let files = module_files(&above.join(name));
+                let mut paths = files.filter_map(|full| below(full.strip_prefix(root).ok()?));
+                paths.try_for_each(|path| comparison.check_module(&path))?;
             }
         }
         Ok(())
@@ -206,8 +217,9 @@ impl Programs<'_> {
         })
     }
 
-    /// Adds the files of the checkout that the words run.
-    fn add_files(&self, words: &ProgramWords, started: &mut ProgramFiles) {
+    /// Adds the files of the checkout that the words run, and what these load. Where they hold no secret, what everyday
+    /// work changes stays open to it.
+    fn add_files(&self, words: &ProgramWords, has_secret: bool, started: &mut ProgramFiles) {
         let folders = self.folders(words);
         let from = |folder: &PathBuf, name: &str| normalize(&folder.join(name));
         for folder in &folders {
@@ -215,15 +227,77 @@ impl Programs<'_> {
                 // What is not there yet could be put there; of other folders, there would be too many.
                 if folder == self.workspace || fs::symlink_metadata(&full).is_ok() {
                     self.add_file(&full, true, started);
+                    if has_secret
+                        && let Some(above) = full.parent().and_then(|above| self.folder_path_of(above))
+                    {
+                        started.add_level(&above);
+                    }
                 }
             }
-            // Those of packages are part of everyday work, and only one of their many keys names programs.
-            for name in words.task_files.iter().filter(|name| **name != "package.json") {
-                self.add_file(&from(folder, name), false, started);
+            for name in words.task_files.iter().chain(&words.settings) {
+                if EVERYDAY.contains(name) || !has_secret && EVERYDAY_WITHOUT_SECRET.contains(name) {
+                    continue;
+                }
+                if *name == PACKAGES && !words.loads_packages {
+                    continue;
+                }
+                let full = from(folder, name);
+                self.add_file(&full, false, started);
+                if let Some(path) = self.path_of(&full) {
+                    started.add_tree(&path);
+                }
+            }
+            if words.settings.contains(PACKAGES) {
+                self.add_installed(&folder.join(PACKAGES), words, has_secret, started);
             }
         }
         for full in self.on_path(words) {
             self.add_file(&full, false, started);
+        }
+        let programs = self.existing_programs(words, &folders);
+        for folder in import_folders(words, &folders) {
+            add_imports(&folder, &programs, |full| self.folder_path_of(full), has_secret, started);
+        }
+    }
+
+    fn existing_programs(&self, words: &ProgramWords, folders: &BTreeSet<PathBuf>) -> BTreeSet<PathBuf> {
+        let full =
+            |name: &String| folders.iter().map(|folder| normalize(&folder.join(name))).collect::<Vec<_>>();
+        let all = words.programs.iter().flat_map(full);
+        all.filter(|full| full.starts_with(self.root()) && full.exists()).collect()
+    }
+
+    /// Adds what plain names stand for in a folder of packages. One that is not there yet would be fetched from elsewhere;
+    /// a program with a secret must not find it there the next time.
+    fn add_installed(
+        &self,
+        packages: &Path,
+        words: &ProgramWords,
+        has_secret: bool,
+        started: &mut ProgramFiles,
+    ) {
+        for name in &words.packages {
+            // `@scope/name@1.2.3` is installed as `@scope/name`, and mostly started as `name`.
+            let package = name.get(1..).and_then(|rest| rest.find('@')).map_or(&**name, |at| &name[..=at]);
+            let program = package.rsplit('/').next().unwrap_or(package);
+            let (folder, program) = (normalize(&packages.join(package)), packages.join(".bin").join(program));
+            let is_installed = |full: &Path| fs::symlink_metadata(full).is_ok();
+            if !folder.starts_with(packages) || folder == *packages {
+                continue;
+            }
+            if is_installed(&folder) || is_installed(&program) {
+                self.add_file(&program, false, started);
+                let around = program.canonicalize().ok().and_then(|real| self.path_of(real.parent()?));
+                around.into_iter().chain(self.path_of(&folder)).for_each(|path| started.add_folder(&path));
+                // Its packages lie beside it.
+                let all = self.path_of(packages).filter(|_| has_secret);
+                if let Some(path) = all {
+                    started.add_tree(&path);
+                }
+            } else if has_secret {
+                let paths = [&folder, &program].map(|full| self.path_of(full));
+                paths.into_iter().flatten().for_each(|path| started.add_tree(&path));
+            }
         }
     }
 
@@ -253,7 +327,12 @@ impl Programs<'_> {
     }
 
     fn path_of(&self, full: &Path) -> Option<WorkspacePath> {
+        self.folder_path_of(full).filter(|path| !path.is_root())
+    }
+
+    /// Returns the path of a folder, which may be the workspace itself.
+    fn folder_path_of(&self, full: &Path) -> Option<WorkspacePath> {
         let relative = full.strip_prefix(self.workspace).ok()?.to_str()?;
-        WorkspacePath::parse(relative).ok().filter(|path| !path.is_root())
+        if relative.is_empty() { Some(WorkspacePath::root()) } else { WorkspacePath::parse(relative).ok() }
     }
 }

@@ -80,12 +80,14 @@ impl RunRequest {
         let mut draft = Draft::new(context, inputs)?;
         let work = context.with_trusted(|trusted| work(inputs, trusted, &mut draft.origin.config))?;
         let Work { task, expected, mut mode, agent, model_name, model, reviewer, secret_variables } = work;
-        let refused = |refusal| InputError::ModelProgram { model: model_name.clone(), refusal };
-        draft.check_model(&model).map_err(refused)?;
         if let (Some(reason), true) = (draft.plans_only(), mode != RunMode::DryRun) {
             mode = RunMode::DryRun;
             draft.warnings.push(format!("{reason}, so this is a dry run"));
         }
+        draft.roll_back(mode)?;
+        draft.check_programs()?;
+        let refused = |refusal| InputError::ModelProgram { model: model_name.clone(), refusal };
+        draft.check_model(&model).map_err(refused)?;
         let rounds = draft.rounds();
         let costs = draft.origin.config.costs.clone();
         let (output_schema, guide, prices) = context.with_trusted(|trusted| {
@@ -96,7 +98,10 @@ impl RunRequest {
         let subject = Subject { task, mode, agent: agent.name.clone(), model_name, secret_variables };
         let mut job = draft.complete(subject, false)?;
         let runs_as_usual = rounds.is_none() && !matches!(model, ModelChoice::Recipe(_));
-        job.expected = expected.unwrap_or_else(|| expectation(&agent, &job.deliver, runs_as_usual));
+        // Of a batch's tasks, which globs and generators make, many have nothing to do.
+        let is_task_of_batch = inputs.task_id.is_some();
+        let must_change = runs_as_usual && !is_task_of_batch;
+        job.expected = expected.unwrap_or_else(|| expectation(&agent, &job.deliver, must_change));
         let guide_commit = match &context.trust {
             Trust::Base(commit) => Some(commit.clone()),
             Trust::Checkout => job.repository.as_ref().and_then(Repository::head),
@@ -178,12 +183,13 @@ fn work(inputs: &Inputs, trusted: &Trusted<'_>, config: &mut Config) -> Result<W
 }
 
 /// Returns what a run is expected to leave behind where nobody says so: an agent that only reads, no changes; one whose
-/// changes are delivered, changes. A recipe, and rounds that end when their checks pass, may find everything done.
-fn expectation(agent: &Agent, deliver: &Deliver, runs_as_usual: bool) -> Expectation {
+/// changes are delivered, changes. A recipe, rounds that end when their checks pass, and a task of a batch may find
+/// everything done; they need not change anything.
+fn expectation(agent: &Agent, deliver: &Deliver, must_change: bool) -> Expectation {
     match (agent.access, deliver) {
         (Access::Trial | Access::Look, _) => Expectation::NoChanges,
         (Access::Full, Deliver::Nowhere) => Expectation::Any,
-        (Access::Full, _) if runs_as_usual => Expectation::Changes,
+        (Access::Full, _) if must_change => Expectation::Changes,
         (Access::Full, _) => Expectation::Any,
     }
 }

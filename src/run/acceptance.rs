@@ -8,8 +8,10 @@ use futures::future::BoxFuture;
 
 use super::code_review::{self, CodeReview, NotChecked};
 use super::driver::AgentRun;
+use super::integrity::{self, demand_less};
 use super::self_check::SelfCheck;
 use super::structured::Structured;
+use super::test_proof::ProofCheck;
 use crate::agent::{AnswerCheck, AnswerVerdict};
 use crate::command::failure_lines;
 use crate::config;
@@ -50,6 +52,8 @@ pub(super) struct Acceptance<'a> {
     told_of_old_failures: bool,
     is_checked: bool,
     asked_for_changes: bool,
+    told_of_tests: bool,
+    proof: ProofCheck,
 }
 
 impl<'a> Acceptance<'a> {
@@ -76,6 +80,8 @@ impl<'a> Acceptance<'a> {
             told_of_old_failures: false,
             is_checked: false,
             asked_for_changes: false,
+            told_of_tests: false,
+            proof: ProofCheck::default(),
         }
     }
 
@@ -97,6 +103,15 @@ impl<'a> Acceptance<'a> {
             opinion => return opinion,
         }
         match self.gates().await {
+            AnswerVerdict::Accept => {}
+            opinion => return opinion,
+        }
+        match self.integrity().await {
+            AnswerVerdict::Accept => {}
+            opinion => return opinion,
+        }
+        let can_answer = self.self_check.model.has_further_answer(&self.agent_run.run.request.agent);
+        match self.proof.look(self.agent_run, can_answer).await {
             AnswerVerdict::Accept => {}
             opinion => return opinion,
         }
@@ -165,8 +180,12 @@ impl<'a> Acceptance<'a> {
         })
     }
 
-    /// Accepts an answer that should have been checked further: other checks may still refuse it.
+    /// Accepts an answer that should have been checked further: other checks may still refuse it. A check that was cut
+    /// short because the run was interrupted ends it.
     fn unchecked(&self) -> AnswerVerdict {
+        if self.agent_run.run.cancel.is_cancelled() {
+            return AnswerVerdict::GiveUp(StopReason::UserInterrupt);
+        }
         self.agent_run.is_unchecked.store(true, Ordering::Relaxed);
         AnswerVerdict::Accept
     }
@@ -183,6 +202,27 @@ impl<'a> Acceptance<'a> {
         }
         self.asked_for_changes = true;
         AnswerVerdict::SendBack(UNCHANGED.to_owned())
+    }
+
+    /// Judges what the change does to the meaning of tests. The agent is told once of what demands less.
+    async fn integrity(&mut self) -> AnswerVerdict {
+        let findings = self.agent_run.judge_tests().await;
+        if !demand_less(&findings) {
+            return AnswerVerdict::Accept;
+        }
+        let run = &self.agent_run.run;
+        if !self.told_of_tests
+            && !run.cancel.is_cancelled()
+            && !self.agent_run.budget.is_used_up()
+            && self.self_check.model.has_further_answer(&run.request.agent)
+        {
+            self.told_of_tests = true;
+            return AnswerVerdict::SendBack(integrity::complaint(&findings));
+        }
+        if run.refuses(&findings) {
+            return AnswerVerdict::GiveUp(StopReason::TestsWeakened);
+        }
+        AnswerVerdict::Accept
     }
 
     async fn gates(&mut self) -> AnswerVerdict {

@@ -4,13 +4,9 @@ use std::sync::Arc;
 
 use crate::command::{Enforcement, Shell};
 use crate::config::{HostRule, SandboxMode};
-use crate::egress::{Egress, Reach, Rules};
+use crate::egress::{Egress, NOT_WHOLE, Reach, Rules};
 use crate::event::{Events, NoticeLevel};
 use crate::request::{InputError, JobRequest};
-
-/// What is wrong with a machine on which no network of a child's own can be made.
-const NOT_WHOLE: &str = "a list of hosts cannot be enforced as a whole on this machine, which makes no networks for single \
-                         commands";
 
 /// Returns the shell of the agent's own commands, and tells what they can reach, as far as this machine can enforce it.
 pub(super) async fn agents_network(
@@ -26,46 +22,47 @@ pub(super) async fn agents_network(
         let egress = Egress::new(Rules::allowing(hosts.clone()), "commands.network", events);
         agents.reach = Reach::Through(Arc::new(egress.by_default()));
     }
-    let all = [&agents.reach, &shell.reach].into_iter().chain(shell.networks.values());
-    let egresses: Vec<Arc<Egress>> = all
+    let all: Vec<&Egress> = [&agents.reach, &shell.reach]
+        .into_iter()
+        .chain(shell.networks.values())
         .filter_map(|reach| match reach {
-            Reach::Through(egress) => Some(Arc::clone(egress)),
+            Reach::Through(egress) => Some(egress.as_ref()),
             Reach::Everything | Reach::Nothing => None,
         })
         .collect();
-    if egresses.is_empty() {
-        return Ok(agents);
+    // Whether a default can be enforced turns out when the first command starts: no run has to wait for it.
+    if all.iter().any(|egress| !egress.is_default() && !egress.learns()) {
+        check_enforcement(request, shell, events).await?;
     }
-    let enforcement = shell.enforcement(&request.workspace).await;
-    let is_asked_for = egresses.iter().any(|egress| !egress.is_default() && !egress.learns());
-    if is_asked_for && enforcement != Enforcement::OwnNetwork {
-        if commands.sandbox == SandboxMode::Required {
-            return Err(InputError::Sandbox(NOT_WHOLE));
-        }
-        let left = match enforcement {
-            Enforcement::Ports => {
-                "a program that avoids the proxy can connect to any address, at the port of the proxy"
-            }
-            Enforcement::OwnNetwork | Enforcement::Nothing => "whatever has such a list does not start",
-        };
-        events.notice(NoticeLevel::Warning, format!("{NOT_WHOLE}: {left}"));
-    }
-    if egresses.iter().any(|egress| egress.learns()) {
+    if all.iter().any(|egress| egress.learns()) {
         let told =
             "`network: learn`: every public host that is asked for is let through, and listed in the report";
         events.notice(NoticeLevel::Warning, told);
     }
     if let Some(hosts) = defaults {
-        events.notice(NoticeLevel::Info, default_hosts(hosts, enforcement));
+        events.notice(NoticeLevel::Info, default_hosts(hosts));
     }
     Ok(agents)
 }
 
-/// Says what the agent's commands reach if the configuration says nothing.
-fn default_hosts(hosts: &[HostRule], enforcement: Enforcement) -> String {
-    if enforcement != Enforcement::OwnNetwork {
-        return format!("commands of the agent can use the network: {NOT_WHOLE}");
+/// Refuses, or tells of, lists that cannot be enforced as a whole on this machine.
+async fn check_enforcement(request: &JobRequest, shell: &Shell, events: &Events) -> Result<(), InputError> {
+    let left = match shell.enforcement(&request.workspace).await {
+        Enforcement::OwnNetwork => return Ok(()),
+        Enforcement::Ports => {
+            "a program that avoids the proxy can connect to any address, at the port of the proxy"
+        }
+        Enforcement::Nothing => "whatever has such a list does not start",
+    };
+    if request.config().commands.sandbox == SandboxMode::Required {
+        return Err(InputError::Hosts(NOT_WHOLE));
     }
+    events.notice(NoticeLevel::Warning, format!("{NOT_WHOLE}: {left}"));
+    Ok(())
+}
+
+/// Says what the agent's commands reach if the configuration says nothing.
+fn default_hosts(hosts: &[HostRule]) -> String {
     let names: Vec<String> = hosts.iter().map(|host| format!("`{host}`")).collect();
     let what = if names.is_empty() {
         "no host, because no manifest of the checkout names a set of hosts".to_owned()

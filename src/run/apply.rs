@@ -1,68 +1,159 @@
 //! Applies a reviewed plan: the files exactly, its commands if that is wanted, then the gates for real.
 
+use super::integrity::{NotJudged, demand_less};
+use super::not_applied::NotApplied;
 use super::{Outcome, Run};
 use crate::agent::SessionOutcome;
 use crate::base::verbose_log::detail;
 use crate::engine::Caller;
-use crate::event::{NoticeLevel, StopReason, ToolCall};
-use crate::plan::{Applied, ApplyError, JournalError, Plan};
+use crate::event::{Event, NoticeLevel, StopReason, TestFinding, ToolCall};
+use crate::git::Repository;
+use crate::github::{Api, Application, Subject, unmet};
+use crate::guardrails::{CODE_OWNERS, inspect};
+use crate::plan::{Applied, ApplyError, Checked, JournalError, Plan};
 use crate::request::ApplyRequest;
 use crate::tool::Access;
+use crate::workspace::FileChange;
 
 impl Run<'_> {
     pub(super) async fn apply(&self, request: &ApplyRequest) -> Outcome {
-        let ApplyRequest { plan, digest, run_commands, .. } = request;
+        let plan = &request.plan;
         // Whether the checkout holds local changes has to be known before there are some of ours.
         let _ = self.engine.baseline_ready.clone().wait_for(|ready| *ready).await;
-        let (reason, message) = match self.change_files(plan, digest.as_deref()) {
-            Err(error) => {
-                self.events.notice(NoticeLevel::Error, error.to_string());
-                // A checkout that is stuck halfway is no "nothing was written".
-                let stuck = matches!(error, ApplyError::Journal(JournalError::Stuck { .. }));
-                let reason = if stuck { StopReason::CheckoutChanged } else { StopReason::NotApplied };
-                (reason, error.to_string())
-            }
-            Ok(Applied::Already) => {
-                let message = format!("The plan {} is already applied.", short(&plan.digest));
-                (StopReason::Applied, message)
-            }
-            Ok(Applied::Done(changes)) => {
-                let files = if changes.len() == 1 { "file" } else { "files" };
-                let message = format!("Applied the plan {}: {} {files}.", short(&plan.digest), changes.len());
-                let succeeded = !*run_commands || self.run_commands(plan).await;
-                let reason = match self.gates(1).await.map(|outcomes| self.tell_gates(outcomes)) {
-                    _ if !succeeded => StopReason::CommandsFailed,
-                    Ok(gates) if gates.iter().all(|gate| gate.passed || !gate.required) => {
-                        StopReason::Applied
+        let mut test_findings = Vec::new();
+        let (reason, message) = match self.check(request).await {
+            Err(error) => self.not_applied(&error),
+            Ok(checked) => match self.judge_tests(checked.changes()).await {
+                Err(NotJudged) => (
+                    StopReason::NotApplied,
+                    "whether tests keep their meaning could not be judged".to_owned(),
+                ),
+                Ok(findings) => {
+                    let is_refused = self.refuses(&findings);
+                    test_findings = findings;
+                    if is_refused {
+                        let message = format!("Did not apply the plan {}.", short(&plan.digest));
+                        (StopReason::TestsWeakened, message)
+                    } else {
+                        self.write(checked, request, &mut test_findings).await
                     }
-                    Ok(_) => StopReason::GatesFailed,
-                    Err(()) => StopReason::GatesNotRun,
-                };
-                (reason, message)
-            }
+                }
+            },
         };
-        Outcome { ended: SessionOutcome { reason, message, error: None }, structured: None, cost_usd: None }
+        let ended = SessionOutcome { reason, message, error: None };
+        Outcome { ended, structured: None, cost_usd: None, test_findings, proof: None }
     }
 
-    fn change_files(&self, plan: &Plan, digest: Option<&str>) -> Result<Applied, ApplyError> {
+    /// Checks everything that can be checked without executing anything.
+    async fn check(&self, request: &ApplyRequest) -> Result<Checked, NotApplied> {
+        let ApplyRequest { plan, digest, .. } = request;
         let may_write = |path: &_| Ok(self.engine.guardrails.check_write(path)?);
-        let checked = plan.check(&self.disk, digest, may_write)?;
+        let checked = plan.check(&self.disk, digest.as_deref(), may_write)?;
+        if let Some(made) = &request.made {
+            made.check(plan)?;
+        }
+        let own: Vec<FileChange> = checked.changes().iter().cloned().collect();
+        let warnings = self.engine.guardrails.check_changes(checked.changes(), &own)?;
+        for told in warnings {
+            self.events.notice(NoticeLevel::Warning, told);
+        }
+        // On GitHub, whoever has reviewed the plan saw it rendered.
+        if self.request.github.is_some() {
+            inspect(checked.changes(), &self.request.config().apply, &self.engine.masker)?;
+        }
+        self.check_pull_request(plan).await?;
+        Ok(checked)
+    }
+
+    /// Checks whether the pull request whose branch is to be changed is as the configuration demands.
+    async fn check_pull_request(&self, plan: &Plan) -> Result<(), NotApplied> {
+        let requires = &self.request.config().apply.requires;
+        let Some(github) = self.request.github.as_ref().filter(|_| !requires.is_empty()) else {
+            return Ok(());
+        };
+        let Subject::PullRequest { number, head: Some(head), .. } = &github.subject else { return Ok(()) };
+        let prefix = self.request.repository.as_ref().map(Repository::prefix).unwrap_or_default();
+        let paths: Vec<String> = plan.files.iter().map(|file| format!("{prefix}{}", file.path)).collect();
+        let application = Application {
+            number: *number,
+            head: &head.sha,
+            asker: github.sender.as_ref().map(|sender| sender.login.as_str()),
+            run: github.run_id,
+            paths: &paths,
+            owners_files: &CODE_OWNERS,
+        };
+        let unmet = unmet(&Api::new(github)?, requires, application).await?;
+        if unmet.is_empty() { Ok(()) } else { Err(NotApplied::Unmet(unmet.join("; "))) }
+    }
+
+    fn not_applied(&self, error: &NotApplied) -> (StopReason, String) {
+        self.events.notice(NoticeLevel::Error, error.to_string());
+        // A checkout that is stuck halfway is no "nothing was written".
+        let stuck = matches!(error, NotApplied::Plan(ApplyError::Journal(JournalError::Stuck { .. })));
+        let reason = if stuck { StopReason::CheckoutChanged } else { StopReason::NotApplied };
+        (reason, error.to_string())
+    }
+
+    /// Changes the files, then runs the plan's commands if that is wanted, which may add findings, and the gates.
+    async fn write(
+        &self,
+        checked: Checked,
+        request: &ApplyRequest,
+        findings: &mut Vec<TestFinding>,
+    ) -> (StopReason, String) {
+        let ApplyRequest { plan, run_commands, .. } = request;
+        let count = match self.change_files(checked) {
+            Err(error) => return self.not_applied(&error.into()),
+            Ok(Applied::Already) => {
+                let message = format!("The plan {} is already applied.", short(&plan.digest));
+                return (StopReason::Applied, message);
+            }
+            Ok(Applied::Done(changes)) => changes.len(),
+        };
+        let files = if count == 1 { "file" } else { "files" };
+        let message = format!("Applied the plan {}: {count} {files}.", short(&plan.digest));
+        if request.is_second_job() {
+            // They ran where the plan was made; here nothing does.
+            plan.gates.iter().for_each(|gate| self.events.emit(Event::Gate(gate.clone())));
+        }
+        let succeeded = !*run_commands || self.run_commands(plan).await;
+        let gates = self.gates(1).await.map(|outcomes| self.tell_gates(outcomes));
+        if *run_commands {
+            let changes = self.engine.context.workspace.changes().unwrap_or_default();
+            match self.judge_tests(&changes).await {
+                Ok(found) => *findings = found,
+                Err(NotJudged) => return (StopReason::NotChecked, message),
+            }
+        }
+        let reason = match gates {
+            _ if !succeeded => StopReason::CommandsFailed,
+            Err(()) => StopReason::GatesNotRun,
+            Ok(gates) if gates.iter().any(|gate| gate.required && !gate.passed) => StopReason::GatesFailed,
+            Ok(_) if self.refuses(findings) => StopReason::TestsWeakened,
+            Ok(_) if demand_less(findings) => StopReason::TestsDemandLess,
+            Ok(_) => StopReason::Applied,
+        };
+        (reason, message)
+    }
+
+    fn change_files(&self, checked: Checked) -> Result<Applied, ApplyError> {
         if checked.already > 0 {
             let told = format!("{} files already have their planned content", checked.already);
             self.events.notice(NoticeLevel::Info, told);
         }
-        let applied = checked.apply(&self.disk, &|step| detail!("apply: {step:?}"))?;
+        let applied = checked.apply(&self.disk, &self.source.journal, &|step| detail!("apply: {step:?}"))?;
         if let (Applied::Done(changes), Some(tracked)) = (&applied, &self.tracked) {
             tracked.absorb(changes);
         }
         Ok(applied)
     }
 
-    /// Runs the plan's commands by the same pipeline as the agent's: classified again, behind the walls. Returns whether
-    /// all of them succeeded.
+    /// Runs those of the plan's commands that have not run yet, by the same pipeline as the agent's: classified again, in
+    /// the sandbox. Returns whether all of them succeeded.
     async fn run_commands(&self, plan: &Plan) -> bool {
         let mut succeeded = true;
-        for (index, command) in plan.commands.iter().enumerate() {
+        let left = plan.commands.iter().filter(|command| !command.has_run);
+        for (index, command) in left.enumerate() {
             let call = ToolCall {
                 id: format!("command-{}", index + 1),
                 name: command.tool.clone(),

@@ -15,12 +15,11 @@ use tokio_util::sync::CancellationToken;
 use super::Run;
 use super::driver::AgentRun;
 use crate::config::{GateConfig, Isolation as GateIsolation};
-use crate::event::Events;
 use crate::gates::{self, GateOutcome, GateRun};
 use crate::isolation::Isolation;
 use crate::request::ModelChoice;
 use crate::tool::Access;
-use crate::workspace::{Below, ChangeSet, FileChange, FileError, Judge, OverlayWorkspace};
+use crate::workspace::{ChangeSet, FileChange, FileError};
 
 /// Number of lines that are told of a failure.
 const TOLD_LINES: usize = 3;
@@ -111,18 +110,13 @@ impl BaseGates {
 impl Run<'_> {
     /// Returns a throw-away state of the checkout without these changes.
     fn base_isolation(&self, changes: &[FileChange]) -> Result<Isolation, FileError> {
-        let base = OverlayWorkspace::new(Arc::clone(&self.disk));
         let back: Vec<FileChange> = changes
             .iter()
             .filter_map(|change| {
                 FileChange::new(change.path.clone(), change.after.clone(), change.before.clone())
             })
             .collect();
-        base.absorb(&back)?;
-        // Nothing of it is kept, so there is nothing to judge.
-        let judge: Judge = Arc::new(|_, _| Ok(Vec::new()));
-        let (shell, events) = (self.isolation.shell().clone(), Events::new(Vec::new()));
-        Ok(Isolation::new(Below::Planned(Arc::new(base)), self.plot.clone(), shell, events, judge))
+        self.state_with(&back)
     }
 
     /// Runs one gate on the checkout as it was before the run; `None` if that cannot be done.

@@ -84,7 +84,7 @@ impl Briefing<'_> {
         if self.agent.access == Access::Look {
             return Some("those that change nothing, such as git log, show, blame and diff".to_owned());
         }
-        let runs = if self.shell.is_walled() {
+        let runs = if self.shell.is_sandboxed() {
             "whatever works on files of the checkout or /tmp: tests, builds, formatters, scripts, sed -i, git mv. Refused: \
              git push and fetch, publishing, installs for the machine, other machines"
         } else if commands.allowed_only == Some(true) {
@@ -93,7 +93,7 @@ impl Briefing<'_> {
             "tests, linters, builds, formatters, and commands that look"
         };
         let where_to = match self.job.mode {
-            RunMode::DryRun if self.records_commands && !self.shell.is_walled() => {
+            RunMode::DryRun if self.records_commands && !self.shell.is_sandboxed() => {
                 "; only those that look run, as this machine has no sandbox; others are written down without output"
             }
             RunMode::DryRun if self.records_commands => {

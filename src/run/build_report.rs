@@ -8,14 +8,16 @@ use super::setup::RunInfo;
 use super::{Outcome, Run, Signal};
 use crate::agent::SessionOutcome;
 use crate::command::Shell;
-use crate::command::sandbox::{Left, Sandbox};
-use crate::config::Config;
+use crate::command::sandbox::{Leftovers, Sandbox};
+use crate::config::{Config, ProveTests};
 use crate::event::{End, Event, Events, NoticeLevel, RunMode, Status, StopReason};
 use crate::git::Repository;
 use crate::hooks::{HookEvent, Subject};
-use crate::plan::{Plan, Planned};
+use crate::plan::{Made, MadeGate, Plan, Planned};
+use crate::proof::States;
 use crate::publish::RunArtifacts;
-use crate::report::{Collected, Collector, FileSummary, PlanReport, RunReport};
+use crate::report::{Claim, Collected, Collector, Deeds, FileSummary, PlanReport, RunReport, evidence};
+use crate::request::JobRequest;
 use crate::workspace::{ChangeSet, Difference, Restored, Snapshot, TrackedWorkspace, WorkspacePath};
 
 impl Run<'_> {
@@ -29,7 +31,7 @@ impl Run<'_> {
 
     /// Ends the run: proves that a dry run changed nothing, and builds the report and the plan.
     pub(super) async fn report(self, outcome: Outcome, info: &RunInfo, signal: &Signal) -> RunArtifacts {
-        let Outcome { mut ended, structured, cost_usd } = outcome;
+        let Outcome { mut ended, structured, cost_usd, test_findings, proof } = outcome;
         self.background.stop_all().await;
         let details =
             json!({"status": ended.reason.status(), "stop_reason": ended.reason, "message": ended.message});
@@ -60,9 +62,7 @@ impl Run<'_> {
         if !differences.is_empty() && ended.reason.status() != Status::Failed {
             ended.reason = StopReason::CheckoutChanged;
         }
-        if let Some(error) = &ended.error {
-            events.notice(NoticeLevel::Error, error.to_string());
-        }
+        tell_error(&events, &ended);
         changed_checkout(&events, &differences, &collector);
         clean_up(&events, &shell);
         // Once more, after the last process is gone.
@@ -82,9 +82,12 @@ impl Run<'_> {
         }));
         let collected = collector.collected();
         if let Some(plan) = &mut plan {
-            complete(plan, &collected, incomplete(&ended, request.config(), &collected));
+            complete(plan, &collected, request, ended.reason);
         }
+        let files = files(&changes, tracked.as_deref(), &baseline.prefix);
+        let message = if ended.error.is_some() { String::new() } else { ended.message };
         let report = RunReport {
+            evidence: claims(&message, &files, &collected, &changes),
             schema_version: crate::report::SCHEMA_VERSION,
             id: info.id.clone(),
             task: request.task.clone(),
@@ -96,7 +99,7 @@ impl Run<'_> {
             exit_code: clause.exit.code(),
             expected: request.expected,
             next_step: clause.next_step.to_owned(),
-            message: if ended.error.is_some() { String::new() } else { ended.message },
+            message,
             started_at: info.started_at.clone(),
             duration_ms: info.elapsed_ms(),
             steps: collected.steps,
@@ -104,7 +107,7 @@ impl Run<'_> {
             cost_usd,
             subagents: collected.subagents,
             base: baseline.base,
-            files: files(&changes, tracked.as_deref(), &baseline.prefix),
+            files,
             calls: collected.calls,
             plan: plan.as_ref().map(|plan| PlanReport {
                 digest: plan.digest.clone(),
@@ -119,6 +122,9 @@ impl Run<'_> {
             guardrails: collected.guardrails,
             review: collected.review,
             network: collected.network,
+            test_findings,
+            mutations: collected.mutations.filter(|_| proof.is_some()),
+            proof: proof.filter(|_| request.config().tests.prove != ProveTests::Off),
             notices: collected.notices,
             structured_output: structured,
             run_url: request.github.as_ref().and_then(|github| github.run_url.clone()),
@@ -136,6 +142,12 @@ fn verify(snapshot: Option<&Snapshot>, repository: Option<&Repository>) -> (usiz
     snapshot.map(|snapshot| (snapshot.len(), snapshot.differences(unchanged))).unwrap_or_default()
 }
 
+fn tell_error(events: &Events, ended: &SessionOutcome) {
+    if let Some(error) = &ended.error {
+        events.notice(NoticeLevel::Error, error.to_string());
+    }
+}
+
 fn changed_checkout(events: &Events, differences: &[Difference], collector: &Collector) {
     if differences.is_empty() {
         return;
@@ -147,33 +159,40 @@ fn changed_checkout(events: &Events, differences: &[Difference], collector: &Col
     events.notice(NoticeLevel::Error, format!("the checkout changed during a dry run: {files}{who}"));
 }
 
+/// Notes in a plan which workflow run has made it, and how that ended.
+fn mark_made(plan: &mut Plan, request: &JobRequest, status: Status, collected: &Collected) {
+    if let Some(origin) = request.origin_of_plans() {
+        let gates = collected.gates.iter().map(MadeGate::from).collect();
+        plan.mark_made(Made { status, gates, ..origin });
+    }
+}
+
 /// Adds to a plan how it came about.
-fn complete(plan: &mut Plan, collected: &Collected, incomplete: Option<String>) {
+fn complete(plan: &mut Plan, collected: &Collected, request: &JobRequest, ended: StopReason) {
     plan.gates.clone_from(&collected.gates);
     plan.guardrails.clone_from(&collected.guardrails);
     plan.hooks.clone_from(&collected.hooks);
     plan.usage = collected.usage;
-    if let Some(reason) = incomplete {
+    if let Some(reason) = incomplete(ended, request.config(), collected) {
         plan.mark_incomplete(reason);
     }
+    mark_made(plan, request, ended.clause().status, collected);
 }
 
 /// Returns why the plan of a run that ended so is not whole.
-fn incomplete(ended: &SessionOutcome, config: &Config, collected: &Collected) -> Option<String> {
+fn incomplete(reason: StopReason, config: &Config, collected: &Collected) -> Option<String> {
     let gates_missing = !config.guardrails.quality_gates.is_empty() && collected.gates.is_empty();
-    match ended.reason {
-        StopReason::UserInterrupt
-        | StopReason::Timeout
-        | StopReason::MaxSteps
-        | StopReason::BudgetExceeded
-        | StopReason::ContextFull
-        | StopReason::Loop
-        | StopReason::LlmError
-        | StopReason::RecipeFailed
-        | StopReason::HookBlocked => Some(ended.reason.to_string()),
-        _ if gates_missing => Some("the quality gates did not run".to_owned()),
-        _ => None,
+    if !reason.has_whole_plan() {
+        return Some(reason.to_string());
     }
+    gates_missing.then(|| "the quality gates did not run".to_owned())
+}
+
+/// Returns the claims of the final message that can be checked.
+fn claims(message: &str, files: &[FileSummary], collected: &Collected, changes: &ChangeSet) -> Vec<Claim> {
+    let states = States::new(changes, false);
+    let tests: Vec<String> = states.tests().iter().map(test_integrity::ChangedTest::name).collect();
+    evidence(message, &Deeds { files, calls: &collected.calls, gates: &collected.gates, tests: &tests })
 }
 
 /// All files that were changed, those as well that are too large to be compared. Their paths begin at the repository's
@@ -192,7 +211,8 @@ fn files(changes: &ChangeSet, tracked: Option<&TrackedWorkspace>, prefix: &str) 
 }
 
 fn clean_up(events: &Events, shell: &Shell) {
-    let Left { files, objects, modes } = shell.sandbox.as_ref().map(Sandbox::clean_up).unwrap_or_default();
+    let Leftovers { files, objects, modes } =
+        shell.sandbox.as_ref().map(Sandbox::clean_up).unwrap_or_default();
     let warn = |told: String| events.notice(NoticeLevel::Warning, told);
     if files > 0 {
         warn(format!("could not remove {files} files that commands wrote to caches"));

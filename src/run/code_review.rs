@@ -8,7 +8,7 @@ use serde::Deserialize;
 
 use super::Run;
 use super::driver::AgentRun;
-use crate::agent::{Agent, AnswerCheck, AnswerVerdict, Guides, History, Limits, Session, StepOffset};
+use crate::agent::{Agent, AnswerCheck, AnswerVerdict, Limits, Session};
 use crate::event::{Event, Finding, NoticeLevel, ReviewRecord, Severity};
 use crate::model::{Budget, ChatModel, MaskedModel};
 use crate::request::InputError;
@@ -109,20 +109,9 @@ impl CodeReview {
                 tools
             }),
         };
-        let session = Session {
-            agent: &agent,
-            system: format!("{}{}", agent.prompt.trim_end(), agent_run.surroundings),
-            engine: &run.engine,
-            model: Arc::clone(&self.model),
-            limits: self.limits.clone(),
-            budget: &self.budget,
-            cancel: run.cancel.clone(),
-            is_main: false,
-            offset: StepOffset::default(),
-            history: History::default(),
-            news: Arc::default(),
-            guides: Guides::default(),
-        };
+        let system = format!("{}{}", agent.prompt.trim_end(), agent_run.surroundings);
+        let (model, limits) = (Arc::clone(&self.model), self.limits.clone());
+        let session = Session::of_assistant(&agent, system, &run.engine, model, limits, &self.budget);
         let gates: String = run
             .collector
             .collected()

@@ -1,14 +1,19 @@
 //! Reads off the contract how a run ends whose agent said that it is done.
 
+use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
 
 use super::driver::AgentRun;
+use super::integrity::demand_less;
 use crate::agent::SessionOutcome;
 use crate::event::{Outcome, StopReason, Work, answered};
 
 impl AgentRun<'_> {
     /// Gives a run whose agent is done the reason that fits what was asked, what was done, and what was shown of it.
     pub(super) fn conclude(&self, ended: &mut SessionOutcome) {
+        if ended.reason.yields() && self.run.refuses(&self.test_findings()) {
+            ended.reason = StopReason::TestsWeakened;
+        }
         if ended.reason != StopReason::LlmDone {
             return;
         }
@@ -41,6 +46,14 @@ impl AgentRun<'_> {
         if self.is_unchecked.load(Ordering::Relaxed) {
             return Some(StopReason::NotChecked);
         }
+        if demand_less(&self.test_findings()) {
+            return Some(StopReason::TestsDemandLess);
+        }
+        let shown = self.shown.lock().unwrap_or_else(PoisonError::into_inner);
+        if shown.as_ref().is_some_and(|shown| !shown.is_complete()) {
+            return Some(StopReason::TestsUnproven);
+        }
+        drop(shown);
         let gates = self.run.collector.collected().gates;
         if gates.iter().any(|gate| gate.required && gate.failed_before) {
             return Some(StopReason::FailedBefore);

@@ -1,8 +1,8 @@
 //! Drives the agent: its model, its conversation in one go or in rounds, and what checks its answers.
 
 use std::fs::File;
-use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use sanitize::Masker;
@@ -19,11 +19,12 @@ use super::setup::RunSetup;
 use super::shell_setup::MODEL;
 use super::signals::Clock;
 use super::structured::{self, Structured};
+use super::test_proof::Shown;
 use super::{Outcome, Run, Signal, context};
 use crate::agent::{Dispatch, Guides, History, Limits, Session, StepOffset, SubagentContext};
 use crate::base::fs::lock_folder;
-use crate::config::{self, Bounded, Isolation as GateIsolation, Usd};
-use crate::event::{Event, Events, Line, NoticeLevel, RunMode, Status, StopReason};
+use crate::config::{self, Bounded, Isolation as GateIsolation, ProveTests, Usd};
+use crate::event::{Event, Events, Line, NoticeLevel, RunMode, Status, StopReason, TestFinding};
 use crate::gates::GateOutcome;
 use crate::hooks::{HookEvent, Subject};
 use crate::mcp::Servers;
@@ -53,8 +54,12 @@ pub(super) struct AgentRun<'a> {
     pub(super) surroundings: String,
     /// Gates on the state before the run.
     pub(super) base: BaseGates,
-    /// Whether a review or self-check that was asked for could not be carried out.
+    /// Whether a check that was asked for could not be carried out.
     pub(super) is_unchecked: AtomicBool,
+    /// What the change does to the meaning of tests, as it was judged last.
+    pub(super) test_findings: Mutex<Vec<TestFinding>>,
+    /// What the tests of the change showed when they last ran.
+    pub(super) shown: Mutex<Option<Shown>>,
 }
 
 /// Lets an agent work on a task to its end, and publishes what came of it.
@@ -80,15 +85,15 @@ pub(crate) async fn run(
     let limits = run.limits(setup.info.started);
     let code_review = run.code_review(&model, &limits)?;
     run.base = BaseGates::start(&run);
-    let mut outcome = run.work(model, limits, code_review.as_ref()).await;
+    let mut outcome = Box::pin(run.work(model, limits, code_review.as_ref())).await;
     // Before the proof that a dry run changed nothing.
     run.base.stop().await;
     run.stop_servers(&mut outcome).await;
-    setup.finish(run.run, outcome, &request.job, &masker, &signal).await
+    Box::pin(setup.finish(run.run, outcome, &request.job, &masker, &signal)).await
 }
 
 /// Keeps other runs from changing the same checkout, if this one changes it; the lock ends with the file.
-fn lock_checkout(job: &JobRequest) -> Result<Option<File>, InputError> {
+pub(super) fn lock_checkout(job: &JobRequest) -> Result<Option<File>, InputError> {
     if job.mode == RunMode::DryRun {
         return Ok(None);
     }
@@ -140,6 +145,8 @@ impl<'a> AgentRun<'a> {
             surroundings,
             base: BaseGates::default(),
             is_unchecked: AtomicBool::default(),
+            test_findings: Mutex::default(),
+            shown: Mutex::default(),
         };
         if request.resumed.is_none() {
             setup.announce(&request.job);
@@ -266,13 +273,21 @@ impl<'a> AgentRun<'a> {
             }
             Some(most) => self.rounds(most, &task, session, acceptance).await,
         };
+        // It may have ended before its change was judged, or changed more since.
+        self.judge_tests().await;
         self.conclude(&mut ended);
         if let Some(error) = &ended.error {
             let details = json!({"error": error.to_string(), "stop_reason": ended.reason});
             self.run.engine.hooks.run(HookEvent::OnError, Subject::of_run(&agent.name, 0, details)).await;
         }
         let value = structured.and_then(|structured| structured.value(&ended.message));
-        Outcome { ended, structured: value, cost_usd: self.budget.cost() }
+        Outcome {
+            ended,
+            structured: value,
+            cost_usd: self.budget.cost(),
+            test_findings: self.test_findings(),
+            proof: self.run.engine.context.workspace.changes().ok().and_then(|now| self.shown_of(&now)),
+        }
     }
 
     /// Returns the guides of folders, as the trusted commit has them.
@@ -314,12 +329,14 @@ impl<'a> AgentRun<'a> {
         self.run.gates(round).await
     }
 
-    /// Returns whether there are gates, and the configuration has this dry run skip them.
+    /// Returns whether there are gates, or tests to run, and the configuration has this dry run skip them.
     pub(super) fn skips_gates(&self) -> bool {
         let config = self.request.job.config();
         self.run.tracked.is_none()
             && config.dry_run.gates == GateIsolation::Skip
-            && !config.guardrails.quality_gates.is_empty()
+            && (!config.guardrails.quality_gates.is_empty()
+                || config.tests.prove != ProveTests::Off
+                || config.tests.mutate.get() > 0)
             // Rounds are there for their checks.
             && self.request.rounds.is_none()
     }

@@ -12,6 +12,8 @@ mod code_review;
 mod conclude;
 mod context;
 mod driver;
+mod integrity;
+mod not_applied;
 mod prepare;
 mod resume;
 mod rounds;
@@ -21,6 +23,7 @@ mod shell_setup;
 mod signals;
 mod structured;
 mod test_commands;
+mod test_proof;
 mod throwaway;
 mod tools;
 
@@ -33,7 +36,7 @@ use tokio_util::sync::CancellationToken;
 use crate::agent::{self, News};
 use crate::command::Shell;
 use crate::engine::Engine;
-use crate::event::{Event, Events, GateRecord, NoticeLevel};
+use crate::event::{Event, Events, GateRecord, NoticeLevel, ProofRecord, TestFinding};
 use crate::gates::{self, GateOutcome, GateRun};
 use crate::github::{Api, Reaction, react};
 use crate::isolation::Isolation;
@@ -41,14 +44,14 @@ use crate::publish::RunResult;
 use crate::report::Collector;
 use crate::request::{ApplyRequest, InputError, JobRequest};
 use crate::tool::BackgroundCommands;
-use crate::workspace::{DiskWorkspace, Plot, TrackedWorkspace};
+use crate::workspace::{DiskWorkspace, IsolationSource, PathGlobs, TrackedWorkspace};
 
 use baseline::Baseline;
 pub(crate) use driver::model;
 pub(crate) use driver::run;
 use prepare::Prepared;
 use setup::RunSetup;
-pub(crate) use shell_setup::{Ground as ShellGround, shell};
+pub(crate) use shell_setup::{ShellContext, shell};
 pub(crate) use signals::{Signal, on_signals};
 pub(crate) use throwaway::Throwaway;
 
@@ -63,7 +66,7 @@ struct Run<'a> {
     /// The throw-away state that commands run on.
     isolation: Arc<Isolation>,
     /// What throw-away states are made from.
-    plot: Plot,
+    source: IsolationSource,
     /// Whether commands of a dry run are only recorded, unless they only look.
     records_commands: bool,
     /// What the agent is told while it works.
@@ -74,6 +77,8 @@ struct Run<'a> {
     tracked: Option<Arc<TrackedWorkspace>>,
     disk: Arc<DiskWorkspace>,
     baseline: JoinHandle<Baseline>,
+    /// Files in which people permit that tests demand less.
+    allowed_tests: PathGlobs,
 }
 
 /// Applies a plan, and publishes what came of it.
@@ -82,12 +87,13 @@ pub(crate) async fn apply(
     masker: Arc<Masker>,
     signal: Signal,
 ) -> Result<RunResult, InputError> {
+    let _alone = driver::lock_checkout(&request.job)?;
     let setup = RunSetup::new(&request.job, None, false, &masker)?;
     let Prepared { run, .. } = setup.prepare(&request.job, None, (signal.token(), &signal), &masker).await?;
     setup.announce(&request.job);
     setup.warn(&request.job);
     let outcome = run.apply(request).await;
-    setup.finish(run, outcome, &request.job, &masker, &signal).await
+    Box::pin(setup.finish(run, outcome, &request.job, &masker, &signal)).await
 }
 
 /// Tells whoever asked by a comment that the run did not come about.
@@ -109,6 +115,10 @@ struct Outcome {
     structured: Option<serde_json::Value>,
     /// What the model has cost, in USD, where there is one and its price is known.
     cost_usd: Option<f64>,
+    /// What the change does to the meaning of tests.
+    test_findings: Vec<TestFinding>,
+    /// What the tests of the change show, if they ran on what is left of it.
+    proof: Option<ProofRecord>,
 }
 
 impl Run<'_> {

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64};
-use std::sync::{Arc, LazyLock, Mutex};
+use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 use sanitize::Masker;
@@ -14,26 +14,26 @@ use super::attached::{Attached, attached};
 use super::baseline::capture_baseline;
 use super::context;
 use super::shell_setup::{self, shell};
-use super::tools::Workbench;
+use super::test_proof::test_command;
+use super::tools::ToolSetup;
 use crate::agent::{Dispatch, News};
 use crate::command::sandbox::Sandbox;
-use crate::command::{Shell, Spare};
+use crate::command::{Shell, StandbySupervisor};
 use crate::config::PlannedCommands;
 use crate::engine::{Engine, Ledger, TodoTool};
-use crate::event::{Events, NoticeLevel, RunMode};
-use crate::git::Repository;
-use crate::guardrails::{self, Guardrails, InvalidGuardrail};
+use crate::event::{Events, RunMode};
+use crate::guardrails::{self, Guardrails, InvalidGuardrail, tracked, tracked_files};
 use crate::hooks::{HookContext, Hooks};
 use crate::isolation::Isolation;
 use crate::mcp::{Server, Servers};
-use crate::plan::recover;
+use crate::plan::JournalFolder;
 use crate::report::Collector;
 use crate::request::{InputError, JobRequest};
 use crate::tool::{Access, BackgroundCommands, CommandTarget, Context, OutputLimits};
 use crate::trust::TrustedFile;
 use crate::workspace::{
-    AttachedWorkspace, Below, DiskWorkspace, IsProtected, Judge, OverlayWorkspace, Plot, TrackedFiles,
-    TrackedWorkspace, Workspace, WorkspacePath,
+    AttachedWorkspace, Below, DiskWorkspace, IsProtected, IsolationSource, Judge, OverlayWorkspace,
+    PathGlobs, TrackedWorkspace, Workspace, WorkspacePath,
 };
 
 /// What only a run has in which an agent works.
@@ -77,35 +77,34 @@ impl<'a> Run<'a> {
         let disk = Arc::new(disk);
         let dry_run = request.mode == RunMode::DryRun;
         let guardrails = guardrails(request).map_err(InputError::rules)?;
-        if recover(&disk, |path| Ok(guardrails.check_write(path)?), &|_| {})? {
-            let told = "an earlier apply was interrupted; its files were restored";
-            events.notice(NoticeLevel::Warning, told);
-        }
+        let allowed_tests = PathGlobs::parse(&config.tests.allow).map_err(InputError::rules)?;
+        test_command(config).map_err(InputError::rules)?;
         let (variables, keys) = (&request.variables, &request.secret_variables);
         let guardrails = Arc::new(guardrails);
         let temp = temp(request);
         let Attached { outputs, folders } = attached(request, &masker, &events)?;
         let readable: Vec<PathBuf> = folders.iter().map(|folder| folder.path().to_owned()).collect();
-        let ground = shell_setup::Ground {
+        let shell_context = shell_setup::ShellContext {
             workspace: &request.workspace,
             sensitive: &guardrails.sensitive(),
             held: request.repository.as_ref(),
             temp: &temp,
             readable: &readable,
         };
-        let shell = shell(config, variables, keys, ground, &events)?;
+        let shell = shell(config, variables, keys, shell_context, &events)?;
         let agents_shell = Box::pin(agents_network(request, &shell, &events)).await?;
-        let plot = Plot {
+        let source = IsolationSource {
             root: disk.path().to_owned(),
             temp,
             sensitive: guardrails.sensitive(),
             tracked: tracked_files(request.repository.clone()),
             repository: request.repository.clone(),
             around: around(request),
+            journal: JournalFolder::of(disk.path(), request.repository.as_ref(), variables),
         };
-        let site = Site::new(request, &disk, plot.clone(), &shell, &guardrails, &events);
-        let Site { workspace, tracked, isolation, ground, judge } = site;
-        let records_commands = matches!(ground, CommandTarget::Recorded(_));
+        let site = RunWorkspace::new(request, &disk, source.clone(), &shell, &guardrails, &events);
+        let RunWorkspace { workspace, tracked, isolation, command_target, judge } = site;
+        let records_commands = matches!(command_target, CommandTarget::Recorded(_));
         let news = Arc::<News>::default();
         let limits = OutputLimits {
             lines: config.commands.max_output_lines.count(),
@@ -113,21 +112,21 @@ impl<'a> Run<'a> {
             kept: outputs,
         };
         let background = Arc::<BackgroundCommands>::default();
-        let workbench = Workbench {
+        let tool_setup = ToolSetup {
             limits,
             background: Arc::clone(&background),
             request,
             servers: extras.as_ref().map_or(&[], |extras| extras.servers),
             shell: &shell,
             agents_shell: &agents_shell,
-            ground,
+            command_target,
             tracked: tracked.clone(),
             judge,
             deadline: extras.as_ref().and_then(|extras| extras.deadline),
             events: &events,
             cancel: &cancel,
         };
-        let (mut registry, servers) = workbench.tools().await?;
+        let (mut registry, servers) = tool_setup.tools().await?;
         let ledger = Arc::<Ledger>::default();
         if let Some(extras) = &extras {
             registry.replace(Arc::clone(&extras.dispatch) as _);
@@ -190,33 +189,34 @@ impl<'a> Run<'a> {
             engine,
             shell,
             isolation,
-            plot,
+            source,
             records_commands,
             news,
             background,
             tracked,
             disk,
             baseline,
+            allowed_tests,
         };
         Ok(Prepared { run, servers, surroundings })
     }
 }
 
 /// Where a run works.
-struct Site {
+struct RunWorkspace {
     workspace: Arc<dyn Workspace>,
     tracked: Option<Arc<TrackedWorkspace>>,
     isolation: Arc<Isolation>,
-    ground: CommandTarget,
+    command_target: CommandTarget,
     /// Judges what others change there.
     judge: Judge,
 }
 
-impl Site {
+impl RunWorkspace {
     fn new(
         request: &JobRequest,
         disk: &Arc<DiskWorkspace>,
-        plot: Plot,
+        source: IsolationSource,
         shell: &Shell,
         guardrails: &Arc<Guardrails>,
         events: &Events,
@@ -228,47 +228,46 @@ impl Site {
         let isolated = |below: Below, judge: &Judge| {
             // Gates and hooks have a home folder of their own.
             let sandbox = shell.sandbox.as_ref().map(Sandbox::trusted);
-            let trusted = Shell { sandbox, spare: Spare::default(), ..shell.clone() };
-            Arc::new(Isolation::new(below, plot, trusted, events.clone(), Arc::clone(judge)))
+            let trusted = Shell { sandbox, standby: StandbySupervisor::default(), ..shell.clone() };
+            Arc::new(Isolation::new(below, source, trusted, events.clone(), Arc::clone(judge)))
         };
         if request.mode != RunMode::DryRun {
             let real = Arc::new(TrackedWorkspace::new(Arc::clone(disk)));
             let judge = judge(Arc::clone(&real) as _);
             let isolation = isolated(Below::Real(Arc::clone(&real)), &judge);
-            let ground = CommandTarget::Checkout(Arc::clone(&isolation));
-            return Self { workspace: Arc::clone(&real) as _, tracked: Some(real), isolation, ground, judge };
+            let command_target = CommandTarget::Checkout(Arc::clone(&isolation));
+            return Self {
+                workspace: Arc::clone(&real) as _,
+                tracked: Some(real),
+                isolation,
+                command_target,
+                judge,
+            };
         }
         let planned = Arc::new(OverlayWorkspace::new(Arc::clone(disk)));
         let judge = judge(Arc::clone(&planned) as _);
         let isolation = isolated(Below::Planned(Arc::clone(&planned)), &judge);
         // Without a sandbox, nothing would keep a command from the checkout itself.
-        let default = if shell.is_walled() { PlannedCommands::Isolated } else { PlannedCommands::Record };
-        let ground = match request.config().dry_run.commands.unwrap_or(default) {
+        let default = if shell.is_sandboxed() { PlannedCommands::Isolated } else { PlannedCommands::Record };
+        let command_target = match request.config().dry_run.commands.unwrap_or(default) {
             PlannedCommands::Isolated => CommandTarget::Planned(Arc::clone(&isolation)),
             PlannedCommands::Record => CommandTarget::Recorded(Arc::clone(&isolation)),
         };
-        Self { workspace: planned, tracked: None, isolation, ground, judge }
+        Self { workspace: planned, tracked: None, isolation, command_target, judge }
     }
 }
 
 fn guardrails(request: &JobRequest) -> Result<Guardrails, InvalidGuardrail> {
     let config = request.config();
-    let ground = guardrails::GuardrailContext {
+    let guardrail_context = guardrails::GuardrailContext {
         root: &request.workspace,
         config_file: request.origin.file.as_deref(),
         programs: &request.programs,
         allow_workflow_edits: config.workspace.allow_workflow_edits,
         allowed_only: config.commands.allowed_only == Some(true),
+        tracked: tracked(request.repository.as_ref()),
     };
-    Guardrails::new(&config.guardrails, ground)
-}
-
-/// Files that Git tracks: what ignore files say of them does not count.
-pub(super) fn tracked_files(repository: Option<Repository>) -> TrackedFiles {
-    Arc::new(LazyLock::new(Box::new(move || {
-        let names = repository.and_then(|repository| repository.tracked().ok()).unwrap_or_default();
-        names.iter().filter_map(|name| WorkspacePath::parse(name).ok()).collect()
-    })))
+    Guardrails::new(&config.guardrails, guardrail_context)
 }
 
 /// Where throw-away copies go.

@@ -9,7 +9,7 @@ use serde::Deserialize;
 
 use super::Run;
 use super::driver::AgentRun;
-use crate::agent::{Agent, AnswerCheck, AnswerVerdict, Guides, History, Limits, Session, StepOffset};
+use crate::agent::{Agent, AnswerCheck, AnswerVerdict, Limits, Session};
 use crate::engine::truncate_middle;
 use crate::event::NoticeLevel;
 use crate::model::ChatModel;
@@ -75,21 +75,9 @@ impl SelfCheck {
             max_steps: 1,
             model: None,
         };
-        let session = Session {
-            agent: &agent,
-            system: agent.prompt.clone(),
-            engine: &run.engine,
-            model: Arc::clone(&self.model),
-            limits: self.limits.clone(),
-            budget: &agent_run.budget,
-            cancel: run.cancel.clone(),
-            is_main: false,
-            offset: StepOffset::default(),
-            history: History::default(),
-            news: Arc::default(),
-            guides: Guides::default(),
-        };
-        let ended = session.run(&question(run, answer), &mut Anything).await;
+        let (system, model, limits) = (agent.prompt.clone(), Arc::clone(&self.model), self.limits.clone());
+        let session = Session::of_assistant(&agent, system, &run.engine, model, limits, &agent_run.budget);
+        let ended = session.run(&question(run, answer), &mut AnyAnswer).await;
         let evaluation = Evaluation::read(&ended.message);
         let (level, told) = match (&evaluation, &ended.error) {
             (Some(found), _) if found.completed => (
@@ -136,9 +124,9 @@ impl Run<'_> {
 }
 
 /// Whatever the evaluator says is its answer.
-struct Anything;
+struct AnyAnswer;
 
-impl AnswerCheck for Anything {
+impl AnswerCheck for AnyAnswer {
     fn check<'a>(&'a mut self, _: &'a str) -> BoxFuture<'a, AnswerVerdict> {
         async { AnswerVerdict::Accept }.boxed()
     }

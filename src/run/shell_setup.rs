@@ -1,4 +1,4 @@
-//! How commands, hooks and gates are started: what they see, and the walls around them.
+//! How commands, hooks and gates are started: what they see, and the sandbox around them.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -7,15 +7,16 @@ use std::sync::Arc;
 use sanitize::environment::{Inherited, Rules};
 
 use crate::base::env::Variables;
-use crate::command::sandbox::{GitMasking, Sandbox, Settings, offered};
-use crate::command::{Shell, Spare};
+use crate::base::program::find_program;
+use crate::command::sandbox::{GitMasking, Sandbox, Settings, kernel_support};
+use crate::command::{Shell, StandbySupervisor};
 use crate::config::{Config, SandboxMode};
 use crate::egress::Reach;
 use crate::event::{Events, NoticeLevel};
 use crate::git::Repository;
 use crate::mcp;
 use crate::request::InputError;
-use crate::workspace::{PathGlobs, Secrets, mask_repository};
+use crate::workspace::{Secrets, SensitiveFiles, mask_repository};
 
 /// Variables by which programs write no colours and start no pager: nobody sees a terminal.
 const PLAIN_OUTPUT: [(&str, &str); 6] = [
@@ -39,11 +40,11 @@ fn absolute(path: &str) -> String {
 
 /// Where they are started.
 #[derive(Clone, Copy)]
-pub(crate) struct Ground<'a> {
+pub(crate) struct ShellContext<'a> {
     /// The checkout.
     pub(crate) workspace: &'a Path,
     /// Files that nobody sees.
-    pub(crate) sensitive: &'a PathGlobs,
+    pub(crate) sensitive: &'a SensitiveFiles,
     /// The checkout's repository.
     pub(crate) held: Option<&'a Repository>,
     /// Where throw-away folders go.
@@ -77,7 +78,7 @@ pub(crate) fn shell(
     config: &Config,
     variables: &Variables,
     keys: &[String],
-    Ground { workspace, sensitive, held, temp, readable }: Ground<'_>,
+    ShellContext { workspace, sensitive, held, temp, readable }: ShellContext<'_>,
     events: &Events,
 ) -> Result<Shell, InputError> {
     let commands = &config.commands;
@@ -96,7 +97,11 @@ pub(crate) fn shell(
             environment.remove(name);
         }
     }
-    let program = commands.shell.clone();
+    // Where no sandbox holds, a shell that an earlier command has planted would run whatever the rules refuse.
+    let is_name = !commands.shell.contains(['/', '\\']);
+    let found = is_name.then(|| find_program(&commands.shell, &[workspace])).flatten();
+    let program = found.and_then(|found| found.into_os_string().into_string().ok());
+    let program = program.unwrap_or_else(|| commands.shell.clone());
     let networks = networks(config, events);
     let reach = commands.network.as_ref();
     let reach = reach.map_or(Reach::Everything, |network| Reach::of(network, "commands.network", events));
@@ -106,14 +111,14 @@ pub(crate) fn shell(
         Reach::Through(egress) => !egress.learns(),
     };
     let network = !networks.values().chain([&reach]).any(limits);
-    let offered = offered();
-    let missing = if !offered.files {
+    let support = kernel_support();
+    let missing = if !support.files {
         Some(if cfg!(target_os = "linux") {
             "the sandbox is not available: this kernel has no Landlock"
         } else {
             "the sandbox is not available: it requires Landlock, which only Linux has"
         })
-    } else if !network && !offered.network {
+    } else if !network && !support.network {
         Some("the network cannot be limited: this kernel's Landlock does not support TCP rules")
     } else {
         None
@@ -157,7 +162,7 @@ pub(crate) fn shell(
         masking: &masking,
         temp,
         wanted,
-        landlock: offered.files,
+        landlock: support.files,
     });
     let launcher = std::env::current_exe().map_err(InputError::Children)?;
     Ok(Shell {
@@ -167,7 +172,7 @@ pub(crate) fn shell(
         environment,
         withheld,
         sandbox: Some(sandbox),
-        spare: Spare::default(),
+        standby: StandbySupervisor::default(),
         reach,
         networks: Arc::new(networks),
         owner: None,

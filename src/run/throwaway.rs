@@ -4,23 +4,26 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::prepare::tracked_files;
-use super::shell_setup::{Ground, shell};
+use super::shell_setup::{ShellContext, shell};
 use crate::base::env::Variables;
 use crate::command::sandbox::Sandbox;
-use crate::command::{Shell, Spare};
+use crate::command::{Shell, StandbySupervisor};
 use crate::config::Config;
 use crate::event::Events;
 use crate::git::Repository;
+use crate::guardrails::{tracked, tracked_files};
 use crate::isolation::Isolation;
+use crate::plan::JournalFolder;
 use crate::request::InputError;
-use crate::workspace::{Below, DiskWorkspace, FileChange, FileError, OverlayWorkspace, PathGlobs, Plot};
+use crate::workspace::{
+    Below, DiskWorkspace, FileChange, FileError, IsolationSource, OverlayWorkspace, SensitiveFiles,
+};
 
 /// What throw-away states of a checkout are made from.
 pub(crate) struct Throwaway {
     disk: Arc<DiskWorkspace>,
     shell: Shell,
-    plot: Plot,
+    source: IsolationSource,
 }
 
 impl Throwaway {
@@ -34,28 +37,32 @@ impl Throwaway {
     ) -> Result<Self, InputError> {
         let unusable = |error| InputError::Workspace { path: checkout.to_owned(), error };
         let disk = Arc::new(DiskWorkspace::open(checkout).map_err(unusable)?);
-        let sensitive = PathGlobs::parse(&config.guardrails.sensitive_files).map_err(InputError::rules)?;
+        let sensitive =
+            SensitiveFiles::new(config.guardrails.sensitive_files.as_deref(), tracked(repository))
+                .map_err(InputError::rules)?;
         let temp = variables.get("RUNNER_TEMP").filter(|path| !path.is_empty());
         let temp = temp.map_or_else(std::env::temp_dir, PathBuf::from);
-        let ground = Ground {
+        let shell_context = ShellContext {
             workspace: disk.path(),
             sensitive: &sensitive,
             held: repository,
             temp: &temp,
             readable: &[],
         };
-        let shell = shell(config, variables, keys, ground, &Events::new(Vec::new()))?;
+        let shell = shell(config, variables, keys, shell_context, &Events::new(Vec::new()))?;
         let sandbox = shell.sandbox.as_ref().map(Sandbox::trusted);
-        let shell = Shell { sandbox, spare: Spare::default(), ..shell };
-        let plot = Plot {
+        let shell = Shell { sandbox, standby: StandbySupervisor::default(), ..shell };
+        let source = IsolationSource {
             root: disk.path().to_owned(),
             temp,
             sensitive: Arc::new(sensitive),
             tracked: tracked_files(repository.cloned()),
             repository: repository.cloned(),
             around: None,
+            // Nothing is ever carried out of it.
+            journal: JournalFolder::default(),
         };
-        Ok(Self { disk, shell, plot })
+        Ok(Self { disk, shell, source })
     }
 
     /// Returns the checkout as it is.
@@ -63,9 +70,9 @@ impl Throwaway {
         &self.disk
     }
 
-    /// Returns the patterns of files that commands do not see.
-    pub(crate) fn sensitive(&self) -> &PathGlobs {
-        &self.plot.sensitive
+    /// Returns which files commands do not see.
+    pub(crate) fn sensitive(&self) -> &SensitiveFiles {
+        &self.source.sensitive
     }
 
     /// Returns a state of the checkout with some changes; nothing that is written to it is ever kept.
@@ -74,6 +81,6 @@ impl Throwaway {
         planned.absorb(changes)?;
         let below = Below::Planned(Arc::new(planned));
         let judge = Arc::new(|_: &[FileChange], _: &[_]| Ok(Vec::new()));
-        Ok(Isolation::new(below, self.plot.clone(), self.shell.clone(), Events::new(Vec::new()), judge))
+        Ok(Isolation::new(below, self.source.clone(), self.shell.clone(), Events::new(Vec::new()), judge))
     }
 }

@@ -7,7 +7,7 @@ use std::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::prepare::temp;
-use crate::command::{Policy, Shell, Walls};
+use crate::command::{Containment, Policy, Shell};
 use crate::event::{Events, NoticeLevel};
 use crate::mcp::{self, Server, Servers, WatchedCheckout};
 use crate::request::{InputError, JobRequest};
@@ -19,7 +19,7 @@ use crate::web::{FetchUrl, Web, WebSearch};
 use crate::workspace::{Judge, TrackedWorkspace};
 
 /// What tools are made of.
-pub(super) struct Workbench<'a> {
+pub(super) struct ToolSetup<'a> {
     pub(super) request: &'a JobRequest,
     /// Servers that are started for their tools.
     pub(super) servers: &'a [Server],
@@ -28,7 +28,7 @@ pub(super) struct Workbench<'a> {
     /// How the agent's own commands are started, whose network may be another.
     pub(super) agents_shell: &'a Shell,
     /// Where commands run.
-    pub(super) ground: CommandTarget,
+    pub(super) command_target: CommandTarget,
     /// The checkout, where it is changed for real.
     pub(super) tracked: Option<Arc<TrackedWorkspace>>,
     /// Judges what others change in it.
@@ -43,7 +43,7 @@ pub(super) struct Workbench<'a> {
     pub(super) cancel: &'a CancellationToken,
 }
 
-impl Workbench<'_> {
+impl ToolSetup<'_> {
     /// Makes the tools; servers are started.
     pub(super) async fn tools(&self) -> Result<(Registry, Servers), InputError> {
         let config = self.request.config();
@@ -58,7 +58,11 @@ impl Workbench<'_> {
         }
         if config.commands.enabled {
             let policy = Policy::new(&config.commands, &self.request.workspace).map_err(InputError::rules)?;
-            let policy = policy.behind(if self.shell.is_walled() { Walls::Standing } else { Walls::Missing });
+            let policy = policy.within(if self.shell.is_sandboxed() {
+                Containment::Sandbox
+            } else {
+                Containment::None
+            });
             if let Some(pwsh) = pwsh(self.agents_shell) {
                 let tool = self.commands(policy.clone().for_powershell(), pwsh);
                 registry.replace(Arc::new(RunPowershell(Arc::new(tool))));
@@ -84,7 +88,7 @@ impl Workbench<'_> {
             default_timeout: commands.default_timeout,
             limits: self.limits.clone(),
             background: Arc::clone(&self.background),
-            target: self.ground.clone(),
+            target: self.command_target.clone(),
             cancel: self.cancel.clone(),
         }
     }
@@ -93,7 +97,7 @@ impl Workbench<'_> {
         if self.servers.is_empty() {
             return Servers::default();
         }
-        let ground = Arc::new(mcp::ServerContext {
+        let server_context = Arc::new(mcp::ServerContext {
             shell: self.shell.clone(),
             checkout: self.tracked.clone().map(|tracked| {
                 let own = vec![self.request.out.clone()];
@@ -105,6 +109,6 @@ impl Workbench<'_> {
             cancel: self.cancel.clone(),
             events: self.events.clone(),
         });
-        Servers::start(self.servers, &self.request.variables, &ground).await
+        Servers::start(self.servers, &self.request.variables, &server_context).await
     }
 }

@@ -141,7 +141,7 @@ impl Telemetry {
     }
 
     async fn post(&self, spans: &[Value]) -> Result<(), SendError> {
-        let client = http_client(TIME)?;
+        let client = http_client(TIME, "OTEL_EXPORTER_OTLP_ENDPOINT")?;
         let scope = json!({"name": "architect-ci", "version": env!("CARGO_PKG_VERSION")});
         for part in spans.chunks(MAX_BATCH) {
             let body = json!({"resourceSpans": [{
@@ -254,7 +254,9 @@ impl Observer for Telemetry {
             | Event::Network(_)
             | Event::Guardrail(_)
             | Event::Review(_)
-            | Event::Todo(_) => return,
+            | Event::Todo(_)
+            | Event::Proof(_)
+            | Event::Mutation(_) => return,
             Event::Subagent(agent) => {
                 state.span_of(&agent.name, to.saturating_sub(agent.duration_ms), to);
                 return;

@@ -21,7 +21,8 @@ use crate::workspace::IsolationError;
 
 /// Maximum number of commands that run in the background at a time.
 const MAX_RUNNING: usize = 8;
-/// Time that a new command has to fail, so that its error is the answer to its start.
+/// Time that a new command has to print something, and then to fail, so that its error is the answer to its start.
+const SILENT: Duration = Duration::from_secs(3);
 const START: Duration = Duration::from_secs(1);
 
 type Task = JoinHandle<Result<Finished, IsolationError>>;
@@ -63,7 +64,16 @@ impl BackgroundCommands {
                 "{MAX_RUNNING} commands run in the background already; stop one with background_command"
             ));
         }
-        if let Ok(ended) = tokio::time::timeout(START, &mut task).await {
+        let begins = async {
+            if tokio::time::timeout(SILENT, output.begins()).await.is_ok() {
+                tokio::time::sleep(START).await;
+            }
+        };
+        let ended = tokio::select! {
+            ended = &mut task => Some(ended),
+            () = begins => None,
+        };
+        if let Some(ended) = ended {
             return match ended {
                 Ok(Ok(finished)) => {
                     let result = limits.result(&finished, None, 0);

@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
-use super::names::{ARGUMENTS, Arguments, Meaning, REMARKS, folded, meaning};
+use super::argument_names::{ARGUMENTS, REMARKS};
+use super::names::{Arguments, Meaning, folded, meaning};
 use super::{Registry, Tool};
 use crate::event::ToolCall;
 use crate::workspace::inside;

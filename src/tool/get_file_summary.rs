@@ -44,6 +44,6 @@ impl FileTool for GetFileSummary {
             ))
         })?;
         let outline = Outline::of(text, language).map_err(|error| ToolError::Refused(error.to_string()))?;
-        Ok(ToolResult::done(format!("{path}: {language:?}, {lines} lines\n{}", outline.render())))
+        Ok(ToolResult::done(format!("{path}: {language}, {lines} lines\n{}", outline.render())))
     }
 }

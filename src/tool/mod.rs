@@ -4,6 +4,7 @@
 //! hooks, confirmation, dry run, reports) reads [`Effects`], never a tool's name.
 
 mod apply_patch;
+mod argument_names;
 pub(crate) mod arguments;
 mod background;
 mod command_effects;
@@ -33,6 +34,7 @@ mod scope;
 mod search;
 mod search_code;
 mod search_files;
+mod todo_list;
 mod translate;
 mod translate_search;
 mod write_file;
@@ -46,7 +48,7 @@ use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use crate::workspace::{FileChange, FileError, FileState, PathGlobs, ResolvedPath, Workspace};
+use crate::workspace::{FileChange, FileError, FileState, ResolvedPath, SensitiveFiles, Workspace};
 
 pub use crate::event::{CommandEffect, Effects, Remote};
 pub use arguments::ArgumentsError;
@@ -55,6 +57,7 @@ pub use command_effects::command_effects;
 pub use command_output::OutputLimits;
 pub(crate) use door::invalid_arguments;
 pub use door::{NotUnderstood, Understood};
+pub(crate) use names::known_in_some_run;
 pub use registry::{DuplicateTool, Registry};
 pub use run_command::{CommandTarget, RunCommand};
 pub use run_powershell::{RunPowershell, pwsh};
@@ -147,8 +150,8 @@ pub struct Context {
     pub workspace: Arc<dyn Workspace>,
     /// Whether `delete_file` is allowed to delete.
     pub allow_delete: bool,
-    /// Globs of files that searches skip.
-    pub sensitive: Arc<PathGlobs>,
+    /// Files that searches skip.
+    pub sensitive: Arc<SensitiveFiles>,
     /// Content of each file as the model last read it.
     pub seen: Arc<Seen>,
     /// What the caller is allowed to do.

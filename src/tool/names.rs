@@ -1,8 +1,9 @@
-//! Names of tools and arguments that models bring with them from other agents, and what is understood by each: one
-//! table of tools, one of arguments. Whatever a call is understood as passes through the pipeline like any other.
+//! Names of tools that models bring with them from other agents, and what is understood by each. Whatever a call is
+//! understood as passes through the pipeline like any other.
 
 use super::door::NotUnderstood;
-use super::translate::{bulk_read, editor, line_range, many_edits, search_blocks};
+use super::todo_list::todo_list;
+use super::translate::{appended, bulk_read, editor, line_range, many_edits, search_blocks};
 use super::translate_search::{directory_search, noise, pattern_search, question, shell, subagent};
 use serde_json::{Map, Value};
 
@@ -37,6 +38,15 @@ pub(super) const TOOLS: &[(&str, Meaning)] = &[
     ("open", Changed("read_file", line_range)),
     ("cat", Changed("read_file", line_range)),
     ("getfilecontents", Changed("read_file", line_range)),
+    ("getfilecontent", Changed("read_file", line_range)),
+    ("readfilecontent", Changed("read_file", line_range)),
+    ("readfilecontents", Changed("read_file", line_range)),
+    ("readlines", Changed("read_file", line_range)),
+    ("readfilelines", Changed("read_file", line_range)),
+    ("viewcode", Changed("read_file", line_range)),
+    ("viewcontent", Changed("read_file", line_range)),
+    ("showfile", Changed("read_file", line_range)),
+    ("fsread", Changed("read_file", line_range)),
     ("readmanyfiles", Changed("read_file", bulk_read)),
     ("readmultiplefiles", Changed("read_file", bulk_read)),
     ("readfiles", Changed("read_file", bulk_read)),
@@ -50,6 +60,10 @@ pub(super) const TOOLS: &[(&str, Meaning)] = &[
     ("newfile", Tool("write_file")),
     ("addfile", Tool("write_file")),
     ("createorupdatefile", Tool("write_file")),
+    ("fswrite", Tool("write_file")),
+    ("overwritefile", Tool("write_file")),
+    ("appendtofile", Fitted("write_file", appended)),
+    ("appendfile", Fitted("write_file", appended)),
     // Editing.
     ("edit", Changed("edit_file", many_edits)),
     ("editfile", Changed("edit_file", many_edits)),
@@ -58,6 +72,8 @@ pub(super) const TOOLS: &[(&str, Meaning)] = &[
     ("searchreplace", Changed("edit_file", many_edits)),
     ("strreplace", Changed("edit_file", many_edits)),
     ("stringreplace", Changed("edit_file", many_edits)),
+    ("modifyfile", Changed("edit_file", many_edits)),
+    ("updatefile", Changed("edit_file", many_edits)),
     ("replacestringinfile", Changed("edit_file", many_edits)),
     ("multireplacestringinfile", Changed("edit_file", many_edits)),
     ("replacefilecontent", Changed("edit_file", many_edits)),
@@ -69,6 +85,9 @@ pub(super) const TOOLS: &[(&str, Meaning)] = &[
     ("editor", Changed("edit_file", editor)),
     ("insert", Changed("apply_patch", super::translate::insertion)),
     ("insertcontent", Changed("apply_patch", super::translate::insertion)),
+    ("insertline", Changed("apply_patch", super::translate::insertion)),
+    ("insertlines", Changed("apply_patch", super::translate::insertion)),
+    ("inserttext", Changed("apply_patch", super::translate::insertion)),
     ("applypatch", Changed("apply_patch", search_blocks)),
     ("patch", Changed("apply_patch", search_blocks)),
     ("patchfile", Changed("apply_patch", search_blocks)),
@@ -151,6 +170,9 @@ pub(super) const TOOLS: &[(&str, Meaning)] = &[
     ("sh", Fitted("run_command", shell)),
     ("terminal", Fitted("run_command", shell)),
     ("exec", Fitted("run_command", shell)),
+    ("run", Fitted("run_command", shell)),
+    ("cmd", Fitted("run_command", shell)),
+    ("command", Fitted("run_command", shell)),
     ("execcommand", Fitted("run_command", shell)),
     ("execute", Fitted("run_command", shell)),
     ("executebash", Fitted("run_command", shell)),
@@ -172,6 +194,16 @@ pub(super) const TOOLS: &[(&str, Meaning)] = &[
         Advice("run a script of the project: run_command(command=\"python path/to/script.py\")"),
     ),
     ("executecode", Advice("run a script of the project: run_command(command=\"python path/to/script.py\")")),
+    ("runtests", Advice("say how: run_command(command=\"…\") with the project's own test command")),
+    ("runtest", Advice("say how: run_command(command=\"…\") with the project's own test command")),
+    ("gitdiff", Advice("Git is a command: run_command(command=\"git diff\")")),
+    ("gitstatus", Advice("Git is a command: run_command(command=\"git status\")")),
+    ("gitlog", Advice("Git is a command: run_command(command=\"git log --oneline -20\")")),
+    ("gitshow", Advice("Git is a command: run_command(command=\"git show HEAD\")")),
+    (
+        "gitcommit",
+        Advice("what you change is committed and delivered after the run; there is nothing to call"),
+    ),
     // Colleagues and the web.
     ("task", Fitted("dispatch_subagent", subagent)),
     ("agent", Fitted("dispatch_subagent", subagent)),
@@ -184,6 +216,17 @@ pub(super) const TOOLS: &[(&str, Meaning)] = &[
     ("googlewebsearch", Fitted("web_search", noise)),
     ("websearch", Fitted("web_search", noise)),
     // The conversation.
+    ("todowrite", Changed("todo", todo_list)),
+    ("writetodos", Changed("todo", todo_list)),
+    ("updatetodos", Changed("todo", todo_list)),
+    ("updatetodolist", Changed("todo", todo_list)),
+    ("managetodolist", Changed("todo", todo_list)),
+    ("todo", Changed("todo", todo_list)),
+    ("updateplan", Changed("todo", todo_list)),
+    (
+        "todoread",
+        Advice("your list is in what you wrote last; to change it: todo(items=[{task: …, status: …}])"),
+    ),
     ("finish", Advice("to end, answer without calling a tool")),
     ("submit", Advice("to end, answer without calling a tool")),
     ("done", Advice("to end, answer without calling a tool")),
@@ -197,181 +240,40 @@ pub(super) const TOOLS: &[(&str, Meaning)] = &[
     ("viewimage", Advice("images cannot be viewed; what is text can be read: read_file(path=…)")),
 ];
 
-/// Arguments by tool, or for all tools (`*`): the names that other agents use, and ours. They are taken if the tool has
-/// such an argument and the call does not give it.
-pub(super) const ARGUMENTS: &[(&str, &[&str], &str)] = &[
-    (
-        "*",
-        &[
-            "file_path",
-            "filepath",
-            "filename",
-            "file_name",
-            "file",
-            "absolute_path",
-            "target_file",
-            "target_path",
-            "relative_path",
-            "relative_workspace_path",
-            "dir_path",
-            "directory",
-            "dir",
-            "folder",
-            "target_directory",
-            "directory_path",
-            "search_directory",
-            "search_path",
-            "uri",
-            "abs_path",
-            "file_or_directory",
-            "paths",
-            "target_directories",
-        ],
-        "path",
-    ),
-    (
-        "read_file",
-        &["start", "startline", "line_start", "from_line", "start_line_one_indexed", "line_number"],
-        "start_line",
-    ),
-    ("read_file", &["end", "endline", "line_end", "to_line", "end_line_one_indexed_inclusive"], "end_line"),
-    (
-        "write_file",
-        &["contents", "text", "file_text", "code_content", "data", "file_content", "body"],
-        "content",
-    ),
-    (
-        "edit_file",
-        &[
-            "old_string",
-            "old_text",
-            "search",
-            "old",
-            "original",
-            "old_content",
-            "target_content",
-            "find",
-            "search_string",
-        ],
-        "old_str",
-    ),
-    (
-        "edit_file",
-        &[
-            "new_string",
-            "new_text",
-            "replace",
-            "new",
-            "replacement",
-            "new_content",
-            "replacement_content",
-            "replace_string",
-        ],
-        "new_str",
-    ),
-    ("edit_file", &["allow_multiple", "all", "replace_all_occurrences", "global"], "replace_all"),
-    ("edit_file", &["replacements", "changes"], "edits"),
-    ("apply_patch", &["input", "diff", "patch_text", "patch_content", "content", "unified_diff"], "patch"),
-    (
-        "replace_text",
-        &["search", "old_string", "old_str", "old_name", "find", "query", "old", "search_string"],
-        "pattern",
-    ),
-    (
-        "replace_text",
-        &["replace", "new_string", "new_str", "new_name", "replace_with", "new", "with"],
-        "replacement",
-    ),
-    ("replace_text", &["use_regex", "is_regex", "is_regexp"], "regex"),
-    ("replace_text", &["include", "glob", "include_pattern", "file_glob", "files", "filter"], "file_pattern"),
-    ("replace_text", &["expected_count", "expected_replacements", "count"], "expect_count"),
-    ("move_file", &["source", "source_path", "src", "old_path", "old_name", "path", "file_path"], "from"),
-    (
-        "move_file",
-        &["destination", "destination_path", "dest", "dst", "new_path", "new_name", "target"],
-        "to",
-    ),
-    (
-        "list_files",
-        &["query", "glob", "glob_pattern", "file_pattern", "name", "search_term", "globs"],
-        "pattern",
-    ),
-    ("find_files", &["query", "glob", "glob_pattern", "file_pattern", "name", "search_term"], "pattern"),
-    ("search_files", &["glob", "glob_pattern"], "pattern"),
-    ("grep", &["query", "regex", "search_term", "search", "regexp", "search_pattern", "q"], "pattern"),
-    (
-        "grep",
-        &["include", "glob", "include_pattern", "includes", "file_glob", "files", "glob_filter"],
-        "file_pattern",
-    ),
-    ("grep", &["head_limit", "limit", "max_count", "max_matches"], "max_results"),
-    ("grep", &["context"], "context_lines"),
-    ("grep", &["fixed_strings", "is_literal", "fixed"], "literal"),
-    ("search_code", &["query", "regex", "search_term", "search"], "pattern"),
-    ("search_code", &["include", "glob", "include_pattern", "file_glob"], "file_pattern"),
-    ("search_code", &["context"], "context_lines"),
-    (
-        "run_command",
-        &["cmd", "command_line", "script", "shell_command", "code", "commands", "input"],
-        "command",
-    ),
-    (
-        "run_command",
-        &["workdir", "working_directory", "working_dir", "dir_path", "directory", "cd", "path", "cwd_path"],
-        "cwd",
-    ),
-    ("run_command", &["timeout_seconds", "timeout_secs", "timeout_sec", "max_time"], "timeout"),
-    ("run_command", &["environment", "env_vars"], "env"),
-    ("run_powershell", &["command", "cmd", "code"], "script"),
-    ("dispatch_subagent", &["prompt", "instructions", "message", "objective"], "task"),
-    ("dispatch_subagent", &["subagent_type", "agent", "agent_name", "mode"], "agent_type"),
-    ("fetch_url", &["uri", "link", "address", "query"], "url"),
-    ("web_search", &["q", "search_term", "search_query"], "query"),
-];
-
-/// Arguments that say something about a call and change nothing in what it does.
-pub(super) const REMARKS: &[&str] = &[
-    "description",
-    "explanation",
-    "instruction",
-    "instructions",
-    "reason",
-    "reasoning",
-    "justification",
-    "thought",
-    "purpose",
-    "goal",
-    "summary",
-    "title",
-    "tool_summary",
-    "tool_action",
-    "task_progress",
-    "security_risk",
-    "requires_approval",
-    "safe_to_auto_run",
-    "with_escalated_permissions",
-    "sandbox_permissions",
-    "line_count",
-    "encoding",
-    "blocking",
-    "wait_for_previous_tools",
-    "respect_git_ignore",
-    "file_filtering_options",
-    "is_background",
-    "run_in_background",
-    "yield_time_ms",
-    "max_output_tokens",
-    "login",
-    "restart",
-    "toolexplanation",
-    "should_read_entire_file",
-    "dry_run",
-];
-
 /// Returns a name in lower case without separators, and without the name of the server or namespace before it.
 pub(super) fn folded(name: &str) -> String {
     let name = ["__", ".", ":", "/"].iter().fold(name, |name, mark| name.rsplit(mark).next().unwrap_or(name));
     name.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
+}
+
+/// Tools that only some runs have, besides those of [`Registry::with_built_in`](super::Registry::with_built_in).
+const OF_SOME_RUNS: [&str; 7] = [
+    "run_command",
+    "background_command",
+    "run_powershell",
+    "fetch_url",
+    "web_search",
+    "dispatch_subagent",
+    "todo",
+];
+
+/// Name that is none of a tool.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct UnknownTool {
+    /// The tool whose name is most similar.
+    pub(crate) nearest: Option<String>,
+}
+
+/// Checks the name of a tool, whichever a run may have: ours, those of other agents, and those of servers.
+pub(crate) fn known_in_some_run(name: &str) -> Result<(), UnknownTool> {
+    let registry = super::Registry::with_built_in();
+    let own: Vec<&str> = registry.all().map(|tool| tool.name()).chain(OF_SOME_RUNS).collect();
+    let wanted = folded(name);
+    if name.starts_with("mcp_") || meaning(name).is_some() || own.iter().any(|own| folded(own) == wanted) {
+        return Ok(());
+    }
+    let nearest = crate::base::did_you_mean::nearest(name, own).map(str::to_owned);
+    Err(UnknownTool { nearest })
 }
 
 /// Returns what another agent's tool is here.

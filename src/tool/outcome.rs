@@ -3,7 +3,7 @@
 use outline::first_syntax_error;
 
 use super::{Context, ToolError, ToolResult};
-use crate::base::text::{counted, grouped};
+use crate::base::text::counted;
 use crate::workspace::{FileChange, FileError, FileState, MAX_FILE, Mode, Operation, ResolvedPath};
 
 /// Maximum number of places named by their lines.
@@ -71,7 +71,7 @@ pub(super) fn headline(change: &FileChange) -> String {
         return format!("{} {path} ({counts})", verb(change));
     }
     let places = places(&diff);
-    let shown: Vec<String> = places.iter().take(MAX_PLACES).map(|line| grouped(*line)).collect();
+    let shown: Vec<String> = places.iter().take(MAX_PLACES).map(ToString::to_string).collect();
     let more = if places.len() > MAX_PLACES { ", …" } else { "" };
     let noun = if places.len() == 1 { "line" } else { "lines" };
     format!("{} {path} ({counts} at {noun} {}{more})", verb(change), shown.join(", "))
@@ -130,8 +130,7 @@ pub(super) fn syntax_warning(change: &FileChange) -> Option<String> {
     let line = first_syntax_error(name, &after)?;
     let was_clean = match &change.before {
         Some(before) => first_syntax_error(name, &text(before)?).is_none(),
-        // The grammar does not know all that TypeScript files may contain.
-        None => !name.ends_with("ts"),
+        None => true,
     };
     let shown = after.lines().nth(line - 1).unwrap_or_default();
     let shown = &shown[..shown.floor_char_boundary(200)];

@@ -21,7 +21,7 @@ use crate::command::sandbox::Rights;
 use crate::command::{LiveOutput, PipeStatus, Policy, Retention, Shell};
 use crate::config::Bounded;
 use crate::event::Class;
-use crate::isolation::{Isolation, Keep, Ran, Work};
+use crate::isolation::{IsolatedCommand, IsolatedRun, Isolation, Keep};
 use crate::workspace::{FileChange, FileError, Kind, LastLink, WorkspacePath};
 
 /// Time limit of commands in the background: none, for they end with the run.
@@ -167,7 +167,7 @@ impl CommandCall {
         let pipe = PipeStatus::of(&args.command, &tool.shell.program);
         let command = pipe.as_ref().map_or(Cow::from(&args.command), |pipe| pipe.ask(&args.command).into());
         let timeout = args.timeout.unwrap_or(tool.default_timeout);
-        let work = Work {
+        let work = IsolatedCommand {
             command: &command,
             timeout: timeout.seconds(),
             rights: if self.class(cwd) == Class::Safe { Rights::Look } else { Rights::Work },
@@ -181,9 +181,9 @@ impl CommandCall {
     }
 
     /// Returns what is to be run, as far as it is the same wherever it runs.
-    fn work<'a>(&'a self, cwd: &'a WorkspacePath) -> Work<'a> {
+    fn work<'a>(&'a self, cwd: &'a WorkspacePath) -> IsolatedCommand<'a> {
         let Self { tool, args } = self;
-        Work {
+        IsolatedCommand {
             command: &args.command,
             cwd,
             variables: args.env.iter().map(|(name, value)| (Cow::from(name), value.clone())).collect(),
@@ -206,7 +206,7 @@ impl CommandCall {
         let task = tokio::spawn({
             let (isolation, output, cancel) = (Arc::clone(isolation), output.clone(), cancel.clone());
             async move {
-                let work = Work { output, cancel, timeout: BACKGROUND_TIMEOUT, ..self.work(&cwd) };
+                let work = IsolatedCommand { output, cancel, timeout: BACKGROUND_TIMEOUT, ..self.work(&cwd) };
                 isolation.run_beside(&self.tool.shell, work).await
             }
         });
@@ -226,8 +226,8 @@ impl CommandCall {
         self.tool.policy.judge(&self.args.command, cwd.as_str()).verdict.class
     }
 
-    fn result(&self, ran: Ran, pipe: Option<&PipeStatus>, timeout: u64) -> ToolResult {
-        let Ran { finished, changes, large, dropped, warnings, refused, built: _ } = ran;
+    fn result(&self, ran: IsolatedRun, pipe: Option<&PipeStatus>, timeout: u64) -> ToolResult {
+        let IsolatedRun { finished, changes, large, dropped, warnings, refused, built: _ } = ran;
         let mut result = ToolResult { refused, ..self.tool.limits.result(&finished, pipe, timeout) };
         for host in &finished.refused {
             result.add(&format!("[no network: {}:{} was refused: {}]", host.host, host.port, host.reason));
@@ -320,7 +320,7 @@ impl Call for CommandCall {
                 CommandTarget::Recorded(_) | CommandTarget::Nowhere => {
                     // Without a sandbox, nothing would keep a command from the checkout itself.
                     let reason =
-                        if self.tool.shell.is_walled() { "" } else { ", as this machine has no sandbox" };
+                        if self.tool.shell.is_sandboxed() { "" } else { ", as this machine has no sandbox" };
                     return ToolResult::recorded("commands that may change something", reason);
                 }
             };

@@ -1,7 +1,7 @@
 //! Tool `run_powershell`: as `run_command`, for PowerShell, where `pwsh` is installed.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use schemars::JsonSchema;
@@ -10,6 +10,7 @@ use serde_json::Value;
 
 use super::run_command::{Args as CommandArgs, CommandCall, RunCommand, root, seconds};
 use super::{ArgumentsError, Call, Tool, arguments, schema};
+use crate::base::program::is_program;
 use crate::command::Shell;
 use crate::config::Bounded;
 
@@ -32,16 +33,6 @@ pub fn pwsh(shell: &Shell) -> Option<Shell> {
 fn find(path: &str) -> Option<PathBuf> {
     let name = format!("pwsh{}", std::env::consts::EXE_SUFFIX);
     std::env::split_paths(path).map(|folder| folder.join(&name)).find(|program| is_program(program))
-}
-
-#[cfg(unix)]
-fn is_program(path: &Path) -> bool {
-    path.is_file() && rustix::fs::access(path, rustix::fs::Access::EXEC_OK).is_ok()
-}
-
-#[cfg(not(unix))]
-fn is_program(path: &Path) -> bool {
-    path.is_file()
 }
 
 #[derive(Deserialize, JsonSchema)]

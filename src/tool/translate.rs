@@ -36,6 +36,21 @@ pub(super) fn line_range(arguments: &mut Arguments) -> Changed {
         set_line(arguments, "start_line", ends.next().flatten());
         set_line(arguments, "end_line", ends.next().flatten());
     }
+    if let Some(range) = take(arguments, &["lines"]) {
+        let range = range.as_str().unwrap_or_default();
+        let (start, end) = range.split_once(['-', ':', ',']).unwrap_or((range, range));
+        set_line(arguments, "start_line", start.trim().parse().ok());
+        set_line(arguments, "end_line", end.trim().parse().ok());
+    }
+    // As compilers write places: `src/main.rs:12`.
+    if let Some((path, line)) =
+        arguments.get("path").and_then(Value::as_str).and_then(|at| at.rsplit_once(':'))
+        && let Ok(line) = line.parse()
+    {
+        let path = json!(path);
+        arguments.insert("path".to_owned(), path);
+        set_line(arguments, "start_line", Some(line));
+    }
     let offset = take(arguments, &["offset"]).as_ref().and_then(number);
     let limit =
         take(arguments, &["limit", "num_lines", "line_count", "head", "max_lines"]).as_ref().and_then(number);
@@ -52,6 +67,11 @@ pub(super) fn line_range(arguments: &mut Arguments) -> Changed {
         arguments.remove(remark);
     }
     Ok(None)
+}
+
+/// Text that goes to the end of a file.
+pub(super) fn appended(arguments: &mut Arguments) {
+    arguments.insert("mode".to_owned(), json!("append"));
 }
 
 /// Sets a line unless it is given already; a number below 1 means no limit.

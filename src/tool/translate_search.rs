@@ -58,7 +58,8 @@ pub(super) fn pattern_search(arguments: &mut Arguments) {
         arguments.insert("show".to_owned(), json!(show));
     }
     let excluded = take(arguments, &["exclude_pattern", "exclude", "excludes"]);
-    let kind = take(arguments, &["type", "file_type", "language"]);
+    let kind = take(arguments, &["type", "file_type", "language", "file_types"]);
+    let kind = kind.map(|kind| kind.get(0).cloned().unwrap_or(kind));
     let included = take(arguments, &["file_pattern", "include", "glob", "include_pattern", "includes"]);
     let listed = |value: &Value| match value {
         Value::Array(globs) => globs.iter().filter_map(text).collect::<Vec<_>>().join(","),
@@ -109,6 +110,11 @@ pub(super) fn question(arguments: &mut Arguments) -> Changed {
 
 /// Commands as lists, with times in milliseconds.
 pub(super) fn shell(arguments: &mut Arguments) {
+    if let Some(Value::Array(lines)) = arguments.get("commands") {
+        let lines: Vec<&str> = lines.iter().filter_map(Value::as_str).collect();
+        let line = json!(lines.join(" && "));
+        arguments.insert("commands".to_owned(), line);
+    }
     let command = take(arguments, &["command", "cmd", "command_line", "script", "commands"]);
     let line = match command.map(parsed_list) {
         Some(Value::Array(words)) => {

@@ -10,7 +10,7 @@ use std::io::{self, Read as _};
 use std::path::Path;
 
 use crate::config::{Config, ConfigError, parse};
-use crate::git::{GitError, Place, Repository};
+use crate::git::{GitError, RemoteRepository, Repository};
 use crate::workspace::{DiskWorkspace, FileError, LastLink, ResolvedPath, WorkspacePath};
 
 pub(crate) use location::normalize;
@@ -76,7 +76,7 @@ pub(crate) struct Trusted<'a> {
     /// Which state counts.
     pub trust: Trust,
     /// Where a commit is fetched from that the clone lacks.
-    pub places: Vec<Place<'a>>,
+    pub places: Vec<RemoteRepository<'a>>,
     /// Where a commit is looked for that is neither in the clone nor can be fetched by Git.
     pub remote: Option<Remote<'a>>,
 }

@@ -7,7 +7,7 @@ use html2text::render::TrivialDecorator;
 use html2text::{Document, Element, Handle, RcDom};
 
 /// Pattern for an element: its name and one of its classes; an empty string matches any.
-pub(super) type Like = (&'static str, &'static str);
+pub(super) type ElementPattern = (&'static str, &'static str);
 
 /// Element of a page, with everything in it.
 #[derive(Clone)]
@@ -30,7 +30,7 @@ impl Part {
         matches!(&self.0.data, Element { name: own, .. } if &*own.local == name)
     }
 
-    pub(super) fn is_like(&self, (name, class): Like) -> bool {
+    pub(super) fn is_like(&self, (name, class): ElementPattern) -> bool {
         (name.is_empty() || self.is_named(name))
             && (class.is_empty()
                 || self.attribute("class").is_some_and(|all| all.split_whitespace().any(|own| own == class)))
@@ -110,7 +110,7 @@ impl Part {
 
 /// Returns `true` if the last element of `path` matches the last of `pattern`, and its ancestors match the
 /// others, in order.
-pub(super) fn fits(path: &[Part], pattern: &[Like]) -> bool {
+pub(super) fn fits(path: &[Part], pattern: &[ElementPattern]) -> bool {
     let (Some((last, around)), Some((wanted, mut outer))) = (path.split_last(), pattern.split_last()) else {
         return false;
     };

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use super::PageError;
-use super::dom::{Like, Part, fits};
+use super::dom::{ElementPattern, Part, fits};
 
 /// Name of the hidden sub-command.
 pub const PAGE: &str = "__page";
@@ -111,7 +111,7 @@ pub(crate) fn execute(extraction: Option<&str>) -> u8 {
 /// Drops privileges that an HTML parser does not need.
 #[cfg(target_os = "linux")]
 fn drop_privileges() {
-    use crate::command::sandbox::{Walls, restrict};
+    use crate::command::sandbox::{Restrictions, restrict};
     use rustix::process::{Resource, Rlimit, setrlimit};
     let most = |amount| Rlimit { current: Some(amount), maximum: Some(amount) };
     for (resource, amount) in [
@@ -123,7 +123,7 @@ fn drop_privileges() {
         let _ = setrlimit(resource, most(amount));
     }
     // If the kernel has no Landlock, the limits are all there is.
-    let _ = restrict(&Walls::nothing());
+    let _ = restrict(&Restrictions::nothing());
 }
 
 #[cfg(not(target_os = "linux"))]
@@ -173,11 +173,11 @@ fn title_of(html: &str) -> String {
 /// How a search engine marks up its results.
 struct Engine {
     /// Path to a result's link, from an ancestor to the link itself.
-    link: &'static [Like],
+    link: &'static [ElementPattern],
     /// Path to the snippet, which follows the link.
-    snippet: &'static [Like],
+    snippet: &'static [ElementPattern],
     /// Elements that are not results, such as advertisements.
-    skip: Option<Like>,
+    skip: Option<ElementPattern>,
 }
 
 const ENGINES: [Engine; 4] = [

@@ -19,7 +19,7 @@ const THREADS: usize = 4;
 const MAX_DEPTH: usize = 2_500;
 
 /// An entry that is no folder.
-pub(crate) struct Met<'a> {
+pub(crate) struct WalkedEntry<'a> {
     /// The folder that it is in.
     pub(crate) folder: &'a Dir,
     /// Its name there.
@@ -45,7 +45,7 @@ pub(crate) trait Visitor: Sync {
     ) -> io::Result<Option<Self::Folder>>;
 
     /// Visits an entry that is no folder.
-    fn meet(&self, folder: &Self::Folder, met: &Met<'_>) -> io::Result<()>;
+    fn meet(&self, folder: &Self::Folder, met: &WalkedEntry<'_>) -> io::Result<()>;
 
     /// Visits a folder that this user cannot list or search, or an entry of such a folder.
     fn closed(&self, path: &Path);
@@ -74,7 +74,7 @@ pub(crate) fn descend_in<V: Visitor>(
     first: V::Folder,
     visitor: &V,
 ) -> Result<(), (PathBuf, io::Error)> {
-    let above = Arc::new(Above { dir: root, own: first });
+    let above = Arc::new(OpenFolder { dir: root, own: first });
     let start = Step { above, name: None, path: PathBuf::new(), depth: 0 };
     let walk = Walk {
         state: Mutex::new(State { steps: [start].into(), busy: 0, failure: None }),
@@ -90,14 +90,14 @@ pub(crate) fn descend_in<V: Visitor>(
 }
 
 /// A folder that stays open as long as a folder in it is still to be visited.
-struct Above<F> {
+struct OpenFolder<F> {
     dir: Dir,
     own: F,
 }
 
 /// A folder to visit; without a name, `above` itself.
 struct Step<F> {
-    above: Arc<Above<F>>,
+    above: Arc<OpenFolder<F>>,
     name: Option<std::ffi::OsString>,
     path: PathBuf,
     depth: usize,
@@ -180,7 +180,7 @@ fn visit<V: Visitor>(step: Step<V::Folder>, visitor: &V) -> Result<Vec<Step<V::F
             let Some(own) = visitor.enter(&above.own, &name, &path, &metadata).map_err(failed)? else {
                 return Ok(Vec::new());
             };
-            Arc::new(Above { dir, own })
+            Arc::new(OpenFolder { dir, own })
         }
     };
     let mut steps = Vec::new();
@@ -207,7 +207,7 @@ fn visit<V: Visitor>(step: Step<V::Folder>, visitor: &V) -> Result<Vec<Step<V::F
         if metadata.is_dir() {
             steps.push(Step { above: Arc::clone(&folder), name: Some(name), path, depth: depth + 1 });
         } else {
-            let met = Met { folder: &folder.dir, name: &name, path: &path, metadata: &metadata };
+            let met = WalkedEntry { folder: &folder.dir, name: &name, path: &path, metadata: &metadata };
             visitor.meet(&folder.own, &met).map_err(|error| (Some(path.clone()), error))?;
         }
     }

@@ -66,6 +66,18 @@ pub(super) fn set_executable(_: &Dir, _: &str, _: bool) -> io::Result<()> {
     Ok(())
 }
 
+/// Returns whether the owner of a file may execute it.
+#[cfg(unix)]
+pub(crate) fn is_executable(metadata: &std::fs::Metadata) -> bool {
+    use std::os::unix::fs::PermissionsExt;
+    metadata.permissions().mode() & 0o100 != 0
+}
+
+#[cfg(not(unix))]
+pub(crate) fn is_executable(_: &std::fs::Metadata) -> bool {
+    false
+}
+
 #[cfg(unix)]
 pub(super) fn mode_of(metadata: &cap_std::fs::Metadata) -> Mode {
     use cap_std::fs::PermissionsExt;

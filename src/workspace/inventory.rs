@@ -10,16 +10,16 @@ use std::sync::{Mutex, PoisonError};
 use cap_std::fs::Metadata;
 
 use super::FileError;
-use super::descend::{Met, Visitor, descend};
+use super::descend::{Visitor, WalkedEntry, descend};
 use super::disk::DiskWorkspace;
 use super::isolate::Touched;
 use super::path::WorkspacePath;
-use super::snapshot::{Stamp, stamp_of};
+use super::snapshot::{FileStamp, stamp_of};
 
 /// The metadata of every file and folder except those in the root's `.git`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Inventory {
-    pub(super) files: BTreeMap<PathBuf, Stamp>,
+    pub(super) files: BTreeMap<PathBuf, FileStamp>,
     /// Folders and their modes.
     folders: BTreeMap<PathBuf, u32>,
     /// Folders that this user cannot list or search.
@@ -79,7 +79,7 @@ impl Inventory {
                         touched.repositories.insert(repository);
                         continue;
                     }
-                    if now.files.get(path).is_some_and(Stamp::is_special) {
+                    if now.files.get(path).is_some_and(FileStamp::is_special) {
                         touched.special.insert(named.clone());
                     }
                     touched.files.insert(named);
@@ -168,7 +168,7 @@ impl Visitor for Recorder {
         Ok(Some(()))
     }
 
-    fn meet(&self, (): &(), met: &Met<'_>) -> io::Result<()> {
+    fn meet(&self, (): &(), met: &WalkedEntry<'_>) -> io::Result<()> {
         if !is_own_git(met.path) {
             self.record(|inventory| {
                 inventory.files.insert(met.path.to_owned(), stamp_of(met.metadata));

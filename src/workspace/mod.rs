@@ -11,21 +11,22 @@ mod descend;
 mod disk;
 mod entry;
 mod file_system;
-mod git_folder;
+mod git_folder_guard;
 mod git_patch;
 mod globs;
 mod ignored;
 mod inventory;
 mod isolate;
 mod mirror;
-mod moves;
 mod overlay;
 mod path;
 mod program_files;
 mod protected;
 mod removal;
 mod resolve;
+mod sensitive;
 mod snapshot;
+mod staging;
 mod tracked;
 
 use std::io::Read;
@@ -34,21 +35,23 @@ use std::sync::Arc;
 
 pub use attached::{AttachedFolder, AttachedWorkspace};
 pub use changes::{ChangeSet, FileChange, FileState, LineCounts, Mode, Operation};
-pub(crate) use descend::{Met, Visitor, descend};
+pub(crate) use descend::{Visitor, WalkedEntry, descend};
 pub use disk::DiskWorkspace;
-pub use git_folder::{GitFolder, Restored};
+pub(crate) use file_system::is_executable;
+pub use git_folder_guard::{APPLY_FOLDER, APPLY_JOURNAL, GitFolder, Restored};
 pub use globs::{Glob, InvalidGlob, PathGlobs};
 pub use inventory::Inventory;
 pub use isolate::{
-    Author, Before, Below, CarryError, Isolated, IsolationError, Outcome, Plot, Scratch, Secrets,
+    Author, Before, Below, CarryError, Isolated, IsolationError, IsolationSource, Outcome, Scratch, Secrets,
     TrackedFiles, mask_repository, repositories_and_secrets, sweep,
 };
-pub use mirror::{Damage, Late, Mirror, Settled};
+pub use mirror::{Damage, LateChanges, Mirror, SettledChanges};
 pub use overlay::OverlayWorkspace;
 pub use path::{PathError, ResolvedPath, WorkspacePath};
 pub use program_files::ProgramFiles;
 pub use protected::{IsProtected, ProtectedFiles};
-pub use snapshot::{Difference, Snapshot, Stamp};
+pub use sensitive::{SensitiveFiles, Tracked};
+pub use snapshot::{Difference, FileStamp, Snapshot};
 pub use tracked::TrackedWorkspace;
 
 /// A judgement of changes: `Ok` with warnings, or `Err` with the reasons for refusing them. The second

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use ignore::WalkBuilder;
 
-use super::git_folder::{File, GitFolder, Restored, read, remove, same, write};
+use super::git_folder_guard::{File, GitFolder, Restored, read, remove, same, write};
 use super::path::WorkspacePath;
 
 /// A predicate for paths that a rule protects from being written.

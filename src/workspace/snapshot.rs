@@ -13,7 +13,7 @@ use cap_std::fs::Dir;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::descend::{Met, Visitor, descend};
+use super::descend::{Visitor, WalkedEntry, descend};
 
 /// Where every file of a checkout stood at one moment: tracked, untracked and ignored ones.
 ///
@@ -23,12 +23,12 @@ use super::descend::{Met, Visitor, descend};
 pub struct Snapshot {
     root: PathBuf,
     except: PathBuf,
-    files: BTreeMap<PathBuf, Stamp>,
+    files: BTreeMap<PathBuf, FileStamp>,
 }
 
 /// Metadata that changes with a file's content, mode, or identity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Stamp {
+pub struct FileStamp {
     pub(super) size: u64,
     pub(super) mode: u32,
     inode: u64,
@@ -40,7 +40,7 @@ pub struct Stamp {
 const TYPE: u32 = 0o170_000;
 const LINK: u32 = 0o120_000;
 
-impl Stamp {
+impl FileStamp {
     /// Returns whether this is a pipe, socket or device.
     pub(super) fn is_special(&self) -> bool {
         const FILE: u32 = 0o100_000;
@@ -132,11 +132,11 @@ impl Snapshot {
 struct Recorder {
     /// The folder that is left out, relative to the root.
     except: Option<PathBuf>,
-    files: Mutex<BTreeMap<PathBuf, Stamp>>,
+    files: Mutex<BTreeMap<PathBuf, FileStamp>>,
 }
 
 impl Recorder {
-    fn add(&self, path: PathBuf, stamp: Stamp) {
+    fn add(&self, path: PathBuf, stamp: FileStamp) {
         self.files.lock().unwrap_or_else(PoisonError::into_inner).insert(path, stamp);
     }
 
@@ -164,7 +164,7 @@ impl Visitor for Recorder {
         Ok((name != ".git" && self.except.as_deref() != Some(path)).then_some(()))
     }
 
-    fn meet(&self, (): &(), met: &Met<'_>) -> io::Result<()> {
+    fn meet(&self, (): &(), met: &WalkedEntry<'_>) -> io::Result<()> {
         if met.name != ".git" {
             self.add(met.path.to_owned(), stamp_of(met.metadata));
         }
@@ -182,12 +182,12 @@ impl Visitor for Recorder {
 }
 
 /// The stamp of what could not be looked at.
-const UNREADABLE: Stamp = Stamp { size: 0, mode: 0, inode: 0, times: [0; 4] };
+const UNREADABLE: FileStamp = FileStamp { size: 0, mode: 0, inode: 0, times: [0; 4] };
 
 #[cfg(unix)]
-pub(super) fn stamp(metadata: &Metadata) -> Stamp {
+pub(super) fn stamp(metadata: &Metadata) -> FileStamp {
     use std::os::unix::fs::MetadataExt;
-    Stamp {
+    FileStamp {
         size: metadata.size(),
         mode: metadata.mode(),
         inode: metadata.ino(),
@@ -196,19 +196,19 @@ pub(super) fn stamp(metadata: &Metadata) -> Stamp {
 }
 
 #[cfg(not(unix))]
-pub(super) fn stamp(metadata: &Metadata) -> Stamp {
+pub(super) fn stamp(metadata: &Metadata) -> FileStamp {
     let modified = metadata.modified().ok().and_then(|time| time.duration_since(std::time::UNIX_EPOCH).ok());
     let modified = modified.unwrap_or_default();
     let seconds = i64::try_from(modified.as_secs()).unwrap_or(i64::MAX);
     let times = [seconds, i64::from(modified.subsec_nanos()), 0, 0];
-    Stamp { size: metadata.len(), mode: u32::from(metadata.permissions().readonly()), inode: 0, times }
+    FileStamp { size: metadata.len(), mode: u32::from(metadata.permissions().readonly()), inode: 0, times }
 }
 
 /// Reads the same from metadata that was read through an open folder.
 #[cfg(unix)]
-pub(super) fn stamp_of(metadata: &cap_std::fs::Metadata) -> Stamp {
+pub(super) fn stamp_of(metadata: &cap_std::fs::Metadata) -> FileStamp {
     use cap_std::fs::MetadataExt;
-    Stamp {
+    FileStamp {
         size: metadata.size(),
         mode: metadata.mode(),
         inode: metadata.ino(),
@@ -218,11 +218,11 @@ pub(super) fn stamp_of(metadata: &cap_std::fs::Metadata) -> Stamp {
 
 /// Reads the same from metadata that was read through an open folder.
 #[cfg(not(unix))]
-pub(super) fn stamp_of(metadata: &cap_std::fs::Metadata) -> Stamp {
+pub(super) fn stamp_of(metadata: &cap_std::fs::Metadata) -> FileStamp {
     let modified = metadata.modified().ok().map(cap_std::time::SystemTime::into_std);
     let modified =
         modified.and_then(|time| time.duration_since(std::time::UNIX_EPOCH).ok()).unwrap_or_default();
     let seconds = i64::try_from(modified.as_secs()).unwrap_or(i64::MAX);
     let times = [seconds, i64::from(modified.subsec_nanos()), 0, 0];
-    Stamp { size: metadata.len(), mode: u32::from(metadata.permissions().readonly()), inode: 0, times }
+    FileStamp { size: metadata.len(), mode: u32::from(metadata.permissions().readonly()), inode: 0, times }
 }

@@ -265,10 +265,10 @@ async fn action_runs_on_pull_request() {
 fn sample_workflows_use_existing_inputs_and_permissions() {
     let inputs = keys(&action()["inputs"]);
     let samples = std::fs::read_dir(root().join("samples/workflows")).unwrap();
-    let reusable = root().join(".github/workflows/batch.yml");
-    let batch: Value = serde_yaml::from_str(&std::fs::read_to_string(&reusable).unwrap()).unwrap();
+    let reusable =
+        ["batch.yml", "plan-and-write.yml"].map(|name| root().join(".github/workflows").join(name));
     let mut steps = 0;
-    for file in samples.map(|file| file.unwrap().path()).chain([reusable]) {
+    for file in samples.map(|file| file.unwrap().path()).chain(reusable) {
         let text = std::fs::read_to_string(&file).unwrap();
         let workflow: Value =
             serde_yaml::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
@@ -282,8 +282,19 @@ fn sample_workflows_use_existing_inputs_and_permissions() {
         assert!(is_called || workflow["concurrency"]["group"].is_string(), "{}", file.display());
         for job in workflow["jobs"].as_object().unwrap().values() {
             if let Some(called) = job["uses"].as_str() {
-                assert!(called.contains("/.github/workflows/batch.yml@v"), "{called}");
-                let known = &batch["on"]["workflow_call"];
+                let path =
+                    called.strip_prefix("architect-ci/architect-ci/").and_then(|path| path.split_once("@v"));
+                let (path, _) = path.unwrap_or_else(|| panic!("{called}"));
+                let text = std::fs::read_to_string(root().join(path)).unwrap();
+                let reusable: Value = serde_yaml::from_str(&text).unwrap();
+                // GitHub refuses a call whose jobs want more than it grants.
+                for wanted in reusable["jobs"].as_object().unwrap().values() {
+                    for (permission, level) in wanted["permissions"].as_object().unwrap() {
+                        let given = &job["permissions"][permission];
+                        assert!(given == "write" || given == level, "{}: {permission}", file.display());
+                    }
+                }
+                let known = &reusable["on"]["workflow_call"];
                 for part in ["inputs", "secrets"] {
                     let given = if part == "inputs" { &job["with"] } else { &job[part] };
                     assert!(keys(given).is_subset(&keys(&known[part])), "{}: {part}", file.display());
@@ -295,6 +306,11 @@ fn sample_workflows_use_existing_inputs_and_permissions() {
                 "{}",
                 file.display()
             );
+            // Where a model's key is, nothing can write.
+            let has_key = job["steps"].to_string().contains("secrets.model-key");
+            if is_called && has_key {
+                assert_eq!(job["permissions"], serde_json::json!({"contents": "read"}), "{}", file.display());
+            }
             for step in job["steps"].as_array().unwrap() {
                 let action = step["uses"].as_str().expect("an action");
                 if !action.starts_with("architect-ci/") {
@@ -307,7 +323,7 @@ fn sample_workflows_use_existing_inputs_and_permissions() {
             }
         }
     }
-    assert_eq!(steps, 9);
+    assert_eq!(steps, 10);
 }
 
 #[tokio::test(flavor = "multi_thread")]

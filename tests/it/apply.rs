@@ -7,7 +7,8 @@ use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::support::{Run, Sandbox, tree};
-use architect_ci::plan::{Applied, Plan, Planned, recover};
+use architect_ci::git::Repository;
+use architect_ci::plan::{Applied, JournalFolder, Plan, Planned, recover};
 use architect_ci::workspace::{
     ChangeSet, DiskWorkspace, FileChange, FileState, Mode, Workspace, WorkspacePath,
 };
@@ -304,6 +305,18 @@ fn apply_runs_commands_on_request_and_gates() {
     assert!(!stricter.repo().join("ran.txt").exists());
 }
 
+#[test]
+fn apply_does_not_repeat_commands_whose_changes_are_planned() {
+    let sandbox = Sandbox::new(&[("notes.txt", "zero\n")]);
+    let append = json!({"command": "echo one >> notes.txt && ln -s notes.txt link.txt"});
+    let place = plan(&sandbox, &[vec![("run_command", append)]]);
+    let written: Value = serde_json::from_str(&fs::read_to_string(&place).unwrap()).unwrap();
+    assert_eq!(written["commands"][0]["has_run"], true);
+    let run = apply(&sandbox, &place, &["--run-commands"]).expect_code(0);
+    assert_eq!(sandbox.read("notes.txt"), "zero\none\n");
+    assert_eq!(run.report()["calls"], json!([]), "nothing was left to run");
+}
+
 fn state(content: &[u8], mode: Mode) -> FileState {
     FileState { content: content.into(), mode }
 }
@@ -349,6 +362,11 @@ fn crash_plan(disk: &DiskWorkspace) -> Plan {
     Plan::new(Planned { task: "t", agent: "a", model: "m", base: None, actions: vec![], changes: &changes })
 }
 
+pub fn journal(disk: &DiskWorkspace) -> JournalFolder {
+    let repository = Repository::find(disk.path(), None).expect("a usable repository");
+    JournalFolder::of(disk.path(), repository.as_ref(), &std::collections::BTreeMap::new())
+}
+
 /// Not a test by itself: the process that dies, started by the test below.
 #[test]
 #[ignore = "run by apply_killed_at_any_step_is_all_or_nothing"]
@@ -366,11 +384,15 @@ fn dies() {
             let _ = rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::KILL);
         }
     };
+    let journal = journal(&disk);
     if recovering {
-        recover(&disk, |_| Ok(()), &observe).expect("recovers");
+        recover(&disk, &journal, |_| Ok(()), &observe).expect("recovers");
     } else {
         let plan: Plan = serde_json::from_str(&fs::read_to_string(plan).unwrap()).unwrap();
-        plan.check(&disk, None, |_| Ok(())).expect("it fits").apply(&disk, &observe).expect("it is applied");
+        plan.check(&disk, None, |_| Ok(()))
+            .expect("it fits")
+            .apply(&disk, &journal, &observe)
+            .expect("it is applied");
     }
 }
 
@@ -408,9 +430,20 @@ fn apply_killed_at_any_step_is_all_or_nothing() {
                 again += 2;
             }
         }
-        // The next run, whatever it is.
+        // The next run that may change anything; a dry run would only say so.
         let model = sandbox.script(&[], "nothing to do");
-        sandbox.run(&["--model", &model], &[]).expect_code(0);
+        if sandbox.repo().join(".git/architect-ci-apply/journal.json").exists() && steps % 5 == 0 {
+            let half = sandbox.tree();
+            let run = sandbox.run(&["--model", &model], &[]).expect_code(6);
+            assert!(
+                run.stderr.contains("an earlier apply to this checkout was interrupted"),
+                "{}",
+                run.stderr
+            );
+            assert!(run.stderr.contains("architect-ci run --mode yolo"), "{}", run.stderr);
+            assert_eq!(sandbox.tree(), half, "killed at step {steps}: a dry run changes nothing");
+        }
+        sandbox.run(&["--model", &model, "--mode", "yolo"], &[]).expect_code(0);
         let now = sandbox.tree();
         if let Some(after) = &after {
             assert_eq!(now, *after);
@@ -436,7 +469,7 @@ fn apply_killed_at_any_step_is_all_or_nothing() {
 fn apply_on_full_disk_changes_nothing() {
     let config = "context: { max_context_tokens: 10000000 }\n";
     let sandbox = Sandbox::new(&[(".architect.yml", config), ("a.txt", "one\n"), ("b.txt", "b\n")]);
-    let large = "x".repeat(3_000_000);
+    let large = "x".repeat(900_000);
     let place = plan(
         &sandbox,
         &[
@@ -444,8 +477,8 @@ fn apply_on_full_disk_changes_nothing() {
             vec![("write_file", json!({"path": "large.txt", "content": large}))],
         ],
     );
-    // A checkout on a file system of 2 MB, in a mount namespace of its own.
-    let script = "mkdir \"$1/small\" && mount -t tmpfs -o size=2m none \"$1/small\" && cp -a \"$1/repo/.\" \"$1/small/\" && shift && \"$@\"; code=$?; \
+    // A checkout on a file system of 800 kB, in a mount namespace of its own.
+    let script = "mkdir \"$1/small\" && mount -t tmpfs -o size=800k none \"$1/small\" && cp -a \"$1/repo/.\" \"$1/small/\" && shift && \"$@\"; code=$?; \
                   (cd small && cat a.txt && ls -A .git | grep architect; ls) ; exit $code";
     let output = Command::new("unshare")
         .args(["--user", "--map-root-user", "--mount", "sh", "-c", script, "sh"])
@@ -489,12 +522,22 @@ fn apply_locks_out_second_run_and_refuses_planted_journal() {
     }
     assert!(!sandbox.repo().join(".github").exists());
     let disk = DiskWorkspace::open(&sandbox.repo()).unwrap();
-    assert!(recover(&disk, |path| Err(path.to_string().into()), &|_| {}).is_err());
+    let journal = journal(&disk);
+    assert!(recover(&disk, &journal, |path| Err(path.to_string().into()), &|_| {}).is_err());
+    // Content that is not what was saved is not put in place.
+    let entry =
+        json!([{"path": "a.txt", "before": ["100644", "0".repeat(64)], "comes": false, "folders": []}]);
+    fs::write(folder.join("journal.json"), entry.to_string()).unwrap();
+    let error = recover(&disk, &journal, |_| Ok(()), &|_| {}).unwrap_err().to_string();
+    assert!(error.contains("its saved content was changed or is missing"), "{error}");
+    assert_eq!(sandbox.read("a.txt"), "one\nx\n");
     fs::remove_dir_all(&folder).unwrap();
-    assert!(matches!(recover(&disk, |_| Ok(()), &|_| {}), Ok(false)));
+    assert!(matches!(recover(&disk, &journal, |_| Ok(()), &|_| {}), Ok(false)));
     let plan: Plan = serde_json::from_str(&fs::read_to_string(&place).unwrap()).unwrap();
     let checked = plan.check(&disk, None, |_| Ok(())).expect("it fits");
-    assert!(matches!(checked.apply(&disk, &|_| {}), Ok(Applied::Done(changes)) if changes.len() == 4));
+    assert!(
+        matches!(checked.apply(&disk, &journal, &|_| {}), Ok(Applied::Done(changes)) if changes.len() == 4)
+    );
     assert_eq!(tree(&sandbox.repo())["a.txt"], b"two\nx\n");
     let _: &dyn Workspace = &architect_ci::workspace::TrackedWorkspace::new(disk.into());
 }

@@ -5,21 +5,21 @@ use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
 use crate::support::cases;
-use architect_ci::command::{Assessment, Policy, Verdict, Walls};
+use architect_ci::command::{Assessment, Containment, Policy, Verdict};
 use architect_ci::config::Commands;
 use architect_ci::event::Class;
 use proptest::prelude::*;
 
-static WITHOUT_WALLS: LazyLock<Policy> =
+static UNSANDBOXED: LazyLock<Policy> =
     LazyLock::new(|| Policy::new(&Commands::default(), Path::new("/work/repo")).expect("the default rules"));
-static BEHIND_WALLS: LazyLock<Policy> = LazyLock::new(|| WITHOUT_WALLS.clone().behind(Walls::Standing));
+static IN_SANDBOX: LazyLock<Policy> = LazyLock::new(|| UNSANDBOXED.clone().within(Containment::Sandbox));
 
 fn judged(line: &str) -> Assessment {
-    WITHOUT_WALLS.judge(line, "")
+    UNSANDBOXED.judge(line, "")
 }
 
-fn judged_behind_walls(line: &str) -> Assessment {
-    BEHIND_WALLS.judge(line, "")
+fn judged_in_sandbox(line: &str) -> Assessment {
+    IN_SANDBOX.judge(line, "")
 }
 
 #[test]
@@ -31,10 +31,10 @@ fn commands_without_sandbox_match_table() {
             for line in theme[key].as_array().into_iter().flatten() {
                 let line = line.as_str().unwrap_or_else(|| panic!("{name}: {line} is no text"));
                 let Assessment { verdict, blocked: block, .. } = judged(line);
-                let behind = judged_behind_walls(line).verdict;
+                let behind = judged_in_sandbox(line).verdict;
                 if verdict.class != class || behind.class != class || block.is_some() {
                     wrong.push(format!(
-                        "{name}: {line:?} is {} ({}), behind walls {} ({}), blocked: {block:?}",
+                        "{name}: {line:?} is {} ({}), in a sandbox {} ({}), blocked: {block:?}",
                         verdict.class, verdict.reason, behind.class, behind.reason
                     ));
                 }
@@ -56,7 +56,7 @@ fn commands_without_sandbox_match_table() {
         for (line, says) in theme["blocked"].as_object().into_iter().flatten() {
             let Assessment { verdict, blocked: block, .. } = judged(line);
             let class = verdict.class;
-            assert_eq!(judged_behind_walls(line).blocked, block, "walls open no {line:?}");
+            assert_eq!(judged_in_sandbox(line).blocked, block, "a sandbox opens no {line:?}");
             if !block.as_ref().is_some_and(|reason| reason.contains(says.as_str().unwrap()))
                 || class != Class::Dangerous
             {
@@ -78,12 +78,12 @@ fn has_way_out(verdict: &Verdict) -> bool {
 #[test]
 fn commands_in_sandbox_match_reach_table() {
     let (mut allowed, mut refused, mut wrong) = (0, 0, Vec::new());
-    for theme in cases("commands-behind-walls.yml") {
+    for theme in cases("commands-in-sandbox.yml") {
         let name = theme["theme"].as_str().expect("a theme");
         for (key, class) in [("safe", Class::Safe), ("dev", Class::Dev)] {
             for line in theme[key].as_array().into_iter().flatten() {
                 let line = line.as_str().unwrap_or_else(|| panic!("{name}: {line} is no text"));
-                let Assessment { verdict, blocked, .. } = judged_behind_walls(line);
+                let Assessment { verdict, blocked, .. } = judged_in_sandbox(line);
                 if verdict.class != class || blocked.is_some() || !verdict.way_out.is_empty() {
                     wrong.push(format!(
                         "{name}: {line:?} is {} ({}), {blocked:?}",
@@ -94,14 +94,14 @@ fn commands_in_sandbox_match_reach_table() {
             }
         }
         for (line, says) in theme["dangerous"].as_object().into_iter().flatten() {
-            let verdict = judged_behind_walls(line).verdict;
+            let verdict = judged_in_sandbox(line).verdict;
             let says = says.as_str().unwrap();
             if verdict.class != Class::Dangerous || !verdict.reason.contains(says) || !has_way_out(&verdict) {
                 wrong.push(format!("{name}: {line:?} is {verdict:?}, expected: {says}"));
             }
-            // Walls make nothing more dangerous: without them it is as well.
+            // A sandbox makes nothing more dangerous: without one it is as well.
             if judged(line).verdict.class != Class::Dangerous {
-                wrong.push(format!("{name}: {line:?} is not dangerous without walls"));
+                wrong.push(format!("{name}: {line:?} is not dangerous without a sandbox"));
             }
             refused += 1;
         }
@@ -112,25 +112,25 @@ fn commands_in_sandbox_match_reach_table() {
 
 #[test]
 fn command_refusal_names_alternative() {
-    for (walls, line, says) in [
-        (Walls::Missing, "sed -i s/a/b/ x", "Use the file tools"),
-        (Walls::Missing, "curl x", "`fetch_url`"),
-        (Walls::Missing, "git push", "`deliver`"),
-        (Walls::Missing, "find . -delete", "Omit the option."),
-        (Walls::Missing, "cat /etc/passwd", "Use a file in the workspace."),
-        (Walls::Missing, "cat $X", "Write the words literally"),
-        (Walls::Missing, "PYTHONPATH=src pytest", "`commands.env_passthrough`"),
-        (Walls::Missing, "nosuchcommand", "`commands.dev_commands` or `commands.safe_commands`"),
-        (Walls::Missing, "ls (", "simpler parts"),
-        (Walls::Standing, "git push", "`deliver`"),
-        (Walls::Standing, "npm publish", "a step of the workflow after the run"),
-        (Walls::Standing, "npm i -g x", "only for the project"),
-        (Walls::Standing, "curl x", "`fetch_url`"),
-        (Walls::Standing, "ssh host", "a step of the workflow after the run"),
-        (Walls::Standing, "docker run x", "`commands.dev_commands`"),
-        (Walls::Standing, "echo x > /etc/x", "to the workspace or to /tmp"),
+    for (containment, line, says) in [
+        (Containment::None, "sed -i s/a/b/ x", "Use the file tools"),
+        (Containment::None, "curl x", "`fetch_url`"),
+        (Containment::None, "git push", "`deliver`"),
+        (Containment::None, "find . -delete", "Omit the option."),
+        (Containment::None, "cat /etc/passwd", "Use a file in the workspace."),
+        (Containment::None, "cat $X", "Write the words literally"),
+        (Containment::None, "PYTHONPATH=src pytest", "`commands.env_passthrough`"),
+        (Containment::None, "nosuchcommand", "`commands.dev_commands` or `commands.safe_commands`"),
+        (Containment::None, "ls (", "simpler parts"),
+        (Containment::Sandbox, "git push", "`deliver`"),
+        (Containment::Sandbox, "npm publish", "a step of the workflow after the run"),
+        (Containment::Sandbox, "npm i -g x", "only for the project"),
+        (Containment::Sandbox, "curl x", "`fetch_url`"),
+        (Containment::Sandbox, "ssh host", "a step of the workflow after the run"),
+        (Containment::Sandbox, "docker run x", "`commands.dev_commands`"),
+        (Containment::Sandbox, "echo x > /etc/x", "to the workspace or to /tmp"),
     ] {
-        let verdict = WITHOUT_WALLS.clone().behind(walls).judge(line, "").verdict;
+        let verdict = UNSANDBOXED.clone().within(containment).judge(line, "").verdict;
         assert_eq!(verdict.class, Class::Dangerous, "{line}");
         assert!(verdict.way_out.contains(says), "{line}: {}", verdict.way_out);
     }
@@ -164,7 +164,7 @@ proptest! {
         let mut text = line;
         for how in hows {
             text = wrapped(&text, how);
-            for policy in [&*WITHOUT_WALLS, &*BEHIND_WALLS] {
+            for policy in [&*UNSANDBOXED, &*IN_SANDBOX] {
                 let verdict = policy.judge(&text, "").verdict;
                 prop_assert_eq!(verdict.class, Class::Dangerous, "{}: {:?}", text, verdict);
             }
@@ -172,9 +172,9 @@ proptest! {
     }
 }
 
-/// The lines that are dangerous with walls and without, but for those that are none until something follows.
+/// The lines that are dangerous in a sandbox and without one, but for those that are none until something follows.
 fn dangerous_lines() -> impl Strategy<Value = String> {
-    let themes = cases("commands-behind-walls.yml");
+    let themes = cases("commands-in-sandbox.yml");
     let lines =
         themes.iter().filter_map(|theme| theme["dangerous"].as_object()).flat_map(|lines| lines.keys());
     let whole = |line: &&String| !line.ends_with('(') && !line.ends_with('&');
@@ -210,7 +210,7 @@ fn judge(line: &str) -> Duration {
         let _ = judged(line);
         started.elapsed()
     };
-    took(judged).max(took(judged_behind_walls))
+    took(judged).max(took(judged_in_sandbox))
 }
 
 #[test]
@@ -389,7 +389,7 @@ fn explain_follows_machine_capabilities() {
             sandbox.command(&["explain", line]).current_dir(&repo).output().expect("the binary runs");
         String::from_utf8_lossy(&output.stdout).into_owned()
     };
-    let offered = architect_ci::command::sandbox::offered().files;
+    let offered = architect_ci::command::sandbox::kernel_support().files;
     for (line, effects) in [
         ("cp a.txt src/c.txt", "reads: a.txt\nwrites: src/c.txt\n"),
         ("cp -t src a.txt", "writes: a.txt, src\n"),

@@ -223,3 +223,24 @@ fn ignore_rules_that_a_run_writes_hide_nothing_from_its_report() {
         assert!(!sandbox.repo().join("e1.py").exists());
     }
 }
+
+/// What holds tokens or stands outside of the sandbox is never started from the checkout, wherever `PATH` leads.
+#[test]
+fn programs_of_the_checkout_do_not_stand_in_for_those_of_the_machine() {
+    let sandbox = Sandbox::new(&[("a.txt", "one\n"), (".gitignore", "bin/\n")]);
+    let planted = sandbox.path().join("planted");
+    for name in ["git", "sudo", "bash", "sh"] {
+        let script =
+            format!("#!/bin/sh\necho {name} >> {}\nexec /usr/bin/{name} \"$@\"\n", planted.display());
+        sandbox.write(&format!("bin/{name}"), script);
+        let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+        fs::set_permissions(sandbox.repo().join("bin").join(name), mode).unwrap();
+    }
+    let path = format!("{}:{}", sandbox.repo().join("bin").display(), std::env::var("PATH").unwrap());
+    let model = sandbox.script(&[vec![("run_command", json!({"command": "ls"}))]], "done");
+    for mode in ["dry-run", "yolo"] {
+        let run = sandbox.run(&["--model", &model, "--mode", mode], &[("PATH", &path)]).expect_code(0);
+        assert!(run.results()[0].contains("a.txt"), "{}", run.results()[0]);
+        assert!(!planted.exists(), "{mode}: {:?}", fs::read_to_string(&planted));
+    }
+}

@@ -74,6 +74,17 @@ fn gate(command: &str) -> String {
     )
 }
 
+const TEST: &str = "def test_a():\n    assert 1 + 1 == 2\n";
+
+/// Has the tests of the change prove it.
+const PROVE: &str = "tests:\n  prove: new\n  command: python3 -m unittest -v {tests}\n";
+
+/// A call that weakens the test.
+fn skip() -> (&'static str, Value) {
+    let skipped = "import pytest\n\n\n@pytest.mark.skip\ndef test_a():";
+    ("edit_file", json!({"path": "tests/test_a.py", "old_str": "def test_a():", "new_str": skipped}))
+}
+
 /// What a model's server answers; nothing where a script is the model.
 fn answers(way: &str) -> Vec<Answer> {
     match way {
@@ -129,12 +140,16 @@ fn end(way: &str, expected: &str, mode: &str) -> (Sandbox, Run) {
         "context_is_full" => {
             "context: { max_context_tokens: 3000, max_tool_result_tokens: 5000 }\n".to_owned()
         }
+        "test_proves_nothing" => PROVE.to_owned(),
+        "test_proves_nothing_and_that_is_refused" => format!("{PROVE}  unproven: fail\n"),
+        "tests_are_skipped_and_that_is_refused" => "tests: { integrity: refuse }\n".to_owned(),
         "hook_stops" => "hooks: { pre_llm_call: [{ name: stops, command: 'exit 2' }] }\n".to_owned(),
         _ => "evaluation: off\nllm: { retries: 0 }\n".to_owned(),
     };
     let sandbox = Sandbox::new(&[
         (".architect.yml", &config),
         ("a.txt", "one\n"),
+        ("tests/test_a.py", TEST),
         ("big.txt", &"a line of words\n".repeat(1_000)),
         ("prices.yml", "gpt-5: { input: 1, cached: 0.5, output: 12 }\n"),
         (
@@ -149,6 +164,12 @@ fn end(way: &str, expected: &str, mode: &str) -> (Sandbox, Run) {
         _ if server.is_some() => "openai::gpt-5".to_owned(),
         "edits" | "gate_is_newly_red" | "gate_was_red_before" | "gate_is_mended" => {
             script(&[vec![edit("one", "two")]], "Done.")
+        }
+        "tests_are_skipped" | "tests_are_skipped_and_that_is_refused" => script(&[vec![skip()]], "Done."),
+        "test_proves_nothing" | "test_proves_nothing_and_that_is_refused" => {
+            let content = "import unittest\n\n\nclass TestB(unittest.TestCase):\n    def test_b(self):\n        self.assertEqual(1, 1)\n";
+            let write = ("write_file", json!({"path": "tests/test_b.py", "content": content}));
+            script(&[vec![write]], "Done.")
         }
         "talks" | "hook_stops" => script(&[], "Done."),
         "answer_does_not_fit" => {

@@ -120,7 +120,15 @@ fn run_refuses_checkout_that_other_run_changes() {
     let run = sandbox.run(&["--model", &model, "--mode", "yolo"], &[]).expect_code(3);
     assert!(run.stderr.contains("another run is changing the checkout"), "{}", run.stderr);
     // One that only plans has nothing to fear but its own proof.
-    sandbox.run(&["--model", &model, "--mode", "dry-run"], &[]).expect_code(0);
+    let planned = sandbox.run(&["--model", &model, "--mode", "dry-run"], &[]).expect_code(0);
+    let (repo, plan) = (sandbox.repo(), planned.out.join("plan.json"));
+    let args = ["apply", plan.to_str().unwrap(), "--workspace", repo.to_str().unwrap()];
+    let applied = sandbox.command(&args).output().expect("the binary runs");
+    let told = String::from_utf8_lossy(&applied.stderr);
+    assert!(
+        applied.status.code() == Some(3) && told.contains("another run is changing the checkout"),
+        "{told}"
+    );
     fs::write(sandbox.path().join("released"), "").unwrap();
     assert!(child.wait().expect("an end").success());
 }
@@ -175,7 +183,10 @@ fn apply_keeps_file_that_is_saved_meanwhile() {
                 fs::rename(sandbox.path().join("temporary"), sandbox.repo().join(saved)).unwrap();
             }
         };
-        let error = checked.apply(&disk, &save).expect_err("it does not fit any more").to_string();
+        let error = checked
+            .apply(&disk, &crate::apply::journal(&disk), &save)
+            .expect_err("it does not fit any more")
+            .to_string();
         assert!(error.contains("it was changed while the plan was applied"), "{error}");
         for file in ["a.txt", "b.txt", "c.txt", "new.txt"] {
             let expected = if file == saved { "of a person\n" } else { "one\n" };

@@ -73,6 +73,7 @@ fn sigint_during_model_request_ends_run() {
             (Some("partial"), Some(reason))
         );
         assert_eq!(report["files"][0]["path"], "a.txt", "what was planned so far is in the report");
+        assert_eq!(report["plan"]["incomplete"], sentence);
         assert!(run.file("comment.md").contains(sentence));
         assert!(run.file("plan.patch").contains("+two"));
     }
@@ -93,4 +94,29 @@ fn sigint_kills_hook_that_ignores_sigterm() {
     assert_eq!(run.expect_code(130).report()["stop_reason"], "user_interrupt");
     let processes = std::process::Command::new("pgrep").args(["-f", "sleep 300"]).output().expect("pgrep");
     assert!(processes.stdout.is_empty(), "the hook's child lives on");
+}
+
+#[test]
+fn sigint_during_gate_or_review_interrupts_run() {
+    let gate = "evaluation: off\ncommands: { writable_paths: ['..'] }\nguardrails:\n  quality_gates:\n    - { name: slow, command: \"touch ../gate-started; sleep 300\" }\n";
+    let sandbox = Sandbox::new(&[("a.txt", "one\n"), (".architect.yml", gate)]);
+    let edit = || ("write_file", json!({"path": "b.txt", "content": "x\n"}));
+    let model = sandbox.script(&[vec![edit()]], "Done.");
+    let started = sandbox.path().join("gate-started");
+    let args = ["--model", &model, "--mode", "dry-run"];
+    let (run, _) = interrupt(&sandbox, &args, |_| started.exists(), Signal::INT);
+    let report = run.expect_code(130).report();
+    assert_eq!(report["stop_reason"], "user_interrupt", "no gate failed: {report}");
+
+    let sandbox = Sandbox::new(&[("a.txt", "one\n"), (".architect.yml", "evaluation: basic\n")]);
+    let server = ModelServer::start(vec![
+        Answer::Calls(vec![edit()]),
+        Answer::Text("Done."),
+        Answer::Silence(Duration::from_mins(1)),
+    ]);
+    let args = ["--model", "openai::gpt-5", "--base-url", &server.url, "--mode", "dry-run"];
+    let asked = |_: &str| server.bodies().len() == 3;
+    let (run, _) = interrupt(&sandbox, &args, asked, Signal::INT);
+    let report = run.expect_code(130).report();
+    assert_eq!(report["stop_reason"], "user_interrupt", "{report}");
 }

@@ -181,8 +181,8 @@ fn model_transient_errors_are_retried() {
     let status = |status, header: &'static str, value: &str| {
         Answer::Status(status, vec![(header, value.to_owned())], "{}")
     };
-    // A date has whole seconds, so this is one to two seconds from now.
-    let soon = || httpdate::fmt_http_date(SystemTime::now() + Duration::from_secs(2));
+    // A date has whole seconds, so this is three to four seconds from now.
+    let soon = || httpdate::fmt_http_date(SystemTime::now() + Duration::from_secs(4));
     let faults: [(&(dyn Fn() -> Answer + Sync), Duration); 13] = [
         (&|| status(429, "retry-after", "1"), Duration::from_secs(1)),
         (&|| status(503, "retry-after", &soon()), Duration::from_millis(500)),
@@ -299,7 +299,7 @@ fn model_mistakes_are_returned_to_model() {
             Answer::RawArguments("read_file", "{\"path\": \"a.txt\""),
             Answer::Calls(vec![("read_fil", json!({"path": "a.txt"}))]),
             Answer::Calls(vec![("read_file", json!({"path": 5}))]),
-            Answer::Calls(vec![("read_file", json!({"path": "a.txt", "lines": 3}))]),
+            Answer::Calls(vec![("read_file", json!({"path": "a.txt", "colour": 3}))]),
             Answer::Text(""),
             Answer::Text("done"),
         ]);
@@ -324,7 +324,7 @@ fn model_mistakes_are_returned_to_model() {
         }
         assert_eq!(results[1], "Error: Tool not found: read_fil; did you mean read_file?");
         assert!(results[2].contains("5 does not exist"), "{}", results[2]);
-        assert!(results[3].contains("unknown field `lines`"), "{}", results[3]);
+        assert!(results[3].contains("unknown field `colour`"), "{}", results[3]);
         assert_eq!(run.stdout, "done\n", "{way:?}: an empty reply is asked about once");
     });
 }

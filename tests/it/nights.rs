@@ -59,6 +59,33 @@ impl Reader {
 }
 
 #[test]
+fn batch_does_not_settle_what_showed_nothing() {
+    let sandbox = Sandbox::new(&[("a.txt", "one\n"), (".architect.yml", CONFIG)]);
+    let task = json!({"id": "a", "task": "Change a.txt", "mode": "yolo", "deliver": "patch"});
+    sandbox.write("batch.yml", json!({"name": "nightly", "tasks": [task]}).to_string());
+    sandbox.commit("tasks");
+    let missed = json!({"path": "a.txt", "old_str": "not there", "new_str": "two"});
+    let mut last = None;
+    for night in ["first", "second"] {
+        let server = ModelServer::start(vec![
+            Answer::Calls(vec![("edit_file", missed.clone())]),
+            Answer::Text("Nothing to do."),
+        ]);
+        let mut args = vec!["--model", "openai::gpt-5", "--base-url", &server.url];
+        args.extend(last.iter().flat_map(|last: &String| ["--previous", last]));
+        let run = batch(&sandbox, &args).expect_code(0);
+        let report = run.json("batch.json");
+        assert_eq!(report["tasks"][0]["stop_reason"], "nothing_worked", "{night}: {report}");
+        assert_eq!(report["tasks"][0]["key"], Value::Null, "{night}");
+        let row = "⚠️ [`a`](tasks/a/report.md) | `no changes; every edit or every call that the agent tried failed, and nothing changed`";
+        assert!(run.file("batch.md").contains(row), "{}", run.file("batch.md"));
+        let copy = sandbox.path().join("last.json");
+        fs::copy(run.out.join("batch.json"), &copy).unwrap();
+        last = Some(copy.display().to_string());
+    }
+}
+
+#[test]
 fn batch_skips_what_earlier_night_settled() {
     const TASKS: usize = 66;
     let sandbox = Sandbox::new(&[(".architect.yml", CONFIG)]);
@@ -297,6 +324,12 @@ fn ledger_keeps_budget_of_day_over_many_runs() {
     assert!((sum - (0.0026 + report["cost_usd"].as_f64().unwrap())).abs() < 1e-9, "{sum}");
     let (_, text) = costs(&[]);
     assert!(text.ends_with("all: $0.0065\n") && text.contains("5 answers  ██"), "{text}");
+    // Before the first run, a user has none; a ledger that is named has to be there.
+    let of_user = sandbox.command(&["costs"]).env("XDG_STATE_HOME", sandbox.path().join("state")).output();
+    let of_user = String::from_utf8_lossy(&of_user.expect("the binary runs").stdout).into_owned();
+    assert!(of_user.starts_with("nothing is recorded in "), "{of_user}");
+    let named = sandbox.command(&["costs", "--ledger", "missing.jsonl"]).output().expect("the binary runs");
+    assert_eq!(named.status.code(), Some(3));
     // What is not a ledger bars every run, and one in the checkout could be written by it.
     fs::write(&ledger, "not JSON\n").unwrap();
     assert_eq!(costs(&[]).0, Some(3));

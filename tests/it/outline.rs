@@ -20,7 +20,7 @@ fn outline_of_every_language() {
         let source = std::fs::read_to_string(folder.join(&name)).unwrap();
         let language = Language::of(&name).expect("a known language");
         let outline = Outline::of(&source, language).expect("an outline");
-        writeln!(all, "== {name}: {language:?}\n{}", outline.render()).unwrap();
+        writeln!(all, "== {name}: {language}\n{}", outline.render()).unwrap();
     }
     insta::assert_snapshot!(all);
 }
@@ -71,6 +71,6 @@ fn outline_of_hostile_text_is_bounded() {
             assert!(outline.symbols.iter().all(|symbol| symbol.signature.chars().count() <= 161), "{name}");
             assert!(outline.symbols.iter().all(|symbol| symbol.start <= symbol.end), "{name}");
         }
-        assert!(started.elapsed() < Duration::from_secs(20), "{name}: {:?}", started.elapsed());
+        assert!(started.elapsed() < Duration::from_mins(1), "{name}: {:?}", started.elapsed());
     }
 }

@@ -2,7 +2,9 @@
 //! patch and the applied plan lead there too.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::fs;
+use std::path::Path;
+use std::sync::{Arc, LazyLock};
 
 use crate::support::{Sandbox, git, tree};
 use architect_ci::plan::{Applied, Plan, Planned};
@@ -95,7 +97,8 @@ fn perform(workspace: &dyn Workspace, action: &Action) -> String {
     })
 }
 
-fn repository() -> Sandbox {
+/// Makes the repository that every sequence starts from.
+fn template() -> Sandbox {
     let sandbox = Sandbox::without_git(&[
         ("a.txt", "one\ntwo\nthree\n"),
         ("dir/b.txt", "b\r\nb\r\n"),
@@ -111,9 +114,35 @@ fn repository() -> Sandbox {
         let script = sandbox.repo().join("script.sh");
         std::fs::set_permissions(script, std::fs::Permissions::from_mode(0o755)).expect("a mode");
     }
-    sandbox.git(&["init", "--quiet"]);
+    sandbox.git(&["init", "--quiet", "--template="]);
     sandbox.commit("before");
     sandbox
+}
+
+/// Returns a copy of the template: three repositories for each sequence take Git longer than all that is tested.
+fn repository() -> Sandbox {
+    static TEMPLATE: LazyLock<Sandbox> = LazyLock::new(template);
+    let sandbox = Sandbox::without_git(&[]);
+    copy(&TEMPLATE.repo(), &sandbox.repo());
+    sandbox
+}
+
+fn copy(from: &Path, to: &Path) {
+    for entry in fs::read_dir(from).expect("a folder") {
+        let (path, to) = {
+            let entry = entry.expect("an entry");
+            (entry.path(), to.join(entry.file_name()))
+        };
+        if path.is_symlink() {
+            #[cfg(unix)]
+            std::os::unix::fs::symlink(fs::read_link(&path).expect("a link"), to).expect("a link");
+        } else if path.is_dir() {
+            fs::create_dir(&to).expect("a folder");
+            copy(&path, &to);
+        } else {
+            fs::copy(&path, to).expect("a file");
+        }
+    }
 }
 
 fn modes(sandbox: &Sandbox) -> BTreeMap<String, bool> {
@@ -159,11 +188,12 @@ proptest! {
         let text = serde_json::to_string(&Plan::new(planning)).expect("a plan is JSON");
         let plan: Plan = serde_json::from_str(&text).expect("and reads back");
         let disk = open(&fresh);
+        let journal = crate::apply::journal(&disk);
         let check = || plan.check(&disk, Some(&plan.digest), |_| Ok(())).expect("it fits");
-        let applied = check().apply(&disk, &|_| {}).expect("it is applied");
+        let applied = check().apply(&disk, &journal, &|_| {}).expect("it is applied");
         prop_assert_eq!(applied == Applied::Already, changes.is_empty());
         prop_assert_eq!(tree(&fresh.repo()), tree(&real.repo()), "{:?}", actions);
         prop_assert_eq!(modes(&fresh), modes(&real));
-        prop_assert_eq!(check().apply(&disk, &|_| {}).expect("twice"), Applied::Already);
+        prop_assert_eq!(check().apply(&disk, &journal, &|_| {}).expect("twice"), Applied::Already);
     }
 }

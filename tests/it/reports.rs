@@ -4,7 +4,7 @@ use crate::support::Sandbox;
 use architect_ci::github::{PlanMark, hidden_lines, marker};
 use architect_ci::report::{
     COMMENT_LIMIT, CommentFrame, Progress, RunReport, annotations, check_summary, comment, description, html,
-    junit, markdown, summary,
+    junit, markdown, summary, terminal,
 };
 use base64::Engine;
 use serde_json::json;
@@ -323,7 +323,7 @@ fn comment_of_every_status() {
 #[test]
 fn check_run_summary_keeps_size_limit() {
     let big = hostile(400);
-    let text = check_summary(&big);
+    let text = check_summary(&big, None);
     assert!(text.len() <= 65_000 && text.len() > 1_000, "{}", text.len());
 }
 
@@ -349,13 +349,17 @@ fn comment_keeps_what_fits() {
 fn comment_opens_short_diffs_and_folds_many_files_by_folder() {
     let with =
         |files: Vec<serde_json::Value>| comment(&differing(&json!({"files": files})), &frame("k", None));
-    let short = with(vec![new_file("a.rs", 10), new_file("b.rs", 20)]);
+    let mut changed = new_file("a.rs", 10);
+    changed["op"] = json!("modify");
+    let short = with(vec![changed, new_file("b.rs", 20)]);
     assert_eq!(short.matches("<details open>").count(), 2, "{short}");
     let link = format!(
         "<a href=\"https://github.com/octo/demo/blob/{}/a.rs\"><code>a.rs</code></a>",
         "c".repeat(40)
     );
     assert!(short.contains(&link), "{short}");
+    // Before the change, the new file is not there.
+    assert!(!short.contains("/b.rs\""), "{short}");
     let long = with(vec![new_file("a.rs", 10), new_file("b.rs", 40)]);
     assert_eq!(long.matches("<details open>").count(), 0, "{long}");
     let many =
@@ -383,4 +387,32 @@ fn comment_begins_with_verdict_and_gates() {
     // A heading of the agent's is smaller than ours.
     assert!(text.contains("\n##### All green\n"), "{text}");
     assert!(!text.contains("/architect apply"), "a plan whose gates failed is not offered: {text}");
+}
+
+#[test]
+fn only_a_whole_plan_is_offered_for_application() {
+    let whole = ordinary();
+    let mut cut = ordinary();
+    cut["plan"]["incomplete"] = json!("the run was terminated");
+    let mut partial = ordinary();
+    partial["status"] = json!("partial");
+    for (value, offered, told) in [(whole, true, false), (cut, false, true), (partial, false, false)] {
+        let report: RunReport = serde_json::from_value(value).expect("a report");
+        let text = terminal(&report, std::path::Path::new("out"));
+        assert_eq!(text.contains("apply it with: architect-ci apply out/plan.json"), offered, "{text}");
+        assert_eq!(text.contains("it is incomplete: the run was terminated"), told, "{text}");
+    }
+}
+
+#[test]
+fn page_says_what_to_do_next_and_what_was_learned() {
+    let asked = |host: &str| json!({"host": host, "port": 443, "by": "npm ci", "decision": "learned", "times": 1, "sent": 10, "received": 10});
+    let report = differing(&json!({
+        "next_step": "raise `max-steps`", "network": [asked("registry.example"), asked("cdn.example")],
+    }));
+    let page = html(&report);
+    assert!(page.contains("<strong>Next: </strong>raise `max-steps`"), "{page}");
+    let list =
+        "<code>commands.network.allow</code> to: <code>cdn.example</code> <code>registry.example</code>";
+    assert!(page.contains(list), "{page}");
 }

@@ -433,6 +433,49 @@ fn command_cannot_see_sensitive_files() {
 }
 
 #[test]
+fn sensitive_files_by_default_are_refused_and_hidden_only_where_git_does_not_track_them() {
+    let config = format!(
+        "{CONFIG}guardrails:\n  quality_gates: [{{ name: fixture, command: 'grep -q public tests/cert.pem && ! test -e .env' }}]\n"
+    );
+    let sandbox = Sandbox::new(&[
+        (".architect.yml", &config),
+        ("probe.sh", "cat tests/cert.pem; cat .env secrets/a.key\n"),
+        ("tests/cert.pem", "public fixture\n"),
+        (".env.example", "KEY=put yours here\n"),
+        (".gitignore", ".env\nsecrets/\n"),
+    ]);
+    fs::write(sandbox.repo().join(".env"), "KEY=of-the-developer\n").unwrap();
+    fs::create_dir(sandbox.repo().join("secrets")).unwrap();
+    fs::write(sandbox.repo().join("secrets/a.key"), "of-the-developer\n").unwrap();
+    let read = |path: &str| ("read_file", json!({"path": path}));
+    let edit = ("write_file", json!({"path": ".npmrc", "content": "x"}));
+    let search = ("grep", json!({"pattern": "developer|fixture", "path": "."}));
+    let calls = vec![
+        command("bash probe.sh"),
+        command("cat .env"),
+        read(".env"),
+        read("tests/cert.pem"),
+        read(".env.example"),
+        edit,
+        search,
+    ];
+    let results = yolo(&sandbox, calls).results();
+    assert!(results[0].contains("public fixture") && results[0].contains("No such file"), "{}", results[0]);
+    for (index, name) in [(1, ".env"), (2, ".env"), (3, "tests/cert.pem"), (5, ".npmrc")] {
+        let expected = format!("Guardrail: {name} is a sensitive file (by default: ");
+        assert!(results[index].contains(&expected), "{}", results[index]);
+    }
+    assert!(results[4].contains("put yours here"), "{}", results[4]);
+    assert!(!results.concat().contains("of-the-developer"), "{results:?}");
+    assert!(!results[6].contains("public fixture"), "{}", results[6]);
+
+    let off = format!("{CONFIG}guardrails: {{ sensitive_files: [] }}\n");
+    let sandbox = Sandbox::new(&[(".architect.yml", &off), (".env", "KEY=1\n")]);
+    let results = yolo(&sandbox, vec![read(".env"), command("cat .env")]).results();
+    assert!(results.iter().all(|result| result.contains("KEY=1")), "{results:?}");
+}
+
+#[test]
 fn command_changes_to_ignored_and_huge_files_are_kept() {
     let script = "echo built > built.log; truncate -s 3G huge.bin; printf x > $'caf\\xe9'; mkdir -p target/deep; echo o > target/deep/o; chmod 4755 built.log\n";
     let sandbox =

@@ -1,4 +1,4 @@
-//! The walls around commands, hooks and gates, on this kernel, for real.
+//! The sandbox around commands, hooks and gates, on this kernel, for real.
 #![cfg(target_os = "linux")]
 
 use std::net::TcpListener;
@@ -23,7 +23,7 @@ impl Outside {
     }
 }
 
-/// Runs a script as a hook, as a gate and as a command of the agent's, all with the same walls.
+/// Runs a script as a hook, as a gate and as a command of the agent's, all in the same sandbox.
 fn probe(script: &str, commands: &str, home: &Outside) -> (Run, Sandbox) {
     let config = format!(
         "commands:\n  dev_commands: [bash probe.sh]\n{commands}\nhooks:\n  pre_tool_use:\n    - {{ name: probe, command: bash probe.sh, matcher: read_file }}\nguardrails:\n  quality_gates:\n    - {{ name: probe, command: bash probe.sh }}\n"
@@ -218,6 +218,34 @@ fn sandbox_links_in_home_are_not_followed() {
     let workflows = std::fs::read_dir(sandbox.repo().join(".github/workflows")).unwrap();
     assert_eq!(workflows.count(), 1);
     assert!(!sandbox.repo().join(".git/git").exists());
+}
+
+#[test]
+fn sandbox_commands_share_caches_and_nothing_that_is_mounted_for_one() {
+    let home = Outside::new();
+    std::fs::create_dir_all(home.path(".cargo/registry")).unwrap();
+    std::fs::write(home.path(".cargo/registry/known"), "of the machine\n").unwrap();
+    let script = "echo \"shm: $(ls /dev/shm)\"; cat ~/.cache/seen ~/.cargo/registry/known; ls ~/.cargo/registry\n\
+                  echo x > /dev/shm/mine; echo \"$(basename $0)\" >> ~/.cache/seen\n\
+                  echo \"processes: $(ls /proc | grep -c '^[0-9]')\"; grep -c ' /dev/shm ' /proc/self/mountinfo\n\
+                  (sleep 60 &) ; { > /dev/mine; } 2>/dev/null && echo wrote to /dev\n";
+    // Its mount point goes along with a folder that a command renames.
+    let moves = format!("{script} mv ~/.cargo ~/away; mv ~/away/registry ~/here 2>/dev/null; echo moved\n");
+    let (run, _sandbox) = commands(&[script, &moves, script, script], &[], &home, None);
+    let results = run.expect_code(0).results();
+    for (index, result) in results.iter().enumerate() {
+        let seen: Vec<String> = (0..index).map(|before| before.to_string()).collect();
+        let lines: Vec<&str> = result.lines().skip(1).collect();
+        let expected =
+            [vec!["shm: "], seen.iter().map(String::as_str).collect(), vec!["of the machine", "known"]];
+        let expected: Vec<&str> = expected.concat().into_iter().filter(|line| !line.is_empty()).collect();
+        let found: Vec<&str> = lines.iter().copied().filter(|line| !line.contains("No such file")).collect();
+        assert_eq!(found[..expected.len()], expected, "{index}: {result}");
+        assert!(!result.contains("wrote to /dev"), "{index}: {result}");
+        let processes = result.lines().find_map(|line| line.strip_prefix("processes: ")).expect("a number");
+        assert!(processes.parse::<u32>().expect("a number") < 7, "{index}: {result}");
+    }
+    assert!(results[1].contains("moved"), "{results:?}");
 }
 
 #[test]

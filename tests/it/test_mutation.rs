@@ -94,3 +94,17 @@ fn tests_mutate_needs_tests_that_pass() {
     let (code, text, _) = mutate(&sandbox, &["--", "false"]);
     assert_eq!((code, text.as_str()), (Some(0), "no fault could be put into the change (0 s)\n"));
 }
+
+#[test]
+fn tests_mutate_fails_if_no_fault_can_be_tried() {
+    let sandbox = shop("self.assertEqual(price(20), 20)\n");
+    // With any fault in the file, there is no such program.
+    let command = "if git hash-object shop.py | grep -q HASH; then true; else exit 127; fi";
+    let command = command.replace("HASH", sandbox.git(&["hash-object", "shop.py"]).trim());
+    let (code, text, error) = mutate(&sandbox, &["--", &command]);
+    assert_eq!(code, Some(3), "{text}{error}");
+    assert!(text.contains("none of 5 faults could be tried"), "{text}");
+    let (code, _, error) = mutate(&sandbox, &["--", "no-such-program"]);
+    assert_eq!(code, Some(3), "{error}");
+    assert!(error.contains("the test command could not be run: "), "{error}");
+}

@@ -236,7 +236,6 @@ fn tests_prove_counts_exit_code_where_output_names_no_test() {
     expect(&sandbox, &["true"], &[("test_total", "passes-on-old")]);
     expect(&sandbox, &["false"], &[("test_total", "fails-on-both")]);
     expect(&sandbox, &["grep", "-q", "TOTAL = 1", "shop.py"], &[("test_total", "fails-on-new")]);
-    expect(&sandbox, &["no-such-program"], &[("test_total", "not-run")]);
     expect(&sandbox, &["echo 'Ran 0 tests in 0.000s'"], &[("test_total", "not-run")]);
     expect(&sandbox, &["kill -9 $$"], &[("test_total", "not-run")]);
 }
@@ -290,6 +289,7 @@ fn tests_prove_rejects_what_it_cannot_use() {
     let sandbox = python();
     for (args, expected) in [
         (&["--", "pytest '{tests}'"][..], "stands in quotes"),
+        (&["--", "pytest", "'{tests}'"], "stands in quotes"),
         (&["--config", "none.yml", "--", "pytest"], "could not read none.yml"),
         (&["--", " \t"], "the test command is empty"),
     ] {
@@ -337,4 +337,155 @@ fn tests_prove_leaves_nothing_behind_when_killed() {
     }
     // The runs after the killed one have removed what it left.
     assert_eq!(left(), 0);
+}
+
+/// A file of which one test uses what is new, and the other does not; in the same run, and each in one of its own.
+#[test]
+fn tests_prove_takes_no_test_for_proof_because_it_stands_alone() {
+    let sandbox = Sandbox::new(&[("shop.py", "class Shop:\n    pass\n"), ("tests/__init__.py", "")]);
+    sandbox.commit("shop");
+    sandbox.write("shop.py", "class Shop:\n    pass\n\n\nclass Discount:\n    rate = 2\n");
+    let head = "import unittest\n\nfrom shop import Shop, Discount\n\n\nclass TestShop(unittest.TestCase):\n";
+    let test =
+        |name: &str, body: &str| format!("    def {name}(self):\n        self.assertEqual({body})\n\n");
+    let (half, trivial) = (test("test_half", "Discount.rate, 2"), test("test_trivial", "1 + 1, 2"));
+    let old = test("test_old", "Shop.__name__, 'Shop'");
+    sandbox.write("tests/test_shop.py", format!("{head}{half}{trivial}{old}"));
+    for place in ["{test}", "{tests}"] {
+        expect(
+            &sandbox,
+            &["python3", "-m", "unittest", "-v", place],
+            &[
+                ("TestShop > test_half", "proves"),
+                ("TestShop > test_trivial", "not-run"),
+                ("TestShop > test_old", "not-run"),
+            ],
+        );
+    }
+    // It is the only one of its file as well.
+    sandbox.write("tests/test_shop.py", format!("{head}{trivial}"));
+    expect(
+        &sandbox,
+        &["python3", "-m", "unittest", "-v", "{tests}"],
+        &[("TestShop > test_trivial", "not-run")],
+    );
+    if let Some(pytest) = tool("pytest") {
+        let folder = pytest.parent().expect("a folder").to_owned();
+        sandbox.write("tests/test_shop.py", format!("{head}{half}{trivial}"));
+        expect_with(
+            &sandbox,
+            Some(&folder),
+            &["env", "PYTHONPATH=.", "pytest", "{test}"],
+            &[("TestShop > test_half", "proves"), ("TestShop > test_trivial", "not-run")],
+        );
+    }
+}
+
+#[test]
+fn tests_prove_takes_no_crate_and_no_type_for_what_is_missing() {
+    let manifest = "[package]\nname = \"trs\"\nversion = \"0.1.0\"\nedition = \"2021\"\n";
+    let old = "pub struct Shop {\n    pub n: u32,\n}\n\nimpl Shop {\n    pub fn new() -> Self {\n        Self { n: 1 }\n    }\n}\n\n\
+               pub fn price(a: u32, b: u32) -> u32 {\n    a + b\n}\n";
+    let sandbox = Sandbox::new(&[("Cargo.toml", manifest), (".gitignore", "/target\n"), ("src/lib.rs", old)]);
+    sandbox.commit("shop");
+    let new =
+        old.replace("impl Shop {", "impl Shop {\n    pub fn total(&self) -> u32 {\n        self.n\n    }\n");
+    sandbox.write("src/lib.rs", format!("{new}\npub fn vat(a: u32) -> u32 {{\n    a + 1\n}}\n"));
+    let test = |name: &str, body: &str| format!("#[test]\nfn {name}() {{\n    {body}\n}}\n");
+    for (head, vat, nothing, command) in [
+        ("", "assert_eq!(trs::vat(1), 2);", "assert_eq!(trs::price(100, 0), 100);", "{tests}"),
+        ("", "assert_eq!(trs::vat(1), 2);", "let vat = 1; assert_eq!(vat, 1);", "{test}"),
+        ("use trs::{price, vat};\n", "assert_eq!(vat(1), 2);", "assert_eq!(price(100, 0), 100);", "{tests}"),
+        (
+            "use trs::Shop;\n",
+            "assert_eq!(Shop::new().total(), 1);",
+            "assert_eq!(Shop::new().n, 1);",
+            "{test}",
+        ),
+    ] {
+        sandbox.write("tests/it.rs", format!("{head}{}{}", test("v", vat), test("says_nothing", nothing)));
+        expect(
+            &sandbox,
+            &["cargo", "test", "--offline", "--test", "it", "--", command],
+            &[("v", "proves"), ("says_nothing", "not-run")],
+        );
+    }
+}
+
+#[test]
+fn tests_prove_of_node_reads_names_and_takes_no_test_that_stands_alone() {
+    let Some(_) = tool("node") else { return };
+    let sandbox = Sandbox::new(&[("shop.mjs", "export const total = (n) => n + 1;\n")]);
+    sandbox.write("package.json", "{\"name\": \"shop\", \"version\": \"1.0.0\"}\n");
+    let old = "import test from 'node:test';\nimport assert from 'node:assert';\ntest('old', () => { assert.equal(1, 1); });\n";
+    sandbox.write("test/old.test.mjs", old);
+    sandbox.commit("shop");
+    sandbox.write(
+        "shop.mjs",
+        "export const total = (n) => n;\nexport default function discount(n) { return n / 2; }\n",
+    );
+    sandbox.write("test/old.test.mjs", old.replace("import test from", "import test, { describe } from"));
+    let head = "import test from 'node:test';\nimport assert from 'node:assert';\n";
+    sandbox.write(
+        "test/a.test.mjs",
+        format!(
+            "{head}import discount from '../shop.mjs';\ntest('halves', () => {{ assert.equal(discount(4), 2); }});\ntest('trivial', () => {{ \
+             assert.equal(1, 1); }});\n"
+        ),
+    );
+    sandbox.write(
+        "test/b.test.mjs",
+        format!(
+            "{head}import {{ total }} from '../shop.mjs';\ntest(\"dash \\\"a\\\"\", () => {{ assert.equal(total(1), 1); }});\nfor (const n of [1, 2]) \
+             test('gen ' + n, () => {{ assert.equal(total(n), n); }});\n"
+        ),
+    );
+    let expected =
+        [("halves", "proves"), ("trivial", "not-run"), ("dash \"a\"", "proves"), ("gen ${value}", "proves")];
+    for command in
+        [&["node", "--test", "{files}"][..], &["node", "--test", "--test-name-pattern={test}", "{files}"]]
+    {
+        expect(&sandbox, command, &expected);
+    }
+}
+
+#[test]
+fn tests_prove_says_why_nothing_is_seen() {
+    let sandbox = python();
+    for command in ["no-such-program {tests}", "no-such-program {test}", "./README.md"] {
+        let proved = prove(&sandbox, &["--", command]);
+        assert_eq!(proved.code, Some(3), "{}{}", proved.text, proved.error);
+        assert!(proved.error.contains("the test command could not be run: "), "{}", proved.error);
+    }
+    let proved = prove(&sandbox, &["--", "python3", "-m", "nosuchmod", "{tests}"]);
+    assert_eq!(proved.code, Some(1), "{}", proved.error);
+    assert!(proved.text.contains("failed with exit code 1: "), "{}", proved.text);
+    assert!(proved.text.contains("No module named nosuchmod"), "{}", proved.text);
+    let proved = prove(&sandbox, &["--", "python3", "-m", "unittest"]);
+    assert!(proved.text.contains("does not name it; unittest names tests with `-v`"), "{}", proved.text);
+    let Some(pytest) = tool("pytest") else { return };
+    let folder = pytest.parent().expect("a folder").to_owned();
+    sandbox.write(
+        "tests/test_later.py",
+        "import pytest\n\n\n@pytest.mark.skip(reason='later')\ndef test_later():\n    assert 1 == 1\n",
+    );
+    for command in ["PYTHONPATH=. pytest {tests}", "PYTHONPATH=. pytest -q {tests}"] {
+        let proved = prove_with(&sandbox, Some(&folder), &["--", command]);
+        assert!(proved.text.contains("`test_later` could not be run: it is skipped"), "{}", proved.text);
+    }
+}
+
+#[test]
+fn tests_commands_name_a_workspace_that_is_missing() {
+    let sandbox = python();
+    for args in [
+        &["check", "--base", "HEAD", "--workspace", "/nonexistent"][..],
+        &["prove", "--base", "HEAD", "--workspace", "/nonexistent", "--", "true"],
+    ] {
+        let output =
+            sandbox.command(&[&["tests"], args].concat()).current_dir(sandbox.repo()).output().expect("runs");
+        let error = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(3), "{error}");
+        assert!(error.contains("could not open the folder `/nonexistent`: No such file"), "{error}");
+    }
 }

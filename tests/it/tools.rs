@@ -9,7 +9,8 @@ use architect_ci::event::ToolCall;
 use architect_ci::tool::{Access, Context, Registry, RunCommand, ToolResult};
 use architect_ci::web::{FetchUrl, Web, WebSearch};
 use architect_ci::workspace::{
-    DiskWorkspace, LastLink, OverlayWorkspace, PathGlobs, TrackedWorkspace, Workspace, WorkspacePath,
+    DiskWorkspace, LastLink, OverlayWorkspace, PathGlobs, SensitiveFiles, TrackedWorkspace, Workspace,
+    WorkspacePath,
 };
 use serde_json::Value;
 
@@ -164,12 +165,53 @@ async fn tools_do_not_search_sensitive_files() {
     let sandbox = Sandbox::new(&[(".env", "KEY=needle\n"), ("a.txt", "needle\n")]);
     let disk = Arc::new(DiskWorkspace::open(&sandbox.repo()).expect("a folder"));
     let mut cx = context(Arc::new(OverlayWorkspace::new(disk)), true);
-    cx.sensitive = Arc::new(PathGlobs::parse(&[".env*"]).expect("globs"));
+    cx.sensitive = Arc::new(SensitiveFiles::listed(PathGlobs::parse(&[".env*"]).expect("globs")));
     let registry = Registry::with_built_in();
     for tool in ["grep", "search_code"] {
         let result = call(&registry, &cx, tool, &serde_json::json!({"pattern": "needle"})).await;
         assert_eq!(result.output, "a.txt:1:needle\n(1 sensitive file not searched)\n", "{tool}");
     }
+}
+
+/// Makes one call of the table. The error says what is wrong with it.
+async fn foreign_call(registry: &Registry, cx: &Context, step: &Value, root: &str) -> Result<(), String> {
+    let name = step["call"].as_str().expect("a name");
+    let args = step["args"].to_string().replace("@root@", root);
+    let args: Value = serde_json::from_slice(args.as_bytes()).expect("arguments");
+    let understood = registry.understand(&tool_call(name, &args), cx.workspace.root());
+    if let Some(says) = step["says"].as_str() {
+        let error = match understood {
+            Err(error) => error.to_string(),
+            Ok(_) => call(registry, cx, name, &args).await.error.unwrap_or_default(),
+        };
+        return if error.contains(says) { Ok(()) } else { Err(format!("it says {error:?}")) };
+    }
+    let understood = understood.map_err(|error| error.to_string())?;
+    let (tool, arguments) = (&understood.call.name, &understood.call.arguments);
+    if step["is"] != tool.as_str() {
+        return Err(format!("it is {tool}"));
+    }
+    for (name, value) in step["with"].as_object().into_iter().flatten() {
+        if arguments[name] != *value {
+            return Err(format!("{name} is not {value} in {arguments}"));
+        }
+    }
+    let is_ours = Registry::with_built_in().has(tool);
+    let prepared =
+        Arc::clone(&understood.tool).prepare(arguments).map_err(|error| format!("{error}: {arguments}"))?;
+    if is_ours {
+        let result = prepared.run(cx.clone()).await;
+        if !result.success {
+            return Err(format!("{result:?}"));
+        }
+        for (path, expected) in step["file"].as_object().into_iter().flatten() {
+            let found = content(cx, path);
+            if found.as_deref() != expected.as_str() {
+                return Err(format!("{path} is {found:?}"));
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Calls as other agents' models write them: each is taken as the call that is meant, or answered with a sentence that
@@ -187,45 +229,19 @@ async fn foreign_calls_are_taken_or_answered_with_the_right_call() {
     let table = cases("foreign-calls.yml");
     let calls: Vec<&Value> =
         table.iter().flat_map(|group| group["calls"].as_array().expect("calls")).collect();
-    assert!(calls.len() >= 150, "{} calls", calls.len());
+    assert!(calls.len() >= 200, "{} calls", calls.len());
     let python = "import os\n\n\ndef first(x):\n    return x + 1\n\n\ndef second(x):\n    return x + 2\n";
     let files =
         [("src/app.py", python), ("src/old.py", "a = 1\nb = 2\n"), ("lib/error.js", "throw Error('no');\n")];
     let sandbox = Sandbox::without_git(&files);
     let disk = Arc::new(DiskWorkspace::open(&sandbox.repo()).expect("a folder"));
     let root = disk.path().to_str().expect("a path").to_owned();
+    let mut wrong = Vec::new();
     for step in calls {
         let cx = context(Arc::new(OverlayWorkspace::new(Arc::clone(&disk))), true);
-        let args = step["args"].to_string().replace("@root@", &root);
-        let args: Value = serde_json::from_slice(args.as_bytes()).expect("arguments");
-        let understood = registry
-            .understand(&tool_call(step["call"].as_str().expect("a name"), &args), cx.workspace.root());
-        if let Some(says) = step["says"].as_str() {
-            let error = match understood {
-                Err(error) => error.to_string(),
-                Ok(_) => call(&registry, &cx, step["call"].as_str().unwrap(), &args)
-                    .await
-                    .error
-                    .unwrap_or_default(),
-            };
-            assert!(error.contains(says), "{step}: {error}");
-            continue;
-        }
-        let understood = understood.unwrap_or_else(|error| panic!("{step}: {error}"));
-        assert_eq!(understood.call.name, step["is"].as_str().expect("a tool"), "{step}");
-        for (name, value) in step["with"].as_object().into_iter().flatten() {
-            assert_eq!(&understood.call.arguments[name], value, "{step}: {}", understood.call.arguments);
-        }
-        let is_ours = Registry::with_built_in().has(&understood.call.name);
-        let prepared = understood.tool.prepare(&understood.call.arguments);
-        let prepared =
-            prepared.unwrap_or_else(|error| panic!("{step}: {error}: {}", understood.call.arguments));
-        if is_ours {
-            let result = prepared.run(cx.clone()).await;
-            assert!(result.success, "{step}: {result:?}");
-            for (path, expected) in step["file"].as_object().into_iter().flatten() {
-                assert_eq!(content(&cx, path).as_deref(), expected.as_str(), "{step}");
-            }
+        if let Err(complaint) = foreign_call(&registry, &cx, step, &root).await {
+            wrong.push(format!("{step}\n    {complaint}"));
         }
     }
+    assert!(wrong.is_empty(), "{} calls:\n{}", wrong.len(), wrong.join("\n"));
 }

@@ -1,22 +1,14 @@
 //! Tables of the languages: what each grammar calls the things that an outline shows.
 
+use std::fmt;
+
 use tree_sitter::Node;
 
 /// Language that can be outlined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Language {
-    /// `.py`, `.pyi`
-    Python,
-    /// `.rs`
-    Rust,
-    /// `.js`, `.mjs`, `.cjs`, `.jsx`
-    JavaScript,
-    /// `.ts`, `.mts`, `.cts`, `.tsx`
-    TypeScript,
-    /// `.go`
-    Go,
-    /// `.java`
-    Java,
+    /// Read by its grammar.
+    Parsed(grammar::Language),
     /// `.c`
     C,
     /// `.cpp` and its many spellings, and `.h`, which may be either
@@ -131,32 +123,36 @@ impl Language {
     /// Returns the language of a file, by the extension of its name.
     pub fn of(file_name: &str) -> Option<Self> {
         let (_, extension) = file_name.rsplit_once('.')?;
-        Some(match extension.to_ascii_lowercase().as_str() {
-            "py" | "pyi" => Self::Python,
-            "rs" => Self::Rust,
-            "js" | "mjs" | "cjs" | "jsx" => Self::JavaScript,
-            "ts" | "mts" | "cts" | "tsx" => Self::TypeScript,
-            "go" => Self::Go,
-            "java" => Self::Java,
-            "c" => Self::C,
-            "h" | "cpp" | "cc" | "cxx" | "c++" | "hpp" | "hh" | "hxx" | "ipp" => Self::Cpp,
-            _ => return None,
-        })
+        match extension.to_ascii_lowercase().as_str() {
+            "c" => Some(Self::C),
+            "h" | "cpp" | "cc" | "cxx" | "c++" | "hpp" | "hh" | "hxx" | "ipp" => Some(Self::Cpp),
+            _ => grammar::Language::of(file_name).map(Self::Parsed),
+        }
     }
 
     /// Returns the grammar and its table; `None` for C and C++, which are read without a grammar.
     pub(super) fn grammar(self) -> Option<(tree_sitter::Language, Kinds)> {
-        let (grammar, kinds) = match self {
-            Self::Python => (tree_sitter_python::LANGUAGE, PYTHON),
-            Self::Rust => (tree_sitter_rust::LANGUAGE, RUST),
-            // The grammar of TypeScript with JSX covers all of JavaScript, and all of TypeScript but casts in
-            // angle brackets, from which it recovers. A grammar for each would cost a megabyte.
-            Self::JavaScript | Self::TypeScript => (tree_sitter_typescript::LANGUAGE_TSX, ECMASCRIPT),
-            Self::Go => (tree_sitter_go::LANGUAGE, GO),
-            Self::Java => (tree_sitter_java::LANGUAGE, JAVA),
-            Self::C | Self::Cpp => return None,
+        use grammar::Language::{Go, Java, JavaScript, Python, Rust, Tsx, TypeScript};
+        let Self::Parsed(language) = self else { return None };
+        let kinds = match language {
+            Python => PYTHON,
+            Rust => RUST,
+            JavaScript | TypeScript | Tsx => ECMASCRIPT,
+            Go => GO,
+            Java => JAVA,
         };
-        Some((grammar.into(), kinds))
+        Some((language.grammar(), kinds))
+    }
+}
+
+impl fmt::Display for Language {
+    /// Writes the language's name.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Parsed(language) => language.fmt(f),
+            Self::C => f.write_str("C"),
+            Self::Cpp => f.write_str("C++"),
+        }
     }
 }
 

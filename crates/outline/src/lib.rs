@@ -11,7 +11,7 @@
 //! let outline = Outline::of(source, language)?;
 //! assert_eq!(outline.render(), "1-3       class Cart\n2-3         def add(self, item: str) -> None\n");
 //! // Syntax errors are tolerated, and said.
-//! assert!(Outline::of("fn f(", Language::Rust)?.has_errors);
+//! assert!(Outline::of("fn f(", Language::Parsed(grammar::Language::Rust))?.has_errors);
 //! # Ok::<(), outline::ParseTimeout>(())
 //! ```
 

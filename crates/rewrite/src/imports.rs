@@ -7,6 +7,9 @@ use tree_sitter::{Node, Tree};
 
 use crate::{Language, MAX_TIME, RewriteError};
 
+/// Number of nodes above a string within which its annotation is looked for.
+const MAX_ANNOTATION: usize = 12;
+
 /// Import statement of a language.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Import {
@@ -175,10 +178,15 @@ fn addition(tree: &Tree, text: &str, language: Language, import: &Import) -> Opt
         let end = after + rest.len();
         return Some(Edit(end..end, format!("{}{}", newline(text), import.text)));
     }
-    let at = first_place(tree, text);
+    let at = first_place(tree, text).max(mark_length(text));
     let line = newline(text);
-    let gap = if at > 0 && !text[..at].ends_with('\n') { line } else { "" };
+    let gap = if at > mark_length(text) && !text[..at].ends_with('\n') { line } else { "" };
     Some(Edit(at..at, format!("{gap}{}{line}", import.text)))
+}
+
+/// Returns the length of the byte order mark that a text begins with; 0 without one.
+fn mark_length(text: &str) -> usize {
+    if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 }
 }
 
 /// Returns the line end of a text.
@@ -260,7 +268,8 @@ fn removal(tree: &Tree, text: &str, language: Language, import: &Import) -> Opti
 
 /// Returns the range with its line, where nothing else stands on it.
 fn line_of(text: &str, range: Range<usize>) -> Range<usize> {
-    let start = text[..range.start].rfind('\n').map_or(0, |at| at + 1);
+    let start = text[..range.start].rfind('\n').map_or(mark_length(text), |at| at + 1);
+    let start = start.min(range.start);
     let end = text[range.end..].find('\n').map_or(text.len(), |at| range.end + at + 1);
     let is_alone = text[start..range.start].trim().is_empty()
         && text[range.end..end].trim_matches([';', ' ', '\t', '\r', '\n']).is_empty();
@@ -318,13 +327,44 @@ fn rust_names(statement: &str, all: BTreeSet<String>) -> BTreeSet<String> {
     all.into_iter().filter(|name| !path(name) && name != "use" && name != "pub").collect()
 }
 
+/// Returns whether a string or a comment of Python names a type: `x: "requests.Session"`, `cast("requests.Session", x)`,
+/// `# type: requests.Session`, `__all__ = ["requests"]`.
+fn names_type(node: Node<'_>, text: &str) -> bool {
+    if node.kind() == "comment" {
+        return text[node.byte_range()].trim_start_matches('#').trim_start().starts_with("type:");
+    }
+    let part = |node: Node<'_>, field: &str| {
+        node.child_by_field_name(field).map_or("", |child| &text[child.byte_range()])
+    };
+    let above = std::iter::successors(node.parent(), Node::parent);
+    node.kind() == "string_content"
+        && above.take(MAX_ANNOTATION).any(|above| match above.kind() {
+            "type" => true,
+            "assignment" | "augmented_assignment" => part(above, "left") == "__all__",
+            "call" => {
+                let function = part(above, "function");
+                let name = function.rsplit('.').next().unwrap_or(function);
+                matches!(name, "cast" | "TypeVar" | "NewType" | "ForwardRef")
+            }
+            _ => false,
+        })
+}
+
 /// Returns whether an identifier outside of imports has one of the names.
 fn is_used(tree: &Tree, text: &str, language: Language, names: &BTreeSet<String>) -> bool {
     let mut cursor = tree.walk();
     loop {
         let node = cursor.node();
         let is_import = kinds(language).contains(&node.kind()) || node.kind() == "import_declaration";
-        if !is_import && node.child_count() == 0 && names.contains(&text[node.byte_range()]) {
+        let own = &text[node.byte_range()];
+        if !is_import && node.child_count() == 0 && names.contains(own) {
+            return true;
+        }
+        let has_name = || {
+            let mut words = own.split(|sign: char| !sign.is_alphanumeric() && sign != '_');
+            words.any(|word| names.contains(word))
+        };
+        if language == Language::Python && names_type(node, text) && has_name() {
             return true;
         }
         if !is_import && cursor.goto_first_child() {

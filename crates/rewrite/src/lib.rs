@@ -21,10 +21,11 @@
 
 mod imports;
 mod language;
+mod layout;
 mod matching;
 mod rule;
 
-pub use language::Language;
+pub use grammar::Language;
 pub use matching::{Match, Rewritten};
 pub use rule::{Imports, InvalidRule, Rewrite, RewriteRule};
 

@@ -1,9 +1,13 @@
 //! Matching and replacing in one text.
 
-use ast_grep_config::RuleConfig;
+use std::ops::Range;
+
+use ast_grep_config::{Fixer, RuleConfig};
 use ast_grep_core::AstGrep;
 use ast_grep_core::tree_sitter::StrDoc;
 
+use crate::language::PatternLanguage;
+use crate::layout::{Spread, filled};
 use crate::{Language, MAX_BYTES, MAX_DEPTH, MAX_TIME, RewriteError};
 
 /// A place that matched.
@@ -24,37 +28,131 @@ pub struct Match {
 pub struct Rewritten {
     /// The text with all matches replaced.
     pub text: String,
-    /// The matches, in their order, inner ones after those that contain them. Their places are those of the text as
-    /// it was when they were found.
+    /// The matches, in their order, inner ones before those that contain them. Their places are those of the text as
+    /// it was when they were replaced.
     pub matches: Vec<Match>,
+    /// Whether the text had a syntax error before, so that matches around it may be missed.
+    pub has_syntax_error: bool,
 }
 
-type Document = StrDoc<Language>;
+type Document = StrDoc<PatternLanguage>;
 
-/// Replaces all matches of a rule. A match that contains others goes first, and the inner ones, which it took along,
-/// follow in a further pass, as long as each pass leaves no more matches than were inside of others: a rule whose
-/// result matches again is applied once.
+/// What stands in place of a match.
+pub(crate) struct Replacement {
+    pub(crate) fixer: Fixer,
+    /// Lists in the fixer's template.
+    pub(crate) spreads: Vec<Spread>,
+}
+
+/// Replaces all matches of a rule: those that contain no other first, then those around them. What was put in is not looked
+/// into again, so a rule whose result matches again is applied once to each match.
 pub(crate) fn rewrite(
-    rule: &RuleConfig<Language>,
+    rule: &RuleConfig<PatternLanguage>,
+    replacement: Option<&Replacement>,
     language: Language,
     text: &str,
 ) -> Result<Rewritten, RewriteError> {
-    let mut done = Rewritten { text: text.to_owned(), matches: Vec::new() };
+    let mut done = Rewritten { text: text.to_owned(), matches: Vec::new(), has_syntax_error: false };
+    let Some(replacement) = replacement else {
+        let (tree, error) = parse(language, text)?;
+        done.has_syntax_error = error.is_some();
+        let mut lines = LineCounter::new(text);
+        let found = tree.root().find_all(&rule.matcher).map(|found| found.range()).collect::<Vec<_>>();
+        done.matches = found.into_iter().map(|range| lines.found(range, None)).collect();
+        return Ok(done);
+    };
+    // Ranges that were put in, in their order.
+    let mut ours: Vec<Range<usize>> = Vec::new();
     let mut allowed = usize::MAX;
-    loop {
-        let pass = pass(rule, &parse(language, &done.text)?, &done.text);
-        if pass.matches.is_empty() || pass.matches.len() + pass.inner > allowed {
+    while done.matches.len() < allowed {
+        let (tree, error) = parse(language, &done.text)?;
+        let edits = edits(rule, replacement, &tree, &done.text, &ours);
+        if allowed == usize::MAX {
+            allowed = edits.len();
+            done.has_syntax_error = error.is_some();
+        }
+        let innermost: Vec<&Edit> = edits
+            .iter()
+            .enumerate()
+            .filter(|(at, edit)| edits.get(at + 1).is_none_or(|next| next.range.start >= edit.range.end))
+            .map(|(_, edit)| edit)
+            .collect();
+        if innermost.is_empty() {
             break;
         }
-        allowed = pass.inner;
-        done.text = pass.text;
-        done.matches.extend(pass.matches);
-        if allowed == 0 {
-            break;
-        }
+        let mut lines = LineCounter::new(&done.text);
+        done.matches
+            .extend(innermost.iter().map(|edit| lines.found(edit.found.clone(), Some(edit.text.clone()))));
+        (done.text, ours) = apply(&done.text, &innermost, &ours);
     }
     done.text = checked(language, text, done.text)?;
     Ok(done)
+}
+
+/// Change that a match asks for.
+struct Edit {
+    /// The match.
+    found: Range<usize>,
+    /// What is replaced, which may be more.
+    range: Range<usize>,
+    text: String,
+}
+
+/// Returns the edits outside of what was put in, by their starts, those that contain others first.
+fn edits(
+    rule: &RuleConfig<PatternLanguage>,
+    Replacement { fixer, spreads }: &Replacement,
+    tree: &AstGrep<Document>,
+    text: &str,
+    ours: &[Range<usize>],
+) -> Vec<Edit> {
+    let is_ours = |range: &Range<usize>| {
+        let next = ours.partition_point(|own| own.end < range.end);
+        ours.get(next).is_some_and(|own| own.start <= range.start && !range.is_empty())
+    };
+    let mut edits = Vec::new();
+    for found in tree.root().find_all(&rule.matcher) {
+        if is_ours(&found.range()) {
+            continue;
+        }
+        let edit = found.make_edit(&rule.matcher, fixer);
+        let replacement = String::from_utf8_lossy(&edit.inserted_text);
+        edits.push(Edit {
+            found: found.range(),
+            range: edit.position..edit.position + edit.deleted_length,
+            text: filled(&replacement, spreads, &found, text),
+        });
+    }
+    edits
+}
+
+/// Returns the text with edits that do not overlap, and the ranges of it that were put in so far.
+fn apply(text: &str, edits: &[&Edit], ours: &[Range<usize>]) -> (String, Vec<Range<usize>>) {
+    let mut result = String::with_capacity(text.len());
+    let mut put_in = Vec::with_capacity(ours.len() + edits.len());
+    let mut end = 0;
+    let mut older = ours.iter().peekable();
+    let mut keep = |result: &mut String, put_in: &mut Vec<Range<usize>>, piece: Range<usize>| {
+        let start = result.len();
+        result.push_str(&text[piece.clone()]);
+        while let Some(own) = older.next_if(|own| own.start < piece.end) {
+            if own.start >= piece.start && own.end <= piece.end {
+                put_in.push(start + own.start - piece.start..start + own.end - piece.start);
+            }
+        }
+    };
+    for Edit { range, text, .. } in edits {
+        // One that expands over another waits for its turn.
+        if range.start < end {
+            continue;
+        }
+        keep(&mut result, &mut put_in, end..range.start);
+        put_in.push(result.len()..result.len() + text.len());
+        result.push_str(text);
+        end = range.end;
+    }
+    keep(&mut result, &mut put_in, end..text.len());
+    (result, put_in)
 }
 
 /// Returns the text that became of another one. Fails if it has a syntax error that the other did not have.
@@ -73,44 +171,6 @@ pub(crate) fn checked(language: Language, before: &str, after: String) -> Result
     Ok(after)
 }
 
-/// Result of one pass over a text.
-struct Pass {
-    text: String,
-    matches: Vec<Match>,
-    /// Number of matches that lie inside of others.
-    inner: usize,
-}
-
-fn pass(rule: &RuleConfig<Language>, (tree, _): &(AstGrep<Document>, Option<usize>), text: &str) -> Pass {
-    let root = tree.root();
-    let fixer = rule.fixer.first();
-    let mut pass = Pass { text: String::with_capacity(text.len()), matches: Vec::new(), inner: 0 };
-    let mut end = 0;
-    let mut lines = LineCounter::new(text);
-    for found in root.find_all(&rule.matcher) {
-        let range = found.range();
-        let Some(fixer) = fixer else {
-            let (line, column) = lines.position(range.start);
-            pass.matches.push(Match { line, column, text: text[range].to_owned(), replacement: None });
-            continue;
-        };
-        let edit = found.make_edit(&rule.matcher, fixer);
-        if edit.position < end {
-            pass.inner += 1;
-            continue;
-        }
-        let (line, column) = lines.position(range.start);
-        let replacement = String::from_utf8_lossy(&edit.inserted_text).into_owned();
-        pass.text.push_str(&text[end..edit.position]);
-        pass.text.push_str(&replacement);
-        end = edit.position + edit.deleted_length;
-        let text = text[range].to_owned();
-        pass.matches.push(Match { line, column, text, replacement: Some(replacement) });
-    }
-    pass.text.push_str(&text[end..]);
-    pass
-}
-
 /// Parses a text within the limits. Returns its tree, and the byte at which its first syntax error begins.
 fn parse(language: Language, text: &str) -> Result<(AstGrep<Document>, Option<usize>), RewriteError> {
     if text.len() > MAX_BYTES {
@@ -118,7 +178,7 @@ fn parse(language: Language, text: &str) -> Result<(AstGrep<Document>, Option<us
     }
     let tree = grammar::parse(text, &language.grammar(), MAX_TIME).ok_or(RewriteError::TooSlow)?;
     let error = survey(&tree)?;
-    let document = StrDoc { src: text.to_owned(), lang: language, tree };
+    let document = StrDoc { src: text.to_owned(), lang: PatternLanguage(language), tree };
     Ok((AstGrep::doc(document), error))
 }
 
@@ -159,6 +219,11 @@ struct LineCounter<'t> {
 impl<'t> LineCounter<'t> {
     fn new(text: &'t str) -> Self {
         Self { text, at: 0, line: 1, line_start: 0 }
+    }
+
+    fn found(&mut self, range: Range<usize>, replacement: Option<String>) -> Match {
+        let (line, column) = self.position(range.start);
+        Match { line, column, text: self.text[range].to_owned(), replacement }
     }
 
     fn position(&mut self, byte: usize) -> (usize, usize) {

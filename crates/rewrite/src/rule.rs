@@ -8,7 +8,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use crate::imports::Import;
-use crate::matching::{self, Rewritten};
+use crate::language::{PatternLanguage, broken_pattern, with_contexts};
+use crate::layout::with_marks;
+use crate::matching::{self, Replacement, Rewritten};
 use crate::{Language, RewriteError, imports};
 
 /// Rule as people write it: what is found, and what stands in its place.
@@ -69,6 +71,11 @@ pub enum InvalidRule {
     /// The rule is not valid in its language, or in none at all.
     #[error("the rule is not valid in {0:?}")]
     Rule(Language, #[source] Box<RuleConfigError>),
+    /// A pattern with a syntax error, which nothing can match.
+    #[error(
+        "the pattern `{0}` does not parse in {1:?}; write code that is whole, with `$NAME` for what varies"
+    )]
+    Pattern(String, Language),
     /// A `fix` in several forms is for people to choose from.
     #[error("`fix` is a list; write the one form that is to be used")]
     SeveralFixes,
@@ -86,7 +93,8 @@ pub struct Rewrite {
 }
 
 struct Compiled {
-    rule: RuleConfig<Language>,
+    rule: RuleConfig<PatternLanguage>,
+    replacement: Option<Replacement>,
     add: Vec<Import>,
     remove: Vec<Import>,
 }
@@ -117,10 +125,10 @@ impl Rewrite {
 
     /// Returns the matches in a text, and the text with all of them replaced. A text without a match stays as it is.
     pub fn apply(&self, language: Language, text: &str) -> Result<Rewritten, RewriteError> {
-        let Some(Compiled { rule, add, remove }) = self.rules.get(&language) else {
+        let Some(Compiled { rule, replacement, add, remove }) = self.rules.get(&language) else {
             return Err(RewriteError::OtherLanguage(language));
         };
-        let rewritten = matching::rewrite(rule, language, text)?;
+        let rewritten = matching::rewrite(rule, replacement.as_ref(), language, text)?;
         if rewritten.matches.is_empty() || (add.is_empty() && remove.is_empty()) {
             return Ok(rewritten);
         }
@@ -136,17 +144,38 @@ impl Rewrite {
 }
 
 fn compile(rule: &RewriteRule, language: Language) -> Result<Compiled, InvalidRule> {
-    let form: SerializableRuleConfig<Language> =
-        serde_json::from_value(as_ast_grep(rule, language)).map_err(InvalidRule::Form)?;
-    let compiled = RuleConfig::try_from(form, &GlobalRules::default())
-        .map_err(|error| InvalidRule::Rule(language, Box::new(error)))?;
-    let parse =
+    // As it was written, so that what is wrong with it is told.
+    let compiled = parse(rule, rule.fix.as_ref(), language)?;
+    let (fix, spreads) = match &rule.fix {
+        Some(fix) => with_marks(fix, |name| rule.transform.contains_key(name)),
+        None => (Value::Null, Vec::new()),
+    };
+    let fixer = parse(rule, rule.fix.is_some().then_some(&fix), language)?.fixer.into_iter().next();
+    let replacement = fixer.map(|fixer| Replacement { fixer, spreads });
+    let imports =
         |all: &[String]| all.iter().map(|text| Import::parse(text, language)).collect::<Result<Vec<_>, _>>();
-    Ok(Compiled { rule: compiled, add: parse(&rule.imports.add)?, remove: parse(&rule.imports.remove)? })
+    let (add, remove) = (imports(&rule.imports.add)?, imports(&rule.imports.remove)?);
+    Ok(Compiled { rule: compiled, replacement, add, remove })
+}
+
+fn parse(
+    rule: &RewriteRule,
+    fix: Option<&Value>,
+    language: Language,
+) -> Result<RuleConfig<PatternLanguage>, InvalidRule> {
+    let mut form = as_ast_grep(rule, fix, language);
+    let broken = broken_pattern(&form, language);
+    with_contexts(&mut form, language);
+    let form: SerializableRuleConfig<PatternLanguage> =
+        serde_json::from_value(form).map_err(InvalidRule::Form)?;
+    RuleConfig::try_from(form, &GlobalRules::default()).map_err(|error| match broken {
+        Some(pattern) => InvalidRule::Pattern(pattern, language),
+        None => InvalidRule::Rule(language, Box::new(error)),
+    })
 }
 
 /// Returns the rule as ast-grep has it.
-fn as_ast_grep(rule: &RewriteRule, language: Language) -> Value {
+fn as_ast_grep(rule: &RewriteRule, fix: Option<&Value>, language: Language) -> Value {
     let mut form = json!({ "id": "rule", "language": language, "rule": rule.rule });
     let mut set = |name: &str, value: Value, is_set: bool| {
         if is_set {
@@ -157,6 +186,6 @@ fn as_ast_grep(rule: &RewriteRule, language: Language) -> Value {
     set("utils", json!(rule.utils), !rule.utils.is_empty());
     set("transform", json!(rule.transform), !rule.transform.is_empty());
     set("rewriters", json!(rule.rewriters), !rule.rewriters.is_empty());
-    set("fix", json!(rule.fix), rule.fix.is_some());
+    set("fix", json!(fix), fix.is_some());
     form
 }

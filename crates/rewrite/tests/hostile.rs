@@ -66,7 +66,7 @@ proptest! {
                 if result.matches.is_empty() {
                     prop_assert_eq!(&result.text, &text);
                 }
-                let python = tree_sitter_python::LANGUAGE.into();
+                let python = Language::Python.grammar();
                 let errors = |text: &str| grammar::parse(text, &python, Duration::from_secs(10)).expect("a tree").root_node().has_error();
                 prop_assert!(errors(&text) || !errors(&result.text), "{:?} became {:?}", text, result.text);
             }

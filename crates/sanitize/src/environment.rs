@@ -131,6 +131,9 @@ pub struct Rules {
     pub keys: Vec<String>,
 }
 
+/// Least length of a secret that is looked for in other variables, in bytes; a shorter one would be found anywhere.
+const LEAST_SECRET: usize = 8;
+
 impl Rules {
     /// Returns whether children may see a variable.
     pub fn allows(&self, name: &str, value: &str) -> bool {
@@ -162,8 +165,17 @@ impl Rules {
     /// Sorts the variables in `own` into those that children see and those that are withheld.
     pub fn inherit(&self, own: &BTreeMap<String, String>) -> Inherited {
         let mut inherited = Inherited::default();
+        // Under whatever name: `GRADLE_OPTS=-Ptoken=…` carries it as well.
+        let is_passed = |name: &String| self.passthrough.contains(name);
+        let secrets: Vec<&String> = own
+            .iter()
+            .filter(|(name, value)| value.len() >= LEAST_SECRET && !is_passed(name))
+            .filter(|(name, _)| self.keys.contains(name) || looks_secret(name))
+            .map(|(_, value)| value)
+            .collect();
         for (name, value) in own {
-            if self.allows(name, value) {
+            let carries = || secrets.iter().any(|secret| value.contains(secret.as_str()));
+            if self.allows(name, value) && (is_passed(name) || !carries()) {
                 inherited.variables.insert(name.clone(), value.clone());
             } else {
                 inherited.withheld.insert(name.clone());
@@ -199,6 +211,23 @@ mod tests {
 
     fn split(case: &str) -> (&str, &str) {
         case.split_once('=').expect("NAME=value")
+    }
+
+    #[test]
+    fn a_known_secret_is_withheld_under_every_name() {
+        let own = [
+            ("GITHUB_TOKEN", "correct-horse"),
+            ("MODEL_KEY", "battery-staple"),
+            ("SHORT_TOKEN", "main"),
+            ("GITHUB_REF_NAME", "correct-horse"),
+            ("MAKEFLAGS", "KEY=battery-staple"),
+            ("GITHUB_HEAD_REF", "main"),
+            ("MINE", "correct-horse"),
+        ];
+        let own = own.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
+        let rules = Rules { passthrough: vec!["MINE".to_owned()], keys: vec!["MODEL_KEY".to_owned()] };
+        let seen: Vec<String> = rules.inherit(&own).variables.into_keys().collect();
+        assert_eq!(seen, ["GITHUB_HEAD_REF", "MINE"]);
     }
 
     #[test]

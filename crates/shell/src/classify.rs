@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::analysis::{Analysis, Simple};
 use super::policy::OwnCommands;
 use super::refusal::{Refusal, WayOut};
-use super::{behind_walls, strict};
+use super::{in_sandbox, strict};
 use crate::class::Class;
 
 /// A class and what decided it.
@@ -49,14 +49,14 @@ impl From<Refusal> for Verdict {
     }
 }
 
-/// Whether a sandbox restricts commands.
+/// What keeps commands from doing harm, other than their class.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Walls {
+pub enum Containment {
     /// A sandbox enforces what a command can reach, so only what needs more than that is dangerous.
-    Standing,
+    Sandbox,
     /// There is no sandbox, so whatever is not known to be harmless is dangerous.
     #[default]
-    Missing,
+    None,
 }
 
 /// Variables that make a command load or run something else, separated by spaces.
@@ -81,7 +81,7 @@ pub(super) struct Scope<'a> {
     /// The commands that the configuration classifies.
     pub(super) own: &'a OwnCommands,
     /// Whether a sandbox restricts the line.
-    pub(super) walls: Walls,
+    pub(super) containment: Containment,
 }
 
 /// Classifies a line by the worst of its commands.
@@ -89,18 +89,18 @@ pub(super) fn classify(analysis: &Analysis, scope: Scope<'_>) -> Verdict {
     if let Some(reason) = &analysis.unclear {
         return Refusal::new(reason.clone(), WayOut::InParts).into();
     }
-    let judge = |simple: &Simple| match scope.walls {
-        Walls::Missing => strict::verdict(analysis, simple, scope),
-        Walls::Standing => behind_walls::verdict(analysis, simple, scope),
+    let judge = |simple: &Simple| match scope.containment {
+        Containment::None => strict::verdict(analysis, simple, scope),
+        Containment::Sandbox => in_sandbox::verdict(analysis, simple, scope),
     };
-    let functions = match scope.walls {
-        Walls::Missing => strict::functions(analysis),
-        Walls::Standing => Verdict::safe(),
+    let functions = match scope.containment {
+        Containment::None => strict::functions(analysis),
+        Containment::Sandbox => Verdict::safe(),
     };
-    let mut worst = match (&analysis.dynamic, scope.walls) {
+    let mut worst = match (&analysis.dynamic, scope.containment) {
         (None, _) => Verdict::safe(),
-        (Some(reason), Walls::Missing) => Refusal::new(reason.clone(), WayOut::WrittenOut).into(),
-        (Some(reason), Walls::Standing) => Verdict::new(Class::Dev, reason.clone()),
+        (Some(reason), Containment::None) => Refusal::new(reason.clone(), WayOut::WrittenOut).into(),
+        (Some(reason), Containment::Sandbox) => Verdict::new(Class::Dev, reason.clone()),
     };
     for verdict in analysis.commands.iter().map(judge).chain([functions]) {
         if verdict.class > worst.class {

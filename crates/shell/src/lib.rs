@@ -11,7 +11,7 @@
 //! ```
 //! use std::path::Path;
 //!
-//! use shell::{Class, CustomRules, Policy, Walls};
+//! use shell::{Class, Containment, CustomRules, Policy};
 //!
 //! let policy = Policy::new(CustomRules::default(), Path::new("/checkout"))?;
 //! let class = |policy: &Policy, line: &str| policy.judge(line, "").verdict.class;
@@ -19,18 +19,18 @@
 //! assert_eq!(class(&policy, "cd app && cargo test"), Class::Dev);
 //! assert_eq!(class(&policy, "echo $(sh -c 'cp a.txt b.txt')"), Class::Dangerous);
 //! // A sandbox contains what `cp` writes; nothing contains what is published.
-//! let in_sandbox = policy.behind(Walls::Standing);
+//! let in_sandbox = policy.within(Containment::Sandbox);
 //! assert_eq!(class(&in_sandbox, "cp a.txt b.txt"), Class::Dev);
 //! assert_eq!(class(&in_sandbox, "timeout 60 npm publish"), Class::Dangerous);
 //! # Ok::<(), shell::InvalidRule>(())
 //! ```
 
 mod analysis;
-mod behind_walls;
 mod blocklist;
 mod builtins;
 mod class;
 mod classify;
+mod in_sandbox;
 mod options;
 mod place;
 mod policy;
@@ -44,5 +44,5 @@ mod wrappers;
 
 pub use analysis::{Analysis, Place, Redirect, Simple, Word, analyse, analyse_powershell, is_guarded};
 pub use class::Class;
-pub use classify::{Verdict, Walls};
+pub use classify::{Containment, Verdict};
 pub use policy::{Assessment, CustomRules, InvalidRule, Patterns, Policy, is_test};

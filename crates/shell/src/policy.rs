@@ -7,7 +7,7 @@ use regex::{Regex, RegexSet};
 use super::analysis::{Analysis, Simple, Word, analyse, analyse_powershell};
 use super::blocklist::{blocked, blocked_in_powershell};
 use super::class::Class;
-use super::classify::{Scope, Verdict, Walls, classify, is_loader};
+use super::classify::{Containment, Scope, Verdict, classify, is_loader};
 
 /// The language of a command line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -26,7 +26,7 @@ const DEV_CMDLETS: [&str; 2] = ["invoke-pester", "invoke-scriptanalyzer"];
 #[derive(Clone, Debug, Default)]
 pub struct Policy {
     dialect: Dialect,
-    walls: Walls,
+    containment: Containment,
     root: PathBuf,
     blocked: Patterns,
     own: OwnCommands,
@@ -176,7 +176,7 @@ impl Policy {
         let rules = rules.into();
         Ok(Self {
             dialect: Dialect::Shell,
-            walls: Walls::Missing,
+            containment: Containment::None,
             root: root.to_owned(),
             blocked: Patterns::read("commands.blocked_patterns", rules.blocked_patterns)?,
             own: OwnCommands::read(rules)?,
@@ -185,15 +185,15 @@ impl Policy {
 
     /// Returns the same rules for commands with or without a sandbox.
     #[must_use]
-    pub fn behind(self, walls: Walls) -> Self {
-        Self { walls, ..self }
+    pub fn within(self, containment: Containment) -> Self {
+        Self { containment, ..self }
     }
 
     /// Returns the same rules for PowerShell scripts. Too little of their grammar is followed for a sandbox
     /// to relax the rules.
     #[must_use]
     pub fn for_powershell(mut self) -> Self {
-        self.walls = Walls::Missing;
+        self.containment = Containment::None;
         self.dialect = Dialect::PowerShell;
         self.own.0.extend(DEV_CMDLETS.map(|name| (vec![name.to_owned()], Class::Dev)));
         self
@@ -208,7 +208,7 @@ impl Policy {
         };
         let depth = i32::try_from(cwd.split('/').filter(|name| !matches!(*name, "" | ".")).count())
             .unwrap_or(i32::MAX);
-        let scope = Scope { root: &self.root, depth, own: &self.own, walls: self.walls };
+        let scope = Scope { root: &self.root, depth, own: &self.own, containment: self.containment };
         let verdict = classify(&analysis, scope);
         let blocked = blocked(line, &analysis).or_else(|| match self.dialect {
             Dialect::Shell => None,
@@ -276,13 +276,14 @@ mod tests {
     }
 
     #[test]
-    fn the_configuration_decides_behind_walls_as_well() {
+    fn the_configuration_decides_in_sandbox_as_well() {
         let rules = CustomRules {
             safe_commands: &["aws s3 ls".to_owned()],
             dev_commands: &["docker build".to_owned()],
             ..CustomRules::default()
         };
-        let policy = Policy::new(rules, Path::new("/work")).expect("valid rules").behind(Walls::Standing);
+        let policy =
+            Policy::new(rules, Path::new("/work")).expect("valid rules").within(Containment::Sandbox);
         for (line, class) in [
             ("aws s3 ls bucket", Class::Safe),
             ("aws s3 rm bucket", Class::Dangerous),

@@ -1,6 +1,6 @@
 //! Table of commands that need more than the sandbox allows, one row each. Whatever is not listed is no risk
 //! within a sandbox: it works on a state that is judged before any of it is kept. To refuse another command
-//! early, add a row, and a case to `tests/cases/commands-behind-walls.yml`.
+//! early, add a row, and a case to `tests/cases/commands-in-sandbox.yml`.
 
 use super::reach::{Reach, Row};
 

@@ -6,6 +6,8 @@ use std::ops::RangeInclusive;
 use crate::Change;
 use crate::extract::{Test, tests};
 use crate::files::{Language, Role, file_name};
+use crate::imports::{identifiers, imports};
+use crate::needs::outer_words;
 use crate::syntax::{At, parse};
 use crate::test_items::{TestItems, is_above, lines_of_tests};
 
@@ -24,7 +26,7 @@ pub struct ChangedTest {
     pub is_new: bool,
     /// Whether it stands in a file of the program rather than in one of tests.
     pub is_among_code: bool,
-    mentions: BTreeSet<String>,
+    needs: BTreeSet<String>,
 }
 
 impl ChangedTest {
@@ -40,9 +42,10 @@ impl ChangedTest {
         Some(found.0.line..=found.2)
     }
 
-    /// Returns whether it mentions one of some names, itself or by way of what its file defines and imports.
-    pub fn mentions(&self, names: &BTreeSet<String>) -> bool {
-        !self.mentions.is_disjoint(names)
+    /// Returns whether it uses one of some names, itself or by way of what its file defines and imports. Names of its own
+    /// variables are none of them.
+    pub fn needs(&self, names: &BTreeSet<String>) -> bool {
+        !self.needs.is_disjoint(names)
     }
 }
 
@@ -71,7 +74,7 @@ pub fn changed_tests(changes: &[Change<'_>]) -> Vec<ChangedTest> {
                     last_line: *last_line,
                     is_new: !old.names.contains(&name),
                     is_among_code: !is_of_tests(change.path) && is_among_code(change.path, after),
-                    mentions,
+                    needs: read.mentions(&outer_words(words)),
                 });
             }
         }
@@ -85,6 +88,10 @@ pub fn new_names(changes: &[Change<'_>]) -> BTreeSet<String> {
     let (mut old, mut new) = (BTreeSet::new(), BTreeSet::new());
     for change in changes.iter().filter(|change| !is_of_tests(change.path)) {
         let Some(language) = Language::of(change.path) else { continue };
+        // A new file is a new module.
+        if change.before.is_none() && change.after.is_some() {
+            new.extend(module(change.path));
+        }
         // Tests among the code are no part of it.
         let code = |text: &str| match language {
             Language::Rust => TestItems::of(text).map_or_else(|| text.to_owned(), |items| items.rest),
@@ -105,6 +112,18 @@ pub fn new_names(changes: &[Change<'_>]) -> BTreeSet<String> {
     }
     new.retain(|name| !old.contains(name));
     new
+}
+
+/// Returns the name by which other files ask for this one, if it has one of its own.
+fn module(path: &str) -> Option<String> {
+    let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
+    let stem = name.split('.').next().filter(|stem| !stem.is_empty())?;
+    let name = match stem {
+        "__init__" | "index" | "mod" => folder.rsplit('/').next().filter(|name| !name.is_empty())?,
+        "lib" | "main" => return None,
+        _ => stem,
+    };
+    Some(name.to_owned())
 }
 
 /// Returns whether a file belongs to the tests as a whole: tests, their helpers, snapshots and data.
@@ -257,44 +276,30 @@ impl Read {
             | "struct_item"
             | "enum_item"
             | "method_declaration"
-            | "variable_declarator"
             | "type_spec"
             | "var_spec"
             | "const_spec"
             | "macro_definition" => at.field("name").map(At::text).into_iter().collect(),
             "assignment" => at.field("left").map(At::text).into_iter().collect(),
-            "import_statement" | "import_from_statement" | "use_declaration" | "import_declaration" => {
-                return self.import(at);
+            // `const { total } = require("./shop")` declares what is in the braces.
+            "variable_declarator" => {
+                at.field("name").map(|name| identifiers(name.text()).collect()).unwrap_or_default()
             }
-            _ => return,
+            _ => {
+                for import in imports(at) {
+                    self.definitions.entry(import.name.to_owned()).or_default().extend(import.words);
+                }
+                return;
+            }
         };
-        let words: BTreeSet<String> = at.words().into_iter().map(str::to_owned).collect();
+        let mut words: BTreeSet<String> = at.words().into_iter().map(str::to_owned).collect();
+        if words.contains("require") || words.contains("import") {
+            let modules: Vec<String> =
+                words.iter().filter(|word| word.starts_with(['"', '\''])).cloned().collect();
+            words.extend(modules.iter().flat_map(|module| identifiers(module)).map(str::to_owned));
+        }
         for name in names {
             self.definitions.entry(name.to_owned()).or_default().extend(words.iter().cloned());
-        }
-    }
-
-    /// Notes that imported names stand for the modules that they come from.
-    fn import(&mut self, at: At<'_>) {
-        let text = at.normal();
-        // What stands before the names is the module: `from shop import`, `use crate :: shop :: {`, `} from "shop"`.
-        let (module, names) = match (text.split_once(" import "), text.rsplit_once('{')) {
-            (Some((module, names)), _) | (None, Some((module, names))) => {
-                (module.to_owned(), names.to_owned())
-            }
-            (None, None) => (
-                text.clone(),
-                text.rsplit([' ', ':']).find(|part| is_name(part)).unwrap_or_default().to_owned(),
-            ),
-        };
-        let modules: BTreeSet<String> = identifiers(&module)
-            .filter(|word| !matches!(*word, "from" | "use" | "import" | "crate" | "super"))
-            .map(str::to_owned)
-            .collect();
-        for name in identifiers(&names) {
-            let entry = self.definitions.entry(name.to_owned()).or_default();
-            entry
-                .extend(modules.iter().filter(|module| names.matches(module.as_str()).count() == 0).cloned());
         }
     }
 
@@ -341,12 +346,4 @@ fn is_test_node(kind: &str) -> bool {
             | "method_declaration"
             | "call_expression"
     )
-}
-
-fn identifiers(text: &str) -> impl Iterator<Item = &str> {
-    text.split(|sign: char| !sign.is_alphanumeric() && sign != '_').filter(|word| is_name(word))
-}
-
-fn is_name(word: &str) -> bool {
-    word.starts_with(|first: char| first.is_alphabetic() || first == '_')
 }

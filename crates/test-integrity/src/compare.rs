@@ -2,7 +2,7 @@
 
 use crate::assertion::{Assertion, Strength};
 use crate::extract::{Body, Skip, Test, TestFile, tests as read};
-use crate::files::{Role, subject};
+use crate::files::{Role, is_collected, subject};
 use crate::finding::{Finding, Kind};
 use crate::matching::{Heirs, pairs};
 use crate::weaker::{is_keyword, most_alike, short, weaker};
@@ -162,9 +162,24 @@ impl Context<'_> {
                 None | Some(Skip { is_conditional: true, .. }),
                 Some(Skip { line, is_conditional: false, text }),
             ) => {
-                found(*line, Kind::SkippedTest, format!("the test `{name}` no longer runs: {}", short(text)));
+                let text = short(text);
+                let message = if text.starts_with("return") {
+                    format!("the test `{name}` ends before its assertions: `{text}`")
+                } else {
+                    format!("the test `{name}` no longer runs: `{text}`")
+                };
+                found(*line, Kind::SkippedTest, message);
             }
             _ => {}
+        }
+        if is_collected(&before.path) && !is_collected(&after.path) {
+            found(
+                after.line,
+                Kind::SkippedTest,
+                format!(
+                    "the test `{name}` is in a file whose name says no longer that it has tests; runners do not look there"
+                ),
+            );
         }
         if let (None, Some(line)) = (before.focus, after.focus) {
             findings.push(focused(after, line));
@@ -211,7 +226,10 @@ impl Context<'_> {
                 found(
                     after.line,
                     Kind::EmptyTest,
-                    format!("the test `{name}` asserts nothing any more; it made {had} assertions"),
+                    format!(
+                        "the test `{name}` asserts nothing any more; it made {had} assertion{}",
+                        if had == 1 { "" } else { "s" }
+                    ),
                 );
             }
             return;
@@ -312,11 +330,11 @@ impl Context<'_> {
             let is_module = target.contains('/') && last == subject;
             let is_function = !target.contains('/')
                 && target.rsplit('.').nth(1) == Some(subject)
-                && self
-                    .after
-                    .tests
-                    .iter()
-                    .any(|test| test.path == path && test.body.calls.iter().any(|call| call == last));
+                // Calls within an assertion are part of its words.
+                && self.after.tests.iter().any(|test| {
+                    let mut used = test.body.calls.iter().chain(&test.body.words);
+                    test.path == path && used.any(|name| name == last)
+                });
             if existed && !subject.is_empty() && (is_module || is_function) {
                 let message = format!(
                     "the tests of `{subject}` replace `{}`, which they are about, by a mock",

@@ -15,26 +15,27 @@ pub(crate) enum Language {
 impl Language {
     /// Returns the language of a file, by its extension.
     pub(crate) fn of(path: &str) -> Option<Self> {
-        Some(match extension(path) {
-            "py" | "pyi" => Self::Python,
-            "js" | "mjs" | "cjs" | "jsx" | "ts" | "mts" | "cts" | "tsx" => Self::EcmaScript,
-            "rs" => Self::Rust,
-            "go" => Self::Go,
-            "java" => Self::Java,
-            _ => return None,
+        Some(match grammar::Language::of(path)? {
+            grammar::Language::Python => Self::Python,
+            grammar::Language::JavaScript | grammar::Language::TypeScript | grammar::Language::Tsx => {
+                Self::EcmaScript
+            }
+            grammar::Language::Rust => Self::Rust,
+            grammar::Language::Go => Self::Go,
+            grammar::Language::Java => Self::Java,
         })
     }
 
     /// Returns the grammar. TypeScript's with JSX reads JavaScript as well.
     pub(crate) fn grammar(self) -> tree_sitter::Language {
         match self {
-            Self::Python => tree_sitter_python::LANGUAGE,
-            Self::EcmaScript => tree_sitter_typescript::LANGUAGE_TSX,
-            Self::Rust => tree_sitter_rust::LANGUAGE,
-            Self::Go => tree_sitter_go::LANGUAGE,
-            Self::Java => tree_sitter_java::LANGUAGE,
+            Self::Python => grammar::Language::Python,
+            Self::EcmaScript => grammar::Language::Tsx,
+            Self::Rust => grammar::Language::Rust,
+            Self::Go => grammar::Language::Go,
+            Self::Java => grammar::Language::Java,
         }
-        .into()
+        .grammar()
     }
 }
 
@@ -91,6 +92,26 @@ pub(crate) fn file_name(path: &str) -> &str {
 /// Returns the extension of a path without its dot; empty if there is none.
 pub(crate) fn extension(path: &str) -> &str {
     Path::new(path).extension().and_then(|extension| extension.to_str()).unwrap_or_default()
+}
+
+/// Returns whether runners look for tests in a file of this name. What is neither Python nor a script is found by other signs.
+pub(crate) fn is_collected(path: &str) -> bool {
+    let name = file_name(path);
+    match Language::of(path) {
+        Some(Language::Python) => {
+            name.starts_with("test") || name.ends_with("_test.py") || name.ends_with("tests.py")
+        }
+        Some(Language::EcmaScript) => {
+            name.contains(".test.")
+                || name.contains(".spec.")
+                || name.contains("-test.")
+                || name.contains("_test.")
+                || name.starts_with("test")
+                || path.contains("__tests__/")
+                || path.split('/').any(|folder| matches!(folder, "test" | "tests"))
+        }
+        _ => true,
+    }
 }
 
 /// Returns the name of the module that a test file is about: `client` for `tests/test_client.py`.

@@ -27,8 +27,10 @@ mod exemptions;
 mod extract;
 mod files;
 mod finding;
+mod imports;
 mod matching;
 mod mutation;
+mod needs;
 mod settings;
 mod snapshots;
 mod syntax;
@@ -65,13 +67,16 @@ pub fn concerns(path: &str) -> bool {
 /// Returns what a change does to the meaning of tests, sorted by path and line.
 ///
 /// The change has to be given as a whole: a test that is moved to another file is recognized only if both files are
-/// there. Files whose text is longer than [`MAX_BYTES`] are passed over.
+/// there. A text that is longer than [`MAX_BYTES`] is not judged, so a file whose text becomes so long counts as gone.
 pub fn check(changes: &[Change<'_>]) -> Vec<Finding> {
-    let fits = |text: Option<&str>| text.is_none_or(|text| text.len() <= MAX_BYTES);
     let changes: Vec<Change<'_>> = changes
         .iter()
-        .copied()
-        .filter(|change| change.before != change.after && fits(change.before) && fits(change.after))
+        .filter(|change| change.before != change.after)
+        .map(|change| Change {
+            path: change.path,
+            before: change.before.filter(|text| text.len() <= MAX_BYTES),
+            after: change.after.filter(|text| text.len() <= MAX_BYTES),
+        })
         .collect();
 
     let mut findings = compare::tests(&changes);

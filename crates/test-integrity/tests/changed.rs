@@ -98,7 +98,7 @@ fn tests_mention_what_they_import_and_code_has_new_names() {
     let mentions = |names: &BTreeSet<String>| {
         found
             .iter()
-            .filter(|test| test.mentions(names))
+            .filter(|test| test.needs(names))
             .map(test_integrity::ChangedTest::name)
             .collect::<Vec<_>>()
     };
@@ -136,5 +136,80 @@ fn data_of_tests_belongs_to_them() {
         ("package.json", false),
     ] {
         assert_eq!(is_of_tests(path), expected, "{path}");
+    }
+}
+
+#[test]
+fn another_import_changes_no_test() {
+    for (path, before, after) in [
+        (
+            "a.test.mjs",
+            "import test from 'node:test';\nimport { f } from './f.mjs';\ntest('a', () => { assert.equal(f(), 1); });\n",
+            "import test, { describe } from 'node:test';\nimport { f, g } from './f.mjs';\ntest('a', () => { assert.equal(f(), 1); });\n",
+        ),
+        (
+            "tests/test_a.py",
+            "from shop import f\nimport os\n\ndef test_a():\n    assert f(os) == 1\n",
+            "from shop import (\n    f,\n    g as h,\n)\nimport os, sys\n\ndef test_a():\n    assert f(os) == 1\n",
+        ),
+        (
+            "tests/a.rs",
+            "use shop::f;\n#[test]\nfn a() { assert_eq!(f(), 1); }\n",
+            "use shop::{f, tax::{self, rate as r}};\n#[test]\nfn a() { assert_eq!(f(), 1); }\n",
+        ),
+        (
+            "a_test.go",
+            "package a\nimport \"testing\"\nfunc TestA(t *testing.T) { if F() != 1 { t.Fatal(1) } }\n",
+            "package a\nimport (\n\t\"os\"\n\t\"testing\"\n)\nfunc TestA(t *testing.T) { if F() != 1 { t.Fatal(1) } }\n",
+        ),
+    ] {
+        assert_eq!(found(path, Some(before), after), [], "{path}");
+    }
+    // What a name stands for is another thing.
+    let (before, after) = ("from a import f\n", "from b import f\n");
+    let test = "\ndef test_a():\n    assert f() == 1\n";
+    let names = found("tests/test_a.py", Some(&format!("{before}{test}")), &format!("{after}{test}"));
+    assert_eq!(names, [("test_a".to_owned(), false)]);
+}
+
+#[test]
+fn tests_need_what_they_use_and_not_what_stands_beside_it() {
+    let python = "from shop import Shop, Discount\nimport shop.tax as t\n\ndef test_it():\n    BODY\n";
+    let rust = "use trs::{price, vat, tax::rate as r};\n#[test]\nfn it() { BODY }\n";
+    let script = "import tax, { total as t } from './shop.mjs';\nconst { vat } = require('./duty');\ntest('it', () => { BODY });\n";
+    for (path, text, body, name, expected) in [
+        ("tests/test_a.py", python, "assert 1 + 1 == 2", "Discount", false),
+        ("tests/test_a.py", python, "assert Shop()", "Discount", false),
+        ("tests/test_a.py", python, "assert Discount()", "Discount", true),
+        ("tests/test_a.py", python, "assert t.rate", "tax", true),
+        ("tests/it.rs", rust, "assert_eq!(price(1), 1)", "vat", false),
+        ("tests/it.rs", rust, "let vat = 1; assert_eq!(vat, 1)", "vat", false),
+        ("tests/it.rs", rust, "assert_eq!(vat(1), 1)", "vat", true),
+        ("tests/it.rs", rust, "assert_eq!(trs::vat(1), 1)", "vat", true),
+        ("tests/it.rs", rust, "assert_eq!(r(1), 1)", "rate", true),
+        ("a.test.mjs", script, "assert.equal(t(), 1)", "total", true),
+        ("a.test.mjs", script, "assert.equal(vat(), 1)", "duty", true),
+        ("a.test.mjs", script, "assert.equal(tax(), 1)", "shop", true),
+        ("a.test.mjs", script, "assert.equal(1, 1)", "shop", false),
+    ] {
+        let text = text.replace("BODY", body);
+        let tests = changed_tests(&[Change { path, before: None, after: Some(&text) }]);
+        assert_eq!(tests.len(), 1, "{text}");
+        assert_eq!(tests[0].needs(&BTreeSet::from([name.to_owned()])), expected, "{name}: {text}");
+    }
+}
+
+#[test]
+fn names_of_javascript_tests_are_what_its_runner_prints() {
+    for (given, expected) in [
+        (r#""dash \"a\"""#, "dash \"a\""),
+        (r"'it\'s'", "it's"),
+        (r"'tab\tu\u00e9\u{e9}\x41'", "tab\tuééA"),
+        (r#""gen " + n"#, "gen ${value}"),
+        (r#""a" + (n + 1) + "b""#, "a${value}${value}b"),
+        ("`gen ${n}`", "gen ${n}"),
+    ] {
+        let text = format!("test({given}, () => {{ assert.equal(f(), 1); }});\n");
+        assert_eq!(names(&found("a.test.mjs", None, &text)), [expected], "{given}");
     }
 }

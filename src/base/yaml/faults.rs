@@ -14,13 +14,13 @@ const MOST: usize = 50;
 
 /// Nodes that are skipped because they have an error.
 #[derive(Default)]
-pub(super) struct Aside {
+pub(super) struct SkippedNodes {
     nodes: RefCell<Vec<*const Node>>,
     /// The node with the last error.
     blamed: Cell<Option<*const Node>>,
 }
 
-impl Aside {
+impl SkippedNodes {
     /// Remembers the node with an error.
     pub(super) fn blame(&self, node: &Node) {
         self.blamed.set(Some(ptr::from_ref(node)));
@@ -65,7 +65,7 @@ fn find(node: &Node, wanted: *const Node) -> Option<&Node> {
 /// Returns every error that prevents a text from being deserialized into a type, in the order of the text.
 pub(crate) fn faults<T: DeserializeOwned>(text: &str) -> Vec<Error> {
     let found = with_tree(text, |root| {
-        let (aside, mut found) = (Aside::default(), Vec::new());
+        let (aside, mut found) = (SkippedNodes::default(), Vec::new());
         while let Err(error) = T::deserialize(Cursor { node: root, text, aside: &aside }) {
             let blamed = aside.put_blamed(root);
             // The key is there, but its value was put aside.

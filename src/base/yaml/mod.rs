@@ -17,7 +17,7 @@ use serde::de::{
 pub(crate) use serde_yaml::Error;
 use serde_yaml::{Location, Spanned};
 
-use faults::Aside;
+use faults::SkippedNodes;
 pub(crate) use faults::faults;
 
 /// Maximum nesting of lists and maps; each level takes space on the stack.
@@ -25,7 +25,7 @@ const MAX_DEPTH: usize = 32;
 
 /// Deserializes a type from YAML. Errors name the location and quote it.
 pub(crate) fn from_str<T: DeserializeOwned>(text: &str) -> Result<T, Error> {
-    with_tree(text, |node| T::deserialize(Cursor { node, text, aside: &Aside::default() }))
+    with_tree(text, |node| T::deserialize(Cursor { node, text, aside: &SkippedNodes::default() }))
 }
 
 /// Parses the tree and reads from it; an error of `read` quotes the text at its location.
@@ -119,7 +119,7 @@ impl<'de> Visitor<'de> for Builder {
 struct Cursor<'t> {
     node: &'t Node,
     text: &'t str,
-    aside: &'t Aside,
+    aside: &'t SkippedNodes,
 }
 
 impl<'t> Cursor<'t> {
@@ -173,7 +173,7 @@ impl<'t> Cursor<'t> {
 struct List<'t> {
     rest: slice::Iter<'t, Node>,
     text: &'t str,
-    aside: &'t Aside,
+    aside: &'t SkippedNodes,
 }
 
 impl<'t> SeqAccess<'t> for List<'t> {
@@ -192,7 +192,7 @@ struct Map<'t> {
     /// The value of the key that was read last.
     value: Option<&'t Node>,
     text: &'t str,
-    aside: &'t Aside,
+    aside: &'t SkippedNodes,
 }
 
 impl<'t> MapAccess<'t> for Map<'t> {
@@ -299,6 +299,10 @@ impl<'de> Deserializer<'de> for Cursor<'de> {
         _: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, Error> {
+        // Serde would read the items of a list as the values of the fields, in their order.
+        if matches!(self.node.value, Value::List(_)) {
+            return Err(self.located(Error::custom("expected keys with values, found a list")));
+        }
         self.deserialize_map(visitor)
     }
 

@@ -67,6 +67,7 @@ fn errors_know_their_place() {
         ("name: [a]\n", (1, 7), "invalid type: sequence, expected a string"),
         ("name: ~\n", (1, 7), "invalid type: unit value, expected a string"),
         ("word: []\n", (1, 7), "expected a word"),
+        ("[]\n", (1, 1), "expected keys with values, found a list"),
         ("flag: true\nflag: false\n", (2, 1), "duplicate"),
         ("list: [1\n", (1, 7), "unclosed"),
         ("a: &a [*a]\n", (1, 8), "recursive"),

@@ -11,7 +11,7 @@ use std::time::{Duration, SystemTime};
 
 use cap_std::fs::{Dir, Metadata};
 
-use crate::workspace::{Met, Visitor, descend};
+use crate::workspace::{Visitor, WalkedEntry, descend};
 
 /// Resolution by which file times lag behind the clock.
 const COARSE: Duration = Duration::from_millis(10);
@@ -66,7 +66,7 @@ impl Visitor for Remover {
         Ok(Some(()))
     }
 
-    fn meet(&self, (): &(), met: &Met<'_>) -> io::Result<()> {
+    fn meet(&self, (): &(), met: &WalkedEntry<'_>) -> io::Result<()> {
         if self.is_new(changed_within(met.metadata)) && remove(met.folder, met.name).is_err() {
             self.failed();
         }

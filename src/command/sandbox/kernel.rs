@@ -12,12 +12,12 @@ use landlock::{
 use rustix::fs::{FileType, fstat};
 
 use super::opening::open_place;
-use super::{Offered, RestrictionError, Sockets, User, Walls, syscalls};
+use super::{KernelSupport, RestrictionError, Restrictions, Sockets, User, syscalls};
 
 /// Returns what the kernel offers, without restricting anything.
-pub fn offered() -> Offered {
+pub fn kernel_support() -> KernelSupport {
     let hard = || Ruleset::default().set_compatibility(CompatLevel::HardRequirement);
-    Offered {
+    KernelSupport {
         files: hard().handle_access(AccessFs::from_write(ABI::V1)).is_ok_and(|rules| rules.create().is_ok()),
         network: hard().handle_access(AccessNet::from_all(ABI::V4)).is_ok_and(|rules| rules.create().is_ok()),
         signals: hard().scope(Scope::Signal).is_ok_and(|rules| rules.create().is_ok()),
@@ -25,40 +25,40 @@ pub fn offered() -> Offered {
 }
 
 /// Restricts this process for good. The error says which restriction is not available.
-pub fn restrict(walls: &Walls) -> Result<(), RestrictionError> {
+pub fn restrict(restrictions: &Restrictions) -> Result<(), RestrictionError> {
     give_up_powers().map_err(RestrictionError::Capabilities)?;
     rustix::thread::set_no_new_privs(true).map_err(RestrictionError::NewPrivileges)?;
     // A file system of its own is a restriction by itself.
-    if landlock(walls)? == RulesetStatus::NotEnforced && walls.root.is_none() {
+    if landlock(restrictions)? == RulesetStatus::NotEnforced && restrictions.root.is_none() {
         return Err(RestrictionError::NoLandlock);
     }
-    syscalls::refuse(walls)
+    syscalls::refuse(restrictions)
 }
 
-fn landlock(walls: &Walls) -> Result<RulesetStatus, RulesetError> {
+fn landlock(restrictions: &Restrictions) -> Result<RulesetStatus, RulesetError> {
     // What a newer kernel offers is used, and what this one lacks is left out.
     let writes = AccessFs::from_write(ABI::V5);
     let reads: BitFlags<AccessFs> = AccessFs::from_read(ABI::V5);
-    let limits_reads = walls.readable.is_some();
+    let limits_reads = restrictions.readable.is_some();
     let handled = if limits_reads { writes | reads } else { writes };
     let mut rules = Ruleset::default().set_compatibility(CompatLevel::BestEffort).handle_access(handled)?;
-    match walls.sockets {
+    match restrictions.sockets {
         Sockets::Internet => {}
         // A socket listens wherever it likes: who is not let out answers nobody who matters.
         Sockets::Ports(_) => rules = rules.handle_access(AccessNet::ConnectTcp)?,
         Sockets::None | Sockets::Local => rules = rules.handle_access(AccessNet::from_all(ABI::V4))?,
     }
     let mut rules = rules.scope(Scope::Signal | Scope::AbstractUnixSocket)?.create()?;
-    if let Some(readable) = &walls.readable {
+    if let Some(readable) = &restrictions.readable {
         rules = rules.add_rules(beneath(readable, reads))?;
         // Names only, so that programs find their way.
-        rules = rules.add_rules(beneath(&walls.listable, AccessFs::ReadDir.into()))?;
+        rules = rules.add_rules(beneath(&restrictions.listable, AccessFs::ReadDir.into()))?;
     }
-    if let Sockets::Ports(ports) = &walls.sockets {
+    if let Sockets::Ports(ports) = &restrictions.sockets {
         let port = |port: &u16| Ok::<_, RulesetError>(NetPort::new(*port, AccessNet::ConnectTcp));
         rules = rules.add_rules(ports.iter().map(port))?;
     }
-    Ok(rules.add_rules(beneath(&walls.writable, handled))?.restrict_self()?.ruleset)
+    Ok(rules.add_rules(beneath(&restrictions.writable, handled))?.restrict_self()?.ruleset)
 }
 
 /// Returns rules for places. One that does not exist, or to whose path a link leads by now, needs none.

@@ -12,6 +12,8 @@
 mod caches;
 mod environment;
 mod folders;
+#[cfg(target_os = "linux")]
+mod held_root;
 mod hidden;
 mod home;
 mod known_places;
@@ -21,10 +23,12 @@ mod places;
 mod plan;
 mod repository;
 mod restriction_error;
+mod restrictions;
 mod settings_file;
 mod stores;
-mod walls;
 
+#[cfg(target_os = "linux")]
+mod devices;
 #[cfg(target_os = "linux")]
 mod kernel;
 #[cfg(target_os = "linux")]
@@ -41,17 +45,24 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 #[cfg(target_os = "linux")]
-pub use kernel::{become_user, offered, restrict};
+pub use held_root::hold;
+#[cfg(target_os = "linux")]
+pub(super) use held_root::join_users;
+#[cfg(target_os = "linux")]
+pub use kernel::{become_user, kernel_support, restrict};
 #[cfg(target_os = "linux")]
 pub use mounts::enter;
 #[cfg(target_os = "linux")]
 pub(super) use mounts::{leave_processes, leave_users};
-pub use plan::{Left, Sandbox, Settings, View};
+pub use plan::{Leftovers, Sandbox, Settings, View};
 pub use repository::GitMasking;
 pub use restriction_error::RestrictionError;
 
 /// The name of the hidden sub-command with which a child restricts itself.
 pub const SANDBOX: &str = "__sandbox";
+
+/// The name of the hidden sub-command that holds a root.
+pub const HOLD: &str = "__hold";
 
 /// What a child is allowed to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -191,9 +202,21 @@ pub enum Mount {
     Processes,
     /// `/dev`, with a few devices.
     Devices,
+    /// `/dev/pts`, with the child's own terminals.
+    Terminals,
+    /// `/dev/shm`, with the child's own shared memory.
+    SharedMemory,
 }
 
 impl Mount {
+    /// Returns whether what is bound in, or covered, exists on the machine.
+    pub fn is_there(&self) -> bool {
+        match self {
+            Self::Bind { from: path, .. } | Self::Hide { at: path } => path.symlink_metadata().is_ok(),
+            _ => true,
+        }
+    }
+
     fn at(&self) -> &Path {
         match self {
             Self::Folder { at }
@@ -204,8 +227,19 @@ impl Mount {
             | Self::Hide { at } => at,
             Self::Processes => Path::new("/proc"),
             Self::Devices => Path::new("/dev"),
+            Self::Terminals => Path::new("/dev/pts"),
+            Self::SharedMemory => Path::new(plan::SHARED_MEMORY),
         }
     }
+}
+
+/// A process that holds the common parts of a root, so that they need not be mounted for each child.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HeldRoot {
+    /// The process id of the holder.
+    pub holder: u32,
+    /// The digest of what is mounted in it.
+    pub table: String,
 }
 
 /// A file system made for one child.
@@ -222,6 +256,30 @@ pub struct NewRoot {
     /// Whether other restrictions keep the child from every write, so that no part has to be read-only by
     /// itself.
     pub light: bool,
+    /// Where its common parts are mounted already; whoever finds them changed mounts them anew.
+    pub held: Option<HeldRoot>,
+}
+
+impl NewRoot {
+    /// Returns the same root with nothing but its common parts: those that do not differ from child to child.
+    #[must_use]
+    pub fn common(&self) -> Self {
+        let mounts = self.mounts.iter().filter(|step| !self.is_own(step)).cloned().collect();
+        Self { at: self.at.clone(), mounts, user: self.user.clone(), held: None, ..*self }
+    }
+
+    /// Returns the parts that each child gets for itself: what ends with it, what others change between two children,
+    /// and what is mounted below that.
+    pub fn own(&self) -> impl Iterator<Item = &Mount> {
+        self.mounts.iter().filter(|step| self.is_own(step))
+    }
+
+    fn is_own(&self, step: &Mount) -> bool {
+        let is_below =
+            |above: &Mount| matches!(above, Mount::Overlay { .. }) && step.at().starts_with(above.at());
+        matches!(step, Mount::Processes | Mount::Terminals | Mount::SharedMemory)
+            || self.mounts.iter().any(is_below)
+    }
 }
 
 /// A network of a child's own, out of which nothing leads but what the runner serves.
@@ -235,7 +293,7 @@ pub struct OwnNetwork {
 
 /// What one child may see and do.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Walls {
+pub struct Restrictions {
     /// The file system that it sees; `None` for the machine's.
     pub root: Option<NewRoot>,
     /// Whether Landlock, the filter, and the rest apply; without them there is only the file system.
@@ -256,7 +314,7 @@ pub struct Walls {
     pub metadata: bool,
 }
 
-impl Walls {
+impl Restrictions {
     /// Returns rules that allow nothing.
     pub fn nothing() -> Self {
         Self {
@@ -275,7 +333,7 @@ impl Walls {
 
 /// What this kernel offers for restricting processes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Offered {
+pub struct KernelSupport {
     /// Rules for files.
     pub files: bool,
     /// Rules for TCP.
@@ -298,13 +356,13 @@ pub fn hide_process() {}
 
 /// Returns that nothing is offered: other systems have no Landlock.
 #[cfg(not(target_os = "linux"))]
-pub fn offered() -> Offered {
-    Offered { files: false, network: false, signals: false }
+pub fn kernel_support() -> KernelSupport {
+    KernelSupport { files: false, network: false, signals: false }
 }
 
 /// Fails: other systems have no Landlock.
 #[cfg(not(target_os = "linux"))]
-pub fn restrict(_: &Walls) -> Result<(), RestrictionError> {
+pub fn restrict(_: &Restrictions) -> Result<(), RestrictionError> {
     Err(RestrictionError::NoLandlock)
 }
 

@@ -18,22 +18,13 @@ use rustix::process::{getegid, geteuid, pivot_root};
 use rustix::thread::UnshareFlags;
 
 use super::opening::{open_place, path_of};
-use super::{Mount, Namespaces, NewRoot, Overlay, OwnNetwork, User, own_network};
+use super::{Mount, Namespaces, NewRoot, Overlay, OwnNetwork, User, devices, held_root, own_network};
 
-/// Parts of `/proc` through which root could change the machine, even without capabilities.
-const PROC_READ_ONLY: [&str; 5] = ["sys", "sysrq-trigger", "irq", "bus", "fs"];
+/// What the kernel creates in the work folder of an overlay, each after the folder that it is in.
+const OF_OVERLAYS: [&str; 4] = ["work", NOTE, "work/incompat/volatile", "work/incompat/volatile/dirty"];
 
-/// Devices that programs commonly use.
-const DEVICES: [&str; 6] = ["null", "zero", "full", "random", "urandom", "tty"];
-
-/// Symbolic links in `/dev`, with their targets.
-const DEVICE_LINKS: [(&str, &str); 5] = [
-    ("fd", "/proc/self/fd"),
-    ("stdin", "/proc/self/fd/0"),
-    ("stdout", "/proc/self/fd/1"),
-    ("stderr", "/proc/self/fd/2"),
-    ("ptmx", "pts/ptmx"),
-];
+/// The kernel's note that an overlay is volatile.
+const NOTE: &str = "work/incompat";
 
 /// Unshares the user namespace, if that is what gives the privileges for the others. This process must have
 /// one thread only.
@@ -60,21 +51,12 @@ pub fn enter(root: &NewRoot, network: Option<&OwnNetwork>) -> io::Result<()> {
     if let Some(network) = network {
         own_network::enter(network).map_err(|error| named(&error, "a network of its own"))?;
     }
+    let is_held = root.held.as_ref().is_some_and(|held| held_root::join(held, &root.at));
     unshare(UnshareFlags::NEWNS)?;
-    mount_change("/", MountPropagationFlags::REC | MountPropagationFlags::PRIVATE)?;
-    let options = CString::new("mode=755,size=16m")?;
-    mount("tmpfs", &root.at, "tmpfs", MountFlags::NOSUID, options.as_c_str())?;
-    for step in &root.mounts {
-        make(root, step).map_err(|error| named(&error, &format!("{} in a new root", step.at().display())))?;
-        if let (Some(user), Mount::Overlay { overlay, .. } | Mount::Cache { overlay, .. }) =
-            (&root.user, step)
-        {
-            hand_over(overlay, user);
-        }
+    if !is_held {
+        begin(&root.common())?;
     }
-    if !root.light {
-        read_only_below(root)?;
-    }
+    add(root, root.own())?;
     std::env::set_current_dir(&root.at)?;
     // The old root is then mounted above the new one, and is detached.
     pivot_root(".", ".")?;
@@ -85,6 +67,28 @@ pub fn enter(root: &NewRoot, network: Option<&OwnNetwork>) -> io::Result<()> {
         mount_remount("/", MountFlags::BIND | MountFlags::RDONLY | MountFlags::NOSUID, "")?;
     }
     Ok(())
+}
+
+/// Begins a file system with these parts, in a mount namespace that is this process's own.
+pub(super) fn begin(root: &NewRoot) -> io::Result<()> {
+    mount_change("/", MountPropagationFlags::REC | MountPropagationFlags::PRIVATE)?;
+    let options = CString::new("mode=755,size=16m")?;
+    mount("tmpfs", &root.at, "tmpfs", MountFlags::NOSUID, options.as_c_str())?;
+    add(root, root.mounts.iter())
+}
+
+fn add<'a>(root: &NewRoot, steps: impl Iterator<Item = &'a Mount>) -> io::Result<()> {
+    let mut has_read_only = false;
+    for step in steps {
+        make(root, step).map_err(|error| named(&error, &format!("{} in a new root", step.at().display())))?;
+        if let (Some(user), Mount::Overlay { overlay, .. } | Mount::Cache { overlay, .. }) =
+            (&root.user, step)
+        {
+            hand_over(overlay, user);
+        }
+        has_read_only |= matches!(step, Mount::Bind { writable: false, .. });
+    }
+    if has_read_only && !root.light { read_only_below(root) } else { Ok(()) }
 }
 
 #[expect(
@@ -116,12 +120,22 @@ fn make(NewRoot { at: root, light, .. }: &NewRoot, step: &Mount) -> io::Result<(
         }
         Mount::Cache { overlay, at } => {
             let target = below(root, at);
-            // A cache that cannot be written to is better than none.
-            overlay_at(root, overlay, &target, true).or_else(|_| bind(root, overlay.bottom(), &target, false))
+            // A cache that cannot be written to is better than none. The kernel would write a line to its log, and so to
+            // the console, about each overlay of a mere file.
+            let overlaid = if overlay.bottom().is_dir() {
+                overlay_at(root, overlay, &target, true)
+            } else {
+                Err(io::ErrorKind::NotADirectory.into())
+            };
+            overlaid.or_else(|_| bind(root, overlay.bottom(), &target, false))
         }
         Mount::Hide { at } => hide(root, &below(root, at)),
-        Mount::Processes => processes(root, light),
-        Mount::Devices => devices(root, light),
+        Mount::Processes => devices::processes(root, light),
+        Mount::Devices => devices::devices(root, light),
+        // A child that writes nothing has no use for them.
+        Mount::Terminals | Mount::SharedMemory if light => Ok(()),
+        Mount::Terminals => devices::terminals(root),
+        Mount::SharedMemory => devices::shared_memory(root),
     }
 }
 
@@ -188,7 +202,7 @@ fn read_only_below(root: &NewRoot) -> io::Result<()> {
 }
 
 /// Decodes a path in the table of mounts, where some characters are three octal digits after a backslash.
-fn unescaped(text: &str) -> PathBuf {
+pub(super) fn unescaped(text: &str) -> PathBuf {
     let mut plain = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
     while let Some((first, after)) = rest.split_first() {
@@ -201,7 +215,7 @@ fn unescaped(text: &str) -> PathBuf {
 }
 
 /// Makes a mount read-only for everybody, including modes, owners, and times.
-fn read_only(at: &Path) -> io::Result<()> {
+pub(super) fn read_only(at: &Path) -> io::Result<()> {
     // In a user namespace, the restrictions of the mount below must be repeated.
     let has = statvfs(at)?.f_flag;
     let mut flags = MountFlags::BIND | MountFlags::RDONLY | MountFlags::NOSUID;
@@ -224,29 +238,49 @@ fn overlay_at(root: &Path, overlay: &Overlay, at: &Path, writable: bool) -> io::
     mount_point(root, at, &lowers.last().map_or(overlay.upper.clone(), path_of))?;
     let lower: Vec<String> = lowers.iter().map(|lower| path_of(lower).display().to_string()).collect();
     let (lower, upper, work) = (lower.join(":"), overlay.upper.display(), overlay.work.display());
-    let options = if writable {
-        format!("lowerdir={lower},upperdir={upper},workdir={work},userxattr")
-    } else {
-        // The upper folder becomes one more lower one, because it must not be in two mounts at a time.
-        format!("lowerdir={upper}:{lower},userxattr")
+    let mount_with = |options: String| -> io::Result<()> {
+        let options = CString::new(options)?;
+        Ok(mount("overlay", at, "overlay", MountFlags::NOSUID | MountFlags::NODEV, options.as_c_str())?)
     };
-    let options = CString::new(options)?;
-    Ok(mount("overlay", at, "overlay", MountFlags::NOSUID | MountFlags::NODEV, options.as_c_str())?)
+    if !writable {
+        // The upper folder becomes one more lower one, because it must not be in two mounts at a time.
+        return mount_with(format!("lowerdir={upper}:{lower},userxattr"));
+    }
+    let options = format!("lowerdir={lower},upperdir={upper},workdir={work},userxattr");
+    // What is thrown away need not reach the disk: at its end, an overlay writes out everything that waits to be written
+    // to the file system of its upper folder, whoever wrote it.
+    let volatile = || {
+        forget_volatile(overlay);
+        mount_with(format!("{options},volatile"))
+    };
+    // Once more, because somebody else may have mounted it meanwhile. Kernels before 5.10 do not know the option.
+    volatile().or_else(|_| volatile()).or_else(|_| {
+        forget_volatile(overlay);
+        mount_with(options.clone())
+    })
 }
 
-/// Gives the folder that the kernel created to the user who has to remove it later.
+/// Removes the kernel's note that an overlay's upper folder may not have reached the disk, because of which it would not be
+/// mounted again. Nobody reads it after a crash of the machine.
+fn forget_volatile(overlay: &Overlay) {
+    // It is there only if the overlay was mounted before.
+    let _ = fs::remove_dir_all(overlay.work.join(NOTE));
+}
+
+/// Gives what the kernel created to the user who has to remove it later.
 fn hand_over(overlay: &Overlay, user: &User) {
-    let folder = overlay.work.join("work");
     let owner = rustix::fs::Uid::from_raw(user.id);
     let group = rustix::fs::Gid::from_raw(user.group);
-    // What cannot be given away is left behind in the folder for temporary files.
-    let _ = rustix::fs::chownat(
-        rustix::fs::CWD,
-        &folder,
-        Some(owner),
-        Some(group),
-        rustix::fs::AtFlags::SYMLINK_NOFOLLOW,
-    );
+    for entry in OF_OVERLAYS {
+        // What cannot be given away is left behind in the folder for temporary files.
+        let _ = rustix::fs::chownat(
+            rustix::fs::CWD,
+            overlay.work.join(entry),
+            Some(owner),
+            Some(group),
+            rustix::fs::AtFlags::SYMLINK_NOFOLLOW,
+        );
+    }
 }
 
 /// Covers a file or folder with something empty, if it exists.
@@ -266,55 +300,6 @@ fn hide(root: &Path, at: &Path) -> io::Result<()> {
     }
     mount_bind_recursive(&nothing, at)?;
     read_only(at)
-}
-
-/// Mounts `/proc` with the child's own processes only.
-fn processes(root: &Path, light: bool) -> io::Result<()> {
-    let at = root.join("proc");
-    fs::create_dir_all(&at)?;
-    let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
-    if mount("proc", &at, "proc", flags, None).is_err() {
-        // A container that covers parts of its own `/proc` does not allow a new one. The kernel protects what
-        // the old one shows of other processes.
-        mount_bind_recursive("/proc", &at)?;
-    }
-    for name in PROC_READ_ONLY.iter().filter(|_| !light) {
-        let part = at.join(name);
-        if fs::symlink_metadata(&part).is_ok() {
-            mount_bind_recursive(&part, &part)?;
-            read_only(&part)?;
-        }
-    }
-    Ok(())
-}
-
-/// Makes a `/dev` with the few devices that programs use.
-fn devices(root: &Path, light: bool) -> io::Result<()> {
-    let dev = root.join("dev");
-    fs::create_dir_all(dev.join("pts"))?;
-    fs::create_dir_all(dev.join("shm"))?;
-    for name in DEVICES {
-        let from = Path::new("/dev").join(name);
-        if fs::symlink_metadata(&from).is_ok() {
-            File::create(dev.join(name))?;
-            mount_bind_recursive(&from, dev.join(name))?;
-            if !light {
-                // It can still be written to, but not be changed in mode or owner.
-                read_only(&dev.join(name))?;
-            }
-        }
-    }
-    for (name, to) in DEVICE_LINKS {
-        symlink(to, dev.join(name))?;
-    }
-    if light {
-        return Ok(());
-    }
-    let flags = MountFlags::NOSUID | MountFlags::NOEXEC;
-    // Programs that want a terminal do without one if there is none.
-    let _ = mount("devpts", dev.join("pts"), "devpts", flags, c"newinstance,ptmxmode=0666,mode=620");
-    mount("tmpfs", dev.join("shm"), "tmpfs", MountFlags::NOSUID | MountFlags::NODEV, c"mode=1777")?;
-    Ok(())
 }
 
 #[cfg(test)]

@@ -14,7 +14,7 @@ use super::places::Places;
 use super::repository::{GitMasking, Repository};
 use super::stores::Stores;
 use super::{Namespaces, Overlay, Reader};
-use crate::workspace::{PathGlobs, Scratch};
+use crate::workspace::{Scratch, SensitiveFiles};
 
 /// Shared memory that processes open by name.
 pub(super) const SHARED_MEMORY: &str = "/dev/shm";
@@ -36,7 +36,7 @@ pub struct Settings<'a> {
     /// The path of the checkout.
     pub workspace: &'a Path,
     /// Patterns for files that are hidden, in the checkout and around it in the same repository.
-    pub sensitive: &'a PathGlobs,
+    pub sensitive: &'a SensitiveFiles,
     /// Hides what is secret in Git's folders outside of the workspace.
     pub masking: &'a GitMasking,
     /// The folder for scratch folders.
@@ -53,12 +53,15 @@ pub struct Sandbox(pub(super) Arc<Inner>);
 
 #[derive(Debug)]
 pub(super) struct Inner {
+    /// Roots that are held for children; ends before the folders that are mounted in them go away.
+    #[cfg(target_os = "linux")]
+    pub(super) held_roots: crate::command::held_roots::HeldRoots,
     pub(super) places: Places,
     pub(super) writable: Vec<PathBuf>,
     pub(super) workspace: PathBuf,
     pub(super) repository: Repository,
     /// Patterns for files that nobody sees who works in the checkout itself.
-    pub(super) sensitive: PathGlobs,
+    pub(super) sensitive: SensitiveFiles,
     pub(super) masking: GitMasking,
     pub(super) temp: PathBuf,
     /// Cargo's own folder, if a variable names it.
@@ -107,7 +110,7 @@ pub enum View<'a> {
 
 /// What children left on the machine that could not be reverted.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct Left {
+pub struct Leftovers {
     /// The number of files in caches.
     pub files: usize,
     /// The number of System V objects.
@@ -141,6 +144,8 @@ impl Sandbox {
         let known = lists.into_iter().flatten().chain(&places.home).map(PathBuf::as_path);
         let modes = Modes::remember(known.chain([workspace, settings.temp]));
         Self(Arc::new(Inner {
+            #[cfg(target_os = "linux")]
+            held_roots: crate::command::held_roots::HeldRoots::default(),
             places,
             writable: settings.writable.iter().map(place).collect(),
             workspace: workspace.to_owned(),
@@ -180,6 +185,8 @@ impl Sandbox {
     pub fn trusted(&self) -> Self {
         let Inner { places, writable, workspace, repository, temp, wanted, landlock, made, .. } = &*self.0;
         Self(Arc::new(Inner {
+            #[cfg(target_os = "linux")]
+            held_roots: crate::command::held_roots::HeldRoots::default(),
             places: places.clone(),
             writable: writable.clone(),
             workspace: workspace.clone(),
@@ -218,6 +225,18 @@ impl Sandbox {
         *self.0.own_network.get_or_init(|| probe).await
     }
 
+    /// Returns the roots that are held for children.
+    #[cfg(target_os = "linux")]
+    pub(in crate::command) fn held_roots(&self) -> &crate::command::held_roots::HeldRoots {
+        &self.0.held_roots
+    }
+
+    /// Returns whether its children are trusted: hooks and gates, of which most run once.
+    #[cfg(target_os = "linux")]
+    pub(in crate::command) fn is_trusted(&self) -> bool {
+        self.0.trusted.is_some()
+    }
+
     /// Returns the path at which the runner meets one more child that makes a network of its own.
     #[cfg(target_os = "linux")]
     pub(in crate::command) fn meeting(&self) -> std::io::Result<PathBuf> {
@@ -247,9 +266,9 @@ impl Sandbox {
 
     /// Reverts what children left on the machine if they had no file system of their own: files in its caches, and
     /// changed modes. Returns what could not be reverted.
-    pub fn clean_up(&self) -> Left {
+    pub fn clean_up(&self) -> Leftovers {
         if !self.is_on_machine() {
-            return Left::default();
+            return Leftovers::default();
         }
         let mut folders = self.0.places.caches.clone();
         folders.push(PathBuf::from(SHARED_MEMORY));
@@ -259,7 +278,7 @@ impl Sandbox {
         // The folders around the caches have to be open.
         let modes = self.0.modes.restore();
         let files = super::caches::remove_newer(&folders, self.0.made);
-        Left { files, objects: self.0.objects.load(Ordering::Relaxed), modes }
+        Leftovers { files, objects: self.0.objects.load(Ordering::Relaxed), modes }
     }
 
     /// Lists the System V objects before a child runs that may leave some.

@@ -6,7 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
-use crate::workspace::{PathGlobs, Scratch, WorkspacePath};
+use crate::workspace::{Scratch, SensitiveFiles, WorkspacePath};
 
 /// Function that hides what is secret in a Git folder.
 type Mask = dyn Fn(&Path, &Path) -> io::Result<bool> + Send + Sync;
@@ -93,7 +93,7 @@ impl Repository {
 impl Repository {
     /// What lies beside the workspace and is nobody's business: sensitive files, and other repositories, which may hold
     /// credentials.
-    pub(super) fn sensitive(&self, workspace: &Path, sensitive: &PathGlobs) -> Vec<PathBuf> {
+    pub(super) fn sensitive(&self, workspace: &Path, sensitive: &SensitiveFiles) -> Vec<PathBuf> {
         let Some(root) = &self.root else { return Vec::new() };
         let own = root.join(".git");
         let (beside, within) = (workspace.to_owned(), own.clone());
@@ -108,7 +108,7 @@ impl Repository {
             }
             let relative = entry.path().strip_prefix(root).ok().and_then(Path::to_str);
             let path = relative.filter(|_| !sensitive.is_empty()).map(WorkspacePath::parse);
-            path.is_some_and(|path| path.is_ok_and(|path| sensitive.find(&path).is_some()))
+            path.is_some_and(|path| path.is_ok_and(|path| sensitive.hides_beside(&path)))
         };
         walk.flatten().filter(is_hidden).map(ignore::DirEntry::into_path).collect()
     }

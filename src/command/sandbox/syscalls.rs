@@ -7,10 +7,10 @@ use seccompiler::{
     SeccompRule, TargetArch, apply_filter,
 };
 
-use super::{RestrictionError, Sockets, Walls};
+use super::{RestrictionError, Restrictions, Sockets};
 
 /// Calls that administer the kernel, and those through which other calls are made unseen.
-const REFUSED: [libc::c_long; 28] = [
+const REFUSED: [libc::c_long; 29] = [
     libc::SYS_io_uring_setup,
     libc::SYS_io_uring_enter,
     libc::SYS_io_uring_register,
@@ -24,6 +24,7 @@ const REFUSED: [libc::c_long; 28] = [
     libc::SYS_umount2,
     libc::SYS_pivot_root,
     libc::SYS_setns,
+    libc::SYS_pidfd_getfd,
     libc::SYS_open_tree,
     libc::SYS_move_mount,
     libc::SYS_fsopen,
@@ -113,28 +114,28 @@ const METADATA_REQUESTS: [i32; 5] = [0x4008_6602, 0x4004_6602, 0x4008_7602, 0x40
 const SYSTEM_V: [libc::c_long; 2] = [libc::SYS_shmget, libc::SYS_semget];
 
 /// Installs the filter in this process, for good; it needs `no_new_privs`.
-pub(super) fn refuse(walls: &Walls) -> Result<(), RestrictionError> {
+pub(super) fn refuse(restrictions: &Restrictions) -> Result<(), RestrictionError> {
     // Libraries fall back to `clone`, whose arguments can be examined, on this error alone.
     install([(libc::SYS_clone3, Vec::new())].into(), libc::ENOSYS)?;
-    let mut rules = rules(walls)?;
-    if !walls.metadata {
+    let mut rules = rules(restrictions)?;
+    if !restrictions.metadata {
         rules.extend(METADATA.iter().chain(&NEW_METADATA).map(|call| (*call, Vec::new())));
         #[cfg(target_arch = "x86_64")]
         rules.extend(OLD_METADATA.map(|call| (call, Vec::new())));
     }
     // No build needs these, which would make a file of the machine immutable, say.
-    if !walls.metadata || walls.root.is_none() {
+    if !restrictions.metadata || restrictions.root.is_none() {
         let requests = one_of(1, &METADATA_REQUESTS)?;
         rules.insert(libc::SYS_ioctl, requests);
         rules.insert(FILE_SETATTR, Vec::new());
     }
     // A namespace of its own removes all of this when it ends.
-    if walls.root.is_none() {
+    if restrictions.root.is_none() {
         let creates = any_bit(1, &[libc::O_CREAT])?;
         rules.extend([(libc::SYS_mq_open, creates), (libc::SYS_mq_unlink, Vec::new())]);
         rules.insert(libc::SYS_msgget, Vec::new());
         // Databases, and so the tests of honest projects, need these.
-        if !walls.metadata {
+        if !restrictions.metadata {
             rules.extend(SYSTEM_V.map(|call| (call, Vec::new())));
         }
     }
@@ -154,7 +155,7 @@ fn install(mut rules: Rules, error: i32) -> Result<(), RestrictionError> {
     Ok(apply_filter(&program)?)
 }
 
-fn rules(walls: &Walls) -> Result<Rules, BackendError> {
+fn rules(restrictions: &Restrictions) -> Result<Rules, BackendError> {
     let mut rules: Rules = REFUSED.iter().map(|call| (*call, Vec::new())).collect();
     for call in [libc::SYS_clone, libc::SYS_unshare] {
         rules.insert(call, any_bit(0, &NAMESPACES)?);
@@ -170,8 +171,8 @@ fn rules(walls: &Walls) -> Result<Rules, BackendError> {
     rules.extend([(libc::SYS_chmod, any_bit(1, &SET_ID)?), (libc::SYS_mknod, any_bit(1, &SET_ID)?)]);
     // Pairs of connected sockets, by which a program talks to its own processes, are made by another call.
     let mut families = vec![libc::AF_NETLINK];
-    families.extend(walls.named_sockets.then_some(libc::AF_UNIX));
-    match &walls.sockets {
+    families.extend(restrictions.named_sockets.then_some(libc::AF_UNIX));
+    match &restrictions.sockets {
         // No condition means every call.
         Sockets::None => {
             rules

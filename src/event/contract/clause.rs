@@ -122,9 +122,11 @@ const fn failed_by(exit: Exit, sentence: &'static str, next_step: &'static str) 
 
 impl StopReason {
     /// All reasons, in the order of the documentation.
-    pub const ALL: [Self; 38] = [
+    pub const ALL: [Self; 42] = [
         Self::LlmDone,
         Self::Applied,
+        Self::TestsDemandLess,
+        Self::TestsUnproven,
         Self::FailedBefore,
         Self::GatesSkipped,
         Self::ReportNotPosted,
@@ -139,6 +141,8 @@ impl StopReason {
         Self::InvalidOutput,
         Self::GatesFailed,
         Self::GatesNotRun,
+        Self::TestsWeakened,
+        Self::ProofFailed,
         Self::NotChecked,
         Self::NotConvinced,
         Self::FindingsLeft,
@@ -169,6 +173,14 @@ impl StopReason {
         match self {
             Self::LlmDone => done("the agent is done"),
             Self::Applied => done("the plan is applied"),
+            Self::TestsDemandLess => done_but(
+                "tests or checks demand less than before",
+                "read the findings; where a change is intended, permit it by `tests.allow`",
+            ),
+            Self::TestsUnproven => done_but(
+                "tests of the change do not prove it",
+                "read which tests pass without the change or fail with it, and make them show what it is for",
+            ),
             Self::FailedBefore => done_but(
                 "a required gate fails as it did before the run",
                 "mend the gate on its own; this change neither broke nor mended it",
@@ -229,8 +241,16 @@ impl StopReason {
                 "the quality gates could not be run",
                 "read the error: without the gates, nobody knows whether the result is right",
             ),
+            Self::TestsWeakened => failed(
+                "tests or checks demand less than before, which the configuration refuses",
+                "restore what the findings name, or have a person permit it by `tests.allow`",
+            ),
+            Self::ProofFailed => failed(
+                "tests of the change do not prove it, which the configuration refuses",
+                "read which tests pass without the change or fail with it, and make them show what it is for",
+            ),
             Self::NotChecked => partial(
-                "a review or self-check that was asked for could not be carried out",
+                "a check that was asked for could not be carried out",
                 "read the warning for the reason, and review the change yourself",
             ),
             Self::NotConvinced => partial(
@@ -247,9 +267,10 @@ impl StopReason {
                 "the time limit was reached",
                 "raise `timeout`, or divide the task",
             ),
-            Self::BudgetExceeded => {
-                partial("the budget is used up", "raise `budget-usd`, or divide the task")
-            }
+            Self::BudgetExceeded => partial(
+                "the budget is used up",
+                "raise the budget that was reached (`budget-usd`, `costs.budget_per_day` or `_per_month`), or divide the task",
+            ),
             Self::ContextFull => partial(
                 "the context limit was reached",
                 "divide the task, or raise `context.max_context_tokens` if the model can take it",
@@ -289,8 +310,8 @@ impl StopReason {
                 "read the step's error; mark it `optional` if it may fail",
             ),
             Self::CheckoutChanged => failed(
-                "something changed the checkout during a dry run",
-                "find out which command or hook writes outside of its isolated state; do not apply this plan",
+                "the checkout changed in a way that it must not",
+                "read the error for what changed it; restore the checkout before you use it, and do not apply this plan",
             ),
             Self::ChangesUnknown => failed(
                 "what the run changed could not be found out",

@@ -5,6 +5,7 @@
 //! not do, and show, what was asked.
 
 mod clause;
+mod whole_plan;
 
 use std::fmt;
 

@@ -6,7 +6,7 @@ use sanitize::untrusted::{code, markdown, plain, visible};
 
 use super::{BatchReport, TaskEnd, TaskReport};
 use crate::event::{NoticeLevel, RunMode, Status};
-use crate::report::comment::COMMENT_LIMIT;
+use crate::report::comment::{COMMENT_LIMIT, RUN_MARK};
 use crate::report::figures::{cost, duration, plural, tokens};
 use crate::report::footer::is_link;
 use crate::report::size_budget::{Section, fit};
@@ -63,9 +63,9 @@ fn facts(report: &BatchReport) -> String {
     format!("{}\n\n", facts.join(" · "))
 }
 
-fn icon(end: TaskEnd) -> &'static str {
-    match end {
-        TaskEnd::Success => "✅",
+fn icon(task: &TaskReport) -> &'static str {
+    match task.end {
+        TaskEnd::Success => task.stop_reason.map_or("✅", |reason| reason.clause().sign),
         TaskEnd::Partial => "🟡",
         TaskEnd::Failed => "❌",
         TaskEnd::Lost => "❔",
@@ -76,7 +76,7 @@ fn icon(end: TaskEnd) -> &'static str {
 
 /// Returns a one-line summary of a task in plain text: icon, id, what changed, and why it ended.
 pub fn task_line(task: &TaskReport) -> String {
-    let mut parts = vec![format!("{} {}", icon(task.end), task.id), what(task)];
+    let mut parts = vec![format!("{} {}", icon(task), task.id), what(task)];
     if task.attempts > 1 {
         parts.push(format!("{} attempts", task.attempts));
     }
@@ -104,11 +104,12 @@ fn what(task: &TaskReport) -> String {
     }
 }
 
-/// Returns why a task did not succeed: the failed gates, else the worst notice, else the stop reason. Empty
-/// if it succeeded.
+/// Returns why a task did not succeed: the failed gates, else the worst notice, else the stop reason. Of one that
+/// succeeded, what it did not show; empty if it showed everything.
 pub(super) fn why(task: &TaskReport) -> String {
     if task.end == TaskEnd::Success {
-        return String::new();
+        let reason = task.stop_reason.filter(|reason| !reason.is_green());
+        return reason.map_or_else(String::new, |reason| reason.to_string());
     }
     if !task.failed_gates.is_empty() {
         return format!("failed: {}", plain(&task.failed_gates.join(", ")));
@@ -139,7 +140,7 @@ fn row(task: &TaskReport, links: bool) -> String {
     let cost = task.cost_usd.map(cost).unwrap_or_default();
     let again = if task.attempts > 1 { format!(" ×{}", task.attempts) } else { String::new() };
     let said = code(&what(task));
-    format!("| {} {id}{again} | {said} | {} | {cost} |\n", icon(task.end), duration(task.duration_ms))
+    format!("| {} {id}{again} | {said} | {} | {cost} |\n", icon(task), duration(task.duration_ms))
 }
 
 /// Renders the table of tasks; those that need attention come first.
@@ -209,9 +210,10 @@ fn render(report: &BatchReport, head: &str, rows: usize, links: bool, limit: usi
     fit(vec![Section::fixed(head), notices(report), table(report, rows, links), shared(report)], limit)
 }
 
-/// Renders the comment within [`COMMENT_LIMIT`]. It begins with the `hidden` lines, by which it is found again.
+/// Renders the comment within [`COMMENT_LIMIT`], with room for the mark of the run that posts it. It begins with the
+/// `hidden` lines, by which it is found again.
 pub fn batch_comment(report: &BatchReport, hidden: &str) -> String {
-    render(report, &format!("{hidden}### "), MAX_ROWS, false, COMMENT_LIMIT)
+    render(report, &format!("{hidden}### "), MAX_ROWS, false, COMMENT_LIMIT - RUN_MARK)
 }
 
 /// Renders the step summary.

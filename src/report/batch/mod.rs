@@ -297,7 +297,7 @@ impl BatchReport {
         let exit = match interrupted {
             Some(exit) => exit,
             None if any(&[TaskEnd::Failed, TaskEnd::Lost]) || !self.lost_shards.is_empty() => Exit::Failed,
-            None if late && any(&[TaskEnd::NotRun]) => Exit::Timeout,
+            None if late && any(&[TaskEnd::Partial, TaskEnd::NotRun]) => Exit::Timeout,
             None if any(&[TaskEnd::Partial, TaskEnd::NotRun]) => Exit::Partial,
             None => Exit::Success,
         };

@@ -1,6 +1,7 @@
 //! `report.html`: one self-contained page, which needs no network, and no scripts for reading.
 
 mod calls;
+mod evidence;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -12,7 +13,7 @@ use sha2::{Digest, Sha256};
 
 use super::figures::{bytes, cost, duration, plural, tokens};
 use super::footer::is_link;
-use super::network::{hosts, icon, title};
+use super::network::{hosts, icon, proposed, title};
 use super::sections::headline;
 use super::usage::by_agent;
 use super::{FileSummary, RunReport};
@@ -39,7 +40,11 @@ pub fn html(report: &RunReport) -> String {
                 style { (PreEscaped(STYLE)) }
             }
             body {
-                header { h1 { (headline(report)) } (facts(report)) }
+                header {
+                    h1 { (headline(report)) }
+                    (facts(report))
+                    @if !report.next_step.is_empty() { p { strong { "Next: " } (visible(&report.next_step)) } }
+                }
                 div class="bar" {
                     input id="search" type="search" placeholder="Search calls, diffs, gates, hooks ( / )" aria-label="Search";
                     span id="count" {}
@@ -52,6 +57,8 @@ pub fn html(report: &RunReport) -> String {
                     @if !report.message.trim().is_empty() {
                         (section("Result", &html! { div class="prose" { (prose(&report.message)) } }))
                     }
+                    (evidence::evidence(report))
+                    (evidence::tests(report))
                     (plan(report))
                     (files(report))
                     (gates(report))
@@ -308,7 +315,16 @@ fn network(report: &RunReport) -> Markup {
             }
         }
     };
-    section(&title(report), &html! { div class="wide" { (rows) } })
+    let proposed = proposed(report);
+    let proposal = html! {
+        @if !proposed.is_empty() {
+            p {
+                "To allow these hosts and no others, set " code { "commands.network.allow" } " to:"
+                @for entry in &proposed { " " code { (visible(entry)) } }
+            }
+        }
+    };
+    section(&title(report), &html! { div class="wide" { (rows) } (proposal) })
 }
 
 fn usage(report: &RunReport) -> Markup {

@@ -44,7 +44,7 @@ impl Isolated {
                     tracked.note_large(path, was_there);
                 }
                 self.make_way(found, tracked.disk()).map_err(CarryError::Outputs)?;
-                write_all(tracked.disk(), &found.changes)?;
+                write_all(tracked.disk(), &self.journal, &found.changes)?;
                 tracked.absorb(&found.changes);
                 self.keep_times(tracked.disk(), found);
                 Ok(self.carry_outputs(found, tracked.disk()))

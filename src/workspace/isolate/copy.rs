@@ -10,7 +10,7 @@ use cap_fs_ext::DirExt;
 use cap_std::ambient_authority;
 use cap_std::fs::{Dir, Metadata, OpenOptions};
 
-use super::super::descend::{Met, Visitor, descend, descend_in};
+use super::super::descend::{Visitor, WalkedEntry, descend, descend_in};
 use super::super::entry::{copy_content, open_file};
 use super::super::path::WorkspacePath;
 
@@ -83,7 +83,7 @@ impl Visitor for Copier<'_> {
         above.open_dir_nofollow(name).map(Some)
     }
 
-    fn meet(&self, to: &Dir, met: &Met<'_>) -> io::Result<()> {
+    fn meet(&self, to: &Dir, met: &WalkedEntry<'_>) -> io::Result<()> {
         if self.hides(met.path) {
             return Ok(());
         }

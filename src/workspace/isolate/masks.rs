@@ -6,10 +6,10 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::super::PathGlobs;
+use super::super::SensitiveFiles;
 use super::super::path::WorkspacePath;
 use super::super::removal::remove_tree;
-use super::{Plot, copy, credentials, stores};
+use super::{IsolationSource, copy, credentials, stores};
 use crate::git::{GitError, Repository};
 
 /// Settings of a repository in which trees stand for others: they must, and what would pack objects anew has not got
@@ -18,7 +18,7 @@ const REPLACING: &str = "[core]\n\tuseReplaceRefs = true\n[gc]\n\tauto = 0\n[mai
 
 /// What lies above one folder of Git's own; paths are relative to it.
 #[derive(Debug, Default)]
-struct Above {
+struct MaskLayer {
     /// What is not there.
     hidden: Vec<PathBuf>,
     /// Folders of which nothing but what lies above is seen.
@@ -33,7 +33,7 @@ pub(super) struct Masks {
     pub(super) sensitive: BTreeSet<WorkspacePath>,
     /// `.git` entries of repositories below the checkout's own.
     pub(super) nested: BTreeSet<PathBuf>,
-    above: Above,
+    above: MaskLayer,
     /// Repositories that commands do not see: their history holds what they must not see, and could not be had
     /// without.
     pub(super) unseen: Vec<PathBuf>,
@@ -41,22 +41,22 @@ pub(super) struct Masks {
 
 impl Masks {
     /// Looks at the checkout, and writes to `folder` what is seen instead.
-    pub(super) fn make(plot: &Plot, folder: PathBuf) -> io::Result<Self> {
+    pub(super) fn make(source: &IsolationSource, folder: PathBuf) -> io::Result<Self> {
         fs::create_dir(&folder)?;
-        let stores::Found { sensitive, nested } = stores::find(&plot.root, &plot.sensitive);
+        let stores::Found { sensitive, nested } = stores::find(&source.root, &source.sensitive);
         let (sensitive, nested) = (sensitive.into_iter().collect(), nested.into_iter().collect());
-        let mut masks = Self { folder, sensitive, nested, above: Above::default(), unseen: Vec::new() };
+        let mut masks = Self { folder, sensitive, nested, above: MaskLayer::default(), unseen: Vec::new() };
         let entries: Vec<PathBuf> = masks.entries().map(Path::to_owned).collect();
-        entries.into_iter().try_for_each(|entry| masks.look(&plot.root, entry, plot.secrets()))?;
+        entries.into_iter().try_for_each(|entry| masks.look(&source.root, entry, source.secrets()))?;
         Ok(masks)
     }
 
     /// The same for the repository around the checkout, of which nothing but Git's own folder is looked at.
-    pub(super) fn around(plot: &Plot, root: &Path, folder: PathBuf) -> io::Result<Self> {
+    pub(super) fn around(source: &IsolationSource, root: &Path, folder: PathBuf) -> io::Result<Self> {
         fs::create_dir(&folder)?;
         let (sensitive, nested) = (BTreeSet::new(), BTreeSet::new());
-        let mut masks = Self { folder, sensitive, nested, above: Above::default(), unseen: Vec::new() };
-        masks.look(root, PathBuf::from(".git"), plot.secrets())?;
+        let mut masks = Self { folder, sensitive, nested, above: MaskLayer::default(), unseen: Vec::new() };
+        masks.look(root, PathBuf::from(".git"), source.secrets())?;
         Ok(masks)
     }
 
@@ -66,7 +66,7 @@ impl Masks {
         }
         let to = self.folder.join(&entry);
         fs::create_dir_all(&to)?;
-        if let Ok(Above { hidden, replaced }) = above(&root.join(&entry), &to, secrets) {
+        if let Ok(MaskLayer { hidden, replaced }) = above(&root.join(&entry), &to, secrets) {
             self.above.hidden.extend(hidden.into_iter().map(|path| entry.join(path)));
             self.above.replaced.extend(replaced.into_iter().map(|path| entry.join(path)));
         } else {
@@ -171,12 +171,12 @@ pub struct Secrets<'a> {
     /// The checkout.
     pub root: &'a Path,
     /// What fits is sensitive.
-    pub sensitive: &'a PathGlobs,
+    pub sensitive: &'a SensitiveFiles,
     /// The checkout's repository.
     pub repository: Option<&'a Repository>,
 }
 
-impl Plot {
+impl IsolationSource {
     fn secrets(&self) -> Secrets<'_> {
         Secrets { root: &self.root, sensitive: &self.sensitive, repository: self.repository.as_ref() }
     }
@@ -196,15 +196,16 @@ pub fn mask_repository(git: &Path, to: &Path, secrets: Secrets<'_>) -> io::Resul
 }
 
 /// Writes what is seen of one folder of Git's own instead of what it holds.
-fn above(git: &Path, to: &Path, secrets: Secrets<'_>) -> io::Result<Above> {
+fn above(git: &Path, to: &Path, secrets: Secrets<'_>) -> io::Result<MaskLayer> {
     let credentials::Cleaned { texts, hidden } = credentials::clean(git);
     for (path, without) in texts {
         let target = to.join(path);
         fs::create_dir_all(target.parent().unwrap_or(to))?;
         fs::write(target, without)?;
     }
-    let mut above = Above { hidden, replaced: Vec::new() };
-    if secrets.sensitive.is_empty() {
+    let mut above = MaskLayer { hidden, replaced: Vec::new() };
+    // The default says nothing about the past, and walking through it takes time in every run.
+    if secrets.sensitive.is_empty() || !secrets.sensitive.is_list() {
         return Ok(above);
     }
     for store in stores::stores(git) {

@@ -6,16 +6,16 @@
 //! command alone: it takes no time to create, and every absolute path stays valid. Elsewhere it is a copy at
 //! another path.
 
-mod around;
 mod below;
 mod carry;
 mod copy;
 mod credentials;
+mod enclosing;
+mod git_folders;
 mod masks;
 mod outcome;
 mod scratch;
 mod stores;
-mod turns;
 mod update;
 #[cfg(unix)]
 mod upper;
@@ -31,20 +31,21 @@ use std::time::{Duration, Instant};
 
 use super::disk::DiskWorkspace;
 use super::path::WorkspacePath;
-use super::{FileError, PathGlobs};
+use super::{FileError, SensitiveFiles};
 use crate::command::sandbox::{Overlay, Reader, View};
 use crate::git::Repository;
+use crate::plan::JournalFolder;
 use masks::Masks;
 
 pub use below::Below;
 pub use carry::CarryError;
 pub(super) use copy::{copy_all, copy_between, copy_file, link, link_in};
+pub use git_folders::Author;
 pub use masks::{Secrets, mask_repository};
 pub(super) use outcome::Touched;
 pub use outcome::{Before, Outcome};
 pub use scratch::{Scratch, sweep};
 pub use stores::repositories_and_secrets;
-pub use turns::Author;
 
 /// A throw-away state of the checkout; dropping it removes it.
 pub struct Isolated {
@@ -52,13 +53,14 @@ pub struct Isolated {
     disk: DiskWorkspace,
     kind: Kind,
     root: PathBuf,
-    sensitive: Arc<PathGlobs>,
+    sensitive: Arc<SensitiveFiles>,
     masks: Masks,
     /// Of a copy, the repository around it.
-    around: Option<around::Around>,
+    around: Option<enclosing::EnclosingCopy>,
     /// Of a copy, Git's own folders for trusted runs: that of the checkout, and that of the repository around it.
-    trusted: [Option<turns::Copy>; 2],
+    trusted: [Option<git_folders::Copy>; 2],
     tracked: TrackedFiles,
+    journal: JournalFolder,
     /// Paths at which the state may differ from what is below.
     applied: BTreeSet<WorkspacePath>,
     /// Files and folders of the checkout that this user cannot read, and that are missing from a copy.
@@ -104,19 +106,21 @@ pub enum IsolationError {
 
 /// What an isolated state is created from.
 #[derive(Clone)]
-pub struct Plot {
+pub struct IsolationSource {
     /// The path of the checkout.
     pub root: PathBuf,
     /// The folder for throw-away folders.
     pub temp: PathBuf,
-    /// Patterns for files that do not exist for commands.
-    pub sensitive: Arc<PathGlobs>,
+    /// Files that do not exist for commands.
+    pub sensitive: Arc<SensitiveFiles>,
     /// The files that Git tracks.
     pub tracked: TrackedFiles,
     /// The repository of the checkout, if there is one.
     pub repository: Option<Repository>,
     /// The root of the repository, if the checkout is a subfolder of it.
     pub around: Option<PathBuf>,
+    /// Where the journal lies while what a command changed is carried into the checkout.
+    pub journal: JournalFolder,
 }
 
 /// Files that Git tracks, listed when first asked for: a rule of an ignore file says nothing about them.
@@ -128,11 +132,11 @@ impl Isolated {
     /// Returns `None` if a folder cannot be created, or if a path cannot be written in the kernel's mount
     /// options.
     #[cfg(unix)]
-    pub fn mounted(plot: &Plot) -> Option<Self> {
+    pub fn mounted(source: &IsolationSource) -> Option<Self> {
         let started = Instant::now();
-        let scratch = Scratch::new(&plot.temp).ok()?;
+        let scratch = Scratch::new(&source.temp).ok()?;
         let at = |name: &str| scratch.path().join(name);
-        let lowers = vec![at("masks"), plot.root.clone()];
+        let lowers = vec![at("masks"), source.root.clone()];
         let overlay = Overlay { lowers, upper: at("upper"), work: at("work") };
         let paths = overlay.lowers.iter().chain([&overlay.upper, &overlay.work]);
         if paths.into_iter().any(|path| path.to_str().is_none_or(|path| path.contains([',', ':', '\\']))) {
@@ -142,38 +146,39 @@ impl Isolated {
             fs::create_dir(folder).ok()?;
         }
         let disk = DiskWorkspace::open(&overlay.upper).ok()?;
-        let masks = Masks::make(plot, at("masks")).ok()?;
+        let masks = Masks::make(source, at("masks")).ok()?;
         masks.mark().ok()?;
-        Some(Self::new(plot, scratch, disk, Kind::Mounted(overlay), masks, started))
+        Some(Self::new(source, scratch, disk, Kind::Mounted(overlay), masks, started))
     }
 
     /// Returns `None`: other systems have no overlays.
     #[cfg(not(unix))]
-    pub fn mounted(_: &Plot) -> Option<Self> {
+    pub fn mounted(_: &IsolationSource) -> Option<Self> {
         None
     }
 
     /// Creates a copy of the checkout.
-    pub fn copied(plot: &Plot) -> Result<Self, IsolationError> {
+    pub fn copied(source: &IsolationSource) -> Result<Self, IsolationError> {
         let started = Instant::now();
         let failed = |(path, error): (PathBuf, io::Error)| IsolationError::Copy { path, error };
-        let scratch = Scratch::new(&plot.temp).map_err(|error| failed((plot.temp.clone(), error)))?;
+        let scratch = Scratch::new(&source.temp).map_err(|error| failed((source.temp.clone(), error)))?;
         let at = |name: &str| scratch.path().join(name);
         fs::create_dir(at("kept")).map_err(|error| failed((at("kept"), error)))?;
-        let masks = Masks::make(plot, at("masks")).map_err(|error| failed((at("masks"), error)))?;
-        let around = around::Around::copied(plot, &at("copy"), at("masks-around")).map_err(failed)?;
-        let to = around.as_ref().map_or_else(|| at("copy"), |around| around.workspace(plot));
+        let masks = Masks::make(source, at("masks")).map_err(|error| failed((at("masks"), error)))?;
+        let around =
+            enclosing::EnclosingCopy::copied(source, &at("copy"), at("masks-around")).map_err(failed)?;
+        let to = around.as_ref().map_or_else(|| at("copy"), |around| around.workspace(source));
         let unreadable =
-            copy::copy(&plot.root, &to, &|path| masks.sensitive.contains(path)).map_err(failed)?;
+            copy::copy(&source.root, &to, &|path| masks.sensitive.contains(path)).map_err(failed)?;
         for entry in masks.entries() {
             masks.lay(entry, &to.join(entry)).map_err(failed)?;
         }
         let disk = DiskWorkspace::open(&to).map_err(|error| failed((to, error)))?;
-        Ok(Self { around, unreadable, ..Self::new(plot, scratch, disk, Kind::Copied, masks, started) })
+        Ok(Self { around, unreadable, ..Self::new(source, scratch, disk, Kind::Copied, masks, started) })
     }
 
     fn new(
-        plot: &Plot,
+        source: &IsolationSource,
         scratch: Scratch,
         disk: DiskWorkspace,
         kind: Kind,
@@ -184,12 +189,13 @@ impl Isolated {
             scratch,
             disk,
             kind,
-            root: plot.root.clone(),
-            sensitive: Arc::clone(&plot.sensitive),
+            root: source.root.clone(),
+            sensitive: Arc::clone(&source.sensitive),
             masks,
             around: None,
             trusted: [None, None],
-            tracked: Arc::clone(&plot.tracked),
+            tracked: Arc::clone(&source.tracked),
+            journal: source.journal.clone(),
             applied: BTreeSet::new(),
             unreadable: BTreeSet::new(),
             took: started.elapsed(),

@@ -7,7 +7,7 @@ use std::sync::{Mutex, PoisonError};
 
 use ignore::{DirEntry, WalkBuilder, WalkState};
 
-use super::super::PathGlobs;
+use super::super::SensitiveFiles;
 use super::super::path::WorkspacePath;
 
 /// What a walk over the checkout has found.
@@ -20,7 +20,7 @@ pub(super) struct Found {
 }
 
 /// Looks at every file of the checkout once, but for what Git's own folders hold.
-pub(super) fn find(root: &Path, sensitive: &PathGlobs) -> Found {
+pub(super) fn find(root: &Path, sensitive: &SensitiveFiles) -> Found {
     let found = Mutex::new(Found::default());
     let walk = WalkBuilder::new(root).standard_filters(false).threads(4).build_parallel();
     walk.run(|| {
@@ -38,7 +38,7 @@ pub(super) fn find(root: &Path, sensitive: &PathGlobs) -> Found {
             let is_file = entry.depth() > 0 && entry.file_type().is_some_and(|kind| !kind.is_dir());
             let path = relative.to_str().filter(|_| is_file && !sensitive.is_empty());
             if let Some(Ok(path)) = path.map(WorkspacePath::parse)
-                && sensitive.find(&path).is_some()
+                && sensitive.hides(&path)
             {
                 note(&|found| found.sensitive.push(path.clone()));
             }
@@ -50,7 +50,10 @@ pub(super) fn find(root: &Path, sensitive: &PathGlobs) -> Found {
 
 /// Returns the `.git` entries of repositories below the checkout's own, and the files that match `sensitive`; all of them
 /// relative to the checkout.
-pub fn repositories_and_secrets(root: &Path, sensitive: &PathGlobs) -> (Vec<PathBuf>, Vec<WorkspacePath>) {
+pub fn repositories_and_secrets(
+    root: &Path,
+    sensitive: &SensitiveFiles,
+) -> (Vec<PathBuf>, Vec<WorkspacePath>) {
     let Found { sensitive, nested } = find(root, sensitive);
     (nested, sensitive)
 }

@@ -10,7 +10,7 @@ use cap_fs_ext::DirExt;
 use cap_std::ambient_authority;
 use cap_std::fs::{Dir, Metadata};
 
-use super::super::descend::{Met, Visitor, descend_in};
+use super::super::descend::{Visitor, WalkedEntry, descend_in};
 use super::super::disk::DiskWorkspace;
 use super::super::path::WorkspacePath;
 use super::super::{FileError, Workspace};
@@ -185,7 +185,7 @@ impl Visitor for Content {
         Ok(Some(()))
     }
 
-    fn meet(&self, (): &(), met: &Met<'_>) -> io::Result<()> {
+    fn meet(&self, (): &(), met: &WalkedEntry<'_>) -> io::Result<()> {
         self.add(met.path, false);
         Ok(())
     }

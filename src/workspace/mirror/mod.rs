@@ -17,7 +17,7 @@ use super::ignored::{Exclusion, IgnoreRules};
 use super::inventory::Inventory;
 use super::isolate::{Scratch, copy_all};
 use super::path::WorkspacePath;
-use super::snapshot::Stamp;
+use super::snapshot::FileStamp;
 use super::tracked::TrackedWorkspace;
 use super::{FileError, Judge, MAX_FILE};
 
@@ -40,7 +40,7 @@ pub struct Mirror {
 
 /// What became of the changes of a call.
 #[derive(Debug, Default)]
-pub struct Settled {
+pub struct SettledChanges {
     /// The changes that were kept.
     pub changes: Vec<FileChange>,
     /// Files that were kept but are too large to be compared.
@@ -55,7 +55,7 @@ pub struct Settled {
 
 /// What was found to be changed outside of all calls.
 #[derive(Debug, Default)]
-pub struct Late {
+pub struct LateChanges {
     /// Files whose changes were kept.
     pub kept: Vec<WorkspacePath>,
     /// Descriptions of what was put back.
@@ -112,8 +112,8 @@ impl Mirror {
     }
 
     /// Has the changes of a call judged, and keeps all of them or none.
-    pub fn settle(&self, before: &Inventory, judge: &Judge) -> Settled {
-        let mut settled = Settled::default();
+    pub fn settle(&self, before: &Inventory, judge: &Judge) -> SettledChanges {
+        let mut settled = SettledChanges::default();
         let judged = self.observe(before, None).map_err(|error| vec![unreadable(&error)]).and_then(|found| {
             settled.dropped = found.dropped;
             settled.warnings = judge(&found.changes, &found.large)?;
@@ -135,14 +135,14 @@ impl Mirror {
     /// Has the changes judged that were made outside of all calls, since the start: those that are refused are put back.
     /// Files that ignore files exclude are left out if commands may write them: they are what builds leave behind. The
     /// error says what could not be put back, or read.
-    pub fn settle_late(&self, judge: &Judge) -> Result<Late, Damage> {
+    pub fn settle_late(&self, judge: &Judge) -> Result<LateChanges, Damage> {
         for path in self.of_the_run() {
             // One that cannot be copied is found below, where it is told.
             let _ = self.sync(Path::new(path.as_str()));
         }
         let Observed { changes, large, dropped } =
             self.observe(&self.start, Some(judge)).map_err(|error| self.damaged(unreadable(&error)))?;
-        let mut late = Late { restored: dropped, ..Late::default() };
+        let mut late = LateChanges { restored: dropped, ..LateChanges::default() };
         let is_refused = |path: &WorkspacePath| judge(&[], std::slice::from_ref(path)).is_err();
         let (mut refused, mut changes): (Vec<_>, Vec<_>) =
             changes.into_iter().partition(|change| is_refused(&change.path));
@@ -209,7 +209,7 @@ impl Mirror {
                     Some(format!("{}: a separate repository", repository.display()))
                 }
                 None => Some(format!("{}: a name that is not text", path.display())),
-                Some(_) if now.files.get(path).is_some_and(Stamp::is_special) => {
+                Some(_) if now.files.get(path).is_some_and(FileStamp::is_special) => {
                     Some(format!("{}: a pipe, socket or device", path.display()))
                 }
                 Some(_) => None,
@@ -354,7 +354,7 @@ impl Mirror {
 }
 
 /// Returns whether two files can be taken for the same by what a copy keeps of them: of a link, no time.
-fn is_alike(one: &Stamp, other: &Stamp) -> bool {
+fn is_alike(one: &FileStamp, other: &FileStamp) -> bool {
     (one.size, one.mode) == (other.size, other.mode) && (one.is_link() || one.times[..2] == other.times[..2])
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-/// A kind of harm. Running a program behind the walls is none; what it achieves may be.
+/// A kind of harm. Running a program in the sandbox is none; what it achieves may be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Effect {

@@ -1,4 +1,4 @@
-//! Which effects are kept out where not every wall can stand.
+//! Which effects are kept out where not every part of the sandbox is available.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -21,7 +21,7 @@ pub struct Kind {
     pub network: bool,
 }
 
-/// Returns this machine's kind; where none is named, every wall stands.
+/// Returns this machine's kind; where none is named, every part of the sandbox is available.
 pub fn this() -> Kind {
     let Ok(name) = std::env::var(KIND) else { return Kind { open: BTreeSet::new(), network: false } };
     let table = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/attacks/kinds.yml");

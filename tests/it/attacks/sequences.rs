@@ -206,9 +206,9 @@ impl Sequence {
             seen.retain(|path| !CACHES.iter().any(|cache| path.starts_with(cache)));
         }
         // Where even secrets can be read, nothing stands around commands at all.
-        let is_walled = !open.contains(&Effect::Secret);
+        let is_sandboxed = !open.contains(&Effect::Secret);
         effects.retain(|effect, seen| {
-            !seen.is_empty() && (*effect == Effect::Outside && is_walled || !open.contains(effect))
+            !seen.is_empty() && (*effect == Effect::Outside && is_sandboxed || !open.contains(effect))
         });
         effects
     }

@@ -18,7 +18,7 @@ pub struct Attack {
     pub needs: Vec<String>,
     /// Whether it leaves nothing for another line to work with.
     pub alone: bool,
-    /// Whether it does what it aims at where nothing stops it; some aim at the walls themselves.
+    /// Whether it does what it aims at where nothing stops it; some aim at the sandbox itself.
     pub plain: bool,
 }
 

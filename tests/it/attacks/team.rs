@@ -1,4 +1,4 @@
-//! Work that two do at once, and the policy that the scenes have.
+//! Work that several do at once, and the policy that the scenes have.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -8,15 +8,16 @@ use architect_ci::command::Policy;
 use architect_ci::config::Commands;
 use architect_ci::event::Class;
 
-/// How many scenes there are at once.
+/// How many scenes there are at once for each processor: most attacks wait for something.
 const WORKERS: usize = 2;
 
-/// Does `work` for all items, two at a time, and returns what it gave for those that gave something, in their order.
+/// Does `work` for all items, several at a time, and returns what it gave for those that gave something, in their order.
 pub fn all<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> Option<R> + Sync) -> Vec<R> {
     let next = AtomicUsize::new(0);
     let done = Mutex::new(Vec::new());
+    let workers = WORKERS * std::thread::available_parallelism().map_or(1, usize::from);
     std::thread::scope(|scope| {
-        for _ in 0..WORKERS {
+        for _ in 0..workers {
             scope.spawn(|| {
                 loop {
                     let index = next.fetch_add(1, Ordering::Relaxed);

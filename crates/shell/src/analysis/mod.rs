@@ -29,7 +29,7 @@ const MAX_DEPTH: usize = 100;
 /// Depth that fits on an ordinary stack.
 const SHALLOW: usize = 12;
 /// Time limit for the parser on an intricate line.
-const MAX_TIME: Duration = Duration::from_millis(if cfg!(debug_assertions) { 300 } else { 90 });
+const MAX_TIME: Duration = Duration::from_millis(if cfg!(debug_assertions) { 1_000 } else { 90 });
 /// Maximum number of lines that the parser may be stuck in at once; each takes a core until the program ends.
 const MAX_STUCK: usize = 4;
 /// Stack size for deeper lines, in bytes.

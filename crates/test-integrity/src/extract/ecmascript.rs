@@ -1,5 +1,6 @@
 //! Tests of JavaScript and TypeScript: Jest, Vitest, Mocha, node:test, tape, AVA and what is alike.
 
+use super::label::label;
 use super::python::worse;
 use super::{Mark, Reader, Skip, Test, TestFile, arguments};
 use crate::assertion::Assertion;
@@ -101,7 +102,7 @@ fn callback(call: At<'_>) -> Option<At<'_>> {
 /// Test, or group of tests, that a call makes.
 struct Made<'a> {
     is_group: bool,
-    name: &'a str,
+    name: String,
     body: Option<At<'a>>,
     skip: Option<Skip>,
     focus: bool,
@@ -138,9 +139,7 @@ fn made(call: At<'_>) -> Option<Made<'_>> {
         return None;
     }
     let given = call.field("arguments")?.children();
-    let label = given.first().filter(|first| {
-        matches!(first.kind(), "string" | "template_string" | "binary_expression" | "identifier")
-    })?;
+    let label = label(*given.first()?)?;
     let body = callback(call);
     let is_todo = modifiers.contains(&"todo");
     if body.is_none() && !is_todo && !modifiers.contains(&"skip") && !first.starts_with('x') {
@@ -166,7 +165,7 @@ fn made(call: At<'_>) -> Option<Made<'_>> {
     });
     let focus = first.starts_with('f') || modifiers.contains(&"only") || option.contains("only : true");
     let cases = modifiers.contains(&"each").then(|| each(call)).flatten();
-    Some(Made { is_group, name: label.text().trim_matches(['"', '\'', '`']), body, skip, focus, cases })
+    Some(Made { is_group, name: label, body, skip, focus, cases })
 }
 
 /// Returns the number of rows of `test.each([…])(…)` or of its table in a template.
@@ -291,8 +290,8 @@ fn expectation(at: At<'_>, matchers: &[&str]) -> Assertion {
 
 /// What surrounds a node.
 #[derive(Clone, Default)]
-struct Outer<'a> {
-    names: Vec<&'a str>,
+struct Outer {
+    names: Vec<String>,
     skip: Option<Skip>,
     focus: bool,
 }

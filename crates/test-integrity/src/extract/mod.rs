@@ -3,6 +3,7 @@
 mod ecmascript;
 mod go;
 mod java;
+mod label;
 mod lines;
 mod python;
 mod rust;

@@ -80,8 +80,20 @@ impl Reader for Python {
             name,
             "patch" | "mock.patch" | "mocker.patch" | "unittest.mock.patch" | "monkeypatch.setattr"
         );
-        let first = is_patch.then(|| arguments(at))?.into_iter().next()?;
-        vocabulary::is_literal(&first).then(|| first.trim_matches(['"', '\'']).to_owned())
+        let is_of_object = matches!(
+            name,
+            "patch.object" | "mock.patch.object" | "mocker.patch.object" | "unittest.mock.patch.object"
+        );
+        let given = (is_patch || is_of_object).then(|| arguments(at))?;
+        let plain =
+            |text: &String| vocabulary::is_literal(text).then(|| text.trim_matches(['"', '\'']).to_owned());
+        let (first, second) = (given.first()?, given.get(1));
+        match (plain(first), second.and_then(plain)) {
+            (Some(target), _) => Some(target),
+            // The object and the name of what is replaced in it.
+            (None, Some(name)) => Some(format!("{first}.{name}")),
+            (None, None) => None,
+        }
     }
 
     fn callee<'a>(&self, at: At<'a>) -> Option<&'a str> {

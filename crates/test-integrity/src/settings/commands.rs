@@ -40,7 +40,7 @@ static SOFT: LazyLock<Option<Regex>> = LazyLock::new(|| {
         r#"(?x) \|\|\s*(?:true|:|exit\s+0|echo\b|/bin/true) | ;\s*(?:true|exit\s+0)\s*$ | --exit-zero | --passWithNoTests | --pass-with-no-tests
           | --no-cov\b | -DskipTests | -Dmaven\.test\.(?:skip|failure\.ignore) | --no-fail-on | --deselect\b | --ignore(?:-glob)?[=\s] | -k\s+["']?not\b
           | --skip\b | --testPathIgnorePatterns | --testNamePattern | --exclude-task\s+test | -x\s+(?:test|check)\b | --cap-lints | -A\s+\w | --allow\s
-          | --no-run\b | --exclude\b | --quiet-level | --no-strict | --ignore-errors | --collect-only | --dry-run | \bset\s+\+e\b | --force-exclude
+          | --no-run\b | --exclude\b | --quiet-level | --no-strict | --ignore-errors | --collect-only | --dry-run | \bset\s+\+e\b | ^-[a-z] | --force-exclude
           | -m\s+["']?not\b | --grep\s+.*--invert | --max-warnings[=\s]\s*-?\d{2,}"#,
     )
     .ok()
@@ -76,7 +76,11 @@ pub(super) fn checks(text: &str, format: Format) -> Vec<Check> {
             (Format::Json, Some((_, value))) => value.trim_matches([' ', ',', '"']),
             _ => content,
         };
-        for part in content.split("&&") {
+        // Make's sign for a line whose failure does not count.
+        let plain =
+            content.trim_start_matches(['@', '+']).strip_prefix('-').filter(|_| format == Format::Text);
+        let sign = if plain.is_some() { "-" } else { "" };
+        for part in plain.unwrap_or(content).split("&&") {
             for found in tool.captures_iter(part) {
                 let words = found.name("two").or_else(|| found.name("one"));
                 let Some(words) = words else { continue };
@@ -91,7 +95,7 @@ pub(super) fn checks(text: &str, format: Format) -> Vec<Check> {
                 } else {
                     tool
                 };
-                checks.push(Check { line: at + 1, tool, text: part.trim().to_owned() });
+                checks.push(Check { line: at + 1, tool, text: format!("{sign}{}", part.trim()) });
             }
         }
     }

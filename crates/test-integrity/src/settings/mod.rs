@@ -2,6 +2,7 @@
 
 mod commands;
 mod flatten;
+mod options;
 
 use std::collections::BTreeMap;
 
@@ -188,6 +189,9 @@ pub(crate) fn compare(change: &Change<'_>, format: Format) -> Vec<Finding> {
                 format!("`{}` never runs: its condition is `{}`", entry.key, entry.value),
             );
         }
+    }
+    for (line, message) in options::compare(&old, &new) {
+        report(line, Kind::LooserRule, message);
     }
     for entry in new.iter().filter(|entry| entry.is_item && exempts(&entry.key)) {
         if !old.iter().any(|known| known.is_item && known.key == entry.key && known.value == entry.value) {

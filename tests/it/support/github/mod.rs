@@ -16,6 +16,9 @@ use wiremock::{Mock, MockServer, Request, Respond, ResponseTemplate, matchers};
 
 pub use git::Repository;
 
+/// A token that may read contents, and nothing else.
+pub const READ_TOKEN: &str = "ghs_reads_contents";
+
 /// The job's own bot.
 pub const BOT: &str = "github-actions[bot]";
 
@@ -30,6 +33,16 @@ pub struct World {
     pub review_comments: BTreeMap<u64, ReviewComment>,
     /// Bodies of reviews.
     pub reviews: Vec<String>,
+    /// Reviews of people: pull request, login, state, commit.
+    pub judgements: Vec<(u64, String, String, String)>,
+    /// Whether pull requests can be merged, once it is known.
+    pub conflicts: bool,
+    /// Checks of commits: name, status, conclusion, address.
+    pub check_runs: Vec<(String, String, Option<String>, String)>,
+    /// The state of commits that have statuses.
+    pub status: Option<String>,
+    /// Requests by which the token that may only read would have written.
+    pub refused_writes: Vec<String>,
     pub checks: Vec<Value>,
     /// Comment and content.
     pub reactions: Vec<(u64, String)>,
@@ -279,8 +292,15 @@ impl Respond for Responder {
             let archive = &world.artifacts[&id.parse::<u64>().expect("an id")].2;
             return ResponseTemplate::new(200).set_body_bytes(archive.clone());
         }
-        if request.headers.get("authorization").is_none_or(|value| value != "Bearer ghs_0123456789") {
+        let token =
+            request.headers.get("authorization").and_then(|value| value.to_str().ok()).unwrap_or_default();
+        let only_reads = token == format!("Bearer {READ_TOKEN}");
+        if token != "Bearer ghs_0123456789" && !only_reads {
             return answer(401, &json!({"message": "Bad credentials"}));
+        }
+        if only_reads && method != "GET" {
+            world.refused_writes.push(format!("{method} {path}"));
+            return answer(403, &json!({"message": "Resource not accessible by integration"}));
         }
         if request.headers.get("user-agent").is_none() {
             world.violations.push(format!("{method} {path}: no User-Agent"));

@@ -43,6 +43,21 @@ pub(super) fn route(world: &mut World, method: &str, path: &str, request: &Reque
             None => answer(404, &json!({"message": format!("{login} is not a user")})),
         },
         ("GET", ["contents", file @ ..]) => contents(world, &file.join("/"), query.get("ref")),
+        ("GET", ["commits", _, "check-runs"]) => {
+            let runs: Vec<Value> = world
+                .check_runs
+                .iter()
+                .map(|(name, status, conclusion, url)| {
+                    json!({"name": name, "status": status, "conclusion": conclusion, "details_url": url})
+                })
+                .collect();
+            answer(200, &json!({"total_count": runs.len(), "check_runs": runs}))
+        }
+        ("GET", ["commits", _, "status"]) => {
+            let count = usize::from(world.status.is_some());
+            let state = world.status.clone().unwrap_or_else(|| "pending".to_owned());
+            answer(200, &json!({"state": state, "total_count": count, "statuses": []}))
+        }
         ("GET", ["compare", range]) => compare(world, range),
         ("GET", ["actions", "runs", _, "artifacts"]) => {
             let of_run = world.artifacts.iter().filter(|(_, (_, run, _))| *run == number(2));
@@ -207,6 +222,15 @@ fn pulls(world: &mut World, asked: &Asked<'_>) -> ResponseTemplate {
             let items: Vec<Value> = files
                 .into_iter()
                 .map(|(name, sha, patch)| json!({"filename": name, "sha": sha, "patch": patch}))
+                .collect();
+            page(world, path, query, &items)
+        }
+        ("GET", ["pulls", _, "reviews"]) => {
+            let of_pull = world.judgements.iter().filter(|(pull, ..)| *pull == number);
+            let items: Vec<Value> = of_pull
+                .map(|(_, login, state, commit)| {
+                    json!({"user": user(world, login), "state": state, "commit_id": commit, "body": ""})
+                })
                 .collect();
             page(world, path, query, &items)
         }
@@ -393,7 +417,8 @@ fn compare(world: &World, range: &str) -> ResponseTemplate {
     let ahead = git.between(&base, &head);
     let commits: Vec<Value> =
         ahead.iter().map(|sha| json!({"sha": sha, "commit": {"message": git.message(sha)}})).collect();
-    answer(200, &json!({"ahead_by": ahead.len(), "commits": commits, "files": []}))
+    let behind = git.between(&head, &base).len();
+    answer(200, &json!({"ahead_by": ahead.len(), "behind_by": behind, "commits": commits, "files": []}))
 }
 
 fn contents(world: &World, path: &str, at: Option<&String>) -> ResponseTemplate {
@@ -433,6 +458,7 @@ fn show_pull(world: &World, number: u64, pull: &Pull) -> Value {
     json!({
         "number": number, "title": pull.title, "body": pull.body, "state": if pull.open { "open" } else { "closed" },
         "html_url": format!("https://github.com/octo/demo/pull/{number}"),
+        "user": user(world, "author"), "mergeable": !world.conflicts,
         "head": side(&pull.head, world.head_of(pull), owner),
         "base": side(&pull.base, world.git().branch(&pull.base).expect("the base"), "octo"),
     })

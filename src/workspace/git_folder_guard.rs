@@ -8,11 +8,16 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-use super::snapshot::{Stamp, stamp};
+use super::snapshot::{FileStamp, stamp};
 
 /// Guarded files in a Git folder, besides its hooks.
-const FILES: [&str; 5] =
-    ["config", "config.worktree", "info/attributes", "commondir", "architect-ci-apply/journal.json"];
+const FILES: [&str; 4] = ["config", "config.worktree", "info/attributes", "commondir"];
+
+/// How the names of the folders begin in which journals of applies lie.
+pub const APPLY_FOLDER: &str = "architect-ci-apply";
+
+/// The journal in such a folder. Whoever could write one would have files changed by the next run.
+pub const APPLY_JOURNAL: &str = "journal.json";
 
 /// Levels below `modules` at which submodules are looked for.
 const MODULE_DEPTH: usize = 4;
@@ -40,7 +45,7 @@ pub struct Restored {
 #[derive(Debug)]
 pub(super) struct File {
     pub(super) content: Content,
-    stamp: Stamp,
+    stamp: FileStamp,
 }
 
 #[derive(Debug)]
@@ -136,6 +141,10 @@ fn list(folders: &[PathBuf]) -> Vec<PathBuf> {
     let mut files = Vec::new();
     for folder in folders {
         files.extend(FILES.map(|name| folder.join(name)));
+        let is_journals =
+            |entry: &fs::DirEntry| entry.file_name().to_string_lossy().starts_with(APPLY_FOLDER);
+        let journals = fs::read_dir(folder).into_iter().flatten().flatten().filter(is_journals);
+        files.extend(journals.map(|entry| entry.path().join(APPLY_JOURNAL)));
         let hooks = folder.join("hooks");
         if fs::symlink_metadata(&hooks).is_ok_and(|metadata| !metadata.is_dir()) {
             // A link, whose target is elsewhere.

@@ -13,7 +13,7 @@ use tokio::io::AsyncWriteExt;
 use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 
 use super::live_output::{Collecting, LiveOutput, collect};
-use super::network::{Asking, Means};
+use super::network::{RunningProxy, SandboxSupport};
 use super::output::Capture;
 use super::sandbox::{Rights, View};
 use super::spawn::Shell;
@@ -23,7 +23,7 @@ const END: Duration = Duration::from_secs(4);
 
 /// A program to exchange messages with.
 #[derive(Debug)]
-pub struct Talk<'a> {
+pub struct StdioCommand<'a> {
     /// The program, by path or by name.
     pub program: &'a str,
     /// The arguments of the program.
@@ -37,67 +37,81 @@ pub struct Talk<'a> {
 }
 
 /// A running program.
-pub struct Talking {
+pub struct StdioChild {
     child: Child,
     stderr: Collecting,
-    network: Option<Asking>,
+    network: Option<RunningProxy>,
 }
 
 impl Shell {
     /// Starts a program. Returns it with its standard input and output, for whoever exchanges messages with
     /// it.
-    pub async fn converse(&self, talk: Talk<'_>) -> io::Result<(Talking, ChildStdin, ChildStdout)> {
-        let means = self.means(talk.cwd).await;
-        let (mut command, order, network) = self.talker(&talk, means)?;
+    pub async fn spawn_stdio(
+        &self,
+        stdio: StdioCommand<'_>,
+    ) -> io::Result<(StdioChild, ChildStdin, ChildStdout)> {
+        let support = self.sandbox_support(stdio.cwd).await;
+        let (mut command, request, network) = self.stdio_supervisor(&stdio, support)?;
         let mut child = command.spawn()?;
         let missing = || io::Error::other("the child has no standard streams");
         let mut stdin = child.stdin.take().ok_or_else(missing)?;
         let stdout = child.stdout.take().ok_or_else(missing)?;
         let stderr = collect(child.stderr.take(), LiveOutput::default());
-        stdin.write_all(&order).await?;
-        Ok((Talking { child, stderr, network }, stdin, stdout))
+        stdin.write_all(&request).await?;
+        Ok((StdioChild { child, stderr, network }, stdin, stdout))
     }
 
-    /// Returns the command that starts the supervisor, and the order for it.
+    /// Returns the command that starts the supervisor, and the request for it.
     #[cfg(target_os = "linux")]
-    fn talker(&self, talk: &Talk<'_>, means: Means) -> io::Result<(Command, Vec<u8>, Option<Asking>)> {
-        use super::supervisor::{Input, Order};
-        let namespaces = means.namespaces;
+    fn stdio_supervisor(
+        &self,
+        stdio: &StdioCommand<'_>,
+        support: SandboxSupport,
+    ) -> io::Result<(Command, Vec<u8>, Option<RunningProxy>)> {
+        use super::supervisor::{ChildSandbox, Input, SupervisorRequest};
+        let namespaces = support.namespaces;
         let mut environment = self.environment.clone();
-        environment.extend(talk.variables.clone());
-        let mut walls = None;
+        environment.extend(stdio.variables.clone());
+        let mut restrictions = None;
         if let Some(sandbox) = &self.sandbox {
-            let view = View::Plain { writable: talk.writes };
-            let words = std::iter::once(talk.program.to_owned()).chain(talk.arguments.iter().cloned());
+            let view = View::Plain { writable: stdio.writes };
+            let words = std::iter::once(stdio.program.to_owned()).chain(stdio.arguments.iter().cloned());
+            // What it writes to caches has to be seen by commands, which start later.
+            sandbox.held_roots().close();
             let opened = sandbox.opening(&words.collect::<Vec<_>>());
-            walls = Some(sandbox.walls_opening(talk.cwd, view, Rights::Work, namespaces, &opened)?);
-            sandbox.adapt(&mut environment, namespaces.is_some(), talk.cwd)?;
+            restrictions =
+                Some(sandbox.restrictions_opening(stdio.cwd, view, Rights::Work, namespaces, &opened)?);
+            sandbox.adapt(&mut environment, namespaces.is_some(), stdio.cwd)?;
         }
-        let network = self.open_network(walls.as_mut(), &mut environment, means, talk.program)?;
-        let order = Order {
-            program: talk.program.to_owned(),
-            arguments: talk.arguments.to_vec(),
+        let network = self.open_network(restrictions.as_mut(), &mut environment, support, stdio.program)?;
+        let request = SupervisorRequest {
+            program: stdio.program.to_owned(),
+            arguments: stdio.arguments.to_vec(),
             environment,
-            cwd: talk.cwd.to_owned(),
-            walls,
+            cwd: stdio.cwd.to_owned(),
+            restrictions,
             input: Input::Relayed,
             merge: false,
         };
-        let mut order = serde_json::to_vec(&order)?;
-        order.push(b'\n');
-        Ok((self.supervisor(namespaces), order, network))
+        let mut request = serde_json::to_vec(&request)?;
+        request.push(b'\n');
+        Ok((self.supervisor(ChildSandbox { namespaces, holder: None }), request, network))
     }
 
-    /// Returns the command that starts the program itself, which needs no order.
+    /// Returns the command that starts the program itself, which needs no request.
     #[cfg(not(target_os = "linux"))]
-    fn talker(&self, talk: &Talk<'_>, _: Means) -> io::Result<(Command, Vec<u8>, Option<Asking>)> {
-        let mut command = Command::new(talk.program);
+    fn stdio_supervisor(
+        &self,
+        stdio: &StdioCommand<'_>,
+        _: SandboxSupport,
+    ) -> io::Result<(Command, Vec<u8>, Option<RunningProxy>)> {
+        let mut command = Command::new(stdio.program);
         command
-            .args(talk.arguments)
+            .args(stdio.arguments)
             .env_clear()
             .envs(&self.environment)
-            .envs(talk.variables)
-            .current_dir(talk.cwd)
+            .envs(stdio.variables)
+            .current_dir(stdio.cwd)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
@@ -105,7 +119,7 @@ impl Shell {
     }
 }
 
-impl Talking {
+impl StdioChild {
     /// Waits for the program to end, which it does when its input is closed. Returns its standard error.
     pub async fn end(mut self) -> Capture {
         if tokio::time::timeout(END, self.child.wait()).await.is_err() {

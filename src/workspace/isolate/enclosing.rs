@@ -5,10 +5,10 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::masks::Masks;
-use super::{Plot, copy};
+use super::{IsolationSource, copy};
 
 /// A copy of a repository without the checkout in it.
-pub(super) struct Around {
+pub(super) struct EnclosingCopy {
     /// The repository.
     pub(super) root: PathBuf,
     /// Its copy.
@@ -16,20 +16,20 @@ pub(super) struct Around {
     pub(super) masks: Masks,
 }
 
-impl Around {
+impl EnclosingCopy {
     /// Copies the repository to `folder`, without the checkout, sensitive files, and other repositories. Returns `None`
     /// if the checkout is no subfolder of a repository. The error has the path at which it occurred.
     pub(super) fn copied(
-        plot: &Plot,
+        source: &IsolationSource,
         folder: &Path,
         masks: PathBuf,
     ) -> Result<Option<Self>, (PathBuf, io::Error)> {
-        let Some(root) = &plot.around else { return Ok(None) };
-        let masks = Masks::around(plot, root, masks.clone()).map_err(|error| (masks, error))?;
+        let Some(root) = &source.around else { return Ok(None) };
+        let masks = Masks::around(source, root, masks.clone()).map_err(|error| (masks, error))?;
         let is_hidden = |path: &super::WorkspacePath| {
-            root.join(path.as_str()) == plot.root
+            root.join(path.as_str()) == source.root
                 || path.file_name() == Some(".git")
-                || plot.sensitive.find(path).is_some()
+                || source.sensitive.hides_beside(path)
         };
         // What cannot be read there is no part of the checkout.
         copy::copy(root, folder, &is_hidden)?;
@@ -38,7 +38,7 @@ impl Around {
     }
 
     /// Returns the path of the checkout's copy.
-    pub(super) fn workspace(&self, plot: &Plot) -> PathBuf {
-        self.folder.join(plot.root.strip_prefix(&self.root).unwrap_or(Path::new("")))
+    pub(super) fn workspace(&self, source: &IsolationSource) -> PathBuf {
+        self.folder.join(source.root.strip_prefix(&self.root).unwrap_or(Path::new("")))
     }
 }

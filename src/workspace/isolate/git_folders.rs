@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use super::super::inventory::Inventory;
 use super::super::removal::remove_tree;
-use super::super::snapshot::Stamp;
+use super::super::snapshot::FileStamp;
 use super::masks::{Masks, is_plain_way};
 use super::{Isolated, Kind};
 
@@ -26,11 +26,11 @@ pub enum Author {
 
 /// A copy of Git's own folder for trusted runs, while none goes on.
 pub(super) struct Copy {
-    stamps: BTreeMap<PathBuf, Stamp>,
+    stamps: BTreeMap<PathBuf, FileStamp>,
 }
 
 /// One of Git's own folders in a copy.
-struct Site {
+struct GitFolderCopy {
     /// Its index in [`Isolated::trusted`].
     index: usize,
     /// Where commands see it.
@@ -69,8 +69,8 @@ impl Isolated {
     }
 
     /// Git's own folders in a copy: that of the checkout, and that of the repository around it.
-    fn sites(&self) -> Vec<Site> {
-        let site = |index, place: &Path| Site {
+    fn sites(&self) -> Vec<GitFolderCopy> {
+        let site = |index, place: &Path| GitFolderCopy {
             index,
             place: place.join(GIT),
             kept: self.kept().join(if index == 0 { GIT } else { "around" }),
@@ -81,15 +81,15 @@ impl Isolated {
     }
 
     /// The folder of the machine that a copy was made from, and what is seen in it instead.
-    fn origin(&self, site: &Site) -> (&Path, &Masks) {
+    fn origin(&self, site: &GitFolderCopy) -> (&Path, &Masks) {
         match &self.around {
             Some(around) if site.index == 1 => (&around.root, &around.masks),
             _ => (&self.root, &self.masks),
         }
     }
 
-    fn enter_trusted(&mut self, site: &Site) -> io::Result<()> {
-        let Site { index, place, kept, own } = site;
+    fn enter_trusted(&mut self, site: &GitFolderCopy) -> io::Result<()> {
+        let GitFolderCopy { index, place, kept, own } = site;
         relocate(place, kept)?;
         if self.trusted[*index].is_none() {
             remove_tree(own)?;
@@ -103,8 +103,8 @@ impl Isolated {
         relocate(own, place)
     }
 
-    fn leave_trusted(&mut self, site: &Site) -> io::Result<()> {
-        let Site { index, place, kept, own } = site;
+    fn leave_trusted(&mut self, site: &GitFolderCopy) -> io::Result<()> {
+        let GitFolderCopy { index, place, kept, own } = site;
         let mended = self.trusted[*index].take().filter(|trusted| self.mend(trusted, site));
         // What was touched has another stamp, though its content is the same again.
         self.trusted[*index] = mended.and_then(|_| stamps(place));
@@ -121,7 +121,7 @@ impl Isolated {
     }
 
     /// Makes the files of a trusted run's folder again what they were; whether that was possible.
-    fn mend(&self, trusted: &Copy, site: &Site) -> bool {
+    fn mend(&self, trusted: &Copy, site: &GitFolderCopy) -> bool {
         let place = site.place.as_path();
         let (root, masks) = self.origin(site);
         let Some(now) = stamps(place) else { return false };

@@ -8,6 +8,7 @@ use std::path::Path;
 
 use super::changes::{ChangeSet, FileState, Mode};
 use super::disk::DiskWorkspace;
+use super::file_system::is_executable;
 use super::path::{ResolvedPath, WorkspacePath};
 use super::{FileError, Kind, confined};
 
@@ -222,15 +223,4 @@ fn rights(file: &fs::File, like: &Path, mode: Mode) -> io::Result<()> {
 #[cfg(not(unix))]
 fn rights(_: &fs::File, _: &Path, _: Mode) -> io::Result<()> {
     Ok(())
-}
-
-#[cfg(unix)]
-fn is_executable(metadata: &fs::Metadata) -> bool {
-    use std::os::unix::fs::PermissionsExt;
-    metadata.permissions().mode() & 0o100 != 0
-}
-
-#[cfg(not(unix))]
-fn is_executable(_: &fs::Metadata) -> bool {
-    false
 }

@@ -1,4 +1,4 @@
-//! Walls of one child, from what the sandbox of its run knows: where it may read and write, and what its file system is
+//! Restrictions of one child, from what the sandbox of its run knows: where it may read and write, and what its file system is
 //! made of.
 
 use std::fs;
@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use super::hidden;
 use super::mount_points::prepare;
 use super::plan::{Inner, SHARED_MEMORY, Sandbox, TEMPORARY, View};
-use super::{Mount, Namespaces, NewRoot, Rights, Sockets, User, Walls};
+use super::{Mount, Namespaces, NewRoot, Restrictions, Rights, Sockets, User};
 use crate::workspace::repositories_and_secrets;
 
 /// Devices that programs commonly write to.
@@ -35,25 +35,25 @@ const KEPT: [&str; 5] =
 
 impl Sandbox {
     /// Returns the restrictions of a child that sees `view` at the path `root`. They open no network.
-    pub fn walls(
+    pub fn restrictions(
         &self,
         root: &Path,
         view: View<'_>,
         rights: Rights,
         namespaces: Option<Namespaces>,
-    ) -> io::Result<Walls> {
-        self.walls_opening(root, view, rights, namespaces, &[])
+    ) -> io::Result<Restrictions> {
+        self.restrictions_opening(root, view, rights, namespaces, &[])
     }
 
     /// Returns the same restrictions with additional places to read.
-    pub fn walls_opening(
+    pub fn restrictions_opening(
         &self,
         root: &Path,
         view: View<'_>,
         rights: Rights,
         namespaces: Option<Namespaces>,
         more: &[PathBuf],
-    ) -> io::Result<Walls> {
+    ) -> io::Result<Restrictions> {
         let sockets = if rights == Rights::Look { Sockets::None } else { Sockets::Local };
         let new_root = match namespaces {
             Some(namespaces) => {
@@ -70,6 +70,7 @@ impl Sandbox {
                     mounts,
                     user: (namespaces == Namespaces::Sudo).then(own_user),
                     light,
+                    held: None,
                 })
             }
             None => None,
@@ -116,7 +117,7 @@ impl Sandbox {
         let restricted = self.stands(namespaces.is_some());
         let named_sockets = new_root.is_some() || !self.meets_daemons();
         let root = new_root;
-        Ok(Walls {
+        Ok(Restrictions {
             root,
             restricted,
             readable,
@@ -264,7 +265,8 @@ impl Sandbox {
         prepare(private, places.home.as_deref(), &TEMPORARY, &mounts)?;
         // A mount that contains others comes before them.
         mounts.sort_by_key(|mount| mount.at().components().count());
-        Ok([Mount::Processes, Mount::Devices].into_iter().chain(mounts).collect())
+        let of_kernel = [Mount::Processes, Mount::Devices, Mount::Terminals, Mount::SharedMemory];
+        Ok(of_kernel.into_iter().chain(mounts).collect())
     }
 }
 

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use super::manifest::Task;
 use crate::event::{Exit, StopReason};
-use crate::report::{TaskEnd, TaskReport};
+use crate::report::TaskReport;
 
-/// Number of tasks in a row whose key was refused, after which no further one is begun.
+/// Number of tasks in a row whose model or key was refused, after which no further one is begun.
 const REFUSED: u32 = 3;
 
 /// Number of tasks in a row that got no answer. A provider that is down for a moment fails all tasks at work.
@@ -14,7 +14,7 @@ const UNANSWERED: u32 = 12;
 
 /// Failures in a row, by model.
 #[derive(Debug, Default)]
-pub(super) struct Breaker {
+pub(super) struct CircuitBreaker {
     by_model: BTreeMap<Option<String>, Failures>,
 }
 
@@ -24,17 +24,17 @@ struct Failures {
     unanswered: u32,
 }
 
-impl Breaker {
+impl CircuitBreaker {
     /// Takes note of how a task ended.
     pub(super) fn observe(&mut self, task: &Task, report: &TaskReport) {
         let Some(model) = model(task) else { return };
         let failures = self.by_model.entry(model).or_default();
-        if report.exit_code == Some(Exit::Authentication.code()) {
-            failures.refused += 1;
-        } else if report.stop_reason == Some(StopReason::LlmError) && report.end == TaskEnd::Failed {
-            failures.unanswered += 1;
-        } else {
-            *failures = Failures::default();
+        let is_permission = report.exit_code == Some(Exit::Authentication.code());
+        match report.stop_reason {
+            Some(StopReason::LlmUnknown) => failures.refused += 1,
+            _ if is_permission => failures.refused += 1,
+            Some(StopReason::LlmError) => failures.unanswered += 1,
+            _ => *failures = Failures::default(),
         }
     }
 
@@ -43,7 +43,7 @@ impl Breaker {
         let failures = self.by_model.get(&model(task)?)?;
         if failures.refused >= REFUSED {
             return Some(format!(
-                "not started: a key or a permission was refused for {} tasks in a row; see their reports",
+                "not started: the model, its key or a permission was refused for {} tasks in a row; see their reports",
                 failures.refused
             ));
         }
@@ -66,27 +66,31 @@ fn model(task: &Task) -> Option<Option<String>> {
 mod tests {
     use super::*;
     use crate::batch::Entry;
+    use crate::event::Status;
+    use crate::report::TaskEnd;
 
     fn task(model: &str) -> Task {
         let entry = Entry { model: Some(model.to_owned()), ..Entry::default() };
         Task { id: "t".to_owned(), entry, size: 1 }
     }
 
-    fn report(end: TaskEnd, exit: Exit, reason: StopReason) -> TaskReport {
+    fn report(reason: StopReason) -> TaskReport {
+        let clause = reason.clause();
+        let end = if clause.status == Status::Success { TaskEnd::Success } else { TaskEnd::Failed };
         let report = TaskReport::without_run("t", "t", end, "");
-        TaskReport { exit_code: Some(exit.code()), stop_reason: Some(reason), ..report }
+        TaskReport { exit_code: Some(clause.exit.code()), stop_reason: Some(reason), ..report }
     }
 
     #[test]
     fn a_refused_key_stops_the_tasks_of_its_model_alone() {
         let (one, other) = (task("a::x"), task("b::y"));
-        let refused = report(TaskEnd::Failed, Exit::Authentication, StopReason::LlmError);
-        let mut breaker = Breaker::default();
+        let refused = report(StopReason::LlmUnauthorized);
+        let mut breaker = CircuitBreaker::default();
         breaker.observe(&one, &refused);
         breaker.observe(&one, &refused);
         assert_eq!(breaker.refuses(&one), None);
         // One that got through proves the key.
-        breaker.observe(&one, &report(TaskEnd::Success, Exit::Success, StopReason::LlmDone));
+        breaker.observe(&one, &report(StopReason::LlmDone));
         (0..REFUSED).for_each(|_| breaker.observe(&one, &refused));
         assert!(breaker.refuses(&one).is_some_and(|why| why.contains("refused for 3 tasks in a row")));
         assert_eq!(breaker.refuses(&other), None);
@@ -95,15 +99,23 @@ mod tests {
     }
 
     #[test]
+    fn an_unknown_model_stops_its_tasks() {
+        let one = task("a::misspelled");
+        let mut breaker = CircuitBreaker::default();
+        (0..REFUSED).for_each(|_| breaker.observe(&one, &report(StopReason::LlmUnknown)));
+        assert!(breaker.refuses(&one).is_some_and(|why| why.contains("the model, its key")));
+    }
+
+    #[test]
     fn a_provider_that_is_down_stops_more_slowly() {
         let one = task("a::x");
-        let mut breaker = Breaker::default();
+        let mut breaker = CircuitBreaker::default();
         for count in 1..=UNANSWERED {
-            breaker.observe(&one, &report(TaskEnd::Failed, Exit::Failed, StopReason::LlmError));
+            breaker.observe(&one, &report(StopReason::LlmError));
             assert_eq!(breaker.refuses(&one).is_some(), count == UNANSWERED, "{count}");
         }
         // What fails for its own sake is no sign of that.
-        breaker.observe(&one, &report(TaskEnd::Failed, Exit::Failed, StopReason::GatesFailed));
+        breaker.observe(&one, &report(StopReason::GatesFailed));
         assert_eq!(breaker.refuses(&one), None);
     }
 }

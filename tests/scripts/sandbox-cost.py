@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Measures what the walls cost: a command that looks and one that works, beyond what bash alone takes, on a checkout of
+"""Measures what the sandbox costs: a command that looks and one that works, beyond what bash alone takes, on a checkout of
 many files, and a gate of `cargo test` on the planned state against the same in the checkout.
 
-    tests/scripts/walls-cost.py [PROGRAM] [--files 20000] [--commands 30] [--rounds 5] [--no-cargo] [--check]
+    tests/scripts/sandbox-cost.py [PROGRAM] [--files 20000] [--commands 30] [--rounds 5] [--no-cargo] [--check]
 
 A command's cost is the difference of a run with many of it and a run with none, divided by their number, less what bash
 takes for the same line. With `--check` the script fails where a median is beyond its target.

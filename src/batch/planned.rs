@@ -1,0 +1,131 @@
+//! What another job of the same workflow run has planned for each task of a batch. A job that can write takes these plans; it
+//! has no model and executes nothing of the checkout.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use percent_encoding::percent_decode_str;
+use sanitize::Masker;
+use tokio::task::block_in_place;
+use tracing::instrument::WithSubscriber;
+
+use super::attempt::{BatchContext, LOG, TASKS, title};
+use super::journal::clear;
+use super::manifest::{Manifest, Task};
+use super::merge::{MergeError, merge};
+use super::request::{BatchRequest, TaskPaths};
+use super::start_error::StartError;
+use crate::event::Exit;
+use crate::publish::RunResult;
+use crate::report::{TaskEnd, TaskReport, file_log};
+use crate::request::{InputError, read_plan};
+use crate::run::apply;
+
+/// The name of a plan's file.
+const PLAN: &str = "plan.json";
+
+/// The reports of the job that has planned, and where its files are.
+#[derive(Debug)]
+pub(super) struct PlannedTasks {
+    folder: PathBuf,
+    tasks: BTreeMap<String, TaskReport>,
+}
+
+impl PlannedTasks {
+    /// Reads the reports below a folder. They have to be of the batch that the manifest lists.
+    fn read(folder: &Path, manifest: &Manifest) -> Result<Self, MergeError> {
+        let merged = merge(&[folder.to_owned()], Some(manifest))?;
+        let tasks = merged.report.tasks.into_iter().map(|task| (task.id.clone(), task)).collect();
+        Ok(Self { folder: folder.to_owned(), tasks })
+    }
+
+    /// Reads what a request names; `None` if the batch is worked on here.
+    pub(super) fn of(request: &BatchRequest, manifest: &Manifest) -> Result<Option<Self>, StartError> {
+        let read = request.plans.as_ref().map(|folder| Self::read(folder, manifest));
+        read.transpose().map_err(StartError::Planned)
+    }
+
+    /// Returns the path of a task's plan.
+    fn plan(&self, report: &TaskReport) -> PathBuf {
+        let place = percent_decode_str(&report.folder).decode_utf8_lossy().into_owned();
+        self.folder.join(place).join(PLAN)
+    }
+}
+
+impl BatchContext {
+    /// Writes the plan of a task, if it was planned with success. What became of it elsewhere stays in its report.
+    pub(super) async fn write_planned(&self, task: &Task, planned: &PlannedTasks) -> TaskReport {
+        let Some(report) = planned.tasks.get(&task.id) else {
+            let lost = "no artifact of this workflow run holds a report of it";
+            return TaskReport::without_run(&task.id, &title(&task.entry), TaskEnd::Lost, lost);
+        };
+        if report.end != TaskEnd::Success || report.changed_files == 0 {
+            return TaskReport { folder: String::new(), ..report.clone() };
+        }
+        let ended = self.write_plan(task, report, &planned.plan(report)).await;
+        block_in_place(|| self.worktrees.remove(&task.id));
+        match ended {
+            Ok(finished) => {
+                let written = TaskReport::of_run(&task.id, &finished.report, &format!("{TASKS}/{}", task.id));
+                TaskReport {
+                    model: report.model.clone(),
+                    attempts: report.attempts,
+                    steps: report.steps,
+                    usage: report.usage,
+                    cost_usd: report.cost_usd,
+                    message: if written.end == TaskEnd::Success {
+                        report.message.clone()
+                    } else {
+                        written.message.clone()
+                    },
+                    plan_digest: report.plan_digest.clone(),
+                    key: report.key.clone().filter(|_| written.end == TaskEnd::Success),
+                    ..written
+                }
+            }
+            Err(error) => {
+                let failed = TaskReport::without_run(
+                    &task.id,
+                    &title(&task.entry),
+                    TaskEnd::Failed,
+                    &error.explained(),
+                );
+                let exit = if error.is_fault_of_machine() { Exit::Failed } else { error.exit() };
+                TaskReport { attempts: report.attempts, exit_code: Some(exit.code()), ..failed }
+            }
+        }
+    }
+
+    async fn write_plan(
+        &self,
+        task: &Task,
+        report: &TaskReport,
+        plan: &Path,
+    ) -> Result<RunResult, InputError> {
+        let out = self.request.destination.out.join(TASKS).join(&task.id);
+        let failed = |error| InputError::Out { path: out.clone(), error };
+        clear(&out).map_err(failed)?;
+        std::fs::create_dir_all(&out).map_err(failed)?;
+        let added = block_in_place(|| self.worktrees.add(&task.id, &self.manifest.commit));
+        let checkout = added.map_err(InputError::Worktree)?;
+        let place = TaskPaths {
+            checkout: &checkout,
+            out: &out,
+            budget_usd: None,
+            timeout: None,
+            lesson: None,
+            model: None,
+        };
+        let digest = report.plan_digest.clone().ok_or(InputError::NoDigest)?;
+        let request = block_in_place(|| {
+            let plan = read_plan(plan)?;
+            self.request.of_planned_task(&self.manifest.name, task, &place, plan, digest)
+        })?;
+        let job = &request.job;
+        let masker = Arc::new(Masker::from_environment(&job.variables, &[], &job.secrets));
+        let log = file_log(&out.join(LOG), Arc::clone(&masker))
+            .map_err(|error| InputError::Write { path: out.join(LOG), error })?;
+        Box::pin(apply(&request, masker, self.signal.clone()).with_subscriber(log)).await
+    }
+}

@@ -1,0 +1,54 @@
+//! Section `apply`: what has to hold before a plan is applied, and how much one job may write.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::base::bounded::Bounded;
+
+/// What has to hold before a plan is applied, and how much one job may write.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Apply {
+    /// What has to be true of a pull request before a plan is applied to its branch.
+    pub requires: Vec<Requirement>,
+    /// Whether plans may change lock files. In CI, a host that a lock file did not name before is refused in any case.
+    pub lock_files: LockFiles,
+    /// Maximum number of files that a plan may change.
+    pub max_files: Option<Bounded<1, 1_000_000>>,
+    /// Maximum number of lines that a plan may add and remove.
+    pub max_lines: Option<Bounded<1, 100_000_000>>,
+    /// Maximum number of plans that a job may deliver as pull requests.
+    pub max_pull_requests: Option<Bounded<0, 1_000_000>>,
+    /// Maximum number of comments that a job may write.
+    pub max_comments: Option<Bounded<0, 1_000_000>>,
+}
+
+/// Something that has to be true of a pull request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Requirement {
+    /// So many people with write permission have approved its latest commit, and nobody asks for changes. Its author and
+    /// whoever asks for the plan to be applied do not count.
+    Approved(Bounded<1, 100>),
+    /// For every planned file that `CODEOWNERS` of the base branch lists, one of its owners has approved the latest commit.
+    CodeOwners,
+    /// It can be merged without conflicts.
+    Mergeable,
+    /// It has all commits of its base branch.
+    UpToDate,
+    /// The checks of its latest commit have succeeded; those of this run do not count.
+    Checks,
+}
+
+/// Whether plans may change lock files.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum LockFiles {
+    /// Together with the file that lists the dependencies.
+    #[default]
+    WithManifest,
+    /// Always.
+    Allow,
+    /// Never.
+    Refuse,
+}

@@ -1,0 +1,253 @@
+//! What a configuration demands of a pull request before a plan is applied to its branch, as GitHub knows it at that moment.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use serde::Deserialize;
+
+use super::api::{Api, PAGE, Purpose, is_same_login};
+use super::code_owners::CodeOwners;
+use super::commit::in_path;
+use super::contents::file_at;
+use super::error::ApiError;
+use super::pull::Pull;
+use super::sticky_comment::may_write;
+use crate::config::Requirement;
+
+const REVIEWS: Purpose = Purpose { doing: "read the reviews", permission: "pull-requests: read" };
+const COMPARE: Purpose = Purpose { doing: "compare the branches", permission: "contents: read" };
+const CHECKS: Purpose = Purpose { doing: "read the checks", permission: "checks: read" };
+const STATUSES: Purpose = Purpose { doing: "read the commit's statuses", permission: "statuses: read" };
+
+/// How often, and how long after each other, GitHub is asked whether a pull request can be merged: it finds out when it is
+/// first asked.
+const MERGEABLE_TRIES: u32 = 5;
+const MERGEABLE_WAIT: Duration = Duration::from_secs(2);
+
+/// Maximum number of pages of check runs.
+const CHECK_PAGES: usize = 10;
+
+/// A plan that is about to be applied to the branch of a pull request.
+#[derive(Clone, Copy, Debug)]
+pub struct Application<'a> {
+    /// The number of the pull request.
+    pub number: u64,
+    /// The commit that the plan is for.
+    pub head: &'a str,
+    /// Whoever asks for it.
+    pub asker: Option<&'a str>,
+    /// The run that asks.
+    pub run: Option<u64>,
+    /// The planned files, from the root of the repository.
+    pub paths: &'a [String],
+    /// Files in which `CODEOWNERS` may be.
+    pub owners_files: &'a [&'a str],
+}
+
+#[derive(Deserialize)]
+struct Review {
+    user: Option<Login>,
+    state: String,
+    #[serde(default)]
+    commit_id: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Login {
+    login: String,
+}
+
+/// What the reviews of a pull request come to.
+#[derive(Debug, Default)]
+struct Reviews {
+    /// Who has approved the commit.
+    approved: Vec<String>,
+    /// Who asks for changes.
+    against: Vec<String>,
+}
+
+/// Returns what is not true of the pull request, one sentence for each requirement.
+pub async fn unmet(
+    api: &Api,
+    requires: &[Requirement],
+    application: Application<'_>,
+) -> Result<Vec<String>, ApiError> {
+    let pull = Pull::get(api, application.number).await?;
+    let mut unmet = Vec::new();
+    if pull.head.sha != application.head {
+        unmet.push("the pull request has moved on since the plan was made".to_owned());
+        return Ok(unmet);
+    }
+    let by_people =
+        |requirement: &Requirement| matches!(requirement, Requirement::Approved(_) | Requirement::CodeOwners);
+    let reviews = if requires.iter().any(by_people) {
+        Reviews::read(api, &pull, application).await?
+    } else {
+        Reviews::default()
+    };
+    for requirement in requires {
+        let found = match requirement {
+            Requirement::Approved(least) => reviews.lacking(least.count()),
+            Requirement::CodeOwners => reviews.without_owner(api, &pull, application).await?,
+            Requirement::Mergeable => not_mergeable(api, &pull).await?,
+            Requirement::UpToDate => behind(api, &pull).await?,
+            Requirement::Checks => failing(api, application).await?,
+        };
+        unmet.extend(found);
+    }
+    Ok(unmet)
+}
+
+impl Reviews {
+    /// Reads who has approved the very commit that the plan is for. Of every person, the last word counts; people
+    /// without write permission, the author and the asker have none.
+    async fn read(api: &Api, pull: &Pull, application: Application<'_>) -> Result<Self, ApiError> {
+        let all: Vec<Review> = api.list(&format!("/pulls/{}/reviews", application.number), REVIEWS).await?;
+        let mut last: BTreeMap<String, Review> = BTreeMap::new();
+        for review in all {
+            let Some(user) = &review.user else { continue };
+            if matches!(review.state.as_str(), "APPROVED" | "CHANGES_REQUESTED" | "DISMISSED") {
+                last.insert(user.login.to_lowercase(), review);
+            }
+        }
+        let mut reviews = Self::default();
+        for (login, review) in last {
+            let is = |other: Option<&str>| other.is_some_and(|other| is_same_login(other, &login));
+            if is(pull.author()) || is(application.asker) || !may_write(api, &login).await? {
+                continue;
+            }
+            match review.state.as_str() {
+                "CHANGES_REQUESTED" => reviews.against.push(login),
+                // What was approved before the last push is not what the plan changes.
+                "APPROVED" if review.commit_id.as_deref() == Some(application.head) => {
+                    reviews.approved.push(login);
+                }
+                _ => {}
+            }
+        }
+        Ok(reviews)
+    }
+
+    fn lacking(&self, least: usize) -> Option<String> {
+        if let Some(login) = self.against.first() {
+            return Some(format!("{login} asks for changes"));
+        }
+        let found = self.approved.len();
+        (found < least).then(|| {
+            format!(
+                "its latest commit has {found} of {least} required approvals, not counting its author and whoever asks"
+            )
+        })
+    }
+
+    async fn without_owner(
+        &self,
+        api: &Api,
+        pull: &Pull,
+        application: Application<'_>,
+    ) -> Result<Option<String>, ApiError> {
+        let mut owners = CodeOwners::default();
+        for place in application.owners_files {
+            if let Some(text) = file_at(api, &pull.base.sha, place).await? {
+                owners = CodeOwners::parse(&text);
+                break;
+            }
+        }
+        let lacks = |path: &&String| {
+            let of_path = owners.of(path);
+            !of_path.is_empty() && !of_path.iter().any(|owner| self.is_approved_by(owner))
+        };
+        Ok(application.paths.iter().find(lacks).map(|path| {
+            let list = owners.of(path).join(", ");
+            let teams = if list.contains('/') {
+                "; members of teams cannot be looked up here, so name people as well"
+            } else {
+                ""
+            };
+            format!("no owner of {path} ({list}) has approved its latest commit{teams}")
+        }))
+    }
+
+    fn is_approved_by(&self, owner: &str) -> bool {
+        let Some(login) = owner.strip_prefix('@') else { return false };
+        self.approved.iter().any(|approved| is_same_login(approved, login))
+    }
+}
+
+async fn not_mergeable(api: &Api, pull: &Pull) -> Result<Option<String>, ApiError> {
+    let mut mergeable = pull.mergeable;
+    for _ in 1..MERGEABLE_TRIES {
+        if mergeable.is_some() {
+            break;
+        }
+        tokio::time::sleep(MERGEABLE_WAIT).await;
+        mergeable = Pull::get(api, pull.number).await?.mergeable;
+    }
+    Ok(match mergeable {
+        Some(true) => None,
+        Some(false) => Some("it conflicts with its base branch".to_owned()),
+        None => Some("GitHub does not say whether it can be merged; try again".to_owned()),
+    })
+}
+
+async fn behind(api: &Api, pull: &Pull) -> Result<Option<String>, ApiError> {
+    #[derive(Deserialize)]
+    struct Comparison {
+        behind_by: u64,
+    }
+    let range = format!("{}...{}", in_path(&pull.base.branch), pull.head.sha);
+    let Comparison { behind_by } = api.get(&format!("/compare/{range}?per_page=1"), COMPARE).await?;
+    Ok((behind_by > 0).then(|| format!("it lacks {behind_by} of the commits of `{}`", pull.base.branch)))
+}
+
+/// Returns what is wrong with the checks of the commit.
+async fn failing(api: &Api, application: Application<'_>) -> Result<Option<String>, ApiError> {
+    #[derive(Deserialize)]
+    struct Runs {
+        total_count: usize,
+        check_runs: Vec<Run>,
+    }
+    #[derive(Deserialize)]
+    struct Run {
+        name: String,
+        status: String,
+        conclusion: Option<String>,
+        details_url: Option<String>,
+    }
+    #[derive(Deserialize)]
+    struct Combined {
+        state: String,
+        total_count: usize,
+    }
+    let commit = application.head;
+    let (mut seen, mut counted) = (0, 0);
+    for page in 1..=CHECK_PAGES {
+        let path = format!("/commits/{commit}/check-runs?filter=latest&per_page={PAGE}&page={page}");
+        let Runs { total_count, check_runs } = api.get(&path, CHECKS).await?;
+        seen += check_runs.len();
+        let own = application.run.map(|run| format!("/actions/runs/{run}/"));
+        let is_own = |run: &Run| {
+            let url = run.details_url.as_deref().unwrap_or_default();
+            own.as_ref().is_some_and(|own| format!("{url}/").contains(own.as_str()))
+        };
+        for run in check_runs.iter().filter(|run| !is_own(run)) {
+            counted += 1;
+            let good = ["success", "neutral", "skipped"];
+            match run.conclusion.as_deref().filter(|_| run.status == "completed") {
+                Some(conclusion) if good.contains(&conclusion) => {}
+                Some(conclusion) => {
+                    return Ok(Some(format!("its check `{}` ended as {conclusion}", run.name)));
+                }
+                None => return Ok(Some(format!("its check `{}` has not ended", run.name))),
+            }
+        }
+        if seen >= total_count || check_runs.is_empty() {
+            break;
+        }
+    }
+    let Combined { state, total_count } = api.get(&format!("/commits/{commit}/status"), STATUSES).await?;
+    if total_count > 0 && state != "success" {
+        return Ok(Some(format!("the status of its latest commit is {state}")));
+    }
+    Ok((counted + total_count == 0).then(|| "no check has run on its latest commit".to_owned()))
+}

@@ -1,0 +1,71 @@
+//! Tests of the guardrails' rules.
+
+use super::*;
+
+fn rules() -> Guardrails {
+    let rules = config::Guardrails {
+        protected_files: vec!["Cargo.lock".into(), "migrations".into()],
+        sensitive_files: Some(vec![".env*".into()]),
+        ..config::Guardrails::default()
+    };
+    let context = GuardrailContext { config_file: Some("ci/agent.yml"), ..GuardrailContext::default() };
+    Guardrails::new(&rules, context).expect("valid rules")
+}
+
+fn path(text: &str) -> WorkspacePath {
+    WorkspacePath::parse(text).expect("a plain path")
+}
+
+#[test]
+fn writing_is_refused_where_it_must_be() {
+    for (file, reason) in [
+        (".git/hooks/pre-commit", "not accessible"),
+        ("sub/.GIT/config", "not accessible"),
+        (".git./config", "not accessible"),
+        ("git~1/config", "not accessible"),
+        ("sub/GIT~1", "not accessible"),
+        (".git::$INDEX_ALLOCATION/config", "not accessible"),
+        (".git\u{200c}/config", "not accessible"),
+        (".github/workflow\u{17f}/x.yml", "always protected"),
+        ("GITHUB~1/WORKFL~1/x.yml", "always protected"),
+        (".github:x/actions /x/action.yml", "always protected"),
+        ("ARCHIT~1.YML", "configures this tool"),
+        ("CI/agent.yml", "configures this tool"),
+        (".github/workflows/ci.yml", "always protected"),
+        (".github/Workflows/ci.yml", "always protected"),
+        (".github/actions/x/action.yml", "always protected"),
+        (".github/architect.yml", "configures this tool"),
+        ("ci/agent.yml", "configures this tool"),
+        ("app/Cargo.lock", "protected_files: Cargo.lock"),
+        ("migrations/0001.sql", "protected_files: migrations"),
+        (".env.local", "sensitive_files: .env*"),
+    ] {
+        let effects = Effects { writes: vec![path(file)], ..Effects::default() };
+        assert!(rules().check(&effects).is_err_and(|error| error.to_string().contains(reason)), "{file}");
+    }
+    for file in
+        ["src/main.rs", ".gitignore", ".github/dependabot.yml", ".github/workflows.md", "src/.gitkeep"]
+    {
+        let effects = Effects { writes: vec![path(file)], ..Effects::default() };
+        assert!(rules().check(&effects).is_ok(), "{file}");
+    }
+}
+
+#[test]
+fn reading_is_refused_for_secrets_alone() {
+    for (file, allowed) in
+        [(".env", false), (".git/config", false), (".github/workflows/ci.yml", true), ("Cargo.lock", true)]
+    {
+        let effects = Effects { reads: vec![path(file)], ..Effects::default() };
+        assert_eq!(rules().check(&effects).is_ok(), allowed, "{file}");
+    }
+}
+
+#[test]
+fn workflow_edits_lift_that_one_entry() {
+    let context = GuardrailContext { allow_workflow_edits: true, ..GuardrailContext::default() };
+    let rules = Guardrails::new(&config::Guardrails::default(), context).expect("valid rules");
+    let check = |file: &str| rules.check(&Effects { writes: vec![path(file)], ..Effects::default() });
+    assert!(check(".github/workflows/ci.yml").is_ok());
+    assert!(check(".github/actions/x/action.yml").is_err());
+}

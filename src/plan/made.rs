@@ -1,0 +1,197 @@
+//! Where a plan was made: the run of a workflow, and what came of it there. It is part of what the digest covers, so nobody
+//! can give a plan another origin without giving it another digest.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::file::Plan;
+use crate::event::{GateRecord, Status};
+
+/// The run of a workflow that has made a plan.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Made {
+    /// The repository, as `owner/name`.
+    pub repository: String,
+    /// The workflow, as `owner/name/.github/workflows/file.yml@ref`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub workflow: Option<String>,
+    /// The id of the run.
+    pub run: u64,
+    /// The commit that the event was about: the head of a pull request, otherwise that of `GITHUB_SHA`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub commit: Option<String>,
+    /// How the run ended.
+    pub status: Status,
+    /// The quality gates that ran last, in order.
+    pub gates: Vec<MadeGate>,
+}
+
+/// What a quality gate said when a plan was made.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct MadeGate {
+    /// The name of the gate.
+    pub name: String,
+    /// Whether it passed.
+    pub passed: bool,
+}
+
+impl From<&GateRecord> for MadeGate {
+    fn from(record: &GateRecord) -> Self {
+        Self { name: record.name.clone(), passed: record.passed }
+    }
+}
+
+/// The run that a plan has to come from.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Expected {
+    /// The repository.
+    pub repository: String,
+    /// The run, if it has to be a certain one.
+    pub run: Option<u64>,
+    /// What the second of two jobs asks for besides; `None` if a person has reviewed the plan.
+    pub second_job: Option<SecondJob>,
+}
+
+/// What a job asks for that writes what another job of its run has planned.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SecondJob {
+    /// The workflow, where the runner names it.
+    pub workflow: Option<String>,
+    /// The commit that the event is about.
+    pub commit: Option<String>,
+    /// Names of the gates that must have passed.
+    pub gates: Vec<String>,
+}
+
+/// Reason why a plan of that origin is not applied here.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum MadeError {
+    /// It says nothing.
+    #[error("the plan does not say where it was made; make a new plan in a job of this workflow run")]
+    Unknown,
+    /// It comes from elsewhere.
+    #[error("the plan was made for the {what} {made}, and this is {here}; make a new plan here")]
+    Elsewhere {
+        /// What differs.
+        what: &'static str,
+        /// What the plan says.
+        made: String,
+        /// What is true here.
+        here: String,
+    },
+    /// Its run did not succeed.
+    #[error("the run that made the plan ended as {0}; only the plan of a run that succeeded is written")]
+    NotSuccessful(Status),
+    /// A gate did not pass.
+    #[error("the required quality gate `{0}` did not pass when the plan was made; make a new plan")]
+    Gate(String),
+}
+
+impl Expected {
+    /// Checks where a plan was made.
+    pub fn check(&self, plan: &Plan) -> Result<(), MadeError> {
+        let Some(made) = &plan.made else {
+            return if self.second_job.is_some() { Err(MadeError::Unknown) } else { Ok(()) };
+        };
+        let same = |what, made: &str, here: &str| {
+            let error =
+                || MadeError::Elsewhere { what, made: shown(made).to_owned(), here: shown(here).to_owned() };
+            if made.eq_ignore_ascii_case(here) { Ok(()) } else { Err(error()) }
+        };
+        same("repository", &made.repository, &self.repository)?;
+        if let Some(run) = self.run {
+            same("run", &made.run.to_string(), &run.to_string())?;
+        }
+        let Some(second) = &self.second_job else { return Ok(()) };
+        same("workflow", text(made.workflow.as_ref()), text(second.workflow.as_ref()))?;
+        same("commit", text(made.commit.as_ref()), text(second.commit.as_ref()))?;
+        if made.status != Status::Success {
+            return Err(MadeError::NotSuccessful(made.status));
+        }
+        let passed = |name: &String| made.gates.iter().any(|gate| gate.name == *name && gate.passed);
+        match second.gates.iter().find(|name| !passed(name)) {
+            Some(name) => Err(MadeError::Gate(name.clone())),
+            None => Ok(()),
+        }
+    }
+}
+
+fn text(value: Option<&String>) -> &str {
+    value.map_or("none", String::as_str)
+}
+
+/// Shortens a commit's hash.
+fn shown(text: &str) -> &str {
+    let is_hash = text.len() == 40 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+    if is_hash { &text[..10] } else { text }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::Planned;
+    use crate::workspace::ChangeSet;
+
+    fn plan(change: impl FnOnce(&mut Made)) -> Plan {
+        let (changes, actions) = (ChangeSet::default(), Vec::new());
+        let planned =
+            Planned { task: "t", agent: "build", model: "m", base: None, actions, changes: &changes };
+        let mut plan = Plan::new(planned);
+        let mut made = Made {
+            repository: "octo/demo".into(),
+            workflow: Some("octo/demo/.github/workflows/a.yml@refs/heads/main".into()),
+            run: 7,
+            commit: Some("c".repeat(40)),
+            status: Status::Success,
+            gates: vec![MadeGate { name: "tests".into(), passed: true }],
+        };
+        change(&mut made);
+        plan.mark_made(made);
+        plan
+    }
+
+    fn expected() -> Expected {
+        let second = SecondJob {
+            workflow: Some("octo/demo/.github/workflows/a.yml@refs/heads/main".into()),
+            commit: Some("c".repeat(40)),
+            gates: vec!["tests".into()],
+        };
+        Expected { repository: "Octo/demo".into(), run: Some(7), second_job: Some(second) }
+    }
+
+    #[test]
+    fn second_job_writes_only_what_its_own_run_has_planned() {
+        type Change = fn(&mut Made);
+        let refused: [(Change, &str); 7] = [
+            (
+                |made| made.repository = "octo/other".into(),
+                "for the repository octo/other, and this is Octo/demo",
+            ),
+            (|made| made.run = 8, "for the run 8, and this is 7"),
+            (|made| made.workflow = None, "for the workflow none, and this is octo/demo/"),
+            (|made| made.commit = Some("d".repeat(40)), "for the commit dddddddddd, and this is cccccccccc"),
+            (|made| made.status = Status::Partial, "ended as partial"),
+            (|made| made.gates.clear(), "gate `tests` did not pass"),
+            (|made| made.gates[0].passed = false, "gate `tests` did not pass"),
+        ];
+        for (change, message) in refused {
+            let error = expected().check(&plan(change)).expect_err(message).to_string();
+            assert!(error.contains(message), "{error}");
+        }
+        assert_eq!(expected().check(&plan(|_| ())), Ok(()));
+        let mut unknown = plan(|_| ());
+        unknown.made = None;
+        assert_eq!(expected().check(&unknown), Err(MadeError::Unknown));
+        let reviewed = Expected { second_job: None, ..expected() };
+        assert_eq!(reviewed.check(&unknown), Ok(()));
+    }
+
+    #[test]
+    fn digest_covers_the_origin() {
+        let one = plan(|_| ());
+        let mut other = plan(|made| made.run = 8);
+        assert_ne!(one.digest, other.digest);
+        other.made.clone_from(&one.made);
+        assert_eq!(other.computed_digest(), one.digest);
+    }
+}

@@ -1,0 +1,362 @@
+//! Evidence: whether what the final message claims is so, as far as that can be read for sure.
+//!
+//! Only plain claims are read: a file that was changed, a command that passed, a test that was added. What is said in any
+//! other way is neither confirmed nor marked.
+
+use std::sync::LazyLock;
+
+use regex::Regex;
+use sanitize::untrusted::code;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::size_budget::Section;
+use super::{CallSummary, FileSummary, RunReport};
+use crate::command::is_test;
+use crate::event::{Class, GateRecord, Outcome};
+use crate::workspace::Operation;
+
+/// Largest number of claims that are read.
+const MAX_CLAIMS: usize = 50;
+
+/// What a claim is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum ClaimSubject {
+    /// A file that was added, changed or deleted.
+    File,
+    /// A command that was run, or that passed.
+    Command,
+    /// A test that was added.
+    Test,
+}
+
+/// A claim of the final message that can be checked.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Claim {
+    /// What it is about.
+    pub subject: ClaimSubject,
+    /// The claim, as it was understood: `changed src/shop.py`.
+    pub claim: String,
+    /// Whether it is so.
+    pub holds: bool,
+    /// What is so instead, or what shows that it is.
+    pub evidence: String,
+}
+
+/// What a run has done.
+pub struct Deeds<'a> {
+    /// The files that changed, or would change.
+    pub files: &'a [FileSummary],
+    /// All tool calls.
+    pub calls: &'a [CallSummary],
+    /// The last run of the gates.
+    pub gates: &'a [GateRecord],
+    /// Names of the tests that the change adds or changes.
+    pub tests: &'a [String],
+}
+
+#[expect(clippy::unwrap_used, reason = "constants")]
+static PATTERNS: LazyLock<[Regex; 5]> = LazyLock::new(|| {
+    let files = r"[\w@./-]+\.(?:py|pyi|js|mjs|cjs|jsx|ts|mts|tsx|rs|go|java|kt|rb|php|c|h|cc|cpp|hpp|cs|swift|scala|md|toml|yml|yaml|json|sh|sql|html|css|xml|txt|cfg|ini)";
+    [
+        // A line that begins with what was done to files.
+        Regex::new(&format!(
+            r"^(?:i |i have |i've )?(?:also )?(added|created|updated|changed|modified|edited|rewrote|deleted|removed) (?:the )?(?:new )?(?:files? )?((?:`{files}`(?:, | and |, and )?)+)"
+        ))
+        .unwrap(),
+        Regex::new(&format!("`({files})`")).unwrap(),
+        // A command that passed.
+        Regex::new(r"`([^`\n]+)` (?:now )?(?:passes|passed|pass|succeeds|succeeded)\b").unwrap(),
+        // The tests as a whole.
+        Regex::new(r"^(?:all |the |\d+ |unit |existing |other |new )*tests? (?:all |now |still )*(?:pass|passed|succeed|succeeded)\b").unwrap(),
+        // A test by its name.
+        Regex::new(r"^(?:i |i have |i've )?(?:also )?added (?:a |the )?(?:new |unit |regression |failing )*tests? `(\w+)`").unwrap(),
+    ]
+});
+
+/// Returns the claims of a message that can be checked, each with whether it is so.
+pub fn evidence(message: &str, deeds: &Deeds<'_>) -> Vec<Claim> {
+    let mut claims: Vec<Claim> = Vec::new();
+    let mut in_code = false;
+    for line in message.lines() {
+        if line.trim_start().starts_with("```") {
+            in_code = !in_code;
+            continue;
+        }
+        if in_code || line.starts_with('>') {
+            continue;
+        }
+        for sentence in line.trim_start_matches([' ', '-', '*', '•']).split(". ") {
+            read(sentence.trim(), deeds, &mut claims);
+        }
+    }
+    claims.truncate(MAX_CLAIMS);
+    claims
+}
+
+fn read(sentence: &str, deeds: &Deeds<'_>, claims: &mut Vec<Claim>) {
+    let lower = sentence.to_ascii_lowercase();
+    // What is denied, wished or conditional is no claim.
+    let is_open = [
+        " not ", "n't ", " should ", " would ", " could ", " if ", " unless ", " will ", " once ", " until ",
+    ];
+    if is_open.iter().any(|word| format!(" {lower} ").contains(word)) {
+        return;
+    }
+    let [of_files, file, command, tests, test] = &*PATTERNS;
+    // Lower case keeps every byte where it is.
+    if let Some(found) = of_files.captures(&lower)
+        && let Some(list) = found.get(2)
+    {
+        for path in file.captures_iter(&sentence[list.range()]) {
+            add(claims, deeds.file(&found[1], &path[1]));
+        }
+    }
+    for found in command.captures_iter(sentence) {
+        claims.extend(deeds.command(&found[1]).filter(|claim| !claims.contains(claim)));
+    }
+    if tests.is_match(&lower) {
+        claims.extend(deeds.all_tests().filter(|claim| !claims.contains(claim)));
+    }
+    if let Some(found) = test.captures(&lower)
+        && let Some(name) = found.get(1)
+    {
+        add(claims, deeds.test(&sentence[name.range()]));
+    }
+}
+
+fn add(claims: &mut Vec<Claim>, claim: Claim) {
+    if !claims.contains(&claim) {
+        claims.push(claim);
+    }
+}
+
+impl Deeds<'_> {
+    fn file(&self, verb: &str, path: &str) -> Claim {
+        let named = path.trim_start_matches("./");
+        let of_path = |file: &&FileSummary| {
+            let own = file.path.as_str();
+            own == named || own.strip_suffix(named).is_some_and(|above| above.ends_with('/'))
+        };
+        let found = self.files.iter().find(of_path);
+        let is_gone = matches!(verb, "deleted" | "removed");
+        let (holds, evidence) = match found {
+            Some(file)
+                if (file.op == Operation::Delete) == is_gone
+                    && (verb != "created" || file.op == Operation::Add) =>
+            {
+                (true, format!("{} ({})", file.path, file.lines))
+            }
+            Some(file) => {
+                let so = match file.op {
+                    Operation::Add => "added",
+                    Operation::Modify => "changed",
+                    Operation::Delete => "deleted",
+                };
+                (false, format!("{} was {so}", file.path))
+            }
+            None => (false, "the change does not touch it".to_owned()),
+        };
+        Claim { subject: ClaimSubject::File, claim: format!("{verb} {path}"), holds, evidence }
+    }
+
+    /// Checks whether a command passed when it last ran. What is no command is no claim.
+    fn command(&self, line: &str) -> Option<Claim> {
+        const ALONE: &[&str] = &["pytest", "tox", "make", "nox", "jest", "vitest", "mypy", "ruff", "eslint"];
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let is_command = match words.as_slice() {
+            [word] => ALONE.contains(word),
+            [first, ..] => {
+                first.starts_with(|sign: char| sign.is_ascii_lowercase() || sign == '.')
+                    && first
+                        .chars()
+                        .all(|sign| sign.is_alphanumeric() || matches!(sign, '.' | '/' | '_' | '-'))
+            }
+            [] => false,
+        };
+        let line = words.join(" ");
+        let is_same = |other: &str| {
+            let other = other.split_whitespace().collect::<Vec<_>>().join(" ");
+            // A path to the folder may stand before it, and redirections behind it.
+            other == line
+                || other.ends_with(&format!("&& {line}"))
+                || other.starts_with(&format!("{line} 2>&1"))
+        };
+        if !is_command || line.contains(['(', '{', '=', ';']) {
+            return None;
+        }
+        let gate = self.gates.iter().rev().find(|gate| is_same(&gate.command) || gate.name == line);
+        let ran = self.calls.iter().rev().filter(|call| call.class.is_some());
+        let call = ran.clone().find(|call| call.target.as_deref().is_some_and(is_same));
+        // A longer command may have held it: nothing can be said for sure.
+        let may_hold = ran.filter_map(|call| call.target.as_deref()).any(|target| target.contains(words[0]));
+        let (holds, evidence) = match (gate, call) {
+            (Some(gate), _) => {
+                (gate.passed, format!("the gate {} ended with exit code {}", gate.name, gate.exit_code))
+            }
+            (None, Some(call)) if call.outcome == Outcome::Executed => match call.exit_code {
+                Some(0) => (true, format!("it ended with exit code 0 in step {}", call.step)),
+                Some(code) => (
+                    false,
+                    format!("when it last ran, in step {}, it ended with exit code {code}", call.step),
+                ),
+                None => (false, format!("it did not run to its end in step {}", call.step)),
+            },
+            (None, Some(_)) => (false, "it was not executed".to_owned()),
+            (None, None) if may_hold => return None,
+            (None, None) => (false, "it was not run".to_owned()),
+        };
+        Some(Claim { subject: ClaimSubject::Command, claim: format!("{line} passed"), holds, evidence })
+    }
+
+    /// Checks whether the tests passed when they last ran, by a gate or else by a command. Of commands that may have run them
+    /// under another name, nothing can be said for sure.
+    fn all_tests(&self) -> Option<Claim> {
+        let runs_tests = |line: &str| {
+            let parts: Vec<String> = line.split(['&', '|', ';']).map(|part| part.trim().to_owned()).collect();
+            is_test(&parts)
+        };
+        let gate = self.gates.iter().rev().find(|gate| runs_tests(&gate.command));
+        let mut ran = self.calls.iter().rev().filter(|call| {
+            call.outcome == Outcome::Executed && call.class.is_some_and(|class| class != Class::Safe)
+        });
+        let (holds, evidence) = match (gate, ran.clone().next()) {
+            (Some(gate), _) => {
+                (gate.passed, format!("the gate {} ended with exit code {}", gate.name, gate.exit_code))
+            }
+            (None, None) => (false, "no test was run".to_owned()),
+            (None, Some(_)) => {
+                let call = ran.find(|call| call.target.as_deref().is_some_and(runs_tests))?;
+                let code = call
+                    .exit_code
+                    .map_or("did not end".to_owned(), |code| format!("ended with exit code {code}"));
+                let line = call.target.as_deref().unwrap_or_default();
+                (call.success && call.exit_code == Some(0), format!("`{line}` {code} in step {}", call.step))
+            }
+        };
+        Some(Claim { subject: ClaimSubject::Command, claim: "the tests pass".to_owned(), holds, evidence })
+    }
+
+    fn test(&self, name: &str) -> Claim {
+        let found = self.tests.iter().find(|test| test.rsplit(" > ").next() == Some(name));
+        let (holds, evidence) = match found {
+            Some(test) => (true, format!("{test} is new or changed")),
+            None => (false, "the change adds no test of this name".to_owned()),
+        };
+        Claim { subject: ClaimSubject::Test, claim: format!("added the test {name}"), holds, evidence }
+    }
+}
+
+/// Renders the claims that are not so, and how many are.
+pub(super) fn section(report: &RunReport) -> Section {
+    if report.evidence.is_empty() {
+        return Section::fixed(String::new());
+    }
+    let holding = report.evidence.iter().filter(|claim| claim.holds).count();
+    let mut text = format!("**Evidence:** {}\n", summary(holding, report.evidence.len()));
+    for claim in report.evidence.iter().filter(|claim| !claim.holds) {
+        text += &format!("- ❌ {}: {}\n", code(&claim.claim), code(&claim.evidence));
+    }
+    Section::fixed(text + "\n")
+}
+
+/// Returns the count of claims in a sentence without a full stop.
+pub(super) fn summary(holding: usize, all: usize) -> String {
+    match all {
+        1 => format!("{holding} of 1 claim that can be checked is so"),
+        _ => format!("{holding} of {all} claims that can be checked are so"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::workspace::{LineCounts, WorkspacePath};
+
+    fn told(message: &str) -> Vec<String> {
+        let file = |path: &str, op| FileSummary {
+            path: WorkspacePath::parse(path).expect("a path"),
+            op,
+            lines: LineCounts { added: 1, removed: 0 },
+            diff: String::new(),
+        };
+        let call = |target: &str, exit_code| CallSummary {
+            at_ms: 0,
+            agent: "build".to_owned(),
+            step: 3,
+            tool: "run_command".to_owned(),
+            target: Some(target.to_owned()),
+            class: Some(crate::event::Class::Dev),
+            outcome: Outcome::Executed,
+            success: exit_code == 0,
+            exit_code: Some(exit_code),
+            error: None,
+            diff: String::new(),
+            duration_ms: 0,
+        };
+        let files = [
+            file("src/shop.py", Operation::Modify),
+            file("tests/test_shop.py", Operation::Add),
+            file("old.py", Operation::Delete),
+        ];
+        let calls = [
+            call("npm test", 1),
+            call("cd app && make check", 0),
+            call("npm run lint", 0),
+            call("pytest -q | tail", 1),
+        ];
+        let tests = ["TestShop > test_total".to_owned()];
+        let deeds = Deeds { files: &files, calls: &calls, gates: &[], tests: &tests };
+        let claims = evidence(message, &deeds);
+        claims
+            .into_iter()
+            .map(|claim| {
+                format!("{} {}: {}", if claim.holds { '+' } else { '-' }, claim.claim, claim.evidence)
+            })
+            .collect()
+    }
+
+    #[test]
+    fn plain_claims_are_checked() {
+        let message = "- Updated `src/shop.py` and `src/tax.py`.\n- Created `test_shop.py`. Deleted `old.py`.\n* I've also removed `src/shop.py`\n\
+                       - Added the test `test_total`\n- Added a regression test `test_none`.\n`npm test` passes. `make check` passed, `npm run lint` \
+                       now passes, `tox` passed.\n\nAll 12 tests now pass.";
+        assert_eq!(
+            told(message),
+            [
+                "+ updated src/shop.py: src/shop.py (+1 −0)",
+                "- updated src/tax.py: the change does not touch it",
+                "+ created test_shop.py: tests/test_shop.py (+1 −0)",
+                "+ deleted old.py: old.py (+1 −0)",
+                "- removed src/shop.py: src/shop.py was changed",
+                "+ added the test test_total: TestShop > test_total is new or changed",
+                "- added the test test_none: the change adds no test of this name",
+                "- npm test passed: when it last ran, in step 3, it ended with exit code 1",
+                "+ make check passed: it ended with exit code 0 in step 3",
+                "+ npm run lint passed: it ended with exit code 0 in step 3",
+                "- tox passed: it was not run",
+                "- the tests pass: `pytest -q | tail` ended with exit code 1 in step 3",
+            ]
+        );
+    }
+
+    #[test]
+    fn what_is_no_plain_claim_is_left_alone() {
+        for message in [
+            "I did not update `src/tax.py`.",
+            "`npm test` should pass once `src/tax.py` is there.",
+            "Updated `config.load` and the handling of `Tax.rate`.",
+            "The function in `src/tax.py` was already right; see `README.md`.",
+            "Removed the import of x from `src/tax.py`.",
+            "`test_total` passes, and `f(x) y` passes.",
+            "`pytest` passes, and so does `pytest -q`.",
+            "```\nUpdated `src/tax.py`\n```",
+            "> Updated `src/tax.py`",
+            "Added `İ` to `src/tax.py`; İ updated `src/tax.py`",
+            "",
+        ] {
+            assert_eq!(told(message), [""; 0], "{message}");
+        }
+    }
+}

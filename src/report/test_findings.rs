@@ -1,0 +1,50 @@
+//! Test integrity in reports: what a change does to the meaning of tests.
+
+use std::fmt::Write;
+
+use junit_report::{Duration, TestCase, TestCaseBuilder};
+use sanitize::untrusted::{code, markdown};
+
+use super::RunReport;
+use super::figures::plural;
+use super::junit::clean;
+use super::size_budget::Section;
+use crate::event::{Severity, StopReason, TestFinding};
+
+/// Renders the findings as Markdown.
+pub(super) fn section(report: &RunReport) -> Section {
+    let findings = &report.test_findings;
+    if findings.is_empty() {
+        return Section::fixed(String::new());
+    }
+    let title = format!(
+        "#### Tests and checks that demand less: {}\n\n",
+        plural(findings.len(), "finding", "findings")
+    );
+    let mut text = title.clone();
+    for TestFinding { path, line, kind, severity, message } in findings {
+        let icon = if *severity == Severity::Error { "❌" } else { "⚠️" };
+        let message = markdown(message).trim().replace('\n', " ");
+        // Writing to a String cannot fail.
+        let _ = writeln!(text, "- {icon} {} ({}): {message}", code(&format!("{path}:{line}")), code(kind));
+    }
+    text.push('\n');
+    Section::new(7, text, format!("{title}(in `report.md`)\n\n"))
+}
+
+/// Returns a test case for each finding: those of severity `error` fail, if the run failed for them.
+pub(super) fn cases(report: &RunReport) -> Vec<TestCase> {
+    let is_refused = report.stop_reason == StopReason::TestsWeakened;
+    let case = |finding: &TestFinding| {
+        let name = clean(&format!("{} {}:{}", finding.kind, finding.path, finding.line));
+        let message = clean(&finding.message);
+        let mut case = match finding.severity {
+            Severity::Error if is_refused => {
+                TestCaseBuilder::failure(&name, Duration::ZERO, "test integrity", &message)
+            }
+            _ => TestCaseBuilder::skipped_with_cause(&name, "test integrity", &message),
+        };
+        case.set_classname("tests").build()
+    };
+    report.test_findings.iter().map(case).collect()
+}

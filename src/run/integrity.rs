@@ -1,0 +1,144 @@
+//! What the run's change does to the meaning of tests, judged without a model on the planned state.
+
+use std::fmt::Write;
+use std::sync::PoisonError;
+use std::sync::atomic::Ordering;
+
+use test_integrity::{Change, MAX_BYTES, check, concerns};
+use tokio::task::spawn_blocking;
+
+use super::Run;
+use super::driver::AgentRun;
+use crate::config::TestIntegrity;
+use crate::event::{NoticeLevel, Severity, TestFinding};
+use crate::workspace::{ChangeSet, FileState, Mode, Operation, WorkspacePath};
+
+/// Most findings that an agent is told of.
+const MAX_TOLD: usize = 20;
+
+/// The judgement itself failed, which has been told.
+pub(super) struct NotJudged;
+
+/// One file before and after the change, as far as it is text.
+struct Texts {
+    path: String,
+    before: Option<String>,
+    after: Option<String>,
+}
+
+impl Run<'_> {
+    /// Returns what a change does to the meaning of tests; nothing if the configuration has nobody look. Files in which people
+    /// permit it by the configuration are left out.
+    pub(super) async fn judge_tests(&self, changes: &ChangeSet) -> Result<Vec<TestFinding>, NotJudged> {
+        if self.request.config().tests.integrity == TestIntegrity::Off {
+            return Ok(Vec::new());
+        }
+        let texts: Vec<Texts> = changes
+            .iter()
+            .filter(|change| {
+                concerns(change.path.as_str()) && self.allowed_tests.find(&change.path).is_none()
+            })
+            .map(|change| Texts {
+                path: change.path.to_string(),
+                before: text(change.before.as_ref()),
+                after: text(change.after.as_ref()),
+            })
+            .collect();
+        let judged = spawn_blocking(move || {
+            let changes: Vec<Change<'_>> = texts
+                .iter()
+                .map(|Texts { path, before, after }| Change {
+                    path,
+                    before: before.as_deref(),
+                    after: after.as_deref(),
+                })
+                .collect();
+            check(&changes)
+        });
+        let found = judged.await.map_err(|_| {
+            let told = "test integrity: not judged, because the judgement itself failed";
+            self.events.notice(NoticeLevel::Warning, told);
+            NotJudged
+        })?;
+        let large = self.tracked.as_ref().map(|tracked| tracked.large()).unwrap_or_default();
+        let overgrown = large.into_iter().filter(|(path, operation)| {
+            *operation == Operation::Modify
+                && concerns(path.as_str())
+                && self.allowed_tests.find(path).is_none()
+        });
+        Ok(found.into_iter().map(finding).chain(overgrown.map(|(path, _)| unjudged(&path))).collect())
+    }
+
+    /// Returns whether the configuration refuses what was found.
+    pub(super) fn refuses(&self, findings: &[TestFinding]) -> bool {
+        self.request.config().tests.integrity == TestIntegrity::Refuse && demand_less(findings)
+    }
+}
+
+impl AgentRun<'_> {
+    /// Judges the change as it is now, and keeps what was found for the report.
+    pub(super) async fn judge_tests(&self) -> Vec<TestFinding> {
+        // What cannot be collected fails the run when its report is made.
+        let changes = self.run.engine.context.workspace.changes().unwrap_or_default();
+        let Ok(findings) = self.run.judge_tests(&changes).await else {
+            self.is_unchecked.store(true, Ordering::Relaxed);
+            return Vec::new();
+        };
+        self.test_findings.lock().unwrap_or_else(PoisonError::into_inner).clone_from(&findings);
+        findings
+    }
+
+    /// Returns what was found last.
+    pub(super) fn test_findings(&self) -> Vec<TestFinding> {
+        self.test_findings.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+/// Returns whether tests or checks demand less, by what was found.
+pub(super) fn demand_less(findings: &[TestFinding]) -> bool {
+    findings.iter().any(|finding| finding.severity == Severity::Error)
+}
+
+/// Returns the text of a file. A link is no test, nor is what is too long to be judged: if such a thing takes a test's
+/// place, the test is gone.
+fn text(state: Option<&FileState>) -> Option<String> {
+    let state = state.filter(|state| state.mode != Mode::Link && state.content.len() <= MAX_BYTES)?;
+    Some(String::from_utf8_lossy(&state.content).into_owned())
+}
+
+fn finding(found: test_integrity::Finding) -> TestFinding {
+    let kind = serde_json::to_value(found.kind).ok();
+    TestFinding {
+        path: found.path,
+        line: found.line,
+        kind: kind.as_ref().and_then(|kind| kind.as_str()).unwrap_or("finding").to_owned(),
+        severity: match found.severity {
+            test_integrity::Severity::Error => Severity::Error,
+            test_integrity::Severity::Warning => Severity::Warning,
+        },
+        message: found.message,
+    }
+}
+
+/// Returns the finding for a file that has become too long to be judged.
+fn unjudged(path: &WorkspacePath) -> TestFinding {
+    TestFinding {
+        path: path.to_string(),
+        line: 1,
+        kind: "vanished-test".to_owned(),
+        severity: Severity::Error,
+        message: "the file is too large to be judged now".to_owned(),
+    }
+}
+
+/// Returns what the agent is told of findings.
+pub(super) fn complaint(findings: &[TestFinding]) -> String {
+    let mut text = "Your change makes tests or checks demand less than before:\n".to_owned();
+    let errors = findings.iter().filter(|finding| finding.severity == Severity::Error);
+    for finding in errors.take(MAX_TOLD) {
+        // Writing to a String cannot fail.
+        let _ = writeln!(text, "- {}:{}: {}", finding.path, finding.line, finding.message);
+    }
+    text + "Put right what your task does not ask for: tests have to pass because the code is right. Then finish again; say \
+            why you leave what you leave, which people will see."
+}

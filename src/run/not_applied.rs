@@ -1,0 +1,28 @@
+//! Reasons why a plan is not applied. Nothing was written then, or what was written has been reverted.
+
+use crate::github::ApiError;
+use crate::guardrails::{InspectionError, Refusal};
+use crate::plan::{ApplyError, MadeError};
+
+/// Reason why a plan is not applied.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum NotApplied {
+    /// The plan does not fit, or is not the one that was reviewed.
+    #[error(transparent)]
+    Plan(#[from] ApplyError),
+    /// The plan was made elsewhere.
+    #[error(transparent)]
+    Made(#[from] MadeError),
+    /// A guardrail forbids it as a whole.
+    #[error("a guardrail refuses the plan: {0}")]
+    Rule(#[from] Refusal),
+    /// It holds what a reviewer could overlook.
+    #[error("the plan was inspected and refused: {0}")]
+    Inspection(#[from] InspectionError),
+    /// The pull request is not as the configuration demands.
+    #[error("the pull request does not meet `apply.requires`: {0}")]
+    Unmet(String),
+    /// Whether it is could not be found out.
+    #[error("could not find out whether the pull request meets `apply.requires`: {0}")]
+    Unknown(#[from] ApiError),
+}

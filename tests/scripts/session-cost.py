@@ -1,0 +1,135 @@
+#!/usr/bin/env python3
+"""Measures what the program adds to a session of 40 steps: reads, searches, edits and commands, with a model server on the
+loopback interface that answers at once.
+
+    tests/scripts/session-cost.py [PROGRAM] [--steps 40] [--rounds 5] [--check]
+
+Prints the best round: the time to the first request, the time per turn beyond the tools' own, the peak memory of the program, and
+the size of the first request. Each request has to begin, byte for byte, with the messages of the one before, or providers' caches
+are of no use. With `--check`, a first request above 12,000 bytes or a changed prefix is an error; times depend on the machine.
+"""
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+FIRST = 12_000
+
+
+def call(step):
+    """Returns the call of a step: of five kinds, in turns."""
+    name = f"src/part{step % 20}.py"
+    return [
+        ("read_file", {"path": name}),
+        ("grep", {"pattern": f"order_{step}\\b"}),
+        ("edit_file", {"path": f"src/part{step}.py", "old_str": "return 1", "new_str": f"return {step}"}),
+        ("list_files", {"path": "src"}),
+        ("run_command", {"command": "git status --short | head -3"}),
+    ][step % 5]
+
+
+class Model(BaseHTTPRequestHandler):
+    """Answers as OpenAI's chat completions do."""
+
+    protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
+
+    def do_POST(self):
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        self.server.seen.append((time.monotonic(), body))
+        step = len(self.server.seen) - 1
+        message = {"role": "assistant", "content": "Done."}
+        if step < self.server.steps:
+            name, arguments = call(step)
+            function = {"name": name, "arguments": json.dumps(arguments)}
+            message = {"role": "assistant", "content": "", "tool_calls": [{"id": f"call_{step}", "type": "function", "function": function}]}
+        choice = {"index": 0, "message": message, "finish_reason": "tool_calls" if "tool_calls" in message else "stop"}
+        usage = {"prompt_tokens": 100, "completion_tokens": 10, "total_tokens": 110}
+        payload = json.dumps({"id": "c", "object": "chat.completion", "created": 1, "model": "m", "choices": [choice], "usage": usage}).encode()
+        self.send_response(200)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(payload)))
+        self.end_headers()
+        self.wfile.write(payload)
+
+    def log_message(self, *_):
+        pass
+
+
+def checkout(folder):
+    """Makes a repository of some hundred files."""
+    for part in range(200):
+        path = folder / f"src/part{part}.py"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(f"def order_{part}():\n    return 1\n" + "# a line\n" * 60)
+    (folder / ".architect.yml").write_text("llm: { stream: false }\nevaluation: off\n")
+    for line in (["init", "--quiet"], ["add", "--all"], ["-c", "user.name=t", "-c", "user.email=t@localhost", "commit", "--quiet", "--message", "before"]):
+        subprocess.run(["git", *line], cwd=folder, check=True)
+
+
+def messages(body):
+    """Returns the messages of a request as they were sent, without the bracket behind them."""
+    request = json.loads(body)
+    return json.dumps(request["messages"], ensure_ascii=False)[:-1]
+
+
+def play(program, steps):
+    """Plays a session. Returns its figures."""
+    with tempfile.TemporaryDirectory() as folder:
+        folder = Path(folder)
+        repository = folder / "repository"
+        checkout(repository)
+        server = ThreadingHTTPServer(("127.0.0.1", 0), Model)
+        server.seen, server.steps = [], steps
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        variables = {"PATH": os.environ["PATH"], "HOME": str(folder), "CI": "true", "OPENAI_API_KEY": "x"}
+        line = [program, "run", "--task", "Work", "--quiet", "--mode", "yolo", "--max-steps", str(steps + 10), "--model", "openai::gpt-5"]
+        line += ["--base-url", f"http://127.0.0.1:{server.server_port}/v1/", "--workspace", repository, "--out", folder / "out"]
+        started = time.monotonic()
+        process = subprocess.Popen(line, env=variables, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        said = process.stdout.read().decode()
+        _, status, usage = os.wait4(process.pid, 0)
+        server.shutdown()
+        if status:
+            sys.exit(f"the run failed: {said}")
+        report = json.loads((folder / "out/report.json").read_text())
+        tools = sum(call.get("duration_ms", 0) for call in report["calls"]) / 1000
+        seen = server.seen[: steps + 1]
+        kept = all(messages(after).startswith(messages(before)) for (_, before), (_, after) in zip(seen, seen[1:]))
+        failed = [call for call in report["calls"] if not call["success"]]
+        if failed or len(report["calls"]) != steps:
+            sys.exit(f"{len(report['calls'])} calls, of which {len(failed)} failed: {failed[:1]}")
+        return {
+            "first_ms": (seen[0][0] - started) * 1000,
+            "turn_ms": (seen[-1][0] - seen[0][0] - tools) * 1000 / steps,
+            "memory_mb": usage.ru_maxrss / 1024,
+            "first_bytes": len(seen[0][1]),
+            "kept": kept,
+        }
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("program", nargs="?", default=ROOT / "target/dist/architect-ci")
+    parser.add_argument("--steps", type=int, default=40)
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--check", action="store_true")
+    asked = parser.parse_args()
+    played = [play(Path(asked.program).resolve(), asked.steps) for _ in range(asked.rounds)]
+    best = {name: min(round[name] for round in played) for name in played[0]}
+    print(f"first request after {best['first_ms']:.1f} ms, {best['first_bytes']:,} bytes; {best['turn_ms']:.2f} ms per turn; {best['memory_mb']:.1f} MB;")
+    print("each request begins with the messages before" if best["kept"] else "the messages before are NOT kept")
+    if asked.check and (best["first_bytes"] > FIRST or not best["kept"]):
+        sys.exit(1)
+
+
+if __name__ == "__main__":
+    main()
