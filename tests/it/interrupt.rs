@@ -81,7 +81,7 @@ fn sigint_during_model_request_ends_run() {
 
 #[test]
 fn sigint_kills_hook_that_ignores_sigterm() {
-    let config = "commands: { writable_paths: ['..'] }\nhooks:\n  pre_tool_use:\n    - { name: stubborn, command: \"trap '' TERM INT; touch ../hook-started; sleep 300\", timeout: 300 }\n";
+    let config = "commands: { writable_paths: ['..'] }\nhooks:\n  pre_tool_use:\n    - { name: stubborn, command: \"exec 9>../held; flock 9; trap '' TERM INT; touch ../hook-started; sleep 300\", timeout: 300 }\n";
     let sandbox = Sandbox::new(&[("a.txt", "one\n"), (".architect.yml", config)]);
     let model = sandbox.script(&[vec![("read_file", json!({"path": "a.txt"}))]], "done");
     let (run, took) = interrupt(
@@ -92,8 +92,9 @@ fn sigint_kills_hook_that_ignores_sigterm() {
     );
     assert!(took < Duration::from_secs(5), "{took:?}");
     assert_eq!(run.expect_code(130).report()["stop_reason"], "user_interrupt");
-    let processes = std::process::Command::new("pgrep").args(["-f", "sleep 300"]).output().expect("pgrep");
-    assert!(processes.stdout.is_empty(), "the hook's child lives on");
+    // The hook's child inherits the lock: it is free only when no process of the hook is left.
+    let held = std::fs::File::open(sandbox.path().join("held")).expect("the hook created its lock");
+    held.try_lock().expect("no child of the hook lives on");
 }
 
 #[test]
