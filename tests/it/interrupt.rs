@@ -37,7 +37,7 @@ fn interrupt(
     });
     let started = Instant::now();
     while !ready(&log.lock().unwrap()) {
-        assert!(started.elapsed() < Duration::from_secs(20), "{}", log.lock().unwrap());
+        assert!(started.elapsed() < Duration::from_mins(1), "{}", log.lock().unwrap());
         std::thread::yield_now();
     }
     let pid = Pid::from_raw(i32::try_from(child.id()).expect("a pid")).expect("a pid");
@@ -61,12 +61,12 @@ fn sigint_during_model_request_ends_run() {
         let edit = json!({"path": "a.txt", "old_str": "one", "new_str": "two"});
         let server = ModelServer::start(vec![
             Answer::Calls(vec![("edit_file", edit)]),
-            Answer::Silence(Duration::from_mins(1)),
+            Answer::Silence(Duration::from_mins(5)),
         ]);
         let args = ["--model", "openai::gpt-5", "--base-url", &server.url];
         let (run, took) = interrupt(&sandbox, &args, |log| log.contains("edit_file"), signal);
         let run = run.expect_code(code);
-        assert!(took < Duration::from_secs(5), "{took:?}");
+        assert!(took < Duration::from_mins(1), "{took:?}");
         let report = run.report();
         assert_eq!(
             (report["status"].as_str(), report["stop_reason"].as_str()),
@@ -90,7 +90,7 @@ fn sigint_kills_hook_that_ignores_sigterm() {
         |_| sandbox.path().join("hook-started").exists(),
         Signal::INT,
     );
-    assert!(took < Duration::from_secs(5), "{took:?}");
+    assert!(took < Duration::from_mins(1), "{took:?}");
     assert_eq!(run.expect_code(130).report()["stop_reason"], "user_interrupt");
     // The hook's child inherits the lock: it is free only when no process of the hook is left.
     let held = std::fs::File::open(sandbox.path().join("held")).expect("the hook created its lock");
@@ -113,7 +113,7 @@ fn sigint_during_gate_or_review_interrupts_run() {
     let server = ModelServer::start(vec![
         Answer::Calls(vec![edit()]),
         Answer::Text("Done."),
-        Answer::Silence(Duration::from_mins(1)),
+        Answer::Silence(Duration::from_mins(5)),
     ]);
     let args = ["--model", "openai::gpt-5", "--base-url", &server.url, "--mode", "dry-run"];
     let asked = |_: &str| server.bodies().len() == 3;

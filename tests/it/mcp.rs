@@ -127,7 +127,7 @@ fn mcp_server_failures_do_not_fail_run() {
     assert_eq!(results[4], "Error: it did not work");
     assert_eq!(results[5], "after the flood");
     assert_eq!(results[6], "Error: the MCP server test did not answer within 3 s");
-    assert!(started.elapsed() < Duration::from_secs(25), "{:?}", started.elapsed());
+    assert!(started.elapsed() < Duration::from_mins(1), "{:?}", started.elapsed());
     assert_gone(&sandbox);
 }
 

@@ -197,7 +197,7 @@ fn paths_deep_trees_are_walked() {
     let run = sandbox.run(&["--model", &model], &[]).expect_code(0);
     let results = run.results();
     assert_eq!((results[0].as_str(), results[2].as_str()), ("1\tdeep\n", "1\tdeeper\n"));
-    assert!(started.elapsed().as_secs() < 20, "{:?}", started.elapsed());
+    assert!(started.elapsed().as_secs() < 120, "{:?}", started.elapsed());
     // The standard library cannot remove what it cannot name.
     std::process::Command::new("rm").arg("-rf").arg(&repo).status().expect("rm");
 }

@@ -220,7 +220,7 @@ fn command_timeout_kills_descendants() {
         run.results()[0]
             .starts_with("Error: timed out: stopped after 1 s, with everything that it had started")
     );
-    assert!(started.elapsed() < Duration::from_secs(20), "{:?}", started.elapsed());
+    assert!(started.elapsed() < Duration::from_mins(1), "{:?}", started.elapsed());
     assert!(sandbox.repo().join("far").exists() && sandbox.repo().join("near").exists());
     assert!(!is_alive(&far) && !is_alive(&near));
 }
@@ -241,7 +241,7 @@ fn command_background_processes_end() {
 fn until(mut is: impl FnMut() -> bool) {
     let started = Instant::now();
     while !is() {
-        assert!(started.elapsed() < Duration::from_secs(30), "it never came to be");
+        assert!(started.elapsed() < Duration::from_mins(1), "it never came to be");
         std::thread::sleep(Duration::from_millis(10));
     }
 }

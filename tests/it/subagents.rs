@@ -156,15 +156,11 @@ fn subagent_steps_count_and_failures_are_data() {
 fn subagents_run_concurrently() {
     let sandbox = Sandbox::new(&[("a.txt", "one\n")]);
     let one = || ("dispatch_subagent", json!({"task": "Look", "agent_type": "explore"}));
-    let wait = Duration::from_secs(1);
     let mut answers = vec![Answer::Calls(vec![one(), one(), one(), one()])];
-    answers.extend((0..4).map(|_| Answer::Slow(wait, "found")));
+    answers.extend((0..4).map(|_| Answer::Together(5, "found")));
     answers.push(Answer::Text("done"));
     let server = ModelServer::start(answers);
-    let started = Instant::now();
     let run = sandbox.run(&["--model", "openai::gpt-5", "--base-url", &server.url], &[]).expect_code(0);
-    let took = started.elapsed();
-    assert!(took >= wait && took < wait * 3, "{took:?}");
     assert_eq!(run.report()["subagents"].as_array().unwrap().len(), 4);
     let body = server.bodies()[1].clone();
     assert!(body["messages"][0]["content"].as_str().unwrap().starts_with("You explore a checkout"));

@@ -25,6 +25,9 @@ pub enum Answer {
     Finish(&'static str, &'static str),
     /// A closing text, after a while.
     Slow(Duration, &'static str),
+    /// A closing text, as soon as this many requests have come in all: it never comes if each waits
+    /// for the one before.
+    Together(usize, &'static str),
     /// A failed status with headers and body.
     Status(u16, Vec<(&'static str, String)>, &'static str),
     /// A success that is a web page.
@@ -144,6 +147,12 @@ fn serve(
         };
         if let Answer::Slow(time, text) = answer {
             std::thread::sleep(time);
+            answer = Answer::Text(text);
+        }
+        if let Answer::Together(count, text) = answer {
+            while seen.lock().unwrap().len() < count {
+                std::thread::sleep(Duration::from_millis(5));
+            }
             answer = Answer::Text(text);
         }
         let kind = if streamed { "text/event-stream" } else { "application/json" };
