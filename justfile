@@ -41,6 +41,11 @@ turns *args:
     cargo build --profile dist
     benches/turns/run.py {{args}}
 
+# How often `tests check` names commits of a repository's history that touch tests, and which.
+honest-rate repository count="150":
+    cargo build
+    python3 tests/scripts/honest-rate.py target/debug/architect-ci {{repository}} {{count}}
+
 # A sample: invoice or slug.
 try name="invoice":
     samples/try.sh {{name}}

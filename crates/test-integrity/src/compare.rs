@@ -4,8 +4,9 @@ use crate::assertion::{Assertion, Strength};
 use crate::extract::{Body, Skip, Test, TestFile, tests as read};
 use crate::files::{Role, is_collected, subject};
 use crate::finding::{Finding, Kind};
-use crate::matching::{Heirs, pairs};
-use crate::weaker::{is_keyword, most_alike, short, weaker};
+use crate::matching::{Heirs, Tables, pairs};
+use crate::said::Said;
+use crate::weaker::{most_alike, short, weaker};
 use crate::{Change, definitions};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -72,6 +73,7 @@ pub(crate) fn tests(changes: &[Change<'_>]) -> Vec<Finding> {
         after: &after,
         removed: &removed,
         moved: moved_assertions(&before, &after),
+        new: matching.new.iter().map(|at| &after.tests[*at]).collect(),
     };
 
     let mut findings = Vec::new();
@@ -79,11 +81,13 @@ pub(crate) fn tests(changes: &[Change<'_>]) -> Vec<Finding> {
         context.pair(&before.tests[*one], &after.tests[*other], &mut findings);
     }
     let heirs = Heirs::new(&after.tests);
+    let mut tables = Tables::new(context.new.iter().copied());
     for at in &matching.gone {
         let test = &before.tests[*at];
         if !heirs.include(test)
             && !context.is_about_removed(&test.body.words)
             && !is_trivial(&before.assertions(&test.body), test)
+            && !tables.take_in(test)
         {
             let message = format!("the test `{}` is gone", test.name);
             findings.push(Finding::new(&test.path, test.line, Kind::VanishedTest, message));
@@ -138,6 +142,8 @@ struct Context<'a> {
     removed: &'a BTreeSet<String>,
     /// Assertions that some test makes, if the one that made them no longer does.
     moved: BTreeSet<String>,
+    /// Tests that were not there before, under whatever name.
+    new: Vec<&'a Test>,
 }
 
 impl Context<'_> {
@@ -216,7 +222,7 @@ impl Context<'_> {
         let name = &after.name;
         let (old, mut new) = (self.before.assertions(&before.body), self.after.assertions(&after.body));
         let (had, has) = (old.len(), new.len());
-        let now = new.clone();
+        let (then, now) = (old.clone(), new.clone());
         let has_more_cases = after.cases.unwrap_or(1) > before.cases.unwrap_or(1);
         let said = Said::new(&now, has_more_cases.then_some(after));
         let runs = after.body.skip.as_ref().is_none_or(|skip| skip.is_conditional);
@@ -275,7 +281,9 @@ impl Context<'_> {
             };
             let other = new.remove(at);
             if let Some((kind, message)) = weaker(&assertion, &other) {
-                if !said.covers(&assertion) {
+                // What is only alike may be the wrong one of several, as long as as many demand as much.
+                let is_certain = by_subject.is_some() || kind != Kind::WeakerAssertion;
+                if !said.covers(&assertion) && (is_certain || fewer_demand(assertion.strength, &then, &now)) {
                     found(other.line, kind, format!("in `{name}`: {message}"));
                 }
             } else if other.is_swallowed && !assertion.is_swallowed {
@@ -295,6 +303,7 @@ impl Context<'_> {
                 );
             }
         }
+        let expected = said.new_failures(&then);
         dropped.retain(|assertion| {
             let content: Vec<&str> = assertion.content().collect();
             assertion.strength > Strength::Nothing
@@ -302,8 +311,9 @@ impl Context<'_> {
                 && !said.covers(assertion)
                 && !self.is_about_removed(&content)
                 && !self.moved.contains(&assertion.text)
+                && !expected.iter().any(|failure| failure.tells(assertion))
         });
-        if !dropped.is_empty() && has < had {
+        if !dropped.is_empty() && has < had && !self.is_split_off(&dropped, &after.path) {
             let first = &dropped[0];
             let message = format!(
                 "the test `{name}` makes {has} instead of {had} assertions; gone is `{}`",
@@ -316,6 +326,17 @@ impl Context<'_> {
     /// Returns whether all of some assertions are made elsewhere now.
     fn is_moved(&self, assertions: &[Assertion]) -> bool {
         assertions.iter().all(|assertion| self.moved.contains(&assertion.text))
+    }
+
+    /// Returns whether a new test of the file makes all of some assertions: a test became two.
+    fn is_split_off(&self, assertions: &[Assertion], path: &str) -> bool {
+        let makes_all = |test: &&Test| {
+            let theirs = self.after.assertions(&test.body);
+            assertions.iter().all(|assertion| theirs.iter().any(|other| other.text == assertion.text))
+        };
+        // One alone is made by many tests, word by word.
+        assertions.len() > 1
+            && self.new.iter().filter(|test| test.path == path && test.body.skip.is_none()).any(makes_all)
     }
 
     /// Returns the mocks that stand in for what a test is about.
@@ -347,38 +368,15 @@ impl Context<'_> {
     }
 }
 
+/// Returns whether fewer assertions than before demand so much.
+fn fewer_demand(strength: Strength, before: &[Assertion], after: &[Assertion]) -> bool {
+    let count = |all: &[Assertion]| all.iter().filter(|other| other.strength >= strength).count();
+    count(after) < count(before)
+}
+
 /// Returns whether an assertion is Go's usual way to go on only without an error.
 fn is_mere_error_check(assertion: &Assertion) -> bool {
     assertion.text == "err != nil"
-}
-
-/// What a test says after the change.
-struct Said<'a> {
-    assertions: Vec<(&'a Assertion, BTreeSet<&'a str>)>,
-    /// Tokens of the whole test, if it has more cases than before: an assertion may have become one of them.
-    cases: Option<BTreeSet<&'a str>>,
-}
-
-impl<'a> Said<'a> {
-    fn new(assertions: &'a [Assertion], of_cases: Option<&'a Test>) -> Self {
-        Self {
-            assertions: assertions
-                .iter()
-                .map(|assertion| (assertion, assertion.content().collect()))
-                .collect(),
-            cases: of_cases.map(|test| test.body.words.iter().map(String::as_str).collect()),
-        }
-    }
-
-    /// Returns whether one assertion, or a case, says what another assertion said.
-    fn covers(&self, assertion: &Assertion) -> bool {
-        let known: BTreeSet<&str> = assertion.content().filter(|word| !is_keyword(word)).collect();
-        let by_case = self.cases.as_ref().is_some_and(|words| known.is_subset(words));
-        let by_assertion = |(other, words): &(&Assertion, BTreeSet<&str>)| {
-            other.strength >= assertion.strength && other.text != assertion.text && known.is_subset(words)
-        };
-        !known.is_empty() && (by_case || self.assertions.iter().any(by_assertion))
-    }
 }
 
 fn all_mocks(state: &State) -> impl Iterator<Item = (&str, &crate::extract::Mark)> {

@@ -31,6 +31,7 @@ mod imports;
 mod matching;
 mod mutation;
 mod needs;
+mod said;
 mod settings;
 mod snapshots;
 mod syntax;

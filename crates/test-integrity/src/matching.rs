@@ -106,6 +106,33 @@ impl<'a> Heirs<'a> {
     }
 }
 
+/// New tests with several cases, each of which may be what another test was.
+pub(crate) struct Tables<'a>(Vec<(&'a Test, Bag<'a>, usize)>);
+
+impl<'a> Tables<'a> {
+    /// Takes those tests that run and have several cases.
+    pub(crate) fn new(tests: impl Iterator<Item = &'a Test>) -> Self {
+        let room = |test: &Test| test.cases.filter(|cases| *cases > 1 && test.body.skip.is_none());
+        Self(tests.filter_map(|test| Some((test, Bag::of_content(test), room(test)?))).collect())
+    }
+
+    /// Returns whether a test became a case of one of these, in the same file. No more tests do than there are cases.
+    pub(crate) fn take_in(&mut self, test: &Test) -> bool {
+        let own = Bag::of_content(test);
+        let fits = |(table, words, room): &&mut (&Test, Bag<'_>, usize)| {
+            *room > 0
+                && table.path == test.path
+                && own.total > 0
+                && table.body.assertions.len() >= test.body.assertions.len()
+                && share(own.common(words), own.total) >= ALIKE
+        };
+        self.0.iter_mut().find(fits).is_some_and(|(.., room)| {
+            *room -= 1;
+            true
+        })
+    }
+}
+
 /// Tokens, and how often each occurs.
 struct Bag<'a> {
     counts: BTreeMap<&'a str, usize>,

@@ -3,8 +3,18 @@
 use crate::assertion::Strength;
 
 /// Names of assertions that demand one value, although a shorter name in them demands less.
-const EXACT: &[&str] =
-    &["calledwith", "calledoncewith", "isnone", "isnull", "beundefined", "benull", "isnil", "bewithin"];
+const EXACT: &[&str] = &[
+    "calledwith",
+    "calledoncewith",
+    "isnone",
+    "isnull",
+    "beundefined",
+    "benull",
+    "isnil",
+    "bewithin",
+    "containsexactly",
+    "containsentry",
+];
 /// Parts of names that demand hardly more than that there is something.
 const PRESENT: &[&str] = &[
     "truthy",

@@ -53,13 +53,40 @@ pub(crate) fn weaker(before: &Assertion, after: &Assertion) -> Option<(Kind, Str
     {
         return Some((Kind::WiderTolerance, format!("{}, which accepts more", change())));
     }
-    if after.strength < before.strength {
+    if after.strength < before.strength && !demands_the_same(before, after) {
         return Some((Kind::WeakerAssertion, format!("{}, which demands less", change())));
     }
     let is_cut = after.strength == before.strength
         && after.text.len() < before.text.len()
         && drops_a_part(&before.text, &after.text);
     is_cut.then(|| (Kind::WeakerAssertion, format!("{}, which demands less", change())))
+}
+
+/// Returns whether an assertion says in other words what another one said.
+fn demands_the_same(before: &Assertion, after: &Assertion) -> bool {
+    const OF_TRUTH: &[&str] = &["isTrue", "isFalse", "assertTrue", "assertFalse"];
+    const OF_LENGTH: &[&str] = &["length", "size", "len", "hasLength", "hasSize", "toHaveLength"];
+    const OF_MEMBERS: &[&str] = &["contains", "doesNotContain"];
+    let has = |assertion: &Assertion, words: &[&str]| assertion.content().any(|word| words.contains(&word));
+    let theirs: BTreeSet<&str> = after.content().collect();
+    let is_said = |but: &[&str]| {
+        let mut own = before.content().filter(|word| !is_keyword(word) && !but.contains(word));
+        own.all(|word| theirs.contains(word))
+    };
+    // `assertEquals(true, a.b())` and `assertThat(a.b()).isTrue()`; where anything can be true, this is no more than that.
+    let of_truth = has(after, OF_TRUTH) && has(before, &["true", "false"]) && is_said(&["true", "false"]);
+    let of_length = has(before, OF_LENGTH) && has(after, OF_LENGTH) && is_said(OF_LENGTH);
+    let of_members = has(before, OF_MEMBERS) && has(after, OF_TRUTH) && is_said(OF_MEMBERS);
+    // `fail()` stands where an exception should have been thrown before.
+    let of_failure = is_mere_failure(before) && after.subject == "(failure)";
+    of_truth || of_length || of_members || of_failure
+}
+
+/// Returns whether an assertion is the line that is never to be reached.
+pub(crate) fn is_mere_failure(assertion: &Assertion) -> bool {
+    ["fail (", "Assert . fail (", "Assertions . fail (", "self . fail ("]
+        .iter()
+        .any(|call| assertion.text.starts_with(call))
 }
 
 /// Returns whether a condition lost one of the parts that all had to hold.
