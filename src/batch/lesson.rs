@@ -7,7 +7,7 @@ use sanitize::invisible::marked;
 
 use super::file::RetryWith;
 use crate::engine::truncate_middle;
-use crate::event::{GateRecord, NoticeLevel};
+use crate::event::{GateRecord, GateVerdict, NoticeLevel};
 use crate::report::RunReport;
 
 /// Maximum size of the output, and of the diff, in tokens.
@@ -41,15 +41,15 @@ pub(super) fn lesson(folder: &Path, with: &[RetryWith]) -> Option<String> {
 /// Returns what failed: the gates as they last ran, or else errors and the last words.
 fn output(report: &RunReport) -> String {
     let last = |gate: &&GateRecord| {
-        !gate.passed && report.gates.iter().all(|other| other.name != gate.name || other.round <= gate.round)
+        !gate.passed
+            && gate.verdict != GateVerdict::NotRun
+            && report.gates.iter().all(|other| other.name != gate.name || other.round <= gate.round)
     };
     let mut text: String = report
         .gates
         .iter()
         .filter(last)
-        .map(|gate| {
-            format!("\n{} (`{}`): exit code {}\n{}\n", gate.name, gate.command, gate.exit_code, gate.output)
-        })
+        .map(|gate| format!("\n{} (`{}`): {}\n{}\n", gate.name, gate.command, gate.ending, gate.output))
         .collect();
     if text.is_empty() {
         let errors = report.notices.iter().filter(|notice| notice.level == NoticeLevel::Error);

@@ -24,7 +24,7 @@ pub use live_output::LiveOutput;
 pub use network::{Enforcement, SandboxSupport};
 pub use output::{Capture, Retention};
 pub(crate) use output::{last_lines, plain};
-pub use pipe_status::PipeStatus;
+pub use pipe_status::{PipeCodes, PipeStatus};
 pub use running::StandbySupervisor;
 pub use shell::{Assessment, Class, Containment, Policy, Verdict};
 pub(crate) use shell::{Patterns, is_test};

@@ -1,6 +1,16 @@
 //! Exit codes of the parts of a pipe. The shell's own exit code is that of the last part, so a test run that
 //! fails before `| tail` looks like a success.
 
+use std::fmt;
+
+/// Exit code of a part that was ended by SIGPIPE because nobody read on.
+const UNREAD: i32 = 141;
+
+/// Notes, before each simple command, the codes of the pipe before it if its last part alone succeeded: `a | b && c`
+/// hides what became of `a`. What is noted has a limit, since there are loops.
+const NOTE: &str = "__codes=\"${PIPESTATUS[*]}\"; case $__codes in *[1-9]*\" 0\") case ${__masked-} in *\";$__codes\"*) ;; \
+                    ????????????????????????*) ;; *) __masked=\"${__masked-};$__codes\";; esac;; esac";
+
 /// Question put to the shell behind a command line, and how its answer is found in the output.
 pub struct PipeStatus {
     marker: String,
@@ -20,26 +30,57 @@ impl PipeStatus {
         Some(Self { marker: format!("pipe-status-{}", uuid::Uuid::new_v4().simple()) })
     }
 
-    /// Returns the command line with the question behind it. Its exit code is the same.
+    /// Returns the command line with the question around it. Its exit code is the same.
     pub fn ask(&self, line: &str) -> String {
         format!(
-            "{line}\n__pipe=(\"$?\" \"${{PIPESTATUS[@]}}\"); printf '\\n{} %s\\n' \"${{__pipe[*]}}\" 2>/dev/null; exit \
-             \"${{__pipe[0]}}\"",
+            "trap '{NOTE}' DEBUG; {line}\n__pipe=(\"$?\" \"${{PIPESTATUS[@]}}\"); printf '\\n{} %s%s\\n' \
+             \"${{__pipe[*]}}\" \"${{__masked-}}\" 2>/dev/null; exit \"${{__pipe[0]}}\"",
             self.marker
         )
     }
 
-    /// Takes the answer out of the output. Returns the exit codes if there was a pipe and a part before the last
-    /// one failed. A part that was ended because nobody read on (141) has not.
-    pub fn take(&self, output: &mut String) -> Option<String> {
-        let at = output.rfind(&format!("\n{} ", self.marker))?;
+    /// Takes the answer out of the output. Returns the pipes of which a part before the last one failed: those that
+    /// succeeded nevertheless, and the one at the line's end in any case. A part that was ended because nobody read on
+    /// (141) has not failed.
+    pub fn take(&self, output: &mut String) -> Vec<PipeCodes> {
+        let Some(at) = output.rfind(&format!("\n{} ", self.marker)) else { return Vec::new() };
         let end = output[at + 1..].find('\n').map_or(output.len(), |end| at + 1 + end);
         let answer = output[at + 1..end].to_owned();
         output.replace_range(at..end, "");
-        // The first number is that of the whole.
-        let codes: Vec<&str> = answer.split(' ').skip(2).collect();
-        let (_, before) = codes.split_last()?;
-        before.iter().any(|code| !matches!(*code, "0" | "141")).then(|| codes.join(" | "))
+        // Marker and exit code of the whole stand before the codes of the last pipe.
+        let answer = answer.splitn(3, ' ').nth(2).unwrap_or_default();
+        let (last, masked) = answer.split_once(';').unwrap_or((answer, ""));
+        let mut pipes: Vec<PipeCodes> = Vec::new();
+        for codes in masked.split(';').chain([last]) {
+            let codes = PipeCodes(codes.split(' ').filter_map(|code| code.parse().ok()).collect());
+            if codes.has_early_failure() && !pipes.contains(&codes) {
+                pipes.push(codes);
+            }
+        }
+        pipes
+    }
+}
+
+/// Exit codes of the parts of a pipe.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PipeCodes(pub Vec<i32>);
+
+impl PipeCodes {
+    /// Returns the parts before the last one that failed, each with its index and exit code.
+    pub fn early_failures(&self) -> impl Iterator<Item = (usize, i32)> + '_ {
+        let before = self.0.split_last().map_or(&[][..], |(_, before)| before);
+        before.iter().copied().enumerate().filter(|(_, code)| !matches!(*code, 0 | UNREAD))
+    }
+
+    fn has_early_failure(&self) -> bool {
+        self.early_failures().next().is_some()
+    }
+}
+
+impl fmt::Display for PipeCodes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let codes: Vec<String> = self.0.iter().map(ToString::to_string).collect();
+        f.write_str(&codes.join(" | "))
     }
 }
 
@@ -62,33 +103,53 @@ mod tests {
         assert!(PipeStatus::of("a | b", "pwsh").is_none());
     }
 
+    fn told(status: &PipeStatus, output: &mut String) -> String {
+        status.take(output).iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
+    }
+
     #[test]
     fn failures_before_the_last_part_are_told() {
         let status = PipeStatus { marker: "mark".to_owned() };
-        for (answer, codes) in
-            [("0 1 0", Some("1 | 0")), ("0 0 0", None), ("0 141 0", None), ("1 0 1", None), ("0 0", None)]
-        {
+        for (answer, codes) in [
+            ("0 1 0", "1 | 0"),
+            ("0 0 0", ""),
+            ("0 141 0", ""),
+            ("1 0 1", ""),
+            ("0 0", ""),
+            ("0 0;1 0;141 0;2 0 0", "1 | 0; 2 | 0 | 0"),
+            ("0 1 0;1 0", "1 | 0"),
+        ] {
             let mut output = format!("out\n\nmark {answer}\n");
-            assert_eq!(status.take(&mut output).as_deref(), codes, "{answer}");
+            assert_eq!(told(&status, &mut output), codes, "{answer}");
             assert_eq!(output, "out\n\n");
         }
-        assert_eq!(status.take(&mut "out\n".to_owned()), None);
+        assert!(status.take(&mut "out\n".to_owned()).is_empty());
     }
 
     #[cfg(unix)]
     #[test]
     fn the_shell_answers_and_keeps_its_exit_code() {
         for (line, code, codes) in [
-            ("(exit 3) | cat", 0, Some("3 | 0")),
-            ("echo x | grep y", 1, None),
-            ("exit 5 | exit 4", 4, Some("5 | 4")),
+            ("(exit 3) | cat", 0, "3 | 0"),
+            ("echo x | grep y", 1, ""),
+            ("exit 5 | exit 4", 4, "5 | 4"),
+            ("(exit 3) | cat && true", 0, "3 | 0"),
+            ("set -eu; (exit 3) | cat; (exit 4) | cat", 0, "3 | 0; 4 | 0"),
+            ("(exit 3) | false || true", 0, ""),
+            ("yes | head -n 1 && (exit 2) | cat && exit 7", 7, ""),
+            ("for i in 1 2 3; do (exit $i) | cat; done", 0, "1 | 0; 2 | 0; 3 | 0"),
+            (
+                "# first\nfalse | true; test $? = 0 && false | true && test \"${PIPESTATUS[*]}\" = \"1 0\"",
+                0,
+                "1 | 0",
+            ),
         ] {
             let status = PipeStatus::of(line, "bash").expect("a pipe");
             let ran =
                 std::process::Command::new("bash").args(["-c", &status.ask(line)]).output().expect("bash");
             let mut output = String::from_utf8(ran.stdout).expect("text");
             assert_eq!(ran.status.code(), Some(code), "{line}");
-            assert_eq!(status.take(&mut output).as_deref(), codes, "{line}");
+            assert_eq!(told(&status, &mut output), codes, "{line}");
         }
     }
 }

@@ -13,6 +13,14 @@ pub struct Tests {
     pub integrity: TestIntegrity,
     /// Globs of files in which people permit that.
     pub allow: Vec<String>,
+    /// Label by which people permit it: it counts on the run's pull request or issue, if a person who may write to the repository
+    /// has set it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub allow_label: Option<String>,
+    /// Trailer by which people permit it: it counts in the head commit of the run's pull request, if GitHub has verified that a
+    /// person who may write to the repository has signed that commit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub allow_trailer: Option<String>,
     /// Whether the tests that the change adds or changes run on the old code, where they have to fail, and on the new, where
     /// they have to pass.
     pub prove: ProveTests,
@@ -32,6 +40,8 @@ impl Default for Tests {
         Self {
             integrity: TestIntegrity::default(),
             allow: Vec::new(),
+            allow_label: None,
+            allow_trailer: None,
             prove: ProveTests::default(),
             command: None,
             unproven: Unproven::default(),

@@ -53,12 +53,7 @@ impl Ledger {
         if !facts.gates.is_empty() {
             text += "Gates, when they last ran:\n";
             for gate in &facts.gates {
-                let how = if gate.passed {
-                    "passed".to_owned()
-                } else {
-                    format!("failed (exit {})", gate.exit_code)
-                };
-                let _ = writeln!(text, "- {}: {how}", gate.name);
+                let _ = writeln!(text, "- {}: {}", gate.name, gate.told());
             }
         }
         if !facts.todo.is_empty() {

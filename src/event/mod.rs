@@ -5,6 +5,7 @@ mod bus;
 mod contract;
 mod effects;
 mod exit;
+mod gate;
 mod mutation;
 mod network;
 mod notice;
@@ -25,6 +26,7 @@ pub use bus::{Events, Observer, millis};
 pub use contract::{Clause, Conclusion, Expectation, JunitResult, Work, answered};
 pub use effects::{CommandEffect, Effects, Remote};
 pub use exit::Exit;
+pub use gate::{GateRecord, GateVerdict, NamedTests, TestChanges};
 pub use mutation::{MutationRecord, MutationResult, MutationVerdict};
 pub use network::{NetworkDecision, NetworkRecord};
 pub use notice::{Notice, NoticeLevel};
@@ -218,58 +220,6 @@ pub struct HookRecord {
     pub duration_ms: u64,
     /// What it printed.
     pub output: String,
-}
-
-/// A run of a quality gate.
-#[expect(clippy::struct_excessive_bools, reason = "independent facts, each a field of the report")]
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct GateRecord {
-    /// The name of the gate.
-    pub name: String,
-    /// The command line.
-    pub command: String,
-    /// Whether its failure fails the run.
-    pub required: bool,
-    /// Whether it passed.
-    pub passed: bool,
-    /// Whether it ran on the planned state of a dry run.
-    pub predicted: bool,
-    /// The number of this run of the gates, from 1.
-    #[serde(default = "first_round")]
-    pub round: u32,
-    /// Its exit code; -1 if there is none.
-    pub exit_code: i32,
-    /// How long the run took, in milliseconds.
-    pub duration_ms: u64,
-    /// The last lines that it printed.
-    pub output: String,
-    /// Whether it failed in the same way before the run changed anything, so that the run does not fail for it.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub failed_before: bool,
-    /// Programs in folders that Git ignores, which it may have run, and which commands of this run had changed before. Its
-    /// result proves no more than they do.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub doubt: Vec<String>,
-}
-
-impl GateRecord {
-    /// Returns whether the run fails because of it.
-    pub fn fails_run(&self) -> bool {
-        self.required && !self.passed && !self.failed_before
-    }
-
-    /// Returns how it ended, for people.
-    pub fn verdict(&self) -> &'static str {
-        match (self.passed, self.failed_before) {
-            (true, _) => "passed",
-            (false, true) => "failed, as it did before the run",
-            (false, false) => "failed",
-        }
-    }
-}
-
-fn first_round() -> u32 {
-    1
 }
 
 /// A sub-agent that has reported.

@@ -67,6 +67,10 @@ pub enum StopReason {
     TestsUnproven,
     /// The agent is done, and a required gate fails as it did before the run.
     FailedBefore,
+    /// The agent is done, and its gates pass, but tests that ran before the run did not.
+    TestsLost,
+    /// The agent is done, and a required gate failed before it passed on the same state.
+    GatesFlaky,
     /// The agent is done, and the configuration had the gates skipped.
     GatesSkipped,
     /// The agent is done, and something that was not called required could not be published.

@@ -1,22 +1,30 @@
 //! Quality gates: commands that must succeed when the agent says it is done.
 
 mod doubt;
+mod pipe;
+mod verdict;
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 use sanitize::environment::mentioned;
-
+use test_results::{junit, parse};
 use tokio_util::sync::CancellationToken;
 
 use crate::command::sandbox::Rights;
-use crate::command::{Ended, LiveOutput, Shell, failure_lines, last_lines, plain};
+use crate::command::{Ended, LiveOutput, PipeStatus, Retention, Shell, failure_lines, last_lines, plain};
 use crate::config::GateConfig;
-use crate::event::{GateRecord, millis};
+use crate::event::{GateRecord, GateVerdict, millis};
 use crate::isolation::{IsolatedCommand, Isolation, Keep};
 use crate::workspace::{IsolationError, WorkspacePath};
 
+pub(crate) use verdict::GateOutcome;
+
 /// Number of lines of output that a record keeps.
 const OUTPUT_LINES: usize = 40;
+
+/// Variable by which pytest is asked to name every test, in whatever way it is started.
+const PYTEST_OPTIONS: &str = "PYTEST_ADDOPTS";
 
 /// Which time the gates run, and on what.
 #[derive(Clone, Copy, Debug)]
@@ -27,26 +35,15 @@ pub(crate) struct GateRun {
     pub predicted: bool,
 }
 
-/// A gate that has run.
-#[derive(Clone, Debug)]
-pub(crate) struct GateOutcome {
-    /// The record for reports.
-    pub record: GateRecord,
-    /// Lines of its output that tell of failures, with `#` for every number, so that they can be compared.
-    pub failures: BTreeSet<String>,
-}
-
-impl GateOutcome {
-    /// Returns whether this failure is the same as an earlier one of the same gate: the same exit code, and no
-    /// line tells of a failure that was not there before. Without any such line, nobody can tell.
-    pub(crate) fn fails_like(&self, earlier: &Self) -> bool {
-        let (now, before) = (&self.record, &earlier.record);
-        !now.passed
-            && !before.passed
-            && now.exit_code == before.exit_code
-            && !self.failures.is_empty()
-            && self.failures.is_subset(&earlier.failures)
-    }
+/// What is seen of one run of a gate's command.
+struct Ran {
+    ended: Ended,
+    duration: Duration,
+    /// Its whole output, plain, as far as it was kept.
+    output: String,
+    is_whole: bool,
+    /// Why it failed although its exit code is 0, with the exit code of what did.
+    masked: Option<(String, i32)>,
 }
 
 /// Runs gates one after the other on the isolated state. Of their changes, only build outputs are kept.
@@ -56,15 +53,23 @@ pub(crate) async fn run(
     GateRun { round, predicted }: GateRun,
     cancel: &CancellationToken,
 ) -> Result<Vec<GateOutcome>, IsolationError> {
-    let mut records = Vec::with_capacity(gates.len());
+    let mut outcomes = Vec::with_capacity(gates.len());
     for gate in gates {
+        let pipe = PipeStatus::of(&gate.command, &isolation.shell().program);
+        let command = pipe.as_ref().map_or_else(|| gate.command.clone(), |pipe| pipe.ask(&gate.command));
+        let environment = &isolation.shell().environment;
+        let options = environment.get(PYTEST_OPTIONS).map_or("", String::as_str);
         let work = IsolatedCommand {
-            command: &gate.command,
+            command: &command,
             cwd: &WorkspacePath::root(),
-            variables: vec![("ARCHITECT_DRY_RUN".into(), u8::from(predicted).to_string())],
+            variables: vec![
+                ("ARCHITECT_DRY_RUN".into(), u8::from(predicted).to_string()),
+                // Twice, because `-q` takes one of them back.
+                (PYTEST_OPTIONS.into(), format!("{options} -vv").trim_start().to_owned()),
+            ],
             stdin: None,
             merge: true,
-            output: LiveOutput::default(),
+            output: LiveOutput::new(Retention::Whole),
             timeout: gate.timeout.seconds(),
             cancel: cancel.clone(),
             rights: Rights::Work,
@@ -72,39 +77,82 @@ pub(crate) async fn run(
             moves: Vec::new(),
             owner: Some(format!("gate {}", gate.name)),
         };
-        let path = isolation.shell().environment.get("PATH").map(String::as_str);
+        let path = environment.get("PATH").map(String::as_str);
         let doubt = doubt::doubts(&gate.command, path, isolation.root(), &isolation.built());
         let finished = isolation.run(work).await?.finished;
-        let all = finished.output();
-        let all = plain(&all);
-        let failures = failure_lines(&all).map(without_numbers).collect();
-        let mut output = last_lines(&all, OUTPUT_LINES);
-        match &finished.ended {
-            Ended::Exited(_) => {}
-            Ended::Signaled(signal) => output += &format!("\n(ended by signal {signal})"),
-            Ended::TimedOut => output += &format!("\n(stopped after {} s)", gate.timeout.get()),
-            Ended::Cancelled => output += "\n(the run was interrupted)",
-            Ended::NotStarted(error) => output += &format!("\n(could not start: {error})"),
-        }
-        if finished.ended != Ended::Exited(0) {
-            output += &withheld_variables_note(isolation.shell(), &gate.command, &output);
-        }
-        let record = GateRecord {
-            name: gate.name.clone(),
-            command: gate.command.clone(),
-            required: gate.required,
-            passed: finished.ended == Ended::Exited(0),
-            predicted,
-            round,
-            exit_code: finished.ended.code(),
-            duration_ms: millis(finished.duration),
-            output: output.trim_start().to_owned(),
-            failed_before: false,
-            doubt,
+        let mut all = format!("\n{}\n", finished.output());
+        let pipes = pipe.map(|pipe| pipe.take(&mut all)).unwrap_or_default();
+        let masked = pipe::failed(&gate.command, &pipes).map(|(codes, code)| {
+            (format!("exit code {code} in a pipe, whose parts ended with {codes}"), code)
+        });
+        let ran = Ran {
+            ended: finished.ended,
+            duration: finished.duration,
+            output: plain(&all).into_owned(),
+            is_whole: finished.stdout.whole().is_some(),
+            masked,
         };
-        records.push(GateOutcome { record, failures });
+        let mut outcome = outcome(gate, GateRun { round, predicted }, ran);
+        if !outcome.record.passed {
+            let note = withheld_variables_note(isolation.shell(), &gate.command, &outcome.record.output);
+            outcome.record.output += &note;
+        }
+        outcome.record.doubt = doubt;
+        outcomes.push(outcome);
     }
-    Ok(records)
+    Ok(outcomes)
+}
+
+/// Returns what a run of a gate's command comes to, as long as nothing is known of the state before the run.
+fn outcome(gate: &GateConfig, GateRun { round, predicted }: GateRun, ran: Ran) -> GateOutcome {
+    let Ran { ended, duration, output: all, is_whole, masked } = ran;
+    let passed = ended == Ended::Exited(0) && masked.is_none();
+    let limit = gate.timeout.get();
+    let (ending, exit_code) = match (&ended, masked) {
+        (Ended::Exited(0), Some((ending, code))) => (ending, code),
+        (Ended::Exited(code), _) => (format!("exit code {code}"), *code),
+        (Ended::Signaled(signal), _) => (format!("ended by signal {signal}"), -1),
+        (Ended::TimedOut, _) => (format!("timed out after {limit} s"), -1),
+        (Ended::Cancelled, _) => ("the run was interrupted".to_owned(), -1),
+        (Ended::NotStarted(error), _) => (format!("could not start: {error}"), -1),
+    };
+    let failures: BTreeSet<String> = failure_lines(&all).map(without_numbers).collect();
+    let unexplained = (!passed && failures.is_empty())
+        .then(|| all.trim().lines().map(without_numbers).collect::<Vec<_>>().join("\n"));
+    let results = is_whole.then(|| {
+        let mut results = parse(&all);
+        documents(&all).for_each(|document| results.extend(junit(document)));
+        results
+    });
+    let record = GateRecord {
+        name: gate.name.clone(),
+        command: gate.command.clone(),
+        required: gate.required,
+        passed,
+        verdict: if passed { GateVerdict::Passed } else { GateVerdict::Failed },
+        predicted,
+        round,
+        exit_code,
+        ending,
+        duration_ms: millis(duration),
+        output: last_lines(&all, OUTPUT_LINES).trim_start().to_owned(),
+        tests: None,
+        doubt: Vec::new(),
+    };
+    GateOutcome { record, failures, unexplained, results }
+}
+
+/// Returns the documents of JUnit's XML in an output, among other text.
+fn documents(output: &str) -> impl Iterator<Item = &str> {
+    let mut rest = output;
+    std::iter::from_fn(move || {
+        let start = rest.find("<testsuite")?;
+        let text = &rest[start..];
+        let closing = if text.starts_with("<testsuites") { "</testsuites>" } else { "</testsuite>" };
+        let end = text.find(closing)? + closing.len();
+        rest = &text[end..];
+        Some(&text[..end])
+    })
 }
 
 /// Returns a line with `#` in place of every number: times, addresses and line numbers differ from run to run.
@@ -136,40 +184,61 @@ fn withheld_variables_note(shell: &Shell, command: &str, output: &str) -> String
     )
 }
 
+/// Returns the outcome of a gate that ended so, for tests.
+#[cfg(test)]
+pub(crate) fn outcome_of(command: &str, exit_code: i32, output: &str) -> GateOutcome {
+    let gate = GateConfig {
+        name: "tests".to_owned(),
+        command: command.to_owned(),
+        required: true,
+        timeout: crate::base::bounded::Bounded::new(300).expect("a time limit"),
+        network: None,
+    };
+    let ran = Ran {
+        ended: Ended::Exited(exit_code),
+        duration: Duration::ZERO,
+        output: output.to_owned(),
+        is_whole: true,
+        masked: None,
+    };
+    outcome(&gate, GateRun { round: 1, predicted: false }, ran)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn outcome(exit_code: i32, output: &str) -> GateOutcome {
-        let record = GateRecord {
-            name: "tests".to_owned(),
-            command: "test".to_owned(),
-            required: true,
-            passed: exit_code == 0,
-            predicted: false,
-            round: 1,
-            exit_code,
-            duration_ms: 0,
-            output: output.to_owned(),
-            failed_before: false,
-            doubt: Vec::new(),
-        };
-        GateOutcome { record, failures: failure_lines(output).map(without_numbers).collect() }
+    #[test]
+    fn junit_among_other_output_is_found() {
+        let suite = "<testsuite name=\"s\"><testcase name=\"a\"/></testsuite>";
+        let all = format!(
+            "log\n<?xml version=\"1.0\"?>\n<testsuites>{suite}</testsuites>\nmore\n{suite}\n<testsuite"
+        );
+        assert_eq!(documents(&all).count(), 2);
+        let outcome = outcome_of("t", 0, &all);
+        assert_eq!(outcome.results.map(|results| results.tests.len()), Some(2));
     }
 
     #[test]
-    fn only_the_same_failure_is_the_same() {
-        let before = outcome(1, "src/a.rs:10:2: error: one\nerror: two (3 ms)\n");
-        for (now, is_same) in [
-            (outcome(1, "src/a.rs:14:2: error: one\nerror: two (5 ms)\n"), true),
-            (outcome(1, "error: two (5 ms)\n"), true),
-            (outcome(1, "error: two (5 ms)\nerror: three\n"), false),
-            (outcome(2, "error: two (5 ms)\n"), false),
-            (outcome(0, ""), false),
+    fn gate_that_did_not_end_says_why() {
+        let gate = outcome_of("t", 0, "").record;
+        let config = |timeout| GateConfig {
+            name: gate.name.clone(),
+            command: gate.command.clone(),
+            required: true,
+            timeout: crate::base::bounded::Bounded::new(timeout).expect("a time limit"),
+            network: None,
+        };
+        for (ended, ending) in [
+            (Ended::TimedOut, "timed out after 7 s"),
+            (Ended::Signaled(9), "ended by signal 9"),
+            (Ended::Exited(3), "exit code 3"),
+            (Ended::NotStarted("no bash".into()), "could not start: no bash"),
         ] {
-            assert_eq!(now.fails_like(&before), is_same, "{now:?}");
+            let ran =
+                Ran { ended, duration: Duration::ZERO, output: String::new(), is_whole: true, masked: None };
+            let outcome = outcome(&config(7), GateRun { round: 1, predicted: false }, ran);
+            assert_eq!(outcome.record.ending, ending);
         }
-        assert!(!outcome(1, "").fails_like(&outcome(0, "")));
-        assert!(!outcome(1, "").fails_like(&outcome(1, "")), "nothing tells that it is the same");
     }
 }

@@ -3,7 +3,7 @@
 use sanitize::untrusted::{command_data, visible};
 
 use super::{BatchReport, Diagnostic, RunReport, TaskEnd, task_line};
-use crate::event::NoticeLevel;
+use crate::event::{GateVerdict, NoticeLevel};
 
 /// Maximum number of annotations of one kind: the runner shows ten for each step and silently drops the
 /// rest.
@@ -47,8 +47,24 @@ pub fn annotations(report: &RunReport, remarks: &[Diagnostic]) -> Vec<String> {
     }
     for gate in report.gates.iter().filter(|gate| !gate.passed) {
         let list = if gate.fails_run() { &mut errors } else { &mut warnings };
-        let title = format!("Gate {} {} (exit {})", gate.name, gate.verdict(), gate.exit_code);
-        list.push(Annotation::new(title, gate.output.clone()));
+        if gate.verdict == GateVerdict::NotRun {
+            continue;
+        }
+        let output =
+            if gate.output.is_empty() { "it printed nothing".to_owned() } else { gate.output.clone() };
+        list.push(Annotation::new(format!("Gate {} {}", gate.name, gate.told()), output));
+    }
+    for gate in report.gates.iter().filter(|gate| gate.verdict == GateVerdict::Flaky) {
+        warnings.push(Annotation::new(format!("Gate {} is flaky", gate.name), gate.told()));
+    }
+    for gate in &report.gates {
+        let Some(tests) = gate.lost_tests() else { continue };
+        let lists = [("gone", &tests.gone), ("newly skipped", &tests.newly_skipped)];
+        let lists = lists.into_iter().filter(|(_, list)| !list.is_empty());
+        let message: Vec<String> =
+            lists.map(|(what, list)| format!("{} {what}: {}", list.count, list.names.join(", "))).collect();
+        let title = format!("Gate {} passes without tests that ran before the run", gate.name);
+        warnings.push(Annotation::new(title, message.join("\n")));
     }
     for notice in &report.notices {
         let list = match notice.level {

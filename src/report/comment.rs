@@ -11,9 +11,10 @@ use sanitize::untrusted::{code, fence};
 use super::footer::{self, is_link};
 use super::size_budget::{Section, fit};
 use super::{
-    DeliveryReport, RunReport, evidence, file_list, markdown, network, proof, prose, sections, test_findings,
+    DeliveryReport, RunReport, evidence, file_list, gates, markdown, network, proof, prose, sections,
+    test_findings,
 };
-use crate::event::{GateRecord, RunMode};
+use crate::event::{GateRecord, GateVerdict, RunMode};
 
 /// GitHub's limit for a comment, in characters.
 pub const COMMENT_LIMIT: usize = 65_536;
@@ -74,9 +75,9 @@ pub fn comment(report: &RunReport, frame: &CommentFrame) -> String {
     all.push(prose::task(report, frame.task.as_deref()));
     all.push(sections::notices(report));
     all.push(Section::fixed(delivery(report, frame)));
-    let failed = report.gates.iter().any(|gate| !gate.passed || !gate.doubt.is_empty());
+    let failed = report.gates.iter().any(GateRecord::needs_attention);
     if failed {
-        all.extend(sections::gates(report));
+        all.extend(gates::sections(report));
     }
     all.push(test_findings::section(report));
     all.push(prose::message(report));
@@ -90,7 +91,7 @@ pub fn comment(report: &RunReport, frame: &CommentFrame) -> String {
     all.extend(file_list::files(report, files.as_deref()));
     all.push(Section::fixed(how_to_apply(report, frame.can_order)));
     if !failed && !report.gates.is_empty() {
-        all.push(folded("Quality gates", sections::gates(report)));
+        all.push(folded("Quality gates", gates::sections(report)));
     }
     all.push(sections::actions(report));
     all.push(sections::commands(report));
@@ -105,13 +106,13 @@ pub fn comment(report: &RunReport, frame: &CommentFrame) -> String {
 fn shown_line(report: &RunReport) -> String {
     let gates = &report.gates;
     let each = |gate: &GateRecord| {
-        let icon = sections::gate_icon(gate);
-        let exit = if gate.passed {
+        let icon = gates::icon(gate);
+        let told = if gate.verdict == GateVerdict::Passed {
             String::new()
         } else {
-            format!(" {} (exit {})", gate.verdict(), gate.exit_code)
+            format!(" {}", sanitize::untrusted::markdown(&gate.told()).trim_end())
         };
-        format!("{icon} {}{exit}", code(&gate.name))
+        format!("{icon} {}{told}", code(&gate.name))
     };
     let mut line: Vec<String> = gates.iter().filter(|gate| !gate.passed).map(each).collect();
     line.extend(gates.iter().filter(|gate| gate.passed).map(each));
@@ -184,7 +185,7 @@ fn small_print(report: &RunReport, frame: &CommentFrame) -> String {
 /// what was to be done, where the run's own text of it is not for people.
 pub fn description(report: &RunReport, closes: Option<u64>, task: Option<&str>) -> String {
     let mut all = vec![prose::task(report, task), prose::message(report)];
-    all.extend(sections::gates(report));
+    all.extend(gates::sections(report));
     all.push(test_findings::section(report));
     all.push(sections::findings(report));
     all.push(sections::guardrails(report));

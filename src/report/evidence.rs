@@ -192,9 +192,7 @@ impl Deeds<'_> {
         // A longer command may have held it: nothing can be said for sure.
         let may_hold = ran.filter_map(|call| call.target.as_deref()).any(|target| target.contains(words[0]));
         let (holds, evidence) = match (gate, call) {
-            (Some(gate), _) => {
-                (gate.passed, format!("the gate {} ended with exit code {}", gate.name, gate.exit_code))
-            }
+            (Some(gate), _) => (gate.passed, format!("the gate {} {}", gate.name, gate.told())),
             (None, Some(call)) if call.outcome == Outcome::Executed => match call.exit_code {
                 Some(0) => (true, format!("it ended with exit code 0 in step {}", call.step)),
                 Some(code) => (
@@ -222,9 +220,7 @@ impl Deeds<'_> {
             call.outcome == Outcome::Executed && call.class.is_some_and(|class| class != Class::Safe)
         });
         let (holds, evidence) = match (gate, ran.clone().next()) {
-            (Some(gate), _) => {
-                (gate.passed, format!("the gate {} ended with exit code {}", gate.name, gate.exit_code))
-            }
+            (Some(gate), _) => (gate.passed, format!("the gate {} {}", gate.name, gate.told())),
             (None, None) => (false, "no test was run".to_owned()),
             (None, Some(_)) => {
                 let call = ran.find(|call| call.target.as_deref().is_some_and(runs_tests))?;

@@ -8,7 +8,7 @@ use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
 use super::proof::proof_cases;
-use super::{RunReport, test_findings};
+use super::{RunReport, gates, test_findings};
 use crate::event::{
     Finding, HookDecision, JunitResult, NoticeLevel, Outcome, ReviewRecord, RunMode, Severity,
 };
@@ -24,13 +24,17 @@ pub fn junit(report: &RunReport) -> Result<String, JunitError> {
     let mut builder = ReportBuilder::new();
     let changes = if report.mode == RunMode::DryRun { "plan" } else { "changes" };
     for (name, cases) in [
-        ("quality gates", gates(report)),
+        ("quality gates", gates::cases(report)),
         ("hooks", hooks(report)),
         ("guardrails", guardrails(report)),
         (changes, files(report)),
         ("agent", agent(report)),
     ] {
         builder.add_testsuite(suite(name, cases, report));
+    }
+    let tests = gates::tests(report);
+    if !tests.is_empty() {
+        builder.add_testsuite(suite("tests against the base", tests, report));
     }
     if let Some(review) = &report.review {
         builder.add_testsuite(suite("review", findings(review), report));
@@ -62,36 +66,6 @@ fn suite(name: &str, cases: Vec<TestCase>, report: &RunReport) -> TestSuite {
         suite.set_timestamp(started);
     }
     suite.add_testcases(cases).build()
-}
-
-fn gates(report: &RunReport) -> Vec<TestCase> {
-    let case = |gate: &crate::event::GateRecord| {
-        let time = milliseconds(gate.duration_ms);
-        let message = clean(&format!("exit code {}", gate.exit_code));
-        let mut case = match (gate.passed, gate.required) {
-            (true, _) => TestCaseBuilder::success(&clean(&gate.name), time),
-            (false, true) if gate.failed_before => TestCaseBuilder::skipped_with_cause(
-                &clean(&gate.name),
-                "failed before the run already",
-                &message,
-            ),
-            (false, true) => TestCaseBuilder::failure(&clean(&gate.name), time, "gate", &message),
-            (false, false) => {
-                TestCaseBuilder::skipped_with_cause(&clean(&gate.name), "optional gate", &message)
-            }
-        };
-        let kind = if gate.predicted { "gates.predicted" } else { "gates" };
-        let doubt = match gate.doubt.as_slice() {
-            [] => String::new(),
-            programs => {
-                format!("(runs programs that commands of this run had changed: {})\n", programs.join(", "))
-            }
-        };
-        let output = format!("$ {}\n{doubt}{}", gate.command, gate.output);
-        case.set_classname(kind).set_system_out(&clean(&output));
-        case.build()
-    };
-    report.gates.iter().map(case).collect()
 }
 
 fn hooks(report: &RunReport) -> Vec<TestCase> {

@@ -309,14 +309,16 @@ impl Observer for LogObserver {
                     );
                 }
                 if gate.passed {
-                    info!("{predicted}gate {name} passed {took}");
+                    info!("{predicted}gate {name} {} {took}", gate.verdict);
+                    if let Some(tests) = gate.lost_tests() {
+                        warn!("{predicted}gate {name} lost tests: {}", remark(&tests.summary()));
+                    }
                 } else {
-                    warn!(
-                        "{predicted}gate {name} {} (exit {}) {took} — {}",
-                        gate.verdict(),
-                        gate.exit_code,
-                        remark(&gate.output)
-                    );
+                    let printed = match remark(&gate.output) {
+                        output if output.is_empty() => String::new(),
+                        output => format!(" — {output}"),
+                    };
+                    warn!("{predicted}gate {name} {} {took}{}", remark(&gate.told()), printed);
                 }
             }
             Event::Network(asked) => log_network(asked),

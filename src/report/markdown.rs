@@ -8,6 +8,7 @@ use super::RunReport;
 use super::evidence;
 use super::figures::duration;
 use super::footer;
+use super::gates;
 use super::network;
 use super::proof;
 use super::prose;
@@ -47,7 +48,7 @@ pub(super) fn body(report: &RunReport) -> Vec<Section> {
         proof::section(report),
     ];
     all.extend(sections::changes(report));
-    all.extend(sections::gates(report));
+    all.extend(gates::sections(report));
     all.push(test_findings::section(report));
     all.push(sections::findings(report));
     all.push(sections::guardrails(report));

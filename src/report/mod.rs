@@ -10,6 +10,7 @@ mod evidence;
 mod figures;
 mod file_list;
 mod footer;
+mod gates;
 mod html;
 mod junit;
 mod log;

@@ -46,7 +46,7 @@ impl Progress {
                 format!("step {}: {}{target}{failed}", call.step, code(&call.tool))
             }
             Event::Gate(gate) => {
-                format!("gate {} {}", code(&gate.name), if gate.passed { "passed" } else { "failed" })
+                format!("gate {} {}", code(&gate.name), gate.verdict)
             }
             Event::Todo(list) => {
                 let line = |item: &TodoItem| {

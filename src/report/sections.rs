@@ -8,7 +8,7 @@ use super::figures::{cost, cut, duration, plural, tokens};
 use super::size_budget::Section;
 use super::{CallSummary, FileSummary, PlanReport, RunReport};
 use crate::event::{
-    GateRecord, HookDecision, NoticeLevel, Outcome, RunMode, Severity, Status, StopReason, SubagentRecord,
+    HookDecision, NoticeLevel, Outcome, RunMode, Severity, Status, StopReason, SubagentRecord,
 };
 use crate::workspace::{Difference, Operation};
 
@@ -168,55 +168,6 @@ pub(super) fn html_code(text: &str) -> String {
         })
         .collect();
     format!("<code>{escaped}</code>")
-}
-
-pub(super) fn gates(report: &RunReport) -> Vec<Section> {
-    if report.gates.is_empty() {
-        return Vec::new();
-    }
-    let predicted = report.gates.iter().any(|gate| gate.predicted);
-    let title = if predicted { "Quality gates, predicted on the planned state" } else { "Quality gates" };
-    let mut table = format!("#### {title}\n\n| | Gate | Required | Exit | Time |\n|---|---|---|--:|--:|\n");
-    for gate in &report.gates {
-        // Writing to a String cannot fail.
-        let _ = writeln!(
-            table,
-            "| {} | {} | {} | {} | {} |",
-            gate_icon(gate),
-            code(&gate.name),
-            if gate.required { "yes" } else { "no" },
-            gate.exit_code,
-            duration(gate.duration_ms)
-        );
-    }
-    table.push('\n');
-    for gate in report.gates.iter().filter(|gate| !gate.doubt.is_empty()) {
-        let programs: Vec<String> = gate.doubt.iter().map(|program| code(program)).collect();
-        let _ = writeln!(
-            table,
-            "⚠️ {} runs programs that Git ignores and that commands of this run had changed before: {}\n",
-            code(&gate.name),
-            programs.join(", ")
-        );
-    }
-    let mut sections = vec![Section::fixed(table)];
-    for gate in report.gates.iter().filter(|gate| !gate.passed) {
-        let full = format!(
-            "<details><summary>Output of {}</summary>\n\n{}\n</details>\n\n",
-            html_code(&gate.name),
-            fence(&gate.output, "")
-        );
-        sections.push(Section::new(6, full, String::new()));
-    }
-    sections
-}
-
-pub(super) fn gate_icon(gate: &GateRecord) -> &'static str {
-    match (gate.passed, gate.fails_run()) {
-        (true, _) => "✅",
-        (false, true) => "❌",
-        (false, false) => "⚠️",
-    }
 }
 
 pub(super) fn hooks(report: &RunReport) -> Section {

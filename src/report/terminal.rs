@@ -8,6 +8,7 @@ use sanitize::untrusted::visible;
 use super::RunReport;
 use super::figures::duration;
 use super::sections::headline;
+use crate::event::GateVerdict;
 
 /// Renders what was planned or done; `folder` is the folder of the report files.
 pub fn terminal(report: &RunReport, folder: &Path) -> String {
@@ -40,17 +41,24 @@ pub fn terminal(report: &RunReport, folder: &Path) -> String {
         );
     }
     for gate in &report.gates {
-        let (mark, word) = (if gate.passed { '✓' } else { '✗' }, gate.verdict());
+        let mark = match gate.verdict {
+            GateVerdict::NotRun => '-',
+            _ if gate.passed => '✓',
+            _ => '✗',
+        };
+        let told = visible(&gate.told());
         let predicted = if gate.predicted { "predicted " } else { "" };
         let required = if gate.required { "" } else { " (optional)" };
         let (name, took) = (visible(&gate.name), duration(gate.duration_ms));
-        let _ =
-            writeln!(text, "{mark} {predicted}gate {name}{required} {word}, exit {}, {took}", gate.exit_code);
+        let _ = writeln!(text, "{mark} {predicted}gate {name}{required} {told}, {took}");
+        if let Some(tests) = &gate.tests {
+            let _ = writeln!(text, "  {}", tests.summary());
+        }
         if !gate.doubt.is_empty() {
             let programs = visible(&gate.doubt.join(", "));
             let _ = writeln!(text, "  it runs programs that commands of this run had changed: {programs}");
         }
-        if !gate.passed {
+        if !gate.passed && !gate.output.is_empty() {
             let _ = writeln!(text, "{}", visible(&gate.output));
         }
     }

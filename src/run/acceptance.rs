@@ -1,6 +1,5 @@
 //! What stands between an agent's last words and the end: the form of the answer, tests, quality gates.
 
-use std::collections::BTreeSet;
 use std::sync::atomic::Ordering;
 
 use futures::FutureExt;
@@ -8,14 +7,14 @@ use futures::future::BoxFuture;
 
 use super::code_review::{self, CodeReview, NotChecked};
 use super::driver::AgentRun;
+use super::gate_check::GateCheck;
 use super::integrity::{self, demand_less};
 use super::self_check::SelfCheck;
 use super::structured::Structured;
 use super::test_proof::ProofCheck;
 use crate::agent::{AnswerCheck, AnswerVerdict};
-use crate::command::failure_lines;
 use crate::config;
-use crate::event::{Expectation, Finding, GateRecord, NoticeLevel, Severity, StopReason};
+use crate::event::{Expectation, Finding, NoticeLevel, Severity, StopReason};
 
 /// How often an answer of the wrong form is sent back.
 const MAX_FORM_REVIEWS: u32 = 2;
@@ -45,11 +44,7 @@ pub(super) struct Acceptance<'a> {
     evaluations: u32,
     forms: u32,
     asked_for_tests: bool,
-    round: u32,
-    gate_rounds: u32,
-    /// Number of calls that may have changed something when the gates last ran, and what failed then.
-    last: Option<(u64, Vec<GateRecord>)>,
-    told_of_old_failures: bool,
+    gates: GateCheck,
     is_checked: bool,
     asked_for_changes: bool,
     told_of_tests: bool,
@@ -74,10 +69,7 @@ impl<'a> Acceptance<'a> {
             evaluations: 0,
             forms: 0,
             asked_for_tests: false,
-            round,
-            gate_rounds: 0,
-            last: None,
-            told_of_old_failures: false,
+            gates: GateCheck::new(round),
             is_checked: false,
             asked_for_changes: false,
             told_of_tests: false,
@@ -102,7 +94,8 @@ impl<'a> Acceptance<'a> {
             AnswerVerdict::Accept => {}
             opinion => return opinion,
         }
-        match self.gates().await {
+        let can_answer = self.self_check.model.has_further_answer(&self.agent_run.run.request.agent);
+        match self.gates.look(self.agent_run, can_answer).await {
             AnswerVerdict::Accept => {}
             opinion => return opinion,
         }
@@ -110,7 +103,6 @@ impl<'a> Acceptance<'a> {
             AnswerVerdict::Accept => {}
             opinion => return opinion,
         }
-        let can_answer = self.self_check.model.has_further_answer(&self.agent_run.run.request.agent);
         match self.proof.look(self.agent_run, can_answer).await {
             AnswerVerdict::Accept => {}
             opinion => return opinion,
@@ -225,75 +217,6 @@ impl<'a> Acceptance<'a> {
         AnswerVerdict::Accept
     }
 
-    async fn gates(&mut self) -> AnswerVerdict {
-        self.gate_rounds += 1;
-        let mutations = self.agent_run.run.engine.mutations.load(Ordering::Relaxed);
-        let unchanged = self.last.take_if(|(at, _)| *at == mutations).map(|(_, failed)| failed);
-        let is_rerun = unchanged.is_none();
-        let failed = match unchanged {
-            Some(failed) => failed,
-            None => match self.run_gates().await {
-                Ok(failed) => failed,
-                // The run cannot check what it has to: no round of the agent's changes that.
-                Err(()) => return AnswerVerdict::GiveUp(StopReason::GatesNotRun),
-            },
-        };
-        self.last = Some((mutations, failed.clone()));
-        let (old, new): (Vec<_>, Vec<_>) = failed.into_iter().partition(|gate| gate.failed_before);
-        if new.is_empty() {
-            return self.old_failures(&old);
-        }
-        let most = self.agent_run.request.job.config().guardrails.max_gate_rounds.get();
-        if u64::from(self.gate_rounds) >= most {
-            return AnswerVerdict::GiveUp(StopReason::GatesFailed);
-        }
-        AnswerVerdict::SendBack(complaint(&new, is_rerun, (self.gate_rounds, most)))
-    }
-
-    /// Runs the gates, and returns those required ones that failed. Those that fail as they did before the run are
-    /// marked.
-    async fn run_gates(&self) -> Result<Vec<GateRecord>, ()> {
-        let Self { agent_run, .. } = self;
-        let mut outcomes = agent_run.gates(self.round + self.gate_rounds - 1).await?;
-        // Rounds are there to make the checks pass, whatever they said before.
-        if agent_run.request.rounds.is_none() {
-            let list = &agent_run.request.job.config().guardrails.quality_gates;
-            for outcome in outcomes.iter_mut().filter(|outcome| !outcome.record.passed) {
-                if let Some(gate) = list.iter().find(|gate| gate.name == outcome.record.name) {
-                    let before = agent_run.base.failed_before(&agent_run.run, gate, outcome).await;
-                    outcome.record.failed_before = before;
-                }
-            }
-        }
-        let records = agent_run.run.tell_gates(outcomes);
-        Ok(records.into_iter().filter(|gate| gate.required && !gate.passed).collect())
-    }
-
-    /// Tells the agent once of gates that fail as they did before the run. After that, they are only reported.
-    fn old_failures(&mut self, failed: &[GateRecord]) -> AnswerVerdict {
-        if failed.is_empty() {
-            return AnswerVerdict::Accept;
-        }
-        let names: Vec<&str> = failed.iter().map(|gate| gate.name.as_str()).collect();
-        let names = names.join(", ");
-        let model = &self.self_check.model;
-        if self.told_of_old_failures || !model.has_further_answer(&self.agent_run.run.request.agent) {
-            let told = format!(
-                "required gates failed as they did before the run, which does not fail for them: {names}"
-            );
-            self.agent_run.run.events.notice(NoticeLevel::Warning, told);
-            return AnswerVerdict::Accept;
-        }
-        self.told_of_old_failures = true;
-        // Nothing that the agent did is to blame, so this is none of its rounds.
-        self.gate_rounds -= 1;
-        AnswerVerdict::SendBack(format!(
-            "These gates fail just as they did before your change: {names}. If your task, or your change, is to make them \
-             pass, continue; else finish again, and they are reported as failing before.\n{}",
-            outputs(failed)
-        ))
-    }
-
     /// Has the agent compare the task with what it did, once, if it has changed files.
     fn checklist(&mut self) -> AnswerVerdict {
         let run = &self.agent_run.run;
@@ -314,72 +237,5 @@ impl<'a> Acceptance<'a> {
 impl AnswerCheck for Acceptance<'_> {
     fn check<'a>(&'a mut self, answer: &'a str) -> BoxFuture<'a, AnswerVerdict> {
         self.look(answer).boxed()
-    }
-}
-
-fn complaint(failed: &[GateRecord], is_rerun: bool, (round, most): (u32, u64)) -> String {
-    let mut text = "Required quality gates failed. Fix the cause, then finish again.".to_owned();
-    text += &format!(" This was round {round} of {most}.\n");
-    if !is_rerun {
-        text += "Nothing has changed since they last ran, so they were not run again.\n";
-    } else if failed.iter().any(|gate| gate.predicted) {
-        text += "They ran on a copy of the checkout with your planned edits.\n";
-    }
-    text + &outputs(failed)
-}
-
-/// Returns what gates said. Errors that another gate has told already are not told twice.
-fn outputs(failed: &[GateRecord]) -> String {
-    let mut text = String::new();
-    let mut told: Vec<(&str, BTreeSet<&str>)> = Vec::new();
-    for gate in failed {
-        let errors: BTreeSet<&str> = failure_lines(&gate.output).map(str::trim).collect();
-        let twin = told.iter().find(|(_, others)| !errors.is_empty() && errors.is_subset(others));
-        let output = match twin {
-            Some((name, _)) => format!("(the same errors as {name})"),
-            None => gate.output.clone(),
-        };
-        text += &format!("\n{} (`{}`): exit code {}\n{output}\n", gate.name, gate.command, gate.exit_code);
-        told.push((&gate.name, errors));
-    }
-    text
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn gate(name: &str, output: &str) -> GateRecord {
-        GateRecord {
-            name: name.to_owned(),
-            command: format!("make {name}"),
-            required: true,
-            passed: false,
-            predicted: true,
-            round: 1,
-            exit_code: 2,
-            duration_ms: 0,
-            output: output.to_owned(),
-            failed_before: false,
-            doubt: Vec::new(),
-        }
-    }
-
-    #[test]
-    fn the_same_error_is_told_once_with_the_round() {
-        let failed = [
-            gate("build", "src/a.c:3:1: error: no\nmake: *** [a.o] Error 1"),
-            gate("test", "src/a.c:3:1: error: no"),
-            gate("lint", "src/b.c:9:1: error: other"),
-        ];
-        assert_eq!(
-            complaint(&failed, true, (1, 3)),
-            "Required quality gates failed. Fix the cause, then finish again. This was round 1 of 3.\nThey ran on a copy of \
-             the checkout with your planned edits.\n\nbuild (`make build`): exit code 2\nsrc/a.c:3:1: error: no\nmake: *** [a.o] \
-             Error 1\n\ntest (`make test`): exit code 2\n(the same errors as build)\n\nlint (`make lint`): exit code \
-             2\nsrc/b.c:9:1: error: other\n"
-        );
-        let again = complaint(&failed[2..], false, (2, 3));
-        assert!(again.contains("round 2 of 3.\nNothing has changed since they last ran"), "{again}");
     }
 }

@@ -2,7 +2,7 @@
 
 use super::integrity::{NotJudged, demand_less};
 use super::not_applied::NotApplied;
-use super::{Outcome, Run};
+use super::{Outcome, Run, records};
 use crate::agent::SessionOutcome;
 use crate::base::verbose_log::detail;
 use crate::engine::Caller;
@@ -117,7 +117,8 @@ impl Run<'_> {
             plan.gates.iter().for_each(|gate| self.events.emit(Event::Gate(gate.clone())));
         }
         let succeeded = !*run_commands || self.run_commands(plan).await;
-        let gates = self.gates(1).await.map(|outcomes| self.tell_gates(outcomes));
+        let gates = self.gates(1).await.map(records);
+        self.tell_gates(gates.as_deref().unwrap_or_default());
         if *run_commands {
             let changes = self.engine.context.workspace.changes().unwrap_or_default();
             match self.judge_tests(&changes).await {

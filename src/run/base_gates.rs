@@ -3,7 +3,7 @@
 //!
 //! They run beside the first model calls, on a throw-away state of their own. In a run that changes the checkout,
 //! what they say counts only if they are over before the first change. Where that is not known, a gate that has
-//! failed is run once more, on the checkout with the run's changes taken back.
+//! failed, or whose single tests can be compared, is run once more, on the checkout with the run's changes taken back.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -89,8 +89,14 @@ impl BaseGates {
         }
     }
 
-    /// Returns whether a gate fails as it did before the run.
-    pub(super) async fn failed_before(&self, run: &Run<'_>, gate: &GateConfig, now: &GateOutcome) -> bool {
+    /// Returns how a gate was before the run; `None` if that is not known. One that has passed is run for it only if
+    /// there are tests to be compared, and a change that may have lost some.
+    pub(super) async fn outcome(
+        &self,
+        agent_run: &AgentRun<'_>,
+        gate: &GateConfig,
+        now: &GateOutcome,
+    ) -> Option<GateOutcome> {
         if let Some(early) = self.early.lock().await.take() {
             let outcomes = early.await.unwrap_or_default();
             self.known
@@ -99,11 +105,20 @@ impl BaseGates {
                 .extend(outcomes.into_iter().map(|outcome| (outcome.record.name.clone(), Some(outcome))));
         }
         let mut known = self.known.lock().await;
-        if !known.contains_key(&gate.name) {
-            let outcome = run.gate_on_base(gate).await;
-            known.insert(gate.name.clone(), outcome);
+        if let Some(outcome) = known.get(&gate.name) {
+            return outcome.clone();
         }
-        known.get(&gate.name).and_then(Option::as_ref).is_some_and(|before| now.fails_like(before))
+        let run = &agent_run.run;
+        let is_worth_it = !now.record.passed
+            || now.names_tests()
+                && !matches!(agent_run.request.model, ModelChoice::Recipe(_))
+                && !run.engine.context.workspace.changes().unwrap_or_default().is_empty();
+        if !is_worth_it {
+            return None;
+        }
+        let outcome = run.gate_on_base(gate).await;
+        known.insert(gate.name.clone(), outcome.clone());
+        outcome
     }
 }
 
@@ -145,7 +160,7 @@ fn told(outcomes: &[GateOutcome]) -> Option<String> {
             let record = &outcome.record;
             let lines: Vec<&str> = record.output.trim_end().lines().collect();
             let last = lines[lines.len().saturating_sub(TOLD_LINES)..].join("\n  ");
-            format!("- {} (`{}`), exit code {}:\n  {last}", record.name, record.command, record.exit_code)
+            format!("- {} (`{}`), {}:\n  {last}", record.name, record.command, record.ending)
         })
         .collect();
     (!failed.is_empty()).then(|| {

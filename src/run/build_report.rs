@@ -10,7 +10,7 @@ use crate::agent::SessionOutcome;
 use crate::command::Shell;
 use crate::command::sandbox::{Leftovers, Sandbox};
 use crate::config::{Config, ProveTests};
-use crate::event::{End, Event, Events, NoticeLevel, RunMode, Status, StopReason};
+use crate::event::{End, Event, Events, GateRecord, NoticeLevel, RunMode, Status, StopReason};
 use crate::git::Repository;
 use crate::hooks::{HookEvent, Subject};
 use crate::plan::{Made, MadeGate, Plan, Planned};
@@ -117,7 +117,7 @@ impl Run<'_> {
                 differences,
             }),
             delivery: None,
-            gates: collected.gates,
+            gates: with_missing(collected.gates, request.config(), ended.reason),
             hooks: collected.hooks,
             guardrails: collected.guardrails,
             review: collected.review,
@@ -186,6 +186,21 @@ fn incomplete(reason: StopReason, config: &Config, collected: &Collected) -> Opt
         return Some(reason.to_string());
     }
     gates_missing.then(|| "the quality gates did not run".to_owned())
+}
+
+/// Adds the gates of the configuration that have not run, with the reason.
+fn with_missing(mut gates: Vec<GateRecord>, config: &Config, reason: StopReason) -> Vec<GateRecord> {
+    let ending = match reason {
+        StopReason::GatesSkipped => "`dry_run.gates: skip`".to_owned(),
+        StopReason::GatesNotRun => "the gates could not be run".to_owned(),
+        _ => format!("the run ended without it: {reason}"),
+    };
+    for gate in &config.guardrails.quality_gates {
+        if gates.iter().all(|known| known.name != gate.name) {
+            gates.push(GateRecord::not_run(gate.name.clone(), gate.command.clone(), gate.required, &ending));
+        }
+    }
+    gates
 }
 
 /// Returns the claims of the final message that can be checked.

@@ -6,7 +6,8 @@ use std::sync::atomic::Ordering;
 use super::driver::AgentRun;
 use super::integrity::demand_less;
 use crate::agent::SessionOutcome;
-use crate::event::{Outcome, StopReason, Work, answered};
+use crate::config::TestIntegrity;
+use crate::event::{GateVerdict, Outcome, StopReason, Work, answered};
 
 impl AgentRun<'_> {
     /// Gives a run whose agent is done the reason that fits what was asked, what was done, and what was shown of it.
@@ -55,8 +56,16 @@ impl AgentRun<'_> {
         }
         drop(shown);
         let gates = self.run.collector.collected().gates;
-        if gates.iter().any(|gate| gate.required && gate.failed_before) {
+        let is = |verdict| gates.iter().any(|gate| gate.required && gate.verdict == verdict);
+        if is(GateVerdict::FailedBefore) {
             return Some(StopReason::FailedBefore);
+        }
+        let counts_tests = self.run.request.config().tests.integrity != TestIntegrity::Off;
+        if counts_tests && gates.iter().any(|gate| gate.lost_tests().is_some()) {
+            return Some(StopReason::TestsLost);
+        }
+        if is(GateVerdict::Flaky) {
+            return Some(StopReason::GatesFlaky);
         }
         self.skips_gates().then_some(StopReason::GatesSkipped)
     }

@@ -28,7 +28,7 @@ struct Texts {
 
 impl Run<'_> {
     /// Returns what a change does to the meaning of tests; nothing if the configuration has nobody look. Files in which people
-    /// permit it by the configuration are left out.
+    /// permit it by the configuration are left out; what they permit on GitHub is a warning.
     pub(super) async fn judge_tests(&self, changes: &ChangeSet) -> Result<Vec<TestFinding>, NotJudged> {
         if self.request.config().tests.integrity == TestIntegrity::Off {
             return Ok(Vec::new());
@@ -66,7 +66,9 @@ impl Run<'_> {
                 && concerns(path.as_str())
                 && self.allowed_tests.find(path).is_none()
         });
-        Ok(found.into_iter().map(finding).chain(overgrown.map(|(path, _)| unjudged(&path))).collect())
+        let found: Vec<TestFinding> =
+            found.into_iter().map(finding).chain(overgrown.map(|(path, _)| unjudged(&path))).collect();
+        Ok(self.permitted(found).await)
     }
 
     /// Returns whether the configuration refuses what was found.

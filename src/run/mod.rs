@@ -12,6 +12,7 @@ mod code_review;
 mod conclude;
 mod context;
 mod driver;
+mod gate_check;
 mod integrity;
 mod not_applied;
 mod prepare;
@@ -23,6 +24,7 @@ mod shell_setup;
 mod signals;
 mod structured;
 mod test_commands;
+mod test_permission;
 mod test_proof;
 mod throwaway;
 mod tools;
@@ -30,11 +32,13 @@ mod tools;
 use std::sync::Arc;
 
 use sanitize::Masker;
+use tokio::sync::OnceCell;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use crate::agent::{self, News};
 use crate::command::Shell;
+use crate::config::GateConfig;
 use crate::engine::Engine;
 use crate::event::{Event, Events, GateRecord, NoticeLevel, ProofRecord, TestFinding};
 use crate::gates::{self, GateOutcome, GateRun};
@@ -79,6 +83,8 @@ struct Run<'a> {
     baseline: JoinHandle<Baseline>,
     /// Files in which people permit that tests demand less.
     allowed_tests: PathGlobs,
+    /// Who permits that tests demand less, and how, once somebody has asked.
+    test_permission: OnceCell<Option<String>>,
 }
 
 /// Applies a plan, and publishes what came of it.
@@ -125,8 +131,11 @@ impl Run<'_> {
     /// Runs the gates, on a throw-away state of what there is, or in a dry run of what is planned. Their records
     /// are not told yet, but the error is.
     async fn gates(&self, round: u32) -> Result<Vec<GateOutcome>, ()> {
-        let config = self.request.config();
-        let list = &config.guardrails.quality_gates;
+        self.run_gates(&self.request.config().guardrails.quality_gates, round).await
+    }
+
+    /// Runs some of the gates.
+    async fn run_gates(&self, list: &[GateConfig], round: u32) -> Result<Vec<GateOutcome>, ()> {
         if list.is_empty() {
             return Ok(Vec::new());
         }
@@ -135,13 +144,16 @@ impl Run<'_> {
         ran.map_err(|error| self.events.notice(NoticeLevel::Error, error.to_string()))
     }
 
-    /// Tells of gates that have run, and returns their records.
-    fn tell_gates(&self, outcomes: Vec<GateOutcome>) -> Vec<GateRecord> {
-        let records: Vec<GateRecord> = outcomes.into_iter().map(|outcome| outcome.record).collect();
-        for record in &records {
+    /// Tells of gates that have run.
+    fn tell_gates(&self, records: &[GateRecord]) {
+        for record in records {
             self.events.emit(Event::Gate(record.clone()));
         }
-        self.engine.ledger.note_gates(&records);
-        records
+        self.engine.ledger.note_gates(records);
     }
+}
+
+/// Returns the records of gates of which nothing is known but that they have run.
+fn records(outcomes: Vec<GateOutcome>) -> Vec<GateRecord> {
+    outcomes.into_iter().map(|outcome| outcome.record).collect()
 }

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 use sanitize::Masker;
+use tokio::sync::OnceCell;
 use tokio_util::sync::CancellationToken;
 
 use super::Run;
@@ -197,6 +198,7 @@ impl<'a> Run<'a> {
             disk,
             baseline,
             allowed_tests,
+            test_permission: OnceCell::new(),
         };
         Ok(Prepared { run, servers, surroundings })
     }

@@ -2,6 +2,7 @@
 
 use super::acceptance::Acceptance;
 use super::driver::AgentRun;
+use super::records;
 use crate::agent::{Session, SessionOutcome, StepOffset};
 use crate::engine::truncate_middle;
 use crate::event::{Event, GateRecord, Line, NoticeLevel, StopReason};
@@ -47,7 +48,8 @@ impl<'a> AgentRun<'a> {
                 {
                     match self.gates(round).await {
                         Ok(outcomes) => {
-                            let records = self.run.tell_gates(outcomes);
+                            let records = records(outcomes);
+                            self.run.tell_gates(&records);
                             records.into_iter().filter(|gate| gate.required && !gate.passed).collect()
                         }
                         Err(()) => return ended,
@@ -106,10 +108,7 @@ impl<'a> AgentRun<'a> {
              the checkout as they left it. The work is done when these checks pass:\n"
         );
         for gate in failed {
-            let told = format!(
-                "\n{} (`{}`): exit code {}\n{}\n",
-                gate.name, gate.command, gate.exit_code, gate.output
-            );
+            let told = format!("\n{} (`{}`): {}\n{}\n", gate.name, gate.command, gate.ending, gate.output);
             text += &self.run.engine.masker.mask_known(&told);
         }
         text += &format!("\nChanges so far:\n{}", self.run.diff(MAX_CHANGES));

@@ -45,10 +45,14 @@ impl OutputLimits {
     /// Returns the result of a command that has ended, with a time limit of `timeout` seconds.
     pub(super) fn result(&self, finished: &Finished, pipe: Option<&PipeStatus>, timeout: u64) -> ToolResult {
         let mut output = finished.stdout.text();
-        let codes = pipe.and_then(|pipe| pipe.take(&mut output));
+        let codes = pipe.map(|pipe| pipe.take(&mut output)).unwrap_or_default();
         let text = self.shown(&plain(&output));
         let took = format!("{:.1} s", finished.duration.as_secs_f64());
-        let codes = codes.map_or(String::new(), |codes| format!(" (exit codes in the pipe: {codes})"));
+        let codes: Vec<String> = codes.iter().map(ToString::to_string).collect();
+        let codes = match codes.as_slice() {
+            [] => String::new(),
+            codes => format!(" (exit codes in the pipe: {})", codes.join("; ")),
+        };
         let error = match &finished.ended {
             Ended::Exited(0) => None,
             Ended::Exited(code) => Some(format!("exit code {code} after {took}{codes}")),

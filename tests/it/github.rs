@@ -256,5 +256,8 @@ fn runner_command_files_are_written() {
     let commands: Vec<&str> = run.stderr.lines().filter(|line| line.trim_start().starts_with("::")).collect();
     assert_eq!(commands.len(), 2, "{commands:?}");
     assert_eq!(commands[0], "::add-mask::a-very-secret-token");
-    assert_eq!(commands[1], "::error title=Gate bad failed (exit 3)::::error::gate");
+    assert_eq!(
+        commands[1],
+        "::error title=Gate bad failed%2C which it did not before the run (exit code 3)::::error::gate"
+    );
 }

@@ -314,7 +314,12 @@ fn hostile_text_is_inert_in_real_run() {
             sandbox.run(&["--model", &model, "--mode", "yolo", "--task", text], &variables).expect_code(1);
         // Commands on stderr are our own: they tell of the gate, and each is one line.
         for command in commands(&run.stderr) {
-            assert!(command.starts_with("::error title=Gate show failed (exit 1)::"), "{name}: {command}");
+            assert!(
+                command.starts_with(
+                    "::error title=Gate show failed%2C which it did not before the run (exit code 1)::"
+                ),
+                "{name}: {command}"
+            );
         }
         let lines: Vec<&str> = run.stdout.lines().collect();
         let token = lines[0].strip_prefix("::stop-commands::").expect("commands are stopped");

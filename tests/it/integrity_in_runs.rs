@@ -167,3 +167,30 @@ fn test_integrity_sees_files_that_become_unreadable() {
         sandbox.git(&["checkout", "--quiet", "."]);
     }
 }
+
+#[test]
+fn expectation_holds_for_each_task_of_a_batch() {
+    let edit = "steps:\n- do: [{tool: edit_file, with: {path: a.txt, old_str: one, new_str: two}}]\n";
+    let look = "steps:\n- do: [{tool: read_file, with: {path: a.txt}}]\n";
+    for mode in ["yolo", "dry-run"] {
+        for (expected, ends) in [
+            ("changes", ["llm_done", "nothing_changed"]),
+            ("no-changes", ["unwanted_changes", "llm_done"]),
+            ("any", ["llm_done", "llm_done"]),
+        ] {
+            let sandbox = repository("");
+            let file = json!({"name": "n", "defaults": {"mode": mode, "expect": expected}, "tasks": [
+                {"id": "edit", "recipe": "edit.yml"}, {"id": "look", "recipe": "look.yml"}]});
+            sandbox.write("batch.yml", file.to_string());
+            sandbox.write("edit.yml", edit);
+            sandbox.write("look.yml", look);
+            sandbox.commit("tasks");
+            let code = i32::from(expected != "any");
+            let run = program(&sandbox, &["batch", "batch.yml"]).expect_code(code);
+            let report = run.json("batch.json");
+            let found: Vec<_> =
+                report["tasks"].as_array().unwrap().iter().map(|task| &task["stop_reason"]).collect();
+            assert_eq!(found, ends, "{mode}, {expected}: {report:#}");
+        }
+    }
+}

@@ -37,8 +37,8 @@ fn hostile(repeat: usize) -> RunReport {
         "calls": [{"at_ms": 5, "agent": "build", "step": 1, "tool": EVIL, "target": path, "outcome": "executed", "success": false, "error": text, "duration_ms": 3}],
         "plan": {"digest": "d".repeat(64), "verified_files": 3, "differences": [{"kind": "changed", "path": path}],
             "actions": [{"step": 1, "agent": "build", "tool_name": EVIL, "description": EVIL, "tool_input": {}, "effects": {}, "diff": text}]},
-        "gates": [{"name": EVIL, "command": text, "required": true, "passed": false, "predicted": true, "exit_code": 1, "duration_ms": 1, "output": text},
-            {"name": "optional", "command": "x", "required": false, "passed": false, "predicted": true, "exit_code": 1, "duration_ms": 1, "output": text}],
+        "gates": [{"name": EVIL, "command": text, "required": true, "passed": false, "verdict": "failed", "predicted": true, "exit_code": 1, "ending": "exit code 1", "duration_ms": 1, "output": text},
+            {"name": "optional", "command": "x", "required": false, "passed": false, "verdict": "failed", "predicted": true, "exit_code": 1, "ending": "exit code 1", "duration_ms": 1, "output": text}],
         "hooks": [{"event": "pre_tool_use", "name": EVIL, "tool": EVIL, "step": 1, "decision": "failed", "exit_code": 1, "duration_ms": 1, "output": text}],
         "guardrails": [{"agent": "build", "step": 1, "tool": EVIL, "reason": text}],
         "notices": [{"level": "error", "message": text}, {"level": "warning", "message": EVIL}],
@@ -221,7 +221,7 @@ fn ordinary() -> serde_json::Value {
             "outcome": "executed", "success": true, "exit_code": 0, "error": null, "duration_ms": 900}],
         "plan": {"digest": "ab".repeat(32), "verified_files": 12, "differences": [],
             "actions": [{"step": 1, "agent": "build", "tool_name": "edit_file", "description": "edit_file → src/net.rs (+1 −1)", "tool_input": {}, "effects": {}, "diff": ""}]},
-        "gates": [{"name": "tests", "command": "cargo test", "required": true, "passed": true, "predicted": true, "exit_code": 0, "duration_ms": 900, "output": "ok"}],
+        "gates": [{"name": "tests", "command": "cargo test", "required": true, "passed": true, "verdict": "passed", "predicted": true, "exit_code": 0, "ending": "exit code 0", "duration_ms": 900, "output": "ok"}],
         "hooks": [{"event": "post_tool_use", "name": "format", "tool": "edit_file", "step": 1, "decision": "allow", "exit_code": 0, "duration_ms": 12, "output": ""}],
         "guardrails": [], "notices": [], "structured_output": null, "run_url": "https://github.com/octo/demo/actions/runs/4711"
     })
@@ -237,7 +237,7 @@ fn differing(fields: &serde_json::Value) -> RunReport {
 #[test]
 fn comment_of_every_status() {
     let gate = |passed: bool| {
-        json!([{"name": "tests", "command": "cargo test", "required": true, "passed": passed, "predicted": false, "exit_code": i32::from(!passed) * 101,
+        json!([{"name": "tests", "command": "cargo test", "required": true, "passed": passed, "verdict": if passed { "passed" } else { "failed" }, "predicted": false, "exit_code": i32::from(!passed) * 101, "ending": format!("exit code {}", i32::from(!passed) * 101),
             "duration_ms": 900, "output": "src/net.rs:7:5: assertion failed"}])
     };
     let mark = PlanMark { digest: "ab".repeat(32), run: 4711, head: "c".repeat(40) };
@@ -374,7 +374,7 @@ fn comment_opens_short_diffs_and_folds_many_files_by_folder() {
 #[test]
 fn comment_begins_with_verdict_and_gates() {
     let gate = |name: &str, passed: bool| {
-        json!({"name": name, "command": name, "required": true, "passed": passed, "predicted": true, "exit_code": i32::from(!passed),
+        json!({"name": name, "command": name, "required": true, "passed": passed, "verdict": if passed { "passed" } else { "failed" }, "predicted": true, "exit_code": i32::from(!passed), "ending": format!("exit code {}", i32::from(!passed)),
             "duration_ms": 900, "output": "no"})
     };
     let fields = json!({"status": "partial", "stop_reason": "gates_failed", "exit_code": 1, "gates": [gate("lint", true), gate("tests", false)],
@@ -383,7 +383,7 @@ fn comment_begins_with_verdict_and_gates() {
         comment(&differing(&fields), &CommentFrame { name: Some("docs".to_owned()), ..frame("docs", None) });
     let lines: Vec<&str> = text.lines().skip(1).filter(|line| !line.is_empty()).collect();
     assert!(lines[0].starts_with("### ") && lines[0].ends_with(" · docs"), "{text}");
-    assert_eq!(lines[1], "❌ `tests` failed (exit 1) · ✅ `lint`");
+    assert_eq!(lines[1], "❌ `tests` failed (exit code 1) · ✅ `lint`");
     // A heading of the agent's is smaller than ours.
     assert!(text.contains("\n##### All green\n"), "{text}");
     assert!(!text.contains("/architect apply"), "a plan whose gates failed is not offered: {text}");

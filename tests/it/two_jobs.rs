@@ -366,3 +366,52 @@ async fn batch_is_planned_in_shards_and_written_by_another_job() {
     })
     .await;
 }
+
+/// What the first job's run failed for is not written, whatever the plan says of it: the second job judges tests itself.
+#[tokio::test(flavor = "multi_thread")]
+async fn second_job_writes_nothing_that_expectations_or_test_integrity_refuse() {
+    const FILES: &[(&str, &str)] = &[
+        (".github/architect.yml", "evaluation: off\ntests: { integrity: refuse }\n"),
+        ("tests/test_a.py", "def test_a():\n    assert 1 + 1 == 2\n"),
+    ];
+    scene(FILES, |scene| {
+        let scene = scene.on_main();
+        let delete = scene
+            .sandbox
+            .script(&[vec![("delete_file", json!({"path": "tests/test_a.py"}))]], "The test is not needed.");
+        let edit = scene.edit("one", "uno");
+        for (model, expect, reason) in
+            [(&delete, "any", "tests_weakened"), (&edit, "no-changes", "unwanted_changes")]
+        {
+            let payload = scene.event("schedule", &[]);
+            let args = ["--model", model, "--mode", "dry-run", "--comment", "never", "--expect", expect];
+            let variables = [("GITHUB_TOKEN", READ_TOKEN), ("GITHUB_WORKFLOW_REF", WORKFLOW)];
+            let run = scene.run("schedule", &payload, &args, &variables).expect_code(1);
+            assert_eq!(run.report()["stop_reason"], reason, "{}", run.stderr);
+            let (place, digest) = artifact(&scene);
+            let second = |digest: &str| {
+                write(
+                    &scene,
+                    &place,
+                    &Second { event: "schedule", digest, deliver: "pull-request", variables: &[] },
+                )
+            };
+            let refused = second(&digest);
+            assert_eq!(refused.report()["stop_reason"], "not_applied", "{reason}: {}", refused.stderr);
+            assert!(!scene.github.world().pulls.contains_key(&102), "{reason}");
+            if reason != "tests_weakened" {
+                continue;
+            }
+            // A plan that claims success is judged all the same.
+            let mut plan: Value = serde_json::from_slice(&fs::read(&place).unwrap()).unwrap();
+            plan["made"]["status"] = json!("success");
+            plan.as_object_mut().unwrap().remove("incomplete");
+            let (plan, digest) = with_digest(&plan);
+            fs::write(&place, plan.to_string()).unwrap();
+            let refused = second(&digest).expect_code(1);
+            assert_eq!(refused.report()["stop_reason"], "tests_weakened", "{}", refused.stderr);
+            assert!(!scene.github.world().pulls.contains_key(&102));
+        }
+    })
+    .await;
+}

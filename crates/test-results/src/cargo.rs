@@ -1,6 +1,6 @@
 //! Lines of Rust's test harness, of cargo around it, and of nextest.
 
-use super::{Outcome, Results, Unbuilt, path_parts};
+use super::{Outcome, Results, Unbuilt, duration_ms, path_parts};
 
 pub(super) fn read(output: &str) -> Results {
     let mut results = Results::default();
@@ -76,9 +76,10 @@ fn nextest(word: &str, rest: &str, results: &mut Results) {
         "SKIP" => Outcome::Skipped,
         _ => return,
     };
-    let Some((_, name)) = rest.split_once("] ") else { return };
+    let Some((time, name)) = rest.split_once("] ") else { return };
     let words: Vec<&str> = name.split_whitespace().collect();
     let Some((test, above)) = words.split_last() else { return };
     let above = above.iter().flat_map(|part| part.split("::"));
     results.add(above.chain(test.split("::")).map(str::to_owned).collect(), outcome, None);
+    results.complete(None, duration_ms(time.trim().trim_end_matches('s'), 1000.0));
 }

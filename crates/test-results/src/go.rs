@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{Outcome, Results, Unbuilt};
+use super::{Outcome, Results, Unbuilt, duration_ms};
 
 pub(super) fn read(output: &str) -> Results {
     let mut results = Results::default();
@@ -29,13 +29,16 @@ fn event(value: &Value, error: &mut Option<String>, results: &mut Results) {
         .map(str::to_owned)
         .collect();
     match (text("Action"), text("Test")) {
-        (Some(action @ ("pass" | "fail" | "skip")), Some(test)) if !test.contains('/') => {
+        (Some(action @ ("pass" | "fail" | "skip")), Some(test)) => {
             let outcome = match action {
                 "pass" => Outcome::Passed,
                 "fail" => Outcome::Failed,
                 _ => Outcome::Skipped,
             };
-            results.add([package, vec![test.to_owned()]].concat(), outcome, None);
+            let (name, case) = split_case(test);
+            results.add([package, vec![name.to_owned()]].concat(), outcome, None);
+            let seconds = value.get("Elapsed").map(Value::to_string).unwrap_or_default();
+            results.complete(case, duration_ms(&seconds, 1000.0));
         }
         (Some("build-output" | "output"), None) => {
             let line = text("Output").unwrap_or_default().trim_end();
@@ -52,9 +55,14 @@ fn plain(line: &str, package: &[String], error: &mut Option<String>, results: &m
     for (sign, outcome) in
         [("--- PASS: ", Outcome::Passed), ("--- FAIL: ", Outcome::Failed), ("--- SKIP: ", Outcome::Skipped)]
     {
-        if let Some(rest) = line.strip_prefix(sign) {
-            let name = rest.split(' ').next().unwrap_or(rest);
-            results.add([package, &[name.to_owned()]].concat(), outcome, None);
+        if let Some(rest) = line.trim_start().strip_prefix(sign) {
+            let (test, time) = rest.split_once(" (").unwrap_or((rest, ""));
+            let (name, case) = split_case(test.trim());
+            // What is indented is a case, or what a test prints.
+            if line.starts_with(sign) || case.is_some() {
+                results.add([package, &[name.to_owned()]].concat(), outcome, None);
+                results.complete(case, duration_ms(time.trim_end_matches("s)"), 1000.0));
+            }
             return;
         }
     }
@@ -69,4 +77,9 @@ fn plain(line: &str, package: &[String], error: &mut Option<String>, results: &m
         let message = error.take().unwrap_or_else(|| line.trim().to_owned());
         results.unbuilt.push(Unbuilt { name: name.split('/').map(str::to_owned).collect(), message });
     }
+}
+
+/// Splits `TestAdds/negative` into the test and its case.
+fn split_case(test: &str) -> (&str, Option<&str>) {
+    test.split_once('/').map_or((test, None), |(name, case)| (name, Some(case)))
 }

@@ -2,7 +2,7 @@
 
 use roxmltree::{Document, Node};
 
-use super::{Outcome, Results};
+use super::{Outcome, Results, duration_ms};
 
 /// Reads JUnit's XML. Text that is no such XML gives no results.
 pub fn junit(xml: &str) -> Results {
@@ -28,9 +28,9 @@ pub fn junit(xml: &str) -> Results {
             class.split(['.', '/', '\\', '$']).flat_map(|part| part.split("::")).map(str::to_owned).collect()
         };
         let name = name.strip_suffix("()").unwrap_or(name);
-        let name = match name.find(['[', '{']) {
-            Some(at) if at > 0 && !name.contains(' ') => &name[..at],
-            _ => name,
+        let (name, case_name) = match name.find(['[', '{']) {
+            Some(at) if at > 0 && !name.contains(' ') => (&name[..at], Some(&name[at..])),
+            _ => (name, None),
         };
         let own: Vec<String> = if name.contains(' ') {
             name.split(" > ").map(str::to_owned).collect()
@@ -39,6 +39,8 @@ pub fn junit(xml: &str) -> Results {
         };
         let parts = above.into_iter().chain(own).filter(|part| !part.is_empty()).collect();
         results.add(parts, outcome, message);
+        let case_name = case_name.map(|name| name.trim_matches(['[', ']', '{', '}']));
+        results.complete(case_name, case.attribute("time").and_then(|time| duration_ms(time, 1000.0)));
     }
     results
 }

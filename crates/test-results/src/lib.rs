@@ -15,6 +15,7 @@
 //! ```
 
 mod cargo;
+mod compare;
 mod go;
 mod junit;
 mod matching;
@@ -22,6 +23,7 @@ mod python;
 mod tap;
 mod tree;
 
+pub use compare::{Comparison, compare};
 pub use junit::junit;
 
 /// How a test ended.
@@ -40,10 +42,14 @@ pub enum Outcome {
 pub struct TestResult {
     /// Parts of its name, such as folder, file, class and function. The last one is the test's own.
     pub name: Vec<String>,
+    /// The case, of a test that has several, as its runner writes it.
+    pub case: Option<String>,
     /// How it ended.
     pub outcome: Outcome,
     /// What its runner says about a failure, in one line, if it does.
     pub message: Option<String>,
+    /// How long it took, in milliseconds, if its runner says so.
+    pub duration_ms: Option<u64>,
 }
 
 /// Tests that did not run because they could not be built or loaded.
@@ -78,7 +84,15 @@ impl Results {
 
     fn add(&mut self, name: Vec<String>, outcome: Outcome, message: Option<&str>) {
         let message = message.map(str::trim).filter(|message| !message.is_empty()).map(str::to_owned);
-        self.tests.push(TestResult { name, outcome, message });
+        self.tests.push(TestResult { name, case: None, outcome, message, duration_ms: None });
+    }
+
+    /// Completes the test that was added last.
+    fn complete(&mut self, case: Option<&str>, duration_ms: Option<u64>) {
+        if let Some(test) = self.tests.last_mut() {
+            test.case = case.map(str::to_owned);
+            test.duration_ms = duration_ms;
+        }
     }
 }
 
@@ -89,6 +103,14 @@ pub fn parse(output: &str) -> Results {
         results.extend(read(output));
     }
     results
+}
+
+/// Reads a number of units that last so many milliseconds each: `0.005` and 1,000 give 5.
+fn duration_ms(number: &str, unit_ms: f64) -> Option<u64> {
+    let time = number.trim().replace(',', "").parse::<f64>().ok()? * unit_ms;
+    // A float becomes an integer within its bounds.
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it saturates")]
+    (time.is_finite() && time >= 0.0).then_some(time.round() as u64)
 }
 
 /// Splits a path at its separators, without the extension of its file.

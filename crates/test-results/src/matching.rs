@@ -104,8 +104,10 @@ mod tests {
     fn placeholders_take_no_result_of_another_test() {
         let result = |name: &str| TestResult {
             name: vec!["a".to_owned(), name.to_owned()],
+            case: None,
             outcome: Outcome::Passed,
             message: None,
+            duration_ms: None,
         };
         let results =
             Results { tests: vec![result("gen 1"), result("gen x"), result("other")], ..Results::default() };

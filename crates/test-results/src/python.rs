@@ -27,8 +27,15 @@ fn is_boundary(line: &str) -> bool {
     line.is_empty() || line.starts_with("=====") || line.starts_with("-----")
 }
 
-/// Returns the parts of a node's id, and what stands behind it.
-fn node(text: &str) -> Option<(Vec<String>, &str)> {
+/// Id of a test, as pytest writes it.
+struct Node<'a> {
+    name: Vec<String>,
+    case: Option<&'a str>,
+    /// What stands behind it.
+    behind: &'a str,
+}
+
+fn node(text: &str) -> Option<Node<'_>> {
     let at = text.find(".py")?;
     let (path, rest) = text.split_at(at + 3);
     if path.contains(' ') && !path.contains('/') {
@@ -36,7 +43,8 @@ fn node(text: &str) -> Option<(Vec<String>, &str)> {
     }
     let mut parts = path_parts(path);
     let Some(mut rest) = rest.strip_prefix("::") else {
-        return (rest.is_empty() || rest.starts_with(' ')).then_some((parts, rest));
+        let is_file = rest.is_empty() || rest.starts_with(' ');
+        return is_file.then_some(Node { name: parts, case: None, behind: rest });
     };
     loop {
         let end = rest.find(|sign: char| !sign.is_alphanumeric() && sign != '_').unwrap_or(rest.len());
@@ -45,24 +53,26 @@ fn node(text: &str) -> Option<(Vec<String>, &str)> {
             return None;
         }
         parts.push(name.to_owned());
-        match behind.strip_prefix("::") {
-            Some(next) => rest = next,
-            None => return Some((parts, without_case(behind))),
-        }
+        let Some(next) = behind.strip_prefix("::") else {
+            let (case, behind) = split_case(behind);
+            return Some(Node { name: parts, case, behind });
+        };
+        rest = next;
     }
 }
 
-/// Drops the case of a parametrized test: `[1-2] - error` gives ` - error`.
-fn without_case(text: &str) -> &str {
-    if !text.starts_with('[') {
-        return text;
-    }
+/// Splits off the case of a parametrized test: `[1-2] - error` gives `1-2` and ` - error`.
+fn split_case(text: &str) -> (Option<&str>, &str) {
+    let Some(inside) = text.strip_prefix('[') else { return (None, text) };
     let end = ["] - ", "] PASSED", "] FAILED", "] ERROR", "] SKIPPED", "] XFAIL", "] XPASS"]
         .iter()
-        .filter_map(|end| text.find(end))
+        .filter_map(|end| inside.find(end))
         .min()
-        .or_else(|| text.rfind(']'));
-    end.and_then(|end| text.get(end + 1..)).unwrap_or("")
+        .or_else(|| inside.rfind(']'));
+    match end.and_then(|end| Some((inside.get(..end)?, inside.get(end + 1..)?))) {
+        Some((case, behind)) => (Some(case), behind),
+        None => (None, ""),
+    }
 }
 
 fn pytest_outcome(word: &str) -> Option<Outcome> {
@@ -83,7 +93,7 @@ fn pytest(line: &str, results: &mut Results) {
     }
     let (first, rest) = text.split_once(' ').unwrap_or((text, ""));
     if let Some(outcome) = pytest_outcome(first) {
-        let Some((name, behind)) = node(rest) else { return };
+        let Some(Node { name, case, behind }) = node(rest) else { return };
         let message = behind.trim_start().strip_prefix("- ");
         if first == "ERROR" && !rest.contains("::") {
             results.unbuilt.push(Unbuilt { name, message: message.unwrap_or("").trim().to_owned() });
@@ -93,13 +103,15 @@ fn pytest(line: &str, results: &mut Results) {
             .any(|known| known.name == name && known.outcome == outcome && known.message.is_some())
         {
             results.add(name, outcome, message);
+            results.complete(case, None);
         }
         return;
     }
-    if let Some((name, behind)) = node(text).filter(|_| text.contains("::")) {
+    if let Some(Node { name, case, behind }) = node(text).filter(|_| text.contains("::")) {
         let word = behind.split_whitespace().next().unwrap_or("");
         if let Some(outcome) = pytest_outcome(word) {
             results.add(name, outcome, None);
+            results.complete(case, None);
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Lines of the Test Anything Protocol, with the nested tests of Node's runner.
 
-use super::{Outcome, Results, Unbuilt, path_parts};
+use super::{Outcome, Results, Unbuilt, duration_ms, path_parts};
 
 /// Columns by which nested tests are indented.
 const INDENT: usize = 4;
@@ -35,7 +35,8 @@ pub(super) fn read(output: &str) -> Results {
             continue;
         }
         above.truncate(depth);
-        let message = (outcome == Outcome::Failed).then(|| error(&mut lines)).flatten();
+        let message = (outcome == Outcome::Failed).then(|| quoted(&lines)).flatten();
+        let time = detail(&lines, "duration_ms:").and_then(|time| duration_ms(time, 1.0));
         if is_file(&name) && outcome != Outcome::Skipped {
             // A file that ends well says nothing that its tests do not say.
             if outcome == Outcome::Failed {
@@ -45,17 +46,23 @@ pub(super) fn read(output: &str) -> Results {
             continue;
         }
         results.add(above.iter().cloned().chain([name]).collect(), outcome, message);
+        results.complete(None, time);
     }
     results
 }
 
-/// Returns the `error:` of the block of YAML behind a line, which stays to be read.
-fn error<'a>(lines: &mut std::iter::Peekable<std::str::Lines<'a>>) -> Option<&'a str> {
+/// Returns a value of the block of YAML behind a line.
+fn detail<'a>(lines: &std::iter::Peekable<std::str::Lines<'a>>, key: &str) -> Option<&'a str> {
     let mut ahead = lines.clone();
     ahead.next().filter(|line| line.trim() == "---")?;
-    let line =
-        ahead.take_while(|line| line.trim() != "...").find_map(|line| line.trim().strip_prefix("error:"))?;
-    let text = line.trim();
+    let found =
+        ahead.take_while(|line| line.trim() != "...").find_map(|line| line.trim().strip_prefix(key))?;
+    Some(found.trim())
+}
+
+/// Returns the `error:` of the block of YAML behind a line.
+fn quoted<'a>(lines: &std::iter::Peekable<std::str::Lines<'a>>) -> Option<&'a str> {
+    let text = detail(lines, "error:")?;
     let quoted = |quote: char| text.strip_prefix(quote)?.strip_suffix(quote);
     Some(quoted('\'').or_else(|| quoted('"')).unwrap_or(text))
         .filter(|text| !matches!(*text, "|-" | "|" | ">" | ">-"))

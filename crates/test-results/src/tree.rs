@@ -4,12 +4,12 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::{Outcome, Results, Unbuilt, path_parts};
+use super::{Outcome, Results, Unbuilt, duration_ms, path_parts};
 
 /// Duration at the end of a line.
 #[expect(clippy::unwrap_used, reason = "a constant")]
 static DURATION: LazyLock<Regex> =
-    LazyLock::new(|| Regex::new(r"\s+\(?[0-9]+(?:\.[0-9]+)?\s?(?:ms|s|µs)\)?$").unwrap());
+    LazyLock::new(|| Regex::new(r"\s+\(?([0-9]+(?:\.[0-9]+)?)\s?(ms|s|µs)\)?$").unwrap());
 
 pub(super) fn read(output: &str) -> Results {
     let mut results = Results::default();
@@ -46,6 +46,14 @@ pub(super) fn read(output: &str) -> Results {
         };
         let skipped = name.ends_with(" # SKIP") || name.ends_with(" # TODO") || name.contains(" # SKIP ");
         let name = name.split(" # ").next().unwrap_or(name);
+        let time = DURATION.captures(name).and_then(|time| {
+            let unit = match &time[2] {
+                "s" => 1000.0,
+                "ms" => 1.0,
+                _ => 0.001,
+            };
+            duration_ms(&time[1], unit)
+        });
         let name = DURATION.replace(name, "");
         let outcome = if skipped { Outcome::Skipped } else { outcome };
         // Vitest says all of it in one line.
@@ -67,6 +75,7 @@ pub(super) fn read(output: &str) -> Results {
             continue;
         }
         results.add(parts, outcome, None);
+        results.complete(None, time);
     }
     results
 }

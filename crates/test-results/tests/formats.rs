@@ -128,6 +128,8 @@ FAIL\tx.org/shop/tax [build failed]
         [
             "+TestA",
             "-TestB",
+            // A case of it.
+            "-TestB",
             "+x.org|shop|cart|TestC",
             "!x.org|shop|tax: tax/tax_test.go:5:9: undefined: Discount",
         ]

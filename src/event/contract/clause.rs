@@ -122,12 +122,14 @@ const fn failed_by(exit: Exit, sentence: &'static str, next_step: &'static str) 
 
 impl StopReason {
     /// All reasons, in the order of the documentation.
-    pub const ALL: [Self; 42] = [
+    pub const ALL: [Self; 44] = [
         Self::LlmDone,
         Self::Applied,
         Self::TestsDemandLess,
         Self::TestsUnproven,
         Self::FailedBefore,
+        Self::TestsLost,
+        Self::GatesFlaky,
         Self::GatesSkipped,
         Self::ReportNotPosted,
         Self::NothingWorked,
@@ -184,6 +186,14 @@ impl StopReason {
             Self::FailedBefore => done_but(
                 "a required gate fails as it did before the run",
                 "mend the gate on its own; this change neither broke nor mended it",
+            ),
+            Self::TestsLost => done_but(
+                "the gates pass, but tests that ran before the run did not",
+                "read which tests are gone or newly skipped: a gate that passes does not speak for them",
+            ),
+            Self::GatesFlaky => done_but(
+                "a required gate failed, and passed when it ran again on the same state",
+                "mend what makes the gate fail at times; until then, it shows little",
             ),
             Self::GatesSkipped => done_but(
                 "the quality gates were skipped",

@@ -13,6 +13,8 @@ impl StopReason {
             | Self::TestsUnproven
             | Self::ProofFailed
             | Self::FailedBefore
+            | Self::TestsLost
+            | Self::GatesFlaky
             | Self::GatesSkipped
             | Self::ReportNotPosted
             | Self::NothingWorked

@@ -212,10 +212,18 @@ fn gates(report: &RunReport) -> Markup {
             @for gate in &report.gates {
                 tr class="item" {
                     td { (visible(&gate.name)) @if gate.predicted { " (predicted)" } }
-                    td class=(if gate.passed { "ok" } else { "bad" }) { (gate.verdict()) }
+                    td class=(if gate.passed { "ok" } else { "bad" }) { (visible(&gate.told())) }
                     td { (if gate.required { "yes" } else { "no" }) }
                     td { (gate.exit_code) }
                     td { (duration(gate.duration_ms)) }
+                }
+                @if let Some(tests) = &gate.tests {
+                    tr class="item" { td colspan="5" {
+                        (tests.summary())
+                        @for (what, list) in tests.lists() {
+                            details open[what == "gone"] { summary { (list.count) " " (what) } pre { (visible(&list.names.join("\n"))) } }
+                        }
+                    } }
                 }
                 @if !gate.doubt.is_empty() {
                     tr class="item" { td colspan="5" {

@@ -43,6 +43,9 @@ pub(super) fn route(world: &mut World, method: &str, path: &str, request: &Reque
             None => answer(404, &json!({"message": format!("{login} is not a user")})),
         },
         ("GET", ["contents", file @ ..]) => contents(world, &file.join("/"), query.get("ref")),
+        ("GET", ["commits", commit]) => {
+            world.commits.get(*commit).map_or_else(missing, |commit| answer(200, commit))
+        }
         ("GET", ["commits", _, "check-runs"]) => {
             let runs: Vec<Value> = world
                 .check_runs
@@ -143,6 +146,20 @@ fn issues(world: &mut World, asked: &Asked<'_>) -> ResponseTemplate {
             world.reactions.push((number(2), content.clone()));
             let shown = json!({"id": 1, "node_id": "R", "content": content, "user": user(world, BOT), "created_at": "2026-01-01T00:00:00Z"});
             answer(201, &shown)
+        }
+        ("GET", ["issues", _, "labels"]) => {
+            let of_issue = world.labels.iter().filter(|(issue, _)| *issue == number(1));
+            let items: Vec<Value> = of_issue.map(|(_, name)| json!({"name": name})).collect();
+            page(world, path, query, &items)
+        }
+        ("GET", ["issues", _, "events"]) => {
+            let of_issue = world.label_events.iter().filter(|(issue, ..)| *issue == number(1));
+            let items: Vec<Value> = of_issue
+                .map(|(_, event, actor, label)| {
+                    json!({"event": event, "actor": user(world, actor), "label": {"name": label}})
+                })
+                .collect();
+            page(world, path, query, &items)
         }
         ("POST", ["issues", _, "labels"]) => {
             let names: Vec<String> = body["labels"]

@@ -1,0 +1,210 @@
+//! Quality gates: how each ran, and what that comes to, compared with the state before the run.
+
+use std::fmt;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// What a gate comes to, compared with the state before the run as far as that is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum GateVerdict {
+    /// It passed.
+    Passed,
+    /// It passed, and failed before the run.
+    Mended,
+    /// It failed, and passed when it ran again on the same state.
+    Flaky,
+    /// It failed, and how it was before the run is not known.
+    Failed,
+    /// It failed in the same way before the run, so that the run does not fail for it.
+    FailedBefore,
+    /// It failed, and before the run it passed or failed in another way.
+    NewlyFailing,
+    /// It did not run.
+    NotRun,
+}
+
+impl fmt::Display for GateVerdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Passed => "passed",
+            Self::Mended => "passed, and failed before the run",
+            Self::Flaky => "failed, and passed when it ran again",
+            Self::Failed => "failed",
+            Self::FailedBefore => "failed, as it did before the run",
+            Self::NewlyFailing => "failed, which it did not before the run",
+            Self::NotRun => "did not run",
+        })
+    }
+}
+
+/// A run of a quality gate.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct GateRecord {
+    /// The name of the gate.
+    pub name: String,
+    /// The command line.
+    pub command: String,
+    /// Whether its failure fails the run.
+    pub required: bool,
+    /// Whether it passed; of a flaky gate, the second time.
+    pub passed: bool,
+    /// What it comes to, compared with the state before the run.
+    pub verdict: GateVerdict,
+    /// Whether it ran on the planned state of a dry run.
+    pub predicted: bool,
+    /// The number of this run of the gates, from 1.
+    #[serde(default = "first_round")]
+    pub round: u32,
+    /// Its exit code, or that of the part of a pipe that failed; -1 if there is none.
+    pub exit_code: i32,
+    /// How it ended, such as `exit code 1` or `timed out after 300 s`.
+    pub ending: String,
+    /// How long the run took, in milliseconds.
+    pub duration_ms: u64,
+    /// The last lines that it printed.
+    pub output: String,
+    /// Its single tests, compared with those that ran before the run changed anything; absent where they are not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tests: Option<TestChanges>,
+    /// Programs in folders that Git ignores, which it may have run, and which commands of this run had changed before. Its
+    /// result proves no more than they do.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub doubt: Vec<String>,
+}
+
+impl GateRecord {
+    /// Returns the record of a gate that did not run, for this reason.
+    pub fn not_run(name: String, command: String, required: bool, reason: &str) -> Self {
+        Self {
+            name,
+            command,
+            required,
+            passed: false,
+            verdict: GateVerdict::NotRun,
+            predicted: false,
+            round: first_round(),
+            exit_code: -1,
+            ending: reason.to_owned(),
+            duration_ms: 0,
+            output: String::new(),
+            tests: None,
+            doubt: Vec::new(),
+        }
+    }
+
+    /// Returns whether the run fails because of it.
+    pub fn fails_run(&self) -> bool {
+        self.required && matches!(self.verdict, GateVerdict::Failed | GateVerdict::NewlyFailing)
+    }
+
+    /// Returns how it ended, for people: the verdict, with the reason if it did not pass.
+    pub fn told(&self) -> String {
+        match self.verdict {
+            GateVerdict::Passed | GateVerdict::Mended | GateVerdict::Flaky => self.verdict.to_string(),
+            _ => format!("{} ({})", self.verdict, self.ending),
+        }
+    }
+
+    /// Returns whether people should look at it: it did not simply pass, or what it shows is in doubt.
+    pub fn needs_attention(&self) -> bool {
+        let is_good = matches!(self.verdict, GateVerdict::Passed | GateVerdict::Mended);
+        !is_good || !self.doubt.is_empty() || self.lost_tests().is_some()
+    }
+
+    /// Returns the changes of its tests if it passed although tests that ran before the run did not.
+    pub fn lost_tests(&self) -> Option<&TestChanges> {
+        self.tests.as_ref().filter(|tests| self.passed && tests.has_lost())
+    }
+}
+
+/// Single tests of a gate that are not as they were before the run.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct TestChanges {
+    /// How many tests ran.
+    pub ran: usize,
+    /// Tests that were not there before.
+    #[serde(default, skip_serializing_if = "NamedTests::is_empty")]
+    pub new: NamedTests,
+    /// Tests that ran before, and of which nothing is seen.
+    #[serde(default, skip_serializing_if = "NamedTests::is_empty")]
+    pub gone: NamedTests,
+    /// Tests that ran before, and are skipped.
+    #[serde(default, skip_serializing_if = "NamedTests::is_empty")]
+    pub newly_skipped: NamedTests,
+    /// Tests that fail, and did not before.
+    #[serde(default, skip_serializing_if = "NamedTests::is_empty")]
+    pub newly_failing: NamedTests,
+    /// Tests that fail as they did before.
+    #[serde(default, skip_serializing_if = "NamedTests::is_empty")]
+    pub still_failing: NamedTests,
+    /// Tests that failed before, and pass.
+    #[serde(default, skip_serializing_if = "NamedTests::is_empty")]
+    pub mended: NamedTests,
+    /// Tests that take far longer than before.
+    #[serde(default, skip_serializing_if = "NamedTests::is_empty")]
+    pub slower: NamedTests,
+}
+
+/// Some tests, of which only the first are named.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct NamedTests {
+    /// How many there are.
+    pub count: usize,
+    /// The names of the first of them.
+    pub names: Vec<String>,
+}
+
+impl NamedTests {
+    /// Maximum number of tests that are named.
+    const MAX: usize = 50;
+
+    /// Returns whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+}
+
+impl From<Vec<String>> for NamedTests {
+    fn from(mut names: Vec<String>) -> Self {
+        let count = names.len();
+        names.truncate(Self::MAX);
+        Self { count, names }
+    }
+}
+
+impl TestChanges {
+    /// Returns whether tests that ran before do not run now.
+    pub fn has_lost(&self) -> bool {
+        !self.gone.is_empty() || !self.newly_skipped.is_empty()
+    }
+
+    /// Returns all lists that are not empty, those that need attention first, each with what it is called.
+    pub fn lists(&self) -> impl Iterator<Item = (&'static str, &NamedTests)> {
+        let all = [
+            ("newly failing", &self.newly_failing),
+            ("gone", &self.gone),
+            ("newly skipped", &self.newly_skipped),
+            ("failing as before", &self.still_failing),
+            ("slower by far", &self.slower),
+            ("mended", &self.mended),
+            ("new", &self.new),
+        ];
+        all.into_iter().filter(|(_, list)| !list.is_empty())
+    }
+
+    /// Returns counts in one line, such as `12 tests ran: 1 gone, 2 new`.
+    pub fn summary(&self) -> String {
+        let counts: Vec<String> = self.lists().map(|(what, list)| format!("{} {what}", list.count)).collect();
+        let tests = if self.ran == 1 { "test" } else { "tests" };
+        match counts.as_slice() {
+            [] => format!("{} {tests} ran, the same as before", self.ran),
+            counts => format!("{} {tests} ran: {}", self.ran, counts.join(", ")),
+        }
+    }
+}
+
+fn first_round() -> u32 {
+    1
+}

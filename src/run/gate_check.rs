@@ -1,0 +1,280 @@
+//! Gates as an acceptance check: what each comes to against the state before the run, and what the agent is told of it.
+
+use std::collections::BTreeSet;
+use std::sync::atomic::Ordering;
+
+use super::driver::AgentRun;
+use crate::agent::AnswerVerdict;
+use crate::command::failure_lines;
+use crate::config::TestIntegrity;
+use crate::event::{GateRecord, GateVerdict, NamedTests, NoticeLevel, StopReason};
+
+/// Most tests of a list that the agent is told of.
+const MAX_TESTS: usize = 20;
+
+/// Runs the gates before an answer is accepted.
+pub(super) struct GateCheck {
+    /// The round of the agent's work, from which the runs of the gates are counted.
+    round: u32,
+    gate_rounds: u32,
+    /// Number of calls that may have changed something when the gates last ran, and what came of them.
+    last: Option<(u64, Vec<GateRecord>)>,
+    told_of_old_failures: bool,
+    told_of_lost_tests: bool,
+    /// What has been reported, so that it is not reported twice.
+    reported: BTreeSet<String>,
+}
+
+impl GateCheck {
+    pub(super) fn new(round: u32) -> Self {
+        Self {
+            round,
+            gate_rounds: 0,
+            last: None,
+            told_of_old_failures: false,
+            told_of_lost_tests: false,
+            reported: BTreeSet::new(),
+        }
+    }
+
+    pub(super) async fn look(&mut self, agent_run: &AgentRun<'_>, can_answer: bool) -> AnswerVerdict {
+        self.gate_rounds += 1;
+        let most = agent_run.request.job.config().guardrails.max_gate_rounds.get();
+        let is_last = u64::from(self.gate_rounds) >= most;
+        let mutations = agent_run.run.engine.mutations.load(Ordering::Relaxed);
+        let unchanged = self.last.take_if(|(at, _)| *at == mutations).map(|(_, records)| records);
+        let is_rerun = unchanged.is_none();
+        let ran = match &unchanged {
+            Some(records) => Ok(records.clone()),
+            None => self.run_gates(agent_run).await,
+        };
+        let ran = match ran {
+            Ok(records) if is_last || !can_answer => self.second_try(agent_run, records).await,
+            ran => ran,
+        };
+        // The run cannot check what it has to: no round of the agent's changes that.
+        let Ok(records) = ran else { return AnswerVerdict::GiveUp(StopReason::GatesNotRun) };
+        if unchanged.as_ref() != Some(&records) {
+            agent_run.run.tell_gates(&records);
+        }
+        self.last = Some((mutations, records.clone()));
+        let failed = records.iter().filter(|gate| gate.required && !gate.passed).cloned();
+        let (old, new): (Vec<_>, Vec<_>) =
+            failed.partition(|gate: &GateRecord| gate.verdict == GateVerdict::FailedBefore);
+        if !new.is_empty() {
+            if is_last {
+                return AnswerVerdict::GiveUp(StopReason::GatesFailed);
+            }
+            return AnswerVerdict::SendBack(complaint(&new, is_rerun, (self.gate_rounds, most)));
+        }
+        match self.lost_tests(agent_run, &records, can_answer) {
+            AnswerVerdict::Accept => self.old_failures(agent_run, &old, can_answer),
+            opinion => opinion,
+        }
+    }
+
+    /// Runs the gates and compares them with the state before the run.
+    async fn run_gates(&self, agent_run: &AgentRun<'_>) -> Result<Vec<GateRecord>, ()> {
+        let mut outcomes = agent_run.gates(self.round + self.gate_rounds - 1).await?;
+        let list = &agent_run.request.job.config().guardrails.quality_gates;
+        for outcome in &mut outcomes {
+            // Rounds are there to make the checks pass, whatever they said before.
+            if !outcome.record.passed && agent_run.request.rounds.is_some() {
+                continue;
+            }
+            if let Some(gate) = list.iter().find(|gate| gate.name == outcome.record.name) {
+                let before = agent_run.base.outcome(agent_run, gate, outcome).await;
+                outcome.judge(before.as_ref());
+            }
+        }
+        Ok(outcomes.into_iter().map(|outcome| outcome.record).collect())
+    }
+
+    /// Runs required gates again that would fail the run: one that passes on the same state is flaky.
+    async fn second_try(
+        &self,
+        agent_run: &AgentRun<'_>,
+        mut records: Vec<GateRecord>,
+    ) -> Result<Vec<GateRecord>, ()> {
+        let round = self.round + self.gate_rounds - 1;
+        let list = &agent_run.request.job.config().guardrails.quality_gates;
+        for record in &mut records {
+            record.round = round;
+            // What did not end by itself takes as long again.
+            if !record.fails_run() || record.exit_code < 0 {
+                continue;
+            }
+            let Some(gate) = list.iter().find(|gate| gate.name == record.name) else { continue };
+            let Some(mut outcome) = agent_run.run.run_gates(std::slice::from_ref(gate), round).await?.pop()
+            else {
+                continue;
+            };
+            if outcome.record.passed {
+                outcome.is_second_try();
+                *record = outcome.record;
+            }
+        }
+        Ok(records)
+    }
+
+    /// Tells the agent once of tests that ran before the run and do not now, though the gates pass. After that, they are
+    /// only reported.
+    fn lost_tests(
+        &mut self,
+        agent_run: &AgentRun<'_>,
+        records: &[GateRecord],
+        can_answer: bool,
+    ) -> AnswerVerdict {
+        let run = &agent_run.run;
+        if run.request.config().tests.integrity == TestIntegrity::Off {
+            return AnswerVerdict::Accept;
+        }
+        let mut text = String::new();
+        for gate in records {
+            let Some(tests) = gate.lost_tests() else { continue };
+            let lists = [("gone", &tests.gone), ("newly skipped", &tests.newly_skipped)];
+            for (what, list) in lists.into_iter().filter(|(_, list)| !list.is_empty()) {
+                text += &format!("- {}: {what}: {}\n", gate.name, named(list, MAX_TESTS));
+            }
+        }
+        if text.is_empty() {
+            return AnswerVerdict::Accept;
+        }
+        if can_answer && !self.told_of_lost_tests && !run.cancel.is_cancelled() {
+            self.told_of_lost_tests = true;
+            // The gates pass, so this is none of their rounds.
+            self.gate_rounds -= 1;
+            return AnswerVerdict::SendBack(format!(
+                "The gates pass, but tests that ran before your change do not run any more:\n{text}Make them run again unless \
+                 your task asks for it, then finish again; say why of those that you leave, which people will see."
+            ));
+        }
+        self.report(
+            agent_run,
+            format!("tests that ran before the run do not run any more:\n{}", text.trim_end()),
+        );
+        AnswerVerdict::Accept
+    }
+
+    /// Tells the agent once of gates that fail as they did before the run. After that, they are only reported.
+    fn old_failures(
+        &mut self,
+        agent_run: &AgentRun<'_>,
+        failed: &[GateRecord],
+        can_answer: bool,
+    ) -> AnswerVerdict {
+        if failed.is_empty() {
+            return AnswerVerdict::Accept;
+        }
+        let names: Vec<&str> = failed.iter().map(|gate| gate.name.as_str()).collect();
+        let names = names.join(", ");
+        if self.told_of_old_failures || !can_answer {
+            let told = format!(
+                "required gates failed as they did before the run, which does not fail for them: {names}"
+            );
+            self.report(agent_run, told);
+            return AnswerVerdict::Accept;
+        }
+        self.told_of_old_failures = true;
+        // Nothing that the agent did is to blame, so this is none of its rounds.
+        self.gate_rounds -= 1;
+        AnswerVerdict::SendBack(format!(
+            "These gates fail just as they did before your change: {names}. If your task, or your change, is to make them \
+             pass, continue; else finish again, and they are reported as failing before.\n{}",
+            outputs(failed)
+        ))
+    }
+
+    fn report(&mut self, agent_run: &AgentRun<'_>, told: String) {
+        if self.reported.insert(told.clone()) {
+            agent_run.run.events.notice(NoticeLevel::Warning, told);
+        }
+    }
+}
+
+/// Returns the first names of a list, and how many more there are.
+fn named(list: &NamedTests, most: usize) -> String {
+    let names: Vec<&str> = list.names.iter().take(most).map(String::as_str).collect();
+    match list.count - names.len() {
+        0 => names.join(", "),
+        more => format!("{}, and {more} more", names.join(", ")),
+    }
+}
+
+fn complaint(failed: &[GateRecord], is_rerun: bool, (round, most): (u32, u64)) -> String {
+    let mut text = "Required quality gates failed. Fix the cause, then finish again.".to_owned();
+    text += &format!(" This was round {round} of {most}.\n");
+    if !is_rerun {
+        text += "Nothing has changed since they last ran, so they were not run again.\n";
+    } else if failed.iter().any(|gate| gate.predicted) {
+        text += "They ran on a copy of the checkout with your planned edits.\n";
+    }
+    text + &outputs(failed)
+}
+
+/// Returns what gates said. Errors that another gate has told already are not told twice.
+fn outputs(failed: &[GateRecord]) -> String {
+    let mut text = String::new();
+    let mut told: Vec<(&str, BTreeSet<&str>)> = Vec::new();
+    for gate in failed {
+        let errors: BTreeSet<&str> = failure_lines(&gate.output).map(str::trim).collect();
+        let twin = told.iter().find(|(_, others)| !errors.is_empty() && errors.is_subset(others));
+        let output = match twin {
+            Some((name, _)) => format!("(the same errors as {name})"),
+            None if gate.output.is_empty() => "(it printed nothing)".to_owned(),
+            None => gate.output.clone(),
+        };
+        text += &format!("\n{} (`{}`): {}\n{output}\n", gate.name, gate.command, gate.ending);
+        if let Some(tests) = gate.tests.as_ref().filter(|tests| !tests.newly_failing.is_empty()) {
+            let newly = named(&tests.newly_failing, MAX_TESTS);
+            text += &format!("(failing now, and not before your change: {newly}");
+            if !tests.still_failing.is_empty() {
+                text += &format!("; failing as before: {}", named(&tests.still_failing, MAX_TESTS));
+            }
+            text += ")\n";
+        }
+        told.push((&gate.name, errors));
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn gate(name: &str, output: &str) -> GateRecord {
+        GateRecord {
+            name: name.to_owned(),
+            command: format!("make {name}"),
+            required: true,
+            passed: false,
+            verdict: GateVerdict::Failed,
+            predicted: true,
+            round: 1,
+            exit_code: 2,
+            ending: "exit code 2".to_owned(),
+            duration_ms: 0,
+            output: output.to_owned(),
+            tests: None,
+            doubt: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn the_same_error_is_told_once_with_the_round() {
+        let failed = [
+            gate("build", "src/a.c:3:1: error: no\nmake: *** [a.o] Error 1"),
+            gate("test", "src/a.c:3:1: error: no"),
+            gate("lint", "src/b.c:9:1: error: other"),
+        ];
+        assert_eq!(
+            complaint(&failed, true, (1, 3)),
+            "Required quality gates failed. Fix the cause, then finish again. This was round 1 of 3.\nThey ran on a copy of \
+             the checkout with your planned edits.\n\nbuild (`make build`): exit code 2\nsrc/a.c:3:1: error: no\nmake: *** [a.o] \
+             Error 1\n\ntest (`make test`): exit code 2\n(the same errors as build)\n\nlint (`make lint`): exit code \
+             2\nsrc/b.c:9:1: error: other\n"
+        );
+        let again = complaint(&failed[2..], false, (2, 3));
+        assert!(again.contains("round 2 of 3.\nNothing has changed since they last ran"), "{again}");
+    }
+}
