@@ -29,7 +29,7 @@ fn told(found: &Comparison) -> Value {
 
 #[test]
 fn gates_tests_are_compared_one_by_one() {
-    for case in cases("compared-tests") {
+    for case in cases("compared-tests.yml") {
         let read = |side: &str| {
             let text = case[side].as_str().expect("an output");
             if case["junit"] == true { junit(text) } else { parse(text) }
@@ -265,7 +265,7 @@ fn gates_that_did_not_run_say_why() {
     for (more, answers, code, reason) in [
         ("dry_run: { gates: skip }\n", vec![], 0, "`dry_run.gates: skip`"),
         (
-            "limits: { max_steps: 1 }\n",
+            "agents: { build: { max_steps: 1 } }\n",
             vec![edit("a.txt", "one", "two")],
             2,
             "the run ended without it: the step limit was reached",

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use crate::support::github::World;
 use crate::support::scene::scene;
 
-const CONFIG: &str = "evaluation: off\ntests: { integrity: refuse, allow_label: tests may change, allow_trailer: Tests-May-Change }\n";
+const CONFIG: &str = "evaluation: off\nworkspace: { allow_delete: true }\ntests: { integrity: refuse, allow_label: tests may change, allow_trailer: Tests-May-Change }\n";
 
 const FILES: &[(&str, &str)] =
     &[(".github/architect.yml", CONFIG), ("tests/test_a.py", "def test_a():\n    assert 1 + 1 == 2\n")];
