@@ -264,6 +264,7 @@ impl<'a> Draft<'a> {
             );
         }
         secrets.extend(crate::telemetry::secrets(&inputs.variables));
+        secrets.extend(self.servers.iter().flat_map(Server::secrets));
         let addresses = [&config.llm.base_url, &config.review.base_url];
         secrets.extend(addresses.into_iter().flatten().flat_map(|url| passwords(url)).map(str::to_owned));
         Ok(JobRequest {
