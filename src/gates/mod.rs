@@ -1,7 +1,5 @@
 //! Quality gates: commands that must succeed when the agent says it is done.
 
-mod doubt;
-
 use std::collections::BTreeSet;
 
 use sanitize::environment::mentioned;
@@ -72,8 +70,7 @@ pub(crate) async fn run(
             moves: Vec::new(),
             owner: Some(format!("gate {}", gate.name)),
         };
-        let path = isolation.shell().environment.get("PATH").map(String::as_str);
-        let doubt = doubt::doubts(&gate.command, path, isolation.root(), &isolation.built());
+        let doubt = isolation.doubts(&gate.command);
         let finished = isolation.run(work).await?.finished;
         let all = finished.output();
         let all = plain(&all);
