@@ -263,7 +263,8 @@ fn plan_shows_and_compares_variables_of_commands() {
     files[0].1 = &config;
     let sandbox = Sandbox::new(&files);
     let env = json!({"MAKEFILES": ".s/evil.mk", "NOTE": "it's; touch b"});
-    let turns = [vec![("run_command", json!({"command": "bash .s/1", "env": env}))]];
+    let edit = ("edit_file", json!({"path": "a.txt", "old_str": "one", "new_str": "two"}));
+    let turns = [vec![edit, ("run_command", json!({"command": "bash .s/1", "env": env}))]];
     let model = sandbox.script(&turns, "done");
     let run = sandbox.run(&["--model", &model], &[]).expect_code(0);
     let shown = "export MAKEFILES=.s/evil.mk NOTE=\"it's; touch b\"; bash .s/1";
@@ -279,8 +280,12 @@ fn plan_shows_and_compares_variables_of_commands() {
         &|plan| plan.commands[0].command = "bash .s/1".to_owned(),
         &|plan| plan.commands[0].input["env"]["PYTEST_ADDOPTS"] = json!("-p evil"),
         &|plan| plan.commands[0].input["env"] = json!({}),
-        // What else the tool would take for its variables.
-        &|plan| plan.commands[0].input["env_vars"] = json!({"MAKEFLAGS": "-f .s/evil.mk"}),
+        // What else the tool takes for its variables.
+        &|plan| {
+            plan.commands[0].command = "bash .s/1".to_owned();
+            plan.commands[0].input =
+                json!({"command": "bash .s/1", "env_vars": {"MAKEFLAGS": "-f .s/evil.mk"}});
+        },
     ];
     for (index, hide) in hidden.iter().enumerate() {
         let mut forged = original.clone();

@@ -309,11 +309,11 @@ fn programs_of_hooks_and_servers_that_commands_changed_are_told_of() {
     let server = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/support/mcp_endless.py");
     let config = json!({
         "hooks": {
-            "agent_complete": [{"name": "lint", "command": "node_modules/.bin/lint"}],
+            "agent_complete": [{"name": "lint", "command": "npx --version || true"}],
             "session_end": [{"name": "plain", "command": "true"}],
         },
         "mcp": {"servers": [
-            {"name": "near", "command": "python3", "args": ["-I", server, "none", "node_modules/.bin/lint"]},
+            {"name": "near", "command": "python3", "args": ["-I", server, "none", "node_modules"]},
         ]},
     });
     sandbox.write(".architect.yml", config.to_string());
