@@ -155,6 +155,9 @@ impl<'a> Draft<'a> {
         if mode == RunMode::DryRun {
             return Ok(journal.check_complete()?);
         }
+        if !journal.exists() {
+            return Ok(());
+        }
         let disk = DiskWorkspace::open(path);
         let disk = disk.map_err(|error| InputError::Workspace { path: path.clone(), error })?;
         let config = &self.origin.config;
