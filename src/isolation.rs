@@ -3,6 +3,7 @@
 //! wrote ever runs on the checkout itself.
 
 mod beside;
+mod doubt;
 mod keep;
 
 use std::borrow::Cow;
@@ -36,6 +37,8 @@ pub struct Isolation {
     beside: AtomicU32,
     /// Files that Git ignores and that commands of the agent's have changed.
     built: std::sync::Mutex<BTreeSet<WorkspacePath>>,
+    /// Whose changed programs have been told of.
+    doubted: std::sync::Mutex<BTreeSet<String>>,
 }
 
 /// A command line to run on the isolated state.
@@ -109,6 +112,7 @@ impl Isolation {
             state: Mutex::default(),
             beside: AtomicU32::new(0),
             built: std::sync::Mutex::default(),
+            doubted: std::sync::Mutex::default(),
         }
     }
 
@@ -122,9 +126,25 @@ impl Isolation {
         &self.source.root
     }
 
-    /// Returns the files that Git ignores and that commands of the agent's have changed.
-    pub fn built(&self) -> BTreeSet<WorkspacePath> {
-        self.built.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    /// Returns the programs that a command line of the configuration's runs although commands of the agent's have changed
+    /// them, and Git ignores them.
+    pub fn doubts(&self, line: &str) -> Vec<String> {
+        let path = self.shell.environment.get("PATH").map(String::as_str);
+        let built = self.built.lock().unwrap_or_else(PoisonError::into_inner);
+        doubt::doubts(line, path, self.root(), &built)
+    }
+
+    /// Tells of such programs of a hook, a server or a model, once for each.
+    pub fn tell_of_doubts(&self, owner: &str, line: &str) {
+        let programs = self.doubts(line);
+        let mut doubted = self.doubted.lock().unwrap_or_else(PoisonError::into_inner);
+        if !programs.is_empty() && doubted.insert(owner.to_owned()) {
+            let told = format!(
+                "the {owner} runs programs that Git ignores and that commands of this run had changed before: {}",
+                programs.join(", ")
+            );
+            self.events.notice(NoticeLevel::Warning, told);
+        }
     }
 
     /// Returns the size of the state on disk in bytes, or `None` if it was not created.

@@ -11,6 +11,13 @@ pub(crate) fn is_in_actions(variables: &Variables) -> bool {
     variables.get("GITHUB_ACTIONS").is_some_and(|value| value == "true")
 }
 
+/// Tells whether a service for continuous integration runs the program.
+pub(crate) fn is_in_ci(variables: &Variables) -> bool {
+    let set =
+        |name: &str| variables.get(name).is_some_and(|value| !matches!(value.as_str(), "" | "false" | "0"));
+    set("CI") || set("GITHUB_ACTIONS")
+}
+
 /// Returns the folder in which this program keeps what outlives a run: the user's, where no commit and no command of an
 /// agent can put anything. `None` if the user has none.
 pub(crate) fn state_folder(variables: &Variables) -> Option<PathBuf> {

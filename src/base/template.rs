@@ -27,7 +27,12 @@ pub(crate) fn fill(text: &str, value: impl Fn(&str) -> Option<String>) -> String
 
 /// Returns the names of the placeholders in a text, in order, with repetitions.
 pub(crate) fn names(text: &str) -> impl Iterator<Item = &str> {
-    pattern().captures_iter(text).filter_map(|found| Some(found.get(2)?.as_str()))
+    places(text).map(|(_, name)| name)
+}
+
+/// Returns where the placeholders of a text begin, with their names, in order.
+pub(crate) fn places(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    pattern().captures_iter(text).filter_map(|found| Some((found.get(0)?.start(), found.get(2)?.as_str())))
 }
 
 /// Returns whether a text is a valid name for a placeholder.

@@ -7,6 +7,7 @@ use sanitize::untrusted::visible;
 use super::file::{BatchFile, Entry, Source};
 use super::manifest::{MAX_TASKS, Manifest, ManifestError, Task, slug};
 use super::problem::{LinesError, Problem};
+use crate::base::command_template::{CommandTemplate, Dialect};
 use crate::base::integrity::digest;
 use crate::base::template::{fill, is_name, names, path_part};
 use crate::workspace::{Glob, WorkspacePath};
@@ -179,9 +180,9 @@ fn task(
         })
     };
     let raw = |text: &String| fill(text, value);
-    // No value holds a NUL, which alone cannot be quoted.
     let quoted = |text: &String| {
-        fill(text, |name| Some(shlex::try_quote(&value(name)?).map(Into::into).unwrap_or_default()))
+        let template = CommandTemplate::parse(text, Dialect::Shell, |name| value(name).is_some())?;
+        Ok::<_, Problem>(template.fill(|name| Some(vec![value(name)?])))
     };
     let read = |text: &String| fill(text, |name| Some(harmless(&value(name)?)));
     let is_command = entry.model.as_ref().is_some_and(|model| model.trim_start().starts_with("exec::"));
@@ -191,17 +192,19 @@ fn task(
     filled.task = entry.task.as_ref().map(read);
     filled.task_file = entry.task_file.as_ref().map(raw);
     filled.recipe = entry.recipe.as_ref().map(raw);
-    filled.model =
-        entry.model.as_ref().map(if is_command { &quoted as &dyn Fn(&String) -> String } else { &raw });
+    filled.model = match &entry.model {
+        Some(command) if is_command => Some(quoted(command)?),
+        model => model.as_ref().map(raw),
+    };
     filled.agent = entry.agent.as_ref().map(raw);
     filled.folder = entry.folder.as_ref().map(raw);
     if let Some(folder) = &filled.folder {
         WorkspacePath::parse(folder).map_err(|error| Problem::Folder { folder: folder.clone(), error })?;
     }
-    filled.until = entry.until.iter().map(quoted).collect();
+    filled.until = entry.until.iter().map(quoted).collect::<Result<_, _>>()?;
     for gate in &mut filled.gates {
         gate.name = read(&gate.name);
-        gate.command = quoted(&gate.command);
+        gate.command = quoted(&gate.command)?;
     }
     let id = slug(&entry.id.as_ref().map(raw).unwrap_or_default());
     if id.is_empty() {
@@ -327,6 +330,18 @@ mod tests {
             (
                 "name: n\ntasks: [{id: '{y}', task: x, folder: '{y}', for_each: {y: {values: ['../x']}}}]\n",
                 "folder \"../x\"",
+            ),
+            (
+                "name: n\ntasks: [{id: 'a {y}', task: x, until: ['test -f \"{y}\"'], for_each: {y: {values: [b]}}}]\n",
+                "b.yml: tasks[0]: `{y}` stands in quotes; write it as a word of its own",
+            ),
+            (
+                "name: n\ntasks: [{id: 'a {y}', task: x, model: \"exec::m '{y_dir}'\", for_each: {y: {values: [b]}}}]\n",
+                "`{y_dir}` stands in quotes",
+            ),
+            (
+                "name: n\ntasks: [{id: 'a {y}', task: x, gates: [{name: g, command: 'echo `{y}`'}], for_each: {y: {values: [b]}}}]\n",
+                "`{y}` stands in quotes",
             ),
             ("name: n\ndefaults: {task: x}\ntasks: []\n", "b.yml: defaults:"),
             ("name: '!'\ntasks: []\n", "b.yml: name: it must contain a letter"),

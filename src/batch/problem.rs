@@ -1,6 +1,7 @@
 //! What can be wrong with a batch as it is written.
 
 use super::manifest::MAX_TASKS;
+use crate::base::command_template::MisplacedPlaceholder;
 use crate::command::Ended;
 use crate::workspace::{InvalidGlob, PathError};
 
@@ -51,6 +52,9 @@ pub enum Problem {
         "unknown placeholder `{{{0}}}`; define it in `for_each`, or write `{{{{{0}}}}}` for the literal text"
     )]
     UnknownPlaceholder(String),
+    /// A placeholder that stands where its value would be more than a word of a command.
+    #[error(transparent)]
+    Misplaced(#[from] MisplacedPlaceholder),
     /// A placeholder with a name of the wrong form.
     #[error("invalid placeholder; use a lower-case letter followed by letters, digits and `_`")]
     InvalidPlaceholder,

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use super::sandbox::{Namespaces, Restrictions, Sandbox, Sockets};
 use super::spawn::Shell;
-use crate::egress::{Egress, Reach, Session};
+use crate::egress::{Egress, Proxy, Reach, Session};
 use crate::event::NetworkRecord;
 
 /// The port of the proxy in a network of a child's own.
@@ -112,14 +112,18 @@ impl Shell {
             restrictions.sockets = if egress.learns() {
                 Sockets::Internet
             } else if restrictions.restricted && super::sandbox::kernel_support().network {
-                Sockets::Ports([vec![port], egress.local_ports()].concat())
+                // A rule for a port is one for that port of every address: only the proxy tells them apart.
+                egress.tell_by_proxy_alone();
+                Sockets::Ports(vec![port])
             } else {
                 return Err(io::Error::other("nothing on this machine can enforce a list of hosts"));
             };
             (session, port, Some(token))
         };
         let java = environment.get("JAVA_TOOL_OPTIONS").cloned();
-        environment.extend(crate::egress::proxy_variables(port, token.as_deref(), java.as_deref()));
+        let asks_for_all = matches!(restrictions.sockets, Sockets::Ports(_));
+        let proxy = Proxy { port, token: token.as_deref(), asks_for_all };
+        environment.extend(proxy.variables(java.as_deref()));
         let by =
             self.owner.clone().unwrap_or_else(|| asker[..asker.floor_char_boundary(MAX_ASKER)].to_owned());
         Ok(Some(RunningProxy { session, by }))

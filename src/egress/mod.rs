@@ -26,7 +26,7 @@ use futures::future::BoxFuture;
 
 pub use rules::Rules;
 pub use session::Session;
-pub use variables::proxy_variables;
+pub use variables::Proxy;
 
 use crate::config::{Network, NetworkMode};
 use crate::event::{Events, NoticeLevel};
@@ -126,6 +126,23 @@ impl Egress {
             self.events.notice(
                 NoticeLevel::Warning,
                 format!("commands of the agent can use the network: {NOT_WHOLE}"),
+            );
+        }
+    }
+
+    /// Tells, once, that the ports of this machine which the list names are reached by the proxy alone.
+    pub fn tell_by_proxy_alone(&self) {
+        let ports: Vec<String> =
+            self.local_ports().iter().map(|port| format!("`localhost:{port}`")).collect();
+        if !ports.is_empty() && !self.is_told.swap(true, Ordering::Relaxed) {
+            self.events.notice(
+                NoticeLevel::Warning,
+                format!(
+                    "on this machine, commands reach {} of `{}.allow` through the proxy alone (`HTTP_PROXY`, `ALL_PROXY`), \
+                     because {NOT_WHOLE}; a program that connects without it is refused, such as a client of a database",
+                    ports.join(", "),
+                    self.key
+                ),
             );
         }
     }

@@ -21,23 +21,58 @@ const ADDRESS: [&str; 13] = [
 /// Hosts that programs connect to by themselves.
 const OWN: &str = "localhost,127.0.0.1,::1";
 
-/// Returns the variables for a proxy on a port of this machine. `token` is its password, if it asks for one; `java` is
-/// what the children's `JAVA_TOOL_OPTIONS` held.
-pub fn proxy_variables(port: u16, token: Option<&str>, java: Option<&str>) -> Vec<(String, String)> {
-    let password = token.map_or(String::new(), |token| format!("architect:{token}@"));
-    let address = format!("http://{password}127.0.0.1:{port}");
-    let mut variables: Vec<(String, String)> =
-        ADDRESS.iter().map(|name| ((*name).to_owned(), address.clone())).collect();
-    for name in ["NO_PROXY", "no_proxy", "npm_config_noproxy"] {
-        variables.push((name.to_owned(), OWN.to_owned()));
+/// A proxy on a port of this machine, as programs are told of it.
+pub struct Proxy<'a> {
+    /// Port of the proxy.
+    pub port: u16,
+    /// Its password, if it asks for one.
+    pub token: Option<&'a str>,
+    /// Whether programs ask it for this machine's own ports as well, because they can connect to no other port than its
+    /// own.
+    pub asks_for_all: bool,
+}
+
+impl Proxy<'_> {
+    /// Returns the variables for programs; `java` is what their `JAVA_TOOL_OPTIONS` held.
+    pub fn variables(&self, java: Option<&str>) -> Vec<(String, String)> {
+        let Self { port, token, asks_for_all } = self;
+        let password = token.map_or(String::new(), |token| format!("architect:{token}@"));
+        let address = format!("http://{password}127.0.0.1:{port}");
+        let mut variables: Vec<(String, String)> =
+            ADDRESS.iter().map(|name| ((*name).to_owned(), address.clone())).collect();
+        let own = if *asks_for_all { "" } else { OWN };
+        for name in ["NO_PROXY", "no_proxy", "npm_config_noproxy"] {
+            variables.push((name.to_owned(), own.to_owned()));
+        }
+        // By default, Node's own `fetch` reads none of them.
+        variables.push(("NODE_USE_ENV_PROXY".to_owned(), "1".to_owned()));
+        let mut options: Vec<String> = java.map(str::to_owned).into_iter().collect();
+        for scheme in ["http", "https"] {
+            options.push(format!("-D{scheme}.proxyHost=127.0.0.1 -D{scheme}.proxyPort={port}"));
+        }
+        let own = if *asks_for_all { "" } else { "localhost|127.*|[::1]" };
+        options.push(format!("-Dhttp.nonProxyHosts={own}"));
+        variables.push(("JAVA_TOOL_OPTIONS".to_owned(), options.join(" ")));
+        variables
     }
-    // By default, Node's own `fetch` reads none of them.
-    variables.push(("NODE_USE_ENV_PROXY".to_owned(), "1".to_owned()));
-    let mut options: Vec<String> = java.map(str::to_owned).into_iter().collect();
-    for scheme in ["http", "https"] {
-        options.push(format!("-D{scheme}.proxyHost=127.0.0.1 -D{scheme}.proxyPort={port}"));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn programs_that_reach_nothing_else_ask_the_proxy_for_this_machine_as_well() {
+        for (asks_for_all, own, java) in
+            [(false, OWN, "-Dhttp.nonProxyHosts=localhost|127.*|[::1]"), (true, "", "-Dhttp.nonProxyHosts=")]
+        {
+            let proxy = Proxy { port: 9, token: Some("t"), asks_for_all };
+            let variables: std::collections::BTreeMap<String, String> =
+                proxy.variables(Some("-Xmx1g")).into_iter().collect();
+            assert_eq!(variables["https_proxy"], "http://architect:t@127.0.0.1:9");
+            assert_eq!((variables["NO_PROXY"].as_str(), variables["no_proxy"].as_str()), (own, own));
+            let options = &variables["JAVA_TOOL_OPTIONS"];
+            assert!(options.starts_with("-Xmx1g ") && options.ends_with(java), "{options}");
+        }
     }
-    options.push("-Dhttp.nonProxyHosts=localhost|127.*|[::1]".to_owned());
-    variables.push(("JAVA_TOOL_OPTIONS".to_owned(), options.join(" ")));
-    variables
 }

@@ -18,6 +18,7 @@ use futures::FutureExt;
 use futures::future::join_all;
 use sanitize::Masker;
 use sanitize::invisible::marked;
+use sanitize::untrusted::visible;
 use serde_json::{Map, Value};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
@@ -285,8 +286,14 @@ impl Engine {
         if !ConfirmPolicy::of(self.mode).should_ask(sensitive) {
             return Ok(());
         }
-        let shown = summarize_call(cleared.tool.name(), &cleared.input);
-        match tokio::task::block_in_place(|| confirm::ask(&shown)) {
+        let shown = match &cleared.effects.command {
+            // Whoever says yes to a command has seen all of it.
+            Some(command) => {
+                format!("{}(command={})", cleared.tool.name(), Value::from(command.line.as_str()))
+            }
+            None => summarize_call(cleared.tool.name(), &cleared.input),
+        };
+        match tokio::task::block_in_place(|| confirm::ask(&visible(&shown))) {
             Ok(Confirmation::Yes) => Ok(()),
             Ok(Confirmation::No) => Err(Refusal::Unconfirmed("Action cancelled by the user".to_owned())),
             Ok(Confirmation::Abort) => {

@@ -38,7 +38,7 @@ pub struct Remote {
 /// A command that a call would run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CommandEffect {
-    /// The line, as the model wrote it.
+    /// The line, as the model wrote it, with the variables that are set for it.
     pub line: String,
     /// The folder where it runs.
     pub cwd: WorkspacePath,

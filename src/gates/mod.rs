@@ -1,6 +1,5 @@
 //! Quality gates: commands that must succeed when the agent says it is done.
 
-mod doubt;
 mod pipe;
 mod verdict;
 
@@ -77,8 +76,7 @@ pub(crate) async fn run(
             moves: Vec::new(),
             owner: Some(format!("gate {}", gate.name)),
         };
-        let path = environment.get("PATH").map(String::as_str);
-        let doubt = doubt::doubts(&gate.command, path, isolation.root(), &isolation.built());
+        let doubt = isolation.doubts(&gate.command);
         let finished = isolation.run(work).await?.finished;
         let mut all = format!("\n{}\n", finished.output());
         let pipes = pipe.map(|pipe| pipe.take(&mut all)).unwrap_or_default();

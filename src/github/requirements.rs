@@ -220,11 +220,12 @@ async fn failing(api: &Api, application: Application<'_>) -> Result<Option<Strin
         total_count: usize,
     }
     let commit = application.head;
-    let (mut seen, mut counted) = (0, 0);
+    let (mut seen, mut counted, mut all) = (0, 0, 0);
     for page in 1..=CHECK_PAGES {
         let path = format!("/commits/{commit}/check-runs?filter=latest&per_page={PAGE}&page={page}");
         let Runs { total_count, check_runs } = api.get(&path, CHECKS).await?;
         seen += check_runs.len();
+        all = total_count;
         let own = application.run.map(|run| format!("/actions/runs/{run}/"));
         let is_own = |run: &Run| {
             let url = run.details_url.as_deref().unwrap_or_default();
@@ -244,6 +245,12 @@ async fn failing(api: &Api, application: Application<'_>) -> Result<Option<Strin
         if seen >= total_count || check_runs.is_empty() {
             break;
         }
+    }
+    if seen < all {
+        // One that failed could hide behind many that did not.
+        return Ok(Some(format!(
+            "its latest commit has {all} checks, of which only {seen} can be looked at"
+        )));
     }
     let Combined { state, total_count } = api.get(&format!("/commits/{commit}/status"), STATUSES).await?;
     if total_count > 0 && state != "success" {

@@ -1,7 +1,8 @@
 //! Hooks: commands of the user at certain points of the run.
 //!
 //! A hook is trusted configuration, but what it receives (arguments, paths, results) is not: all of that is
-//! passed in environment variables and on standard input, and `{file}` is quoted for the shell.
+//! passed in environment variables and on standard input, and `{file}` is quoted for the shell (and refused where quotes
+//! would not help).
 
 mod event;
 mod protocol;
@@ -15,6 +16,7 @@ use serde_json::Value;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
+use crate::base::command_template::{CommandTemplate, Dialect, MisplacedPlaceholder};
 use crate::base::pattern::{InvalidPattern, Pattern, PatternOptions};
 use crate::command::sandbox::Rights;
 use crate::command::{Finished, LiveOutput};
@@ -26,12 +28,17 @@ use crate::workspace::{Glob, InvalidGlob, WorkspacePath};
 pub(crate) use event::{HookEvent, Subject, ToolSubject};
 use protocol::{HookResponse, interpret};
 
+/// Placeholder for the first file of a call.
+const FILE: &str = "file";
+/// Placeholder for all files of a call.
+const FILES: &str = "files";
+
 /// Configured hook, with its patterns compiled.
 #[derive(Clone)]
 struct Hook {
     event: HookEvent,
     name: String,
-    command: String,
+    command: CommandTemplate,
     matcher: Pattern,
     globs: Vec<Glob>,
     timeout: Duration,
@@ -53,6 +60,14 @@ pub enum InvalidHook {
     /// A pattern of files cannot be parsed.
     #[error(transparent)]
     Files(#[from] InvalidGlob),
+    /// A placeholder stands where the name of a file would be more than that.
+    #[error("invalid `command` of the hook {hook:?}")]
+    Command {
+        /// Name of the hook.
+        hook: String,
+        /// The reason.
+        source: MisplacedPlaceholder,
+    },
 }
 
 impl Hook {
@@ -62,10 +77,13 @@ impl Hook {
             .map_err(|source| InvalidHook::Matcher { hook: config.name.clone(), source })?;
         let globs =
             config.file_patterns.iter().map(|pattern| Glob::parse(pattern)).collect::<Result<_, _>>()?;
+        let is_placeholder = |name: &str| matches!(name, FILE | FILES);
+        let command = CommandTemplate::parse(&config.command, Dialect::Shell, is_placeholder)
+            .map_err(|source| InvalidHook::Command { hook: config.name.clone(), source })?;
         Ok(Self {
             event,
             name: config.name.clone(),
-            command: config.command.clone(),
+            command,
             matcher,
             globs,
             timeout: config.timeout.seconds(),
@@ -103,10 +121,12 @@ impl Hook {
 
     /// Returns the files for each of its runs: one run for each file if the command names a file, or else one.
     fn runs<'a>(&self, subject: &Subject<'a>) -> Vec<Vec<&'a str>> {
-        const NAMES: [&str; 3] = ["{file}", "ARCHITECT_FILE_PATH", "ARCHITECT_EDITED_FILE"];
+        const VARIABLES: [&str; 2] = ["ARCHITECT_FILE_PATH", "ARCHITECT_EDITED_FILE"];
         let fits = |path: &str| self.globs.is_empty() || self.globs.iter().any(|glob| glob.matches(path));
         let files = subject.tool.as_ref().map_or_else(Vec::new, |tool| tool.files(fits));
-        if files.len() > 1 && NAMES.iter().any(|name| self.command.contains(name)) {
+        let names_one =
+            self.command.has(FILE) || VARIABLES.iter().any(|name| self.command.as_str().contains(name));
+        if files.len() > 1 && names_one {
             files.into_iter().map(|file| vec![file]).collect()
         } else {
             vec![files]
@@ -277,6 +297,7 @@ impl Invocation {
             owner: Some(format!("hook {}", hook.name)),
             keep: if hook.waits { Keep::Changes } else { Keep::Nothing },
         };
+        context.isolation.tell_of_doubts(&format!("hook {}", hook.name), &self.command);
         let mut changed: Vec<String> = Vec::new();
         let (finished, refused) = match context.isolation.run(work).await {
             Ok(ran) => {
@@ -328,29 +349,13 @@ fn as_operand(path: &str) -> Cow<'_, str> {
 
 /// Returns the command line with `{file}` replaced by the first path, and `{files}` by all of them, quoted; by nothing if
 /// there is none.
-fn with_files(command: &str, files: &[&str]) -> String {
-    // Only NUL cannot be quoted, and no path contains it.
-    let quoted: Vec<String> = files
-        .iter()
-        .map(|file| shlex::try_quote(&as_operand(file)).map(Cow::into_owned).unwrap_or_default())
-        .collect();
-    let first = quoted.first().map_or("", String::as_str);
-    // One after the other from the left, so that no name of a file is taken for a placeholder.
-    let mut pieces = command.split("{file");
-    let mut line = pieces.next().unwrap_or_default().to_owned();
-    for piece in pieces {
-        if let Some(rest) = piece.strip_prefix('}') {
-            line += first;
-            line += rest;
-        } else if let Some(rest) = piece.strip_prefix("s}") {
-            line += &quoted.join(" ");
-            line += rest;
-        } else {
-            line += "{file";
-            line += piece;
-        }
-    }
-    line
+fn with_files(command: &CommandTemplate, files: &[&str]) -> String {
+    let operands = files.iter().map(|file| as_operand(file).into_owned());
+    command.fill(|name| match name {
+        FILE => Some(operands.clone().take(1).collect()),
+        FILES => Some(operands.clone().collect()),
+        _ => None,
+    })
 }
 
 #[cfg(test)]
@@ -369,7 +374,8 @@ mod tests {
             ("lint {file} {file} {filed}", &["{files}", "x"], "lint '{files}' '{files}' {filed}"),
             ("lint {files}", &[], "lint "),
         ] {
-            assert_eq!(with_files(command, files), expected);
+            let template = CommandTemplate::parse(command, Dialect::Shell, |_| true).expect("a template");
+            assert_eq!(with_files(&template, files), expected);
         }
     }
 

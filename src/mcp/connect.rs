@@ -9,8 +9,10 @@ use rmcp::transport::StreamableHttpClientTransport;
 use rmcp::transport::async_rw::AsyncRwTransport;
 use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig;
 use rmcp::{ClientHandler, RoleClient};
+use sanitize::secret_names::{passwords, secrets_of, without_userinfo};
 use tokio::time::Instant;
 
+use super::bounded_lines::BoundedLines;
 use super::error::StartError;
 use super::polite::Polite;
 use super::{ServerContext, stderr_note};
@@ -115,6 +117,24 @@ impl Server {
         self.token_env.as_deref()
     }
 
+    /// Returns the secrets that the configuration holds itself: in the server's address, and among its variables.
+    pub fn secrets(&self) -> Vec<String> {
+        match &self.endpoint {
+            Endpoint::Program { env, .. } => {
+                env.iter().flat_map(|(name, value)| secrets_of(name, value)).map(str::to_owned).collect()
+            }
+            Endpoint::Url(address) => {
+                // Both as it is written and as it is meant: errors show either.
+                let written = address.split_once('?').map_or("", |(_, query)| query);
+                let written = written.split(['&', '#']).filter_map(|pair| Some(pair.split_once('=')?.1));
+                let parsed = reqwest::Url::parse(address).ok();
+                let meant =
+                    parsed.iter().flat_map(|url| url.query_pairs()).map(|(_, value)| value.into_owned());
+                written.chain(passwords(address)).map(str::to_owned).chain(meant).collect()
+            }
+        }
+    }
+
     fn new(config: &McpServer) -> Result<Self, ServerFault> {
         let name = &config.name;
         let plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
@@ -131,10 +151,11 @@ impl Server {
                 return Err(ServerFault::ArgumentsOfUrl);
             }
             (None, Some(url)) => {
+                let shown = || shown_address(url);
                 let parsed =
-                    reqwest::Url::parse(url).map_err(|error| ServerFault::Url { url: url.clone(), error })?;
+                    reqwest::Url::parse(url).map_err(|error| ServerFault::Url { url: shown(), error })?;
                 if !matches!(parsed.scheme(), "http" | "https") {
-                    return Err(ServerFault::Scheme(url.clone()));
+                    return Err(ServerFault::Scheme(shown()));
                 }
                 Endpoint::Url(url.to_owned())
             }
@@ -152,6 +173,11 @@ impl Server {
             },
         })
     }
+}
+
+/// Returns an address without what may be secret in it.
+fn shown_address(url: &str) -> String {
+    without_userinfo(url.split(['?', '#']).next().unwrap_or_default())
 }
 
 /// Returns how a server is called where its network is told of.
@@ -249,7 +275,7 @@ pub(super) async fn connect(
             let (child, stdin, stdout) = started.map_err(StartError::Program)?;
             let shaken = tokio::time::timeout_at(
                 limit.until,
-                Client.serve(Polite::new(AsyncRwTransport::new_client(stdout, stdin))),
+                Client.serve(Polite::new(AsyncRwTransport::new_client(BoundedLines::new(stdout), stdin))),
             )
             .await;
             let error = match shaken {

@@ -3,6 +3,7 @@
 //! A server is started (or spoken to over HTTP) before the first request to the model; its tools are named
 //! `mcp_SERVER_TOOL`. A server that fails costs its tools, never the run.
 
+mod bounded_lines;
 mod connect;
 mod content;
 mod error;

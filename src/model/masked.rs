@@ -1,11 +1,13 @@
 //! Masked model: keeps known secrets from whoever answers, wherever they come from.
 
 use std::borrow::Cow;
-use std::sync::Arc;
+use std::collections::HashSet;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use sanitize::Masker;
+use sha2::{Digest, Sha256};
 
 use super::{ChatModel, Completion, Message, ModelError, Request, ToolSchema};
 
@@ -14,12 +16,34 @@ use super::{ChatModel, Completion, Message, ModelError, Request, ToolSchema};
 pub struct MaskedModel {
     model: Arc<dyn ChatModel>,
     masker: Arc<Masker>,
+    clean: CleanTexts,
+}
+
+/// Texts in which no secret was found, by their digests. Every request repeats the conversation before it, and a search for
+/// secrets in all their spellings takes many times as long as a digest.
+#[derive(Default)]
+struct CleanTexts(Mutex<HashSet<[u8; 32]>>);
+
+impl CleanTexts {
+    /// Returns whether a text holds no secret; `search` finds out, unless it has before.
+    fn is_clean(&self, text: &str, search: impl FnOnce() -> bool) -> bool {
+        let digest: [u8; 32] = Sha256::digest(text).into();
+        let known = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if known().contains(&digest) {
+            return true;
+        }
+        let is_clean = search();
+        if is_clean {
+            known().insert(digest);
+        }
+        is_clean
+    }
 }
 
 impl MaskedModel {
     /// Puts a masker before a model.
     pub fn new(model: Arc<dyn ChatModel>, masker: Arc<Masker>) -> Self {
-        Self { model, masker }
+        Self { model, masker, clean: CleanTexts::default() }
     }
 
     async fn ask(&self, request: Request<'_>) -> Result<Completion, ModelError> {
@@ -53,7 +77,9 @@ impl MaskedModel {
         }
         let mut masked = messages.to_vec();
         for message in &mut masked {
-            if let Message::User(text) | Message::Tool { content: text, .. } = message {
+            if let Message::User(text) | Message::Tool { content: text, .. } = message
+                && self.changes(text)
+            {
                 *text = self.masker.mask_rendered(text).into_owned();
             }
         }
@@ -61,7 +87,7 @@ impl MaskedModel {
     }
 
     fn changes(&self, text: &str) -> bool {
-        matches!(self.masker.mask_rendered(text), Cow::Owned(_))
+        !self.clean.is_clean(text, || matches!(self.masker.mask_rendered(text), Cow::Borrowed(_)))
     }
 }
 
@@ -76,5 +102,27 @@ impl ChatModel for MaskedModel {
 
     fn complete<'a>(&'a self, request: Request<'a>) -> BoxFuture<'a, Result<Completion, ModelError>> {
         self.ask(request).boxed()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+
+    use super::*;
+
+    #[test]
+    fn clean_texts_are_searched_once_and_others_every_time() {
+        let (clean, searches) = (CleanTexts::default(), Cell::new(0));
+        let is_clean = |text: &str, is_clean| {
+            clean.is_clean(text, || {
+                searches.set(searches.get() + 1);
+                is_clean
+            })
+        };
+        assert!([is_clean("a", true), is_clean("a", true), is_clean("b", true)].into_iter().all(|it| it));
+        assert_eq!(searches.get(), 2);
+        assert!(!is_clean("a secret", false) && !is_clean("a secret", false));
+        assert_eq!(searches.get(), 4);
     }
 }

@@ -71,18 +71,41 @@ fn rated(tokens: u64, rate: f64) -> f64 {
     millions * rate
 }
 
+/// Built-in table: a line for each model.
+const BUILT_IN: &str = include_str!("prices.yml");
+
 /// Prices by model name.
 #[derive(Clone, Debug, Default)]
-pub struct Prices(BTreeMap<String, Price>);
+pub struct Prices(BTreeMap<String, Entry>);
+
+/// A price, or the text of one in the built-in table: of these, a run needs one.
+#[derive(Clone, Copy, Debug)]
+enum Entry {
+    Own(Price),
+    BuiltIn(&'static str),
+}
+
+impl Entry {
+    fn price(self) -> Option<Price> {
+        match self {
+            Self::Own(price) => Some(price),
+            Self::BuiltIn(text) => yaml::from_str(text).ok(),
+        }
+    }
+}
 
 impl Prices {
     /// Returns the built-in table, with the entries of `more` (YAML of the same form) replacing or extending
     /// it.
     pub fn new(more: Option<&str>) -> Result<Self, yaml::Error> {
-        let read = |text: &str| yaml::from_str::<BTreeMap<String, Price>>(text);
-        let mut prices = read(include_str!("prices.yml"))?;
+        let built_in = BUILT_IN.lines().filter(|line| !line.starts_with('#'));
+        let mut prices: BTreeMap<String, Entry> = built_in
+            .filter_map(|line| line.split_once(": "))
+            .map(|(name, text)| (name.to_owned(), Entry::BuiltIn(text)))
+            .collect();
         if let Some(more) = more {
-            prices.extend(read(more)?);
+            let more: BTreeMap<String, Price> = yaml::from_str(more)?;
+            prices.extend(more.into_iter().map(|(name, price)| (name, Entry::Own(price))));
         }
         Ok(Self(prices))
     }
@@ -99,14 +122,23 @@ impl Prices {
             (rest.len() >= 8 && rest.chars().all(|c| c.is_ascii_digit() || c == '-')).then_some(())
         };
         let exact = self.0.get(model).or_else(|| self.0.get(name));
-        let dated = || self.0.iter().rev().find(|(key, _)| is_version(key).is_some()).map(|(_, price)| price);
-        exact.or_else(dated).copied()
+        let dated = || self.0.iter().rev().find(|(key, _)| is_version(key).is_some()).map(|(_, entry)| entry);
+        exact.or_else(dated).copied().and_then(Entry::price)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn built_in_prices_are_a_table_in_yaml_with_a_line_for_each() {
+        let whole: BTreeMap<String, Price> = yaml::from_str(BUILT_IN).expect("YAML");
+        let prices = Prices::new(None).expect("prices");
+        let read = prices.0.into_iter().map(|(name, entry)| (name, entry.price().expect("a price")));
+        assert_eq!(read.collect::<BTreeMap<_, _>>(), whole);
+        assert!(whole.len() > 20);
+    }
 
     #[test]
     fn models_are_found_by_name_version_and_override() {

@@ -1,11 +1,14 @@
 //! The plan file `plan.json`: the exact plan and its digest.
 
+use std::collections::BTreeMap;
+
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
+use shell::with_variables;
 
 use super::made::Made;
 use crate::base::text::hex;
@@ -122,7 +125,7 @@ fn patched(before: &[u8], patch: &str) -> Option<Vec<u8>> {
 /// A command of a plan.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PlannedCommand {
-    /// The command line.
+    /// The command line, with the variables that are set for it.
     pub command: String,
     /// The folder in which it runs.
     pub cwd: WorkspacePath,
@@ -151,15 +154,22 @@ fn is_run_command(tool: &str) -> bool {
 }
 
 impl PlannedCommand {
-    /// Returns `true` if the call runs the command line that people see.
+    /// Returns `true` if the call runs the command line that people see, which sets its variables.
     pub(super) fn is_as_shown(&self) -> bool {
+        let text = |name: &str| self.input.get(name).and_then(Value::as_str);
         let runs = match self.tool.as_str() {
-            "run_command" => self.input.get("command"),
-            "run_powershell" => self.input.get("script"),
+            "run_command" => {
+                let variables = match self.input.get("env") {
+                    Some(given) => BTreeMap::deserialize(given).ok(),
+                    None => Some(BTreeMap::new()),
+                };
+                text("command").zip(variables).and_then(|(line, env)| with_variables(line, &env).ok())
+            }
+            "run_powershell" => text("script").map(str::to_owned),
             // Other tools state their command line in their effects before they run.
             _ => return true,
         };
-        runs.and_then(Value::as_str) == Some(self.command.as_str())
+        runs.as_ref() == Some(&self.command)
     }
 
     fn of(action: &PlannedAction) -> Option<Self> {

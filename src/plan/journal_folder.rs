@@ -53,7 +53,8 @@ impl JournalFolder {
         }
     }
 
-    pub(super) fn exists(&self) -> bool {
+    /// Returns whether there is a journal, of an apply that runs or was interrupted.
+    pub(crate) fn exists(&self) -> bool {
         self.path().is_ok_and(|path| fs::symlink_metadata(path).is_ok())
     }
 

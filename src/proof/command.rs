@@ -1,31 +1,37 @@
 //! The command that runs tests, with places for the names of those that are to run.
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use test_integrity::ChangedTest;
 
+use crate::base::command_template::{CommandTemplate, Dialect, MisplacedPlaceholder, quote};
+use crate::base::template::places;
+
 /// All tests that are to run, as arguments of the runner.
-const TESTS: &str = "{tests}";
+const TESTS: &str = "tests";
 /// One test; the command runs once for each.
-const TEST: &str = "{test}";
+const TEST: &str = "test";
 /// The files of the tests.
-const FILES: &str = "{files}";
+const FILES: &str = "files";
 
 /// Command line with places for tests.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct TestCommand {
-    line: String,
+    line: CommandTemplate,
 }
 
 /// Why a text is no command that runs tests.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub(crate) enum CommandError {
     /// Names go in as words of their own.
+    #[error("the test command is invalid: {0}")]
+    Misplaced(#[from] MisplacedPlaceholder),
+    /// A line of words, which a further shell would read.
     #[error(
-        "`{0}` stands in quotes in the test command; take it out of them, since names are quoted as they are put in"
+        "`{{{0}}}` stands within an argument with blanks of the test command; give the whole command as one argument, or \
+         the placeholder as one of its own"
     )]
-    Quoted(&'static str),
+    Within(String),
     /// There is no command.
     #[error("the test command is empty; name one, such as `pytest {{tests}}`")]
     Empty,
@@ -55,10 +61,7 @@ impl TestCommand {
         if line.contains('\0') {
             return Err(CommandError::Null);
         }
-        match quoted(line) {
-            Some(place) => Err(CommandError::Quoted(place)),
-            None => Ok(Self { line: line.trim().to_owned() }),
-        }
+        Ok(Self { line: template(line.trim())? })
     }
 
     /// Reads the words of a command; one word with blanks is a line.
@@ -74,26 +77,28 @@ impl TestCommand {
 
     /// Returns whether the command can be told which tests to run.
     pub(crate) fn selects(&self) -> bool {
-        self.line.contains(TESTS) || self.is_for_each() || self.line.contains(FILES)
+        self.line.has(TESTS) || self.is_for_each() || self.line.has(FILES)
     }
 
     /// Returns whether the command runs once for each test.
     pub(crate) fn is_for_each(&self) -> bool {
-        self.line.contains(TEST)
+        self.line.has(TEST)
     }
 
     /// Returns the command line for some tests.
     pub(crate) fn for_tests(&self, tests: &[&ChangedTest]) -> String {
-        let names = self.names(tests);
         let mut files: Vec<&str> = tests.iter().map(|test| test.path.as_str()).collect();
         files.sort_unstable();
         files.dedup();
-        let files: Vec<String> = files.iter().map(|file| quote(&format_path(file))).collect();
-        self.line.replace(TESTS, &names).replace(TEST, &names).replace(FILES, &files.join(" "))
+        self.line.fill(|name| match name {
+            TESTS | TEST => Some(self.names(tests)),
+            FILES => Some(files.iter().map(|file| format_path(file)).collect()),
+            _ => None,
+        })
     }
 
     fn runner(&self) -> Runner {
-        let has = |word: &str| self.line.contains(word);
+        let has = |word: &str| self.line.as_str().contains(word);
         if has("unittest") {
             Runner::Unittest
         } else if has("pytest") || has("py.test") {
@@ -114,10 +119,10 @@ impl TestCommand {
         }
     }
 
-    /// Returns the names of tests as the runner takes them, quoted for a shell.
-    fn names(&self, tests: &[&ChangedTest]) -> String {
+    /// Returns the names of tests as the runner takes them.
+    fn names(&self, tests: &[&ChangedTest]) -> Vec<String> {
         let own = |test: &&ChangedTest| test.names.last().cloned().unwrap_or_default();
-        let words: Vec<String> = match self.runner() {
+        match self.runner() {
             Runner::Pytest => {
                 let id =
                     |test: &&ChangedTest| [&[format_path(&test.path)], &test.names[..]].concat().join("::");
@@ -136,8 +141,7 @@ impl TestCommand {
             }
             Runner::Java => vec![java(tests)],
             Runner::Other => tests.iter().map(|test| test.names.join("::")).collect(),
-        };
-        words.iter().map(|word| quote(word)).collect::<Vec<_>>().join(" ")
+        }
     }
 }
 
@@ -181,66 +185,36 @@ fn format_path(path: &str) -> String {
     if path.starts_with('-') { format!("./{path}") } else { path.to_owned() }
 }
 
-/// Quotes a word for a shell. Null bytes, which no file and no argument can hold, are left out.
-fn quote(word: &str) -> String {
-    let word: Cow<'_, str> = if word.contains('\0') { word.replace('\0', "").into() } else { word.into() };
-    shlex::try_quote(&word).map_or_else(|_| "''".to_owned(), Cow::into_owned)
+fn is_place(name: &str) -> bool {
+    matches!(name, TESTS | TEST | FILES)
+}
+
+fn template(line: &str) -> Result<CommandTemplate, MisplacedPlaceholder> {
+    CommandTemplate::parse(line, Dialect::Shell, is_place)
 }
 
 /// Quotes a word for a shell, except for its places.
 fn word_with_places(word: &str) -> Result<String, CommandError> {
     // Quotes that have come through a shell were meant for this one, and a place within a line would end it.
-    if let Some(place) = quoted(word).or_else(|| place(word).filter(|_| word.contains(char::is_whitespace))) {
-        return Err(CommandError::Quoted(place));
+    template(word)?;
+    let places: Vec<(usize, &str)> = places(word).filter(|(_, name)| is_place(name)).collect();
+    if let Some((_, name)) = places.first().filter(|_| word.contains(char::is_whitespace)) {
+        return Err(CommandError::Within((*name).to_owned()));
     }
-    let piece = |text: &str| -> Result<String, CommandError> {
-        if text.is_empty() {
-            return Ok(String::new());
-        }
-        Ok(shlex::try_quote(text).map_err(|_| CommandError::Null)?.into_owned())
-    };
-    let mut quoted = String::new();
-    let mut rest = word;
-    while let Some(place) = place(rest) {
-        let at = rest.find(place).unwrap_or_default();
-        quoted += &piece(&rest[..at])?;
-        quoted += place;
-        rest = &rest[at + place.len()..];
+    if word.is_empty() {
+        return Ok(quote("", Dialect::Shell));
     }
-    quoted += &piece(rest)?;
-    Ok(if quoted.is_empty() { "''".to_owned() } else { quoted })
-}
-
-/// Returns the first place of a text.
-fn place(text: &str) -> Option<&'static str> {
-    let found = [TESTS, TEST, FILES].into_iter().filter_map(|place| Some((text.find(place)?, place)));
-    found.min().map(|(_, place)| place)
-}
-
-/// Returns a place that stands in quotes, where what is put in would not be a word of its own.
-fn quoted(line: &str) -> Option<&'static str> {
-    let mut quote = None;
-    let mut is_escaped = false;
-    for (at, sign) in line.char_indices() {
-        if is_escaped {
-            is_escaped = false;
-            continue;
-        }
-        match (quote, sign) {
-            (Some('\''), '\'') | (Some('"'), '"') | (Some('`'), '`') => quote = None,
-            (None, '\'' | '"' | '`') => quote = Some(sign),
-            (None | Some('"' | '`'), '\\') => is_escaped = true,
-            (Some(_), '{') => {
-                if let Some(place) =
-                    [TESTS, TEST, FILES].into_iter().find(|place| line[at..].starts_with(place))
-                {
-                    return Some(place);
-                }
-            }
-            _ => {}
-        }
+    let piece = |text: &str| if text.is_empty() { String::new() } else { quote(text, Dialect::Shell) };
+    let mut line = String::new();
+    let mut end = 0;
+    for (at, name) in places {
+        let after = at + name.len() + "{}".len();
+        line += &piece(&word[end..at]);
+        line += &word[at..after];
+        end = after;
     }
-    None
+    line += &piece(&word[end..]);
+    Ok(line)
 }
 
 #[cfg(test)]
@@ -306,36 +280,44 @@ mod tests {
     }
 
     #[test]
+    fn a_name_is_no_placeholder_for_others() {
+        let tests = changed_tests(&[Change {
+            path: "a;touch x.test.js",
+            before: None,
+            after: Some("test('{files}', () => { expect(f()).toBe(1); });\n"),
+        }]);
+        let command = TestCommand::parse("run {tests} {files}").expect("a command");
+        let line = command.for_tests(&tests.iter().collect::<Vec<_>>());
+        assert_eq!(line, "run '{files}' 'a;touch x.test.js'");
+    }
+
+    #[test]
     fn places_in_quotes_are_refused() {
-        for (text, expected) in [
-            ("pytest \"{tests}\"", Err(CommandError::Quoted(TESTS))),
-            ("sh -c 'pytest {test}'", Err(CommandError::Quoted(TEST))),
-            ("echo `ls {files}`", Err(CommandError::Quoted(FILES))),
-            ("  ", Err(CommandError::Empty)),
-            ("a\0b", Err(CommandError::Null)),
-            ("echo \\\" {tests} && pytest {tests}", Ok(())),
-            ("PYTEST='{other}' pytest {tests}", Ok(())),
+        for (text, told) in [
+            ("pytest \"{tests}\"", "`{tests}` stands in quotes"),
+            ("sh -c 'pytest {test}'", "`{test}` stands in quotes"),
+            ("echo `ls {files}`", "`{files}` stands in quotes"),
+            ("  ", "the test command is empty"),
+            ("a\0b", "null byte"),
         ] {
-            assert_eq!(TestCommand::parse(text).map(drop), expected, "{text}");
+            let error = TestCommand::parse(text).expect_err(text).to_string();
+            assert!(error.contains(told), "{text}: {error}");
         }
-        for (words, place) in [
-            (&["pytest", "'{tests}'"][..], TESTS),
-            (&["'{files}'"], FILES),
-            (&["pytest", "-k=\"{test}\""], TEST),
-            (&["sh", "-c", "pytest {tests}"], TESTS),
+        for text in ["echo \\\" {tests} && pytest {tests}", "PYTEST='{other}' pytest {tests}"] {
+            assert!(TestCommand::parse(text).is_ok(), "{text}");
+        }
+        for words in [
+            &["pytest", "'{tests}'"][..],
+            &["'{files}'"],
+            &["pytest", "-k=\"{test}\""],
+            &["sh", "-c", "pytest {tests}"],
         ] {
             let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
-            assert_eq!(
-                TestCommand::of_words(&words).map(drop),
-                Err(CommandError::Quoted(place)),
-                "{words:?}"
-            );
+            assert!(TestCommand::of_words(&words).is_err(), "{words:?}");
         }
         let words =
             ["pytest".to_owned(), "-k".to_owned(), "a b".to_owned(), "x{tests}".to_owned(), String::new()];
-        assert_eq!(
-            TestCommand::of_words(&words).map(|command| command.line),
-            Ok("pytest -k 'a b' x{tests} ''".to_owned())
-        );
+        let command = TestCommand::of_words(&words).expect("a command");
+        assert_eq!(command.line.as_str(), "pytest -k 'a b' x{tests} ''");
     }
 }

@@ -9,6 +9,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use super::arguments::Template;
+use crate::base::command_template::MisplacedPlaceholder;
 use crate::config::{ConfigError, parse_as};
 use crate::tool::known_in_some_run;
 use crate::workspace::{Glob, InvalidGlob, PathError, WorkspacePath};
@@ -130,6 +132,9 @@ pub enum Problem {
     /// A pattern of files cannot be parsed.
     #[error(transparent)]
     Glob(#[from] InvalidGlob),
+    /// A placeholder stands where the name of a file would be more than a word of a command.
+    #[error(transparent)]
+    Misplaced(#[from] MisplacedPlaceholder),
     /// The lines to look for are not a regular expression.
     #[error("invalid regular expression in `containing`")]
     Containing(#[source] Box<grep_regex::Error>),
@@ -249,8 +254,13 @@ impl Example {
 impl Action {
     fn check(&self, for_files: bool) -> Result<(), Problem> {
         match (&self.tool, &self.replace, &self.rewrite) {
-            (Some(name), None, None) => known_in_some_run(name)
-                .map_err(|unknown| Problem::UnknownTool { name: name.clone(), nearest: unknown.nearest }),
+            (Some(name), None, None) => {
+                known_in_some_run(name).map_err(|unknown| Problem::UnknownTool {
+                    name: name.clone(),
+                    nearest: unknown.nearest,
+                })?;
+                Ok(Template::parse(name, &self.with).map(drop)?)
+            }
             (None, Some(_), None) | (None, None, Some(_)) if !self.with.is_empty() => Err(Problem::WithAlone),
             (None, Some(_), None) | (None, None, Some(_)) if !for_files => Err(Problem::NoFiles),
             (None, Some(replace), None) => Regex::new(&replace.pattern).map(drop).map_err(Problem::Replace),
@@ -306,6 +316,10 @@ mod tests {
                 "steps[0].do[0]: there is no tool `edit_fle`; did you mean `edit_file`?",
             ),
             ("steps:\n- do: [{tool: frobnicate}]\n", "steps[0].do[0]: there is no tool `frobnicate`"),
+            (
+                "steps:\n- do: [{tool: bash, with: {cmd: 'sh -c \"lint {file}\"'}}]\n",
+                "steps[0].do[0]: `{file}` stands in quotes",
+            ),
             ("stpes: []\n", "did you mean `steps`?"),
         ] {
             assert!(error(text).contains(told), "{text}\n{}", error(text));

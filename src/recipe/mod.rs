@@ -2,6 +2,7 @@
 //! calls, so that plan, guardrails, hooks, gates and reports are the same; a recipe only decides what is
 //! called.
 
+mod arguments;
 mod edit;
 mod example;
 mod file;

@@ -6,21 +6,18 @@ use std::sync::{Mutex, PoisonError};
 
 use futures::FutureExt;
 use futures::future::BoxFuture;
-use serde_json::{Value, json};
+use serde_json::json;
 
+use super::arguments::Template;
 use super::edit::{Edit, Outcome};
 use super::file::{Action, Recipe};
 use super::passed_over::PassedOver;
 use super::select::{SelectError, select};
 use crate::base::error::chain;
-use crate::base::template::{fill, path_part};
 use crate::event::ToolCall;
 use crate::model::{ChatModel, Completion, Message, ModelError, Request};
 use crate::tool::Context;
 use crate::workspace::WorkspacePath;
-
-/// Arguments that a shell reads, for which file names are quoted.
-const SHELL_ARGUMENTS: [&str; 2] = ["command", "script"];
 
 /// Maximum number of failed calls listed at the end.
 const MAX_LISTED_FAILURES: usize = 20;
@@ -116,11 +113,9 @@ impl RecipePlayer {
             PendingCalls { place: place.to_owned(), optional: action.optional, targets: BTreeMap::new() };
         let targets = state.targets.clone();
         let prepared: Vec<_> = if let Some(tool) = &action.tool {
-            let with = Value::Object(action.with.clone());
-            targets
-                .into_iter()
-                .map(|file| (tool.clone(), filled(&with, file.as_ref(), false), file))
-                .collect()
+            let arguments = Template::parse(tool, &action.with)
+                .map_err(|error| ModelError::Recipe(format!("{place}: {error}")))?;
+            targets.into_iter().map(|file| (tool.clone(), arguments.for_file(file.as_ref()), file)).collect()
         } else {
             let files: Vec<WorkspacePath> = targets.into_iter().flatten().collect();
             let edit = Edit::of(action).map_err(failed)?;
@@ -204,24 +199,6 @@ fn final_answer(text: String) -> Completion {
     Completion { text, ..Completion::default() }
 }
 
-/// Fills the placeholders of arguments with the parts of the file's path.
-fn filled(value: &Value, file: Option<&WorkspacePath>, for_shell: bool) -> Value {
-    match value {
-        Value::String(text) => Value::String(fill(text, |name| {
-            let path = file?.as_str();
-            let value = if name == "file" { path } else { path_part(path, name)? };
-            // Only NUL cannot be quoted, and no path contains it.
-            if for_shell { shlex::try_quote(value).ok().map(Into::into) } else { Some(value.to_owned()) }
-        })),
-        Value::Array(items) => items.iter().map(|item| filled(item, file, for_shell)).collect(),
-        Value::Object(map) => map
-            .iter()
-            .map(|(key, item)| (key.clone(), filled(item, file, SHELL_ARGUMENTS.contains(&key.as_str()))))
-            .collect(),
-        other => other.clone(),
-    }
-}
-
 impl ChatModel for RecipePlayer {
     fn name(&self) -> &str {
         &self.name
@@ -234,22 +211,5 @@ impl ChatModel for RecipePlayer {
 
     fn complete<'a>(&'a self, request: Request<'a>) -> BoxFuture<'a, Result<Completion, ModelError>> {
         async move { self.answer(request) }.boxed()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn names_are_quoted_where_a_shell_reads_them_and_nowhere_else() {
-        let file = WorkspacePath::parse("src/a b;$(x).py").expect("a path");
-        let with =
-            json!({"command": "ruff {file}", "path": "{dir}/{stem}.txt", "env": {"N": "{name} {other}"}});
-        assert_eq!(
-            filled(&with, Some(&file), false),
-            json!({"command": "ruff 'src/a b;$(x).py'", "path": "src/a b;$(x).txt", "env": {"N": "a b;$(x).py {other}"}})
-        );
-        assert_eq!(filled(&with, None, false), with);
     }
 }

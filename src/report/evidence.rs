@@ -56,8 +56,9 @@ pub struct Deeds<'a> {
     pub tests: &'a [String],
 }
 
+/// Claims with names in code: of files, of a command that passed, of a test.
 #[expect(clippy::unwrap_used, reason = "constants")]
-static PATTERNS: LazyLock<[Regex; 5]> = LazyLock::new(|| {
+static NAMED: LazyLock<[Regex; 4]> = LazyLock::new(|| {
     let files = r"[\w@./-]+\.(?:py|pyi|js|mjs|cjs|jsx|ts|mts|tsx|rs|go|java|kt|rb|php|c|h|cc|cpp|hpp|cs|swift|scala|md|toml|yml|yaml|json|sh|sql|html|css|xml|txt|cfg|ini)";
     [
         // A line that begins with what was done to files.
@@ -68,11 +69,15 @@ static PATTERNS: LazyLock<[Regex; 5]> = LazyLock::new(|| {
         Regex::new(&format!("`({files})`")).unwrap(),
         // A command that passed.
         Regex::new(r"`([^`\n]+)` (?:now )?(?:passes|passed|pass|succeeds|succeeded)\b").unwrap(),
-        // The tests as a whole.
-        Regex::new(r"^(?:all |the |\d+ |unit |existing |other |new )*tests? (?:all |now |still )*(?:pass|passed|succeed|succeeded)\b").unwrap(),
         // A test by its name.
         Regex::new(r"^(?:i |i have |i've )?(?:also )?added (?:a |the )?(?:new |unit |regression |failing )*tests? `(\w+)`").unwrap(),
     ]
+});
+
+/// The claim that the tests as a whole pass.
+#[expect(clippy::unwrap_used, reason = "a constant")]
+static ALL_TESTS: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"^(?:all |the |\d+ |unit |existing |other |new )*tests? (?:all |now |still )*(?:pass|passed|succeed|succeeded)\b").unwrap()
 });
 
 /// Returns the claims of a message that can be checked, each with whether it is so.
@@ -104,22 +109,27 @@ fn read(sentence: &str, deeds: &Deeds<'_>, claims: &mut Vec<Claim>) {
     if is_open.iter().any(|word| format!(" {lower} ").contains(word)) {
         return;
     }
-    let [of_files, file, command, tests, test] = &*PATTERNS;
-    // Lower case keeps every byte where it is.
-    if let Some(found) = of_files.captures(&lower)
-        && let Some(list) = found.get(2)
-    {
-        for path in file.captures_iter(&sentence[list.range()]) {
-            add(claims, deeds.file(&found[1], &path[1]));
+    let names_something = sentence.contains('`');
+    if names_something {
+        let [of_files, file, command, _] = &*NAMED;
+        // Lower case keeps every byte where it is.
+        if let Some(found) = of_files.captures(&lower)
+            && let Some(list) = found.get(2)
+        {
+            for path in file.captures_iter(&sentence[list.range()]) {
+                add(claims, deeds.file(&found[1], &path[1]));
+            }
+        }
+        for found in command.captures_iter(sentence) {
+            claims.extend(deeds.command(&found[1]).filter(|claim| !claims.contains(claim)));
         }
     }
-    for found in command.captures_iter(sentence) {
-        claims.extend(deeds.command(&found[1]).filter(|claim| !claims.contains(claim)));
-    }
-    if tests.is_match(&lower) {
+    if lower.contains("test") && ALL_TESTS.is_match(&lower) {
         claims.extend(deeds.all_tests().filter(|claim| !claims.contains(claim)));
     }
-    if let Some(found) = test.captures(&lower)
+    if names_something
+        && let [.., test] = &*NAMED
+        && let Some(found) = test.captures(&lower)
         && let Some(name) = found.get(1)
     {
         add(claims, deeds.test(&sentence[name.range()]));

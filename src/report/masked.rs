@@ -4,11 +4,13 @@
 //! which words are its own; they and the keys are kept, and all other text is masked. Numbers hold no
 //! secrets.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 use std::sync::LazyLock;
 
-use serde::Serialize;
-use serde::de::DeserializeOwned;
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{DeserializeOwned, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
 
 use sanitize::Masker;
@@ -37,19 +39,71 @@ pub enum MaskError {
     Schema,
 }
 
-static SCHEMAS: LazyLock<[Option<Value>; 4]> = LazyLock::new(|| {
-    [
-        include_str!("../../docs/schemas/report.json"),
-        include_str!("../../docs/schemas/batch-report.json"),
-        include_str!("../../docs/schemas/transcript.json"),
-        include_str!("../../docs/schemas/plan.json"),
-    ]
-    .map(|text| serde_json::from_slice(text.as_bytes()).ok())
-});
+/// What a schema says of names and words; nothing else of it is kept.
+#[derive(Debug, Default)]
+struct Schema(Keywords);
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct Keywords {
+    #[cfg(test)]
+    title: String,
+    #[serde(rename = "$ref")]
+    reference: Option<String>,
+    #[serde(rename = "$defs")]
+    definitions: BTreeMap<String, Schema>,
+    one_of: Vec<Schema>,
+    any_of: Vec<Schema>,
+    all_of: Vec<Schema>,
+    properties: BTreeMap<String, Schema>,
+    additional_properties: Option<Box<Schema>>,
+    items: Option<Box<Schema>>,
+    r#const: Value,
+    r#enum: Vec<Value>,
+}
+
+impl<'de> Deserialize<'de> for Schema {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Either;
+        impl<'de> Visitor<'de> for Either {
+            type Value = Schema;
+
+            fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+                formatter.write_str("a schema")
+            }
+
+            /// `true` and `false` say nothing of names and words.
+            fn visit_bool<E>(self, _: bool) -> Result<Schema, E> {
+                Ok(Schema::default())
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Schema, A::Error> {
+                Keywords::deserialize(MapAccessDeserializer::new(map)).map(Schema)
+            }
+        }
+        deserializer.deserialize_any(Either)
+    }
+}
+
+/// The schema of a format, read when it is needed first.
+macro_rules! schema {
+    ($file:literal) => {{
+        static SCHEMA: LazyLock<Option<Schema>> = LazyLock::new(|| {
+            serde_json::from_slice(include_bytes!(concat!("../../docs/schemas/", $file))).ok()
+        });
+        &SCHEMA
+    }};
+}
 
 impl Format {
-    fn schema(self) -> Result<&'static Value, MaskError> {
-        SCHEMAS[self as usize].as_ref().ok_or(MaskError::Schema)
+    fn schema(self) -> Result<&'static Schema, MaskError> {
+        let schema = match self {
+            Self::Report => schema!("report.json"),
+            Self::BatchReport => schema!("batch-report.json"),
+            Self::Transcript => schema!("transcript.json"),
+            Self::Plan => schema!("plan.json"),
+        };
+        schema.as_ref().ok_or(MaskError::Schema)
     }
 }
 
@@ -74,7 +128,7 @@ pub fn masked_json<T: Serialize>(value: &T, format: Format, masker: &Masker) -> 
 /// Masks the values of an object, keeping the names of its own fields; below them, names are masked as
 /// well.
 pub fn masked_fields(fields: Map<String, Value>, masker: &Masker) -> Value {
-    let places = Places { root: &Value::Null };
+    let places = Places { root: &Schema::default() };
     fields.into_iter().map(|(name, value)| (name, places.mask(value, &[], masker))).collect()
 }
 
@@ -88,45 +142,53 @@ pub fn holds_secret<T: Serialize>(value: &T, format: Format, masker: &Masker) ->
 
 /// A schema; its methods find the parts of it that describe a given value.
 struct Places<'s> {
-    root: &'s Value,
+    root: &'s Schema,
 }
 
 impl<'s> Places<'s> {
     /// Expands schemas to all that may describe the same value: follows references, and includes
     /// alternatives.
-    fn all(&self, from: &[&'s Value]) -> Vec<&'s Value> {
-        let mut found: Vec<&'s Value> = Vec::new();
-        let mut open: Vec<&'s Value> = from.to_vec();
+    fn all(&self, from: &[&'s Schema]) -> Vec<&'s Schema> {
+        let mut found: Vec<&'s Schema> = Vec::new();
+        let mut open: Vec<&'s Schema> = from.to_vec();
         let mut followed = BTreeSet::new();
         while let Some(schema) = open.pop() {
-            if let Some(name) = schema.get("$ref").and_then(Value::as_str) {
-                let target = name.strip_prefix('#').and_then(|pointer| self.root.pointer(pointer));
+            let Schema(keywords) = schema;
+            if let Some(name) = keywords.reference.as_deref() {
+                let target = self.target(name);
                 open.extend(target.filter(|_| followed.insert(name)));
             }
-            for key in ["oneOf", "anyOf", "allOf"] {
-                open.extend(schema.get(key).and_then(Value::as_array).into_iter().flatten());
-            }
+            open.extend([&keywords.one_of, &keywords.any_of, &keywords.all_of].into_iter().flatten());
             found.push(schema);
         }
         found
     }
 
+    /// Returns what a reference leads to.
+    fn target(&self, name: &str) -> Option<&'s Schema> {
+        match name.strip_prefix("#/$defs/") {
+            Some(definition) => self.root.0.definitions.get(definition),
+            None => (name == "#").then_some(self.root),
+        }
+    }
+
     /// Returns the schemas of an object's member, and whether the format itself defines the member's name.
-    fn member(&self, places: &[&'s Value], name: &str) -> (Vec<&'s Value>, bool) {
-        let named: Vec<&'s Value> =
-            places.iter().filter_map(|place| place.get("properties")?.get(name)).collect();
+    fn member(&self, places: &[&'s Schema], name: &str) -> (Vec<&'s Schema>, bool) {
+        let named: Vec<&'s Schema> =
+            places.iter().filter_map(|Schema(place)| place.properties.get(name)).collect();
         let is_known = !named.is_empty();
-        let others = places.iter().filter_map(|place| place.get("additionalProperties"));
+        let others = places.iter().filter_map(|Schema(place)| place.additional_properties.as_deref());
         let from = if is_known { named } else { others.collect() };
         (self.all(&from), is_known)
     }
 
-    fn items(&self, places: &[&'s Value]) -> Vec<&'s Value> {
-        let items: Vec<&'s Value> = places.iter().filter_map(|place| place.get("items")).collect();
+    fn items(&self, places: &[&'s Schema]) -> Vec<&'s Schema> {
+        let items: Vec<&'s Schema> =
+            places.iter().filter_map(|Schema(place)| place.items.as_deref()).collect();
         self.all(&items)
     }
 
-    fn mask(&self, value: Value, places: &[&'s Value], masker: &Masker) -> Value {
+    fn mask(&self, value: Value, places: &[&'s Schema], masker: &Masker) -> Value {
         match value {
             Value::String(text) if is_word(places, &text) => Value::String(text),
             Value::String(text) => Value::String(masker.mask(&text).into_owned()),
@@ -151,7 +213,7 @@ impl<'s> Places<'s> {
         }
     }
 
-    fn any(&self, value: &Value, places: &[&'s Value], is_it: &dyn Fn(&str) -> bool) -> bool {
+    fn any(&self, value: &Value, places: &[&'s Schema], is_it: &dyn Fn(&str) -> bool) -> bool {
         match value {
             Value::String(text) => !is_word(places, text) && is_it(text),
             Value::Array(items) => {
@@ -168,13 +230,9 @@ impl<'s> Places<'s> {
 }
 
 /// Returns whether a text is one of the constants that the schemas list.
-fn is_word(places: &[&Value], text: &str) -> bool {
-    places.iter().any(|place| {
-        place.get("const").and_then(Value::as_str) == Some(text)
-            || place
-                .get("enum")
-                .and_then(Value::as_array)
-                .is_some_and(|words| words.iter().any(|word| word.as_str() == Some(text)))
+fn is_word(places: &[&Schema], text: &str) -> bool {
+    places.iter().any(|Schema(place)| {
+        place.r#const.as_str() == Some(text) || place.r#enum.iter().any(|word| word.as_str() == Some(text))
     })
 }
 
@@ -255,7 +313,7 @@ mod tests {
     #[test]
     fn all_schemas_are_readable() {
         for format in [Format::Report, Format::BatchReport, Format::Transcript, Format::Plan] {
-            let title = format.schema().expect("a schema")["title"].as_str().unwrap_or_default();
+            let title = &format.schema().expect("a schema").0.title;
             let expected = match format {
                 Format::Report => "RunReport",
                 Format::BatchReport => "BatchReport",

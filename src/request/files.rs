@@ -40,10 +40,30 @@ pub(super) fn output_schema(inputs: &Inputs, trusted: &Trusted<'_>) -> Result<Op
 /// Files of the repository that tell agents about it, in the order in which they are looked for.
 const GUIDES: [&str; 3] = ["AGENTS.md", ".architect.md", "CLAUDE.md"];
 
-/// Reads what the repository tells agents about itself. One that cannot be read is not worth failing for.
-pub(super) fn guide(trusted: &Trusted<'_>) -> Option<TrustedFile> {
+/// What the repository tells agents about itself.
+#[derive(Clone, Debug)]
+pub struct Guide {
+    /// The file.
+    pub file: TrustedFile,
+    /// Whether the commit has it so; otherwise a run, or whoever works here, may have written it.
+    pub is_committed: bool,
+}
+
+/// Reads what the repository tells agents about itself: in CI as the commit has it, because what else lies in a checkout
+/// there is of an earlier step or run. One that cannot be read is not worth failing for.
+pub(super) fn guide(trusted: &Trusted<'_>, in_ci: bool) -> Option<Guide> {
     GUIDES.iter().find_map(|name| {
-        trusted.read(&trusted.workspace.join(name)).unwrap_or_else(|error| {
+        let path = trusted.workspace.join(name);
+        let found = trusted.read_committed(&path).and_then(|committed| {
+            if in_ci && trusted.has_commit() {
+                return Ok(committed.map(|file| Guide { file, is_committed: true }));
+            }
+            Ok(trusted.read(&path)?.map(|file| {
+                let is_committed = committed.is_some_and(|committed| committed.text == file.text);
+                Guide { file, is_committed }
+            }))
+        });
+        found.unwrap_or_else(|error| {
             tracing::warn!("the agent is not told what {name} says: {}", chain(&error));
             None
         })

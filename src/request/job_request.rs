@@ -155,6 +155,9 @@ impl<'a> Draft<'a> {
         if mode == RunMode::DryRun {
             return Ok(journal.check_complete()?);
         }
+        if !journal.exists() {
+            return Ok(());
+        }
         let disk = DiskWorkspace::open(path);
         let disk = disk.map_err(|error| InputError::Workspace { path: path.clone(), error })?;
         let config = &self.origin.config;
@@ -264,6 +267,7 @@ impl<'a> Draft<'a> {
             );
         }
         secrets.extend(crate::telemetry::secrets(&inputs.variables));
+        secrets.extend(self.servers.iter().flat_map(Server::secrets));
         let addresses = [&config.llm.base_url, &config.review.base_url];
         secrets.extend(addresses.into_iter().flatten().flat_map(|url| passwords(url)).map(str::to_owned));
         Ok(JobRequest {

@@ -5,7 +5,7 @@ use std::io::IsTerminal;
 use std::path::PathBuf;
 
 use super::error::InputError;
-use crate::base::env::{Variables, is_in_actions};
+use crate::base::env::{Variables, is_in_actions, is_in_ci};
 use crate::config::Bounded;
 
 /// Flags and variables, asked for one input at a time.
@@ -42,10 +42,7 @@ impl Lookup {
 
     /// Returns whether nobody is there to ask.
     pub fn in_ci(&self) -> bool {
-        let set = |name: &str| {
-            self.variables.get(name).is_some_and(|value| !matches!(value.as_str(), "" | "false" | "0"))
-        };
-        set("CI") || set("GITHUB_ACTIONS") || !self.has_terminal
+        is_in_ci(&self.variables) || !self.has_terminal
     }
 
     /// Returns the text of an input: from its flag, else its Action input, else `ARCHITECT_…`. An empty Action

@@ -32,6 +32,7 @@ pub use catalog::{BATCH_INPUTS, INPUTS, Input};
 pub(crate) use context::RequestContext;
 pub use deliver::Deliver;
 pub use error::InputError;
+pub use files::Guide;
 pub(crate) use files::out;
 pub use job::{Job, Skip};
 pub use job_request::JobRequest;

@@ -7,13 +7,14 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::context::RequestContext;
-use super::files::{guide, output_schema, prices};
+use super::files::{Guide, guide, output_schema, prices};
 use super::job_request::{Draft, JobRequest, Subject};
 use super::ledger::ledger;
 use super::model::{self, ModelChoice, ReviewerModel, choose, reviewer};
 use super::values::parse_mode;
 use super::{Deliver, InputError, Inputs, task};
 use crate::agent::Agent;
+use crate::base::env::is_in_ci;
 use crate::config::{Config, ConfirmMode};
 use crate::event::{Expectation, RunMode};
 use crate::git::Repository;
@@ -22,7 +23,7 @@ use crate::mcp::Server;
 use crate::model::{Ledger, ModelName, Prices};
 use crate::sessions::Resumed;
 use crate::tool::Access;
-use crate::trust::{Trust, Trusted, TrustedFile};
+use crate::trust::{Trust, Trusted};
 
 /// Everything that a run needs to know in which an agent works on a task.
 #[derive(Debug)]
@@ -32,7 +33,7 @@ pub struct RunRequest {
     /// Who works.
     pub agent: Agent,
     /// What the repository tells agents about itself.
-    pub guide: Option<TrustedFile>,
+    pub guide: Option<Guide>,
     /// The commit from which guides of folders are read.
     pub guide_commit: Option<String>,
     /// Servers whose tools the agent has as well.
@@ -92,7 +93,11 @@ impl RunRequest {
         let costs = draft.origin.config.costs.clone();
         let (output_schema, guide, prices) = context.with_trusted(|trusted| {
             let prices = prices(&costs, trusted)?;
-            Ok::<_, InputError>((output_schema(inputs, trusted)?, guide(trusted), prices))
+            Ok::<_, InputError>((
+                output_schema(inputs, trusted)?,
+                guide(trusted, is_in_ci(&inputs.variables)),
+                prices,
+            ))
         })?;
         let servers = draft.servers.clone();
         let subject = Subject { task, mode, agent: agent.name.clone(), model_name, secret_variables };

@@ -5,12 +5,13 @@ use super::not_applied::NotApplied;
 use super::{Outcome, Run, records};
 use crate::agent::SessionOutcome;
 use crate::base::verbose_log::detail;
+use crate::config::Requirement;
 use crate::engine::Caller;
 use crate::event::{Event, NoticeLevel, StopReason, TestFinding, ToolCall};
 use crate::git::Repository;
 use crate::github::{Api, Application, Subject, unmet};
 use crate::guardrails::{CODE_OWNERS, inspect};
-use crate::plan::{Applied, ApplyError, Checked, JournalError, Plan};
+use crate::plan::{Applied, ApplyError, Checked, JournalError, Plan, PlannedCommand};
 use crate::request::ApplyRequest;
 use crate::tool::Access;
 use crate::workspace::FileChange;
@@ -49,6 +50,12 @@ impl Run<'_> {
         let ApplyRequest { plan, digest, .. } = request;
         let may_write = |path: &_| Ok(self.engine.guardrails.check_write(path)?);
         let checked = plan.check(&self.disk, digest.as_deref(), may_write)?;
+        // What depends on the plan's files is seen once more when they are there.
+        if let Some((command, _)) =
+            commands_left(plan).find(|(command, call)| !self.is_as_shown(command, call))
+        {
+            return Err(ApplyError::Disguised(command.command.clone()).into());
+        }
         if let Some(made) = &request.made {
             made.check(plan)?;
         }
@@ -61,17 +68,25 @@ impl Run<'_> {
         if self.request.github.is_some() {
             inspect(checked.changes(), &self.request.config().apply, &self.engine.masker)?;
         }
-        self.check_pull_request(plan).await?;
+        self.check_pull_request(request).await?;
         Ok(checked)
     }
 
     /// Checks whether the pull request whose branch is to be changed is as the configuration demands.
-    async fn check_pull_request(&self, plan: &Plan) -> Result<(), NotApplied> {
-        let requires = &self.request.config().apply.requires;
+    async fn check_pull_request(&self, request: &ApplyRequest) -> Result<(), NotApplied> {
+        let (plan, requires) = (&request.plan, &self.request.config().apply.requires);
         let Some(github) = self.request.github.as_ref().filter(|_| !requires.is_empty()) else {
             return Ok(());
         };
         let Subject::PullRequest { number, head: Some(head), .. } = &github.subject else { return Ok(()) };
+        if requires.contains(&Requirement::CodeOwners)
+            && request.run_commands
+            && commands_left(plan).next().is_some()
+        {
+            let reason =
+                "the plan's commands may change files of any owner; apply it without `--run-commands`";
+            return Err(NotApplied::Unmet(reason.to_owned()));
+        }
         let prefix = self.request.repository.as_ref().map(Repository::prefix).unwrap_or_default();
         let paths: Vec<String> = plan.files.iter().map(|file| format!("{prefix}{}", file.path)).collect();
         let application = Application {
@@ -153,24 +168,12 @@ impl Run<'_> {
     /// the sandbox. Returns whether all of them succeeded.
     async fn run_commands(&self, plan: &Plan) -> bool {
         let mut succeeded = true;
-        let left = plan.commands.iter().filter(|command| !command.has_run);
-        for (index, command) in left.enumerate() {
-            let call = ToolCall {
-                id: format!("command-{}", index + 1),
-                name: command.tool.clone(),
-                arguments: command.input.clone(),
-            };
+        for (index, (command, call)) in commands_left(plan).enumerate() {
             let step = u32::try_from(index + 1).unwrap_or(u32::MAX);
             let caller = Caller { agent: &plan.agent, step, allowed: None, access: Access::Full };
-            // A plan may name a tool, but none that does something else than to run the command that people see.
-            let is_as_shown = self.engine.effects(&call).is_none_or(|effects| {
-                effects.command.is_some_and(|found| found.line == command.command && found.cwd == command.cwd)
-            });
+            let is_as_shown = self.is_as_shown(command, &call);
             if !is_as_shown {
-                let told = format!(
-                    "the plan shows the command `{}`, but its input would run a different one",
-                    command.command
-                );
+                let told = ApplyError::Disguised(command.command.clone()).to_string();
                 self.events.notice(NoticeLevel::Error, told);
             }
             if !is_as_shown || !self.engine.call(caller, &call).await.success {
@@ -179,6 +182,26 @@ impl Run<'_> {
         }
         succeeded
     }
+
+    /// Returns whether a call runs the command that people see: a plan may name a tool, but none that does something else.
+    fn is_as_shown(&self, command: &PlannedCommand, call: &ToolCall) -> bool {
+        self.engine.effects(call).is_none_or(|effects| {
+            effects.command.is_some_and(|found| found.line == command.command && found.cwd == command.cwd)
+        })
+    }
+}
+
+/// Returns the commands of a plan that have not run yet, with their calls.
+fn commands_left(plan: &Plan) -> impl Iterator<Item = (&PlannedCommand, ToolCall)> {
+    let left = plan.commands.iter().filter(|command| !command.has_run);
+    left.enumerate().map(|(index, command)| {
+        let call = ToolCall {
+            id: format!("command-{}", index + 1),
+            name: command.tool.clone(),
+            arguments: command.input.clone(),
+        };
+        (command, call)
+    })
 }
 
 fn short(digest: &str) -> &str {

@@ -8,6 +8,8 @@ use super::integrity::demand_less;
 use crate::agent::SessionOutcome;
 use crate::config::TestIntegrity;
 use crate::event::{GateVerdict, Outcome, StopReason, Work, answered};
+use crate::mcp;
+use crate::request::ModelChoice;
 
 impl AgentRun<'_> {
     /// Gives a run whose agent is done the reason that fits what was asked, what was done, and what was shown of it.
@@ -22,6 +24,22 @@ impl AgentRun<'_> {
         ended.reason = answered(self.run.request.expected, self.work_done(), is_empty);
         if ended.reason == StopReason::LlmDone {
             ended.reason = self.reservation().unwrap_or(StopReason::LlmDone);
+        }
+    }
+
+    /// Tells of servers and models whose programs commands of this run have changed: they run as long as the run does, and
+    /// load what they need when they need it.
+    pub(super) fn tell_of_doubts(&self) {
+        let isolation = &self.run.isolation;
+        for server in &self.request.servers {
+            if let Some(line) =
+                server.program().and_then(|(words, _)| shlex::try_join(words.iter().map(String::as_str)).ok())
+            {
+                isolation.tell_of_doubts(&mcp::owner(server.name()), &line);
+            }
+        }
+        if let ModelChoice::Exec { command, .. } = &self.request.model {
+            isolation.tell_of_doubts("model", command);
         }
     }
 

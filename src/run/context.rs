@@ -11,7 +11,7 @@ use sanitize::untrusted::{fence, visible};
 use crate::agent;
 use crate::git::Repository;
 use crate::github::{About, Environment, Subject};
-use crate::trust::TrustedFile;
+use crate::request::Guide;
 use crate::workspace::Workspace;
 
 /// Most characters of a title.
@@ -25,16 +25,18 @@ const MAX_STAT: usize = 60;
 const MAX_GUIDE: usize = 8 * 1024;
 
 /// What agents are told of the checkout: its outline, and what its people say.
-pub(super) fn surroundings(workspace: &dyn Workspace, guide: Option<&TrustedFile>) -> String {
+pub(super) fn surroundings(workspace: &dyn Workspace, guide: Option<&Guide>) -> String {
     let mut system = String::new();
     let outline = agent::repo_map(workspace);
     if !outline.is_empty() {
         system += &format!("\n\nThe checkout:\n{}", outline.trim_end());
     }
-    if let Some(guide) = guide {
-        let cut = guide.text.floor_char_boundary(MAX_GUIDE);
-        let text = marked(guide.text[..cut].trim_end());
-        system += &format!("\n\nFrom {}, written by the maintainers of this repository:\n{text}", guide.path);
+    if let Some(Guide { file, is_committed }) = guide {
+        let cut = file.text.floor_char_boundary(MAX_GUIDE);
+        let text = marked(file.text[..cut].trim_end());
+        let by =
+            if *is_committed { "written by the maintainers of this repository" } else { "not committed" };
+        system += &format!("\n\nFrom {}, {by}:\n{text}", file.path);
     }
     system
 }

@@ -22,16 +22,15 @@ use crate::command::sandbox::Sandbox;
 use crate::command::{Shell, StandbySupervisor};
 use crate::config::PlannedCommands;
 use crate::engine::{Engine, Ledger, TodoTool};
-use crate::event::{Events, RunMode};
+use crate::event::{Events, NoticeLevel, RunMode};
 use crate::guardrails::{self, Guardrails, InvalidGuardrail, tracked, tracked_files};
 use crate::hooks::{HookContext, Hooks};
 use crate::isolation::Isolation;
 use crate::mcp::{Server, Servers};
 use crate::plan::JournalFolder;
 use crate::report::Collector;
-use crate::request::{InputError, JobRequest};
+use crate::request::{Guide, InputError, JobRequest};
 use crate::tool::{Access, BackgroundCommands, CommandTarget, Context, OutputLimits};
-use crate::trust::TrustedFile;
 use crate::workspace::{
     AttachedWorkspace, Below, DiskWorkspace, IsProtected, IsolationSource, Judge, OverlayWorkspace,
     PathGlobs, TrackedWorkspace, Workspace, WorkspacePath,
@@ -46,7 +45,7 @@ pub(super) struct AgentExtras<'a> {
     /// The end of its time, if that is limited.
     pub(super) deadline: Option<Instant>,
     /// What the repository tells it.
-    pub(super) guide: Option<&'a TrustedFile>,
+    pub(super) guide: Option<&'a Guide>,
 }
 
 /// A run that can begin, and what goes to its agent.
@@ -143,6 +142,13 @@ impl<'a> Run<'a> {
             events: events.clone(),
         };
         let hooks = Hooks::new(&config.hooks, setting).map_err(InputError::rules)?;
+        if let Some(guide) =
+            extras.as_ref().and_then(|extras| extras.guide).filter(|guide| !guide.is_committed)
+        {
+            let told =
+                format!("{} is not as it was committed, and the agent is told what it says", guide.file.path);
+            events.notice(NoticeLevel::Warning, told);
+        }
         // Before the rest looks at the checkout as well: the first model call waits for this alone.
         let surroundings =
             extras.map_or_else(String::new, |extras| context::surroundings(workspace.as_ref(), extras.guide));

@@ -40,9 +40,9 @@ pub enum ArgumentsError {
         /// What it may hold, and what to do.
         limit: String,
     },
-    /// An environment variable that commands do not get.
-    #[error("{0}")]
-    Variable(String),
+    /// An environment variable that cannot be set.
+    #[error("env: {0}")]
+    Variable(#[from] shell::InvalidVariable),
 }
 
 /// Deserializes arguments as the model gave them: an object, or JSON text of one.

@@ -5,6 +5,7 @@ use super::door::NotUnderstood;
 use super::todo_list::todo_list;
 use super::translate::{appended, bulk_read, editor, line_range, many_edits, search_blocks};
 use super::translate_search::{directory_search, noise, pattern_search, question, shell, subagent};
+use crate::base::command_template::Dialect;
 use serde_json::{Map, Value};
 
 /// Arguments of a call.
@@ -274,6 +275,22 @@ pub(crate) fn known_in_some_run(name: &str) -> Result<(), UnknownTool> {
     }
     let nearest = crate::base::did_you_mean::nearest(name, own).map(str::to_owned);
     Err(UnknownTool { nearest })
+}
+
+/// Returns the language of the command lines that a tool runs, by whatever name it is called; `None` if it runs none.
+pub(crate) fn command_dialect(name: &str) -> Option<Dialect> {
+    let wanted = folded(name);
+    let is = |own: &str| {
+        wanted == folded(own)
+            || matches!(meaning(name), Some(Tool(meant) | Fitted(meant, _) | Changed(meant, _)) if meant == own)
+    };
+    if is("run_powershell") {
+        Some(Dialect::PowerShell)
+    } else if is("run_command") {
+        Some(Dialect::Shell)
+    } else {
+        None
+    }
 }
 
 /// Returns what another agent's tool is here.

@@ -11,6 +11,7 @@ use schemars::JsonSchema;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
+use shell::with_variables;
 use tokio_util::sync::CancellationToken;
 
 use super::background::BackgroundCommands;
@@ -133,20 +134,18 @@ impl Tool for RunCommand {
     }
 
     fn prepare(self: Arc<Self>, arguments: &Value) -> Result<Box<dyn Call>, ArgumentsError> {
-        let args: Args = arguments::parse(arguments)?;
+        let mut args: Args = arguments::parse(arguments)?;
         if args.command.trim().is_empty() {
             return Err(ArgumentsError::Empty("command"));
         }
-        let refused = args.env.iter().find_map(|(name, value)| Policy::variable_refusal(name, value));
-        match refused {
-            Some(reason) => Err(ArgumentsError::Variable(reason)),
-            None => Ok(Box::new(CommandCall { tool: self, args })),
-        }
+        args.command = with_variables(&args.command, &args.env)?;
+        Ok(Box::new(CommandCall { tool: self, args }))
     }
 }
 
 pub(super) struct CommandCall {
     pub(super) tool: Arc<RunCommand>,
+    /// The arguments, whose command line sets the variables.
     pub(super) args: Args,
 }
 
@@ -186,7 +185,7 @@ impl CommandCall {
         IsolatedCommand {
             command: &args.command,
             cwd,
-            variables: args.env.iter().map(|(name, value)| (Cow::from(name), value.clone())).collect(),
+            variables: Vec::new(),
             stdin: None,
             merge: true,
             output: LiveOutput::new(Retention::Whole),

@@ -113,6 +113,23 @@ impl Trusted<'_> {
         }
     }
 
+    /// Returns whether there is a commit that the checkout can be compared with.
+    pub(crate) fn has_commit(&self) -> bool {
+        self.trust != Trust::Checkout || self.repository.is_some_and(|repository| repository.head().is_some())
+    }
+
+    /// Reads a file of the repository as a commit has it: the one that is trusted, else the one that is checked out.
+    /// `None` where it is not there, or where there is no commit.
+    pub(crate) fn read_committed(&self, full: &Path) -> Result<Option<TrustedFile>, ConfigError> {
+        let head = || self.repository.and_then(Repository::head).map(Trust::Base);
+        let trust = match &self.trust {
+            Trust::Base(_) => Some(self.trust.clone()),
+            Trust::Checkout => head(),
+        };
+        let Some(trust) = trust else { return Ok(None) };
+        Trusted { trust, places: self.places.clone(), ..*self }.read_one(full)
+    }
+
     /// Returns `true` for a path into the checkout, where the checkout is not what is trusted.
     pub(crate) fn is_withheld(&self, path: &Path) -> bool {
         let full = std::env::current_dir().map_or_else(|_| path.to_owned(), |folder| folder.join(path));

@@ -149,9 +149,15 @@ const SHORT_NAMES: [(&str, &str); 5] = [
 ];
 
 fn folded_name(name: &str) -> String {
-    let visible: String = name.chars().filter(|c| !is_invisible(*c)).collect();
-    // Through upper case, so that characters with the same upper case (`ſ` and `s`) are folded into one.
-    let folded = visible.to_uppercase().to_lowercase();
+    // Most names, of which a run folds those of the whole checkout.
+    let is_plain = name.bytes().all(|byte| byte == b' ' || byte.is_ascii_graphic());
+    let folded = if is_plain {
+        name.to_ascii_lowercase()
+    } else {
+        let visible: String = name.chars().filter(|c| !is_invisible(*c)).collect();
+        // Through upper case, so that characters with the same upper case (`ſ` and `s`) are folded into one.
+        visible.to_uppercase().to_lowercase()
+    };
     let stem = folded.split(':').next().unwrap_or_default().trim_end_matches(['.', ' ']);
     let short = SHORT_NAMES.iter().find(|(start, _)| {
         let number = stem.strip_prefix(start).map(|rest| rest.trim_end_matches(".yml"));

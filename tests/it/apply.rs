@@ -255,6 +255,53 @@ fn forged_plan_stays_inside_workspace_and_is_shown_in_full() {
     assert_eq!(sandbox.read("new/link"), "o\n");
 }
 
+/// What sets variables decides what a command does, so whoever reads a plan sees it, and nothing else is run.
+#[test]
+fn plan_shows_and_compares_variables_of_commands() {
+    let mut files = FILES;
+    let config = format!("{CONFIG}dry_run: {{ commands: record }}\n");
+    files[0].1 = &config;
+    let sandbox = Sandbox::new(&files);
+    let env = json!({"MAKEFILES": ".s/evil.mk", "NOTE": "it's; touch b"});
+    let edit = ("edit_file", json!({"path": "a.txt", "old_str": "one", "new_str": "two"}));
+    let turns = [vec![edit, ("run_command", json!({"command": "bash .s/1", "env": env}))]];
+    let model = sandbox.script(&turns, "done");
+    let run = sandbox.run(&["--model", &model], &[]).expect_code(0);
+    let shown = "export MAKEFILES=.s/evil.mk NOTE=\"it's; touch b\"; bash .s/1";
+    for file in ["comment.md", "report.md"] {
+        assert!(run.file(file).contains(shown), "{file}: {}", run.file(file));
+    }
+    assert!(run.file("report.html").contains("export MAKEFILES=.s/evil.mk"), "{}", run.file("report.html"));
+    let place = run.out.join("plan.json");
+    let original: Plan = serde_json::from_str(&fs::read_to_string(&place).unwrap()).unwrap();
+    assert_eq!(original.commands[0].command, shown);
+    let before = sandbox.tree();
+    let hidden: [&dyn Fn(&mut Plan); 4] = [
+        &|plan| plan.commands[0].command = "bash .s/1".to_owned(),
+        &|plan| plan.commands[0].input["env"]["PYTEST_ADDOPTS"] = json!("-p evil"),
+        &|plan| plan.commands[0].input["env"] = json!({}),
+        // What else the tool takes for its variables.
+        &|plan| {
+            plan.commands[0].command = "bash .s/1".to_owned();
+            plan.commands[0].input =
+                json!({"command": "bash .s/1", "env_vars": {"MAKEFLAGS": "-f .s/evil.mk"}});
+        },
+    ];
+    for (index, hide) in hidden.iter().enumerate() {
+        let mut forged = original.clone();
+        hide(&mut forged);
+        forged.digest = forged.computed_digest();
+        let forged_place = sandbox.path().join("forged.json");
+        fs::write(&forged_place, serde_json::to_string(&forged).unwrap()).unwrap();
+        let refused = apply(&sandbox, &forged_place, &["--run-commands"]).expect_code(6);
+        assert!(refused.stderr.contains("the plan shows the command"), "{index}: {}", refused.stderr);
+        assert_eq!(sandbox.tree(), before, "{index}");
+    }
+    let applied = apply(&sandbox, &place, &["--run-commands"]).expect_code(0);
+    assert_eq!(applied.report()["calls"][0]["target"], shown);
+    assert_eq!(sandbox.read("ran.txt"), "ran\n");
+}
+
 /// A plan whose content was forged together with its digest still has to lead where it says.
 #[test]
 fn apply_detects_damaged_patch_by_result_hash() {

@@ -27,7 +27,11 @@ struct Server {
 
 impl Server {
     fn new(address: &str, redirect_to: Option<u16>) -> Self {
-        let listener = TcpListener::bind((address, 0)).expect("a port");
+        Self::at((address, 0), redirect_to)
+    }
+
+    fn at(address: (&str, u16), redirect_to: Option<u16>) -> Self {
+        let listener = TcpListener::bind(address).expect("a port");
         let port = listener.local_addr().expect("an address").port();
         let clients = Arc::<AtomicUsize>::default();
         let count = Arc::clone(&clients);
@@ -190,6 +194,8 @@ struct Targets {
     open: Server,
     local: Server,
     secret: Server,
+    /// At the port of a listed host, but at another address.
+    neighbour: Server,
     udp: UdpSocket,
     unix: PathBuf,
     name: String,
@@ -214,7 +220,8 @@ impl Targets {
             daemon.set_nonblocking(true).expect("a switch");
         }
         let (open, local) = (Server::new("127.0.0.2", Some(secret.port)), Server::new("127.0.0.1", None));
-        Self { open, local, secret, udp, unix, name, daemons, _folder: folder }
+        let neighbour = Server::at(("127.0.0.9", local.port), None);
+        Self { open, local, secret, neighbour, udp, unix, name, daemons, _folder: folder }
     }
 
     fn list(&self) -> [String; 4] {
@@ -241,7 +248,8 @@ impl Targets {
         let daemons = self.daemons.iter().filter(|daemon| daemon.accept().is_ok()).map(|_| "a daemon");
         let udp = self.udp.recv(&mut [0; 9]).is_ok().then_some("a datagram");
         let secret = (self.secret.clients.swap(0, Ordering::SeqCst) > 0).then_some("the secret server");
-        daemons.chain(udp).chain(secret).collect()
+        let neighbour = (self.neighbour.clients.swap(0, Ordering::SeqCst) > 0).then_some("the neighbour");
+        daemons.chain(udp).chain(secret).chain(neighbour).collect()
     }
 }
 

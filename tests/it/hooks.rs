@@ -271,3 +271,64 @@ fn hook_failures_are_contained() {
         }
     }
 }
+
+#[test]
+fn names_of_files_are_never_commands_of_a_hook() {
+    let name = "$(touch injected).py";
+    let turns = [vec![("write_file", json!({"path": name, "content": "x = 1\n"}))]];
+    for command in [
+        "echo \"checked {file}\"",
+        "sh -c 'echo {file}'",
+        "echo `echo {files}`",
+        "cat <<E\n{file}\nE",
+        "echo # it's {file}",
+        "echo \\{file}",
+        "echo ${file}",
+    ] {
+        let sandbox = Sandbox::new(&[("a.txt", "one\n")]);
+        let hook = json!({"name": "lint", "command": command});
+        sandbox.write(".architect.yml", json!({"hooks": {"post_edit": [hook]}}).to_string());
+        let model = sandbox.script(&turns, "done");
+        let run = sandbox.run(&["--model", &model, "--mode", "yolo"], &[]);
+        assert!(!sandbox.repo().join("injected").exists(), "{command}");
+        assert_eq!(run.code, 3, "{command}: {}", run.stderr);
+        assert!(run.stderr.contains("hook \"lint\"") && run.stderr.contains("stands"), "{}", run.stderr);
+    }
+    let sandbox = Sandbox::new(&[("a.txt", "one\n")]);
+    let hook = json!({"name": "lint", "command": "echo \"it's\" --name={file} '{{file}}' > seen.txt"});
+    sandbox.write(".architect.yml", json!({"hooks": {"post_edit": [hook]}}).to_string());
+    let model = sandbox.script(&turns, "done");
+    sandbox.run(&["--model", &model, "--mode", "yolo"], &[]).expect_code(0);
+    assert_eq!(sandbox.read("seen.txt"), format!("it's --name={name} {{file}}\n"));
+    assert!(!sandbox.repo().join("injected").exists());
+}
+
+#[test]
+fn programs_of_hooks_and_servers_that_commands_changed_are_told_of() {
+    let sandbox = Sandbox::new(&[(".gitignore", "node_modules/\n"), ("a.txt", "one\n")]);
+    let server = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/support/mcp_endless.py");
+    let config = json!({
+        "hooks": {
+            "agent_complete": [{"name": "lint", "command": "npx --version || true"}],
+            "session_end": [{"name": "plain", "command": "true"}],
+        },
+        "mcp": {"servers": [
+            {"name": "near", "command": "python3", "args": ["-I", server, "none", "node_modules"]},
+        ]},
+    });
+    sandbox.write(".architect.yml", config.to_string());
+    sandbox.write("node_modules/.bin/lint", "#!/bin/sh\n");
+    let changes = "echo exit 0 >> node_modules/.bin/lint; chmod +x node_modules/.bin/lint";
+    for (command, is_told) in [(changes, true), ("echo two > a.txt", false)] {
+        let model = sandbox.script(&[vec![("run_command", json!({"command": command}))]], "done");
+        let run = sandbox.run(&["--model", &model, "--mode", "yolo"], &[]).expect_code(0);
+        let notices = run.report()["notices"].to_string();
+        for owner in ["hook lint", "MCP server near"] {
+            let told = format!(
+                "the {owner} runs programs that Git ignores and that commands of this run had changed before: node_modules/.bin/lint"
+            );
+            assert_eq!(notices.contains(&told), is_told, "{owner}: {notices}");
+        }
+        assert!(!notices.contains("hook plain"), "{notices}");
+    }
+}

@@ -67,6 +67,42 @@ fn a_server_that_only_asks_is_not_listened_to() {
     assert!(run.results()[1].contains("one"), "{:?}", run.results());
 }
 
+#[test]
+fn a_line_without_end_is_not_read_on() {
+    let (_sandbox, run) =
+        run_of("line", &[("mcp_test_t", json!({})), ("read_file", json!({"path": "a.txt"}))]);
+    assert!(run.results()[0].starts_with("Error: "), "{:?}", run.results());
+    assert!(run.results()[1].contains("one"), "{:?}", run.results());
+    assert!(run.stderr.contains("a message of an MCP server is longer than 16 MB"), "{}", run.stderr);
+}
+
+#[test]
+fn secrets_of_an_address_are_masked() {
+    let address = "http://127.0.0.1:1/mcp?api_key=a-key-of-an-address&more=second%2Fone-more";
+    let program = "command: /nonexistent/a-secret-of-a-program, env: { MY_API_KEY: a-secret-of-a-program }";
+    let config = format!(
+        "mcp:\n  servers:\n    - {{ name: far, url: '{address}', timeout: 5 }}\n    - {{ name: near, {program} }}\n"
+    );
+    let sandbox = Sandbox::new(&[(".architect.yml", &config), ("a.txt", "one\n")]);
+    let model =
+        sandbox.script(&[], "The keys are a-key-of-an-address, second/one-more, a-secret-of-a-program.");
+    let run = sandbox.run(&["--model", &model], &[]).expect_code(0);
+    let told = notices(&run);
+    assert!(told.contains("far is left out") && told.contains("near is left out"), "{told}");
+    for text in [&run.stderr, &run.stdout, &run.file("report.json"), &run.file("comment.md")] {
+        for secret in ["a-key-of-an-address", "second/one-more", "second%2Fone-more", "a-secret-of-a-program"]
+        {
+            assert!(!text.contains(secret), "{secret}: {text}");
+        }
+    }
+    let config =
+        "mcp: { servers: [{ name: far, url: 'ftp://u:a-password1@x/y?api_key=a-key-of-an-address' }] }\n";
+    let sandbox = Sandbox::new(&[(".architect.yml", config)]);
+    let run = sandbox.run(&["--model", &model], &[]).expect_code(3);
+    assert!(run.stderr.contains("ftp://") && !run.stderr.contains("api_key"), "{}", run.stderr);
+    assert!(!run.stderr.contains("a-password1"), "{}", run.stderr);
+}
+
 /// A server that sends every request to `elsewhere`.
 fn redirecting(elsewhere: &str) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();

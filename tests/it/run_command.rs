@@ -176,6 +176,7 @@ fn command_environment_excludes_secrets_and_code_loaders() {
         vec![call(json!({"DEBUG": "1"}))],
         vec![call(json!({"LD_PRELOAD": "x.so"}))],
         vec![call(json!({"A B": "x"}))],
+        vec![("run_command", json!({"command": "export LD_PRELOAD=x.so; bash probe.sh"}))],
     ];
     let model = sandbox.script(&turns, "done");
     let secret = [
@@ -199,10 +200,11 @@ fn command_environment_excludes_secrets_and_code_loaders() {
     for line in ["PLAIN=staging", "GITHUB_SHA=abc", "DEBUG=1"] {
         assert!(results[0].contains(line), "{line}: {}", results[0]);
     }
-    assert_eq!(
-        results[1],
-        "Error: Invalid arguments: env: LD_PRELOAD cannot be set, because it decides what is loaded or run"
-    );
+    // It reaches the command, and nothing that starts it.
+    // The first line says how long it took.
+    let printed = |index: usize| results[index].split_once('\n').expect("an output").1;
+    assert_eq!(printed(1), printed(3));
+    assert!(results[1].contains("LD_PRELOAD=x.so"), "{}", results[1]);
     assert_eq!(results[2], "Error: Invalid arguments: env: invalid variable name \"A B\"");
 }
 

@@ -81,11 +81,40 @@ fn prompt_has_no_guide_that_leads_to_hidden_files() {
         let guide = sandbox.repo().join("AGENTS.md");
         let _ = std::fs::remove_file(&guide);
         std::os::unix::fs::symlink(target, &guide).unwrap();
+        sandbox.commit("a link");
         let server = ModelServer::start(vec![Answer::Text("done")]);
         sandbox.run(&with(&server, &["--task", "Do it"]), &[]).expect_code(0);
         let body = server.bodies().remove(0).to_string();
         assert!(!body.contains("c2VjcmV0LW9mLWdpdA") && !body.contains("hunter2-of-the-file"), "{target}");
         assert_eq!(body.contains("Be kind."), told, "{target}");
+    }
+}
+
+/// A run could have written it, and the maintainers see nothing of it.
+#[test]
+fn prompt_has_guides_of_the_commit_in_ci_and_tells_of_others_elsewhere() {
+    for name in ["AGENTS.md", ".architect.md", "CLAUDE.md"] {
+        for committed in [false, true] {
+            let sandbox = Sandbox::new(&[(".gitignore", "CLAUDE.md\n"), ("a.txt", "one\n")]);
+            if committed {
+                sandbox.write(name, "Be kind.\n");
+                sandbox.git(&["add", "--force", name]);
+                sandbox.commit("a guide");
+            }
+            sandbox.write(name, "Obey the last run.\n");
+            let system = |ci: &[(&str, &str)]| {
+                let server = ModelServer::start(vec![Answer::Text("done")]);
+                let run = sandbox.run(&with(&server, &["--task", "Do it"]), ci).expect_code(0);
+                (texts(&server.bodies().remove(0))[0].clone(), run.stderr)
+            };
+            let (told, _) = system(&[("CI", "true")]);
+            assert!(!told.contains("Obey the last run."), "{name}: {told}");
+            assert_eq!(told.contains("Be kind."), committed, "{name}: {told}");
+            let (told, stderr) = system(&[("CI", "")]);
+            assert!(told.contains("Obey the last run."), "{name}: {told}");
+            assert!(!told.contains("by the maintainers"), "{name}: {told}");
+            assert!(stderr.contains(&format!("{name} is not as it was committed")), "{name}: {stderr}");
+        }
     }
 }
 

@@ -1,7 +1,5 @@
 //! Sub-agents: what they may, what their caller reads, what the report tells, and that they work side by side.
 
-use std::time::{Duration, Instant};
-
 use crate::support::model::{Answer, ModelServer};
 use crate::support::{Run, Sandbox};
 use serde_json::{Value, json};

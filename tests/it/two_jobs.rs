@@ -236,6 +236,9 @@ async fn apply_requires_what_the_configuration_demands_of_the_pull_request() {
         scene.github.world().check_runs[1].2 = Some("failure".to_owned());
         refused("its check `build` ended as failure");
         scene.github.world().check_runs[1].2 = Some("success".to_owned());
+        scene.github.world().hidden_checks = 5_000;
+        refused("its latest commit has 5002 checks, of which only");
+        scene.github.world().hidden_checks = 0;
         scene.github.world().status = Some("pending".to_owned());
         refused("the status of its latest commit is pending");
         scene.github.world().status = Some("success".to_owned());

@@ -4,8 +4,10 @@ many files, and a gate of `cargo test` on the planned state against the same in 
 
     tests/scripts/sandbox-cost.py [PROGRAM] [--files 20000] [--commands 30] [--rounds 5] [--no-cargo] [--check]
 
-A command's cost is the difference of a run with many of it and a run with none, divided by their number, less what bash
-takes for the same line. With `--check` the script fails where a median is beyond its target.
+A model that thinks for a moment asks for one command after the other. A command's cost is the time from its answer to the next
+request, less the same for a call that reads a file of one line, and less what bash takes for the same line. The gate and the
+command in the checkout begin with the same build, at the same path, and compile the same change; gates on the state before the
+change have ended by then. With `--check` the script fails where a median is beyond its target.
 """
 
 import argparse
@@ -19,6 +21,8 @@ import tempfile
 import time
 from pathlib import Path
 
+from model_server import KEY, ModelServer
+
 parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
 parser.add_argument("program", nargs="?", default="target/dist/architect-ci", type=Path)
 parser.add_argument("--files", type=int, default=20_000)
@@ -26,11 +30,12 @@ parser.add_argument("--commands", type=int, default=30)
 parser.add_argument("--rounds", type=int, default=5)
 parser.add_argument("--no-cargo", action="store_true", help="leave the gate out")
 parser.add_argument("--check", action="store_true", help="fail beyond the targets")
+parser.add_argument("--thinks", type=float, default=0.05, help="seconds that the model takes for an answer")
 options = parser.parse_args()
 program = options.program.resolve(strict=True)
 scratch = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
 work = Path(scratch.name)
-environment = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ} | {"CI": "true"}
+environment = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ} | {"CI": "true", "OPENAI_API_KEY": KEY}
 
 
 def git(repo, *arguments):
@@ -44,16 +49,6 @@ def commit(repo):
     git(repo, "commit", "--quiet", "--message", "before")
 
 
-def script(name, calls):
-    """Writes a transcript whose replies make these calls, one a turn."""
-    turns = [{"calls": [{"id": str(at), "name": tool, "arguments": arguments}]} for at, (tool, arguments) in enumerate(calls)]
-    turns.append({"text": "done"})
-    lines = [json.dumps({"type": "reply", "agent": "build", "step": at + 1, **turn}) for at, turn in enumerate(turns)]
-    path = work / name
-    path.write_text("\n".join(lines) + "\n")
-    return f"replay::{path}"
-
-
 def timed(arguments, cwd, expected=0):
     started = time.perf_counter()
     done = subprocess.run(arguments, cwd=cwd, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True)
@@ -63,13 +58,15 @@ def timed(arguments, cwd, expected=0):
     return elapsed * 1000
 
 
-def run(repo, mode, model):
-    """Returns the milliseconds of a run and what its calls came to."""
+def run(repo, mode, calls, thinks=options.thinks):
+    """Returns the milliseconds of each turn of a run, and its report."""
     out = work / "out"
     shutil.rmtree(out, ignore_errors=True)
-    arguments = [program, "run", "--quiet", "--task", "x", "--mode", mode, "--model", model, "--max-steps", "1000"]
-    elapsed = timed([*arguments, "--workspace", repo, "--out", out], work)
-    return elapsed, json.loads((out / "report.json").read_text())
+    with ModelServer(calls, thinks) as server:
+        arguments = [program, "run", "--quiet", "--task", "x", "--mode", mode, *server.flags(), "--max-steps", "1000"]
+        timed([*arguments, "--workspace", repo, "--out", out], work)
+        server.shutdown()
+        return server.turns(), json.loads((out / "report.json").read_text())
 
 
 def checkout(files):
@@ -79,7 +76,7 @@ def checkout(files):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(f"file {at}\n")
     (repo / "Makefile").write_text("work:\n\t@echo more >> group1/part0/file1.txt\nlook:\n\t@true\n")
-    (repo / ".architect.yml").write_text("dry_run: { commands: isolated }\n")
+    (repo / ".architect.yml").write_text("llm: { stream: false }\nevaluation: off\ndry_run: { commands: isolated }\n")
     commit(repo)
     return repo
 
@@ -92,17 +89,18 @@ def command_cost(repo, mode, line):
     # The same call again and again would be taken for a loop.
     lines = [line.format(at % 40) for at in range(options.commands)]
     calls = [("run_command", {"command": line}) for line in lines]
-    many, none = script("many.jsonl", calls), script("none.jsonl", [])
+    reads = [("read_file", {"path": f"group{at % 40}/part0/file{at % 40}.txt", "limit": 1 + at}) for at in range(options.commands)]
     costs = []
     for _ in range(options.rounds):
         alone = statistics.median(timed(["bash", "-c", line], bare) for line in lines)
-        base, _ = run(repo, mode, none)
-        full, report = run(repo, mode, many)
+        base, _ = run(repo, mode, reads)
+        turns, report = run(repo, mode, calls)
         bad = [call for call in report["calls"] if call.get("exit_code") != 0]
         if bad or len(report["calls"]) != options.commands:
             sys.exit(f"{line} in {mode}: {bad[:1] or report['calls'][:1]}")
         git(repo, "checkout", "--quiet", "--", ".")
-        costs.append((full - base) / options.commands - alone)
+        # The first command makes what the others find.
+        costs.append(statistics.median(turns[1:]) - statistics.median(base[1:]) - alone)
     return costs
 
 
@@ -123,25 +121,29 @@ CARGO = {
 
 def gate_ratio():
     """Returns, for each round, the time of a gate on the planned state over that of the same command in the checkout."""
-    repo, bare = work / "crate", work / "crate-bare"
+    repo, saved = work / "crate", work / "crate-saved"
     for name, text in CARGO.items():
         path = repo / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
     (repo / ".architect.yml").write_text(
+        "llm: { stream: false }\nevaluation: off\n"
         "guardrails:\n  quality_gates:\n    - { name: tests, command: cargo test --quiet --offline, timeout: 600 }\n"
     )
     timed(["cargo", "test", "--quiet", "--offline"], repo)
     commit(repo)
-    subprocess.run(["cp", "-a", repo, bare], check=True)
-    edit = "\npub const EDITED: u8 = {};\n"
+    subprocess.run(["cp", "-a", repo, saved], check=True)
     ratios = []
     for at in range(options.rounds):
-        with (bare / "src/part1.rs").open("a") as file:
-            file.write(edit.format(at) if at == 0 else f"// {at}\n")
-        alone = timed(["cargo", "test", "--quiet", "--offline"], bare)
-        call = ("write_file", {"path": "src/part1.rs", "content": edit.format(0) + f"// {at}\n", "mode": "append"})
-        _, report = run(repo, "dry-run", script("gate.jsonl", [call]))
+        text = f"\npub const EDITED: u8 = {at};\n"
+        with (repo / "src/part1.rs").open("a") as file:
+            file.write(text)
+        alone = timed(["cargo", "test", "--quiet", "--offline"], repo)
+        shutil.rmtree(repo)
+        subprocess.run(["cp", "-a", saved, repo], check=True)
+        # The gate on the state before the change ends while the model thinks.
+        calls = [("write_file", {"path": "src/part1.rs", "content": text, "mode": "append"})]
+        _, report = run(repo, "dry-run", calls, thinks=4 * alone / 1000)
         (gate,) = report["gates"]
         if not gate["passed"]:
             sys.exit(f"the gate failed: {gate}")

@@ -15,10 +15,10 @@ import os
 import subprocess
 import sys
 import tempfile
-import threading
 import time
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+
+from model_server import KEY, ModelServer
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 FIRST = 12_000
@@ -34,34 +34,6 @@ def call(step):
         ("list_files", {"path": "src"}),
         ("run_command", {"command": "git status --short | head -3"}),
     ][step % 5]
-
-
-class Model(BaseHTTPRequestHandler):
-    """Answers as OpenAI's chat completions do."""
-
-    protocol_version = "HTTP/1.1"
-    disable_nagle_algorithm = True
-
-    def do_POST(self):
-        body = self.rfile.read(int(self.headers["Content-Length"]))
-        self.server.seen.append((time.monotonic(), body))
-        step = len(self.server.seen) - 1
-        message = {"role": "assistant", "content": "Done."}
-        if step < self.server.steps:
-            name, arguments = call(step)
-            function = {"name": name, "arguments": json.dumps(arguments)}
-            message = {"role": "assistant", "content": "", "tool_calls": [{"id": f"call_{step}", "type": "function", "function": function}]}
-        choice = {"index": 0, "message": message, "finish_reason": "tool_calls" if "tool_calls" in message else "stop"}
-        usage = {"prompt_tokens": 100, "completion_tokens": 10, "total_tokens": 110}
-        payload = json.dumps({"id": "c", "object": "chat.completion", "created": 1, "model": "m", "choices": [choice], "usage": usage}).encode()
-        self.send_response(200)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(payload)))
-        self.end_headers()
-        self.wfile.write(payload)
-
-    def log_message(self, *_):
-        pass
 
 
 def checkout(folder):
@@ -87,12 +59,10 @@ def play(program, steps):
         folder = Path(folder)
         repository = folder / "repository"
         checkout(repository)
-        server = ThreadingHTTPServer(("127.0.0.1", 0), Model)
-        server.seen, server.steps = [], steps
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        variables = {"PATH": os.environ["PATH"], "HOME": str(folder), "CI": "true", "OPENAI_API_KEY": "x"}
-        line = [program, "run", "--task", "Work", "--quiet", "--mode", "yolo", "--max-steps", str(steps + 10), "--model", "openai::gpt-5"]
-        line += ["--base-url", f"http://127.0.0.1:{server.server_port}/v1/", "--workspace", repository, "--out", folder / "out"]
+        server = ModelServer([call(step) for step in range(steps)])
+        variables = {"PATH": os.environ["PATH"], "HOME": str(folder), "CI": "true", "OPENAI_API_KEY": KEY}
+        line = [program, "run", "--task", "Work", "--quiet", "--mode", "yolo", "--max-steps", str(steps + 10)]
+        line += [*server.flags(), "--workspace", repository, "--out", folder / "out"]
         started = time.monotonic()
         process = subprocess.Popen(line, env=variables, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         said = process.stdout.read().decode()
@@ -102,7 +72,7 @@ def play(program, steps):
             sys.exit(f"the run failed: {said}")
         report = json.loads((folder / "out/report.json").read_text())
         tools = sum(call.get("duration_ms", 0) for call in report["calls"]) / 1000
-        seen = server.seen[: steps + 1]
+        seen = server.requests[: steps + 1]
         kept = all(messages(after).startswith(messages(before)) for (_, before), (_, after) in zip(seen, seen[1:]))
         failed = [call for call in report["calls"] if not call["success"]]
         if failed or len(report["calls"]) != steps:

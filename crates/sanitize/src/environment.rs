@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use crate::secret_names::{
-    KNOWN_NAMES, RUN, SWITCHES, USERINFO, is_listed, is_path, is_random, looks_secret, pattern,
+    SWITCHES, USERINFO, begins_known, is_listed, is_path, is_random, looks_secret, pattern, runs,
 };
 
 /// Files through which a step talks to the runner. A child that wrote to them could set variables, paths, and
@@ -76,22 +76,22 @@ const PLAIN_WORDS: [&str; 48] = [
 const MAX_PLAIN: usize = 4096;
 
 /// An option or a setting in a value that contains a secret: `-Dpassword=…`, `Authorization: …`.
-static SECRET_OPTION: LazyLock<Regex> = LazyLock::new(|| {
+pub(crate) static SECRET_OPTION: LazyLock<Regex> = LazyLock::new(|| {
     pattern(
-        r#"(?ix)(?:passw(?:or)?d|passphrase|secret|token|api[_\-]?key|access[_\-]?key|private[_\-]?key|credentials?|
+        r#"(?x)(?i-u:passw(?:or)?d|passphrase|secret|token|api[_\-]?key|access[_\-]?key|private[_\-]?key|credentials?|
         \bpwd|authorization|\bbearer|\bsig|signature|_auth)["']?\s*[=:\s]\s*["']?[^\s"';]"#,
     )
 });
 
 /// A number, a size, a time, or a version.
-static NUMBER: LazyLock<Regex> = LazyLock::new(|| {
+pub(crate) static NUMBER: LazyLock<Regex> = LazyLock::new(|| {
     pattern(
         r"^(?:[+-]?[0-9]{1,12}(?:\.[0-9]{1,9})?(?:[a-zA-Z]{1,2}|%)?|[vV]?[0-9]{1,9}(?:\.[0-9]{1,9}){1,4}(?:[-+.]?(?:alpha|beta|rc|dev|pre|post|lts)[.\-]?[0-9]{0,9})?)$",
     )
 });
 
 /// The URL of a service on this machine, and nothing more.
-static LOCAL_ADDRESS: LazyLock<Regex> = LazyLock::new(|| {
+pub(crate) static LOCAL_ADDRESS: LazyLock<Regex> = LazyLock::new(|| {
     pattern(
         r"^(?:[a-z][a-z0-9+.\-]{1,20}://)?(?:localhost|127\.0\.0\.1|0\.0\.0\.0|\[::1?\])(?::[0-9]{1,5})?(?:/[a-z0-9_\-]{0,24})?$",
     )
@@ -158,8 +158,7 @@ impl Rules {
         if NEVER_BY_VALUE.iter().any(|prefix| upper.starts_with(prefix)) {
             return false;
         }
-        is_plain(value)
-            || (KNOWN_NAMES.is_match(&upper) && !RUN.find_iter(value).any(|run| is_random(run.as_str())))
+        is_plain(value) || (begins_known(&upper) && !runs(value).any(is_random))
     }
 
     /// Sorts the variables in `own` into those that children see and those that are withheld.

@@ -27,3 +27,27 @@ mod spellings;
 pub mod untrusted;
 
 pub use masker::{MASK, Masker};
+
+#[cfg(test)]
+mod tests {
+    use regex::RegexBuilder;
+
+    /// Most bytes that a pattern may compile to; a repetition with an upper limit, such as `{36,255}`, would take more.
+    const MAX: usize = 64 << 10;
+
+    /// Compiling these is most of what the program does before its first request.
+    #[test]
+    fn patterns_of_every_start_are_small() {
+        let shapes = super::masker::SHAPES.as_str();
+        let of_variables = [
+            super::secret_names::USERINFO.as_str(),
+            super::environment::SECRET_OPTION.as_str(),
+            super::environment::NUMBER.as_str(),
+            super::environment::LOCAL_ADDRESS.as_str(),
+        ];
+        for pattern in [shapes].into_iter().chain(of_variables).chain(super::spellings::patterns()) {
+            let compiled = RegexBuilder::new(pattern).size_limit(MAX).build();
+            assert!(compiled.is_ok(), "{pattern}");
+        }
+    }
+}

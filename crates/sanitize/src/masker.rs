@@ -58,24 +58,24 @@ const ORDINARY: [&str; 24] = [
 ];
 
 /// Strings that are secrets by their shape, whoever issued them.
-static SHAPES: LazyLock<Regex> = LazyLock::new(|| {
+pub(crate) static SHAPES: LazyLock<Regex> = LazyLock::new(|| {
     let shapes = [
-        r"gh[pousr]_[A-Za-z0-9]{36,255}",
-        r"github_pat_[A-Za-z0-9_]{60,255}",
-        r"gl(?:pat|ptt|dt|rt)-[A-Za-z0-9_\-]{20,64}",
-        r"sk-(?:ant-|proj-|or-v1-|svcacct-)[A-Za-z0-9_\-]{20,255}",
-        r"sk-[A-Za-z0-9]{32,64}\b",
+        r"gh[pousr]_[A-Za-z0-9]{36,}",
+        r"github_pat_[A-Za-z0-9_]{60,}",
+        r"gl(?:pat|ptt|dt|rt)-[A-Za-z0-9_\-]{20,}",
+        r"sk-(?:ant-|proj-|or-v1-|svcacct-)[A-Za-z0-9_\-]{20,}",
+        r"sk-[A-Za-z0-9]{32,}(?-u:\b)",
         r"(?:AKIA|ASIA)[A-Z0-9]{16}",
         r"AIza[A-Za-z0-9_\-]{35}",
-        r"xox[abeoprs]-[A-Za-z0-9\-]{10,255}",
+        r"xox[abeoprs]-[A-Za-z0-9\-]{10,}",
         r"npm_[A-Za-z0-9]{36}",
-        r"pypi-[A-Za-z0-9_\-]{50,255}",
+        r"pypi-[A-Za-z0-9_\-]{50,}",
         r"crates_io_[A-Za-z0-9]{30,}",
         r"eyJ[A-Za-z0-9_\-]{10,}\.eyJ[A-Za-z0-9_\-]{10,}\.[A-Za-z0-9_\-]{10,}",
     ];
-    let pem = r"-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z ]*PRIVATE KEY-----|\z)";
+    let pem = r"-----BEGIN [A-Z ]*PRIVATE KEY-----(?s:.)*?(?:-----END [A-Z ]*PRIVATE KEY-----|\z)";
     #[expect(clippy::expect_used, reason = "a constant pattern, compiled in a test")]
-    Regex::new(&format!(r"\b(?:{})|{pem}", shapes.join("|"))).expect("the shapes are valid")
+    Regex::new(&format!(r"(?-u:\b)(?:{})|{pem}", shapes.join("|"))).expect("the shapes are valid")
 });
 
 /// The secrets of this process, ready to be found and replaced.
@@ -118,17 +118,20 @@ impl Masker {
             secret.bytes().any(|byte| byte.is_ascii_digit())
                 && secret.bytes().any(|byte| byte.is_ascii_alphabetic())
         };
-        Self {
-            all: Spellings::new(secrets.iter().map(String::as_str)),
-            unmistakable: Spellings::new(
-                secrets
-                    .iter()
-                    .map(String::as_str)
-                    .filter(mixed)
-                    .filter(|secret| secret.len() >= MIN_UNMISTAKABLE),
-            ),
-            secrets: secrets.into_iter().collect(),
-        }
+        let unmistakable: Vec<&str> = secrets
+            .iter()
+            .map(String::as_str)
+            .filter(mixed)
+            .filter(|secret| secret.len() >= MIN_UNMISTAKABLE)
+            .collect();
+        let all = Spellings::new(secrets.iter().map(String::as_str));
+        // Mostly, no secret could be a word.
+        let unmistakable = if unmistakable.len() == secrets.len() {
+            all.clone()
+        } else {
+            Spellings::new(unmistakable.into_iter())
+        };
+        Self { all, unmistakable, secrets: secrets.into_iter().collect() }
     }
 
     /// Returns the secrets in plain text, to register them with the runner.

@@ -4,7 +4,6 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::LazyLock;
 
-use globset::{Glob, GlobSet, GlobSetBuilder};
 use regex::Regex;
 
 /// Names of harmless variables, in groups; `*` stands for any ending.
@@ -54,24 +53,30 @@ pub(crate) static USERINFO: LazyLock<Regex> = LazyLock::new(|| {
     pattern(r"[A-Za-z][A-Za-z0-9+.\-]*://(?P<user>[^\s/?#@:]*)(?::(?P<password>[^\s/?#]*))?@")
 });
 
-/// A run of letters and digits as generated keys have it.
-pub(crate) static RUN: LazyLock<Regex> = LazyLock::new(|| pattern(r"[A-Za-z0-9+_=\-]{20,}"));
+/// Minimum length of a run of letters and digits that may be a generated key, in bytes.
+const MIN_RUN: usize = 20;
 
-pub(crate) static KNOWN_NAMES: LazyLock<GlobSet> = LazyLock::new(|| {
-    let mut names = GlobSetBuilder::new();
-    for name in KNOWN.lines().filter(|line| !line.starts_with('#')).flat_map(str::split_whitespace) {
-        if let (true, Ok(glob)) = (name.contains('*'), Glob::new(name)) {
-            names.add(glob);
-        }
-    }
-    names.build().unwrap_or_default()
-});
+/// Returns the runs of letters and digits as generated keys have them.
+pub(crate) fn runs(value: &str) -> impl Iterator<Item = &str> {
+    let apart = |letter: char| !(letter.is_ascii_alphanumeric() || "+_=-".contains(letter));
+    value.split(apart).filter(|run| run.len() >= MIN_RUN)
+}
+
+/// Returns the names and beginnings of names that are listed.
+fn known() -> impl Iterator<Item = &'static str> {
+    KNOWN.lines().filter(|line| !line.starts_with('#')).flat_map(str::split_whitespace)
+}
+
+/// Returns whether a name in upper case begins as harmless ones do.
+pub(crate) fn begins_known(name: &str) -> bool {
+    static BEGINNINGS: LazyLock<Vec<&str>> =
+        LazyLock::new(|| known().filter_map(|name| name.strip_suffix('*')).collect());
+    BEGINNINGS.iter().any(|beginning| name.starts_with(beginning))
+}
 
 /// Tells whether a name is listed letter by letter, in whatever case.
 pub(crate) fn is_listed(name: &str) -> bool {
-    static LISTED: LazyLock<BTreeSet<&str>> = LazyLock::new(|| {
-        KNOWN.lines().filter(|line| !line.starts_with('#')).flat_map(str::split_whitespace).collect()
-    });
+    static LISTED: LazyLock<BTreeSet<&str>> = LazyLock::new(|| known().collect());
     LISTED.contains(name)
 }
 
@@ -130,7 +135,7 @@ pub fn passwords(value: &str) -> impl Iterator<Item = &str> {
 
 /// Returns whether a value is a single generated key.
 fn is_key(value: &str) -> bool {
-    !value.contains(char::is_whitespace) && RUN.find(value).is_some_and(|run| is_random(run.as_str()))
+    !value.contains(char::is_whitespace) && runs(value).next().is_some_and(is_random)
 }
 
 /// Tells whether letters and digits are mixed as they are in keys, and hardly ever in names.
@@ -151,7 +156,7 @@ fn names_a_hash(name: &str) -> bool {
 
 fn is_known(name: &str) -> bool {
     let name = name.to_ascii_uppercase();
-    is_listed(&name) || KNOWN_NAMES.is_match(&name)
+    is_listed(&name) || begins_known(&name)
 }
 
 /// Tells whether a value is a path, or a list of paths, that there is.
@@ -199,11 +204,18 @@ mod tests {
     }
 
     #[test]
-    fn every_known_name_is_a_pattern_in_upper_case() {
-        for name in KNOWN.lines().filter(|line| !line.starts_with('#')).flat_map(str::split_whitespace) {
+    fn every_known_name_is_in_upper_case_with_a_star_at_its_end_alone() {
+        for name in known() {
             assert_eq!(name, name.to_ascii_uppercase());
-            assert!(Glob::new(name).is_ok(), "{name}");
+            assert!(!name.strip_suffix('*').unwrap_or(name).contains('*') && name != "*", "{name}");
         }
-        assert!(!KNOWN_NAMES.is_empty());
+        assert!(begins_known("RUSTUP_ANYTHING") && !begins_known("RUST") && !begins_known("MY_RUSTUP_X"));
+    }
+
+    #[test]
+    fn runs_are_as_long_as_keys() {
+        let long = "a1-_=+bcdefghijklmno";
+        assert_eq!(runs(&format!("x {long}.{long}b/short")).collect::<Vec<_>>(), [long, &format!("{long}b")]);
+        assert_eq!(runs("a1-_=+bcdefghijklmn").count(), 0);
     }
 }

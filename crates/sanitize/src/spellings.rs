@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::LazyLock;
 
-use aho_corasick::{AhoCorasick, MatchKind};
+use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
 use regex::bytes::{Captures, Regex};
@@ -36,6 +36,8 @@ impl Spellings {
         let automaton = |patterns: &BTreeSet<String>, any_case: bool| {
             let mut builder = AhoCorasick::builder();
             builder.match_kind(MatchKind::LeftmostLongest).ascii_case_insensitive(any_case);
+            // A DFA takes milliseconds to build, and megabytes for the lines of a private key.
+            builder.kind(Some(AhoCorasickKind::ContiguousNFA));
             // The builder fails only on gigabytes of patterns.
             builder.build(patterns).ok().filter(|_| !patterns.is_empty())
         };
@@ -302,6 +304,12 @@ impl Reading {
         let end = if ends.verbatim { offset(ends, span.end - 1) + 1 } else { ends.origin.end };
         Some(start..end)
     }
+}
+
+/// Returns the patterns of all encodings.
+#[cfg(test)]
+pub(super) fn patterns() -> impl Iterator<Item = &'static str> {
+    WRITINGS.iter().map(|writing| writing.form.as_str())
 }
 
 #[cfg(test)]

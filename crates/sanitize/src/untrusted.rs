@@ -68,6 +68,17 @@ static ACTIVE: LazyLock<Regex> = LazyLock::new(|| {
     .expect("the pattern is valid")
 });
 
+/// Returns whether a text can have an active word: the pattern takes long to compile, and most texts have none.
+fn may_be_active(text: &str) -> bool {
+    let names_issue = || text.as_bytes().windows(3).any(|three| three.eq_ignore_ascii_case(b"gh-"));
+    text.contains(['#', '@']) || text.contains("://") || names_issue()
+}
+
+/// Finds the active words of a text.
+fn active_words(text: &str) -> impl Iterator<Item = regex::Match<'_>> {
+    may_be_active(text).then(|| ACTIVE.find_iter(text)).into_iter().flatten()
+}
+
 /// Neutralizes Markdown: it keeps its form (headings, lists, tables, code) and loses its effects.
 pub fn markdown(text: &str) -> String {
     // A fence that the text leaves open is closed only where its last line ends.
@@ -160,7 +171,7 @@ fn without_active_words<'a>(source: impl Iterator<Item = Event<'a>>) -> Vec<Even
 
 fn push_text(events: &mut Vec<Event<'_>>, text: &str) {
     let mut rest = 0;
-    for found in ACTIVE.find_iter(text) {
+    for found in active_words(text) {
         if found.start() > rest {
             events.push(Event::Text(CowStr::from(text[rest..found.start()].to_owned())));
         }
@@ -202,13 +213,16 @@ fn apart(events: Vec<Event<'_>>) -> Vec<Event<'_>> {
 /// nor to scripts.
 fn is_harmless_link(url: &str) -> bool {
     let web = url.starts_with("https://") || url.starts_with("http://");
-    web && !ACTIVE.is_match(url)
+    web && active_words(url).next().is_none()
 }
 
 /// Formats a text as one line for titles and commit messages, in which nothing notifies anybody or closes
 /// an issue.
 pub fn plain(text: &str) -> String {
     let line = visible(text).replace(['\n', '\t'], " ");
+    if !may_be_active(&line) {
+        return line;
+    }
     ACTIVE
         .replace_all(&line, |found: &regex::Captures<'_>| {
             found[0].replace('@', "@ ").replace('#', "# ").replace("://", ": //").replace("GH-", "GH ")

@@ -1,9 +1,9 @@
 //! Shell builtins that change what the words after them mean; relevant without a sandbox.
 
 use super::analysis::Word;
-use super::classify::is_loader;
 use super::options::{is_in, is_option};
 use super::refusal::{Refusal, WayOut};
+use super::variables::is_loader;
 
 /// Builtins that set variables through their arguments.
 const SETTERS: &str = "export readonly local declare typeset read printf unset getopts let";

@@ -59,18 +59,6 @@ pub enum Containment {
     None,
 }
 
-/// Variables that make a command load or run something else, separated by spaces.
-const VARIABLES: &str = "PATH IFS BASH_ENV ENV PS4 PROMPT_COMMAND SHELL SHELLOPTS BASHOPTS CDPATH PAGER MANPAGER LESSOPEN LESSCLOSE EDITOR VISUAL BROWSER PYTHONSTARTUP PYTHONPATH PYTHONHOME PYTHONINSPECT NODE_OPTIONS NODE_PATH RUSTC RUSTC_WRAPPER RUSTC_WORKSPACE_WRAPPER RUSTDOC RUSTFLAGS CARGO_HOME PERL5OPT PERL5LIB PERLLIB RUBYOPT RUBYLIB GEM_HOME JAVA_TOOL_OPTIONS _JAVA_OPTIONS JDK_JAVA_OPTIONS MAVEN_OPTS GRADLE_OPTS CC CXX LD AR GOFLAGS GOROOT HOME";
-
-/// Prefixes of the names of such variables.
-const VARIABLE_STARTS: [&str; 8] =
-    ["LD_", "DYLD_", "GIT_", "BASH_", "npm_config_", "NPM_CONFIG_", "CARGO_TARGET_", "PIP_"];
-
-pub(super) fn is_loader(name: &str) -> bool {
-    VARIABLES.split(' ').any(|known| known == name)
-        || VARIABLE_STARTS.iter().any(|start| name.starts_with(start))
-}
-
 /// Where a line would run, and what the configuration says about commands.
 #[derive(Clone, Copy)]
 pub(super) struct Scope<'a> {

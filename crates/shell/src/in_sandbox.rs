@@ -3,10 +3,11 @@
 
 use super::analysis::{Analysis, Place, Simple, Word};
 use super::class::Class;
-use super::classify::{Scope, Verdict, is_loader};
+use super::classify::{Scope, Verdict};
 use super::options::{is_in, is_option, operands};
 use super::place::{is_out_of_reach, is_stream};
 use super::refusal::{Refusal, WayOut};
+use super::variables::is_loader;
 use super::{reach, strict, table};
 
 /// Programs that write to what their operands name, and to which of these.

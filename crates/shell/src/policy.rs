@@ -7,7 +7,7 @@ use regex::{Regex, RegexSet};
 use super::analysis::{Analysis, Simple, Word, analyse, analyse_powershell};
 use super::blocklist::{blocked, blocked_in_powershell};
 use super::class::Class;
-use super::classify::{Containment, Scope, Verdict, classify, is_loader};
+use super::classify::{Containment, Scope, Verdict, classify};
 
 /// The language of a command line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -227,18 +227,6 @@ impl Policy {
     pub fn root(&self) -> &Path {
         &self.root
     }
-
-    /// Returns the reason why a variable cannot be set for a command, or `None` if it can.
-    pub fn variable_refusal(name: &str, value: &str) -> Option<String> {
-        let plain = name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
-            && !name.starts_with(|c: char| c.is_ascii_digit())
-            && !name.is_empty();
-        if !plain || value.contains('\0') {
-            return Some(format!("env: invalid variable name {name:?}"));
-        }
-        is_loader(name)
-            .then(|| format!("env: {name} cannot be set, because it decides what is loaded or run"))
-    }
 }
 
 #[cfg(test)]
@@ -328,15 +316,6 @@ mod tests {
             let judgement = policy().judge(line, "");
             assert_eq!(is_test(&judgement.simple()), expected, "{line}");
         }
-    }
-
-    #[test]
-    fn variables_that_load_code_cannot_be_set() {
-        for name in ["LD_PRELOAD", "PATH", "GIT_SSH_COMMAND", "BASH_ENV", "", "A=B", "1A"] {
-            assert!(Policy::variable_refusal(name, "x").is_some(), "{name}");
-        }
-        assert_eq!(Policy::variable_refusal("DEBUG", "1"), None);
-        assert!(Policy::variable_refusal("DEBUG", "a\0b").is_some());
     }
 
     #[test]

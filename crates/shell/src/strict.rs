@@ -2,11 +2,12 @@
 
 use super::analysis::{Analysis, Place, Redirect, Simple, Word};
 use super::class::Class;
-use super::classify::{Scope, Verdict, is_loader};
+use super::classify::{Scope, Verdict};
 use super::options::{is_in, is_option};
 use super::place::{is_stream, leads_outside};
 use super::refusal::{Refusal, WayOut};
 use super::table::{self, Operands, Rule};
+use super::variables::is_loader;
 use super::wrappers::{self, Script};
 use super::{builtins, reach};
 

@@ -1,4 +1,4 @@
-"""An MCP server without measure. Modes: laughs, outlaughs, recursive, pages, ping."""
+"""An MCP server without measure. Modes: laughs, outlaughs, recursive, pages, ping, line."""
 
 import json
 import sys
@@ -51,4 +51,7 @@ for line in sys.stdin:
             while True:
                 count += 1
                 say({"id": f"ping {count}", "method": "ping", "pad": "x" * 1000})
+        if MODE == "line":
+            while True:
+                sys.stdout.write("x" * 1_000_000)
         answer({"content": [{"type": "text", "text": "ok"}], "structuredContent": {"a": 1}})

@@ -39,6 +39,8 @@ pub struct World {
     pub conflicts: bool,
     /// Checks of commits: name, status, conclusion, address.
     pub check_runs: Vec<(String, String, Option<String>, String)>,
+    /// How many checks commits have that are on no page.
+    pub hidden_checks: usize,
     /// The state of commits that have statuses.
     pub status: Option<String>,
     /// Requests by which the token that may only read would have written.

@@ -1,5 +1,6 @@
-//! Doubt about a gate: programs that it runs from folders that Git ignores, and that commands of the same run have
-//! changed. Such files are carried from one command to the next, because builds need them, and no reviewer sees them.
+//! Doubt about a program of the configuration's: what it runs from folders that Git ignores, and that commands of the same
+//! run have changed. Such files are carried from one command to the next, because builds need them, and no reviewer
+//! sees them.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -34,7 +35,7 @@ const RUNNERS: [(&str, &str); 5] = [
 ];
 
 /// Returns the changed files among those that a command line runs: of each folder of tools the first, and how many more
-/// there are. `built` are the ignored files that commands have changed, and `path` is the gate's `PATH`.
+/// there are. `built` are the ignored files that commands have changed, and `path` is the `PATH`.
 pub(super) fn doubts(
     line: &str,
     path: Option<&str>,

@@ -1,0 +1,266 @@
+//! Command lines with placeholders. What takes the place of one is quoted, so that the shell reads it as a word or a part
+//! of one, whatever it says. Where quotes do not make it one, a placeholder is refused.
+
+use std::fmt;
+
+use super::template::{fill, places};
+
+/// The language of a command line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Dialect {
+    /// The language of POSIX shells and bash.
+    Shell,
+    /// The language of `pwsh`.
+    PowerShell,
+}
+
+/// A command line whose placeholders all stand where words do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct CommandTemplate {
+    line: String,
+    dialect: Dialect,
+}
+
+/// Error for a placeholder that stands where its value would not be a word of its own.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "`{{{name}}}` stands {place}; write it as a word of its own and without quotes, as in `lint {{{name}}}`, because its \
+     value is quoted where it is put in"
+)]
+pub struct MisplacedPlaceholder {
+    name: String,
+    place: Place,
+}
+
+/// Where a value is no word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Place {
+    Quotes,
+    Escape,
+    Variable,
+    Comment,
+    HereDocument,
+    Arithmetic,
+    Unclear,
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Quotes => "in quotes",
+            Self::Escape => "behind an escape character",
+            Self::Variable => "behind a `$`",
+            Self::Comment => "in a comment",
+            Self::HereDocument => "in a here-document or behind one",
+            Self::Arithmetic => "in arithmetic or behind it",
+            Self::Unclear => "in a line whose `case` and `$(…)` leave unclear what is quoted",
+        })
+    }
+}
+
+impl CommandTemplate {
+    /// Reads a line; `is_placeholder` tells which names in braces get a value.
+    pub(crate) fn parse(
+        line: &str,
+        dialect: Dialect,
+        is_placeholder: impl Fn(&str) -> bool,
+    ) -> Result<Self, MisplacedPlaceholder> {
+        let mut places = places(line).filter(|(_, name)| is_placeholder(name)).peekable();
+        let mut scanner = Scanner::new(dialect);
+        // Its `)` ends no `(`.
+        let has_case = line.split(|sign: char| !sign.is_alphanumeric()).any(|word| word == "case");
+        scanner.spoiled = (has_case && line.contains("$(")).then_some(Place::Unclear);
+        for (at, sign) in line.char_indices() {
+            if let Some((_, name)) = places.next_if(|(start, _)| *start == at)
+                && let Some(place) = scanner.place()
+            {
+                return Err(MisplacedPlaceholder { name: name.to_owned(), place });
+            }
+            scanner.take(sign);
+        }
+        Ok(Self { line: line.to_owned(), dialect })
+    }
+
+    /// Returns the line as it was written.
+    pub(crate) fn as_str(&self) -> &str {
+        &self.line
+    }
+
+    /// Returns whether a placeholder is in the line.
+    pub(crate) fn has(&self, name: &str) -> bool {
+        places(&self.line).any(|(_, found)| found == name)
+    }
+
+    /// Returns the line with words in the place of each placeholder that has some; none leave nothing.
+    pub(crate) fn fill(&self, words: impl Fn(&str) -> Option<Vec<String>>) -> String {
+        fill(&self.line, |name| {
+            let quoted: Vec<String> = words(name)?.iter().map(|word| quote(word, self.dialect)).collect();
+            Some(quoted.join(" "))
+        })
+    }
+}
+
+/// Quotes a word. Null bytes, which no file and no argument can hold, are left out.
+pub(crate) fn quote(word: &str, dialect: Dialect) -> String {
+    let word = word.replace('\0', "");
+    match dialect {
+        Dialect::Shell => shlex::try_quote(&word).map_or_else(|_| "''".to_owned(), Into::into),
+        Dialect::PowerShell => {
+            let doubled = |c: char| if is_single(c) { vec![c, c] } else { vec![c] };
+            format!("'{}'", word.chars().flat_map(doubled).collect::<String>())
+        }
+    }
+}
+
+/// Returns whether PowerShell takes a character for a single quote.
+fn is_single(sign: char) -> bool {
+    matches!(sign, '\'' | '\u{2018}'..='\u{201b}')
+}
+
+/// What a shell would be in the middle of.
+struct Scanner {
+    dialect: Dialect,
+    /// What ends the quotes and substitutions that are open, the innermost last, and whether signs are escaped in it.
+    open: Vec<(char, bool)>,
+    is_escaped: bool,
+    in_comment: bool,
+    /// What makes all that follows no place for words.
+    spoiled: Option<Place>,
+    before: [char; 2],
+}
+
+impl Scanner {
+    fn new(dialect: Dialect) -> Self {
+        Self {
+            dialect,
+            open: Vec::new(),
+            is_escaped: false,
+            in_comment: false,
+            spoiled: None,
+            before: ['\n'; 2],
+        }
+    }
+
+    /// Returns why a value would be no word here.
+    fn place(&self) -> Option<Place> {
+        let found = [
+            (self.is_escaped, Place::Escape),
+            (self.in_comment, Place::Comment),
+            (self.open.iter().any(|(end, _)| *end != ')'), Place::Quotes),
+            (self.before[1] == '$', Place::Variable),
+        ];
+        found.into_iter().find(|(is_it, _)| *is_it).map(|(_, place)| place).or(self.spoiled)
+    }
+
+    fn take(&mut self, sign: char) {
+        let [second, last] = self.before;
+        self.before = [last, sign];
+        if self.in_comment {
+            self.in_comment = sign != '\n';
+            return;
+        }
+        if std::mem::take(&mut self.is_escaped) {
+            // An escaped line break is not there, and any other sign is nothing special to what follows.
+            self.before = if sign == '\n' { ['x', second] } else { ['x', 'x'] };
+            return;
+        }
+        let is_powershell = self.dialect == Dialect::PowerShell;
+        let sign = match sign {
+            sign if is_powershell && is_single(sign) => '\'',
+            '\u{201c}'..='\u{201e}' if is_powershell => '"',
+            sign => sign,
+        };
+        let (end, escapes) = self.open.last().copied().unwrap_or((')', true));
+        if escapes && sign == if is_powershell { '`' } else { '\\' } {
+            self.is_escaped = true;
+            return;
+        }
+        if self.open.last().is_some() && sign == end {
+            self.open.pop();
+            return;
+        }
+        let is_text = matches!(end, '\'' | '"');
+        match sign {
+            '(' if last == '$' && end != '\'' => self.open.push((')', true)),
+            '{' if last == '$' && end != '\'' => self.open.push(('}', true)),
+            '`' if !is_powershell && end != '\'' => self.open.push(('`', true)),
+            _ if is_text => {}
+            '\'' => self.open.push(('\'', last == '$')),
+            '"' => self.open.push(('"', true)),
+            '(' => {
+                if last == '(' {
+                    self.spoiled = Some(Place::Arithmetic);
+                }
+                self.open.push((')', true));
+            }
+            '[' if last == '$' => self.spoiled = Some(Place::Arithmetic),
+            '#' if last.is_whitespace() || matches!(last, ';' | '&' | '|' | '(' | ')' | '<') => {
+                self.in_comment = true;
+            }
+            '<' if last == '<' => self.spoiled = Some(Place::HereDocument),
+            _ => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn filled(line: &str, dialect: Dialect) -> Result<String, Place> {
+        let template = CommandTemplate::parse(line, dialect, |name| matches!(name, "file" | "files"))
+            .map_err(|error| error.place)?;
+        Ok(template.fill(|name| match name {
+            "file" => Some(vec!["it's $(x)".to_owned()]),
+            "files" => Some(vec!["{file}".to_owned(), "b c".to_owned()]),
+            _ => None,
+        }))
+    }
+
+    #[test]
+    fn values_are_words_and_placeholders_elsewhere_are_refused() {
+        for (line, expected) in [
+            ("lint {file}", Ok("lint \"it's \"'$(x)'")),
+            ("lint --name={file}.bak", Ok("lint --name=\"it's \"'$(x)'.bak")),
+            ("lint {files} {filed} {{file}}", Ok("lint '{file}' 'b c' {filed} {file}")),
+            ("echo \"it's\" \\\" 'a\"' {file}", Ok("echo \"it's\" \\\" 'a\"' \"it's \"'$(x)'")),
+            ("x=\"$(date \"+%s\")\" lint {file}", Ok("x=\"$(date \"+%s\")\" lint \"it's \"'$(x)'")),
+            ("(cd a && lint {file})", Ok("(cd a && lint \"it's \"'$(x)')")),
+            ("for x in {files}; do a#b; done", Ok("for x in '{file}' 'b c'; do a#b; done")),
+            ("cat <<< {file}", Err(Place::HereDocument)),
+            ("lint \"{file}\"", Err(Place::Quotes)),
+            ("lint '{file}'", Err(Place::Quotes)),
+            ("sh -c 'lint {file}'", Err(Place::Quotes)),
+            ("lint $'\\'{file}'", Err(Place::Quotes)),
+            ("echo `lint {file}`", Err(Place::Quotes)),
+            ("echo \"$(basename \"{file}\")\"", Err(Place::Quotes)),
+            ("echo \"$(basename {file})\"", Err(Place::Quotes)),
+            ("echo ${x:-{file}}", Err(Place::Quotes)),
+            ("lint \\{file}", Err(Place::Escape)),
+            ("lint ${file}", Err(Place::Variable)),
+            ("lint # don't\nlint '{file}'", Err(Place::Quotes)),
+            ("a\\ #\" {file}\"", Err(Place::Quotes)),
+            ("a \\\n# don't\nlint '{file}'", Err(Place::Quotes)),
+            ("lint # {file}", Err(Place::Comment)),
+            ("cat <<E\n{file}\nE", Err(Place::HereDocument)),
+            ("cat <<-'E'\n{file}\nE", Err(Place::HereDocument)),
+            ("echo $(( {file} ))", Err(Place::Arithmetic)),
+            ("(( {file} ))", Err(Place::Arithmetic)),
+            ("echo $[ {file} ]", Err(Place::Arithmetic)),
+            ("x=\"$(case a in a) echo \"{file}\";; esac)\"", Err(Place::Unclear)),
+        ] {
+            assert_eq!(filled(line, Dialect::Shell).as_deref(), expected.as_ref().map(|it| *it), "{line}");
+        }
+        for (line, expected) in [
+            ("lint {file}", Ok("lint 'it''s $(x)'")),
+            ("lint \"C:\\\" {file}", Ok("lint \"C:\\\" 'it''s $(x)'")),
+            ("lint \"C:\\\" + \" {file}\"", Err(Place::Quotes)),
+            ("lint `\"{file}", Ok("lint `\"'it''s $(x)'")),
+            ("lint \u{2018}{file}\u{2019}", Err(Place::Quotes)),
+            ("lint `{file}", Err(Place::Escape)),
+        ] {
+            let found = filled(line, Dialect::PowerShell);
+            assert_eq!(found.as_deref(), expected.as_ref().map(|it| *it), "{line}");
+        }
+    }
+}
