@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use super::attempt::title;
 use super::manifest::Manifest;
 use super::shard::MAX_SHARDS;
+use crate::base::integrity::digest;
 use crate::event::{Notice, NoticeLevel, Status, Usage};
 use crate::report::{BATCH_SCHEMA_VERSION, BatchReport, RunReport, TaskEnd, TaskReport};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
@@ -19,7 +20,7 @@ const RUN: &str = "report.json";
 /// The largest report that is read, in bytes: artifacts may hold anything.
 const MAX_SIZE: u64 = 100_000_000;
 /// How deep reports may lie below what was given.
-const MAX_DEPTH: usize = 6;
+pub(super) const MAX_DEPTH: usize = 6;
 /// Most reports of single runs.
 const MAX_RUNS: usize = 100_000;
 
@@ -44,7 +45,7 @@ pub enum MergeError {
 
 /// Reason why a report is left out.
 #[derive(Debug, thiserror::Error)]
-enum InvalidReport {
+pub enum InvalidReport {
     /// It cannot be read.
     #[error(transparent)]
     Io(#[from] std::io::Error),
@@ -76,8 +77,11 @@ pub struct Merged {
     pub from: usize,
 }
 
-enum Either {
+/// A report of either kind.
+pub(super) enum Either {
+    /// Of a batch, or of a shard of it.
     Batch(Box<BatchReport>),
+    /// Of one run.
     Run(Box<RunReport>),
 }
 
@@ -110,7 +114,7 @@ pub fn merge(roots: &[PathBuf], manifest: Option<&Manifest>) -> Result<Merged, M
 }
 
 /// Reports, without those of single tasks beside a batch's.
-fn find(folder: &Path, depth: usize, found: &mut Vec<PathBuf>) {
+pub(super) fn find(folder: &Path, depth: usize, found: &mut Vec<PathBuf>) {
     let mut entries: Vec<_> = fs::read_dir(folder).into_iter().flatten().flatten().collect();
     entries.sort_by_key(std::fs::DirEntry::file_name);
     let is_file = |name: &str| folder.join(name).symlink_metadata().is_ok_and(|found| found.is_file());
@@ -146,7 +150,7 @@ impl Joined {
     fn take(&mut self, path: &Path, base: &Path) -> Result<(), MergeError> {
         let shown = path.strip_prefix(base).unwrap_or(path).display().to_string();
         let either = match read(path) {
-            Ok(either) => either,
+            Ok((either, _)) => either,
             Err(problem) => {
                 self.warn(format!("invalid report {shown}: {problem}"));
                 return Ok(());
@@ -270,16 +274,21 @@ impl Joined {
     }
 }
 
-fn read(path: &Path) -> Result<Either, InvalidReport> {
+/// Reads a report. Returns it with the SHA-256 of the file.
+pub(super) fn read(path: &Path) -> Result<(Either, String), InvalidReport> {
     let size = path.metadata()?.len();
     if size > MAX_SIZE {
         return Err(InvalidReport::TooLarge(size));
     }
     let text = fs::read(path)?;
+    Ok((parse(path, &text)?, digest(&text)))
+}
+
+fn parse(path: &Path, text: &[u8]) -> Result<Either, InvalidReport> {
     if path.file_name().is_some_and(|name| name == RUN) {
-        return Ok(serde_json::from_slice(&text).map(Either::Run)?);
+        return Ok(serde_json::from_slice(text).map(Either::Run)?);
     }
-    match serde_json::from_slice::<BatchReport>(&text) {
+    match serde_json::from_slice::<BatchReport>(text) {
         Ok(BatchReport { shard: Some(shard), .. })
             if shard.of > MAX_SHARDS || !(1..=shard.of).contains(&shard.index) =>
         {
@@ -288,7 +297,7 @@ fn read(path: &Path) -> Result<Either, InvalidReport> {
         Ok(report) if report.schema_version == BATCH_SCHEMA_VERSION => Ok(Either::Batch(Box::new(report))),
         Ok(report) => Err(InvalidReport::Version(report.schema_version)),
         // A report under a name of somebody's own.
-        Err(error) => serde_json::from_slice(&text).map(Either::Run).map_err(|_| error.into()),
+        Err(error) => serde_json::from_slice(text).map(Either::Run).map_err(|_| error.into()),
     }
 }
 

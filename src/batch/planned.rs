@@ -13,9 +13,10 @@ use tracing::instrument::WithSubscriber;
 use super::attempt::{BatchContext, LOG, TASKS, title};
 use super::journal::clear;
 use super::manifest::{Manifest, Task};
-use super::merge::{MergeError, merge};
+use super::merge::merge;
 use super::request::{BatchRequest, TaskPaths};
 use super::start_error::StartError;
+use super::verify_reports::{ReportDigests, verify};
 use crate::event::Exit;
 use crate::publish::RunResult;
 use crate::report::{TaskEnd, TaskReport, file_log};
@@ -34,16 +35,17 @@ pub(super) struct PlannedTasks {
 
 impl PlannedTasks {
     /// Reads the reports below a folder. They have to be of the batch that the manifest lists.
-    fn read(folder: &Path, manifest: &Manifest) -> Result<Self, MergeError> {
-        let merged = merge(&[folder.to_owned()], Some(manifest))?;
+    fn read(folder: &Path, manifest: &Manifest, digests: Option<&ReportDigests>) -> Result<Self, StartError> {
+        verify(folder, manifest, digests).map_err(StartError::Unverified)?;
+        let merged = merge(&[folder.to_owned()], Some(manifest)).map_err(StartError::Planned)?;
         let tasks = merged.report.tasks.into_iter().map(|task| (task.id.clone(), task)).collect();
         Ok(Self { folder: folder.to_owned(), tasks })
     }
 
     /// Reads what a request names; `None` if the batch is worked on here.
     pub(super) fn of(request: &BatchRequest, manifest: &Manifest) -> Result<Option<Self>, StartError> {
-        let read = request.plans.as_ref().map(|folder| Self::read(folder, manifest));
-        read.transpose().map_err(StartError::Planned)
+        let digests = request.report_digests.as_ref();
+        request.plans.as_ref().map(|folder| Self::read(folder, manifest, digests)).transpose()
     }
 
     /// Returns the path of a task's plan.

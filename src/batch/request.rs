@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 use std::time::Duration;
 
-use super::{BatchFile, Entry, Manifest, RetryOn, Shard, StartError, Task};
+use super::{BatchFile, Entry, Manifest, ReportDigests, RetryOn, Shard, StartError, Task};
 use crate::config::{Bounded, Comment, Config, ConfigError, Report, Usd, parse_as};
 use crate::event::RunMode;
 use crate::git::Repository;
@@ -69,6 +69,8 @@ pub struct BatchRequest {
     pub previous: Option<PathBuf>,
     /// What another job of this workflow run has planned, where this one only writes it.
     pub plans: Option<PathBuf>,
+    /// Digests of the reports there, as the jobs that wrote them have put them out.
+    pub report_digests: Option<ReportDigests>,
     /// Number of pull requests that the batch has delivered to so far.
     pub pull_requests: Arc<AtomicUsize>,
     /// What people should know.
@@ -101,7 +103,11 @@ impl BatchRequest {
                 if context.with_trusted(|trusted| trusted.is_withheld(&path)) {
                     return Err(StartError::UntrustedManifest(path).into());
                 }
-                Tasks::Manifest(Box::new(Manifest::read(&path)?))
+                let manifest = Manifest::read(&path)?;
+                if let Some(wanted) = lookup.text("manifest-digest").filter(|it| *it != manifest.digest()) {
+                    return Err(StartError::OtherManifest { wanted, found: manifest.digest() }.into());
+                }
+                Tasks::Manifest(Box::new(manifest))
             }
             (Some(path), None) => {
                 let missing = || ConfigError::MissingFile("batch file", path.display().to_string());
@@ -112,6 +118,15 @@ impl BatchRequest {
                 Tasks::File { batch: Box::new(batch), shown: found.shown(), text: found.text }
             }
         };
+        let plans = lookup.path("plans");
+        let in_actions = context.github.as_ref().is_some_and(|github| github.in_actions);
+        if let Some(missing) = ["manifest-digest", "report-digests"]
+            .into_iter()
+            .find(|name| plans.is_some() && in_actions && lookup.text(name).is_none())
+        {
+            return Err(StartError::NoDigest(missing).into());
+        }
+        let report_digests = lookup.text("report-digests").map(|text| ReportDigests::parse(&text));
         let shard = lookup.text("shard").map(|text| Shard::parse(&text)).transpose();
         Ok(Self {
             tasks,
@@ -127,7 +142,8 @@ impl BatchRequest {
             resume: lookup.flag("resume")?,
             retry: retry(lookup)?,
             previous: previous(lookup, &context)?,
-            plans: lookup.path("plans"),
+            plans,
+            report_digests: report_digests.transpose().map_err(StartError::from)?,
             pull_requests: Arc::default(),
             warnings: context.warnings.clone(),
             inputs: inputs.clone(),

@@ -65,6 +65,28 @@ pub enum StartError {
     /// The plans that are to be written cannot be read.
     #[error("could not read what was planned: {0}; download the artifacts of the jobs that have planned")]
     Planned(#[source] super::MergeError),
+    /// What was planned is not what the jobs that have planned say.
+    #[error("nothing of what was planned is written: {0}; run all jobs of this workflow again")]
+    Unverified(#[source] super::UnverifiedReport),
+    /// The list of tasks is not the one that was put out.
+    #[error(
+        "the manifest has the digest {found}, but {wanted} was listed (`manifest-digest`); list the tasks again"
+    )]
+    OtherManifest {
+        /// What the job that has listed the tasks put out.
+        wanted: String,
+        /// What the file has.
+        found: String,
+    },
+    /// Artifacts alone say what is to be written.
+    #[error(
+        "`plans` needs `{0}` in GitHub Actions, because every job of a workflow run can write artifacts; set it from \
+         the outputs of the jobs that have listed and planned the tasks"
+    )]
+    NoDigest(&'static str),
+    /// The digests of the reports cannot be read.
+    #[error(transparent)]
+    Digests(#[from] super::InvalidDigests),
     /// No reports.
     #[error("there is nothing to merge; name the folders with the artifacts")]
     NoReports,

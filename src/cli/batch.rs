@@ -95,6 +95,7 @@ async fn plan(request: &BatchRequest, lookup: &Lookup, most: u32) -> Result<Exit
             ("matrix", matrix.clone()),
             ("tasks", count.to_string()),
             ("manifest-path", path.display().to_string()),
+            ("manifest-digest", manifest.digest()),
             ("out-path", request.destination.out.display().to_string()),
         ],
     );

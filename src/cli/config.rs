@@ -28,7 +28,7 @@ use crate::report::masked::masked_fields;
 use crate::request::variables;
 use crate::trust::{Trust, Trusted, TrustedFile};
 use crate::web::Web;
-use crate::workspace::{ProgramFiles, Tracked};
+use crate::workspace::{ProgramFiles, Tracked, WorkspaceLocation};
 
 /// Check the configuration
 #[derive(Debug, clap::Subcommand)]
@@ -229,6 +229,7 @@ fn faults(config: &config::Config, trusted: &Trusted<'_>, file: Option<&TrustedF
     for rules in code.chain([others]) {
         let ground = GuardrailContext {
             root,
+            location: WorkspaceLocation::default(),
             config_file: file.map(|file| file.path.as_str()),
             programs: &ProgramFiles::default(),
             allow_workflow_edits: config.workspace.allow_workflow_edits,

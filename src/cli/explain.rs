@@ -21,7 +21,9 @@ use crate::request::{Lookup, variables};
 
 use crate::tool::command_effects;
 use crate::trust::{Trust, Trusted};
-use crate::workspace::{DiskWorkspace, ProgramFiles, Tracked, TrackedWorkspace, WorkspacePath};
+use crate::workspace::{
+    DiskWorkspace, ProgramFiles, Tracked, TrackedWorkspace, WorkspaceLocation, WorkspacePath,
+};
 
 /// Show the class of a shell command, whether a run would execute it, why, and which paths it affects
 #[derive(Debug, clap::Args)]
@@ -118,6 +120,10 @@ impl Rules {
         let in_ci = Lookup::new(BTreeMap::new(), variables()).in_ci();
         let ground = GuardrailContext {
             root: disk.path(),
+            location: WorkspaceLocation::below(
+                repository.as_ref().map_or(disk.path(), Repository::root),
+                disk.path(),
+            ),
             config_file: origin.file.as_deref(),
             programs: &ProgramFiles::default(),
             allow_workflow_edits: origin.config.workspace.allow_workflow_edits,

@@ -11,11 +11,11 @@ use crate::base::bounded::Bounded;
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Guardrails {
-    /// Globs of files that must not be written.
+    /// Globs of files that must not be written, from the root of the repository.
     pub protected_files: Vec<String>,
-    /// Globs of files that must not be read or written, and that do not exist for commands, nor in the Git history that they
-    /// see. By default, tools refuse what usually holds keys and passwords (`.env`, `*.pem`, `.npmrc`, …), and commands see
-    /// only those of these files that Git tracks; `[]` turns that off.
+    /// Globs of files that must not be read or written, from the root of the repository, and that do not exist for
+    /// commands, nor in the Git history that they see. By default, tools refuse what usually holds keys and passwords
+    /// (`.env`, `*.pem`, `.npmrc`, …), and commands see only those of these files that Git tracks; `[]` turns that off.
     pub sensitive_files: Option<Vec<String>>,
     /// Regular expressions for commands that are never run.
     pub blocked_commands: Vec<String>,

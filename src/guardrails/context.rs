@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::LazyLock;
 
-use crate::workspace::{ProgramFiles, Tracked};
+use crate::workspace::{ProgramFiles, Tracked, WorkspaceLocation};
 
 /// No programs, where nothing is started.
 static NO_PROGRAMS: LazyLock<ProgramFiles> = LazyLock::new(ProgramFiles::default);
@@ -11,9 +11,11 @@ static NO_PROGRAMS: LazyLock<ProgramFiles> = LazyLock::new(ProgramFiles::default
 /// What the guardrails have to know about the run.
 #[derive(Clone, Debug)]
 pub struct GuardrailContext<'a> {
-    /// Path of the checkout.
+    /// Path of the workspace.
     pub root: &'a Path,
-    /// Configuration file that was used, relative to the workspace.
+    /// Where it lies in the repository: rules are about paths from the repository's root.
+    pub location: WorkspaceLocation,
+    /// Configuration file that was used, relative to the workspace, to the repository or to a folder between them.
     pub config_file: Option<&'a str>,
     /// Programs of hooks, models and MCP servers that are files of the workspace.
     pub programs: &'a ProgramFiles,
@@ -30,6 +32,7 @@ impl Default for GuardrailContext<'_> {
         let (config_file, allow_workflow_edits, allowed_only) = (None, false, false);
         let tracked = Tracked::default();
         let (root, programs) = (Path::new("."), &*NO_PROGRAMS);
-        Self { root, config_file, programs, allow_workflow_edits, allowed_only, tracked }
+        let location = WorkspaceLocation::default();
+        Self { root, location, config_file, programs, allow_workflow_edits, allowed_only, tracked }
     }
 }

@@ -7,7 +7,7 @@ use sanitize::Masker;
 use sanitize::invisible::marked;
 
 use crate::config::{Apply, Bounded, LockFiles};
-use crate::workspace::{ChangeSet, FileChange, FileState, LineCounts, WorkspacePath};
+use crate::workspace::{ChangeSet, FileChange, FileState, LineCounts, WorkspaceLocation, WorkspacePath};
 
 /// Lock files, with the files that list the dependencies.
 const LOCK_FILES: [(&str, &str); 16] = [
@@ -86,12 +86,18 @@ pub(crate) enum InspectionError {
     },
 }
 
-/// Checks all changes of a plan.
-pub(crate) fn inspect(changes: &ChangeSet, rules: &Apply, masker: &Masker) -> Result<(), InspectionError> {
+/// Checks all changes of a plan for a workspace.
+pub(crate) fn inspect(
+    changes: &ChangeSet,
+    location: &WorkspaceLocation,
+    rules: &Apply,
+    masker: &Masker,
+) -> Result<(), InspectionError> {
     inspect_size(changes, rules)?;
     for change in changes {
         let path = &change.path;
-        if CODE_OWNERS.iter().any(|place| place.eq_ignore_ascii_case(path.as_str())) {
+        let is_owners = |name: &str| CODE_OWNERS.iter().any(|place| place.eq_ignore_ascii_case(name));
+        if location.names_of(path).any(|name| is_owners(&name.folded())) {
             return Err(InspectionError::CodeOwners(path.clone()));
         }
         let gained = change.gained();
@@ -172,7 +178,7 @@ mod tests {
 
     fn judged(changes: Vec<FileChange>, rules: &Apply) -> String {
         let masker = Masker::new(["hunter2-and-more"]);
-        inspect(&ChangeSet::new(changes), rules, &masker)
+        inspect(&ChangeSet::new(changes), &WorkspaceLocation::default(), rules, &masker)
             .err()
             .map(|error| error.to_string())
             .unwrap_or_default()
@@ -207,6 +213,22 @@ mod tests {
                 found.contains(expected) && found.is_empty() == expected.is_empty(),
                 "{expected}: {found}"
             );
+        }
+    }
+
+    #[test]
+    fn owners_of_files_are_found_from_any_folder() {
+        let masker = Masker::new(["hunter2-and-more"]);
+        for (workspace, file, is_refused) in [
+            ("/r/.github", "CODEOWNERS", true),
+            ("/r/docs", "codeowners", true),
+            ("/r/src", "CODEOWNERS", true),
+            ("/r/src", "OWNERS", false),
+        ] {
+            let location = WorkspaceLocation::below("/r".as_ref(), workspace.as_ref());
+            let changes = ChangeSet::new(vec![change(file, None, "* @me\n")]);
+            let found = inspect(&changes, &location, &Apply::default(), &masker);
+            assert_eq!(found.is_err(), is_refused, "{workspace} {file}");
         }
     }
 

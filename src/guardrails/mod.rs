@@ -18,7 +18,7 @@ use crate::config::{self, Bounded, Severity};
 use crate::event::{Class, CommandEffect, Effects};
 use crate::workspace::{
     ChangeSet, FileChange, Glob, LineCounts, PathGlobs, ProgramFiles, SensitiveFiles, Workspace,
-    WorkspacePath,
+    WorkspaceLocation, WorkspacePath,
 };
 
 pub(crate) use context::GuardrailContext;
@@ -33,6 +33,7 @@ const CONFIG_FILES: [&str; 2] = [".github/architect.yml", ".architect.yml"];
 #[derive(Debug, Default)]
 pub struct Guardrails {
     root: PathBuf,
+    location: WorkspaceLocation,
     protected: PathGlobs,
     sensitive: Arc<SensitiveFiles>,
     config_file: Option<WorkspacePath>,
@@ -67,7 +68,12 @@ impl Guardrails {
         Ok(Self {
             root: context.root.to_owned(),
             protected: PathGlobs::parse(&rules.protected_files)?,
-            sensitive: Arc::new(SensitiveFiles::new(rules.sensitive_files.as_deref(), context.tracked)?),
+            sensitive: Arc::new(SensitiveFiles::new(
+                rules.sensitive_files.as_deref(),
+                context.tracked,
+                context.location.clone(),
+            )?),
+            location: context.location,
             config_file: context.config_file.and_then(|path| WorkspacePath::parse(path).ok()),
             programs: context.programs.clone(),
             allow_workflow_edits: context.allow_workflow_edits,
@@ -124,7 +130,7 @@ impl Guardrails {
     }
 
     fn check_read(&self, path: &WorkspacePath) -> Result<(), Refusal> {
-        if is_git(path) {
+        if self.location.names_of(path).any(|path| is_git(&path)) {
             return Err(Refusal::Git(path.clone()));
         }
         match self.sensitive.find(path) {
@@ -144,7 +150,7 @@ impl Guardrails {
         if let Some(reason) = self.always_protected(path) {
             return Err(Refusal::AlwaysProtected { path: path.clone(), reason });
         }
-        match self.protected.find(path) {
+        match self.protected_by(path) {
             Some(pattern) => Err(Refusal::Protected { path: path.clone(), pattern: pattern.to_owned() }),
             None => Ok(()),
         }
@@ -152,7 +158,12 @@ impl Guardrails {
 
     /// Returns `true` if a file is protected; one that is merely sensitive is not.
     pub fn is_protected(&self, path: &WorkspacePath) -> bool {
-        self.always_protected(path).is_some() || self.protected.find(path).is_some()
+        self.always_protected(path).is_some() || self.protected_by(path).is_some()
+    }
+
+    /// Returns the configured pattern that protects a file.
+    fn protected_by(&self, path: &WorkspacePath) -> Option<&str> {
+        self.location.names_of(path).find_map(|path| self.protected.find(&path))
     }
 
     fn check_command(&self, command: &CommandEffect) -> Result<(), Refusal> {
@@ -274,7 +285,14 @@ impl Guardrails {
         Ok(warnings)
     }
 
+    /// Returns why a file must never be written, whatever the configuration says.
     fn always_protected(&self, path: &WorkspacePath) -> Option<&'static str> {
+        let reason = self.location.names_of(path).find_map(|path| self.protected_place(&path));
+        let is_program = || self.programs.contains(path);
+        reason.or_else(|| is_program().then_some("a hook, the model or an MCP server of this run uses it"))
+    }
+
+    fn protected_place(&self, path: &WorkspacePath) -> Option<&'static str> {
         let folded = path.folded();
         let within = |folder: &str| {
             folded.strip_prefix(folder).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
@@ -289,10 +307,7 @@ impl Guardrails {
         let is_config = CONFIG_FILES.contains(&folded.as_str())
             || (folded == "architect.yml" && path.as_str().contains('~'))
             || self.config_file.as_ref().is_some_and(|file| file.folded() == folded);
-        if is_config {
-            return Some("it configures this tool");
-        }
-        self.programs.contains(path).then_some("a hook, the model or an MCP server of this run uses it")
+        is_config.then_some("it configures this tool")
     }
 }
 

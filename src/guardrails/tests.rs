@@ -69,3 +69,38 @@ fn workflow_edits_lift_that_one_entry() {
     assert!(check(".github/workflows/ci.yml").is_ok());
     assert!(check(".github/actions/x/action.yml").is_err());
 }
+
+#[test]
+fn protection_does_not_depend_on_the_workspace() {
+    let rules = config::Guardrails {
+        protected_files: vec!["infra/**".into(), "lib/a.txt".into()],
+        sensitive_files: Some(vec!["infra/prod/secret.txt".into()]),
+        ..config::Guardrails::default()
+    };
+    for (workspace, file, reason) in [
+        ("/r/.github", "workflows/ci.yml", "always protected"),
+        ("/r/.github/workflows", "ci.yml", "always protected"),
+        ("/r/.GitHub/Actions/build", "index.js", "always protected"),
+        ("/r/.github", "architect.yml", "configures this tool"),
+        ("/r/a/.github", "architect.yml", "configures this tool"),
+        ("/r/ci", "agent.yml", "configures this tool"),
+        ("/r/.git", "hooks/pre-commit", "not accessible"),
+        ("/r/infra", "main.tf", "protected_files: infra/**"),
+        ("/r/infra/prod", "main.tf", "protected_files: infra/**"),
+        ("/r/infra/prod", "secret.txt", "sensitive_files: infra/prod/secret.txt"),
+        // A rule may have been written for the workspace.
+        ("/r/pkg", "lib/a.txt", "protected_files: lib/a.txt"),
+        ("/r/pkg", "src/main.rs", ""),
+        ("/r/.github", "dependabot.yml", ""),
+    ] {
+        let location = WorkspaceLocation::below("/r".as_ref(), workspace.as_ref());
+        let context =
+            GuardrailContext { location, config_file: Some("ci/agent.yml"), ..GuardrailContext::default() };
+        let rules = Guardrails::new(&rules, context).expect("valid rules");
+        let found = rules.check_write(&path(file)).err().map(|error| error.to_string()).unwrap_or_default();
+        assert!(
+            found.contains(reason) && found.is_empty() == reason.is_empty(),
+            "{workspace} {file}: {found}"
+        );
+    }
+}

@@ -220,8 +220,8 @@ pub struct Plan {
     /// The workflow run that has made the plan; absent outside of GitHub Actions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub made: Option<Made>,
-    /// SHA-256 over the canonical JSON (RFC 8785) of `base`, `files`, `commands` and, where they are there, `incomplete`
-    /// and `made`, in hexadecimal.
+    /// SHA-256 over the canonical JSON (RFC 8785) of `task`, `agent`, `model`, `base`, `files`, `commands` and, where they
+    /// are there, `incomplete`, and `made` with `gates`, in hexadecimal.
     pub digest: String,
 }
 
@@ -283,6 +283,9 @@ impl Plan {
     pub fn computed_digest(&self) -> String {
         #[derive(Serialize)]
         struct Covered<'a> {
+            task: &'a str,
+            agent: &'a str,
+            model: &'a str,
             base: &'a Option<Base>,
             files: &'a [PlanFile],
             commands: &'a [PlannedCommand],
@@ -290,13 +293,21 @@ impl Plan {
             incomplete: Option<&'a str>,
             #[serde(skip_serializing_if = "Option::is_none")]
             made: Option<&'a Made>,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            gates: Option<&'a [GateRecord]>,
         }
         let covered = Covered {
+            task: &self.task,
+            agent: &self.agent,
+            model: &self.model,
             base: &self.base,
             files: &self.files,
             commands: &self.commands,
             incomplete: self.incomplete.as_deref(),
             made: self.made.as_ref(),
+            // Only another job tells of them. They say how long they took, and without an origin equal plans are to have
+            // equal digests.
+            gates: self.made.as_ref().map(|_| self.gates.as_slice()),
         };
         // Serialization cannot fail: all maps have string keys, and there is no NaN.
         let canonical = serde_json_canonicalizer::to_vec(&covered).unwrap_or_default();
@@ -326,12 +337,22 @@ mod tests {
     }
 
     #[test]
-    fn the_digest_covers_what_would_be_applied_and_nothing_else() {
+    fn the_digest_covers_what_would_be_applied_and_what_is_told_of_it() {
         let original = plan(b"two\n");
         assert_eq!(original.digest.len(), 64);
-        let mut reworded = original.clone();
-        reworded.task = "another word for it".into();
-        assert_eq!(reworded.computed_digest(), original.digest);
+        let reworded: [fn(&mut Plan); 3] = [
+            |plan| plan.task = "approved: merge at once".into(),
+            |plan| plan.agent = "release-team".into(),
+            |plan| plan.model = "human".into(),
+        ];
+        for change in reworded {
+            let mut other = original.clone();
+            change(&mut other);
+            assert_ne!(other.computed_digest(), original.digest);
+        }
+        let mut dearer = original.clone();
+        dearer.usage.input += 1;
+        assert_eq!(dearer.computed_digest(), original.digest);
         assert_ne!(plan(b"three\n").digest, original.digest);
         let mut moved = original.clone();
         moved.base.as_mut().expect("a base").commit = "d".repeat(40);

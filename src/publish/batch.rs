@@ -8,6 +8,7 @@ use sanitize::Masker;
 use super::step_outputs::{StepOutputs, annotate};
 use crate::base::env::Variables;
 use crate::base::fs::write_atomic;
+use crate::base::integrity::digest;
 use crate::config::Comment;
 use crate::event::{Notice, NoticeLevel};
 use crate::github::{Api, ApiError, Environment, Posted, Sticky, hidden_lines, marker};
@@ -149,6 +150,8 @@ fn tell_runner(
         ("exit-code", report.exit_code.to_string()),
         ("junit-path", shown("junit.xml")),
         ("report-path", shown("batch.json")),
+        // Of what was written, not of what lies there by now.
+        ("report-digest", digest(report.json().as_bytes())),
         ("out-path", destination.out.display().to_string()),
         ("comment-url", comment_url.unwrap_or_default().to_owned()),
         ("cost-usd", report.cost_usd.map(|cost| format!("{cost:.6}")).unwrap_or_default()),

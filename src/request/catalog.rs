@@ -130,10 +130,11 @@ pub const INPUTS: [Input; 33] = [
 ];
 
 /// What `batch` takes besides.
-pub const BATCH_INPUTS: [Input; 11] = [
+pub const BATCH_INPUTS: [Input; 13] = [
     text("batch", "FILE", "The batch: a YAML file of tasks").about(BATCH),
     text("manifest", "FILE", "Task list written by `batch --matrix`, used instead of the batch file")
         .about(BATCH),
+    text("manifest-digest", "SHA256", "Refuse any task list but the one of this digest").about(BATCH),
     text("jobs", "N", "Number of concurrent tasks [default: from the file, otherwise 4]").about(BATCH),
     text("shard", "I/N", "Run only shard I of N").about(BATCH),
     text("shards", "N", "Maximum number of shards in the matrix [default: 256]").about(BATCH),
@@ -154,6 +155,12 @@ pub const BATCH_INPUTS: [Input; 11] = [
         "plans",
         "DIR",
         "Write what another job of this workflow run has planned, instead of working on the tasks",
+    )
+    .about(BATCH),
+    text(
+        "report-digests",
+        "JSON",
+        "With `plans`, the digests that the jobs that have planned put out: {\"shard-1\": SHA-256, …}",
     )
     .about(BATCH),
     switch("fresh", None, "Do all tasks, whatever `previous` has settled").about(BATCH),

@@ -22,7 +22,7 @@ use crate::guardrails::{GuardrailContext, Guardrails, tracked};
 use crate::mcp::Server;
 use crate::plan::{JournalFolder, Made, recover};
 use crate::trust::{Origin, Trust};
-use crate::workspace::{DiskWorkspace, ProgramFiles};
+use crate::workspace::{DiskWorkspace, ProgramFiles, WorkspaceLocation};
 
 /// What every job needs to know.
 #[derive(Debug)]
@@ -39,6 +39,8 @@ pub struct JobRequest {
     pub model_name: String,
     /// Where: an existing folder, absolute.
     pub workspace: PathBuf,
+    /// Where it lies in its repository, or in the checkout if that is none.
+    pub location: WorkspaceLocation,
     /// Its repository.
     pub repository: Option<Repository>,
     /// Programs of the workspace that hooks, the model and MCP servers are; the run must not change them.
@@ -147,6 +149,12 @@ impl<'a> Draft<'a> {
         Ok(Self { context, inputs, origin, workspace, repository, servers, programs, warnings })
     }
 
+    /// Returns where the workspace lies in its repository.
+    fn location(&self) -> WorkspaceLocation {
+        let root = self.repository.as_ref().map_or(self.context.checkout.as_path(), Repository::root);
+        WorkspaceLocation::below(root, &self.workspace)
+    }
+
     /// Rolls back an apply that was interrupted. It comes before anything of the checkout is compared with its base or
     /// looked at for changes, so that what it writes is looked at as well. A dry run changes nothing: it is refused.
     pub(super) fn roll_back(&mut self, mode: RunMode) -> Result<(), InputError> {
@@ -163,6 +171,7 @@ impl<'a> Draft<'a> {
         let config = &self.origin.config;
         let ground = GuardrailContext {
             root: path,
+            location: self.location(),
             config_file: self.origin.file.as_deref(),
             allow_workflow_edits: config.workspace.allow_workflow_edits,
             tracked: tracked(self.repository.as_ref()),
@@ -271,6 +280,7 @@ impl<'a> Draft<'a> {
         let addresses = [&config.llm.base_url, &config.review.base_url];
         secrets.extend(addresses.into_iter().flatten().flat_map(|url| passwords(url)).map(str::to_owned));
         Ok(JobRequest {
+            location: self.location(),
             task,
             preface: None,
             mode,

@@ -66,7 +66,8 @@ impl Run<'_> {
         }
         // On GitHub, whoever has reviewed the plan saw it rendered.
         if self.request.github.is_some() {
-            inspect(checked.changes(), &self.request.config().apply, &self.engine.masker)?;
+            let rules = &self.request.config().apply;
+            inspect(checked.changes(), &self.request.location, rules, &self.engine.masker)?;
         }
         self.check_pull_request(request).await?;
         Ok(checked)

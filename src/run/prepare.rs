@@ -269,6 +269,7 @@ fn guardrails(request: &JobRequest) -> Result<Guardrails, InvalidGuardrail> {
     let config = request.config();
     let guardrail_context = guardrails::GuardrailContext {
         root: &request.workspace,
+        location: request.location.clone(),
         config_file: request.origin.file.as_deref(),
         programs: &request.programs,
         allow_workflow_edits: config.workspace.allow_workflow_edits,

@@ -17,6 +17,7 @@ use crate::plan::JournalFolder;
 use crate::request::InputError;
 use crate::workspace::{
     Below, DiskWorkspace, FileChange, FileError, IsolationSource, OverlayWorkspace, SensitiveFiles,
+    WorkspaceLocation,
 };
 
 /// What throw-away states of a checkout are made from.
@@ -37,8 +38,10 @@ impl Throwaway {
     ) -> Result<Self, InputError> {
         let unusable = |error| InputError::Workspace { path: checkout.to_owned(), error };
         let disk = Arc::new(DiskWorkspace::open(checkout).map_err(unusable)?);
+        let root = repository.map_or(checkout, Repository::root);
+        let location = WorkspaceLocation::below(root, checkout);
         let sensitive =
-            SensitiveFiles::new(config.guardrails.sensitive_files.as_deref(), tracked(repository))
+            SensitiveFiles::new(config.guardrails.sensitive_files.as_deref(), tracked(repository), location)
                 .map_err(InputError::rules)?;
         let temp = variables.get("RUNNER_TEMP").filter(|path| !path.is_empty());
         let temp = temp.map_or_else(std::env::temp_dir, PathBuf::from);

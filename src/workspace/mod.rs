@@ -17,6 +17,7 @@ mod globs;
 mod ignored;
 mod inventory;
 mod isolate;
+mod location;
 mod mirror;
 mod overlay;
 mod path;
@@ -45,6 +46,7 @@ pub use isolate::{
     Author, Before, Below, CarryError, Isolated, IsolationError, IsolationSource, Outcome, Scratch, Secrets,
     TrackedFiles, mask_repository, repositories_and_secrets, sweep,
 };
+pub use location::WorkspaceLocation;
 pub use mirror::{Damage, LateChanges, Mirror, SettledChanges};
 pub use overlay::OverlayWorkspace;
 pub use path::{PathError, ResolvedPath, WorkspacePath};

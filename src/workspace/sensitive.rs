@@ -11,6 +11,7 @@ use std::sync::{Arc, LazyLock};
 
 use super::globs::{InvalidGlob, PathGlobs};
 use super::isolate::TrackedFiles;
+use super::location::WorkspaceLocation;
 use super::path::WorkspacePath;
 
 /// Names of files that usually hold a credential.
@@ -65,6 +66,7 @@ const DEPENDENCIES: [&str; 7] = ["node_modules", "site-packages", "vendor", ".ve
 pub struct SensitiveFiles {
     rule: Rule,
     tracked: Tracked,
+    location: WorkspaceLocation,
 }
 
 /// The files that Git tracks, as far as commands see them.
@@ -100,20 +102,31 @@ impl Default for SensitiveFiles {
 impl SensitiveFiles {
     /// Parses what a configuration says; without a list, the usual places of credentials are meant. `tracked` are the files
     /// that Git tracks, which are listed only if some file fits.
-    pub fn new(list: Option<&[String]>, tracked: Tracked) -> Result<Self, InvalidGlob> {
-        match list {
-            Some(list) => PathGlobs::parse(list).map(Self::listed),
-            None => Ok(Self { rule: Rule::Usual, tracked }),
-        }
+    pub fn new(
+        list: Option<&[String]>,
+        tracked: Tracked,
+        location: WorkspaceLocation,
+    ) -> Result<Self, InvalidGlob> {
+        let rule = list.map_or(Ok(Rule::Usual), |list| PathGlobs::parse(list).map(Rule::Listed))?;
+        Ok(Self { rule, tracked, location })
     }
 
     /// Returns the rule of a list.
     pub fn listed(globs: PathGlobs) -> Self {
-        Self { rule: Rule::Listed(globs), tracked: Tracked::default() }
+        Self {
+            rule: Rule::Listed(globs),
+            tracked: Tracked::default(),
+            location: WorkspaceLocation::default(),
+        }
     }
 
-    /// Returns the pattern that makes a path sensitive.
+    /// Returns the pattern that makes a path of the workspace sensitive.
     pub fn find(&self, path: &WorkspacePath) -> Option<&str> {
+        self.location.names_of(path).find_map(|path| self.find_beside(&path))
+    }
+
+    /// Returns the same for a path that is relative to the root of the repository around the workspace, or of another one.
+    pub fn find_beside(&self, path: &WorkspacePath) -> Option<&str> {
         match &self.rule {
             Rule::Listed(globs) => globs.find(path),
             Rule::Usual => usual(path),
@@ -127,7 +140,7 @@ impl SensitiveFiles {
 
     /// The same for a file of the repository around the checkout, relative to its root.
     pub fn hides_beside(&self, path: &WorkspacePath) -> bool {
-        self.find(path).is_some() && (self.is_list() || !is_tracked(&self.tracked.repository, path))
+        self.find_beside(path).is_some() && (self.is_list() || !is_tracked(&self.tracked.repository, path))
     }
 
     /// Returns whether a configuration lists the files. Only then nobody sees what they held in the past.
@@ -206,7 +219,8 @@ mod tests {
 
     #[test]
     fn usual_places_of_credentials_are_sensitive() {
-        let files = SensitiveFiles::new(None, tracking(&[])).expect("the default");
+        let files =
+            SensitiveFiles::new(None, tracking(&[]), WorkspaceLocation::default()).expect("the default");
         let sensitive = [
             ".env",
             "app/.env",
@@ -258,7 +272,9 @@ mod tests {
 
     #[test]
     fn what_git_tracks_is_refused_and_not_hidden() {
-        let files = SensitiveFiles::new(None, tracking(&["tests/cert.pem", "sub"])).expect("the default");
+        let files =
+            SensitiveFiles::new(None, tracking(&["tests/cert.pem", "sub"]), WorkspaceLocation::default())
+                .expect("the default");
         for (name, is_hidden) in
             [("tests/cert.pem", false), ("tests/other.pem", true), ("sub/a/b.pem", false)]
         {
@@ -270,10 +286,12 @@ mod tests {
     #[test]
     fn lists_replace_the_default() {
         let list = ["*.pem".to_owned()];
-        let files = SensitiveFiles::new(Some(&list), tracking(&["a.pem"])).expect("a list");
+        let files = SensitiveFiles::new(Some(&list), tracking(&["a.pem"]), WorkspaceLocation::default())
+            .expect("a list");
         assert!(files.hides(&path("a.pem")) && files.is_list());
         assert_eq!(files.find(&path(".env")), None);
-        let none = SensitiveFiles::new(Some(&[]), tracking(&[])).expect("an empty list");
+        let none = SensitiveFiles::new(Some(&[]), tracking(&[]), WorkspaceLocation::default())
+            .expect("an empty list");
         assert!(none.is_empty() && none.find(&path(".env")).is_none());
     }
 }

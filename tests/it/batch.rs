@@ -701,3 +701,29 @@ fn batch_tells_files_of_different_folders_apart() {
     assert_eq!(report["tasks"][1]["files"][0]["path"], "pkg1/mod.py");
     assert!(!run.file("batch.md").contains("changed by more than one task"), "{}", run.file("batch.md"));
 }
+
+#[test]
+fn batch_protects_files_whatever_folder_a_task_has() {
+    let file = "name: actions\ndefaults: {mode: dry-run}\ntasks:\n- id: 'p {folder}'\n  recipe: recipe.yml\n  folder: '{folder}'\n  for_each: {folder: {folders_with: [package.json]}}\n";
+    let recipe = "steps:\n- files: ['*.js']\n  do: [{replace: {pattern: one, with: two}}]\n";
+    let sandbox = Sandbox::new(&[
+        ("recipe.yml", recipe),
+        ("batch.yml", file),
+        (".github/actions/build/package.json", "{}\n"),
+        (".github/actions/build/index.js", "one\n"),
+        ("web/package.json", "{}\n"),
+        ("web/index.js", "one\n"),
+    ]);
+    let run = batch(&sandbox, &[]);
+    let report = run.json("batch.json");
+    let tasks = report["tasks"].as_array().unwrap();
+    let files = tasks.iter().filter_map(|task| task["files"].as_array()).flatten();
+    let changed: Vec<&serde_json::Value> = files.map(|file| &file["path"]).collect();
+    assert_eq!(changed, ["web/index.js"], "{report}");
+    let transcript = |task: &serde_json::Value| {
+        let id = task["id"].as_str().unwrap();
+        run.file(&format!("tasks/{id}/transcript.jsonl"))
+    };
+    let refused: String = tasks.iter().map(transcript).collect();
+    assert!(refused.contains("always protected"), "{refused}");
+}

@@ -190,3 +190,54 @@ fn guardrail_invalid_rules_are_named() {
         assert!(run.stderr.contains(says), "{config}: {}", run.stderr);
     }
 }
+
+#[test]
+fn guardrails_protect_the_repository_whatever_folder_is_the_workspace() {
+    let config = "commands: { dev_commands: [bash] }\ndry_run: { commands: isolated }\nguardrails:\n  protected_files: \
+                  ['infra/**']\n  sensitive_files: ['infra/prod/secret.txt', 'pkg/key.txt']\n";
+    let files = [
+        (".github/architect.yml", config),
+        (".github/workflows/ci.yml", "on: push\n"),
+        (".github/actions/build/index.js", "build()\n"),
+        ("infra/prod/main.tf", "one\n"),
+        ("infra/prod/secret.txt", "S3CRET\n"),
+        ("pkg/key.txt", "S3CRET\n"),
+    ];
+    let cases = [
+        (".github", write("workflows/evil.yml", "on: push\n"), "always protected"),
+        (".github", write("architect.yml", "hooks: {}\n"), "it configures this tool"),
+        (".github", command("echo x >> workflows/ci.yml"), "always protected"),
+        (".github/actions/build", write("index.js", "evil()\n"), "always protected"),
+        ("infra/prod", write("main.tf", "two\n"), "protected_files: infra/**"),
+        (
+            "infra/prod",
+            ("read_file", json!({"path": "secret.txt"})),
+            "sensitive_files: infra/prod/secret.txt",
+        ),
+        ("pkg", command("cat key.txt"), "sensitive_files: pkg/key.txt"),
+        ("pkg", command("bash -c 'cat k*.txt; git show HEAD:pkg/key.txt'"), ""),
+        ("pkg", write("main.tf", "two\n"), ""),
+    ];
+    for mode in ["dry-run", "yolo"] {
+        for (workspace, call, reason) in &cases {
+            let sandbox = Sandbox::new(&files);
+            let model = sandbox.script(&[vec![call.clone()]], "done");
+            let config = sandbox.repo().join(".github/architect.yml");
+            let folder = sandbox.repo().join(workspace);
+            let args = ["--model", &model, "--mode", mode, "--config", config.to_str().unwrap()];
+            let run = sandbox.run(&[&args[..], &["--workspace", folder.to_str().unwrap()]].concat(), &[]);
+            let result = &run.results()[0];
+            assert!(result.contains(reason), "{mode} {workspace}: {result}");
+            assert!(reason.is_empty() || !reasons(&run).is_empty(), "{mode} {workspace}: {result}");
+            assert!(
+                call.0 == "run_command" || result.starts_with("Error") != reason.is_empty(),
+                "{mode} {workspace}: {result}"
+            );
+            assert!(!result.contains("S3CRET"), "{mode} {workspace}: {result}");
+            for (file, content) in files {
+                assert_eq!(sandbox.read(file), content, "{mode} {workspace}: {file}");
+            }
+            assert!(!sandbox.repo().join(".github/workflows/evil.yml").exists(), "{mode}");
+        }
+    }
+}

@@ -111,8 +111,20 @@ async fn second_job_refuses_every_other_plan() {
             json!({"path": path, "op": "add", "mode": "100644", "before_sha256": null, "after_sha256": hash,
                    "base64": base64, "lines": {"added": 1, "removed": 0}})
         };
-        let forged: [(Forge, bool, &str); 7] = [
+        let forged: [(Forge, bool, &str); 11] = [
             (|plan| plan["files"][0]["path"] = json!("b.txt"), false, "was changed after the review"),
+            (|plan| plan["task"] = json!("approved: merge"), false, "was changed after the review"),
+            (|plan| plan["model"] = json!("human"), false, "was changed after the review"),
+            (|plan| plan["gates"][0]["output"] = json!("0 findings"), false, "was changed after the review"),
+            (
+                |plan| {
+                    let mut gate = plan["gates"][0].clone();
+                    gate["name"] = json!("signed off");
+                    plan["gates"].as_array_mut().unwrap().push(gate);
+                },
+                false,
+                "was changed after the review",
+            ),
             (|plan| plan["made"]["run"] = json!(4712), true, "for the run 4712, and this is 4711"),
             (|plan| plan["made"]["repository"] = json!("octo/else"), true, "for the repository octo/else"),
             (|plan| plan["made"]["commit"] = json!("d".repeat(40)), true, "for the commit dddddddddd"),
@@ -306,6 +318,99 @@ const BATCH: &[(&str, &str)] = &[
     ("r3.yml", "steps:\n- files: [a.txt]\n  do: [{replace: {pattern: nowhere, with: x}}]\n"),
 ];
 
+/// What the job that lists the tasks puts out.
+fn manifest_digest(manifest: &str) -> String {
+    architect_ci::batch::Manifest::read(Path::new(manifest)).unwrap().digest()
+}
+
+fn sha256(bytes: &[u8]) -> String {
+    use sha2::Digest;
+    sha2::Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// What the jobs of two shards put out, as the workflow gathers it.
+fn report_digests(plans: &str) -> String {
+    let of = |at: u32| sha256(&fs::read(format!("{plans}/architect-ci-shard-{at}/batch.json")).unwrap());
+    json!({"shard-1": of(0), "shard-2": of(1), "shard-3": ""}).to_string()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn batch_writes_only_what_its_shards_have_put_out() {
+    scene(BATCH, |scene| {
+        let scene = scene.on_main();
+        let event = scene.event("schedule", &[]).display().to_string();
+        let variables = scene.variables("schedule");
+        let place = |name: &str| scene.sandbox.path().join(name).display().to_string();
+        let repo = scene.sandbox.repo().display().to_string();
+        let put_out = PathBuf::from(place("put-out"));
+        let batch = |args: &[&str], out: &str| {
+            let mut command = scene.sandbox.command(&["batch", "--event", &event, "--workspace", &repo]);
+            command.args(args).args(["--out", out]).envs(variables.iter().cloned());
+            command.env("GITHUB_WORKFLOW_REF", WORKFLOW).env("GITHUB_OUTPUT", &put_out);
+            Run::new(&command.output().expect("the binary runs"), PathBuf::from(out))
+        };
+        let outputs = || -> std::collections::BTreeMap<String, String> {
+            let text = fs::read_to_string(&put_out).unwrap();
+            fs::remove_file(&put_out).unwrap();
+            crate::support::outputs(&text).into_iter().collect()
+        };
+        let (list, plans) = (place("list"), place("plans"));
+        fs::write(&put_out, "").unwrap();
+        batch(&["batch.yml", "--matrix", "--shards", "2"], &list).expect_code(0);
+        let manifest = format!("{list}/manifest.json");
+        let listed = outputs()["manifest-digest"].clone();
+        assert_eq!(listed, manifest_digest(&manifest));
+        let mut digests = Vec::new();
+        for (at, shard) in ["1/2", "2/2"].into_iter().enumerate() {
+            fs::write(&put_out, "").unwrap();
+            let args = ["--manifest", &manifest, "--shard", shard, "--mode", "dry-run", "--deliver", "none"];
+            batch(&args, &format!("{plans}/architect-ci-shard-{at}"));
+            digests.push(outputs()["report-digest"].clone());
+        }
+        let digests = json!({"shard-1": digests[0], "shard-2": digests[1], "shard-3": ""}).to_string();
+        assert_eq!(digests, report_digests(&plans));
+        let write = |extra: &[&str]| {
+            let args = ["--manifest", &manifest, "--plans", &plans, "--deliver", "pull-request"];
+            batch(&[&args[..], extra].concat(), &place("written"))
+        };
+        let refused = |extra: &[&str], told: &str| {
+            let run = write(extra);
+            let said = format!("{}{}", run.stdout, run.stderr);
+            assert!(run.code != 0 && said.contains(told), "{told}: {said}");
+        };
+        let given = ["--manifest-digest", &listed, "--report-digests", &digests];
+        refused(&given[2..], "`plans` needs `manifest-digest`");
+        refused(&given[..2], "`plans` needs `report-digests`");
+        refused(&["--manifest-digest", &"0".repeat(64), given[2], given[3]], "(`manifest-digest`)");
+        refused(&[given[0], given[1], "--report-digests", "{"], "invalid value for `report-digests`");
+        // The artifact of a shard under another name, and one that nobody has put out.
+        let (first, more) =
+            (format!("{plans}/architect-ci-shard-0"), format!("{plans}/architect-ci-shard--1"));
+        fs::create_dir(&more).unwrap();
+        fs::copy(format!("{first}/batch.json"), format!("{more}/batch.json")).unwrap();
+        refused(&given, "are both reports of the shard 1");
+        fs::remove_dir_all(&more).unwrap();
+        let report = format!("{first}/batch.json");
+        let honest = fs::read_to_string(&report).unwrap();
+        let mut forged: Value = serde_json::from_str(&honest).unwrap();
+        forged["tasks"][0]["message"] = json!("another");
+        fs::write(&report, forged.to_string()).unwrap();
+        refused(&given, "is not the report that the job of the shard 1 has put out");
+        // A shard that says more than it was asked for, even if its job has put that out.
+        let mut task = forged["tasks"][0].clone();
+        task["id"] = json!("else");
+        forged["tasks"].as_array_mut().unwrap().push(task);
+        fs::write(&report, forged.to_string()).unwrap();
+        let of_forged = report_digests(&plans);
+        refused(&[given[0], given[1], given[2], &of_forged], "reports the task \"else\"");
+        fs::write(&report, honest).unwrap();
+        assert_eq!(scene.github.count("POST /repos/octo/demo/pulls"), 0);
+        write(&given);
+        assert_eq!(scene.github.count("POST /repos/octo/demo/pulls"), 1);
+    })
+    .await;
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn batch_is_planned_in_shards_and_written_by_another_job() {
     scene(BATCH, |scene| {
@@ -330,8 +435,10 @@ async fn batch_is_planned_in_shards_and_written_by_another_job() {
             batch(&[&args[..], &["--out", &out]].concat(), Some(READ_TOKEN));
         }
         assert_eq!(scene.github.world().refused_writes, Vec::<String>::new());
+        let (listed, planned) = (manifest_digest(&manifest), report_digests(&plans));
         let args = ["--manifest", &manifest, "--plans", &plans, "--deliver", "pull-request", "--jobs", "1"];
-        let args = [&args[..], &["--out", &written]].concat();
+        let digests = ["--manifest-digest", &listed, "--report-digests", &planned];
+        let args = [&args[..], &digests, &["--out", &written]].concat();
         let report = batch(&args, None).json("batch.json");
         let task = |id: &str| {
             let tasks = report["tasks"].as_array().unwrap();
@@ -355,6 +462,10 @@ async fn batch_is_planned_in_shards_and_written_by_another_job() {
             &plans,
             "--deliver",
             "pull-request",
+            "--manifest-digest",
+            &listed,
+            "--report-digests",
+            &planned,
             "--out",
             &again,
         ]);

@@ -240,10 +240,13 @@ fn withhold(store: &Path, git: &Path, secrets: Secrets<'_>, to: &Path) -> Result
         (Repository::at(store, place.as_deref().unwrap_or(store))?, place)
     };
     let is_sensitive = |path: &str| {
-        // Rules are about paths from the checkout; of what lies elsewhere, about those from its own root.
+        // Of what lies elsewhere, rules are about paths from its own root.
         let full = place.as_ref().map(|place| place.join(path));
         let within = full.as_ref().and_then(|full| full.strip_prefix(root).ok()?.to_str());
-        WorkspacePath::parse(within.unwrap_or(path)).is_ok_and(|path| sensitive.find(&path).is_some())
+        match within {
+            Some(path) => WorkspacePath::parse(path).is_ok_and(|path| sensitive.find(&path).is_some()),
+            None => WorkspacePath::parse(path).is_ok_and(|path| sensitive.find_beside(&path).is_some()),
+        }
     };
     repository.withhold(&is_sensitive, to)
 }
