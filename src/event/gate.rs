@@ -15,7 +15,7 @@ pub enum GateVerdict {
     Mended,
     /// It failed, and passed when it ran again on the same state.
     Flaky,
-    /// It failed, and how it was before the run is not known.
+    /// It failed, and it is not known whether it failed in the same way before the run.
     Failed,
     /// It failed in the same way before the run, so that the run does not fail for it.
     FailedBefore,
@@ -67,7 +67,7 @@ pub struct GateRecord {
     pub output: String,
     /// Its single tests, compared with those that ran before the run changed anything; absent where they are not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub tests: Option<TestChanges>,
+    pub tests: Option<Box<TestChanges>>,
     /// Programs in folders that Git ignores, which it may have run, and which commands of this run had changed before. Its
     /// result proves no more than they do.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -115,7 +115,7 @@ impl GateRecord {
 
     /// Returns the changes of its tests if it passed although tests that ran before the run did not.
     pub fn lost_tests(&self) -> Option<&TestChanges> {
-        self.tests.as_ref().filter(|tests| self.passed && tests.has_lost())
+        self.tests.as_deref().filter(|tests| self.passed && tests.has_lost())
     }
 }
 

@@ -115,8 +115,6 @@ fn outcome(gate: &GateConfig, GateRun { round, predicted }: GateRun, ran: Ran) -
         (Ended::NotStarted(error), _) => (format!("could not start: {error}"), -1),
     };
     let failures: BTreeSet<String> = failure_lines(&all).map(without_numbers).collect();
-    let unexplained = (!passed && failures.is_empty())
-        .then(|| all.trim().lines().map(without_numbers).collect::<Vec<_>>().join("\n"));
     let results = is_whole.then(|| {
         let mut results = parse(&all);
         documents(&all).for_each(|document| results.extend(junit(document)));
@@ -137,7 +135,7 @@ fn outcome(gate: &GateConfig, GateRun { round, predicted }: GateRun, ran: Ran) -
         tests: None,
         doubt: Vec::new(),
     };
-    GateOutcome { record, failures, unexplained, results }
+    GateOutcome { record, failures, results }
 }
 
 /// Returns the documents of JUnit's XML in an output, among other text.

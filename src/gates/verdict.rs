@@ -13,8 +13,6 @@ pub(crate) struct GateOutcome {
     pub record: GateRecord,
     /// Lines of its output that tell of failures, with `#` for every number, so that they can be compared.
     pub failures: BTreeSet<String>,
-    /// The whole output in the same form, of a gate that failed without any such line.
-    pub unexplained: Option<String>,
     /// What its output says of single tests; `None` if not all of it could be kept.
     pub results: Option<Results>,
 }
@@ -33,9 +31,11 @@ impl GateOutcome {
             (true, true) => GateVerdict::Passed,
             (true, false) => GateVerdict::Mended,
             (false, false) if self.fails_like(before, compared.as_ref()) => GateVerdict::FailedBefore,
+            // Nothing tells what failed, so nothing shows that it is the same.
+            (false, false) if self.is_silent_like(before) => GateVerdict::Failed,
             (false, _) => GateVerdict::NewlyFailing,
         };
-        self.record.tests = compared.map(changes);
+        self.record.tests = compared.map(|compared| Box::new(changes(compared)));
     }
 
     /// Marks a gate that has failed and passes now, on the same state.
@@ -74,11 +74,13 @@ impl GateOutcome {
                 return true;
             }
         }
-        match (&self.unexplained, &earlier.unexplained) {
-            (Some(now), Some(before)) => now == before,
-            (None, None) => self.failures.is_subset(&earlier.failures),
-            _ => false,
-        }
+        !self.failures.is_empty() && self.failures.is_subset(&earlier.failures)
+    }
+
+    /// Returns whether it ended as an earlier run of the same gate did, and neither says what failed.
+    fn is_silent_like(&self, earlier: &Self) -> bool {
+        let is_silent = |gate: &Self| gate.failures.is_empty() && !gate.names_tests();
+        self.record.ending == earlier.record.ending && is_silent(self) && is_silent(earlier)
     }
 }
 
@@ -116,11 +118,10 @@ mod tests {
             ("make", Some((0, "")), (0, ""), Passed),
             ("make", None, (1, old), Failed),
             ("make", None, (0, ""), Passed),
-            // Nothing tells of a failure: the whole has to be the same.
-            ("false", Some((1, "")), (1, ""), FailedBefore),
-            ("exit 7", Some((7, "")), (7, ""), FailedBefore),
-            ("exit 7", Some((7, "took 3 s\n")), (7, "took 14 s\n"), FailedBefore),
-            ("exit 7", Some((7, "one\n")), (7, "other\n"), NewlyFailing),
+            // Nothing tells what failed, so nothing excuses it.
+            ("false", Some((1, "")), (1, ""), Failed),
+            ("exit 7", Some((7, "took 3 s\n")), (7, "took 14 s\n"), Failed),
+            ("exit 7", Some((7, "")), (8, ""), NewlyFailing),
             // Tests count, not only the exit code.
             ("cargo test", Some((101, two)), (101, three), NewlyFailing),
             ("cargo test", Some((101, three)), (101, two), FailedBefore),

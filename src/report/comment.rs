@@ -110,7 +110,7 @@ fn shown_line(report: &RunReport) -> String {
         let told = if gate.verdict == GateVerdict::Passed {
             String::new()
         } else {
-            format!(" {}", sanitize::untrusted::markdown(&gate.told()).trim_end())
+            format!(" {}", gates::told(gate))
         };
         format!("{icon} {}{told}", code(&gate.name))
     };

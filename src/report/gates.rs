@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use junit_report::{Duration, TestCase, TestCaseBuilder};
-use sanitize::untrusted::{code, fence, markdown};
+use sanitize::untrusted::{code, fence, markdown, plain};
 
 use super::RunReport;
 use super::figures::duration;
@@ -31,7 +31,7 @@ pub(super) fn sections(report: &RunReport) -> Vec<Section> {
             icon(gate),
             code(&gate.name),
             if gate.required { "yes" } else { "no" },
-            markdown(&gate.told()).trim().replace('|', "\\|"),
+            told(gate).replace('|', "\\|"),
             duration(gate.duration_ms)
         );
     }
@@ -78,6 +78,11 @@ fn named(list: &NamedTests) -> String {
         0 => names.join(", "),
         more => format!("{}, and {more} more", names.join(", ")),
     }
+}
+
+/// Returns how a gate ended as one line of Markdown, in which no code span begins.
+pub(super) fn told(gate: &GateRecord) -> String {
+    markdown(&plain(&gate.told()).replace('`', "'")).trim().to_owned()
 }
 
 pub(super) fn icon(gate: &GateRecord) -> &'static str {

@@ -99,7 +99,6 @@ impl GateCheck {
         let round = self.round + self.gate_rounds - 1;
         let list = &agent_run.request.job.config().guardrails.quality_gates;
         for record in &mut records {
-            record.round = round;
             // What did not end by itself takes as long again.
             if !record.fails_run() || record.exit_code < 0 {
                 continue;

@@ -176,27 +176,21 @@ fn gates_verdict_goes_by_tests_rather_than_exit_codes() {
 }
 
 #[test]
-fn gates_that_print_nothing_are_excused_if_they_failed_in_the_same_way() {
+fn gates_that_say_nothing_of_what_failed_are_not_excused() {
     for (command, now, verdict) in [
-        ("false", "two", "failed-before"),
-        ("exit 7", "two", "failed-before"),
+        ("false", "two", "failed"),
+        ("exit 7", "two", "failed"),
         ("test $(cat a.txt) = one && exit 7 || exit 8", "two", "newly-failing"),
     ] {
         for mode in ["yolo", "dry-run"] {
             let config = config(&format!("    - {{ name: g, command: '{command}' }}\n"));
             let sandbox = Sandbox::new(&[(".architect.yml", &config), ("a.txt", "one\n")]);
             let (run, _) = run(&sandbox, mode, vec![edit("a.txt", "one", now)]);
+            let run = run.expect_code(1);
             let report = run.report();
             assert_eq!(report["gates"][0]["verdict"], verdict, "{command}, {mode}: {}", run.stderr);
-            if verdict == "failed-before" {
-                let notices = report["notices"].to_string();
-                assert_eq!(
-                    notices.matches("failed as they did before").count(),
-                    1,
-                    "{command}, {mode}: {notices}"
-                );
-                assert!(!run.file("report.md").contains("Output of"), "there is none");
-            }
+            assert_eq!(report["stop_reason"], "gates_failed", "{command}, {mode}");
+            assert!(!run.file("report.md").contains("Output of"), "there is none");
         }
     }
 }

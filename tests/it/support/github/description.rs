@@ -41,7 +41,9 @@ pub(super) fn check(method: &str, path: &str, request: &Request) -> Vec<String> 
     };
     // A literal path beats one with parameters.
     let mut templates: Vec<&String> = paths.keys().filter(|template| fits(template)).collect();
-    templates.sort_by_key(|template| template.matches('{').count());
+    templates.sort_by_key(|template| {
+        (template.matches('{').count(), std::cmp::Reverse(template.matches('/').count()))
+    });
     let Some(operation) = templates.iter().find_map(|template| {
         let operation = &paths[*template][method.to_lowercase()];
         operation.is_object().then_some(operation)
