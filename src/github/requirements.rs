@@ -128,9 +128,13 @@ impl Reviews {
         Ok(reviews)
     }
 
+    fn objection(&self) -> Option<String> {
+        self.against.first().map(|login| format!("{login} asks for changes"))
+    }
+
     fn lacking(&self, least: usize) -> Option<String> {
-        if let Some(login) = self.against.first() {
-            return Some(format!("{login} asks for changes"));
+        if let Some(objection) = self.objection() {
+            return Some(objection);
         }
         let found = self.approved.len();
         (found < least).then(|| {
@@ -146,6 +150,9 @@ impl Reviews {
         pull: &Pull,
         application: Application<'_>,
     ) -> Result<Option<String>, ApiError> {
+        if let Some(objection) = self.objection() {
+            return Ok(Some(objection));
+        }
         let mut owners = CodeOwners::default();
         for place in application.owners_files {
             if let Some(text) = file_at(api, &pull.base.sha, place).await? {
