@@ -31,7 +31,7 @@ pub use artifact::{ARTIFACT, ArtifactLookup, plan_of_run};
 pub use branch::{BranchNameError, branch_name};
 pub use check_run::Check;
 pub use comment_marker::{PlanMark, RunMark, hidden_lines, in_marker, marker};
-pub use contents::file_at;
+pub use contents::{content_at, file_at};
 pub use deliver::{Delivery, trailer};
 pub use delivered::{DeliverError, Delivered, PullText, Target};
 pub use environment::{About, CommentFacts, Environment, EnvironmentError, Head, OtherRun, Person, Subject};

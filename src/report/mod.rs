@@ -38,6 +38,7 @@ use crate::event::{
     PlannedAction, ProofRecord, ReviewRecord, RunMode, Status, StopReason, SubagentRecord, TestFinding,
     Usage,
 };
+use crate::plan::{CarriedOver, Plan};
 use crate::workspace::{ChangeSet, Difference, FileChange, LineCounts, Operation, WorkspacePath};
 
 pub use annotations::{annotations, batch_annotations};
@@ -181,6 +182,22 @@ pub struct DeliveryReport {
     pub merged: Vec<String>,
 }
 
+/// The plan that was applied in place of another one, because the branch had moved since.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct CarriedPlan {
+    /// The digest of the plan that was applied.
+    pub digest: String,
+    /// The plan that was asked for, and what others had changed since.
+    pub from: CarriedOver,
+}
+
+impl CarriedPlan {
+    /// Returns the two plans, if this one was carried over.
+    pub fn of(plan: &Plan) -> Option<Self> {
+        Some(Self { digest: plan.digest.clone(), from: plan.carried_over.clone()? })
+    }
+}
+
 /// A pull request that a run opened or updated.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PullReport {
@@ -244,6 +261,9 @@ pub struct RunReport {
     /// Where the changes went.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delivery: Option<DeliveryReport>,
+    /// The plan that was applied in place of the one that was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub carried_over: Option<CarriedPlan>,
     /// The last run of the quality gates.
     pub gates: Vec<GateRecord>,
     /// Runs of hooks, in order.

@@ -287,6 +287,7 @@ impl<'a> AgentRun<'a> {
             cost_usd: self.budget.cost(),
             test_findings: self.test_findings(),
             proof: self.run.engine.context.workspace.changes().ok().and_then(|now| self.shown_of(&now)),
+            carried: None,
         }
     }
 

@@ -39,6 +39,7 @@ mod mcp_bounds;
 mod mcp_changes;
 mod missing_tools;
 mod model;
+mod moved_branch;
 mod nights;
 mod outline;
 mod overlay;
