@@ -19,6 +19,14 @@ pub enum ConfigError {
          `.github/architect.yml`"
     )]
     Missing(String),
+    /// There are two configurations.
+    #[error(
+        "there are two configuration files, {0} and {1}, and only one would have an effect; remove one of them"
+    )]
+    Two(&'static str, &'static str),
+    /// There is a configuration that would not be found.
+    #[error("the configuration file {0} would have no effect; rename it to {1}")]
+    Misnamed(&'static str, &'static str),
     /// The task file does not exist.
     #[error("the task file {0} does not exist; check `task-file`")]
     MissingTask(String),

@@ -42,6 +42,12 @@ pub struct Finding {
     pub severity: Severity,
     /// What is wrong.
     pub message: String,
+    /// The text of the line, by which the finding is recognised when lines move.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub place: String,
+    /// How certain the reviewer is, in percent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub confidence: Option<u8>,
 }
 
 /// A code review of what a run has changed.

@@ -1,6 +1,7 @@
 //! GitHub, as the environment that a run starts from and as a place that its report is published to. The
 //! agent never sees any of it.
 
+mod access;
 mod api;
 mod artifact;
 mod branch;
@@ -26,6 +27,7 @@ mod trigger;
 
 use percent_encoding::{AsciiSet, CONTROLS, NON_ALPHANUMERIC};
 
+pub use access::{Access, access};
 pub use api::Api;
 pub use artifact::{ARTIFACT, ArtifactLookup, plan_of_run};
 pub use branch::{BranchNameError, branch_name};

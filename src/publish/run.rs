@@ -18,7 +18,7 @@ use crate::github::{Environment, Subject, hidden_lines, in_marker};
 use crate::plan::Plan;
 use crate::report::masked::{Format, MaskError, masked};
 use crate::report::{
-    CommentFrame, Diagnostic, RunReport, annotations, comment, diagnostics, summary, terminal,
+    CommentFrame, Diagnostic, RunReport, annotations, comment, diagnostics, sarif, summary, terminal,
 };
 use crate::request::JobRequest;
 use crate::workspace::ChangeSet;
@@ -69,7 +69,8 @@ pub(crate) async fn publish_run(
     }
     let step = StepOutputs::open(&request.variables);
     let write = |report: &mut RunReport, comment_url: Option<&str>| {
-        files.write_report(report, masker, |report| comment_of(request, report));
+        let sarif = |report: &RunReport| sarif(report, &prefix, &gates_of(request, report, &prefix));
+        files.write_report(report, masker, |report| comment_of(request, report), sarif);
         let summary = masker.mask_rendered(&summary(report)).into_owned();
         for failed in step.write(Some(&summary), &fields(report, files, comment_url)) {
             warn(report, failed);
@@ -115,6 +116,12 @@ pub(crate) async fn publish_run(
 pub(super) fn diagnostics_of(request: &JobRequest, report: &RunReport, prefix: &str) -> Vec<Diagnostic> {
     let exists = |path: &str| request.workspace.join(path).is_file();
     diagnostics(report, &request.workspace, prefix, &exists)
+}
+
+/// Lines that failed gates speak of.
+fn gates_of(request: &JobRequest, report: &RunReport, prefix: &str) -> Vec<Diagnostic> {
+    let gates = RunReport { guardrails: Vec::new(), review: None, ..report.clone() };
+    diagnostics_of(request, &gates, prefix)
 }
 
 pub(super) fn comment_of(request: &JobRequest, report: &RunReport) -> String {
@@ -168,6 +175,7 @@ fn fields(report: &RunReport, files: &OutputFiles, comment_url: Option<&str>) ->
         report.plan.as_ref().map(|plan| plan.digest.clone()).unwrap_or_default(),
         shown(&files.patch),
         shown(&files.junit),
+        shown(&files.sarif),
         shown(&files.report),
         // The comment always lies there; the configuration may have others elsewhere.
         files.comment.parent().map(shown).unwrap_or_default(),

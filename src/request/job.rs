@@ -76,6 +76,16 @@ impl Job {
         job
     }
 
+    /// Returns why the event that the variables tell of starts nothing, or `None` if it may start something.
+    pub fn ignored(inputs: &Inputs) -> Result<Option<String>, InputError> {
+        let context = RequestContext::read(inputs)?;
+        let trigger = context.github.as_ref().map(|github| Trigger::of(github, &context.rules()));
+        Ok(match trigger {
+            Some(Trigger::Ignore(reason)) => Some(reason),
+            Some(Trigger::Start { .. } | Trigger::Explain { .. }) | None => None,
+        })
+    }
+
     /// Returns what the job needs to know like every other.
     pub fn request(&self) -> Option<&JobRequest> {
         match self {

@@ -13,7 +13,7 @@ use crate::event::{Event, Finding, NoticeLevel, ReviewRecord, Severity};
 use crate::model::{Budget, ChatModel, MaskedModel};
 use crate::request::InputError;
 use crate::tool::Access;
-use crate::workspace::{LastLink, WorkspacePath};
+use crate::workspace::{LastLink, Workspace, WorkspacePath};
 
 /// The name by which its answers are recorded.
 const NAME: &str = "reviewer";
@@ -24,6 +24,8 @@ const MAX_STEPS: u32 = 20;
 /// Most findings, and most characters of each.
 const MAX_FINDINGS: usize = 50;
 const MAX_MESSAGE: usize = 1_000;
+/// Most characters of the line that a finding is about.
+const MAX_PLACE: usize = 300;
 
 /// Who reviews.
 pub(super) struct CodeReview {
@@ -48,6 +50,9 @@ struct RawFinding {
     #[serde(default)]
     severity: Severity,
     message: String,
+    /// In percent.
+    #[serde(default)]
+    confidence: Option<f64>,
 }
 
 impl AgentRun<'_> {
@@ -175,11 +180,32 @@ fn findings(run: &Run<'_>, said: Vec<RawFinding>) -> Vec<Finding> {
             Some(_) => message[..cut].to_owned(),
             None => format!("{}: {}", said.file.trim(), &message[..cut]),
         };
-        Finding { file: path, line: said.line.max(1), severity: said.severity, message }
+        let line = said.line.max(1);
+        let place =
+            path.as_ref().and_then(|path| line_of(workspace.as_ref(), path, line)).unwrap_or_default();
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "clamped to a percentage"
+        )]
+        let confidence = said.confidence.map(|percent| percent.clamp(0.0, 100.0).round() as u8);
+        Finding { file: path, line, severity: said.severity, message, place, confidence }
     };
-    let mut findings: Vec<Finding> = said.into_iter().take(MAX_FINDINGS).map(finding).collect();
+    let least = run.request.config().review.min_confidence.get();
+    let is_certain = |finding: &Finding| finding.confidence.is_none_or(|percent| u64::from(percent) >= least);
+    let mut findings: Vec<Finding> =
+        said.into_iter().take(MAX_FINDINGS).map(finding).filter(is_certain).collect();
     findings.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
     findings
+}
+
+/// Returns a line of a file, without the spaces around it and not longer than people would quote it.
+fn line_of(workspace: &dyn Workspace, path: &WorkspacePath, line: u32) -> Option<String> {
+    let resolved = workspace.resolve(path, LastLink::Follow).ok()?;
+    let state = workspace.read(&resolved).ok()?;
+    let text = String::from_utf8_lossy(&state.content);
+    let line = text.lines().nth(usize::try_from(line).ok()?.checked_sub(1)?)?.trim();
+    Some(line.chars().take(MAX_PLACE).collect())
 }
 
 /// An answer of the wrong form goes back once.
