@@ -17,8 +17,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::base::did_you_mean::nearest;
 use crate::config::AgentConfig;
-use crate::tool::Access;
-use crate::tool::known_by_name;
+use crate::tool::{Access, known_by_name};
 
 pub use guides::{Guides, NestedGuide};
 pub use history::History;
