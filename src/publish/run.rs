@@ -14,7 +14,7 @@ use super::publisher::{TIME, TIME_INTERRUPTED, plan_mark};
 use super::step_outputs::{OUTPUTS, StepOutputs, annotate};
 use crate::config::DEFAULT_KEY;
 use crate::event::{Exit, Notice, NoticeLevel, Status, StopReason};
-use crate::github::{Environment, Subject, hidden_lines, in_marker};
+use crate::github::{Environment, ReviewedMark, Subject, hidden_lines, in_marker};
 use crate::plan::Plan;
 use crate::report::masked::{Format, MaskError, masked};
 use crate::report::{
@@ -133,8 +133,9 @@ pub(super) fn comment_of(request: &JobRequest, report: &RunReport) -> String {
         Subject::PullRequest { head, .. } => head.as_ref().map(|head| head.sha.clone()),
         Subject::Issue { .. } | Subject::Repository => None,
     });
+    let reviewed = report.reviewed.clone().map_or_else(String::new, |head| ReviewedMark { head }.line());
     let frame = CommentFrame {
-        hidden: hidden_lines(key, mark.as_ref()),
+        hidden: format!("{}{reviewed}", hidden_lines(key, mark.as_ref())),
         name: (key != DEFAULT_KEY).then(|| in_marker(key)),
         can_order: mark.is_some(),
         order: github.map(Environment::order_line).unwrap_or_default(),

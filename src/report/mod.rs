@@ -263,6 +263,9 @@ pub struct RunReport {
     /// Where the changes went.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delivery: Option<DeliveryReport>,
+    /// The commit up to which the pull request was reviewed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reviewed: Option<String>,
     /// The plan that was applied in place of the one that was asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub carried_over: Option<CarriedPlan>,

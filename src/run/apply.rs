@@ -53,7 +53,15 @@ impl Run<'_> {
         };
         let ended = SessionOutcome { reason, message, error: None };
         let carried = carried.filter(|_| reason != StopReason::NotApplied);
-        Outcome { ended, structured: None, cost_usd: None, test_findings, proof: None, carried }
+        Outcome {
+            ended,
+            structured: None,
+            cost_usd: None,
+            test_findings,
+            proof: None,
+            carried,
+            reviewed: None,
+        }
     }
 
     /// Checks everything that can be checked without executing anything.

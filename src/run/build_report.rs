@@ -33,7 +33,7 @@ impl Run<'_> {
 
     /// Ends the run: proves that a dry run changed nothing, and builds the report and the plan.
     pub(super) async fn report(self, outcome: Outcome, info: &RunInfo, signal: &Signal) -> RunArtifacts {
-        let Outcome { mut ended, structured, cost_usd, test_findings, proof, carried } = outcome;
+        let Outcome { mut ended, structured, cost_usd, test_findings, proof, carried, reviewed } = outcome;
         self.background.stop_all().await;
         let details =
             json!({"status": ended.reason.status(), "stop_reason": ended.reason, "message": ended.message});
@@ -114,6 +114,7 @@ impl Run<'_> {
                 differences,
             }),
             delivery: None,
+            reviewed,
             carried_over: carried.as_ref().and_then(|plan| CarriedPlan::of(plan)),
             gates: collected.gates,
             hooks: collected.hooks,

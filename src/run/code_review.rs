@@ -43,7 +43,7 @@ struct RawReview {
 
 /// A finding as models write them.
 #[derive(Deserialize)]
-struct RawFinding {
+pub(super) struct RawFinding {
     file: String,
     #[serde(default)]
     line: u32,
@@ -148,7 +148,7 @@ fn not_reviewed(run: &Run<'_>, problem: &str) -> NotChecked {
 
 /// Reason why an answer is no review.
 #[derive(Debug, thiserror::Error)]
-enum InvalidReview {
+pub(super) enum InvalidReview {
     /// There is no JSON in it.
     #[error("the answer contains no JSON object")]
     NoObject,
@@ -158,14 +158,14 @@ enum InvalidReview {
 }
 
 /// Reads an answer: a JSON object, whatever stands around it.
-fn read(answer: &str) -> Result<Vec<RawFinding>, InvalidReview> {
+pub(super) fn read(answer: &str) -> Result<Vec<RawFinding>, InvalidReview> {
     let object = answer.find('{').zip(answer.rfind('}')).and_then(|(from, to)| answer.get(from..=to));
     let object = object.ok_or(InvalidReview::NoObject)?;
     Ok(serde_json::from_slice::<RawReview>(object.as_bytes())?.findings)
 }
 
 /// Findings on files that there are; of others nobody could say where they are.
-fn findings(run: &Run<'_>, said: Vec<RawFinding>) -> Vec<Finding> {
+pub(super) fn findings(run: &Run<'_>, said: Vec<RawFinding>) -> Vec<Finding> {
     let workspace = &run.engine.context.workspace;
     let exists = |path: &WorkspacePath| {
         let found = workspace.resolve(path, LastLink::Follow).and_then(|path| workspace.stat(&path));
@@ -208,6 +208,12 @@ fn line_of(workspace: &dyn Workspace, path: &WorkspacePath, line: u32) -> Option
     Some(line.chars().take(MAX_PLACE).collect())
 }
 
+/// Returns what to tell an agent whose answer is no review.
+pub(super) fn form_complaint(answer: &str) -> Option<String> {
+    let problem = read(answer).err()?;
+    Some(format!("Your answer could not be read: {problem}. Answer again with only the JSON object."))
+}
+
 /// An answer of the wrong form goes back once.
 #[derive(Default)]
 struct Form {
@@ -216,15 +222,12 @@ struct Form {
 
 impl AnswerCheck for Form {
     fn check<'a>(&'a mut self, answer: &'a str) -> BoxFuture<'a, AnswerVerdict> {
-        let opinion = match read(answer) {
-            Err(problem) if !self.sent_back => {
+        let opinion = match form_complaint(answer).filter(|_| !self.sent_back) {
+            Some(told) => {
                 self.sent_back = true;
-                let told = format!(
-                    "Your answer could not be read: {problem}. Answer again with only the JSON object."
-                );
                 AnswerVerdict::SendBack(told)
             }
-            _ => AnswerVerdict::Accept,
+            None => AnswerVerdict::Accept,
         };
         async { opinion }.boxed()
     }

@@ -16,6 +16,7 @@ mod driver;
 mod integrity;
 mod not_applied;
 mod prepare;
+mod pull_review;
 mod resume;
 mod rounds;
 mod self_check;
@@ -123,6 +124,8 @@ struct Outcome {
     proof: Option<ProofRecord>,
     /// The plan that was applied, if it was carried over to a branch that has moved.
     carried: Option<Box<Plan>>,
+    /// The commit up to which the pull request was reviewed.
+    reviewed: Option<String>,
 }
 
 impl Run<'_> {

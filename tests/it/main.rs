@@ -49,6 +49,7 @@ mod paths;
 mod pipeline;
 mod programs;
 mod pull_request;
+mod pull_review;
 mod recipes;
 mod reports;
 mod repositories;
