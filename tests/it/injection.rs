@@ -270,6 +270,9 @@ fn harmless_page(page: &str, name: &str) {
                 "aria-label",
                 "hidden",
                 "data-text",
+                "data-line",
+                "tabindex",
+                "role",
                 "rel",
             ];
             assert!(own.contains(&attribute), "{name}: {attribute}={value}");
