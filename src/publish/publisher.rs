@@ -242,9 +242,9 @@ impl Publisher<'_> {
 }
 
 fn told(delivered: Delivered) -> DeliveryReport {
-    let Delivered { branch, commit, pull, merged } = delivered;
+    let Delivered { branch, commit, existing, pull, merged } = delivered;
     let pull_request = pull.map(|(number, url)| PullReport { number, url });
-    DeliveryReport { branch, commit, pull_request, merged }
+    DeliveryReport { branch, commit, existing, pull_request, merged }
 }
 
 /// Returns whether a comment is wanted after this run.

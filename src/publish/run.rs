@@ -182,7 +182,9 @@ fn fields(report: &RunReport, files: &OutputFiles, comment_url: Option<&str>) ->
         files.comment.parent().map(shown).unwrap_or_default(),
         comment_url.unwrap_or_default().to_owned(),
         delivery.map(|delivery| delivery.branch.clone()).unwrap_or_default(),
-        delivery.and_then(|delivery| delivery.commit.clone()).unwrap_or_default(),
+        delivery
+            .and_then(|delivery| delivery.commit.clone().or(delivery.existing.clone()))
+            .unwrap_or_default(),
         delivery.and_then(|delivery| Some(delivery.pull_request.as_ref()?.url.clone())).unwrap_or_default(),
         report.cost_usd.map(|cost| format!("{cost:.6}")).unwrap_or_default(),
         (usage.input + usage.output).to_string(),

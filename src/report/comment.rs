@@ -143,7 +143,7 @@ fn how_to_apply(report: &RunReport, by_comment: bool) -> String {
 }
 
 fn delivery(report: &RunReport, frame: &CommentFrame) -> String {
-    let Some(DeliveryReport { branch, commit, pull_request, merged }) = &report.delivery else {
+    let Some(DeliveryReport { branch, commit, pull_request, merged, .. }) = &report.delivery else {
         return String::new();
     };
     let mut text = match commit {

@@ -176,6 +176,9 @@ pub struct DeliveryReport {
     pub branch: String,
     /// The id of the commit; `null` if the branch had all changes already.
     pub commit: Option<String>,
+    /// The id of the commit that had all changes already.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub existing: Option<String>,
     /// The pull request, if the run opened or updated one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pull_request: Option<PullReport>,
