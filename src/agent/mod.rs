@@ -17,7 +17,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::base::did_you_mean::nearest;
 use crate::config::AgentConfig;
-use crate::tool::Access;
+use crate::tool::{Access, known_by_name};
 
 pub use guides::{Guides, NestedGuide};
 pub use history::History;
@@ -64,13 +64,31 @@ pub struct Agent {
     pub model: Option<String>,
 }
 
-/// Error for the name of an agent that is neither built in nor configured.
+/// Error for the name of an agent that is neither built in nor configured, or for what its configuration names.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
-#[error("unknown agent {name:?}{hint}; use one of: {known}")]
-pub struct UnknownAgent {
-    name: String,
-    hint: String,
-    known: String,
+pub enum UnknownAgent {
+    /// There is no such agent.
+    #[error("unknown agent {name:?}{hint}; use one of: {known}")]
+    Name {
+        /// The name.
+        name: String,
+        /// A similar name, as a question in parentheses; empty if there is none.
+        hint: String,
+        /// All names.
+        known: String,
+    },
+    /// There is no such tool.
+    #[error(
+        "agents.{agent}.allowed_tools: unknown tool {tool:?}{hint}; `architect-ci tools` lists the tools"
+    )]
+    Tool {
+        /// The name of the agent.
+        agent: String,
+        /// The name of the tool.
+        tool: String,
+        /// A similar name, as a question in parentheses; empty if there is none.
+        hint: String,
+    },
 }
 
 impl Agent {
@@ -94,6 +112,7 @@ impl Agent {
             if let Some(prompt) = &config.system_prompt {
                 agent.prompt.clone_from(prompt);
             }
+            config.allowed_tools.iter().flatten().try_for_each(|tool| check_tool(name, tool))?;
             if config.allowed_tools.is_some() {
                 agent.allowed_tools.clone_from(&config.allowed_tools);
                 agent.access = Access::Full;
@@ -141,7 +160,20 @@ fn unknown(name: &str, configured: &BTreeMap<String, AgentConfig>) -> UnknownAge
     let known: BTreeSet<&str> = BUILT_IN.into_iter().chain(configured.keys().map(String::as_str)).collect();
     let hint = nearest(name, known.iter().copied())
         .map_or(String::new(), |near| format!(" (did you mean {near:?}?)"));
-    UnknownAgent { name: name.to_owned(), hint, known: known.into_iter().collect::<Vec<_>>().join(", ") }
+    UnknownAgent::Name {
+        name: name.to_owned(),
+        hint,
+        known: known.into_iter().collect::<Vec<_>>().join(", "),
+    }
+}
+
+/// Checks that a tool of an agent's list exists: a misspelt one would be missing without a word.
+fn check_tool(agent: &str, tool: &str) -> Result<(), UnknownAgent> {
+    known_by_name(tool).map_err(|unknown| UnknownAgent::Tool {
+        agent: agent.to_owned(),
+        tool: tool.to_owned(),
+        hint: unknown.nearest.map_or_else(String::new, |near| format!(" (did you mean {near:?}?)")),
+    })
 }
 
 #[cfg(test)]

@@ -17,6 +17,9 @@ use crate::publish::TRANSCRIPT;
 use crate::report::{TaskEnd, TaskKey, TaskReport};
 use crate::sessions::read_lines;
 
+/// Begins the name of a model that is a program.
+const PROGRAM: &str = "exec::";
+
 /// Stands for the content of a path that the commit does not have.
 const ABSENT: &str = "absent";
 
@@ -79,7 +82,12 @@ impl KeyParts {
             add(join("", path));
         }
         for Line { event, .. } in lines {
-            let Event::Call(call) = event else { continue };
+            let call = match event {
+                Event::Call(call) => call,
+                // What a program outside of the commit answers is decided by more than the key can hold.
+                Event::Session(session) if session.model.starts_with(PROGRAM) => return None,
+                _ => continue,
+            };
             if call.effects.remote.is_some() {
                 return None;
             }
@@ -134,7 +142,17 @@ pub(super) struct PreviousResults {
 impl PreviousResults {
     /// Reads the reports of an earlier night. What cannot be read settles nothing, which is told.
     pub(super) fn read(path: &Path, batch: &str, notices: &mut Vec<Notice>) -> Self {
-        let mut warn = |message: String| notices.push(Notice { level: NoticeLevel::Warning, message });
+        let mut warn = |message: String| {
+            tracing::warn!("warning: {message}");
+            notices.push(Notice { level: NoticeLevel::Warning, message });
+        };
+        if !path.exists() {
+            warn(format!(
+                "no task is settled: there is no {} (`previous`), as before the first night",
+                path.display()
+            ));
+            return Self::default();
+        }
         match merge(&[path.to_owned()], None) {
             Ok(merged) if merged.report.batch == batch => {
                 let started_at = merged.report.started_at.clone();

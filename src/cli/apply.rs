@@ -93,6 +93,7 @@ impl Write {
             let digest = digest.or_else(|| lookup.text("digest")).ok_or(InputError::NoDigest)?;
             let plan = read_plan(Path::new(&path))?;
             let request = ApplyRequest::for_second_job(&Inputs::read(lookup)?, plan, Some(digest))?;
+            let request = request.follow_branch().await?;
             Ok(Job::ApplyPlan(Box::new(request)))
         })
     }

@@ -99,7 +99,8 @@ async fn plan(request: &BatchRequest, lookup: &Lookup, most: u32) -> Result<Exit
             ("out-path", request.destination.out.display().to_string()),
         ],
     );
-    tracing::info!("{count} tasks; the task list is in {}", path.display());
+    let tasks = if count == 1 { "task" } else { "tasks" };
+    tracing::info!("{count} {tasks}; the task list is in {}", path.display());
     super::print(&format!("{matrix}\n"));
     Ok(Exit::Success)
 }

@@ -15,6 +15,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::print;
 use super::style::{below, print_painted, tell_error};
+use crate::agent::Agent;
 use crate::base::error::chain;
 use crate::command::Policy;
 use crate::config::{self, ConfigError, Fault};
@@ -117,6 +118,22 @@ impl Config {
                 Exit::Configuration
             }
         }
+    }
+}
+
+/// What is to be said of a configuration.
+pub(super) struct Verdict {
+    pub(super) valid: bool,
+    /// The file, and every error in it; each ends in a line feed.
+    pub(super) text: String,
+}
+
+/// Checks the configuration as `config check` does.
+pub(super) fn verdict(file: Option<PathBuf>, workspace: PathBuf) -> Verdict {
+    let check = Check { file, workspace, show: None, json: false };
+    match check.look() {
+        Ok(checked) => Verdict { valid: checked.valid, text: checked.text() },
+        Err(error) => Verdict { valid: false, text: format!("{}\n", chain(&error)) },
     }
 }
 
@@ -244,6 +261,9 @@ fn faults(config: &config::Config, trusted: &Trusted<'_>, file: Option<&TrustedF
     }
     expect(refused(&Server::all(&config.mcp.servers)));
     expect(refused(&Web::new(&config.web, CancellationToken::new())));
+    for name in config.agents.keys() {
+        expect(refused(&Agent::find(name, &config.agents)));
+    }
     let agents = config.agents.iter().map(|(name, agent)| (format!("agents.{name}.model"), &agent.model));
     let models =
         [("llm.model".to_owned(), &config.llm.model), ("review.model".to_owned(), &config.review.model)];

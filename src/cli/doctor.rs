@@ -4,6 +4,9 @@ use std::path::PathBuf;
 use std::process::Command as Process;
 use std::time::Instant;
 
+use sanitize::untrusted::{log_lines, visible};
+
+use super::config::{Verdict, verdict};
 use super::flags::{InputFlags, InputSet};
 use super::style::{below, print_painted};
 use crate::base::program::find_program;
@@ -11,9 +14,10 @@ use crate::command::Enforcement;
 use crate::command::sandbox::{KernelSupport, Namespaces, Sandbox, kernel_support};
 use crate::config::Config;
 use crate::event::{Events, Exit, RunMode};
-use crate::github::Environment;
+use crate::git::Repository;
+use crate::github::{Access, Api, ApiError, Environment, access};
 use crate::model::{Message, ModelError, Request};
-use crate::request::{InputError, Inputs, Lookup, RunRequest, variables};
+use crate::request::{InputError, Inputs, Job, Lookup, RunRequest, variables};
 use crate::run::{ShellContext, shell};
 use crate::workspace::SensitiveFiles;
 
@@ -49,19 +53,27 @@ impl InputSet for DoctorInputs {
 
 impl Doctor {
     pub(super) fn execute(self) -> Exit {
+        let lookup = self.inputs.clone().lookup();
+        let config = configuration(&lookup);
+        let own = [config, clone(&lookup)];
+        let is_valid = own[0].good;
+        let job = job(&lookup);
         let (model, exit) = if self.ask_model {
             let (check, exit) = model(self.inputs);
             (Some(check), exit)
         } else {
-            // What is missing here need not be missed by a run.
+            // What else is missing here need not be missed by a run.
             (None, Exit::Success)
         };
+        let exit = if is_valid || exit != Exit::Success { exit } else { Exit::Configuration };
         let checks = [signals_and_network(), program("git"), program("bash"), program("patch"), github()];
         let text: String = containment()
             .into_iter()
             .chain(checks)
+            .chain(job)
             .chain(pwsh())
             .chain(docker())
+            .chain(own)
             .chain(model)
             .map(|check| {
                 format!("{} {:<10} {}\n", if check.good { '✓' } else { '!' }, check.name, check.says)
@@ -70,6 +82,81 @@ impl Doctor {
         print_painted(&text);
         exit
     }
+}
+
+/// Checks the configuration of the checkout, every rule of it.
+fn configuration(lookup: &Lookup) -> Check {
+    let Verdict { valid, text } = verdict(lookup.path("config"), workspace(lookup));
+    let text = text.trim_start_matches(['✓', '✗', ' ']).trim_end();
+    Check { name: "config", good: valid, says: log_lines(&visible(text)) }
+}
+
+/// Looks whether the checkout is a clone, and holds history.
+fn clone(lookup: &Lookup) -> Check {
+    let says = |good: bool, says: &str| Check { name: "checkout", good, says: says.to_owned() };
+    match workspace(lookup).canonicalize().map(|folder| Repository::find(&folder, None)) {
+        Ok(Ok(Some(repository))) => {
+            if repository.git_dir().is_ok_and(|folder| folder.join("shallow").exists()) {
+                return says(
+                    false,
+                    "a shallow clone: agents see no history, and the pull request's base commit, from which the \
+                     configuration is read, is fetched; set `fetch-depth: 0` for `actions/checkout`",
+                );
+            }
+            says(true, "a Git repository with its history")
+        }
+        Ok(Ok(None)) => {
+            says(false, "no Git repository: changes cannot be delivered, and plans name no commit")
+        }
+        Ok(Err(error)) => says(false, &error.to_string()),
+        Err(error) => says(false, &error.to_string()),
+    }
+}
+
+fn workspace(lookup: &Lookup) -> PathBuf {
+    let of_job =
+        || lookup.variables().get("GITHUB_WORKSPACE").filter(|path| !path.is_empty()).map(PathBuf::from);
+    lookup.path("workspace").or_else(of_job).unwrap_or_else(|| PathBuf::from("."))
+}
+
+/// Looks whether the event starts anything, and asks GitHub what the token may do; nothing outside of Actions.
+fn job(lookup: &Lookup) -> Vec<Check> {
+    let own = variables();
+    let Ok(Some(github)) = Environment::read(&own, None) else { return Vec::new() };
+    if !github.in_actions {
+        return Vec::new();
+    }
+    let Ok(runtime) = super::run::runtime() else { return Vec::new() };
+    let says = |name: &'static str, good: bool, says: String| Check { name, good, says: visible(&says) };
+    let started = Inputs::read(lookup).and_then(|inputs| runtime.block_on(async { Job::ignored(&inputs) }));
+    let event = match started {
+        Ok(None) => says("event", true, format!("{} starts a run", github.event)),
+        Ok(Some(reason)) => says("event", false, format!("{} starts nothing: {reason}", github.event)),
+        Err(error) => says("event", false, error.explained()),
+    };
+    let mut checks = vec![event];
+    if github.token.is_some() {
+        let asked = runtime.block_on(async { Ok::<_, ApiError>(access(&Api::new(&github)?, &github).await) });
+        match asked {
+            Ok(Access { writes, problems }) => {
+                let good = problems.is_empty();
+                let mut parts: Vec<String> = problems.iter().map(ToString::to_string).collect();
+                parts.extend(match writes {
+                    Some(true) => Some("the token can write to the repository".to_owned()),
+                    Some(false) => Some(
+                        "the token can only read: comments and deliveries need `permissions: contents: write, \
+                         pull-requests: write, issues: write`, as far as the workflow uses them"
+                            .to_owned(),
+                    ),
+                    None if good => Some("the token can read what a run reads".to_owned()),
+                    None => None,
+                });
+                checks.push(says("token", good, parts.join("; ")));
+            }
+            Err(error) => checks.push(says("token", false, error.to_string())),
+        }
+    }
+    checks
 }
 
 /// Asks the model one question, as a run would ask it.

@@ -19,6 +19,8 @@ const FOLDER: &str = "command-output";
 pub struct KeptOutputs {
     folder: PathBuf,
     masker: Arc<Masker>,
+    /// Maximum size of all files together, in bytes.
+    limit: u64,
     kept: Mutex<Kept>,
 }
 
@@ -32,9 +34,13 @@ struct Kept {
 impl KeptOutputs {
     /// Creates the folder below the output folder of a run.
     pub fn new(out: &Path, masker: Arc<Masker>) -> io::Result<Self> {
+        Self::with_limit(out, masker, MAX_TOTAL)
+    }
+
+    fn with_limit(out: &Path, masker: Arc<Masker>, limit: u64) -> io::Result<Self> {
         let folder = out.join(FOLDER);
         fs::create_dir_all(&folder)?;
-        Ok(Self { folder: folder.canonicalize()?, masker, kept: Mutex::default() })
+        Ok(Self { folder: folder.canonicalize()?, masker, limit, kept: Mutex::default() })
     }
 
     /// Returns the path of the folder: absolute, and without symbolic links.
@@ -55,7 +61,7 @@ impl KeptOutputs {
             }
         };
         let size = text.len() as u64;
-        while kept.total + size > MAX_TOTAL {
+        while kept.total + size > self.limit {
             let Some((oldest, size)) = kept.files.pop_front() else { break };
             fs::remove_file(oldest)?;
             kept.total -= size;
@@ -74,15 +80,14 @@ mod tests {
     #[test]
     fn outputs_get_files_of_their_own_and_the_oldest_make_room() {
         let dir = tempfile::tempdir().expect("a folder");
-        let kept = KeptOutputs::new(dir.path(), Arc::new(Masker::new([]))).expect("a folder");
+        let kept = KeptOutputs::with_limit(dir.path(), Arc::new(Masker::new([])), 100).expect("a folder");
         let first = kept.keep("one\n").expect("a file");
         let second = kept.keep("two\n").expect("a file");
         assert_eq!(fs::read_to_string(&first).expect("a file"), "one\n");
         assert_eq!(second.file_name().and_then(|name| name.to_str()), Some("2.txt"));
-        let again = KeptOutputs::new(dir.path(), Arc::new(Masker::new([]))).expect("a folder");
+        let again = KeptOutputs::with_limit(dir.path(), Arc::new(Masker::new([])), 100).expect("a folder");
         assert_eq!(again.keep("three\n").expect("a file").file_name(), Some("3.txt".as_ref()));
-        let large = "x".repeat(usize::try_from(MAX_TOTAL).expect("a size"));
-        kept.keep(&large).expect("a file");
+        kept.keep(&"x".repeat(100)).expect("a file");
         assert!(!first.exists() && !second.exists());
     }
 }

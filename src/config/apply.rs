@@ -11,6 +11,8 @@ use crate::base::bounded::Bounded;
 pub struct Apply {
     /// What has to be true of a pull request before a plan is applied to its branch.
     pub requires: Vec<Requirement>,
+    /// What becomes of a plan if the branch of its pull request has moved since.
+    pub follow: Follow,
     /// Whether plans may change lock files. In CI, a host that a lock file did not name before is refused in any case.
     pub lock_files: LockFiles,
     /// Maximum number of files that a plan may change.
@@ -51,4 +53,17 @@ pub enum LockFiles {
     Allow,
     /// Never.
     Refuse,
+}
+
+/// What becomes of a plan if the branch of its pull request has moved since: by further commits, a rebase or a forced push.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Follow {
+    /// It is carried over; a planned file that has changed since is merged if that is possible without conflicts.
+    #[default]
+    Merge,
+    /// It is carried over if no planned file has changed since.
+    Unchanged,
+    /// It is refused.
+    Never,
 }

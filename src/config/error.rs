@@ -19,11 +19,19 @@ pub enum ConfigError {
          `.github/architect.yml`"
     )]
     Missing(String),
+    /// There are two configurations.
+    #[error(
+        "there are two configuration files, {0} and {1}, and only one would have an effect; remove one of them"
+    )]
+    Two(&'static str, &'static str),
+    /// There is a configuration that would not be found.
+    #[error("the configuration file {0} would have no effect; rename it to {1}")]
+    Misnamed(&'static str, &'static str),
     /// The task file does not exist.
     #[error("the task file {0} does not exist; check `task-file`")]
     MissingTask(String),
     /// A file named by an input or a batch does not exist; with what kind of file it is.
-    #[error("the {0} {1} does not exist")]
+    #[error("the {0} {1} does not exist; its path begins at the workspace, or where the program was started")]
     MissingFile(&'static str, String),
     /// A file cannot be read.
     #[error("could not read {path}: {error}")]
@@ -88,10 +96,44 @@ fn rendered(error: &YamlError, file: &str) -> String {
     let mut options = RenderOptions::new(&UserMessageFormatter);
     options.source_name = Some(file);
     let text = error.render_with_options(options);
-    match help(error.without_snippet()) {
-        Some(help) => format!("{}\nhelp: {help}", text.trim_end()),
-        None => text,
+    let help = help(error.without_snippet());
+    let lines: Vec<String> = text.trim_end().lines().map(|line| plain_line(line, help.is_some())).collect();
+    let help = help.map_or_else(String::new, |help| format!("\nhelp: {help}"));
+    format!("{}{help}", lines.join("\n"))
+}
+
+/// What the parser calls types, and what people call them.
+const TYPES: [(&str, &str); 9] = [
+    ("expected u8", "expected a whole number"),
+    ("expected u16", "expected a whole number"),
+    ("expected u32", "expected a whole number"),
+    ("expected u64", "expected a whole number"),
+    ("expected i64", "expected a whole number"),
+    ("expected f64", "expected a number"),
+    ("invalid type: unit value", "nothing is set"),
+    ("invalid type: sequence", "invalid type: list"),
+    ("invalid type: map", "invalid type: mapping"),
+];
+
+/// Returns a line of a rendered error in the words of the file: the place stands in the next line, what is allowed in the
+/// help, and types of the program are none of the file's.
+fn plain_line(line: &str, has_help: bool) -> String {
+    let mut line = match line.strip_prefix("error: line ").and_then(|rest| rest.split_once(": ")) {
+        Some((_, message)) => format!("error: {message}"),
+        None => line.to_owned(),
+    };
+    // Lines of the file itself stay as they are.
+    if !line.starts_with("error: ") && !line.trim_start().starts_with("| ") {
+        return line;
     }
+    if has_help && let Some(at) = line.find(", expected ") {
+        line.truncate(at);
+    }
+    if let Some(at) = line.find("expected struct ") {
+        line.truncate(at);
+        line += "expected a mapping";
+    }
+    TYPES.iter().fold(line, |line, (theirs, ours)| line.replace(theirs, ours))
 }
 
 fn help(error: &YamlError) -> Option<String> {

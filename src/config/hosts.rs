@@ -12,6 +12,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use crate::base::did_you_mean::nearest;
 use crate::base::yaml;
 
 /// A host, a network, or a set of hosts that may be asked for.
@@ -34,10 +35,18 @@ const USUAL_PORTS: [u16; 2] = [80, 443];
 /// Error for a text that names no host.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "invalid host {0:?}; use a host such as `example.com`, `*.example.com` or `example.com:8443`, an address, a network \
-     such as `10.1.0.0/16`, or one of the sets {sets}", sets = set_names().collect::<Vec<_>>().join(", ")
+    "invalid host {0:?}{hint}; use a host such as `example.com`, `*.example.com` or `example.com:8443`, an address, a \
+     network such as `10.1.0.0/16`, or one of the sets {sets}",
+    hint = like_set(.0).map_or_else(String::new, |near| format!(" (did you mean the set `{near}`?)")),
+    sets = set_names().collect::<Vec<_>>().join(", ")
 )]
 pub struct InvalidHost(String);
+
+/// Returns the set that a name without a dot or a port is likely to be a misspelling of.
+fn like_set(text: &str) -> Option<&'static str> {
+    let is_name = !text.contains(['.', ':', '/']) && text != "localhost";
+    nearest(&text.to_ascii_lowercase(), set_names()).filter(|_| is_name)
+}
 
 impl FromStr for HostRule {
     type Err = InvalidHost;
@@ -46,7 +55,8 @@ impl FromStr for HostRule {
         if let Some(set) = SETS.get(text) {
             return Ok(Self { text: text.to_owned(), kind: RuleKind::Set(&set.rules) });
         }
-        parse(text).ok_or_else(|| InvalidHost(text.to_owned()))
+        let rule = parse(text).filter(|_| like_set(text).is_none());
+        rule.ok_or_else(|| InvalidHost(text.to_owned()))
     }
 }
 
@@ -225,6 +235,19 @@ mod tests {
         for (name, text) in read {
             assert_eq!(SETS[&name].rules.len(), text.hosts.len(), "{name}");
             assert!(!text.hosts.is_empty(), "{name}");
+        }
+    }
+
+    #[test]
+    fn misspelt_set_is_no_host() {
+        for (text, near) in
+            [("pyhton", "python"), ("Python", "python"), ("nod", "node"), ("gihtub", "github")]
+        {
+            let error = text.parse::<HostRule>().expect_err(text).to_string();
+            assert!(error.contains(&format!("did you mean the set `{near}`?")), "{error}");
+        }
+        for good in ["localhost", "registry", "pyhton.example", "pyhton:8080", "mirror"] {
+            assert!(good.parse::<HostRule>().is_ok(), "{good}");
         }
     }
 

@@ -26,6 +26,11 @@ pub struct Review {
     pub fix: Severity,
     /// The lowest severity of findings that make the run partial, if any does.
     pub fail_on: Option<Severity>,
+    /// Whether agents that only read review pull requests: their answers are findings, which are posted as one review, and
+    /// after the first time they are shown only what is new.
+    pub pull_requests: bool,
+    /// How certain the reviewer has to be of a finding, in percent; less certain ones are dropped.
+    pub min_confidence: Bounded<0, 100>,
 }
 
 impl Default for Review {
@@ -39,6 +44,8 @@ impl Default for Review {
             max_fix_passes: Bounded::fixed::<1>(),
             fix: Severity::Warning,
             fail_on: None,
+            pull_requests: false,
+            min_confidence: Bounded::fixed::<0>(),
         }
     }
 }
@@ -49,6 +56,8 @@ impl Default for Review {
 pub struct Report {
     /// JUnit XML.
     pub junit: Option<String>,
+    /// Findings as SARIF, for code scanning.
+    pub sarif: Option<String>,
     /// The report as JSON.
     pub json: Option<String>,
     /// The report as Markdown.

@@ -1,5 +1,7 @@
 //! Sections `guardrails` and `hooks`: what is forbidden, and which commands run beside the agent.
 
+use std::collections::BTreeSet;
+
 use schemars::JsonSchema;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
@@ -29,7 +31,8 @@ pub struct Guardrails {
     pub require_test_after_edit: bool,
     /// Rules on text that is added to files.
     pub code_rules: Vec<CodeRule>,
-    /// Commands that must succeed when the agent says it is done.
+    /// Commands that must succeed when the agent says it is done. Each has a name of its own.
+    #[serde(deserialize_with = "distinct")]
     pub quality_gates: Vec<GateConfig>,
     /// Maximum number of times the gates run: while this is not reached, a failed required gate sends the
     /// agent back to work.
@@ -81,6 +84,19 @@ pub enum Severity {
 fn filled<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
     let text = String::deserialize(deserializer)?;
     if text.trim().is_empty() { Err(D::Error::custom("this must not be empty")) } else { Ok(text) }
+}
+
+/// Reads gates that can be told apart by their names.
+fn distinct<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<GateConfig>, D::Error> {
+    let gates = Vec::<GateConfig>::deserialize(deserializer)?;
+    let mut names = BTreeSet::new();
+    match gates.iter().find(|gate| !names.insert(gate.name.as_str())) {
+        Some(gate) => Err(D::Error::custom(format!(
+            "two quality gates are named `{}`; give each a name of its own",
+            gate.name
+        ))),
+        None => Ok(gates),
+    }
 }
 
 /// A quality gate.

@@ -137,7 +137,7 @@ pub enum ReasoningEffort {
 pub struct AgentConfig {
     /// Replaces the built-in prompt.
     pub system_prompt: Option<String>,
-    /// Names of the tools it has; unknown names are ignored.
+    /// Names of the tools it has.
     pub allowed_tools: Option<Vec<String>>,
     /// How a person confirms its calls where no mode is given: `yolo` (not at all), `confirm-sensitive` or
     /// `confirm-all`. In CI nobody can, so there the mode is `dry-run` unless another is given.

@@ -4,7 +4,9 @@ use std::fmt;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
 
+use crate::base::text::hex;
 use crate::workspace::WorkspacePath;
 
 /// The severity of a finding.
@@ -30,6 +32,9 @@ impl fmt::Display for Severity {
     }
 }
 
+/// Most characters of a line that count.
+const MAX_PLACE: usize = 200;
+
 /// A finding of a code review.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Finding {
@@ -42,6 +47,12 @@ pub struct Finding {
     pub severity: Severity,
     /// What is wrong.
     pub message: String,
+    /// The text of the line, by which the finding is recognised when lines move.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub place: String,
+    /// How certain the reviewer is, in percent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub confidence: Option<u8>,
 }
 
 /// A code review of what a run has changed.
@@ -53,4 +64,12 @@ pub struct ReviewRecord {
     pub model: String,
     /// The findings, the worst first.
     pub findings: Vec<Finding>,
+}
+
+/// Returns what stays the same of a place when lines move, are indented, or their file changes its folder: a hash of the name
+/// of the file and the text of the line.
+pub fn fingerprint(path: &str, line: &str) -> String {
+    let name = path.rsplit('/').next().unwrap_or_default();
+    let line: String = line.chars().filter(|c| !c.is_whitespace()).take(MAX_PLACE).collect();
+    hex(&Sha256::digest(format!("{name}\0{line}")))[..16].to_owned()
 }

@@ -53,6 +53,28 @@ impl Repository {
         Some(stat).filter(|stat| !stat.is_empty())
     }
 
+    /// Lists the files that differ between `HEAD` and the commit at which it left `base`, relative to the repository's root.
+    pub fn changed_between(&self, base: &str) -> Result<Vec<String>, GitError> {
+        let base = ObjectId::from_hex(base.as_bytes()).map_err(|_| GitError::Missing(base.to_owned()))?;
+        let range = format!("{base}...HEAD");
+        self.listed(&["diff", "--name-only", "-z", "--no-ext-diff", "--no-textconv", &range, "--"])
+    }
+
+    /// Returns the diff of files from a commit to `HEAD`, or `None` if it cannot be made. With `...` behind it, the commit
+    /// stands for the one at which `HEAD` left it.
+    pub fn diff_to_head(&self, commit: &str, files: &[&str]) -> Option<String> {
+        let id = ObjectId::from_hex(commit.trim_end_matches('.').as_bytes()).ok()?;
+        let range = if commit.ends_with("...") { format!("{id}...HEAD") } else { format!("{id}..HEAD") };
+        if files.is_empty() {
+            return Some(String::new());
+        }
+        let top: Vec<String> = files.iter().map(|file| format!(":(top,literal){file}")).collect();
+        let options =
+            ["diff", "-M", "--no-ext-diff", "--no-textconv", "--ignore-submodules=all", &range, "--"];
+        let args: Vec<&str> = options.into_iter().chain(top.iter().map(String::as_str)).collect();
+        Some(String::from_utf8_lossy(&self.ask(&args, &[]).ok()?).into_owned())
+    }
+
     /// Returns those of `paths` (relative to the folder) whose content on disk equals that in the index; none
     /// if the index cannot be read.
     pub fn same_as_index(&self, paths: &[String]) -> Vec<String> {

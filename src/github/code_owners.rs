@@ -6,6 +6,9 @@ use globset::{GlobBuilder, GlobMatcher};
 #[derive(Debug, Default)]
 pub(super) struct CodeOwners(Vec<Rule>);
 
+/// In the place of an owner that is not known, and so has approved nothing.
+const UNREADABLE: &str = "(a line that cannot be read)";
+
 #[derive(Debug)]
 struct Rule {
     /// The pattern itself and, unless it is for the entries of one folder alone, for everything below what it fits.
@@ -14,9 +17,10 @@ struct Rule {
 }
 
 impl CodeOwners {
-    /// Parses the text. GitHub skips lines that it does not understand, and so do we; one whose pattern cannot be read is
-    /// taken to be for all files.
+    /// Parses the text. GitHub skips lines whose pattern it does not know (ranges, negations), and so do we; one that we
+    /// alone cannot read is taken to be for all files, with an owner whom nobody is.
     pub(super) fn parse(text: &str) -> Self {
+        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         Self(text.lines().filter_map(Rule::parse).collect())
     }
 
@@ -29,27 +33,30 @@ impl CodeOwners {
 
 impl Rule {
     fn parse(line: &str) -> Option<Self> {
-        let line = line.split(" #").next().unwrap_or_default().trim();
-        if line.is_empty() || line.starts_with('#') {
+        let spaced = line.replace("\\ ", "\u{0}");
+        let mut words = spaced.split_whitespace().take_while(|word| !word.starts_with('#'));
+        let pattern = words.next()?.replace('\u{0}', " ");
+        if pattern.starts_with('!') || pattern.contains('[') {
             return None;
         }
-        let spaced = line.replace("\\ ", "\u{0}");
-        let mut words = spaced.split_whitespace();
-        let pattern = words.next()?.replace('\u{0}', " ");
-        let owners = words.map(str::to_owned).collect();
+        let owners: Vec<String> = words.map(str::to_owned).collect();
         let is_anchored = pattern.trim_end_matches('/').contains('/');
-        let plain = pattern.trim_matches('/');
-        let start = if is_anchored { plain.to_owned() } else { format!("**/{plain}") };
+        // Braces are letters to GitHub.
+        let plain = pattern.trim_matches('/').replace('{', "[{]").replace('}', "[}]");
+        let start = if is_anchored { plain } else { format!("**/{plain}") };
         let all = if pattern.ends_with('/') {
             vec![format!("{start}/**")]
-        } else if plain.ends_with("/*") {
+        } else if pattern.ends_with("/*") {
             vec![start]
         } else {
             vec![format!("{start}/**"), start]
         };
         let glob = |text: &String| GlobBuilder::new(text).literal_separator(true).build();
         let parsed: Result<Vec<_>, _> = all.iter().map(glob).collect();
-        let parsed = parsed.or_else(|_| glob(&"**".to_owned()).map(|all| vec![all])).ok()?;
+        let (parsed, owners) = match parsed {
+            Ok(parsed) => (parsed, owners),
+            Err(_) => (vec![glob(&"**".to_owned()).ok()?], vec![UNREADABLE.to_owned()]),
+        };
         Some(Self { patterns: parsed.iter().map(globset::Glob::compile_matcher).collect(), owners })
     }
 }
@@ -79,5 +86,29 @@ mod tests {
             assert_eq!(owners.of(path).join(" "), expected, "{path}");
         }
         assert!(CodeOwners::default().of("a").is_empty());
+    }
+
+    #[test]
+    fn lines_are_read_as_github_reads_them() {
+        let alice = "/src/ @alice\n";
+        for (more, expected) in [
+            ("/* @bob\n", "@alice"),
+            ("/*\n", "@alice"),
+            ("/a[ @bob\n", "@alice"),
+            ("/[s]rc/ @bob\n", "@alice"),
+            ("!/src/ @bob\n", "@alice"),
+            ("/{src,x}/ @bob\n", "@alice"),
+            ("/src/ @carol\t# @bob\n", "@carol"),
+            ("\t# /src/ @bob\n", "@alice"),
+            ("/src/*.rs @bob\n", "@bob"),
+        ] {
+            assert_eq!(
+                CodeOwners::parse(&format!("{alice}{more}")).of("src/a.rs").join(" "),
+                expected,
+                "{more}"
+            );
+        }
+        assert_eq!(CodeOwners::parse(&format!("\u{feff}{alice}")).of("src/a.rs"), ["@alice"]);
+        assert_eq!(CodeOwners::parse("/{a}/ @braces\n").of("{a}/b"), ["@braces"]);
     }
 }

@@ -77,6 +77,41 @@ impl RunMark {
     }
 }
 
+/// The hidden line that says up to which commit a pull request has been reviewed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ReviewedMark {
+    /// The commit.
+    pub head: String,
+}
+
+impl ReviewedMark {
+    const START: &str = "<!-- architect-ci reviewed: ";
+
+    /// Parses the mark out of our own comment, or returns `None` if that has none.
+    pub fn find(comment: &str) -> Option<Self> {
+        let hidden = comment.lines().take_while(|line| line.starts_with("<!-- architect-ci "));
+        let mut marks = hidden.filter_map(|line| line.strip_prefix(Self::START)?.strip_suffix(" -->"));
+        let head =
+            marks.next().filter(|head| head.len() >= 40 && head.bytes().all(|b| b.is_ascii_hexdigit()))?;
+        Some(Self { head: head.to_owned() })
+    }
+
+    /// Returns the line.
+    pub fn line(&self) -> String {
+        format!("{}{} -->\n", Self::START, in_marker(&self.head))
+    }
+
+    /// Returns a comment with the mark of the one that it replaces, unless it has its own: a run that was cancelled or has
+    /// failed reviewed nothing, and the next one goes on where the last has ended.
+    pub(super) fn kept(old: &str, new: &str) -> String {
+        let Some(mark) = Self::find(old).filter(|_| Self::find(new).is_none()) else { return new.to_owned() };
+        let is_hidden = |line: &&str| line.starts_with("<!-- architect-ci ");
+        let above: usize = new.split_inclusive('\n').take_while(is_hidden).map(str::len).sum();
+        let (above, below) = new.split_at(above);
+        format!("{above}{}{below}", mark.line())
+    }
+}
+
 /// Returns the key of our own comment, or `None` if it does not begin with a marker.
 pub(super) fn key_of(comment: &str) -> Option<&str> {
     comment.lines().next()?.strip_prefix("<!-- architect-ci comment: ")?.strip_suffix(" -->")
@@ -108,6 +143,21 @@ mod tests {
             assert!(!RunMark { run: 3, head: "a".into() }.is_outdated_by(&comment), "a later run");
         }
         assert!(!old.is_outdated_by("text\n<!-- architect-ci run: x b -->\n"));
+    }
+
+    #[test]
+    fn reviewed_commit_outlives_comments_that_do_not_say_it() {
+        let mark = ReviewedMark { head: "ab".repeat(20) };
+        let run = RunMark { run: 7, head: "b".into() };
+        let old = run.put_into(&format!("{}{}### x\n", hidden_lines("k", None), mark.line()));
+        assert_eq!(ReviewedMark::find(&old), Some(mark.clone()));
+        let new = run.put_into(&format!("{}### y\n", hidden_lines("k", None)));
+        let kept = ReviewedMark::kept(&old, &new);
+        assert_eq!(ReviewedMark::find(&kept), Some(mark.clone()));
+        assert_eq!(RunMark::find(&kept), Some(run));
+        assert!(kept.ends_with("-->\n### y\n"), "{kept}");
+        assert_eq!(ReviewedMark::kept(&kept, &old), old);
+        assert_eq!(ReviewedMark::find(&format!("text\n{}", mark.line())), None);
     }
 
     #[test]

@@ -9,7 +9,7 @@ use super::api::{Api, Purpose};
 use super::commit::in_path;
 use super::error::ApiError;
 
-const READ: Purpose = Purpose { doing: "read a file of the base commit", permission: "contents: read" };
+const READ: Purpose = Purpose { doing: "read a file of a commit", permission: "contents: read" };
 
 /// Returns the content of a file at a commit, or `None` if the response does not include it, as for files
 /// over 1 MB and submodules.
@@ -49,4 +49,9 @@ pub async fn file_at(api: &Api, commit: &str, path: &str) -> Result<Option<Strin
         }
         Err(error) => Err(error),
     }
+}
+
+/// Returns the content of a file at a commit, or `None` if the response does not include it, as for files over 1 MB.
+pub async fn content_at(api: &Api, commit: &str, path: &str) -> Result<Option<Vec<u8>>, ApiError> {
+    content(api, commit, path, READ).await
 }

@@ -84,7 +84,8 @@ impl Delivery<'_> {
         }
         let branch = self.branch().to_owned();
         let same = |own: &Commit| own.tree == tree && own.parents == [ground.parent.sha.clone()];
-        let commit = if ground.own.as_ref().is_some_and(same) {
+        let existing = ground.own.as_ref().filter(|own| same(own)).map(|own| own.sha.clone());
+        let commit = if existing.is_some() {
             None
         } else {
             let sha = ground.parent.upon(api, &tree, &self.full_message()).await?;
@@ -96,7 +97,7 @@ impl Delivery<'_> {
             Some(sha)
         };
         let pull = self.pull_of(api, &branch).await?;
-        Ok(Some(Delivered { branch, commit, pull, merged }))
+        Ok(Some(Delivered { branch, commit, existing, pull, merged }))
     }
 
     /// Returns the name of the branch that the commit goes to.

@@ -43,6 +43,8 @@ pub struct Delivered {
     pub branch: String,
     /// The id of the new commit; `None` if the branch already had it.
     pub commit: Option<String>,
+    /// The commit that had all changes already.
+    pub existing: Option<String>,
     /// Number and URL of the pull request, if there is one.
     pub pull: Option<(u64, String)>,
     /// Paths of files that others have changed as well, and that were merged.

@@ -1,6 +1,7 @@
 //! GitHub, as the environment that a run starts from and as a place that its report is published to. The
 //! agent never sees any of it.
 
+mod access;
 mod api;
 mod artifact;
 mod branch;
@@ -13,6 +14,7 @@ mod deliver;
 mod delivered;
 mod environment;
 mod error;
+mod finding_review;
 mod output;
 mod payload;
 mod permission;
@@ -27,16 +29,18 @@ mod trigger;
 
 use percent_encoding::{AsciiSet, CONTROLS, NON_ALPHANUMERIC};
 
+pub use access::{Access, access};
 pub use api::Api;
 pub use artifact::{ARTIFACT, ArtifactLookup, plan_of_run};
 pub use branch::{BranchNameError, branch_name};
 pub use check_run::Check;
-pub use comment_marker::{PlanMark, RunMark, hidden_lines, in_marker, marker};
-pub use contents::file_at;
+pub use comment_marker::{PlanMark, ReviewedMark, RunMark, hidden_lines, in_marker, marker};
+pub use contents::{content_at, file_at};
 pub use deliver::{Delivery, trailer};
 pub use delivered::{DeliverError, Delivered, PullText, Target};
 pub use environment::{About, CommentFacts, Environment, EnvironmentError, Head, OtherRun, Person, Subject};
 pub use error::ApiError;
+pub use finding_review::{FindingReview, PostedFindings};
 pub use output::{StepFile, outputs};
 pub use permission::{label_set_by_writer, trailer_signed_by_writer};
 pub use pull::{Pull, complete};

@@ -53,5 +53,5 @@ pub async fn by_push(
         Err(error) => return Err(DeliverError::Api(ApiError::Unusable(error.to_string()))),
     };
     let pull = delivery.pull_of(api, &branch).await?;
-    Ok(Some(Delivered { branch, commit: Some(commit), pull, merged }))
+    Ok(Some(Delivered { branch, commit: Some(commit), existing: None, pull, merged }))
 }

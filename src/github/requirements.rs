@@ -34,6 +34,8 @@ pub struct Application<'a> {
     pub number: u64,
     /// The commit that the plan is for.
     pub head: &'a str,
+    /// An earlier commit for which the very same changes were planned: who has approved that has approved them.
+    pub planned_on: Option<&'a str>,
     /// Whoever asks for it.
     pub asker: Option<&'a str>,
     /// The run that asks.
@@ -111,6 +113,9 @@ impl Reviews {
             }
         }
         let mut reviews = Self::default();
+        let is_for = |commit: Option<&str>| {
+            commit.is_some_and(|commit| commit == application.head || Some(commit) == application.planned_on)
+        };
         for (login, review) in last {
             let is = |other: Option<&str>| other.is_some_and(|other| is_same_login(other, &login));
             if is(pull.author()) || is(application.asker) || !may_write(api, &login).await? {
@@ -119,18 +124,20 @@ impl Reviews {
             match review.state.as_str() {
                 "CHANGES_REQUESTED" => reviews.against.push(login),
                 // What was approved before the last push is not what the plan changes.
-                "APPROVED" if review.commit_id.as_deref() == Some(application.head) => {
-                    reviews.approved.push(login);
-                }
+                "APPROVED" if is_for(review.commit_id.as_deref()) => reviews.approved.push(login),
                 _ => {}
             }
         }
         Ok(reviews)
     }
 
+    fn objection(&self) -> Option<String> {
+        self.against.first().map(|login| format!("{login} asks for changes"))
+    }
+
     fn lacking(&self, least: usize) -> Option<String> {
-        if let Some(login) = self.against.first() {
-            return Some(format!("{login} asks for changes"));
+        if let Some(objection) = self.objection() {
+            return Some(objection);
         }
         let found = self.approved.len();
         (found < least).then(|| {
@@ -146,6 +153,9 @@ impl Reviews {
         pull: &Pull,
         application: Application<'_>,
     ) -> Result<Option<String>, ApiError> {
+        if let Some(objection) = self.objection() {
+            return Ok(Some(objection));
+        }
         let mut owners = CodeOwners::default();
         for place in application.owners_files {
             if let Some(text) = file_at(api, &pull.base.sha, place).await? {

@@ -15,7 +15,7 @@ use crate::workspace::{ChangeSet, FileChange, FileState};
 /// Maximum number of open suggestions on a pull request at a time.
 const MAX_SUGGESTIONS: usize = 30;
 
-const REVIEW: Purpose = Purpose { doing: "suggest changes", permission: "pull-requests: write" };
+pub(super) const REVIEW: Purpose = Purpose { doing: "suggest changes", permission: "pull-requests: write" };
 
 /// A pull request to post suggestions on.
 #[derive(Clone, Debug)]
@@ -58,16 +58,17 @@ struct File {
     patch: Option<String>,
 }
 
-/// A thread of comments that one of our suggestions began.
-struct Thread {
-    id: String,
-    marker: String,
-    state: State,
+/// A thread of comments that one of ours began.
+pub(super) struct Thread {
+    pub(super) id: String,
+    /// The hidden first line.
+    pub(super) marker: String,
+    pub(super) state: State,
 }
 
 /// The state of an earlier suggestion.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum State {
+pub(super) enum State {
     /// It can be accepted.
     Open,
     /// Its lines have changed since.
@@ -83,7 +84,7 @@ impl Review<'_> {
     /// that are outdated or no longer planned.
     pub async fn post(&self, api: &Api, changes: &ChangeSet) -> Result<Suggested, ApiError> {
         let wanted = self.fitting(api, changes).await?;
-        let threads = self.threads(api).await?;
+        let threads = threads(api, self.number, &format!("{MARKER}{} ", self.key)).await?;
         let mut sum = Suggested::default();
         let markers: HashSet<String> = wanted.iter().map(|found| found.marker(self.key)).collect();
         for thread in &threads {
@@ -146,33 +147,6 @@ impl Review<'_> {
         Ok(changes.iter().filter_map(of).flatten().collect())
     }
 
-    /// Returns the suggestions that we posted in earlier runs.
-    async fn threads(&self, api: &Api) -> Result<Vec<Thread>, ApiError> {
-        let author = api.login().await?;
-        let ours = format!("{MARKER}{} ", self.key);
-        let (mut threads, mut after) = (Vec::new(), None::<String>);
-        loop {
-            let variables = json!({
-                "owner": api.owner(), "name": api.name(), "number": self.number, "after": after
-            });
-            let page: ThreadsAnswer = api.graphql(THREADS, variables, REVIEW).await?;
-            let page = page.repository.pull_request.review_threads;
-            for node in page.nodes {
-                let Some(first) = node.comments.nodes.into_iter().next() else { continue };
-                let is_own = first.author.is_some_and(|writer| is_same_login(&writer.login, &author));
-                let marker = first.body.lines().next().unwrap_or_default().to_owned();
-                if is_own && marker.starts_with(&ours) {
-                    let state = node.facts.state(&author);
-                    threads.push(Thread { id: node.facts.id, marker, state });
-                }
-            }
-            match page.page_info {
-                PageInfo { has_next_page: true, end_cursor: Some(cursor) } => after = Some(cursor),
-                _ => return Ok(threads),
-            }
-        }
-    }
-
     /// Posts all suggestions as one review.
     async fn together(&self, api: &Api, suggestions: &[Suggestion]) -> Result<(), ApiError> {
         let comments: Vec<Value> = suggestions.iter().map(|one| self.anchored(one)).collect();
@@ -207,11 +181,35 @@ impl Review<'_> {
     }
 }
 
+/// Returns the threads that comments of ours began, by the beginning of their hidden line.
+pub(super) async fn threads(api: &Api, number: u64, ours: &str) -> Result<Vec<Thread>, ApiError> {
+    let author = api.login().await?;
+    let (mut threads, mut after) = (Vec::new(), None::<String>);
+    loop {
+        let variables = json!({"owner": api.owner(), "name": api.name(), "number": number, "after": after});
+        let page: ThreadsAnswer = api.graphql(THREADS, variables, REVIEW).await?;
+        let page = page.repository.pull_request.review_threads;
+        for node in page.nodes {
+            let Some(first) = node.comments.nodes.into_iter().next() else { continue };
+            let is_own = first.author.is_some_and(|writer| is_same_login(&writer.login, &author));
+            let marker = first.body.lines().next().unwrap_or_default().to_owned();
+            if is_own && marker.starts_with(ours) {
+                let state = node.facts.state(&author);
+                threads.push(Thread { id: node.facts.id, marker, state });
+            }
+        }
+        match page.page_info {
+            PageInfo { has_next_page: true, end_cursor: Some(cursor) } => after = Some(cursor),
+            _ => return Ok(threads),
+        }
+    }
+}
+
 fn counted(count: usize) -> String {
     if count == 1 { "1 suggestion".to_owned() } else { format!("{count} suggestions") }
 }
 
-async fn resolve(api: &Api, thread: &str) -> Result<(), ApiError> {
+pub(super) async fn resolve(api: &Api, thread: &str) -> Result<(), ApiError> {
     let query =
         "mutation($id: ID!) { resolveReviewThread(input: {threadId: $id}) { thread { isResolved } } }";
     api.graphql::<Value>(query, json!({ "id": thread }), REVIEW).await.map(drop)

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use tokio::sync::OnceCell;
 
 use super::api::{Api, Method, Purpose, is_same_login};
-use super::comment_marker::{PlanMark, RunMark, key_of};
+use super::comment_marker::{PlanMark, ReviewedMark, RunMark, key_of};
 use super::error::ApiError;
 
 /// The purpose of commenting on a pull request.
@@ -104,7 +104,10 @@ impl Sticky {
             tries += 1;
             let made = match self.find().await? {
                 Found::Own(comment) if self.is_outdated(&comment) => return Ok(Posted::Outdated),
-                Found::Own(comment) => self.update(comment.id, body).await.map(Posted::At),
+                Found::Own(comment) => {
+                    let old = comment.body.as_deref().unwrap_or_default();
+                    self.update(comment.id, &ReviewedMark::kept(old, body)).await.map(Posted::At)
+                }
                 Found::Others(abandoned) => self.create(body, &abandoned).await.map(Posted::At),
             };
             match made {
@@ -124,6 +127,8 @@ impl Sticky {
             if self.is_outdated(&comment) {
                 return Ok(Posted::Outdated);
             }
+            let old = comment.body.as_deref().unwrap_or_default();
+            return self.update(id, &ReviewedMark::kept(old, body)).await.map(Posted::At);
         }
         self.update(id, body).await.map(Posted::At)
     }
@@ -131,6 +136,14 @@ impl Sticky {
     fn is_outdated(&self, comment: &Comment) -> bool {
         let text = comment.body.as_deref().unwrap_or_default();
         self.run.as_ref().is_some_and(|run| run.is_outdated_by(text))
+    }
+
+    /// Returns the text of the comment, if there is one of ours.
+    pub async fn text(&self) -> Result<Option<String>, ApiError> {
+        Ok(match self.find().await? {
+            Found::Own(comment) => comment.body,
+            Found::Others(_) => None,
+        })
     }
 
     /// Returns the plans that comments of ours show, whatever their keys.

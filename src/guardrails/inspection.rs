@@ -2,15 +2,19 @@
 //! overlook in a diff.
 
 use std::collections::BTreeSet;
+use std::sync::LazyLock;
 
+use regex::Regex;
 use sanitize::Masker;
 use sanitize::invisible::marked;
 
 use crate::config::{Apply, Bounded, LockFiles};
-use crate::workspace::{ChangeSet, FileChange, FileState, LineCounts, WorkspaceLocation, WorkspacePath};
+use crate::workspace::{
+    ChangeSet, FileChange, FileState, LineCounts, Mode, WorkspaceLocation, WorkspacePath,
+};
 
 /// Lock files, with the files that list the dependencies.
-const LOCK_FILES: [(&str, &str); 16] = [
+const LOCK_FILES: [(&str, &str); 21] = [
     ("bun.lock", "package.json"),
     ("bun.lockb", "package.json"),
     ("cargo.lock", "cargo.toml"),
@@ -19,12 +23,17 @@ const LOCK_FILES: [(&str, &str); 16] = [
     ("flake.lock", "flake.nix"),
     ("gemfile.lock", "gemfile"),
     ("go.sum", "go.mod"),
+    ("gradle.lockfile", "build.gradle"),
     ("mix.lock", "mix.exs"),
     ("npm-shrinkwrap.json", "package.json"),
     ("package-lock.json", "package.json"),
+    ("package.resolved", "package.swift"),
+    ("pdm.lock", "pyproject.toml"),
     ("pipfile.lock", "pipfile"),
     ("pnpm-lock.yaml", "package.json"),
+    ("podfile.lock", "podfile"),
     ("poetry.lock", "pyproject.toml"),
+    ("pubspec.lock", "pubspec.yaml"),
     ("uv.lock", "pyproject.toml"),
     ("yarn.lock", "package.json"),
 ];
@@ -54,6 +63,12 @@ pub(crate) enum InspectionError {
     /// Text that people do not see.
     #[error("{0} would get invisible characters or such that change the direction of text; remove them")]
     Invisible(WorkspacePath),
+    /// Control characters, which hide text in a diff or in a terminal.
+    #[error("{0} would get control characters, which can hide what a file says; remove them")]
+    Control(WorkspacePath),
+    /// A name that is not what it looks like.
+    #[error("the name {} has characters that people do not see; rename the file", marked(.0.as_str()))]
+    Name(WorkspacePath),
     /// Something that looks like a key or password.
     #[error("{0} would get a text that is, or looks like, a secret; remove it")]
     Secret(WorkspacePath),
@@ -63,6 +78,9 @@ pub(crate) enum InspectionError {
     /// A lock file that must not change.
     #[error("it changes the lock file {0}, which `apply.lock_files: refuse` forbids")]
     LockFile(WorkspacePath),
+    /// A lock file that is a link.
+    #[error("the lock file {0} would become a link, so that what it says stands elsewhere; keep it a file")]
+    LockFileLink(WorkspacePath),
     /// A lock file that changes alone.
     #[error(
         "it changes the lock file {path} without {manifest}; set `apply.lock_files: allow` if plans may update \
@@ -100,7 +118,13 @@ pub(crate) fn inspect(
         if location.names_of(path).any(|name| is_owners(&name.folded())) {
             return Err(InspectionError::CodeOwners(path.clone()));
         }
+        if marked(path.as_str()) != path.as_str() || path.as_str().contains(char::is_control) {
+            return Err(InspectionError::Name(path.clone()));
+        }
         let gained = change.gained();
+        if hides_text(&gained) {
+            return Err(InspectionError::Control(path.clone()));
+        }
         if marked(&gained) != gained {
             return Err(InspectionError::Invisible(path.clone()));
         }
@@ -111,6 +135,13 @@ pub(crate) fn inspect(
         inspect_lock_file(change, changes, rules.lock_files)?;
     }
     Ok(())
+}
+
+/// Returns whether a text has control characters other than tabs, line ends and the form feeds of old sources. A carriage
+/// return alone is one: a diff shows it as nothing, and to many languages it ends a line.
+fn hides_text(text: &str) -> bool {
+    let plain = text.replace("\r\n", "\n");
+    plain.contains(|letter: char| letter.is_control() && !matches!(letter, '\t' | '\n' | '\u{c}'))
 }
 
 /// Checks how much a plan changes.
@@ -137,9 +168,20 @@ fn inspect_lock_file(
     let own = name(&change.path);
     let Some((_, manifest)) = LOCK_FILES.iter().find(|(lock, _)| *lock == own) else { return Ok(()) };
     let path = change.path.clone();
+    if change.after.as_ref().is_some_and(|state| state.mode == Mode::Link) {
+        return Err(InspectionError::LockFileLink(path));
+    }
+    // One lock file serves the packages of its folder and of those below.
+    let folder = path.as_str().rsplit_once('/').map_or("", |(folder, _)| folder);
+    let is_manifest = |other: &FileChange| {
+        let own = name(&other.path);
+        (own == *manifest || own.strip_suffix(".kts") == Some(manifest))
+            && (folder.is_empty()
+                || other.path.as_str().strip_prefix(folder).is_some_and(|rest| rest.starts_with('/')))
+    };
     match rule {
         LockFiles::Refuse => return Err(InspectionError::LockFile(path)),
-        LockFiles::WithManifest if !changes.iter().any(|other| name(&other.path) == *manifest) => {
+        LockFiles::WithManifest if !changes.iter().any(is_manifest) => {
             return Err(InspectionError::LockFileAlone { path, manifest });
         }
         LockFiles::WithManifest | LockFiles::Allow => {}
@@ -148,27 +190,52 @@ fn inspect_lock_file(
     let known = hosts(before);
     let after = change.after.as_ref().map(hosts).unwrap_or_default();
     match after.into_iter().find(|host| !known.contains(host)) {
-        // One that named none, such as a list of versions alone, has nothing to be compared with.
-        Some(host) if !known.is_empty() => Err(InspectionError::Host { path, host }),
-        _ => Ok(()),
+        Some(host) => Err(InspectionError::Host { path, host }),
+        None => Ok(()),
     }
 }
 
-/// Returns the hosts that the addresses in a file name.
+/// Returns the hosts that the addresses in a file name, and the accounts that short forms of addresses name.
 fn hosts(state: &FileState) -> BTreeSet<String> {
-    let text = String::from_utf8_lossy(&state.content);
-    let host = |rest: &str| {
-        let end = rest.find(|letter: char| !(letter.is_ascii_alphanumeric() || "-_.:@[]%".contains(letter)));
-        let authority = &rest[..end.unwrap_or(rest.len())];
-        authority.rsplit('@').next().unwrap_or_default().to_ascii_lowercase()
+    // Package managers take `https:/host`, `https:\host` and `git+ssh:git@host` for addresses as well.
+    static ADDRESS: LazyLock<Regex> = LazyLock::new(|| {
+        #[expect(clippy::expect_used, reason = "a constant pattern, compiled in a test")]
+        Regex::new(
+            r"(?ix) \b (?: (?<short> github|gitlab|bitbucket|gist ) : (?<account> [\w.-]+ )
+            | (?: git\+ )? (?: https? | git | ssh | ftps? | wss? | file ) (?: \+ \w+ )? : [/\\]* (?<authority> [\w.:@\[\]%-]+ )
+            | git @ (?<host> [\w.-]+ ) )",
+        )
+        .expect("a valid pattern")
+    });
+    let text = unescaped(&String::from_utf8_lossy(&state.content));
+    let host = |found: regex::Captures<'_>| {
+        let account =
+            found.name("account").map(|account| format!("{}:{}", &found["short"], account.as_str()));
+        let host = || found.name("authority").or(found.name("host")).map_or("", |host| host.as_str());
+        let host = account.unwrap_or_else(|| host().rsplit('@').next().unwrap_or_default().to_owned());
+        host.to_ascii_lowercase()
     };
-    text.split("://").skip(1).map(host).filter(|host| !host.is_empty()).collect()
+    ADDRESS.captures_iter(&text).map(host).filter(|host| !host.is_empty()).collect()
+}
+
+/// Undoes the escapes of JSON and YAML behind which an address could hide.
+fn unescaped(text: &str) -> String {
+    static ESCAPE: LazyLock<Regex> = LazyLock::new(|| {
+        #[expect(clippy::expect_used, reason = "a constant pattern, compiled in a test")]
+        Regex::new(r"\\(?:(?<sign>/)|u(?<wide>[0-9A-Fa-f]{4})|x(?<narrow>[0-9A-Fa-f]{2}))")
+            .expect("a valid pattern")
+    });
+    let letter = |found: &regex::Captures<'_>| {
+        let code = found.name("wide").or(found.name("narrow"));
+        let code = code.and_then(|code| u32::from_str_radix(code.as_str(), 16).ok());
+        code.and_then(char::from_u32).unwrap_or('/').to_string()
+    };
+    ESCAPE.replace_all(text, letter).into_owned()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::workspace::Mode;
 
     fn change(path: &str, before: Option<&str>, after: &str) -> FileChange {
         let state = |text: &str| FileState { content: text.as_bytes().into(), mode: Mode::Regular };
@@ -202,7 +269,55 @@ mod tests {
                 vec![manifest.clone(), change(lock, Some(npm), &format!("{npm}{evil}"))],
                 "packages from evil.example",
             ),
-            (vec![manifest.clone(), change("web/yarn.lock", Some(npm), npm.trim())], ""),
+            (
+                vec![
+                    change("web/package.json", None, "{}\n"),
+                    change("web/yarn.lock", Some(npm), npm.trim()),
+                ],
+                "",
+            ),
+            (
+                vec![
+                    change("docs/a/package.json", None, "{}\n"),
+                    change("web/yarn.lock", Some(npm), npm.trim()),
+                ],
+                "without",
+            ),
+            (
+                vec![
+                    manifest.clone(),
+                    change(lock, Some(npm), &format!("{npm}\"https:\\/\\/evil.example\\/a\"")),
+                ],
+                "from evil.example",
+            ),
+            (
+                vec![
+                    manifest.clone(),
+                    change(lock, Some(npm), &format!("{npm}\"https:\\u002f\\u002fevil.example/a\"")),
+                ],
+                "from evil.example",
+            ),
+            (
+                vec![manifest.clone(), change(lock, Some(npm), &format!("{npm}\"https:/evil.example/a\""))],
+                "from evil.example",
+            ),
+            (
+                vec![
+                    manifest.clone(),
+                    change(lock, Some(npm), &format!("{npm}\"git+ssh:git@evil.example:a\"")),
+                ],
+                "from evil.example",
+            ),
+            (
+                vec![manifest.clone(), change(lock, Some(npm), &format!("{npm}\"github:evil/a\""))],
+                "from github:evil",
+            ),
+            (vec![manifest.clone(), change(lock, Some("{}\n"), npm)], "from registry.npmjs.org"),
+            (vec![change("a.js", None, "/*\0*/ x\n")], "a.js would get control characters"),
+            (vec![change("a.py", None, "# words \rprint()\n")], "a.py would get control characters"),
+            (vec![change("a.md", None, "\u{1b}[2K\n")], "a.md would get control characters"),
+            (vec![change("a\u{200b}.md", None, "x\n")], "the name a"),
+            (vec![change("a.png", None, "\0\u{1b}\u{202e}\n")], ""),
             (vec![change("a.md", Some("x\n"), "x\r\n\ty 👩‍💻 می‌خواهم ✌️\n")], ""),
             // What was there before is nobody's doing.
             (vec![change("a.md", Some("a\u{200b}\nb\n"), "a\u{200b}\nc\n")], ""),

@@ -16,7 +16,9 @@ pub enum ModelError {
         message: String,
     },
     /// The provider does not have the model.
-    #[error("unknown model: {0}; check `model`")]
+    #[error(
+        "unknown model: {0}; check `model`, and with `base-url` its path: most compatible servers want `/v1` at its end"
+    )]
     UnknownModel(String),
     /// The conversation exceeds the model's context window.
     #[error("the conversation is too long for the model: {0}")]

@@ -105,14 +105,8 @@ fn list(stale: &[Stale]) -> String {
 }
 
 impl Plan {
-    /// Checks the plan against its own digest, against the digest that was reviewed, and against the
-    /// checkout. `may_write` returns the reason if a file must not be written.
-    pub fn check(
-        &self,
-        disk: &DiskWorkspace,
-        reviewed: Option<&str>,
-        may_write: impl Fn(&WorkspacePath) -> MayWrite,
-    ) -> Result<Checked, ApplyError> {
+    /// Checks that the plan is whole and unchanged, and the one that was reviewed.
+    pub fn check_digest(&self, reviewed: Option<&str>) -> Result<(), ApplyError> {
         let computed = self.computed_digest();
         if computed != self.digest {
             return Err(ApplyError::Tampered { written: self.digest.clone(), computed });
@@ -126,6 +120,18 @@ impl Plan {
         if let Some(reason) = &self.incomplete {
             return Err(ApplyError::Incomplete(reason.clone()));
         }
+        Ok(())
+    }
+
+    /// Checks the plan against its own digest, against the digest that was reviewed, and against the
+    /// checkout. `may_write` returns the reason if a file must not be written.
+    pub fn check(
+        &self,
+        disk: &DiskWorkspace,
+        reviewed: Option<&str>,
+        may_write: impl Fn(&WorkspacePath) -> MayWrite,
+    ) -> Result<Checked, ApplyError> {
+        self.check_digest(reviewed)?;
         if let Some(command) = self.commands.iter().find(|command| !command.is_as_shown()) {
             return Err(ApplyError::Disguised(command.command.clone()));
         }

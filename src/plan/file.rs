@@ -10,6 +10,7 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 use shell::with_variables;
 
+use super::carry_over::CarriedOver;
 use super::made::Made;
 use crate::base::text::hex;
 use crate::event::PlannedAction;
@@ -51,7 +52,7 @@ pub struct PlanFile {
 }
 
 impl PlanFile {
-    fn new(change: &FileChange) -> Self {
+    pub(super) fn new(change: &FileChange) -> Self {
         let hash = |state: &Option<FileState>| state.as_ref().map(FileState::sha256);
         let whole = || {
             Contents::Base64(STANDARD.encode(change.after.as_ref().map_or(&[][..], |state| &state.content)))
@@ -220,8 +221,11 @@ pub struct Plan {
     /// The workflow run that has made the plan; absent outside of GitHub Actions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub made: Option<Made>,
+    /// The plan that this one follows from, where its branch has moved since.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub carried_over: Option<CarriedOver>,
     /// SHA-256 over the canonical JSON (RFC 8785) of `task`, `agent`, `model`, `base`, `files`, `commands` and, where they
-    /// are there, `incomplete`, and `made` with `gates`, in hexadecimal.
+    /// are there, `incomplete`, `carried_over`, and `made` with `gates`, in hexadecimal.
     pub digest: String,
 }
 
@@ -261,6 +265,7 @@ impl Plan {
             usage: Usage::default(),
             incomplete: None,
             made: None,
+            carried_over: None,
             digest: String::new(),
         };
         plan.digest = plan.computed_digest();
@@ -295,6 +300,8 @@ impl Plan {
             made: Option<&'a Made>,
             #[serde(skip_serializing_if = "Option::is_none")]
             gates: Option<&'a [GateRecord]>,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            carried_over: Option<&'a CarriedOver>,
         }
         let covered = Covered {
             task: &self.task,
@@ -308,6 +315,7 @@ impl Plan {
             // Only another job tells of them. They say how long they took, and without an origin equal plans are to have
             // equal digests.
             gates: self.made.as_ref().map(|_| self.gates.as_slice()),
+            carried_over: self.carried_over.as_ref(),
         };
         // Serialization cannot fail: all maps have string keys, and there is no NaN.
         let canonical = serde_json_canonicalizer::to_vec(&covered).unwrap_or_default();

@@ -1,6 +1,7 @@
 //! Plans: what a dry run would do, as actions, as an exact patch, and as a file with a digest.
 
 mod apply;
+mod carry_over;
 mod file;
 mod journal;
 mod journal_folder;
@@ -8,6 +9,7 @@ mod made;
 mod tracker;
 
 pub use apply::{Applied, ApplyError, Checked, Stale};
+pub use carry_over::{CarriedOver, CarryOverError};
 pub use file::{Contents, Damaged, Plan, PlanFile, Planned, PlannedCommand, SCHEMA_VERSION};
 pub use journal::{JournalError, MayWrite, Step, recover, write_all};
 pub use journal_folder::JournalFolder;

@@ -12,7 +12,7 @@ use super::publisher::{PublishProblem, Publisher, sticky, wants_comment};
 use super::run::{comment_of, diagnostics_of, warn};
 use crate::config::Bounded;
 use crate::event::{Notice, NoticeLevel, RunMode, Status, StopReason};
-use crate::github::{Api, Posted, Sticky, Suggested};
+use crate::github::{Api, Posted, PostedFindings, Sticky, Suggested};
 use crate::report::RunReport;
 use crate::request::{Deliver, JobRequest};
 use crate::workspace::ChangeSet;
@@ -76,6 +76,14 @@ impl Publication<'_> {
                     tracing::info!(
                         "suggestions: {posted} new, {known} known, {resolved} resolved, {left_out} omitted"
                     );
+                }
+                Err(trouble) => self.trouble(report, trouble),
+            }
+        }
+        if report.reviewed.is_some() && most > 0 && !self.cancel.is_cancelled() {
+            match publisher.post_findings(request, report, self.prefix).await {
+                Ok(PostedFindings { posted, known, mended }) => {
+                    tracing::info!("findings: {posted} new, {known} known, {mended} mended");
                 }
                 Err(trouble) => self.trouble(report, trouble),
             }

@@ -26,6 +26,7 @@ pub(crate) struct OutputFiles {
     pub(crate) comment: PathBuf,
     pub(crate) summary: PathBuf,
     pub(crate) junit: PathBuf,
+    pub(crate) sarif: PathBuf,
     pub(crate) plan: PathBuf,
     pub(crate) patch: PathBuf,
     pub(crate) transcript: PathBuf,
@@ -49,6 +50,7 @@ impl OutputFiles {
             comment: out.join("comment.md"),
             summary: out.join("summary.md"),
             junit: place(&config.junit, "junit.xml")?,
+            sarif: place(&config.sarif, "findings.sarif")?,
             plan: place(&config.plan, "plan.json")?,
             patch: place(&config.patch, "plan.patch")?,
             transcript: place(&config.transcript, TRANSCRIPT)?,
@@ -96,6 +98,7 @@ impl OutputFiles {
         report: &mut RunReport,
         masker: &Masker,
         comment: impl FnOnce(&RunReport) -> String,
+        sarif: impl FnOnce(&RunReport) -> String,
     ) {
         let junit = junit(report).unwrap_or_else(|error| {
             warn(report, error.to_string());
@@ -108,10 +111,12 @@ impl OutputFiles {
             (&self.comment, comment(report)),
             (&self.summary, summary(report)),
             (&self.junit, junit),
+            (&self.sarif, sarif(report)),
         ];
         for (path, text) in texts {
             // Masked as a value before; renderings may bring together what was apart. JSON keeps its form.
-            let text = if *path == self.report { text.as_str().into() } else { masker.mask_rendered(&text) };
+            let is_json = *path == self.report || *path == self.sarif;
+            let text = if is_json { text.as_str().into() } else { masker.mask_rendered(&text) };
             if let Err(error) = write_atomic(path, text.as_bytes()) {
                 warn(report, format!("could not write {}: {error}", path.display()));
             }
@@ -120,16 +125,16 @@ impl OutputFiles {
 
     /// Returns the files that should be there and are not; plan and patch count unless the run has none.
     pub(super) fn missing(&self, has_no_plan: bool) -> Vec<String> {
-        let Self { report, markdown, html, comment, summary, junit, plan, patch, transcript } = self;
-        let always = [report, markdown, html, comment, summary, junit, transcript];
+        let Self { report, markdown, html, comment, summary, junit, sarif, plan, patch, transcript } = self;
+        let always = [report, markdown, html, comment, summary, junit, sarif, transcript];
         let planned = [plan, patch].into_iter().filter(|_| !has_no_plan);
         let missing = always.into_iter().chain(planned).filter(|path| !path.exists());
         missing.map(|path| path.display().to_string()).collect()
     }
 
-    fn all(&self) -> [&PathBuf; 9] {
-        let Self { report, markdown, html, comment, summary, junit, plan, patch, transcript } = self;
-        [report, markdown, html, comment, summary, junit, plan, patch, transcript]
+    fn all(&self) -> [&PathBuf; 10] {
+        let Self { report, markdown, html, comment, summary, junit, sarif, plan, patch, transcript } = self;
+        [report, markdown, html, comment, summary, junit, sarif, plan, patch, transcript]
     }
 }
 

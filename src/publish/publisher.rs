@@ -11,8 +11,9 @@ use crate::config::{self, Comment};
 use crate::event::Status;
 use crate::git::Repository;
 use crate::github::{
-    Api, ApiError, Check, DeliverError, Delivered, Delivery, Environment, Head, PlanMark, Posted, PullText,
-    Reaction, Review, Sticky, Subject, Suggested, Target, by_push, in_marker, marker, react,
+    Api, ApiError, Check, DeliverError, Delivered, Delivery, Environment, FindingReview, Head, PlanMark,
+    Posted, PostedFindings, PullText, Reaction, Review, Sticky, Subject, Suggested, Target, by_push,
+    in_marker, marker, react,
 };
 use crate::report::{
     DeliveryReport, Diagnostic, PullReport, RunReport, check_summary, description, headline,
@@ -145,6 +146,26 @@ impl Publisher<'_> {
         self.within(review.post(&self.api, changes)).await
     }
 
+    /// Posts the findings of a review of the pull request.
+    pub(super) async fn post_findings(
+        &self,
+        request: &JobRequest,
+        report: &RunReport,
+        prefix: &str,
+    ) -> Result<PostedFindings, PublishProblem> {
+        let Subject::PullRequest { number, head: Some(head), .. } = &self.github.subject else {
+            return Ok(PostedFindings::default());
+        };
+        let key = in_marker(&self.config.comment_key);
+        let review = FindingReview { number: *number, head: &head.sha, key: &key, prefix };
+        let findings = report.review.as_ref().map_or(&[][..], |review| &review.findings);
+        let content = |path: &str| {
+            let bytes = request.repository.as_ref()?.read_at(&head.sha, path).ok().flatten()?;
+            String::from_utf8(bytes).ok()
+        };
+        self.within(review.post(&self.api, findings, content)).await
+    }
+
     /// Takes changes where the request wants them.
     pub(super) async fn deliver(
         &self,
@@ -221,9 +242,9 @@ impl Publisher<'_> {
 }
 
 fn told(delivered: Delivered) -> DeliveryReport {
-    let Delivered { branch, commit, pull, merged } = delivered;
+    let Delivered { branch, commit, existing, pull, merged } = delivered;
     let pull_request = pull.map(|(number, url)| PullReport { number, url });
-    DeliveryReport { branch, commit, pull_request, merged }
+    DeliveryReport { branch, commit, existing, pull_request, merged }
 }
 
 /// Returns whether a comment is wanted after this run.

@@ -14,11 +14,11 @@ use super::publisher::{TIME, TIME_INTERRUPTED, plan_mark};
 use super::step_outputs::{OUTPUTS, StepOutputs, annotate};
 use crate::config::DEFAULT_KEY;
 use crate::event::{Exit, Notice, NoticeLevel, Status, StopReason};
-use crate::github::{Environment, Subject, hidden_lines, in_marker};
+use crate::github::{Environment, ReviewedMark, Subject, hidden_lines, in_marker};
 use crate::plan::Plan;
 use crate::report::masked::{Format, MaskError, masked};
 use crate::report::{
-    CommentFrame, Diagnostic, RunReport, annotations, comment, diagnostics, summary, terminal,
+    CommentFrame, Diagnostic, RunReport, annotations, comment, diagnostics, sarif, summary, terminal,
 };
 use crate::request::JobRequest;
 use crate::workspace::ChangeSet;
@@ -69,7 +69,8 @@ pub(crate) async fn publish_run(
     }
     let step = StepOutputs::open(&request.variables);
     let write = |report: &mut RunReport, comment_url: Option<&str>| {
-        files.write_report(report, masker, |report| comment_of(request, report));
+        let sarif = |report: &RunReport| sarif(report, &prefix, &gates_of(request, report, &prefix));
+        files.write_report(report, masker, |report| comment_of(request, report), sarif);
         let summary = masker.mask_rendered(&summary(report)).into_owned();
         for failed in step.write(Some(&summary), &fields(report, files, comment_url)) {
             warn(report, failed);
@@ -117,6 +118,12 @@ pub(super) fn diagnostics_of(request: &JobRequest, report: &RunReport, prefix: &
     diagnostics(report, &request.workspace, prefix, &exists)
 }
 
+/// Lines that failed gates speak of.
+fn gates_of(request: &JobRequest, report: &RunReport, prefix: &str) -> Vec<Diagnostic> {
+    let gates = RunReport { guardrails: Vec::new(), review: None, ..report.clone() };
+    diagnostics_of(request, &gates, prefix)
+}
+
 pub(super) fn comment_of(request: &JobRequest, report: &RunReport) -> String {
     let pending = || request.applies.clone().filter(|_| report.status != Status::Success);
     let mark = plan_mark(request.github.as_ref(), report).or_else(pending);
@@ -126,8 +133,9 @@ pub(super) fn comment_of(request: &JobRequest, report: &RunReport) -> String {
         Subject::PullRequest { head, .. } => head.as_ref().map(|head| head.sha.clone()),
         Subject::Issue { .. } | Subject::Repository => None,
     });
+    let reviewed = report.reviewed.clone().map_or_else(String::new, |head| ReviewedMark { head }.line());
     let frame = CommentFrame {
-        hidden: hidden_lines(key, mark.as_ref()),
+        hidden: format!("{}{reviewed}", hidden_lines(key, mark.as_ref())),
         name: (key != DEFAULT_KEY).then(|| in_marker(key)),
         can_order: mark.is_some(),
         order: github.map(Environment::order_line).unwrap_or_default(),
@@ -168,12 +176,15 @@ fn fields(report: &RunReport, files: &OutputFiles, comment_url: Option<&str>) ->
         report.plan.as_ref().map(|plan| plan.digest.clone()).unwrap_or_default(),
         shown(&files.patch),
         shown(&files.junit),
+        shown(&files.sarif),
         shown(&files.report),
         // The comment always lies there; the configuration may have others elsewhere.
         files.comment.parent().map(shown).unwrap_or_default(),
         comment_url.unwrap_or_default().to_owned(),
         delivery.map(|delivery| delivery.branch.clone()).unwrap_or_default(),
-        delivery.and_then(|delivery| delivery.commit.clone()).unwrap_or_default(),
+        delivery
+            .and_then(|delivery| delivery.commit.clone().or(delivery.existing.clone()))
+            .unwrap_or_default(),
         delivery.and_then(|delivery| Some(delivery.pull_request.as_ref()?.url.clone())).unwrap_or_default(),
         report.cost_usd.map(|cost| format!("{cost:.6}")).unwrap_or_default(),
         (usage.input + usage.output).to_string(),

@@ -7,7 +7,7 @@ use crate::base::env::{Variables, is_in_actions};
 use crate::github::{StepFile, outputs};
 
 /// Names of all outputs that a step has, whatever became of it.
-pub(crate) const OUTPUTS: [&str; 17] = [
+pub(crate) const OUTPUTS: [&str; 18] = [
     "status",
     "exit-code",
     "changed-files",
@@ -15,6 +15,7 @@ pub(crate) const OUTPUTS: [&str; 17] = [
     "plan-digest",
     "patch-path",
     "junit-path",
+    "sarif-path",
     "report-path",
     "out-path",
     "comment-url",

@@ -19,8 +19,8 @@ use crate::event::{GateRecord, GateVerdict, RunMode};
 /// GitHub's limit for a comment, in characters.
 pub const COMMENT_LIMIT: usize = 65_536;
 
-/// Room for the hidden line that is added when a comment is posted, in characters.
-pub(super) const RUN_MARK: usize = 136;
+/// Room for the hidden lines that are added when a comment is posted, in characters.
+pub(super) const RUN_MARK: usize = 232;
 
 /// Maximum size of a check run's summary, in bytes; GitHub accepts 65,535.
 const CHECK_LIMIT: usize = 65_000;
@@ -144,7 +144,7 @@ fn how_to_apply(report: &RunReport, by_comment: bool) -> String {
 }
 
 fn delivery(report: &RunReport, frame: &CommentFrame) -> String {
-    let Some(DeliveryReport { branch, commit, pull_request, merged }) = &report.delivery else {
+    let Some(DeliveryReport { branch, commit, pull_request, merged, .. }) = &report.delivery else {
         return String::new();
     };
     let mut text = match commit {

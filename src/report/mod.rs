@@ -22,6 +22,7 @@ mod paint;
 mod progress;
 mod proof;
 mod prose;
+mod sarif;
 mod sections;
 mod size_budget;
 mod summary;
@@ -39,6 +40,7 @@ use crate::event::{
     PlannedAction, ProofRecord, ReviewRecord, RunMode, Status, StopReason, SubagentRecord, TestFinding,
     Usage,
 };
+use crate::plan::{CarriedOver, Plan};
 use crate::workspace::{ChangeSet, Difference, FileChange, LineCounts, Operation, WorkspacePath};
 
 pub use annotations::{annotations, batch_annotations};
@@ -59,6 +61,7 @@ pub use mutation::mutation_text;
 pub use paint::painted;
 pub use progress::Progress;
 pub use proof::{proof_junit, proof_text};
+pub use sarif::sarif;
 pub use sections::headline;
 pub use summary::summary;
 pub use terminal::terminal;
@@ -174,12 +177,31 @@ pub struct DeliveryReport {
     pub branch: String,
     /// The id of the commit; `null` if the branch had all changes already.
     pub commit: Option<String>,
+    /// The id of the commit that had all changes already.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub existing: Option<String>,
     /// The pull request, if the run opened or updated one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pull_request: Option<PullReport>,
     /// Files that others had changed as well, and that were merged.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub merged: Vec<String>,
+}
+
+/// The plan that was applied in place of another one, because the branch had moved since.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct CarriedPlan {
+    /// The digest of the plan that was applied.
+    pub digest: String,
+    /// The plan that was asked for, and what others had changed since.
+    pub from: CarriedOver,
+}
+
+impl CarriedPlan {
+    /// Returns the two plans, if this one was carried over.
+    pub fn of(plan: &Plan) -> Option<Self> {
+        Some(Self { digest: plan.digest.clone(), from: plan.carried_over.clone()? })
+    }
 }
 
 /// A pull request that a run opened or updated.
@@ -245,6 +267,12 @@ pub struct RunReport {
     /// Where the changes went.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delivery: Option<DeliveryReport>,
+    /// The commit up to which the pull request was reviewed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reviewed: Option<String>,
+    /// The plan that was applied in place of the one that was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub carried_over: Option<CarriedPlan>,
     /// The last run of the quality gates.
     pub gates: Vec<GateRecord>,
     /// Runs of hooks, in order.

@@ -5,8 +5,9 @@ use std::path::Path;
 use super::context::RequestContext;
 use super::job_request::{Draft, JobRequest, Subject};
 use super::{Deliver, InputError, Inputs};
+use crate::config::Follow;
 use crate::event::RunMode;
-use crate::github::ShownPlan;
+use crate::github::{Api, Pull, ShownPlan, Subject as PullSubject};
 use crate::plan::{Expected, Plan, SCHEMA_VERSION, SecondJob};
 
 /// Everything that it takes to apply a plan.
@@ -22,6 +23,17 @@ pub struct ApplyRequest {
     pub run_commands: bool,
     /// Where the plan has to come from; `None` outside of GitHub.
     pub made: Option<Expected>,
+    /// How the branch has moved since the plan was made, if the plan is to follow it.
+    pub moved: Option<Moved>,
+}
+
+/// A branch that has moved since a plan was made for it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Moved {
+    /// The commit that the plan was made for.
+    pub from: String,
+    /// The commit that the branch is at now, and the checkout with it.
+    pub to: String,
 }
 
 impl ApplyRequest {
@@ -37,7 +49,7 @@ impl ApplyRequest {
             .github
             .as_ref()
             .map(|github| Expected { repository: github.full_name(), ..Expected::default() });
-        Ok(Self { job: job(&context, &plan)?.0, plan, digest, run_commands, made })
+        Ok(Self { job: job(&context, &plan)?.0, plan, digest, run_commands, made, moved: None })
     }
 
     /// Makes a request to write what another job of the same workflow run has planned, and to execute nothing of the
@@ -59,7 +71,30 @@ impl ApplyRequest {
             *at = head;
         }
         let made = Expected { repository, run: Some(run), second_job: Some(second) };
-        Ok(Self { job, plan, digest, run_commands: false, made: Some(made) })
+        Ok(Self { job, plan, digest, run_commands: false, made: Some(made), moved: None })
+    }
+
+    /// Follows the branch of the event's pull request, if that has moved since the event and the checkout is where it is
+    /// now.
+    pub async fn follow_branch(mut self) -> Result<Self, InputError> {
+        if self.job.config().apply.follow == Follow::Never {
+            return Ok(self);
+        }
+        let Deliver::PullBranch { at: Some(at), .. } = &self.job.deliver else { return Ok(self) };
+        let (Some(github), Some(repository)) = (&self.job.github, &self.job.repository) else {
+            return Ok(self);
+        };
+        let PullSubject::PullRequest { number, .. } = github.subject else { return Ok(self) };
+        if repository.stands_on(at) {
+            return Ok(self);
+        }
+        let pull = async { Pull::get(&Api::new(github)?, number).await };
+        let now = pull.await.map_err(InputError::GitHub)?.head.sha;
+        if repository.stands_on(&now) {
+            self.moved = Some(Moved { from: at.clone(), to: now.clone() });
+            self.job.move_to(&now);
+        }
+        Ok(self)
     }
 
     /// Makes a request to apply the plan that a comment shows.
@@ -73,10 +108,13 @@ impl ApplyRequest {
             run: Some(shown.mark.run),
             second_job: None,
         });
+        let head = context.github.as_ref().and_then(|github| github.commit());
+        let to = head.filter(|head| *head != shown.mark.head);
+        let moved = to.map(|to| Moved { from: shown.mark.head.clone(), to: to.to_owned() });
         let mut job = JobRequest { applies: Some(shown.mark), ..job(context, &plan)?.0 };
         // What becomes of the plan is told where it was shown.
         job.origin.config.github.comment_key = shown.key;
-        Ok(Self { job, digest: Some(plan.digest.clone()), plan, run_commands: false, made })
+        Ok(Self { job, digest: Some(plan.digest.clone()), plan, run_commands: false, made, moved })
     }
 }
 

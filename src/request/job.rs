@@ -6,7 +6,7 @@ use sanitize::untrusted::markdown;
 use super::context::RequestContext;
 use super::refusal::BatchRefusal;
 use super::{ApplyRequest, Deliver, InputError, Inputs, JobRequest, RunRequest};
-use crate::config::Verb;
+use crate::config::{Follow, Verb};
 use crate::event::{Exit, RunMode};
 use crate::github::{
     ARTIFACT, ApiError, ArtifactLookup, CALL, CommentCommand, Environment, PlanMark, Pull, Reaction, Rules,
@@ -74,6 +74,16 @@ impl Job {
             context.answer_failure(&github, &error.explained()).await;
         }
         job
+    }
+
+    /// Returns why the event that the variables tell of starts nothing, or `None` if it may start something.
+    pub fn ignored(inputs: &Inputs) -> Result<Option<String>, InputError> {
+        let context = RequestContext::read(inputs)?;
+        let trigger = context.github.as_ref().map(|github| Trigger::of(github, &context.rules()));
+        Ok(match trigger {
+            Some(Trigger::Ignore(reason)) => Some(reason),
+            Some(Trigger::Start { .. } | Trigger::Explain { .. }) | None => None,
+        })
     }
 
     /// Returns what the job needs to know like every other.
@@ -246,7 +256,9 @@ impl RequestContext<'_> {
         if pull.state != "open" {
             return Err(NoPlan::told("the pull request is closed"));
         }
-        if pull.head.sha != mark.head {
+        let follows =
+            self.origin.config.apply.follow != Follow::Never && github.commit() == Some(&pull.head.sha);
+        if pull.head.sha != mark.head && !follows {
             let (then, now) = (short(&mark.head), short(&pull.head.sha));
             return Err(NoPlan::Told(format!(
                 "the pull request has moved from `{then}` to `{now}`; ask for a new plan with `/architect \

@@ -17,7 +17,7 @@ use crate::config::hosts::sets_of;
 use crate::config::{Bounded, Config, GateConfig, Hooks, HostRule};
 use crate::event::{Expectation, RunMode, Status};
 use crate::git::Repository;
-use crate::github::{Environment, PlanMark};
+use crate::github::{self, Environment, PlanMark};
 use crate::guardrails::{GuardrailContext, Guardrails, tracked};
 use crate::mcp::Server;
 use crate::plan::{JournalFolder, Made, recover};
@@ -90,6 +90,17 @@ impl JobRequest {
             status: Status::Failed,
             gates: Vec::new(),
         })
+    }
+
+    /// Notes that the branch of the pull request is at another commit than the event says.
+    pub(super) fn move_to(&mut self, commit: &str) {
+        if let Deliver::PullBranch { at, .. } = &mut self.deliver {
+            *at = Some(commit.to_owned());
+        }
+        let subject = self.github.as_mut().map(|github| &mut github.subject);
+        if let Some(github::Subject::PullRequest { head: Some(head), .. }) = subject {
+            commit.clone_into(&mut head.sha);
+        }
     }
 
     /// Returns number and title of the issue or pull request, where they are the task and the text of the task is only

@@ -26,8 +26,8 @@ mod run_request;
 mod task;
 mod values;
 
-pub use apply_request::ApplyRequest;
 pub(crate) use apply_request::read_plan;
+pub use apply_request::{ApplyRequest, Moved};
 pub use catalog::{BATCH_INPUTS, INPUTS, Input};
 pub(crate) use context::RequestContext;
 pub use deliver::Deliver;

@@ -48,6 +48,8 @@ pub(super) struct Acceptance<'a> {
     is_checked: bool,
     asked_for_changes: bool,
     told_of_tests: bool,
+    /// Whether the answer has to be findings.
+    wants_findings: bool,
     proof: ProofCheck,
 }
 
@@ -73,12 +75,20 @@ impl<'a> Acceptance<'a> {
             is_checked: false,
             asked_for_changes: false,
             told_of_tests: false,
+            wants_findings: false,
             proof: ProofCheck::default(),
         }
     }
 
+    /// Returns the same for an agent whose answer has to be findings.
+    pub(super) fn of_findings(self) -> Self {
+        Self { wants_findings: true, ..self }
+    }
+
     async fn look(&mut self, answer: &str) -> AnswerVerdict {
-        if let Some(complaint) = self.structured.and_then(|structured| structured.complaint(answer)) {
+        let of_findings = || code_review::form_complaint(answer).filter(|_| self.wants_findings);
+        let of_schema = self.structured.and_then(|structured| structured.complaint(answer));
+        if let Some(complaint) = of_schema.or_else(of_findings) {
             self.forms += 1;
             if self.forms > MAX_FORM_REVIEWS {
                 return AnswerVerdict::GiveUp(StopReason::InvalidOutput);

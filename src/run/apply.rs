@@ -1,5 +1,7 @@
 //! Applies a reviewed plan: the files exactly, its commands if that is wanted, then the gates for real.
 
+use sanitize::untrusted::code;
+
 use super::integrity::{NotJudged, demand_less};
 use super::not_applied::NotApplied;
 use super::{Outcome, Run, records};
@@ -11,18 +13,26 @@ use crate::event::{Event, NoticeLevel, StopReason, TestFinding, ToolCall};
 use crate::git::Repository;
 use crate::github::{Api, Application, Subject, unmet};
 use crate::guardrails::{CODE_OWNERS, inspect};
-use crate::plan::{Applied, ApplyError, Checked, JournalError, Plan, PlannedCommand};
+use crate::plan::{Applied, ApplyError, CarriedOver, Checked, JournalError, Plan, PlannedCommand};
 use crate::request::ApplyRequest;
 use crate::tool::Access;
 use crate::workspace::FileChange;
 
 impl Run<'_> {
     pub(super) async fn apply(&self, request: &ApplyRequest) -> Outcome {
-        let plan = &request.plan;
         // Whether the checkout holds local changes has to be known before there are some of ours.
         let _ = self.engine.baseline_ready.clone().wait_for(|ready| *ready).await;
         let mut test_findings = Vec::new();
-        let (reason, message) = match self.check(request).await {
+        let (carried, error) = match self.carry_over(request).await {
+            Ok(carried) => (carried.map(Box::new), None),
+            Err(error) => (None, Some(error)),
+        };
+        let plan = carried.as_deref().unwrap_or(&request.plan);
+        let checked = match error {
+            Some(error) => Err(error),
+            None => self.check(request, plan).await,
+        };
+        let (reason, message) = match checked {
             Err(error) => self.not_applied(&error),
             Ok(checked) => match self.judge_tests(checked.changes()).await {
                 Err(NotJudged) => (
@@ -36,20 +46,30 @@ impl Run<'_> {
                         let message = format!("Did not apply the plan {}.", short(&plan.digest));
                         (StopReason::TestsWeakened, message)
                     } else {
-                        self.write(checked, request, &mut test_findings).await
+                        self.write(checked, request, plan, &mut test_findings).await
                     }
                 }
             },
         };
         let ended = SessionOutcome { reason, message, error: None };
-        Outcome { ended, structured: None, cost_usd: None, test_findings, proof: None }
+        let carried = carried.filter(|_| reason != StopReason::NotApplied);
+        Outcome {
+            ended,
+            structured: None,
+            cost_usd: None,
+            test_findings,
+            proof: None,
+            carried,
+            reviewed: None,
+        }
     }
 
     /// Checks everything that can be checked without executing anything.
-    async fn check(&self, request: &ApplyRequest) -> Result<Checked, NotApplied> {
-        let ApplyRequest { plan, digest, .. } = request;
+    async fn check(&self, request: &ApplyRequest, plan: &Plan) -> Result<Checked, NotApplied> {
         let may_write = |path: &_| Ok(self.engine.guardrails.check_write(path)?);
-        let checked = plan.check(&self.disk, digest.as_deref(), may_write)?;
+        // Of a plan that was carried over, the one before is what was reviewed.
+        let reviewed = request.digest.as_deref().filter(|_| request.moved.is_none());
+        let checked = plan.check(&self.disk, reviewed, may_write)?;
         // What depends on the plan's files is seen once more when they are there.
         if let Some((command, _)) =
             commands_left(plan).find(|(command, call)| !self.is_as_shown(command, call))
@@ -69,13 +89,13 @@ impl Run<'_> {
             let rules = &self.request.config().apply;
             inspect(checked.changes(), &self.request.location, rules, &self.engine.masker)?;
         }
-        self.check_pull_request(request).await?;
+        self.check_pull_request(request, plan).await?;
         Ok(checked)
     }
 
     /// Checks whether the pull request whose branch is to be changed is as the configuration demands.
-    async fn check_pull_request(&self, request: &ApplyRequest) -> Result<(), NotApplied> {
-        let (plan, requires) = (&request.plan, &self.request.config().apply.requires);
+    async fn check_pull_request(&self, request: &ApplyRequest, plan: &Plan) -> Result<(), NotApplied> {
+        let requires = &self.request.config().apply.requires;
         let Some(github) = self.request.github.as_ref().filter(|_| !requires.is_empty()) else {
             return Ok(());
         };
@@ -90,9 +110,12 @@ impl Run<'_> {
         }
         let prefix = self.request.repository.as_ref().map(Repository::prefix).unwrap_or_default();
         let paths: Vec<String> = plan.files.iter().map(|file| format!("{prefix}{}", file.path)).collect();
+        // Whoever has approved a plan has approved its very changes, wherever the branch has moved since.
+        let unmerged = plan.carried_over.as_ref().filter(|carried| carried.merged.is_empty());
         let application = Application {
             number: *number,
             head: &head.sha,
+            planned_on: unmerged.map(|carried| carried.commit.as_str()),
             asker: github.sender.as_ref().map(|sender| sender.login.as_str()),
             run: github.run_id,
             paths: &paths,
@@ -115,9 +138,10 @@ impl Run<'_> {
         &self,
         checked: Checked,
         request: &ApplyRequest,
+        plan: &Plan,
         findings: &mut Vec<TestFinding>,
     ) -> (StopReason, String) {
-        let ApplyRequest { plan, run_commands, .. } = request;
+        let run_commands = &request.run_commands;
         let count = match self.change_files(checked) {
             Err(error) => return self.not_applied(&error.into()),
             Ok(Applied::Already) => {
@@ -127,7 +151,8 @@ impl Run<'_> {
             Ok(Applied::Done(changes)) => changes.len(),
         };
         let files = if count == 1 { "file" } else { "files" };
-        let message = format!("Applied the plan {}: {count} {files}.", short(&plan.digest));
+        let carried = plan.carried_over.as_ref().map(told).unwrap_or_default();
+        let message = format!("Applied the plan {}: {count} {files}.{carried}", short(&plan.digest));
         if request.is_second_job() {
             // They ran where the plan was made; here nothing does.
             plan.gates.iter().for_each(|gate| self.events.emit(Event::Gate(gate.clone())));
@@ -203,6 +228,18 @@ fn commands_left(plan: &Plan) -> impl Iterator<Item = (&PlannedCommand, ToolCall
         };
         (command, call)
     })
+}
+
+/// Tells of the plan that was reviewed in place of the one that is applied.
+fn told(carried: &CarriedOver) -> String {
+    let CarriedOver { digest, commit, merged } = carried;
+    let changed = if merged.is_empty() {
+        "none of its files had changed".to_owned()
+    } else {
+        let files: Vec<String> = merged.iter().map(|path| code(path.as_str())).collect();
+        format!("merged with changes of others in {}", files.join(", "))
+    };
+    format!(" It was carried over from the plan {}, made for {}: {changed}.", short(digest), short(commit))
 }
 
 fn short(digest: &str) -> &str {

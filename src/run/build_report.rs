@@ -16,7 +16,9 @@ use crate::hooks::{HookEvent, Subject};
 use crate::plan::{Made, MadeGate, Plan, Planned};
 use crate::proof::States;
 use crate::publish::RunArtifacts;
-use crate::report::{Claim, Collected, Collector, Deeds, FileSummary, PlanReport, RunReport, evidence};
+use crate::report::{
+    CarriedPlan, Claim, Collected, Collector, Deeds, FileSummary, PlanReport, RunReport, evidence,
+};
 use crate::request::JobRequest;
 use crate::workspace::{ChangeSet, Difference, Restored, Snapshot, TrackedWorkspace, WorkspacePath};
 
@@ -31,7 +33,7 @@ impl Run<'_> {
 
     /// Ends the run: proves that a dry run changed nothing, and builds the report and the plan.
     pub(super) async fn report(self, outcome: Outcome, info: &RunInfo, signal: &Signal) -> RunArtifacts {
-        let Outcome { mut ended, structured, cost_usd, test_findings, proof } = outcome;
+        let Outcome { mut ended, structured, cost_usd, test_findings, proof, carried, reviewed } = outcome;
         self.background.stop_all().await;
         let details =
             json!({"status": ended.reason.status(), "stop_reason": ended.reason, "message": ended.message});
@@ -49,14 +51,9 @@ impl Run<'_> {
         let baseline = baseline.await.unwrap_or_default();
         let actions = engine.tracker.lock().unwrap_or_else(PoisonError::into_inner).take();
         let mut plan = (request.mode == RunMode::DryRun).then(|| {
-            Plan::new(Planned {
-                task: &request.task,
-                agent: &request.agent,
-                model: &request.model_name,
-                base: baseline.base.clone(),
-                actions,
-                changes: &changes,
-            })
+            let base = baseline.base.clone();
+            let (task, agent, model) = (&request.task, &request.agent, &request.model_name);
+            Plan::new(Planned { task, agent, model, base, actions, changes: &changes })
         });
         let (verified_files, differences) = verify(baseline.snapshot.as_ref(), request.repository.as_ref());
         if !differences.is_empty() && ended.reason.status() != Status::Failed {
@@ -117,6 +114,8 @@ impl Run<'_> {
                 differences,
             }),
             delivery: None,
+            reviewed,
+            carried_over: carried.as_ref().and_then(|plan| CarriedPlan::of(plan)),
             gates: with_missing(collected.gates, request.config(), ended.reason),
             hooks: collected.hooks,
             guardrails: collected.guardrails,
@@ -129,7 +128,7 @@ impl Run<'_> {
             structured_output: structured,
             run_url: request.github.as_ref().and_then(|github| github.run_url.clone()),
         };
-        RunArtifacts { report, plan, changes, prefix: baseline.prefix }
+        RunArtifacts { report, plan: plan.or(carried.map(|plan| *plan)), changes, prefix: baseline.prefix }
     }
 }
 

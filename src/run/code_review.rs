@@ -13,7 +13,7 @@ use crate::event::{Event, Finding, NoticeLevel, ReviewRecord, Severity};
 use crate::model::{Budget, ChatModel, MaskedModel};
 use crate::request::InputError;
 use crate::tool::Access;
-use crate::workspace::{LastLink, WorkspacePath};
+use crate::workspace::{LastLink, Workspace, WorkspacePath};
 
 /// The name by which its answers are recorded.
 const NAME: &str = "reviewer";
@@ -24,6 +24,8 @@ const MAX_STEPS: u32 = 20;
 /// Most findings, and most characters of each.
 const MAX_FINDINGS: usize = 50;
 const MAX_MESSAGE: usize = 1_000;
+/// Most characters of the line that a finding is about.
+const MAX_PLACE: usize = 300;
 
 /// Who reviews.
 pub(super) struct CodeReview {
@@ -41,13 +43,16 @@ struct RawReview {
 
 /// A finding as models write them.
 #[derive(Deserialize)]
-struct RawFinding {
+pub(super) struct RawFinding {
     file: String,
     #[serde(default)]
     line: u32,
     #[serde(default)]
     severity: Severity,
     message: String,
+    /// In percent.
+    #[serde(default)]
+    confidence: Option<f64>,
 }
 
 impl AgentRun<'_> {
@@ -143,7 +148,7 @@ fn not_reviewed(run: &Run<'_>, problem: &str) -> NotChecked {
 
 /// Reason why an answer is no review.
 #[derive(Debug, thiserror::Error)]
-enum InvalidReview {
+pub(super) enum InvalidReview {
     /// There is no JSON in it.
     #[error("the answer contains no JSON object")]
     NoObject,
@@ -153,14 +158,14 @@ enum InvalidReview {
 }
 
 /// Reads an answer: a JSON object, whatever stands around it.
-fn read(answer: &str) -> Result<Vec<RawFinding>, InvalidReview> {
+pub(super) fn read(answer: &str) -> Result<Vec<RawFinding>, InvalidReview> {
     let object = answer.find('{').zip(answer.rfind('}')).and_then(|(from, to)| answer.get(from..=to));
     let object = object.ok_or(InvalidReview::NoObject)?;
     Ok(serde_json::from_slice::<RawReview>(object.as_bytes())?.findings)
 }
 
 /// Findings on files that there are; of others nobody could say where they are.
-fn findings(run: &Run<'_>, said: Vec<RawFinding>) -> Vec<Finding> {
+pub(super) fn findings(run: &Run<'_>, said: Vec<RawFinding>) -> Vec<Finding> {
     let workspace = &run.engine.context.workspace;
     let exists = |path: &WorkspacePath| {
         let found = workspace.resolve(path, LastLink::Follow).and_then(|path| workspace.stat(&path));
@@ -175,11 +180,38 @@ fn findings(run: &Run<'_>, said: Vec<RawFinding>) -> Vec<Finding> {
             Some(_) => message[..cut].to_owned(),
             None => format!("{}: {}", said.file.trim(), &message[..cut]),
         };
-        Finding { file: path, line: said.line.max(1), severity: said.severity, message }
+        let line = said.line.max(1);
+        let place =
+            path.as_ref().and_then(|path| line_of(workspace.as_ref(), path, line)).unwrap_or_default();
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "clamped to a percentage"
+        )]
+        let confidence = said.confidence.map(|percent| percent.clamp(0.0, 100.0).round() as u8);
+        Finding { file: path, line, severity: said.severity, message, place, confidence }
     };
-    let mut findings: Vec<Finding> = said.into_iter().take(MAX_FINDINGS).map(finding).collect();
+    let least = run.request.config().review.min_confidence.get();
+    let is_certain = |finding: &Finding| finding.confidence.is_none_or(|percent| u64::from(percent) >= least);
+    let mut findings: Vec<Finding> =
+        said.into_iter().take(MAX_FINDINGS).map(finding).filter(is_certain).collect();
     findings.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
     findings
+}
+
+/// Returns a line of a file, without the spaces around it and not longer than people would quote it.
+fn line_of(workspace: &dyn Workspace, path: &WorkspacePath, line: u32) -> Option<String> {
+    let resolved = workspace.resolve(path, LastLink::Follow).ok()?;
+    let state = workspace.read(&resolved).ok()?;
+    let text = String::from_utf8_lossy(&state.content);
+    let line = text.lines().nth(usize::try_from(line).ok()?.checked_sub(1)?)?.trim();
+    Some(line.chars().take(MAX_PLACE).collect())
+}
+
+/// Returns what to tell an agent whose answer is no review.
+pub(super) fn form_complaint(answer: &str) -> Option<String> {
+    let problem = read(answer).err()?;
+    Some(format!("Your answer could not be read: {problem}. Answer again with only the JSON object."))
 }
 
 /// An answer of the wrong form goes back once.
@@ -190,15 +222,12 @@ struct Form {
 
 impl AnswerCheck for Form {
     fn check<'a>(&'a mut self, answer: &'a str) -> BoxFuture<'a, AnswerVerdict> {
-        let opinion = match read(answer) {
-            Err(problem) if !self.sent_back => {
+        let opinion = match form_complaint(answer).filter(|_| !self.sent_back) {
+            Some(told) => {
                 self.sent_back = true;
-                let told = format!(
-                    "Your answer could not be read: {problem}. Answer again with only the JSON object."
-                );
                 AnswerVerdict::SendBack(told)
             }
-            _ => AnswerVerdict::Accept,
+            None => AnswerVerdict::Accept,
         };
         async { opinion }.boxed()
     }

@@ -14,6 +14,7 @@ use super::base_gates::BaseGates;
 use super::briefing::Briefing;
 use super::code_review::CodeReview;
 use super::prepare::{AgentExtras, Prepared};
+use super::pull_review::{INSTRUCTION, PullReview};
 use super::self_check::SelfCheck;
 use super::setup::RunSetup;
 use super::shell_setup::MODEL;
@@ -211,6 +212,8 @@ impl<'a> AgentRun<'a> {
         if self.request.output_schema.is_some() {
             agent.prompt += structured::INSTRUCTION;
         }
+        let pull_review = PullReview::of(&self.run, &agent, self.request.output_schema.is_some()).await;
+        agent.prompt += pull_review.as_ref().map_or("", |_| INSTRUCTION);
         let system = self.system_prompt(&agent.prompt);
         self.dispatch.begin(SubagentContext {
             engine: Arc::downgrade(&self.run.engine),
@@ -253,7 +256,8 @@ impl<'a> AgentRun<'a> {
         let structured = self.request.output_schema.as_ref().map(Structured::new);
         let acceptance = |round| {
             let self_check = SelfCheck { model: Arc::clone(&model), limits: limits.clone() };
-            Acceptance::new(self, structured.as_ref(), self_check, code_review, round)
+            let accepted = Acceptance::new(self, structured.as_ref(), self_check, code_review, round);
+            if pull_review.is_some() { accepted.of_findings() } else { accepted }
         };
         let task = context::task(
             &self.request.job.task,
@@ -264,6 +268,7 @@ impl<'a> AgentRun<'a> {
             Some(preface) => format!("{preface}\n\n{task}"),
             None => task,
         };
+        let task = pull_review.as_ref().map_or(task.clone(), |review| review.with_changes(&task));
         let task = self.run.engine.masker.mask_known(&task);
         let mut ended = match self.request.rounds {
             None => {
@@ -280,6 +285,7 @@ impl<'a> AgentRun<'a> {
             let details = json!({"error": error.to_string(), "stop_reason": ended.reason});
             self.run.engine.hooks.run(HookEvent::OnError, Subject::of_run(&agent.name, 0, details)).await;
         }
+        let reviewed = pull_review.and_then(|review| review.conclude(&self.run, &mut ended));
         let value = structured.and_then(|structured| structured.value(&ended.message));
         Outcome {
             ended,
@@ -287,6 +293,8 @@ impl<'a> AgentRun<'a> {
             cost_usd: self.budget.cost(),
             test_findings: self.test_findings(),
             proof: self.run.engine.context.workspace.changes().ok().and_then(|now| self.shown_of(&now)),
+            carried: None,
+            reviewed,
         }
     }
 

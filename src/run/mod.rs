@@ -8,6 +8,7 @@ mod base_gates;
 mod baseline;
 mod briefing;
 mod build_report;
+mod carry_over;
 mod code_review;
 mod conclude;
 mod context;
@@ -16,6 +17,7 @@ mod gate_check;
 mod integrity;
 mod not_applied;
 mod prepare;
+mod pull_review;
 mod resume;
 mod rounds;
 mod self_check;
@@ -44,6 +46,7 @@ use crate::event::{Event, Events, GateRecord, NoticeLevel, ProofRecord, TestFind
 use crate::gates::{self, GateOutcome, GateRun};
 use crate::github::{Api, Reaction, react};
 use crate::isolation::Isolation;
+use crate::plan::Plan;
 use crate::publish::RunResult;
 use crate::report::Collector;
 use crate::request::{ApplyRequest, InputError, JobRequest};
@@ -125,6 +128,10 @@ struct Outcome {
     test_findings: Vec<TestFinding>,
     /// What the tests of the change show, if they ran on what is left of it.
     proof: Option<ProofRecord>,
+    /// The plan that was applied, if it was carried over to a branch that has moved.
+    carried: Option<Box<Plan>>,
+    /// The commit up to which the pull request was reviewed.
+    reviewed: Option<String>,
 }
 
 impl Run<'_> {

@@ -2,7 +2,7 @@
 
 use crate::github::ApiError;
 use crate::guardrails::{InspectionError, Refusal};
-use crate::plan::{ApplyError, MadeError};
+use crate::plan::{ApplyError, CarryOverError, MadeError};
 
 /// Reason why a plan is not applied.
 #[derive(Debug, thiserror::Error)]
@@ -10,6 +10,15 @@ pub(super) enum NotApplied {
     /// The plan does not fit, or is not the one that was reviewed.
     #[error(transparent)]
     Plan(#[from] ApplyError),
+    /// It does not fit where the branch is now.
+    #[error("the pull request has moved since the plan was made: {0}")]
+    Moved(#[from] CarryOverError),
+    /// The branch has moved, and the gates of the plan cannot run again here.
+    #[error(
+        "the pull request has moved since the plan was made, and this job does not run the plan's quality gates again; \
+         start the workflow again"
+    )]
+    GatesElsewhere,
     /// The plan was made elsewhere.
     #[error(transparent)]
     Made(#[from] MadeError),

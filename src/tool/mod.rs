@@ -57,7 +57,7 @@ pub use command_effects::command_effects;
 pub use command_output::OutputLimits;
 pub(crate) use door::invalid_arguments;
 pub use door::{NotUnderstood, Understood};
-pub(crate) use names::{command_dialect, known_in_some_run};
+pub(crate) use names::{command_dialect, known_by_name, known_in_some_run};
 pub use registry::{DuplicateTool, Registry};
 pub use run_command::{CommandTarget, RunCommand};
 pub use run_powershell::{RunPowershell, pwsh};

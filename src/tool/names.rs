@@ -265,6 +265,18 @@ pub(crate) struct UnknownTool {
     pub(crate) nearest: Option<String>,
 }
 
+/// Checks the name of a tool in a list of tools that an agent has: ours as it is, or one of a server.
+pub(crate) fn known_by_name(name: &str) -> Result<(), UnknownTool> {
+    let registry = super::Registry::with_built_in();
+    let own: Vec<&str> = registry.all().map(|tool| tool.name()).chain(OF_SOME_RUNS).collect();
+    if name.starts_with("mcp_") || own.contains(&name) {
+        return Ok(());
+    }
+    let same = own.iter().find(|own| folded(own) == folded(name)).copied();
+    let nearest = same.or_else(|| crate::base::did_you_mean::nearest(name, own.iter().copied()));
+    Err(UnknownTool { nearest: nearest.map(str::to_owned) })
+}
+
 /// Checks the name of a tool, whichever a run may have: ours, those of other agents, and those of servers.
 pub(crate) fn known_in_some_run(name: &str) -> Result<(), UnknownTool> {
     let registry = super::Registry::with_built_in();

@@ -20,6 +20,9 @@ use read_error::ReadError;
 /// Where a configuration is looked for, in this order, below the workspace.
 const PLACES: [&str; 2] = [".github/architect.yml", ".architect.yml"];
 
+/// Names that people give a configuration, and by which it is not found; with the right one.
+const MISNAMED: [(&str, &str); 2] = [(".github/architect.yaml", PLACES[0]), (".architect.yaml", PLACES[1])];
+
 /// Longest file that steers a run, in bytes.
 const MAX_FILE: u64 = 16_000_000;
 
@@ -93,12 +96,20 @@ impl Trusted<'_> {
             let missing = || ConfigError::Missing(path.display().to_string());
             return self.read(path)?.ok_or_else(missing).map(Some);
         }
-        for place in PLACES {
-            if let Some(found) = self.read_one(&self.workspace.join(place))? {
-                return Ok(Some(found));
+        let [first, second] = PLACES.map(|place| self.read_one(&self.workspace.join(place)));
+        match (first?, second?) {
+            // One of them would have no effect, and nobody would notice.
+            (Some(_), Some(_)) => Err(ConfigError::Two(PLACES[0], PLACES[1])),
+            (Some(found), None) | (None, Some(found)) => Ok(Some(found)),
+            (None, None) => {
+                for (wrong, right) in MISNAMED {
+                    if self.read_one(&self.workspace.join(wrong))?.is_some() {
+                        return Err(ConfigError::Misnamed(wrong, right));
+                    }
+                }
+                Ok(None)
             }
         }
-        Ok(None)
     }
 
     /// Reads a file: one of the repository from the trusted state, another from disk. A relative path is meant

@@ -84,6 +84,15 @@ pub struct FileChange {
     pub after: Option<FileState>,
 }
 
+/// Endings of names by which people and programs take a file for something other than text.
+const OPAQUE: [&str; 56] = [
+    "7z", "a", "avi", "avif", "bin", "bmp", "bz2", "class", "dat", "db", "dll", "doc", "docx", "dylib",
+    "ear", "eot", "exe", "flac", "gif", "gz", "heic", "icns", "ico", "jar", "jpeg", "jpg", "lockb", "mo",
+    "mov", "mp3", "mp4", "npy", "npz", "o", "ogg", "otf", "parquet", "pdf", "pickle", "pkl", "png", "pyc",
+    "rlib", "so", "sqlite", "tar", "tif", "tiff", "ttf", "war", "wasm", "wav", "webp", "woff", "woff2",
+    "xlsx",
+];
+
 impl FileChange {
     /// Creates a change, or returns `None` if the states do not differ.
     pub fn new(path: WorkspacePath, before: Option<FileState>, after: Option<FileState>) -> Option<Self> {
@@ -110,17 +119,26 @@ impl FileChange {
         [&self.before, &self.after].into_iter().flatten().any(|state| state.content.contains(&0))
     }
 
-    /// Counts the lines added and removed; zero for a binary file.
-    pub fn line_counts(&self) -> LineCounts {
-        if self.is_binary() {
-            return LineCounts::default();
-        }
-        LineCounts::of(&self.diff())
+    /// Returns whether the file is binary by its content and by its name. Programs run many a file that has a NUL byte in
+    /// it, so the byte alone does not exempt a file from what is asked of text.
+    pub fn is_opaque(&self) -> bool {
+        let name = self.path.file_name().unwrap_or_default().to_ascii_lowercase();
+        let suffix = name.rsplit_once('.').map_or("", |(_, suffix)| suffix);
+        OPAQUE.contains(&suffix) && self.is_binary()
     }
 
-    /// Returns the lines that the file gains, without diff markers; empty for a binary file.
+    /// Counts the lines added and removed; zero for an opaque file.
+    pub fn line_counts(&self) -> LineCounts {
+        if self.is_opaque() {
+            return LineCounts::default();
+        }
+        let (before, after) = self.contents();
+        LineCounts::of(&String::from_utf8_lossy(&git_patch::hunks(before, after)))
+    }
+
+    /// Returns the lines that the file gains, without diff markers; empty for an opaque file.
     pub fn gained(&self) -> String {
-        if self.is_binary() {
+        if self.is_opaque() {
             return String::new();
         }
         let (before, after) = self.contents();

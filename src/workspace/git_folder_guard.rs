@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io;
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
@@ -182,12 +182,17 @@ pub(super) fn remove(path: &Path) -> io::Result<()> {
     if metadata.is_dir() { fs::remove_dir_all(path) } else { fs::remove_file(path) }
 }
 
-pub(super) fn write(path: &Path, content: &Content) -> io::Result<()> {
-    // Not through a link that may be there now, and not into a file with another name (a hard link).
+/// Removes what stands at a path, if anything does.
+fn clear(path: &Path) -> io::Result<()> {
     match remove(path) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-        _ => {}
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
     }
+}
+
+/// Writes a file or a link, not through a link that may be there now, and not into a file with another name (a hard link).
+/// What is there goes only when its replacement is complete.
+pub(super) fn write(path: &Path, content: &Content) -> io::Result<()> {
     let folder = path.parent().unwrap_or(path);
     if !fs::symlink_metadata(folder).is_ok_and(|metadata| metadata.is_dir()) {
         let _ = fs::remove_file(folder);
@@ -195,10 +200,17 @@ pub(super) fn write(path: &Path, content: &Content) -> io::Result<()> {
     }
     match content {
         Content::Bytes(bytes, permissions) => {
-            fs::write(path, bytes)?;
-            fs::set_permissions(path, permissions.clone())
+            let mut file = tempfile::NamedTempFile::new_in(folder)?;
+            file.write_all(bytes)?;
+            file.as_file().set_permissions(permissions.clone())?;
+            clear(path)?;
+            file.persist(path)?;
+            Ok(())
         }
-        Content::Link(target) => super::isolate::link(target, path),
+        Content::Link(target) => {
+            clear(path)?;
+            super::isolate::link(target, path)
+        }
     }
 }
 

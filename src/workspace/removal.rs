@@ -149,7 +149,7 @@ mod tests {
             0,
         )
         .expect("a pipe");
-        tower(&tree, 50_000).expect("a deep tree");
+        tower(&tree, 12_000).expect("a deep tree");
         for folder in ["a/closed/b", "a/closed", "a"] {
             fs::set_permissions(tree.join(folder), fs::Permissions::from_mode(0o000)).expect("no rights");
         }

@@ -75,6 +75,7 @@ async fn delivery_opens_and_updates_pull_request() {
         assert_eq!(scene.tip(OWN).as_ref(), Some(&first));
         assert_eq!(scene.github.count("POST /repos/octo/demo/pulls"), 1);
         assert_eq!(scene.github.world().pulls[&102].title, "Do it");
+        assert_eq!(scene.output("commit").as_deref(), Some(first.as_str()));
         // Something else on a newer base: the branch is made anew.
         let newer = scene.github.world().repository.as_ref().unwrap().push("main", &[("b.txt", "b\n")], "b");
         scene.check_out();

@@ -10,7 +10,7 @@ use architect_ci::github::hidden_lines;
 use architect_ci::report::{
     BatchReport, CommentFrame, RunReport, annotations, batch_annotations, batch_comment, batch_html,
     batch_junit, batch_markdown, batch_summary, check_summary, comment, description, diagnostics, html,
-    junit, markdown, summary, terminal,
+    junit, markdown, sarif, summary, terminal,
 };
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd, TextMergeStream};
 use regex::Regex;
@@ -170,6 +170,10 @@ fn hostile_text_is_inert_in_every_sink() {
         let xml = junit(&report).unwrap();
         roxmltree::Document::parse(&xml).unwrap_or_else(|error| panic!("{name}: {error}\n{xml}"));
         let remarks = diagnostics(&report, std::path::Path::new("/x"), "", &|_| true);
+        let findings = sarif(&report, "", &remarks);
+        assert_eq!(unseen(&findings), Vec::<char>::new(), "{name} in SARIF");
+        serde_json::from_str::<Value>(&findings)
+            .unwrap_or_else(|error| panic!("{name}: {error}\n{findings}"));
         for command in annotations(&report, &remarks) {
             assert_eq!(command.lines().count(), 1, "{name}: {command}");
             assert_eq!(unseen(&command), Vec::<char>::new(), "{name}: {command}");
@@ -266,6 +270,9 @@ fn harmless_page(page: &str, name: &str) {
                 "aria-label",
                 "hidden",
                 "data-text",
+                "data-line",
+                "tabindex",
+                "role",
                 "rel",
             ];
             assert!(own.contains(&attribute), "{name}: {attribute}={value}");
@@ -329,7 +336,7 @@ fn hostile_text_is_inert_in_real_run() {
         }
         let outputs = outputs(&std::fs::read_to_string(&output).unwrap());
         assert_eq!(outputs["status"], "partial", "{name}");
-        assert_eq!(outputs.len(), 17, "{name}");
+        assert_eq!(outputs.len(), 18, "{name}");
         assert_eq!(active(&std::fs::read_to_string(&step).unwrap()), Vec::<String>::new(), "{name}");
     }
 }
@@ -414,7 +421,7 @@ fn secrets_reach_no_sink() {
         {
             places.insert(file.display().to_string(), std::fs::read_to_string(&file).unwrap());
         }
-        assert_eq!(places.len(), 8, "{name}: {:?}", places.keys());
+        assert_eq!(places.len(), 9, "{name}: {:?}", places.keys());
         places.insert("outputs".into(), std::fs::read_to_string(&output).unwrap());
         places.insert("step summary".into(), std::fs::read_to_string(&step).unwrap());
         places.insert("stdout".into(), run.stdout.clone());

@@ -5,7 +5,7 @@ use crate::support::Sandbox;
 use serde_json::{Value, json};
 
 /// A transcript with these replies, each of an agent.
-fn script(sandbox: &Sandbox, name: &str, replies: &[(&str, Value)]) -> String {
+pub(crate) fn script(sandbox: &Sandbox, name: &str, replies: &[(&str, Value)]) -> String {
     let mut lines = String::new();
     for (index, (agent, reply)) in replies.iter().enumerate() {
         let mut line = json!({"type": "reply", "agent": agent, "step": index + 1});
@@ -17,11 +17,11 @@ fn script(sandbox: &Sandbox, name: &str, replies: &[(&str, Value)]) -> String {
     format!("replay::{}", path.display())
 }
 
-fn write(number: u32, path: &str, content: &str) -> Value {
+pub(crate) fn write(number: u32, path: &str, content: &str) -> Value {
     json!({"calls": [{"id": format!("c{number}"), "name": "write_file", "arguments": {"path": path, "content": content}}]})
 }
 
-fn say(text: &str) -> Value {
+pub(crate) fn say(text: &str) -> Value {
     json!({ "text": text })
 }
 
@@ -146,7 +146,7 @@ fn round_without_steps_left_starts_next() {
 
 const REVIEWED: &str = "review: {enabled: true, fail_on: error}\nevaluation: off\n";
 
-fn findings(items: &[Value]) -> Value {
+pub(crate) fn findings(items: &[Value]) -> Value {
     json!({"text": format!("Here it is:\n```json\n{}\n```", json!({"findings": items}))})
 }
 

@@ -32,7 +32,11 @@ pub(super) struct Spellings {
 impl Spellings {
     pub(super) fn new<'a>(secrets: impl Iterator<Item = &'a str> + Clone) -> Self {
         let exact: BTreeSet<String> = secrets.clone().flat_map(fixed_spellings).collect();
-        let hexadecimal: BTreeSet<String> = secrets.map(hexadecimal).collect();
+        let twice = |secret: &str| {
+            base64_spellings(secret.as_bytes()).iter().map(|one| hexadecimal(one)).collect::<Vec<_>>()
+        };
+        let hexadecimal: BTreeSet<String> =
+            secrets.clone().map(hexadecimal).chain(secrets.flat_map(twice)).collect();
         let automaton = |patterns: &BTreeSet<String>, any_case: bool| {
             let mut builder = AhoCorasick::builder();
             builder.match_kind(MatchKind::LeftmostLongest).ascii_case_insensitive(any_case);
@@ -87,10 +91,22 @@ fn hexadecimal(secret: &str) -> String {
 fn fixed_spellings(secret: &str) -> Vec<String> {
     // Web forms encode a blank as a plus sign.
     let mut spellings = vec![secret.to_owned(), secret.replace(' ', "+")];
+    let once = base64_spellings(secret.as_bytes());
+    // A program's configuration in base64 often holds a credential that is in base64 itself.
+    let digits = hexadecimal(secret);
+    let inner = once.iter().cloned().chain([digits.to_uppercase(), digits]);
+    spellings.extend(inner.flat_map(|one| base64_spellings(one.as_bytes())));
+    spellings.extend(once);
+    spellings
+}
+
+/// Returns what is the same in every base64 text of something that holds these bytes.
+fn base64_spellings(content: &[u8]) -> Vec<String> {
+    let mut spellings = Vec::new();
     // Base64 of a longer text that holds the secret: at three alignments, without the characters that also
     // depend on what comes before and after it.
     for (lead, dropped) in [(0, 0), (1, 2), (2, 3)] {
-        let bytes: Vec<u8> = std::iter::repeat_n(0, lead).chain(secret.bytes()).collect();
+        let bytes: Vec<u8> = std::iter::repeat_n(0, lead).chain(content.iter().copied()).collect();
         for encoded in [STANDARD_NO_PAD.encode(&bytes), URL_SAFE_NO_PAD.encode(&bytes)] {
             let end = encoded.len() - usize::from(!bytes.len().is_multiple_of(3));
             if end > dropped + 6 {

@@ -11,6 +11,8 @@ pub(crate) enum Strength {
     Present,
     /// The value is one of many.
     Bounded,
+    /// A part of the value, such as its length, is this one.
+    Partial,
     /// The value is this one.
     Exact,
 }
@@ -45,7 +47,7 @@ impl Assertion {
             let strength = vocabulary::strength(name);
             let (one, other) =
                 (arguments.first().map_or("", String::as_str), arguments.get(1).map_or("", String::as_str));
-            let same = !one.is_empty() && one == other && !one.contains('(') && plain.contains("eq");
+            let same = !one.is_empty() && one == other && plain.contains("eq") && !plain.starts_with("not");
             let both_literal = vocabulary::is_literal(one) && one == other;
             let subject = if vocabulary::is_literal(one) && !other.is_empty() { other } else { one };
             (subject.to_owned(), if same || both_literal { Strength::Nothing } else { strength })
@@ -75,6 +77,8 @@ impl Assertion {
 
     fn new(line: usize, words: &[&str], subject: String, strength: Strength, tolerance: Option<f64>) -> Self {
         let text = words.join(" ");
+        let is_partial = strength == Strength::Exact && vocabulary::is_of_a_part(&subject);
+        let strength = if is_partial { Strength::Partial } else { strength };
         let strength =
             if vocabulary::accepts_anything(words) { strength.min(Strength::Present) } else { strength };
         Self { line, text, subject, strength, tolerance, is_conditional: false, is_swallowed: false }
@@ -116,7 +120,7 @@ fn condition(text: &str) -> (String, Strength) {
         for sign in signs {
             let sides = split(bare, &[sign]);
             if let [one, other, ..] = sides.as_slice() {
-                let same = one == other && strength == Strength::Exact && !one.contains('(');
+                let same = strength == Strength::Exact && (assigned(one) == assigned(other));
                 let subject = if vocabulary::is_literal(one) { other } else { one };
                 return ((*subject).to_owned(), if same { Strength::Nothing } else { strength });
             }
@@ -127,6 +131,12 @@ fn condition(text: &str) -> (String, Strength) {
     } else {
         (bare.to_owned(), Strength::Present)
     }
+}
+
+/// Returns what an expression comes to where it names its value at once: `( x := 3 )` is `3`.
+fn assigned(text: &str) -> &str {
+    let bare = text.strip_prefix("( ").and_then(|text| text.strip_suffix(" )")).unwrap_or(text);
+    bare.split_once(" := ").map_or(text, |(_, value)| value)
 }
 
 /// Splits a text of tokens at signs that stand in no brackets and no strings.
@@ -173,7 +183,9 @@ mod tests {
         assert_eq!(of("a == a").1, Strength::Nothing);
         assert_eq!(of("True").1, Strength::Nothing);
         assert_eq!(of("\"a == b\"").1, Strength::Nothing);
-        assert_eq!(of("f ( a ) == f ( a )").1, Strength::Exact);
+        assert_eq!(of("f ( a ) == f ( a )").1, Strength::Nothing);
+        assert_eq!(of("f ( a ) == f ( b )").1, Strength::Exact);
+        assert_eq!(of("( x := 3 ) == 3").1, Strength::Nothing);
     }
 
     #[test]

@@ -1,11 +1,12 @@
 //! Compares the tests before a change with those after it.
 
 use crate::assertion::{Assertion, Strength};
-use crate::extract::{Body, Skip, Test, TestFile, tests as read};
+use crate::extract::{Body, Names, Skip, Test, TestFile, tests as read};
 use crate::files::{Role, is_collected, subject};
 use crate::finding::{Finding, Kind};
 use crate::matching::{Heirs, Tables, pairs};
 use crate::said::Said;
+use crate::shadow::shadow;
 use crate::weaker::{most_alike, short, weaker};
 use crate::{Change, definitions};
 use std::collections::{BTreeMap, BTreeSet};
@@ -25,12 +26,15 @@ struct State {
     tests: Vec<Test>,
     helpers: BTreeMap<String, Body>,
     mocks: Vec<(String, crate::extract::Mark)>,
+    /// Names of each file.
+    names: BTreeMap<String, Names>,
 }
 
 impl State {
     fn add(&mut self, path: &str, file: TestFile) {
         self.tests.extend(file.tests);
         self.helpers.extend(file.helpers);
+        self.names.insert(path.to_owned(), file.names);
         self.mocks.extend(file.mocks.into_iter().map(|mark| (path.to_owned(), mark)));
     }
 
@@ -178,6 +182,12 @@ impl Context<'_> {
             }
             _ => {}
         }
+        if let (Some(old), Some(new)) =
+            (self.before.names.get(&before.path), self.after.names.get(&after.path))
+            && let Some(shadow) = shadow((before, old), (after, new))
+        {
+            found(shadow.line, Kind::WeakerAssertion, shadow.message(name));
+        }
         if is_collected(&before.path) && !is_collected(&after.path) {
             found(
                 after.line,
@@ -220,6 +230,7 @@ impl Context<'_> {
             findings.push(Finding::new(&after.path, line, kind, message));
         };
         let name = &after.name;
+        let caught = format!("the failure of an assertion of `{name}` is caught");
         let (old, mut new) = (self.before.assertions(&before.body), self.after.assertions(&after.body));
         let (had, has) = (old.len(), new.len());
         let (then, now) = (old.clone(), new.clone());
@@ -250,11 +261,9 @@ impl Context<'_> {
             };
             let other = new.remove(at);
             if other.is_swallowed && !assertion.is_swallowed {
-                found(
-                    other.line,
-                    Kind::SwallowedFailure,
-                    format!("the failure of an assertion of `{name}` is caught"),
-                );
+                found(other.line, Kind::SwallowedFailure, caught.clone());
+            } else if let Some((kind, message)) = weaker(&assertion, &other) {
+                found(other.line, kind, format!("in `{name}`: {message}"));
             } else if other.is_conditional && !assertion.is_conditional {
                 found(
                     other.line,
@@ -287,11 +296,7 @@ impl Context<'_> {
                     found(other.line, kind, format!("in `{name}`: {message}"));
                 }
             } else if other.is_swallowed && !assertion.is_swallowed {
-                found(
-                    other.line,
-                    Kind::SwallowedFailure,
-                    format!("the failure of an assertion of `{name}` is caught"),
-                );
+                found(other.line, Kind::SwallowedFailure, caught.clone());
             }
         }
         for other in new.iter().filter(|other| other.strength == Strength::Nothing) {

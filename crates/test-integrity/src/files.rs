@@ -186,6 +186,10 @@ fn settings_format(path: &str) -> Option<Format> {
         || path.starts_with(".circleci/")
         || path.starts_with(".buildkite/")
         || path.starts_with(".gitlab/");
+    if matches!(name, "config.toml" | "config") && (path.starts_with(".cargo/") || path.contains("/.cargo/"))
+    {
+        return Some(Format::Sections);
+    }
     if in_ci && matches!(extension(path), "yml" | "yaml") {
         return Some(Format::Yaml);
     }

@@ -33,6 +33,7 @@ mod mutation;
 mod needs;
 mod said;
 mod settings;
+mod shadow;
 mod snapshots;
 mod syntax;
 mod test_items;

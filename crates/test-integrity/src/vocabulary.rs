@@ -95,6 +95,10 @@ pub(crate) fn accepts_anything(words: &[&str]) -> bool {
 
 /// Returns whether an exception's name is one that nearly every exception fits.
 pub(crate) fn is_broad_exception(name: &str) -> bool {
+    // One broad kind in a list of several is as good as alone.
+    if let Some(list) = name.strip_prefix("( ") {
+        return list.split([' ', ',', ')']).any(|kind| BROAD_EXCEPTIONS.contains(&kind));
+    }
     let name = name.strip_suffix(".class").or_else(|| name.strip_suffix(" . class")).unwrap_or(name);
     BROAD_EXCEPTIONS.contains(&name.rsplit(['.', ' ']).next().unwrap_or(name))
 }
@@ -129,6 +133,7 @@ pub(crate) fn tolerance(name: &str, words: &[&str]) -> Option<f64> {
         let bounds = words.windows(2).filter(|two| matches!(two[0], "<" | "<="));
         named.extend(bounds.filter_map(|two| number(two[1])));
     }
+    named.extend(rounded(words));
     if let Some(widest) = named.into_iter().reduce(f64::max) {
         return Some(widest);
     }
@@ -146,11 +151,64 @@ pub(crate) fn tolerance(name: &str, words: &[&str]) -> Option<f64> {
     words.iter().any(is_near).then_some(USUAL)
 }
 
+/// Returns the size of what `round(value, digits)` drops.
+fn rounded(words: &[&str]) -> Option<f64> {
+    let start = words.iter().position(|word| *word == "round")?;
+    let mut depth = 0_usize;
+    let mut digits: Option<String> = None;
+    for word in words.get(start + 1..)? {
+        match *word {
+            "(" | "[" | "{" => depth += 1,
+            ")" | "]" | "}" => depth = depth.saturating_sub(1),
+            "," if depth == 1 => digits = Some(String::new()),
+            other => digits.iter_mut().for_each(|digits| digits.push_str(other)),
+        }
+        if depth == 0 {
+            break;
+        }
+    }
+    Some(10_f64.powf(-digits?.parse::<f64>().ok()?))
+}
+
 /// Returns whether a text is that of a literal, which says what is expected rather than what is tested.
 pub(crate) fn is_literal(text: &str) -> bool {
     let text = text.trim_start_matches(['-', ' ', '(']);
     text.starts_with(|first: char| first.is_ascii_digit() || matches!(first, '"' | '\'' | '`' | '[' | '{'))
         || matches!(text, "true" | "false" | "True" | "False" | "None" | "null" | "nil" | "undefined")
+}
+
+/// Returns whether a text of tokens is about a part of a value only: its length, its type, or its first digits.
+pub(crate) fn is_of_a_part(subject: &str) -> bool {
+    const PARTS: &[&str] = &[
+        "len ( ",
+        "type ( ",
+        "bool ( ",
+        "round ( ",
+        "max ( ",
+        "min ( ",
+        "abs ( ",
+        "any ( ",
+        "all ( ",
+        "callable ( ",
+        "typeof ",
+        "Boolean ( ",
+        "Math . round ( ",
+        "Math . floor ( ",
+        "Math . sign ( ",
+        "Math . min ( ",
+        "Math . max ( ",
+        "Math . abs ( ",
+    ];
+    PARTS.iter().any(|part| subject.starts_with(part))
+}
+
+/// Returns whether a condition is about the language alone: it calls what is built in, and names nothing else.
+pub(crate) fn is_constant(text: &str) -> bool {
+    const BUILT_IN: &[&str] =
+        &["sum", "len", "min", "max", "abs", "round", "sorted", "list", "tuple", "set", "int", "str", "bool"];
+    let is_name = |word: &&str| word.starts_with(|first: char| first.is_alphabetic() || first == '_');
+    let mut words = text.split(' ').filter(is_name).peekable();
+    words.peek().is_some() && words.all(|word| BUILT_IN.contains(&word)) && !text.contains(['"', '\'', '`'])
 }
 
 fn is_string(text: &str) -> bool {

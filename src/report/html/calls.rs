@@ -3,7 +3,8 @@
 use maud::{Markup, html};
 use sanitize::untrusted::visible;
 
-use super::{diff_lines, section};
+use super::diff::diff_lines;
+use super::section;
 use crate::event::Outcome;
 use crate::report::figures::{cut, duration};
 use crate::report::{CallSummary, RunReport};
@@ -47,6 +48,11 @@ pub(super) fn timeline(report: &RunReport) -> Markup {
     bars.sort_by_key(|bar| std::cmp::Reverse(bar.length));
     bars.truncate(MAX_BARS);
     bars.sort_by_key(|bar| bar.start);
+    // What comes before the first call is the same for every run.
+    let begin = bars.first().map_or(0, |bar| bar.start);
+    for bar in &mut bars {
+        bar.start -= begin;
+    }
     let end = bars.iter().map(|bar| bar.start + bar.length).max().unwrap_or(1).max(1);
     let rows = html! {
         div class="timeline" {
@@ -63,8 +69,10 @@ fn row(bar: &Bar<'_>, end: u64) -> Markup {
     let title = format!("{name}, {}", duration(bar.length));
     let target = bar.target.as_deref();
     html! {
-        div class="name" { a href=[target] title=(title) { (name) } }
-        div class="track" { a href=[target] class=(bar.class) style=(style) title=(title) aria-label=(title) {} }
+        div class="name" {
+            @if let Some(target) = target { a href=(target) title=(title) { (name) } } @else { span title=(title) { (name) } }
+        }
+        div class="track" { span class=(bar.class) style=(style) title=(title) {} }
     }
 }
 

@@ -1,22 +1,27 @@
 //! `report.html`: one self-contained page, which needs no network, and no scripts for reading.
 
 mod calls;
+mod diff;
 mod evidence;
+mod overview;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
-use pulldown_cmark::{Options, Parser};
+use pulldown_cmark::{Event, HeadingLevel, Options, Parser, Tag, TagEnd};
 
 use sanitize::untrusted::{self, visible};
 use sha2::{Digest, Sha256};
 
+use diff::files;
+use overview::{how_to_apply, is_failing, navigation};
+
+use super::RunReport;
 use super::figures::{bytes, cost, duration, plural, tokens};
 use super::footer::is_link;
 use super::network::{hosts, icon, proposed, title};
 use super::sections::headline;
 use super::usage::by_agent;
-use super::{FileSummary, RunReport};
 use crate::event::{HookDecision, NoticeLevel};
 
 pub(super) const STYLE: &str = include_str!("report.css");
@@ -45,12 +50,14 @@ pub fn html(report: &RunReport) -> String {
                     (facts(report))
                     @if !report.next_step.is_empty() { p { strong { "Next: " } (visible(&report.next_step)) } }
                 }
-                div class="bar" {
+                div class="bar" role="search" {
                     input id="search" type="search" placeholder="Search calls, diffs, gates, hooks ( / )" aria-label="Search";
                     span id="count" {}
-                    button id="unfold" type="button" { "Unfold" }
+                    button id="unfold" type="button" { "Unfold all" }
                 }
+                (navigation(report))
                 main {
+                    @if is_failing(report) { (gates(report)) (review(report)) }
                     (section("Task", &html! { pre class="task" { (visible(&report.task)) } }))
                     (notices(report))
                     (delivery(report))
@@ -61,8 +68,8 @@ pub fn html(report: &RunReport) -> String {
                     (evidence::tests(report))
                     (plan(report))
                     (files(report))
-                    (gates(report))
-                    (review(report))
+                    (how_to_apply(report))
+                    @if !is_failing(report) { (gates(report)) (review(report)) }
                     (guardrails(report))
                     (hooks(report))
                     (network(report))
@@ -114,7 +121,13 @@ fn subagents(report: &RunReport) -> Markup {
 }
 
 fn section(title: &str, content: &Markup) -> Markup {
-    html! { section { h2 { (title) } (content) } }
+    html! { section id=(id(title)) { h2 { (title) } (content) } }
+}
+
+/// Returns the name by which a section is linked.
+fn id(title: &str) -> String {
+    let letters = title.chars().filter(|c| c.is_ascii_alphabetic() || *c == ' ');
+    letters.map(|c| if c == ' ' { '-' } else { c.to_ascii_lowercase() }).collect()
 }
 
 /// Renders Markdown of the agent: neutralizes it first, then converts it to HTML. Raw HTML becomes code.
@@ -122,8 +135,25 @@ fn prose(text: &str) -> Markup {
     let safe = untrusted::markdown(text);
     let options = Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS;
     let mut rendered = String::new();
-    pulldown_cmark::html::push_html(&mut rendered, Parser::new_ext(&safe, options));
+    // Headings of others stand below ours.
+    let lower = |event| match event {
+        Event::Start(Tag::Heading { level, id, classes, attrs }) => {
+            Event::Start(Tag::Heading { level: lowered(level), id, classes, attrs })
+        }
+        Event::End(TagEnd::Heading(level)) => Event::End(TagEnd::Heading(lowered(level))),
+        other => other,
+    };
+    pulldown_cmark::html::push_html(&mut rendered, Parser::new_ext(&safe, options).map(lower));
     PreEscaped(rendered)
+}
+
+fn lowered(level: HeadingLevel) -> HeadingLevel {
+    match level {
+        HeadingLevel::H1 => HeadingLevel::H3,
+        HeadingLevel::H2 => HeadingLevel::H4,
+        HeadingLevel::H3 => HeadingLevel::H5,
+        _ => HeadingLevel::H6,
+    }
 }
 
 fn facts(report: &RunReport) -> Markup {
@@ -132,7 +162,7 @@ fn facts(report: &RunReport) -> Markup {
             span { (report.mode) }
             span { "agent " code { (visible(&report.agent)) } }
             span { code { (visible(&report.model)) } }
-            span { (report.steps.len()) " steps" }
+            span { (plural(report.steps.len(), "step", "steps")) }
             span { (duration(report.duration_ms)) }
             span { (tokens(report.usage.input)) " tokens in, " (tokens(report.usage.output)) " out" }
             @if let Some(usd) = report.cost_usd { span { (cost(usd)) } }
@@ -173,35 +203,6 @@ fn plan(report: &RunReport) -> Markup {
     section("Plan", &list)
 }
 
-fn files(report: &RunReport) -> Markup {
-    if report.files.is_empty() {
-        return Markup::default();
-    }
-    section("Files", &html! { @for file in &report.files { (diff(file)) } })
-}
-
-fn diff(file: &FileSummary) -> Markup {
-    html! {
-        details class="item" open[file.diff.len() < 20_000] {
-            summary { code { (visible(file.path.as_str())) } " " span class="lines" { (file.lines) } }
-            (diff_lines(&file.diff))
-        }
-    }
-}
-
-/// Renders a diff line by line.
-fn diff_lines(diff: &str) -> Markup {
-    let class = |line: &str| match line.as_bytes().first() {
-        Some(b'+') => "add",
-        Some(b'-') => "del",
-        Some(b'@') => "hunk",
-        _ => "",
-    };
-    html! {
-        pre class="diff" { @for line in diff.lines() { span class=(class(line)) { (visible(line)) } } }
-    }
-}
-
 fn gates(report: &RunReport) -> Markup {
     if report.gates.is_empty() {
         return Markup::default();
@@ -215,7 +216,7 @@ fn gates(report: &RunReport) -> Markup {
                     td class=(if gate.passed { "ok" } else { "bad" }) { (visible(&gate.told())) }
                     td { (if gate.required { "yes" } else { "no" }) }
                     td { (gate.exit_code) }
-                    td { (duration(gate.duration_ms)) }
+                    td class="nowrap" { (duration(gate.duration_ms)) }
                 }
                 @if let Some(tests) = &gate.tests {
                     tr class="item" { td colspan="5" {
@@ -293,7 +294,7 @@ fn hooks(report: &RunReport) -> Markup {
                     td { code { (visible(&hook.tool)) } }
                     td { (decision(hook.decision)) }
                     td { (hook.exit_code) }
-                    td { (duration(hook.duration_ms)) }
+                    td class="nowrap" { (duration(hook.duration_ms)) }
                     td { @if !hook.output.is_empty() { pre { (visible(&hook.output)) } } }
                 }
             }

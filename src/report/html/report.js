@@ -22,14 +22,17 @@ function search() {
     const inside = [...section.querySelectorAll('.item')];
     section.hidden = inside.length > 0 && inside.every((item) => item.hidden);
   });
+  const first = words.length > 0 && items.find((item) => !item.hidden);
+  if (first) first.scrollIntoView({ block: 'nearest' });
   count.textContent = words.length > 0 ? shown + ' of ' + items.length : '';
 }
 
 function jump() {
   const target = location.hash.length > 1 && document.getElementById(location.hash.slice(1));
   if (!target) return;
-  target.querySelectorAll('details').forEach((fold) => { fold.open = true; });
-  target.scrollIntoView({ block: 'center' });
+  const isOne = target.classList.contains('item');
+  if (isOne) target.querySelectorAll('details').forEach((fold) => { fold.open = true; });
+  target.scrollIntoView({ block: isOne ? 'center' : 'start' });
 }
 
 field.addEventListener('input', search);

@@ -1,9 +1,10 @@
 //! Tests of JavaScript and TypeScript: Jest, Vitest, Mocha, node:test, tape, AVA and what is alike.
 
 use super::label::label;
+use super::loose::loosen;
 use super::python::worse;
 use super::{Mark, Reader, Skip, Test, TestFile, arguments};
-use crate::assertion::Assertion;
+use crate::assertion::{Assertion, Strength};
 use crate::syntax::At;
 use crate::vocabulary;
 
@@ -150,9 +151,8 @@ fn made(call: At<'_>) -> Option<Made<'_>> {
         .find(|argument| argument.kind() == "object")
         .map(|options| options.normal())
         .unwrap_or_default();
-    let by_option = ["skip : true", "todo : true", "skip : \"", "skip : '", "todo : '", "todo : \""]
-        .iter()
-        .any(|skip| option.contains(skip));
+    let by_option =
+        given.iter().filter(|argument| argument.kind() == "object").any(|options| leaves_out(*options));
     let by_name = first.starts_with('x')
         || modifiers.iter().any(|modifier| matches!(*modifier, "skip" | "todo" | "failing"));
     let is_conditional = modifiers.iter().any(|modifier| matches!(*modifier, "skipIf" | "runIf" | "if"));
@@ -166,6 +166,16 @@ fn made(call: At<'_>) -> Option<Made<'_>> {
     let focus = first.starts_with('f') || modifiers.contains(&"only") || option.contains("only : true");
     let cases = modifiers.contains(&"each").then(|| each(call)).flatten();
     Some(Made { is_group, name: label, body, skip, focus, cases })
+}
+
+/// Returns whether the options of a test skip it, whatever else holds.
+fn leaves_out(options: At<'_>) -> bool {
+    options.children().into_iter().filter(|pair| pair.kind() == "pair").any(|pair| {
+        let key = pair.field("key").map_or("", |key| key.text().trim_matches(['"', '\'']));
+        let value = pair.field("value").map(At::normal).unwrap_or_default();
+        let is_empty = matches!(value.as_str(), "0" | "false" | "null" | "undefined" | "''" | "\"\"");
+        matches!(key, "skip" | "todo") && !is_empty && vocabulary::is_literal(&value)
+    })
 }
 
 /// Returns the number of rows of `test.each([…])(…)` or of its table in a template.
@@ -224,6 +234,7 @@ impl Reader for EcmaScript {
                     below.kind() == "throw_statement" || below.kind() == "call_expression" && !is_log(*below)
                 })
             }),
+            "call_expression" => forgets(at),
             _ => false,
         }
     }
@@ -245,6 +256,24 @@ impl Reader for EcmaScript {
     fn is_apart(&self, at: At<'_>) -> bool {
         at.kind() == "call_expression" && made(at).is_some()
     }
+}
+
+/// Returns whether a call is `promise.catch(…)` with a function that does nothing.
+fn forgets(call: At<'_>) -> bool {
+    let name = call.field("function").and_then(|function| function.field("property"));
+    let handler = name.filter(|name| name.text() == "catch").and_then(|_| callback(call));
+    handler.is_some_and(|handler| {
+        !handler.descendants().iter().any(|below| {
+            below.kind() == "throw_statement" || below.kind() == "call_expression" && !is_log(*below)
+        })
+    })
+}
+
+/// Returns what skips each test of a file: `beforeEach((t) => t.skip())`.
+fn skip_of_all(at: At<'_>) -> Option<Skip> {
+    let name = *parts(at).last()?;
+    let hook = matches!(name, "before" | "beforeEach" | "beforeAll").then(|| callback(at))??;
+    EcmaScript.body(hook).skip.filter(|skip| !skip.text.starts_with("return"))
 }
 
 /// Returns whether a call only writes to the console.
@@ -283,7 +312,7 @@ fn expectation(at: At<'_>, matchers: &[&str]) -> Assertion {
     let same =
         arguments.len() == 2 && arguments[0] == arguments[1] && !arguments[0].contains('(') && !is_negative;
     if of_truth || same {
-        assertion.strength = crate::assertion::Strength::Nothing;
+        assertion.strength = Strength::Nothing;
     }
     assertion
 }
@@ -299,6 +328,7 @@ struct Outer {
 /// Reads the tests of a JavaScript or TypeScript file.
 pub(super) fn read(path: &str, root: At<'_>) -> TestFile {
     let mut file = TestFile::default();
+    let mut all: Option<Skip> = None;
     let mut waiting = vec![(root, Outer::default())];
     while let Some((at, outer)) = waiting.pop() {
         if let Some(made) = made(at) {
@@ -334,11 +364,18 @@ pub(super) fn read(path: &str, root: At<'_>) -> TestFile {
                 file.helpers.insert(name.to_owned(), body);
             }
         }
+        if outer.names.is_empty() {
+            all = worse(all, skip_of_all(at));
+        }
         if let Some(text) = EcmaScript.mock(at) {
             file.mocks.push(Mark { line: at.line(), text });
         }
         waiting.extend(at.children().into_iter().rev().map(|child| (child, outer.clone())));
     }
+    for test in &mut file.tests {
+        test.body.skip = worse(test.body.skip.take(), all.clone());
+    }
+    loosen(root, &mut file);
     file
 }
 

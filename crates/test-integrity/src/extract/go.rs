@@ -1,7 +1,9 @@
 //! Tests of Go: its own package, and testify.
 
-use super::{Reader, Test, TestFile, arguments};
+use super::python::worse;
+use super::{Reader, Skip, Test, TestFile, arguments};
 use crate::assertion::{Assertion, Strength};
+use crate::files::file_name;
 use crate::syntax::At;
 
 /// Methods of `testing.T` that fail a test.
@@ -114,13 +116,20 @@ pub(super) fn read(path: &str, root: At<'_>) -> TestFile {
     let comments = root.source.lines().take_while(|line| !line.starts_with("package "));
     let ignored = comments.enumerate().find(|(_, line)| {
         let line = line.replace(' ', "");
-        line == "//go:buildignore" || line == "//+buildignore"
+        ["ignore", "never", "none"]
+            .iter()
+            .any(|tag| line == format!("//go:build{tag}") || line == format!("//+build{tag}"))
     });
+    let elsewhere = elsewhere(path, root.source);
+    let mut main = None;
     for at in root.children() {
         if !matches!(at.kind(), "function_declaration" | "method_declaration") {
             continue;
         }
         let (Some(name), Some(block)) = (at.field("name").map(At::text), at.field("body")) else { continue };
+        if name == "TestMain" {
+            main = unheard(block);
+        }
         let mut body = Go.body(block);
         // A condition is how Go asserts, and a return ends what failed.
         for assertion in &mut body.assertions {
@@ -128,12 +137,21 @@ pub(super) fn read(path: &str, root: At<'_>) -> TestFile {
         }
         body.skip = body.skip.filter(|skip| !skip.text.starts_with("return") || !skip.is_conditional);
         if let Some((line, text)) = ignored {
-            body.skip = Some(super::Skip { line: line + 1, is_conditional: false, text: text.to_owned() });
+            body.skip = Some(Skip { line: line + 1, is_conditional: false, text: text.to_owned() });
+        } else if body.skip.is_none() {
+            body.skip.clone_from(&elsewhere);
+        }
+        // A panic that nobody looks at.
+        let recovers = |below: &At<'_>| below.kind() == "expression_statement" && below.text() == "recover()";
+        if block.descendants().iter().any(recovers) {
+            body.assertions.iter_mut().for_each(|assertion| assertion.is_swallowed = true);
         }
         let of_testing = at.field("parameters").is_some_and(|given| given.text().contains("*testing."));
         let of_suite = at.kind() == "method_declaration" && path.ends_with("_test.go");
-        let is_test = (name.starts_with("Test") && (of_testing || of_suite))
-            || (name.starts_with("Fuzz") && of_testing);
+        // Go takes `Testing` for another word than `Test`.
+        let is_name =
+            |start: &str| name.strip_prefix(start).is_some_and(|rest| !rest.starts_with(char::is_lowercase));
+        let is_test = (is_name("Test") && (of_testing || of_suite)) || (is_name("Fuzz") && of_testing);
         if is_test && name != "TestMain" {
             let cases = rows(block);
             file.tests.push(Test {
@@ -148,5 +166,42 @@ pub(super) fn read(path: &str, root: At<'_>) -> TestFile {
             file.helpers.insert(name.to_owned(), body);
         }
     }
+    for test in &mut file.tests {
+        test.body.skip = worse(test.body.skip.take(), main.clone());
+    }
     file
+}
+
+/// Returns what keeps a file to some systems: a build constraint, or the end of its name.
+fn elsewhere(path: &str, text: &str) -> Option<Skip> {
+    const SYSTEMS: &[&str] = &[
+        "windows", "linux", "darwin", "freebsd", "openbsd", "netbsd", "plan9", "js", "wasip1", "android",
+        "ios", "solaris", "aix", "amd64", "arm64", "386", "arm", "wasm", "s390x", "ppc64le", "riscv64",
+    ];
+    let stem = file_name(path).strip_suffix("_test.go")?;
+    let by_name = stem.rsplit_once('_').filter(|(_, system)| SYSTEMS.contains(system));
+    let by_name = by_name.map(|(_, system)| Skip {
+        line: 1,
+        is_conditional: true,
+        text: format!("the file is for `{system}` alone"),
+    });
+    let mut above = text.lines().take_while(|line| !line.starts_with("package ")).enumerate();
+    let constraint = above.find(|(_, line)| line.starts_with("//go:build ")).map(|(at, line)| Skip {
+        line: at + 1,
+        is_conditional: true,
+        text: line.to_owned(),
+    });
+    constraint.or(by_name)
+}
+
+/// Returns how `TestMain` ends without telling that a test failed.
+fn unheard(main: At<'_>) -> Option<Skip> {
+    let all = main.descendants();
+    let skip =
+        |at: At<'_>, text: &str| Skip { line: at.line(), is_conditional: false, text: text.to_owned() };
+    let exit = all.iter().find(|below| below.kind() == "call_expression" && below.text() == "os.Exit(0)");
+    if let Some(exit) = exit {
+        return Some(skip(*exit, "TestMain ends with os.Exit(0)"));
+    }
+    (!main.text().contains(".Run(")).then(|| skip(main, "TestMain runs no tests")).filter(|_| all.len() > 1)
 }

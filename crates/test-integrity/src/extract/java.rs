@@ -2,7 +2,7 @@
 
 use super::python::worse;
 use super::{Reader, Skip, Test, TestFile, arguments};
-use crate::assertion::Assertion;
+use crate::assertion::{Assertion, Strength};
 use crate::syntax::At;
 
 /// Longest chain of calls that is read.
@@ -60,6 +60,10 @@ impl Reader for Java {
             if name == "assertEquals" && given.len() == 3 && assertion.tolerance.is_none() {
                 let delta = given[2].trim_end_matches(['f', 'd', 'F', 'D']).parse::<f64>().ok();
                 assertion.tolerance = delta;
+                // What is said to please the compiler is hardly more than rounding.
+                if delta.is_some_and(|delta| delta > 0.05) {
+                    assertion.strength = assertion.strength.min(Strength::Bounded);
+                }
             }
             assertion
         })
@@ -191,6 +195,12 @@ impl Annotations {
     }
 }
 
+/// Returns a modifier of a declaration, if it has it.
+fn modifier(declaration: At<'_>, name: &str) -> Option<String> {
+    let modifiers = declaration.children().into_iter().find(|child| child.kind() == "modifiers")?;
+    modifiers.words().contains(&name).then(|| name.to_owned())
+}
+
 /// Reads the tests of a Java file.
 pub(super) fn read(path: &str, root: At<'_>) -> TestFile {
     let mut file = TestFile::default();
@@ -198,7 +208,12 @@ pub(super) fn read(path: &str, root: At<'_>) -> TestFile {
     while let Some((at, names, outer, is_test_case)) = waiting.pop() {
         match at.kind() {
             "class_declaration" => {
-                let skip = worse(Annotations::of(at).skip, outer);
+                let is_abstract = modifier(at, "abstract").map(|text| Skip {
+                    line: at.line(),
+                    is_conditional: true,
+                    text: format!("{text} class"),
+                });
+                let skip = worse(worse(Annotations::of(at).skip, is_abstract), outer);
                 let is_test_case =
                     at.field("superclass").is_some_and(|class| class.text().contains("TestCase"));
                 let names = [names, vec![at.field("name").map_or("", At::text)]].concat();
@@ -217,7 +232,13 @@ pub(super) fn read(path: &str, root: At<'_>) -> TestFile {
                 let annotations = Annotations::of(at);
                 let mut body = Java.body(block);
                 if annotations.is_test || is_test_case && name.starts_with("test") {
-                    body.skip = worse(worse(annotations.skip, outer.clone()), body.skip.take());
+                    let hidden = modifier(at, "private").map(|text| Skip {
+                        line: at.line(),
+                        is_conditional: false,
+                        text,
+                    });
+                    body.skip =
+                        worse(worse(worse(annotations.skip, hidden), outer.clone()), body.skip.take());
                     body.assertions.extend(annotations.expected);
                     let name = [names, vec![name]].concat().join(" > ");
                     let cases = annotations.cases;

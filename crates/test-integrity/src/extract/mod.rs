@@ -5,7 +5,11 @@ mod go;
 mod java;
 mod label;
 mod lines;
+mod loose;
+mod names;
 mod python;
+mod reach;
+mod rebound;
 mod rust;
 
 use std::collections::BTreeMap;
@@ -13,6 +17,7 @@ use std::collections::BTreeMap;
 use crate::assertion::Assertion;
 use crate::files::{Language, Role};
 use crate::syntax::{At, parse};
+pub(crate) use names::Names;
 
 /// Why a test does not run.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -42,6 +47,8 @@ pub(crate) struct Body {
     pub(crate) mocks: Vec<Mark>,
     /// Its tokens, for telling how alike two tests are.
     pub(crate) words: Vec<String>,
+    /// Names that it gives a meaning of its own, with their lines.
+    pub(crate) defined: BTreeMap<String, usize>,
 }
 
 /// Test of a file.
@@ -73,6 +80,7 @@ pub(crate) struct TestFile {
     pub(crate) helpers: BTreeMap<String, Body>,
     /// What the file as a whole replaces by mocks.
     pub(crate) mocks: Vec<Mark>,
+    pub(crate) names: Names,
 }
 
 /// Language's part in reading tests.
@@ -98,19 +106,33 @@ trait Reader {
 
     /// Reads a body.
     fn body(&self, root: At<'_>) -> Body {
+        #[expect(clippy::struct_excessive_bools, reason = "each says one thing about where a node stands")]
         #[derive(Clone, Copy)]
         struct Inside {
             condition: bool,
             swallowed: bool,
             /// Whether a function within the test is read, whose end is not the test's.
             nested: bool,
+            /// Whether a failure may be expected here, or an end of the process.
+            guarded: bool,
         }
-        let mut body =
-            Body { words: root.words().into_iter().map(str::to_owned).collect(), ..Body::default() };
+        let mut body = Body {
+            words: root.words().into_iter().map(str::to_owned).collect(),
+            defined: names::of_body(root),
+            ..Body::default()
+        };
+        let tokens = reach::Tokens::new(&body.words);
+        let waits = root.field("parameters").is_some_and(|given| !given.children().is_empty())
+            || root.field("parameter").is_some();
         let mut returns: Vec<(usize, bool, String)> = Vec::new();
-        let mut waiting = vec![(root, Inside { condition: false, swallowed: false, nested: false })];
+        let outside = Inside { condition: false, swallowed: false, nested: false, guarded: false };
+        let mut waiting = vec![(root, outside)];
         while let Some((at, inside)) = waiting.pop() {
             if at.node != root.node && self.is_apart(at) {
+                continue;
+            }
+            let is_nested = at.node != root.node && is_function(at.kind());
+            if is_nested && tokens.leave_uncalled(at) || tokens.leave_running(at, waits) {
                 continue;
             }
             if let Some(text) = self.skip(at) {
@@ -127,6 +149,8 @@ trait Reader {
             }
             if self.is_return(at) && !inside.nested {
                 returns.push((at.line(), inside.condition, at.text().to_owned()));
+            } else if reach::is_exit(at) && !(inside.nested || inside.condition || inside.guarded) {
+                returns.push((at.line(), false, at.text().to_owned()));
             }
             if let Some(mut assertion) = self.assertion(at) {
                 assertion.is_conditional = inside.condition;
@@ -135,12 +159,14 @@ trait Reader {
                 continue;
             }
             let condition = inside.condition || self.is_condition(at);
-            let swallows = self.swallows(at);
-            let nested = inside.nested || (at.node != root.node && is_function(at.kind()));
-            for child in at.children().into_iter().rev() {
+            let swallows = self.swallows(at) || reach::returns_at_last(at);
+            let guarded = inside.guarded || matches!(at.kind(), "with_statement" | "try_statement");
+            let nested = inside.nested || is_nested;
+            let dead = reach::dead(at);
+            for child in at.children().into_iter().rev().filter(|child| Some(child.node) != dead) {
                 let handled = swallows && is_handler(child.kind());
                 let swallowed = (inside.swallowed || swallows) && !handled;
-                waiting.push((child, Inside { condition, swallowed, nested }));
+                waiting.push((child, Inside { condition, swallowed, nested, guarded }));
             }
         }
         let last = body.assertions.iter().map(|assertion| assertion.line).max().unwrap_or(0);
@@ -174,7 +200,8 @@ fn is_function(kind: &str) -> bool {
 
 /// Returns whether a kind of node is the part of a `try` that handles failures.
 fn is_handler(kind: &str) -> bool {
-    kind.contains("except") || kind.contains("catch") || kind.contains("finally")
+    // What a `with` enters is outside of it.
+    kind.contains("except") || kind.contains("catch") || kind.contains("finally") || kind == "with_clause"
 }
 
 /// Returns the normal texts of a call's arguments.
@@ -196,13 +223,14 @@ pub(crate) fn tests(path: &str, text: &str) -> TestFile {
     }
     let Some(tree) = parse(text, language) else { return lines::read(path, text) };
     let root = At { node: tree.root_node(), source: text };
-    match language {
+    let file = match language {
         Language::Python => python::read(path, root),
         Language::EcmaScript => ecmascript::read(path, root),
         Language::Rust => rust::read(path, root),
         Language::Go => go::read(path, root),
         Language::Java => java::read(path, root),
-    }
+    };
+    TestFile { names: Names::of_file(root), ..file }
 }
 
 fn mentions_tests(language: Language, text: &str) -> bool {

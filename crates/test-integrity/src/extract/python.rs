@@ -1,6 +1,8 @@
 //! Tests of Python: pytest and unittest.
 
-use super::{Mark, Reader, Skip, Test, TestFile, arguments};
+use std::collections::BTreeSet;
+
+use super::{Mark, Reader, Skip, Test, TestFile, arguments, rebound};
 use crate::assertion::Assertion;
 use crate::syntax::At;
 use crate::vocabulary;
@@ -68,6 +70,7 @@ impl Reader for Python {
                     text.contains("suppress(Exception")
                         || text.contains("suppress(AssertionError")
                         || text.contains("suppress(BaseException")
+                        || expects_failed_assertions(clause)
                 })
             }
             _ => false,
@@ -120,6 +123,16 @@ fn catches_failures(clause: At<'_>) -> bool {
     catches && forgets
 }
 
+/// Returns whether the head of a `with` expects a failure that a failed assertion is as well.
+fn expects_failed_assertions(clause: At<'_>) -> bool {
+    clause.descendants().into_iter().filter(|below| below.kind() == "call").any(|call| {
+        let name = call.field("function").map_or("", At::text);
+        let kind = arguments(call).into_iter().next().unwrap_or_default();
+        matches!(name.rsplit('.').next(), Some("raises" | "assertRaises"))
+            && kind.split(' ').any(|kind| matches!(kind, "AssertionError" | "Exception" | "BaseException"))
+    })
+}
+
 /// What the decorators of a function or class say.
 #[derive(Clone, Default)]
 struct Decorators {
@@ -155,7 +168,7 @@ impl Decorators {
                 let of_list =
                     given.into_iter().skip(from).find(|argument| matches!(argument.kind(), "list" | "tuple"));
                 if let Some(list) = of_list {
-                    all.cases = Some(all.cases.unwrap_or(1) * list.children().len());
+                    all.cases = Some(all.cases.unwrap_or(1) * running(list));
                     all.words.extend(list.words().into_iter().map(str::to_owned));
                 }
             }
@@ -167,6 +180,16 @@ impl Decorators {
         }
         all
     }
+}
+
+/// Returns the number of different cases of a list that run.
+fn running(list: At<'_>) -> usize {
+    let is_skipped = |case: &&String| {
+        case.starts_with("pytest . param (")
+            && [" . skip ", " . xfail "].iter().any(|mark| format!("{case} ").contains(mark))
+    };
+    let cases: BTreeSet<String> = list.children().into_iter().map(At::normal).collect();
+    cases.len() - cases.iter().filter(is_skipped).count()
 }
 
 /// Returns whether the condition of a decorator always holds.
@@ -232,14 +255,22 @@ pub(super) fn read(path: &str, root: At<'_>) -> TestFile {
                         focus: None,
                         cases: own.cases,
                     });
-                } else if !body.assertions.is_empty() {
+                    continue;
+                }
+                // What skips in a fixture that every test has skips every test.
+                let above = at.node.parent().filter(|node| node.kind() == "decorated_definition");
+                let above = above.map_or("", |node| at.with(node).text());
+                if above.split("def ").next().is_some_and(|above| above.contains("autouse=True")) {
+                    all = worse(all, body.skip.take().filter(|skip| !skip.text.starts_with("return")));
+                }
+                if !body.assertions.is_empty() {
                     file.helpers.insert(name.to_owned(), body);
                 }
             }
             "assignment" if names.is_empty() || in_class => {
                 let left = at.field("left").map_or("", At::text);
-                let is_mark =
-                    left == "pytestmark" && (at.text().contains(".skip") || at.text().contains(".xfail"));
+                let is_mark = left == "pytestmark"
+                    && [".skip", ".xfail", "getattr("].iter().any(|mark| at.text().contains(mark));
                 if is_mark || left == "__test__" && at.text().ends_with("False") {
                     let is_conditional = at.text().contains("skipif");
                     all = worse(
@@ -268,8 +299,10 @@ pub(super) fn read(path: &str, root: At<'_>) -> TestFile {
             ),
         }
     }
+    let taken_away = rebound::taken_away(root);
     for test in &mut file.tests {
-        test.body.skip = worse(test.body.skip.take(), all.clone());
+        let own = taken_away.get(&test.line).cloned();
+        test.body.skip = worse(worse(test.body.skip.take(), own), all.clone());
     }
     file
 }

@@ -40,8 +40,17 @@ impl Reader for Rust {
     }
 
     fn swallows(&self, at: At<'_>) -> bool {
-        at.kind() == "call_expression"
-            && at.field("function").is_some_and(|name| name.text().ends_with("catch_unwind"))
+        let is_unread = || {
+            let value = at.field("value").map_or("", At::text);
+            at.field("pattern").is_some_and(|name| name.text() == "_") && value.ends_with(".join()")
+        };
+        match at.kind() {
+            "call_expression" => {
+                at.field("function").is_some_and(|name| name.text().ends_with("catch_unwind"))
+            }
+            "let_declaration" => is_unread(),
+            _ => false,
+        }
     }
 
     fn mock(&self, _: At<'_>) -> Option<String> {
@@ -174,6 +183,10 @@ pub(super) fn read(path: &str, root: At<'_>) -> TestFile {
                 let mut body = Rust.body(block);
                 if attributes.is_test {
                     body.skip = worse(worse(attributes.skip, outer.clone()), body.skip.take());
+                    // A test that is to panic passes when an assertion fails.
+                    for assertion in &mut body.assertions {
+                        assertion.is_swallowed |= attributes.panics.is_some();
+                    }
                     body.assertions.extend(attributes.panics);
                     let name = [names, vec![name]].concat().join(" > ");
                     let cases = (attributes.cases > 0).then_some(attributes.cases);

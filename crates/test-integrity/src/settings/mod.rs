@@ -1,5 +1,6 @@
 //! Settings of test runners, linters, type checkers and CI: what they demand, before and after.
 
+mod cargo;
 mod commands;
 mod flatten;
 mod options;
@@ -140,7 +141,9 @@ const SEVERITIES: &[&[&str]] = &[
 
 /// Returns how a file of settings demands less than before.
 pub(crate) fn compare(change: &Change<'_>, format: Format) -> Vec<Finding> {
-    let Some(before) = change.before else { return Vec::new() };
+    let Some(before) = change.before else {
+        return cargo::compare(change.path, "", change.after.unwrap_or_default());
+    };
     let Some(after) = change.after else {
         let checks = !commands::checks(before, format).is_empty();
         let rules = || flatten(before, format).iter().any(is_demand);
@@ -149,6 +152,7 @@ pub(crate) fn compare(change: &Change<'_>, format: Format) -> Vec<Finding> {
         return kind.map(|kind| Finding::new(change.path, 1, kind, message)).into_iter().collect();
     };
     let mut findings = commands::compare(change.path, before, after, format);
+    findings.extend(cargo::compare(change.path, before, after));
     let (old, new) = (flatten(before, format), flatten(after, format));
     let mut report = |line: usize, kind: Kind, message: String| {
         findings.push(Finding::new(change.path, line, kind, message));

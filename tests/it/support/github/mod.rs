@@ -45,6 +45,8 @@ pub struct World {
     pub status: Option<String>,
     /// Requests by which the token that may only read would have written.
     pub refused_writes: Vec<String>,
+    /// Whether the token of the latest request may only read.
+    only_reads: bool,
     pub checks: Vec<Value>,
     /// Comment and content.
     pub reactions: Vec<(u64, String)>,
@@ -304,6 +306,7 @@ impl Respond for Responder {
         if token != "Bearer ghs_0123456789" && !only_reads {
             return answer(401, &json!({"message": "Bad credentials"}));
         }
+        world.only_reads = only_reads;
         if only_reads && method != "GET" {
             world.refused_writes.push(format!("{method} {path}"));
             return answer(403, &json!({"message": "Resource not accessible by integration"}));

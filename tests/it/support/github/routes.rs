@@ -42,6 +42,11 @@ pub(super) fn route(world: &mut World, method: &str, path: &str, request: &Reque
             ),
             None => answer(404, &json!({"message": format!("{login} is not a user")})),
         },
+        ("GET", [""]) => {
+            let push = !world.only_reads;
+            let permissions = json!({"admin": false, "push": push, "pull": true});
+            answer(200, &json!({"id": 1, "full_name": "octo/demo", "permissions": permissions}))
+        }
         ("GET", ["contents", file @ ..]) => contents(world, &file.join("/"), query.get("ref")),
         ("GET", ["commits", commit]) => {
             world.commits.get(*commit).map_or_else(missing, |commit| answer(200, commit))

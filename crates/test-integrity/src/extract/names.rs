@@ -1,0 +1,93 @@
+//! Names that a file or a test gives a meaning of its own, and those that it imports.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::imports::imports;
+use crate::syntax::At;
+
+/// Longest value that is looked at for what it stands for, in bytes.
+const MAX_VALUE: usize = 2_000;
+
+/// Names of a file of tests.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Names {
+    pub(crate) imported: BTreeSet<String>,
+    /// Names that the file as a whole defines, with their lines.
+    pub(crate) defined: BTreeMap<String, usize>,
+}
+
+impl Names {
+    /// Reads what stands outside of functions.
+    pub(super) fn of_file(root: At<'_>) -> Self {
+        let mut names = Self::default();
+        let mut waiting = vec![root];
+        while let Some(at) = waiting.pop() {
+            names.imported.extend(imports(at).into_iter().map(|import| import.name.to_owned()));
+            names.defined.extend(definition(at).map(|name| (name, at.line())));
+            if !is_body(at.kind()) {
+                waiting.extend(at.children());
+            }
+        }
+        names
+    }
+}
+
+/// Returns the names that the body of a test defines, with their lines.
+pub(super) fn of_body(root: At<'_>) -> BTreeMap<String, usize> {
+    root.descendants().into_iter().filter_map(|at| Some((definition(at)?, at.line()))).collect()
+}
+
+/// Returns whether a kind of node is one whose names others do not see.
+fn is_body(kind: &str) -> bool {
+    matches!(
+        kind,
+        "function_definition"
+            | "function_declaration"
+            | "function_item"
+            | "arrow_function"
+            | "function_expression"
+            | "method_declaration"
+            | "method_definition"
+            | "func_literal"
+            | "lambda"
+            | "closure_expression"
+    )
+}
+
+/// Returns the name that a node defines. A name that stands for something of its own name, such as a version of it with other
+/// settings, counts as the same; so does what comes from a library.
+fn definition(at: At<'_>) -> Option<String> {
+    let (name, value) = match at.kind() {
+        "function_definition"
+        | "function_declaration"
+        | "function_item"
+        | "macro_definition"
+        | "method_declaration" => (at.field("name")?, None),
+        "variable_declarator" => (at.field("name")?, Some(at.field("value")?)),
+        "assignment" | "short_var_declaration" => (at.field("left")?, Some(at.field("right")?)),
+        "call_expression" => return extended(at),
+        _ => return None,
+    };
+    let text = name.text();
+    let is_name = text.chars().all(|letter| letter.is_alphanumeric() || letter == '_');
+    let is_own = value.is_none_or(|value| {
+        if value.text().len() > MAX_VALUE {
+            return true;
+        }
+        let words = value.words();
+        !words.contains(&text)
+            && !words.iter().any(|word| matches!(*word, "require" | "import"))
+            && !matches!(value.kind(), "member_expression" | "await_expression" | "attribute")
+    });
+    (is_name && is_own).then(|| text.to_owned())
+}
+
+/// Returns `expect` if a call replaces one of its own matchers.
+fn extended(call: At<'_>) -> Option<String> {
+    let is_extension = call.field("function").is_some_and(|name| name.text() == "expect.extend");
+    let words = is_extension.then(|| call.words())?;
+    let is_known = |word: &&str| {
+        matches!(*word, "toBe" | "toEqual" | "toStrictEqual" | "toThrow" | "toMatch" | "toHaveBeenCalledWith")
+    };
+    words.iter().any(is_known).then(|| "expect".to_owned())
+}

@@ -1,0 +1,40 @@
+//! Settings of Cargo that keep tests from being built, or from being run.
+
+use super::flatten::{Entry, flatten};
+use crate::files::{Format, file_name};
+use crate::finding::{Finding, Kind};
+
+/// Programs that do nothing and succeed.
+const NOTHING: &[&str] = &["true", "/bin/true", "/usr/bin/true", ":", "echo", "exit"];
+
+/// Returns what `Cargo.toml` or Cargo's configuration leaves out, and did not before.
+pub(super) fn compare(path: &str, before: &str, after: &str) -> Vec<Finding> {
+    let of_manifest = file_name(path) == "Cargo.toml";
+    if !of_manifest && !path.contains(".cargo/") {
+        return Vec::new();
+    }
+    let old = flatten(before, Format::Sections);
+    let is_new =
+        |entry: &Entry| !old.iter().any(|known| known.key == entry.key && known.value == entry.value);
+    let judge = |entry: &Entry| if of_manifest { manifest(entry) } else { runner(entry) };
+    let found = flatten(after, Format::Sections).into_iter().filter(is_new).filter_map(|entry| {
+        let message = format!("tests do not run: `{} = {}`", entry.key, entry.value);
+        Some(Finding::new(path, entry.line, judge(&entry)?, message))
+    });
+    found.collect()
+}
+
+fn manifest(entry: &Entry) -> Option<Kind> {
+    match (entry.key.as_str(), entry.value.as_str()) {
+        ("lib.test" | "test.test" | "package.autotests", "false") => Some(Kind::WeakerCheck),
+        // A harness of one's own may run them.
+        ("lib.harness" | "test.harness" | "bin.test", "false") => Some(Kind::LooserRule),
+        _ => None,
+    }
+}
+
+fn runner(entry: &Entry) -> Option<Kind> {
+    let program = entry.value.trim_matches(['[', ']', '"', ' ']).split([' ', '"', ',']).next()?;
+    (entry.key.starts_with("target.") && entry.key.ends_with(".runner") && NOTHING.contains(&program))
+        .then_some(Kind::WeakerCheck)
+}

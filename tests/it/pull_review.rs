@@ -1,0 +1,154 @@
+//! Reviews of pull requests: the first looks at everything, later ones at what is new; nothing is said twice, and nothing is
+//! lost.
+#![cfg(unix)]
+
+use serde_json::{Value, json};
+
+use crate::support::model::{Answer, ModelServer};
+use crate::support::scene::{HEAD, Scene, scene};
+
+const CONFIG: &[(&str, &str)] = &[(".github/architect.yml", "review: { pull_requests: true }\n")];
+
+fn finding(file: &str, line: u64, message: &str) -> Value {
+    json!({"file": file, "line": line, "severity": "error", "confidence": 90, "message": message})
+}
+
+/// Reviews the pull request as it is; returns the log, and what the model was asked.
+fn review(scene: &Scene, answers: Vec<Answer>, code: i32) -> (String, String) {
+    let server = ModelServer::start(answers);
+    let event = scene.pull_event(7, "dev");
+    let args = ["--model", "openai::gpt-5", "--base-url", server.url.as_str(), "--agent", "review"];
+    let run = scene.run("pull_request", &event, &args, &[("OPENAI_API_KEY", "none")]).expect_code(code);
+    let asked: Vec<String> = server.bodies().iter().map(ToString::to_string).collect();
+    (run.stderr, asked.concat())
+}
+
+fn found(findings: &[Value]) -> Vec<Answer> {
+    let text = json!({ "findings": findings }).to_string();
+    vec![Answer::Text(Box::leak(text.into_boxed_str()))]
+}
+
+/// Takes what is checked out to the branch on GitHub.
+fn push(scene: &mut Scene) {
+    let server = scene.github.world().repository.as_ref().unwrap().path();
+    scene.sandbox.git(&["push", "--quiet", "--force", server.to_str().unwrap(), "HEAD:refs/heads/feature"]);
+    scene.head = scene.sandbox.git(&["rev-parse", "HEAD"]);
+}
+
+fn commit(scene: &mut Scene, path: &str, text: &str) {
+    scene.sandbox.write(path, text);
+    scene.sandbox.commit("more");
+    push(scene);
+}
+
+fn reviewed(scene: &Scene) -> Option<String> {
+    let comment = scene.sticky();
+    let line = comment.lines().find_map(|line| line.strip_prefix("<!-- architect-ci reviewed: "));
+    line.map(|rest| rest.trim_end_matches(" -->").to_owned())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn later_reviews_look_at_what_is_new_and_repeat_nothing() {
+    scene(CONFIG, |mut scene| {
+        let first = finding("a.txt", 2, "Two is @octocat's; fixes #1.");
+        let (log, asked) = review(&scene, found(std::slice::from_ref(&first)), 0);
+        assert!(log.contains("findings: 1 new, 0 known, 0 mended"), "{log}");
+        assert!(asked.contains("-two\\\\n+TWO") || asked.contains("+TWO"), "{asked}");
+        assert_eq!(reviewed(&scene).as_deref(), Some(scene.head.as_str()));
+        {
+            let world = scene.github.world();
+            assert_eq!(world.reviews, ["architect-ci: 1 finding"]);
+            let comment = world.review_comments.values().next().unwrap();
+            assert_eq!(comment.line, 2);
+            assert!(comment.body.contains("**error**: Two is `@octocat`"), "{}", comment.body);
+        }
+        // A push: only the new commit is asked about; what is found again stays silent.
+        commit(&mut scene, "b.txt", "new\n");
+        let second = finding("b.txt", 1, "New is old.");
+        let (log, asked) = review(&scene, found(&[first.clone(), second.clone()]), 0);
+        assert!(log.contains("findings: 1 new, 1 known, 0 mended"), "{log}");
+        assert!(asked.contains("+new") && !asked.contains("+TWO"), "{asked}");
+        assert!(asked.contains("have been reviewed before"), "{asked}");
+        // Resolved by a person, told anew by a forced push, indented, and moved to another folder: silent, and not lost.
+        let thread = format!("PRRT_{}", scene.github.world().review_comments.keys().next().unwrap());
+        scene.github.world().settled.push(thread);
+        scene.sandbox.git(&["commit", "--quiet", "--amend", "-m", "told anew"]);
+        push(&mut scene);
+        let (log, _) = review(&scene, found(&[first.clone(), second.clone()]), 0);
+        assert!(log.contains("findings: 0 new, 2 known, 0 mended"), "{log}");
+        scene.sandbox.git(&["rm", "--quiet", "b.txt"]);
+        commit(&mut scene, "folder/b.txt", "zero\n  new\n");
+        let moved = finding("folder/b.txt", 2, "New is old.");
+        let (log, _) = review(&scene, found(&[moved]), 0);
+        assert!(log.contains("findings: 0 new, 1 known, 0 mended"), "{log}");
+        // Mended: ticked off.
+        commit(&mut scene, "folder/b.txt", "zero\nbetter\n");
+        let (log, _) = review(&scene, found(&[]), 0);
+        assert!(log.contains("findings: 0 new, 0 known, 1 mended"), "{log}");
+        let world = scene.github.world();
+        assert_eq!((world.review_comments.len(), world.reviews.len(), world.resolved.len()), (2, 2, 1));
+        drop(world);
+        scene.github.assert_valid();
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn review_that_failed_is_gone_on_with() {
+    scene(CONFIG, |mut scene| {
+        review(&scene, found(&[]), 0);
+        let before = reviewed(&scene);
+        commit(&mut scene, "b.txt", "lost\n");
+        // The provider refuses the key; the comment tells of that, and keeps what has been reviewed.
+        review(&scene, vec![Answer::Status(401, vec![], "{}")], 4);
+        assert_eq!(reviewed(&scene), before);
+        commit(&mut scene, "c.txt", "more\n");
+        let (_, asked) = review(&scene, found(&[]), 0);
+        assert!(asked.contains("+lost") && asked.contains("+more") && !asked.contains("+TWO"), "{asked}");
+        assert_eq!(reviewed(&scene).as_deref(), Some(scene.head.as_str()));
+        // An answer of another form goes back; one that never has it reviews nothing.
+        commit(&mut scene, "d.txt", "end\n");
+        let before = reviewed(&scene);
+        review(&scene, vec![Answer::Text("Looks good to me.")], 1);
+        assert_eq!(reviewed(&scene), before);
+        // A mark in a comment of somebody else's counts for nothing.
+        let forged = scene.sticky().replace(before.as_deref().unwrap(), &scene.head);
+        scene.github.world().add_comment(7, "reader", &forged);
+        let (_, asked) = review(&scene, found(&[finding("a.txt", 9, "Outside of the diff.")]), 0);
+        assert!(asked.contains("+end"), "{asked}");
+        // What has no line in the diff stands in the text of the review.
+        let reviews = scene.github.world().reviews.clone();
+        assert!(
+            reviews.last().unwrap().contains("- `a.txt:9`: **error**: Outside of the diff."),
+            "{reviews:?}"
+        );
+        scene.github.assert_valid();
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn second_push_costs_a_fifth_of_the_first() {
+    scene(CONFIG, |mut scene| {
+        let long: String = (0..4_000).map(|n| format!("line {n} of a long file\n")).collect();
+        commit(&mut scene, "long.txt", &long);
+        let (_, first) = review(&scene, found(&[]), 0);
+        for push in 1..10 {
+            commit(&mut scene, "a.txt", &HEAD.replace("ten", &format!("ten {push}")));
+            let (_, asked) = review(&scene, found(&[]), 0);
+            assert!(asked.len() * 5 <= first.len(), "{push}: {} of {}", asked.len(), first.len());
+        }
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn reviews_are_as_they_were_where_nobody_asks_for_findings() {
+    scene(&[], |scene| {
+        let (log, asked) = review(&scene, vec![Answer::Text("Looks good to me.")], 0);
+        assert!(!log.contains("findings: ") && !asked.contains("Review the pull request."), "{log}");
+        assert_eq!(reviewed(&scene), None);
+        assert!(scene.sticky().contains("Looks good to me."));
+    })
+    .await;
+}
