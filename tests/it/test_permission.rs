@@ -12,7 +12,7 @@ const FILES: &[(&str, &str)] =
     &[(".github/architect.yml", CONFIG), ("tests/test_a.py", "def test_a():\n    assert 1 + 1 == 2\n")];
 
 /// What GitHub says of the pull request's head: its message, who signed it, and whether that is verified.
-fn commit(message: &str, committer: Value, verified: bool) -> Value {
+fn commit(message: &str, committer: &Value, verified: bool) -> Value {
     json!({
         "sha": "0",
         "commit": {"message": message, "verification": {"verified": verified}},
@@ -29,7 +29,7 @@ fn labelled(world: &mut World, by: &str) {
     world.label_events.push((7, "labeled".to_owned(), by.to_owned(), "tests may change".to_owned()));
 }
 
-fn signed(world: &mut World, head: &str, by: Value, verified: bool) {
+fn signed(world: &mut World, head: &str, by: &Value, verified: bool) {
     world
         .commits
         .insert(head.to_owned(), commit("subject\n\nTests-May-Change: the feature goes\n", by, verified));
@@ -61,16 +61,16 @@ async fn test_permission_counts_only_by_people_who_may_write() {
             world.label_events.push((7, "labeled".to_owned(), "dev".to_owned(), "tests".to_owned()));
         }),
         ("a trailer signed by a writer", true, |world, head| {
-            signed(world, head, json!({"login": "dev", "type": "User"}), true);
+            signed(world, head, &json!({"login": "dev", "type": "User"}), true);
         }),
         ("a trailer that is not verified", false, |world, head| {
-            signed(world, head, json!({"login": "dev", "type": "User"}), false);
+            signed(world, head, &json!({"login": "dev", "type": "User"}), false);
         }),
         ("a trailer signed by a stranger in a writer's name", false, |world, head| {
-            signed(world, head, json!({"login": "stranger", "type": "User"}), true);
+            signed(world, head, &json!({"login": "stranger", "type": "User"}), true);
         }),
         ("a trailer signed by GitHub for somebody", false, |world, head| {
-            signed(world, head, json!({"login": "web-flow", "type": "User"}), true);
+            signed(world, head, &json!({"login": "web-flow", "type": "User"}), true);
         }),
     ];
     for (name, is_permitted, setting) in settings {
