@@ -244,7 +244,8 @@ fn runner_command_files_are_written() {
     assert_eq!(get("summary"), Some("::set-output name=status::hacked\nEOF\nstatus=hacked"));
     assert_eq!(get("plan-digest"), run.report()["plan"]["digest"].as_str());
     assert_eq!(get("plan-path"), run.out.join("plan.json").to_str());
-    assert_eq!(outputs.len(), 17);
+    assert_eq!(get("sarif-path"), run.out.join("findings.sarif").to_str());
+    assert_eq!(outputs.len(), 18);
     let text = std::fs::read_to_string(&summary).unwrap();
     assert!(text.contains("```mermaid\ngantt") && text.contains("section tools"), "{text}");
     // On stdout the message is fenced off from the runner, and none of its lines is a command.
