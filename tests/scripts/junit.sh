@@ -95,7 +95,7 @@ expected = {
     "planned": {"plan": (1, 0, 0, 0), "agent": (1, 0, 0, 0)},
     "partial": {"plan": (1, 0, 0, 0), "agent": (1, 0, 0, 1)},
     "failed": {"plan": (1, 0, 0, 0), "agent": (2, 1, 1, 0)},
-    "refused": {"agent": (2, 1, 1, 0)},
+    "refused": {"quality gates": (3, 0, 0, 3), "agent": (2, 1, 1, 0)},
     "applied": {"changes": (1, 0, 0, 0), "agent": (1, 0, 0, 0)},
     "changed": {"agent": (1, 0, 0, 0)},
     "reviewed": {"review": (2, 1, 0, 1), "plan": (1, 0, 0, 0), "agent": (1, 0, 0, 0)},
