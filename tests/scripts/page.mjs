@@ -83,7 +83,7 @@ async function click(page) {
   assert.equal(await open(), folds);
   await page.click('#unfold');
   assert.equal(await open(), 0);
-  await page.click('.timeline .track a.tool');
+  await page.click('.timeline .name a[href^="#call-"]');
   const target = await page.evaluate(() => location.hash);
   assert.match(target, /^#call-\d+$/);
   const reached = await page.$eval(target, (call) => {
