@@ -1,6 +1,7 @@
 //! Command lines with placeholders. What takes the place of one is quoted, so that the shell reads it as a word or a part
 //! of one, whatever it says. Where quotes do not make it one, a placeholder is refused.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use super::template::{fill, places};
@@ -98,6 +99,11 @@ impl CommandTemplate {
             Some(quoted.join(" "))
         })
     }
+}
+
+/// Returns a path that no program takes for an option, or for a file of arguments.
+pub(crate) fn operand(path: &str) -> Cow<'_, str> {
+    if path.starts_with(['-', '+', '@']) { Cow::Owned(format!("./{path}")) } else { Cow::Borrowed(path) }
 }
 
 /// Quotes a word. Null bytes, which no file and no argument can hold, are left out.

@@ -7,7 +7,7 @@ use sanitize::untrusted::visible;
 use super::file::{BatchFile, Entry, Source};
 use super::manifest::{MAX_TASKS, Manifest, ManifestError, Task, slug};
 use super::problem::{LinesError, Problem};
-use crate::base::command_template::{CommandTemplate, Dialect};
+use crate::base::command_template::{CommandTemplate, Dialect, operand};
 use crate::base::integrity::digest;
 use crate::base::template::{fill, is_name, names, path_part};
 use crate::workspace::{Glob, WorkspacePath};
@@ -180,9 +180,17 @@ fn task(
         })
     };
     let raw = |text: &String| fill(text, value);
+    let is_path = |name: &str| {
+        let key = name.rsplit_once('_').map_or(name, |(key, _)| key);
+        [name, key].into_iter().filter_map(|key| entry.for_each.get(key)).any(Source::lists_paths)
+    };
+    let word = |name: &str| {
+        let value = value(name)?;
+        Some(if is_path(name) { operand(&value).into_owned() } else { value })
+    };
     let quoted = |text: &String| {
         let template = CommandTemplate::parse(text, Dialect::Shell, |name| value(name).is_some())?;
-        Ok::<_, Problem>(template.fill(|name| Some(vec![value(name)?])))
+        Ok::<_, Problem>(template.fill(|name| Some(vec![word(name)?])))
     };
     let read = |text: &String| fill(text, |name| Some(harmless(&value(name)?)));
     let is_command = entry.model.as_ref().is_some_and(|model| model.trim_start().starts_with("exec::"));
@@ -270,6 +278,7 @@ mod tests {
             ("a/src/x y.rs", 300),
             ("a/src/x-y.rs", 40),
             ("a-b.rs", 7),
+            ("-o.md", 1),
         ];
         let mut files: Vec<(String, u64)> =
             files.iter().map(|(path, size)| ((*path).to_owned(), *size)).collect();
@@ -303,10 +312,21 @@ mod tests {
     }
 
     #[test]
+    fn paths_are_no_options() {
+        let made = tasks(
+            "name: n\ntasks:\n- id: '{f} {v}'\n  task: '{f}'\n  until: ['sort {f} {f_stem} {v}']\n  \
+             for_each: {f: {files: ['*.md']}, v: {values: ['-r']}}\n",
+        )
+        .expect("tasks");
+        assert_eq!(made[0].entry.until, ["sort ./-o.md ./-o -r"]);
+        assert_eq!(made[0].entry.task.as_deref(), Some("-o.md"));
+    }
+
+    #[test]
     fn folders_lines_and_sizes() {
         let made = tasks("name: n\ntasks:\n- {id: 'p {p}', task: x, folder: '{p}', for_each: {p: {folders_with: [Cargo.toml]}}}\n- {id: 'l {l}', task: x, for_each: {l: {lines: 'u v u'}}}\n").expect("tasks");
         let shown: Vec<(&str, u64)> = made.iter().map(|task| (task.id.as_str(), task.size)).collect();
-        assert_eq!(shown, [("p", 377), ("p-a", 360), ("l-u", UNKNOWN_SIZE), ("l-v", UNKNOWN_SIZE)]);
+        assert_eq!(shown, [("p", 378), ("p-a", 360), ("l-u", UNKNOWN_SIZE), ("l-v", UNKNOWN_SIZE)]);
     }
 
     #[test]

@@ -94,6 +94,13 @@ pub struct Source {
     pub exclude: Vec<String>,
 }
 
+impl Source {
+    /// Returns whether the values are paths of the repository.
+    pub(super) fn lists_paths(&self) -> bool {
+        !self.files.is_empty() || !self.folders_with.is_empty()
+    }
+}
+
 /// When and how often a task is tried again, each time from the start.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]

@@ -164,6 +164,16 @@ impl NamedTests {
     pub fn is_empty(&self) -> bool {
         self.count == 0
     }
+
+    /// Returns the first names in one line, at most `most`, and how many more tests there are. `shown` renders a name.
+    pub fn first(&self, most: usize, shown: impl Fn(&str) -> String) -> String {
+        let names: Vec<String> = self.names.iter().take(most).map(|name| shown(name)).collect();
+        // The report of another run may say anything.
+        match self.count.saturating_sub(names.len()) {
+            0 => names.join(", "),
+            more => format!("{}, and {more} more", names.join(", ")),
+        }
+    }
 }
 
 impl From<Vec<String>> for NamedTests {

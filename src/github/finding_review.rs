@@ -105,7 +105,7 @@ impl FindingReview<'_> {
                     let body = format!("{}\n{}", self.marker(finding), text(finding));
                     comments.push(json!({"path": path, "body": body, "line": line, "side": "RIGHT"}));
                 }
-                None => rest.push(format!("- {}{}", self.place(finding), text(finding).trim())),
+                None => rest.push(self.listed(finding)),
             }
         }
         let count = findings.len();
@@ -121,10 +121,7 @@ impl FindingReview<'_> {
         match api.send::<Value>(Method::Post, &path, Some(&review), REVIEW).await {
             // A single anchor that GitHub rejects fails the whole review; nothing is to be lost for that.
             Err(error) if error.status() == Some(422) => {
-                let all: Vec<String> = findings
-                    .iter()
-                    .map(|finding| format!("- {}{}", self.place(finding), text(finding).trim()))
-                    .collect();
+                let all: Vec<String> = findings.iter().map(|finding| self.listed(finding)).collect();
                 review["body"] = json!(format!("architect-ci: {title}\n{}", all.join("\n")));
                 review["comments"] = json!([]);
                 api.send::<Value>(Method::Post, &path, Some(&review), REVIEW).await.map(drop)
@@ -137,9 +134,10 @@ impl FindingReview<'_> {
         finding.file.as_ref().map(|file| format!("{}{file}", self.prefix))
     }
 
-    fn place(&self, finding: &Finding) -> String {
-        self.path(finding)
-            .map_or_else(String::new, |path| format!("{}: ", code(&format!("{path}:{}", finding.line))))
+    /// Renders a finding as an item of a list, with its place.
+    fn listed(&self, finding: &Finding) -> String {
+        let place = self.path(finding).map(|path| format!("{}: ", code(&format!("{path}:{}", finding.line))));
+        format!("- {}{}", place.unwrap_or_default(), text(finding))
     }
 
     fn marker(&self, finding: &Finding) -> String {

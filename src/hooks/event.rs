@@ -4,7 +4,8 @@ use std::borrow::Cow;
 
 use serde_json::{Map, Value, json};
 
-use super::{HookContext, as_operand};
+use super::HookContext;
+use crate::base::command_template::operand;
 use crate::config::{self, HookConfig};
 use crate::event::Effects;
 use crate::tool::ToolResult;
@@ -165,11 +166,11 @@ impl<'a> Subject<'a> {
         ];
         if let Some(tool) = &self.tool {
             variables.push(("ARCHITECT_TOOL_NAME", tool.name.to_owned()));
-            variables.extend(file.map(|file| ("ARCHITECT_FILE_PATH", as_operand(file).into_owned())));
+            variables.extend(file.map(|file| ("ARCHITECT_FILE_PATH", operand(file).into_owned())));
             let edited = file.filter(|_| {
                 !tool.effects.writes.is_empty() && tool.result.is_some_and(|result| result.success)
             });
-            variables.extend(edited.map(|file| ("ARCHITECT_EDITED_FILE", as_operand(file).into_owned())));
+            variables.extend(edited.map(|file| ("ARCHITECT_EDITED_FILE", operand(file).into_owned())));
             let command = tool.effects.command.as_ref();
             variables.extend(command.map(|command| ("ARCHITECT_COMMAND", command.line.clone())));
             variables.extend(

@@ -16,7 +16,7 @@ use serde_json::Value;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-use crate::base::command_template::{CommandTemplate, Dialect, MisplacedPlaceholder};
+use crate::base::command_template::{CommandTemplate, Dialect, MisplacedPlaceholder, operand};
 use crate::base::pattern::{InvalidPattern, Pattern, PatternOptions};
 use crate::command::sandbox::Rights;
 use crate::command::{Finished, LiveOutput};
@@ -342,15 +342,10 @@ impl Invocation {
     }
 }
 
-/// Returns a path that no program takes for an option.
-fn as_operand(path: &str) -> Cow<'_, str> {
-    if path.starts_with(['-', '+', '@']) { Cow::Owned(format!("./{path}")) } else { Cow::Borrowed(path) }
-}
-
 /// Returns the command line with `{file}` replaced by the first path, and `{files}` by all of them, quoted; by nothing if
 /// there is none.
 fn with_files(command: &CommandTemplate, files: &[&str]) -> String {
-    let operands = files.iter().map(|file| as_operand(file).into_owned());
+    let operands = files.iter().map(|file| operand(file).into_owned());
     command.fill(|name| match name {
         FILE => Some(operands.clone().take(1).collect()),
         FILES => Some(operands.clone().collect()),

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use test_integrity::ChangedTest;
 
-use crate::base::command_template::{CommandTemplate, Dialect, MisplacedPlaceholder, quote};
+use crate::base::command_template::{CommandTemplate, Dialect, MisplacedPlaceholder, operand, quote};
 use crate::base::template::places;
 
 /// All tests that are to run, as arguments of the runner.
@@ -92,7 +92,7 @@ impl TestCommand {
         files.dedup();
         self.line.fill(|name| match name {
             TESTS | TEST => Some(self.names(tests)),
-            FILES => Some(files.iter().map(|file| format_path(file)).collect()),
+            FILES => Some(files.iter().map(|file| operand(file).into_owned()).collect()),
             _ => None,
         })
     }
@@ -124,8 +124,9 @@ impl TestCommand {
         let own = |test: &&ChangedTest| test.names.last().cloned().unwrap_or_default();
         match self.runner() {
             Runner::Pytest => {
-                let id =
-                    |test: &&ChangedTest| [&[format_path(&test.path)], &test.names[..]].concat().join("::");
+                let id = |test: &&ChangedTest| {
+                    [&[operand(&test.path).into_owned()], &test.names[..]].concat().join("::")
+                };
                 tests.iter().map(id).collect()
             }
             Runner::Unittest => {
@@ -178,11 +179,6 @@ fn java(tests: &[&ChangedTest]) -> String {
     let list: Vec<String> =
         classes.iter().map(|(class, tests)| format!("{class}#{}", tests.join("+"))).collect();
     list.join(",")
-}
-
-/// Returns a path that no program takes for an option.
-fn format_path(path: &str) -> String {
-    if path.starts_with('-') { format!("./{path}") } else { path.to_owned() }
 }
 
 fn is_place(name: &str) -> bool {

@@ -3,7 +3,7 @@
 
 use serde_json::{Map, Value};
 
-use crate::base::command_template::{CommandTemplate, Dialect, MisplacedPlaceholder};
+use crate::base::command_template::{CommandTemplate, Dialect, MisplacedPlaceholder, operand};
 use crate::base::template::{fill, path_part};
 use crate::tool::command_dialect;
 use crate::workspace::WorkspacePath;
@@ -71,7 +71,7 @@ impl Template {
         };
         match self {
             Self::Plain(value) => value.clone(),
-            Self::Command(line) => line.fill(|name| Some(vec![part(name)?])).into(),
+            Self::Command(line) => line.fill(|name| Some(vec![operand(&part(name)?).into_owned()])).into(),
             Self::Text(text) => fill(text, part).into(),
             Self::List(items) => items.iter().map(|item| item.for_file(file)).collect(),
             Self::Object(fields) => {
@@ -109,6 +109,10 @@ mod tests {
             assert_eq!(filled(tool, &with, Some(&file)), Ok(expected), "{tool}");
             assert_eq!(filled(tool, &with, None), Ok(with.clone()), "{tool}");
         }
+        let option = WorkspacePath::parse("-o.py").expect("a path");
+        let told =
+            filled("run_command", &json!({"command": "sort {file} {stem}", "cwd": "{name}"}), Some(&option));
+        assert_eq!(told, Ok(json!({"command": "sort ./-o.py ./-o", "cwd": "-o.py"})));
         for with in [json!({"command": "ruff \"{file}\""}), json!({"cmd": "sh -c 'ruff {stem}'"})] {
             assert!(filled("run_command", &with, None).is_err(), "{with}");
         }

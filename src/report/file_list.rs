@@ -24,7 +24,7 @@ const LARGEST: usize = 10;
 const MAX_FOLDERS: usize = 100;
 
 /// What may stand in a link as it is.
-const IN_LINK: AsciiSet = NON_ALPHANUMERIC.remove(b'/').remove(b'.').remove(b'_').remove(b'-');
+pub(super) const IN_LINK: AsciiSet = NON_ALPHANUMERIC.remove(b'/').remove(b'.').remove(b'_').remove(b'-');
 
 /// Renders the files that changed or would change. `base_url` is the address below which files are shown: those of the
 /// commit to which the changes were delivered, else those of the commit before them.

@@ -73,11 +73,7 @@ fn changed_tests(gate: &GateRecord) -> Option<Section> {
 }
 
 fn named(list: &NamedTests) -> String {
-    let names: Vec<String> = list.names.iter().take(MAX_TESTS).map(|name| code(name)).collect();
-    match list.count - names.len() {
-        0 => names.join(", "),
-        more => format!("{}, and {more} more", names.join(", ")),
-    }
+    list.first(MAX_TESTS, code)
 }
 
 /// Returns how a gate ended as one line of Markdown, in which no code span begins.

@@ -3,11 +3,12 @@
 
 use std::collections::BTreeMap;
 
-use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
+use percent_encoding::utf8_percent_encode;
 use sanitize::untrusted::visible;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
+use super::file_list::IN_LINK;
 use super::{Diagnostic, RunReport};
 use crate::base::text::hex;
 use crate::event::{Finding, Severity, TestFinding};
@@ -17,19 +18,6 @@ const SCHEMA: &str =
 
 /// Name of our fingerprints, with the version of how they are made.
 const FINGERPRINT: &str = "architectCi/v1";
-
-/// Characters of a path that an address cannot hold.
-const IN_URI: &AsciiSet = &CONTROLS
-    .add(b' ')
-    .add(b'"')
-    .add(b'#')
-    .add(b'%')
-    .add(b'<')
-    .add(b'>')
-    .add(b'?')
-    .add(b'`')
-    .add(b'{')
-    .add(b'}');
 
 /// A result before it is written.
 struct Found {
@@ -61,7 +49,7 @@ pub fn sarif(report: &RunReport, prefix: &str, of_gates: &[Diagnostic]) -> Strin
         .map(|found| {
             let count = seen.entry(found.fingerprint.clone()).or_default();
             *count += 1;
-            let uri = utf8_percent_encode(&found.path, IN_URI).to_string();
+            let uri = utf8_percent_encode(&found.path, &IN_LINK).to_string();
             json!({
                 "ruleId": found.rule,
                 "level": found.level,

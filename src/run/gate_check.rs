@@ -133,7 +133,7 @@ impl GateCheck {
             let Some(tests) = gate.lost_tests() else { continue };
             let lists = [("gone", &tests.gone), ("newly skipped", &tests.newly_skipped)];
             for (what, list) in lists.into_iter().filter(|(_, list)| !list.is_empty()) {
-                text += &format!("- {}: {what}: {}\n", gate.name, named(list, MAX_TESTS));
+                text += &format!("- {}: {what}: {}\n", gate.name, named(list));
             }
         }
         if text.is_empty() {
@@ -191,13 +191,8 @@ impl GateCheck {
     }
 }
 
-/// Returns the first names of a list, and how many more there are.
-fn named(list: &NamedTests, most: usize) -> String {
-    let names: Vec<&str> = list.names.iter().take(most).map(String::as_str).collect();
-    match list.count - names.len() {
-        0 => names.join(", "),
-        more => format!("{}, and {more} more", names.join(", ")),
-    }
+fn named(list: &NamedTests) -> String {
+    list.first(MAX_TESTS, str::to_owned)
 }
 
 fn complaint(failed: &[GateRecord], is_rerun: bool, (round, most): (u32, u64)) -> String {
@@ -225,10 +220,10 @@ fn outputs(failed: &[GateRecord]) -> String {
         };
         text += &format!("\n{} (`{}`): {}\n{output}\n", gate.name, gate.command, gate.ending);
         if let Some(tests) = gate.tests.as_ref().filter(|tests| !tests.newly_failing.is_empty()) {
-            let newly = named(&tests.newly_failing, MAX_TESTS);
+            let newly = named(&tests.newly_failing);
             text += &format!("(failing now, and not before your change: {newly}");
             if !tests.still_failing.is_empty() {
-                text += &format!("; failing as before: {}", named(&tests.still_failing, MAX_TESTS));
+                text += &format!("; failing as before: {}", named(&tests.still_failing));
             }
             text += ")\n";
         }
