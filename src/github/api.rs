@@ -4,6 +4,7 @@
 //! Responses are read into types of our own that hold no more than is needed, so that those of another
 //! version of GitHub still fit.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use octocrab::Octocrab;
@@ -17,6 +18,7 @@ use time::format_description::well_known::Rfc3339;
 
 use super::environment::{Environment, Subject};
 use super::error::{ApiError, chain};
+use super::pace::{MAX_WAIT, Pace, Resource, TooLong, resource_of};
 use super::response::{Broken, Failure, Resend, Response, limited, next_page};
 use crate::base::http::http_client_builder;
 use crate::base::verbose_log::detail;
@@ -35,9 +37,6 @@ const MAX_SENT: u32 = 4;
 
 /// The minimum of the first wait after a server error; each attempt doubles it.
 const FIRST_WAIT: Duration = Duration::from_millis(400);
-
-/// The longest wait that we accept from GitHub.
-const MAX_WAIT: Duration = Duration::from_mins(2);
 
 /// How long to wait for data from the server.
 const SILENCE: Duration = Duration::from_secs(30);
@@ -79,6 +78,7 @@ pub struct Api {
     name: String,
     token: Token,
     from_fork: bool,
+    pace: Arc<Pace>,
 }
 
 /// The kind of a token, as far as its text shows it.
@@ -117,6 +117,7 @@ impl Api {
             owner: owner.clone(),
             name: repository.clone(),
             token: if installation { Token::Installation } else { Token::Other },
+            pace: Pace::of(api_url, token),
             // Only a pull request known to come from a fork counts.
             from_fork: matches!(environment.subject, Subject::PullRequest { fork: true, head: Some(_), .. }),
         })
@@ -277,15 +278,26 @@ impl Api {
         let mut wait = FIRST_WAIT;
         let mut address = address.to_owned();
         for sent in 1.. {
-            let failed = match self.once(method, &address, body).await {
-                Ok(answer) => match answer.moved() {
-                    Some(place) if sent < MAX_SENT => {
-                        address = place;
-                        continue;
+            let resource = resource_of(&address);
+            let turn =
+                self.pace.turn(resource, method).await.map_err(|TooLong(wait)| ApiError::RateLimited {
+                    until: from_now(wait),
+                    message: "the limit is known from earlier answers, so nothing was sent".to_owned(),
+                })?;
+            let answered = self.once(method, &address, body).await;
+            turn.end();
+            let failed = match answered {
+                Ok(answer) => {
+                    self.pace.observe(resource, &answer.headers);
+                    match answer.moved() {
+                        Some(place) if sent < MAX_SENT => {
+                            address = place;
+                            continue;
+                        }
+                        _ if answer.is_fine() => return Ok(answer),
+                        _ => self.judge(&answer, method, resource, to),
                     }
-                    _ if answer.is_fine() => return Ok(answer),
-                    _ => self.judge(&answer, method, to),
-                },
+                }
                 Err(failed) => failed.judge(method, to),
             };
             let pause = match failed.again {
@@ -294,12 +306,13 @@ impl Api {
                     wait *= 2;
                     wait.mul_f64(0.5 + fastrand::f64() / 2.0)
                 }
-                Resend::After(pause) => pause,
+                // With all others that have this token, it waits for its turn.
+                Resend::InTurn => Duration::ZERO,
             };
             if sent == MAX_SENT {
                 return Err(failed.error);
             }
-            detail!("GitHub: {}; retrying in {} ms", failed.error, pause.as_millis());
+            detail!("GitHub: {}; trying again", failed.error);
             tokio::time::sleep(pause).await;
         }
         unreachable!("the loop ends by returning")
@@ -326,15 +339,14 @@ impl Api {
     }
 
     /// Decides what an unsuccessful response means, and whether to repeat the request.
-    fn judge(&self, answer: &Response, method: Method, to: Purpose) -> Failure {
+    fn judge(&self, answer: &Response, method: Method, resource: Resource, to: Purpose) -> Failure {
         let message = answer.message();
         let status = answer.status.as_u16();
         let never = |error| Failure { error, again: Resend::Never };
         if let Some(pause) = limited(answer, &message) {
-            let until = OffsetDateTime::now_utc() + pause;
-            let until = until.replace_nanosecond(0).unwrap_or(until).format(&Rfc3339).unwrap_or_default();
-            let again = if pause <= MAX_WAIT { Resend::After(pause) } else { Resend::Never };
-            return Failure { error: ApiError::RateLimited { until, message }, again };
+            self.pace.refused(resource, &answer.headers, pause);
+            let again = if pause <= MAX_WAIT { Resend::InTurn } else { Resend::Never };
+            return Failure { error: ApiError::RateLimited { until: from_now(pause), message }, again };
         }
         match status {
             401 => never(ApiError::Unauthorized(message)),
@@ -367,6 +379,12 @@ impl Api {
         };
         ApiError::Forbidden { doing: to.doing, message, permission, fork }
     }
+}
+
+/// Returns the time after a wait that begins now: RFC 3339, UTC.
+fn from_now(wait: Duration) -> String {
+    let until = OffsetDateTime::now_utc() + wait;
+    until.replace_nanosecond(0).unwrap_or(until).format(&Rfc3339).unwrap_or_default()
 }
 
 /// An account's login name, in the form that both APIs use.

@@ -140,19 +140,16 @@ impl Commit {
             };
             batch.push(entry);
             if batch.len() >= MAX_FILES || bytes >= MAX_BYTES {
-                tree = grow(api, &tree, std::mem::take(&mut batch)).await?;
+                tree = create_tree(api, Some(&tree), std::mem::take(&mut batch)).await?;
                 bytes = 0;
             }
         }
-        if batch.is_empty() { Ok(tree) } else { grow(api, &tree, batch).await }
+        if batch.is_empty() { Ok(tree) } else { create_tree(api, Some(&tree), batch).await }
     }
 
-    /// Creates a commit on top of this one. Returns its id. The author is left to GitHub, because commits
-    /// with a named author go unsigned.
+    /// Creates a commit on top of this one. Returns its id.
     pub(super) async fn upon(&self, api: &Api, tree: &str, message: &str) -> Result<String, ApiError> {
-        let body = json!({"message": message, "tree": tree, "parents": [self.sha]});
-        let made: Id = api.send(Method::PostAgain, "/git/commits", Some(&body), WRITE).await?;
-        Ok(made.sha)
+        create_commit(api, tree, &[&self.sha], message).await
     }
 }
 
@@ -174,9 +171,28 @@ fn mode(text: &str) -> Option<Mode> {
     }
 }
 
-/// Creates a tree from `base` and further entries. Returns its id.
-async fn grow(api: &Api, base: &str, entries: Vec<Value>) -> Result<String, ApiError> {
-    let body = json!({"base_tree": base, "tree": entries});
+/// Creates a commit. Returns its id. The author is left to GitHub, because commits with a named author go unsigned.
+pub(super) async fn create_commit(
+    api: &Api,
+    tree: &str,
+    parents: &[&str],
+    message: &str,
+) -> Result<String, ApiError> {
+    let body = json!({"message": message, "tree": tree, "parents": parents});
+    let made: Id = api.send(Method::PostAgain, "/git/commits", Some(&body), WRITE).await?;
+    Ok(made.sha)
+}
+
+/// Creates a tree from `base`, if there is one, and further entries. Returns its id.
+pub(super) async fn create_tree(
+    api: &Api,
+    base: Option<&str>,
+    entries: Vec<Value>,
+) -> Result<String, ApiError> {
+    let mut body = json!({ "tree": entries });
+    if let Some(base) = base {
+        body["base_tree"] = base.into();
+    }
     let made: Id = api.send(Method::PostAgain, "/git/trees", Some(&body), WRITE).await?;
     Ok(made.sha)
 }

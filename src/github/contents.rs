@@ -19,17 +19,29 @@ pub(super) async fn content(
     path: &str,
     to: Purpose,
 ) -> Result<Option<Vec<u8>>, ApiError> {
-    #[derive(Deserialize)]
-    struct File {
-        #[serde(default)]
-        content: String,
-        #[serde(default)]
-        encoding: String,
-    }
     let address = format!("/contents/{}?ref={commit}", in_path(path));
-    let File { content, encoding } = api.get(&address, to).await?;
-    let plain: String = content.chars().filter(|c| !c.is_ascii_whitespace()).collect();
-    Ok(STANDARD.decode(plain).ok().filter(|_| encoding == "base64"))
+    Ok(api.get::<Encoded>(&address, to).await?.decoded())
+}
+
+/// Returns the content of a blob of up to 100 MB, or `None` if the response does not include it.
+pub(super) async fn blob(api: &Api, sha: &str, to: Purpose) -> Result<Option<Vec<u8>>, ApiError> {
+    Ok(api.get::<Encoded>(&format!("/git/blobs/{sha}"), to).await?.decoded())
+}
+
+/// A content, as the API returns it.
+#[derive(Deserialize)]
+struct Encoded {
+    #[serde(default)]
+    content: String,
+    #[serde(default)]
+    encoding: String,
+}
+
+impl Encoded {
+    fn decoded(self) -> Option<Vec<u8>> {
+        let plain: String = self.content.chars().filter(|c| !c.is_ascii_whitespace()).collect();
+        STANDARD.decode(plain).ok().filter(|_| self.encoding == "base64")
+    }
 }
 
 /// Returns the text of the file at `path`, or `None` if the commit has no such file. A missing commit is an

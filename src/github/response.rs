@@ -23,7 +23,29 @@ pub(super) struct Response {
 
 impl Response {
     pub(super) fn is_fine(&self) -> bool {
-        self.status.is_success() || self.status.is_redirection()
+        (self.status.is_success() || self.status.is_redirection()) && !self.is_limited_query()
+    }
+
+    /// Returns whether it refuses a GraphQL query because of a rate limit, which it does with the status of success.
+    fn is_limited_query(&self) -> bool {
+        #[derive(Deserialize)]
+        struct Body {
+            #[serde(default)]
+            data: Option<serde::de::IgnoredAny>,
+            errors: Vec<QueryError>,
+        }
+        #[derive(Deserialize)]
+        struct QueryError {
+            #[serde(default, rename = "type")]
+            kind: Option<String>,
+        }
+        let is_query = self.headers.get("x-ratelimit-resource").is_some_and(|name| name == "graphql");
+        is_query
+            && self.status.is_success()
+            && serde_json::from_str::<Body>(&self.body).is_ok_and(|body| {
+                body.data.is_none()
+                    && body.errors.iter().any(|error| error.kind.as_deref() == Some("RATE_LIMITED"))
+            })
     }
 
     /// Returns the URL that the request has to be sent to instead, as after a renaming of the repository.
@@ -100,12 +122,13 @@ pub(super) struct Failure {
 pub(super) enum Resend {
     Never,
     Soon,
-    After(Duration),
+    /// When the pace allows it.
+    InTurn,
 }
 
 /// Returns how long GitHub wants us to wait, if a rate limit is the reason why a request failed.
 pub(super) fn limited(answer: &Response, message: &str) -> Option<Duration> {
-    if !matches!(answer.status.as_u16(), 403 | 429 | 503) {
+    if !matches!(answer.status.as_u16(), 403 | 429 | 503) && !answer.is_limited_query() {
         return None;
     }
     let number = |name: &str| answer.headers.get(name)?.to_str().ok()?.trim().parse::<u64>().ok();

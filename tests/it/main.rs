@@ -52,6 +52,7 @@ mod programs;
 mod pull_request;
 mod pull_review;
 mod recipes;
+mod records;
 mod reports;
 mod repositories;
 mod rounds;

@@ -113,6 +113,10 @@ impl Repository {
         self.run(&["cat-file", "blob", &format!("{commit}:{path}")], b"", None)
     }
 
+    pub fn blob(&self, id: &str) -> Option<Vec<u8>> {
+        self.run(&["cat-file", "blob", id], b"", None)
+    }
+
     pub fn write_blob(&self, content: &[u8]) -> String {
         let sha = self.run(&["hash-object", "-w", "--stdin"], content, None).expect("a blob");
         String::from_utf8_lossy(&sha).trim().to_owned()
@@ -123,10 +127,10 @@ impl Repository {
     }
 
     /// A tree with these entries changed; no blob is a deletion.
-    pub fn write_tree(&self, base: &str, changes: &[(String, String, Option<String>)]) -> String {
+    pub fn write_tree(&self, base: Option<&str>, changes: &[(String, String, Option<String>)]) -> String {
         let folder = tempfile::tempdir().expect("a folder");
         let index = folder.path().join("index");
-        self.run(&["read-tree", base], b"", Some(&index)).expect("a tree");
+        self.run(&["read-tree", base.unwrap_or("--empty")], b"", Some(&index)).expect("a tree");
         let lines: String = changes
             .iter()
             .map(|(path, mode, sha)| match sha {
@@ -165,7 +169,7 @@ impl Repository {
                 ((*path).to_owned(), "100644".to_owned(), Some(self.write_blob(text.as_bytes())))
             })
             .collect();
-        let tree = self.write_tree(&parent, &changes);
+        let tree = self.write_tree(Some(&parent), &changes);
         let commit = self.write_commit(&tree, &[parent], message);
         self.set(&format!("refs/heads/{branch}"), &commit);
         commit

@@ -355,6 +355,12 @@ fn git(world: &mut World, method: &str, parts: &[&str], body: &Value) -> Respons
             let content = STANDARD.decode(body["content"].as_str().unwrap()).expect("base64");
             answer(201, &json!({"sha": git.write_blob(&content), "url": "https://x.invalid"}))
         }
+        ("GET", ["blobs", sha]) => match git.blob(sha) {
+            Some(bytes) => {
+                answer(200, &json!({"sha": sha, "encoding": "base64", "content": STANDARD.encode(bytes)}))
+            }
+            None => missing(),
+        },
         ("POST", ["trees"]) => {
             let entries = body["tree"].as_array().unwrap();
             let mut changes = Vec::new();
@@ -369,7 +375,7 @@ fn git(world: &mut World, method: &str, parts: &[&str], body: &Value) -> Respons
                 let text = |name: &str| entry[name].as_str().unwrap().to_owned();
                 changes.push((text("path"), text("mode"), sha));
             }
-            let sha = git.write_tree(body["base_tree"].as_str().unwrap(), &changes);
+            let sha = git.write_tree(body["base_tree"].as_str(), &changes);
             answer(201, &json!({"sha": sha, "tree": [], "truncated": false}))
         }
         ("GET", ["trees", sha]) => {
@@ -447,6 +453,11 @@ fn compare(world: &World, range: &str) -> ResponseTemplate {
 fn contents(world: &World, path: &str, at: Option<&String>) -> ResponseTemplate {
     let commit = at.map_or("main", String::as_str);
     match world.git().show(commit, path) {
+        // Only the blob has it.
+        Some(bytes) if bytes.len() > 1_000_000 => {
+            let sha = world.git().write_blob(&bytes);
+            answer(200, &json!({"type": "file", "encoding": "none", "content": "", "sha": sha, "path": path}))
+        }
         Some(bytes) => answer(
             200,
             &json!({

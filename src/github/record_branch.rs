@@ -1,0 +1,174 @@
+//! A branch of ours that holds records instead of a project: files that are changed by commits of the API, whoever else
+//! changes them at the same time.
+//!
+//! Each change is made from the tip that was read and moves the branch only forwards, so that GitHub refuses it if somebody
+//! was faster; then it is made again from the new tip.
+
+use std::time::Duration;
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::api::{Api, Method, Purpose};
+use super::commit::{Commit, create_commit, create_tree, in_path, point};
+use super::contents::content;
+use super::deliver::trailer;
+use super::error::ApiError;
+use crate::base::verbose_log::detail;
+
+/// Maximum number of attempts at one change.
+const MAX_TRIES: u32 = 60;
+
+/// The longest pause between two attempts.
+const MAX_PAUSE: Duration = Duration::from_secs(5);
+
+const READ: Purpose = Purpose { doing: "read the branch of records", permission: "contents: read" };
+
+const WRITE: Purpose = Purpose { doing: "write a record", permission: "contents: write" };
+
+/// The value of the trailer by which commits of such a branch are recognized.
+const RECORDS: &str = "records";
+
+/// A branch of records.
+#[derive(Clone, Debug)]
+pub struct RecordBranch {
+    api: Api,
+    name: String,
+}
+
+/// Errors that can occur when records are read or changed.
+#[derive(Debug, thiserror::Error)]
+pub enum RecordError {
+    /// A request to GitHub failed.
+    #[error(transparent)]
+    Api(#[from] ApiError),
+    /// The branch is somebody else's.
+    #[error(
+        "the branch {0} holds commits that are no records of architect-ci; delete it, or name another branch"
+    )]
+    Foreign(String),
+    /// A file is not text, or too large to be read.
+    #[error("{path} on the branch {branch} is not a text that can be read; repair it, or delete the branch")]
+    Unreadable {
+        /// The branch.
+        branch: String,
+        /// The file.
+        path: String,
+    },
+    /// Others were faster each time.
+    #[error("the branch {0} moved each time that a record was to be written; try again later")]
+    Busy(String),
+}
+
+impl RecordBranch {
+    /// Returns the branch of this name, which need not exist yet.
+    pub fn new(api: Api, name: &str) -> Self {
+        Self { api, name: name.to_owned() }
+    }
+
+    /// Returns the name of the branch.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Reads a file, or returns `None` if there is no such branch or file.
+    pub async fn read(&self, path: &str) -> Result<Option<String>, RecordError> {
+        match self.tip().await? {
+            Some(tip) => self.text(&tip, path).await,
+            None => Ok(None),
+        }
+    }
+
+    /// Changes a file. `change` makes the new text from the one that is there, anew whenever somebody else was faster; if it
+    /// returns `None`, nothing is written.
+    pub async fn update<E: From<RecordError>>(
+        &self,
+        path: &str,
+        message: &str,
+        mut change: impl FnMut(Option<&str>) -> Result<Option<String>, E>,
+    ) -> Result<(), E> {
+        for tries in 1..=MAX_TRIES {
+            let tip = self.tip().await?;
+            let old = match &tip {
+                Some(tip) => self.text(tip, path).await?,
+                None => None,
+            };
+            let Some(new) = change(old.as_deref())?.filter(|new| Some(new) != old.as_ref()) else {
+                return Ok(());
+            };
+            match self.write(tip.as_ref(), path, &new, message).await {
+                Ok(()) => return Ok(()),
+                // Somebody was faster, or the branch is there by now.
+                Err(error) if matches!(error.status(), Some(409 | 422)) => detail!("{error}; trying again"),
+                Err(error) => return Err(RecordError::from(error).into()),
+            }
+            // Writers that failed together must not come back together.
+            let most = (Duration::from_millis(100) * tries).min(MAX_PAUSE);
+            tokio::time::sleep(most.mul_f64(fastrand::f64())).await;
+        }
+        Err(RecordError::Busy(self.name.clone()).into())
+    }
+
+    /// Appends lines to a file.
+    pub async fn append(&self, path: &str, lines: &str, message: &str) -> Result<(), RecordError> {
+        let longer = |old: Option<&str>| {
+            let old = old.unwrap_or_default();
+            let separator = if old.is_empty() || old.ends_with('\n') { "" } else { "\n" };
+            Ok::<_, RecordError>(Some(format!("{old}{separator}{lines}")))
+        };
+        self.update(path, message, longer).await
+    }
+
+    /// Returns the commit at the tip, which has to be one of ours.
+    async fn tip(&self) -> Result<Option<Commit>, RecordError> {
+        let tip = Commit::tip(&self.api, &self.name).await?;
+        let trailer = trailer(RECORDS);
+        let is_ours = |tip: &Commit| tip.message.lines().any(|line| line.trim() == trailer);
+        if tip.as_ref().is_some_and(|tip| !is_ours(tip)) {
+            return Err(RecordError::Foreign(self.name.clone()));
+        }
+        Ok(tip)
+    }
+
+    async fn text(&self, tip: &Commit, path: &str) -> Result<Option<String>, RecordError> {
+        let unreadable = || RecordError::Unreadable { branch: self.name.clone(), path: path.to_owned() };
+        let bytes = match content(&self.api, &tip.sha, path, READ).await {
+            Ok(Some(bytes)) => bytes,
+            // Over 1 MB, only the blob has it.
+            Ok(None) => self.blob(tip, path).await?.ok_or_else(unreadable)?,
+            Err(error) if error.is_missing() => return Ok(None),
+            Err(error) => return Err(error.into()),
+        };
+        String::from_utf8(bytes).map(Some).map_err(|_| unreadable())
+    }
+
+    async fn blob(&self, tip: &Commit, path: &str) -> Result<Option<Vec<u8>>, ApiError> {
+        #[derive(Deserialize)]
+        struct File {
+            sha: String,
+        }
+        let address = format!("/contents/{}?ref={}", in_path(path), tip.sha);
+        let File { sha } = self.api.get(&address, READ).await?;
+        super::contents::blob(&self.api, &sha, READ).await
+    }
+
+    async fn write(
+        &self,
+        tip: Option<&Commit>,
+        path: &str,
+        text: &str,
+        message: &str,
+    ) -> Result<(), ApiError> {
+        let entry = json!({"path": path, "mode": "100644", "type": "blob", "content": text});
+        let tree = create_tree(&self.api, tip.map(|tip| tip.tree.as_str()), vec![entry]).await?;
+        let parents: Vec<&str> = tip.iter().map(|tip| tip.sha.as_str()).collect();
+        let message = format!("{message}\n\n{}\n", trailer(RECORDS));
+        let commit = create_commit(&self.api, &tree, &parents, &message).await?;
+        if tip.is_some() {
+            return point(&self.api, &self.name, &commit, true, false).await;
+        }
+        // Refused if the branch is there by now.
+        let body = json!({"ref": format!("refs/heads/{}", self.name), "sha": commit});
+        self.api.send::<Value>(Method::PostAgain, "/git/refs", Some(&body), WRITE).await.map(drop)
+    }
+}
