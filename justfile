@@ -30,6 +30,10 @@ egress-cost *args:
 attacks generated="2000":
     ATTACKS_EVERY=1 ATTACKS_GENERATED={{generated}} ATTACKS_SEQUENCES={{generated}} cargo test --test it attacks::
 
+# So many writers of one branch of records at the same time; `cargo test` has five.
+record-writers count="20":
+    WRITERS={{count}} cargo test --test it records::
+
 # What the program adds to a session of 40 steps: time to the first request and per turn, memory; `--check` holds what does not
 # depend on the machine.
 session-cost *args:

@@ -19,8 +19,9 @@ use crate::base::verbose_log::detail;
 /// Maximum number of attempts at one change.
 const MAX_TRIES: u32 = 60;
 
-/// The longest pause between two attempts.
-const MAX_PAUSE: Duration = Duration::from_secs(5);
+/// The longest pause after the first attempt, which doubles with each further one, and the longest of all.
+const FIRST_PAUSE: Duration = Duration::from_millis(200);
+const MAX_PAUSE: Duration = Duration::from_secs(20);
 
 const READ: Purpose = Purpose { doing: "read the branch of records", permission: "contents: read" };
 
@@ -79,6 +80,21 @@ impl RecordBranch {
         }
     }
 
+    /// Returns the names of the files in a folder, which need not exist.
+    pub async fn list(&self, folder: &str) -> Result<Vec<String>, RecordError> {
+        #[derive(Deserialize)]
+        struct Listed {
+            name: String,
+        }
+        let Some(tip) = self.tip().await? else { return Ok(Vec::new()) };
+        let address = format!("/contents/{}?ref={}", in_path(folder), tip.sha);
+        match self.api.get::<Vec<Listed>>(&address, READ).await {
+            Ok(listed) => Ok(listed.into_iter().map(|file| file.name).collect()),
+            Err(error) if error.is_missing() => Ok(Vec::new()),
+            Err(error) => Err(error.into()),
+        }
+    }
+
     /// Changes a file. `change` makes the new text from the one that is there, anew whenever somebody else was faster; if it
     /// returns `None`, nothing is written.
     pub async fn update<E: From<RecordError>>(
@@ -103,7 +119,7 @@ impl RecordBranch {
                 Err(error) => return Err(RecordError::from(error).into()),
             }
             // Writers that failed together must not come back together.
-            let most = (Duration::from_millis(100) * tries).min(MAX_PAUSE);
+            let most = FIRST_PAUSE.saturating_mul(1 << tries.min(10)).min(MAX_PAUSE);
             tokio::time::sleep(most.mul_f64(fastrand::f64())).await;
         }
         Err(RecordError::Busy(self.name.clone()).into())

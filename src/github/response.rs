@@ -14,6 +14,9 @@ use super::error::{ApiError, chain};
 /// The minimum wait that GitHub documents for a secondary rate limit without a `retry-after`.
 const SECONDARY_WAIT: Duration = Duration::from_mins(1);
 
+/// The longest time that a rate limit is believed to last: what a header says may be anything.
+const MAX_PAUSE: Duration = Duration::from_hours(24);
+
 /// A response, successful or not.
 pub(super) struct Response {
     pub(super) status: StatusCode,
@@ -133,13 +136,13 @@ pub(super) fn limited(answer: &Response, message: &str) -> Option<Duration> {
     }
     let number = |name: &str| answer.headers.get(name)?.to_str().ok()?.trim().parse::<u64>().ok();
     if let Some(seconds) = number("retry-after") {
-        return Some(Duration::from_secs(seconds));
+        return Some(Duration::from_secs(seconds).min(MAX_PAUSE));
     }
     if number("x-ratelimit-remaining") == Some(0) {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
         let seconds = number("x-ratelimit-reset").map_or(60, |reset| reset.saturating_sub(now));
         // GitHub's clock and ours may differ.
-        return Some(Duration::from_secs(seconds + 1));
+        return Some(Duration::from_secs(seconds.saturating_add(1)).min(MAX_PAUSE));
     }
     let secondary = answer.status.as_u16() == 429 || message.to_lowercase().contains("rate limit");
     secondary.then_some(SECONDARY_WAIT)
@@ -179,6 +182,13 @@ mod tests {
             (403, vec![("x-ratelimit-remaining", "0"), ("x-ratelimit-reset", &reset)], "API", Some(31)),
             (403, vec![("x-ratelimit-remaining", "12")], "Resource not accessible", None),
             (404, vec![("retry-after", "7")], "Not Found", None),
+            (429, vec![("retry-after", "18446744073709551615")], "", Some(86_400)),
+            (
+                403,
+                vec![("x-ratelimit-remaining", "0"), ("x-ratelimit-reset", "18446744073709551615")],
+                "",
+                Some(86_400),
+            ),
         ] {
             let pause = limited(&answer(status, &headers, ""), message).map(|pause| pause.as_secs());
             assert!(
