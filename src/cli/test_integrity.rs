@@ -10,7 +10,7 @@ use sanitize::Masker;
 use sanitize::untrusted::{log_lines, visible};
 use serde::Serialize;
 use serde_json::Value;
-use test_integrity::{Change, Finding, MAX_BYTES, Severity, check, concerns};
+use test_integrity::{Change, Finding, MAX_BYTES, Severity, check_among, concerns, is_of_tests};
 
 use super::print;
 use super::style::{below, print_painted, tell_error};
@@ -107,7 +107,7 @@ impl Check {
                 after: file.after.as_deref(),
             })
             .collect();
-        Ok(check(&changes))
+        Ok(check_among(&changes, || unchanged(&repository, &self.workspace, &changed)))
     }
 
     fn print(&self, checked: &Checked) -> Exit {
@@ -169,6 +169,19 @@ fn changes(repository: &Repository, workspace: &Path, commit: &str) -> Result<Ve
         changed.push(Changed { path, before: text(before), after: text(after) });
     }
     Ok(changed)
+}
+
+/// Returns the files of tests that did not change. What cannot be read says nothing.
+fn unchanged(repository: &Repository, workspace: &Path, changed: &[Changed]) -> Vec<(String, String)> {
+    let Ok(folder) = Dir::open_ambient_dir(workspace, ambient_authority()) else { return Vec::new() };
+    let changed: BTreeSet<&str> = changed.iter().map(|file| file.path.as_str()).collect();
+    let paths = repository.tracked().unwrap_or_default().into_iter();
+    let is_wanted = |path: &String| concerns(path) && is_of_tests(path) && !changed.contains(path.as_str());
+    let text = |path: String| {
+        let content = read(&folder, &path).ok().flatten().filter(|content| content.len() <= MAX_BYTES)?;
+        Some((path, String::from_utf8_lossy(&content).into_owned()))
+    };
+    paths.filter(is_wanted).filter_map(text).collect()
 }
 
 /// Reads a file of the checkout; `Ok(None)` if there is none. A link is no test, and what is too long to be judged is

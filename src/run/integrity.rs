@@ -4,14 +4,14 @@ use std::fmt::Write;
 use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
 
-use test_integrity::{Change, MAX_BYTES, check, concerns};
+use test_integrity::{Change, MAX_BYTES, check_among, concerns, is_of_tests};
 use tokio::task::spawn_blocking;
 
 use super::Run;
 use super::driver::AgentRun;
 use crate::config::TestIntegrity;
 use crate::event::{NoticeLevel, Severity, TestFinding};
-use crate::workspace::{ChangeSet, FileState, Mode, Operation, WorkspacePath};
+use crate::workspace::{ChangeSet, FileState, LastLink, Mode, Operation, Workspace, WorkspacePath};
 
 /// Most findings that an agent is told of.
 const MAX_TOLD: usize = 20;
@@ -44,6 +44,7 @@ impl Run<'_> {
                 after: text(change.after.as_ref()),
             })
             .collect();
+        let workspace = self.engine.context.workspace.clone();
         let judged = spawn_blocking(move || {
             let changes: Vec<Change<'_>> = texts
                 .iter()
@@ -53,7 +54,7 @@ impl Run<'_> {
                     after: after.as_deref(),
                 })
                 .collect();
-            check(&changes)
+            check_among(&changes, || unchanged(&*workspace, &texts))
         });
         let found = judged.await.map_err(|_| {
             let told = "test integrity: not judged, because the judgement itself failed";
@@ -99,6 +100,24 @@ impl AgentRun<'_> {
 /// Returns whether tests or checks demand less, by what was found.
 pub(super) fn demand_less(findings: &[TestFinding]) -> bool {
     findings.iter().any(|finding| finding.severity == Severity::Error)
+}
+
+/// Returns the files of tests that did not change. What cannot be read says nothing.
+fn unchanged(workspace: &dyn Workspace, changed: &[Texts]) -> Vec<(String, String)> {
+    let walk = workspace
+        .resolve(&WorkspacePath::root(), LastLink::Follow)
+        .and_then(|root| workspace.walk(&root, None))
+        .unwrap_or_default();
+    let files = walk.found.into_iter().filter(|entry| !entry.directory);
+    let is_wanted =
+        |path: &str| concerns(path) && is_of_tests(path) && changed.iter().all(|file| file.path != path);
+    files
+        .filter(|entry| is_wanted(entry.path.as_str()))
+        .filter_map(|entry| {
+            let state = workspace.read(&entry.path).ok();
+            Some((entry.path.to_string(), text(state.as_ref())?))
+        })
+        .collect()
 }
 
 /// Returns the text of a file. A link is no test, nor is what is too long to be judged: if such a thing takes a test's

@@ -32,7 +32,12 @@ pub(crate) struct Assertion {
     pub(crate) is_conditional: bool,
     /// Whether its failure is caught.
     pub(crate) is_swallowed: bool,
+    /// Whether it stands where a failure is handled.
+    pub(crate) is_handling: bool,
 }
+
+/// What an assertion is about that expects a failure.
+const FAILURE: &str = "(failure)";
 
 impl Assertion {
     /// Makes an assertion of a call: its name, and its arguments as normal texts.
@@ -42,7 +47,12 @@ impl Assertion {
             let first = arguments.first().map_or("", String::as_str);
             let negative = plain.contains("false") || plain.starts_with("not");
             let (subject, strength) = condition(first);
-            (subject, if negative && strength == Strength::Nothing { Strength::Exact } else { strength })
+            let strength = match strength {
+                Strength::Nothing if negative => Strength::Exact,
+                Strength::Exact if negative && !first.contains(" != ") => Strength::Bounded,
+                strength => strength,
+            };
+            (subject, strength)
         } else {
             let strength = vocabulary::strength(name);
             let (one, other) =
@@ -72,7 +82,7 @@ impl Assertion {
             (true, true) | (false, false) => Strength::Bounded,
             (false, true) => Strength::Exact,
         };
-        Self::new(line, words, "(failure)".to_owned(), strength, None)
+        Self::new(line, words, FAILURE.to_owned(), strength, None)
     }
 
     fn new(line: usize, words: &[&str], subject: String, strength: Strength, tolerance: Option<f64>) -> Self {
@@ -81,7 +91,28 @@ impl Assertion {
         let strength = if is_partial { Strength::Partial } else { strength };
         let strength =
             if vocabulary::accepts_anything(words) { strength.min(Strength::Present) } else { strength };
-        Self { line, text, subject, strength, tolerance, is_conditional: false, is_swallowed: false }
+        Self {
+            line,
+            text,
+            subject,
+            strength,
+            tolerance,
+            is_conditional: false,
+            is_swallowed: false,
+            is_handling: false,
+        }
+    }
+
+    /// Returns whether it expects a failure.
+    pub(crate) fn is_failure(&self) -> bool {
+        self.subject == FAILURE
+    }
+
+    /// Returns the name of what it calls, if it is a call of a plain name.
+    pub(crate) fn callee(&self) -> Option<&str> {
+        let name = self.text.split_once(" (")?.0;
+        let name = name.rsplit(' ').next().unwrap_or(name);
+        name.starts_with(char::is_alphabetic).then_some(name)
     }
 
     /// Returns its tokens that are names or literals.

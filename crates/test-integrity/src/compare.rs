@@ -1,66 +1,23 @@
 //! Compares the tests before a change with those after it.
 
+use crate::Change;
 use crate::assertion::{Assertion, Strength};
-use crate::extract::{Body, Names, Skip, Test, TestFile, tests as read};
+use crate::definitions::Removed;
+use crate::extract::{Skip, Test, tests as read};
 use crate::files::{Role, is_collected, subject};
 use crate::finding::{Finding, Kind};
-use crate::matching::{Heirs, Tables, pairs};
+use crate::matching::{Heirs, Tables, is_piece, pairs};
 use crate::said::Said;
 use crate::shadow::shadow;
+use crate::state::{State, all_mocks, moved_assertions};
 use crate::weaker::{most_alike, short, weaker};
-use crate::{Change, definitions};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 /// Most pairs of changed assertions of one test that are compared.
 const MAX_PAIRED: usize = 100_000;
 
-/// Most assertions of one test, with those of its helpers.
-const MAX_ASSERTIONS: usize = 2_000;
-
-/// Depth to which helpers that call helpers are followed.
-const MAX_HELPERS: usize = 3;
-
-/// All tests of one state of the change.
-#[derive(Default)]
-struct State {
-    tests: Vec<Test>,
-    helpers: BTreeMap<String, Body>,
-    mocks: Vec<(String, crate::extract::Mark)>,
-    /// Names of each file.
-    names: BTreeMap<String, Names>,
-}
-
-impl State {
-    fn add(&mut self, path: &str, file: TestFile) {
-        self.tests.extend(file.tests);
-        self.helpers.extend(file.helpers);
-        self.names.insert(path.to_owned(), file.names);
-        self.mocks.extend(file.mocks.into_iter().map(|mark| (path.to_owned(), mark)));
-    }
-
-    /// Returns all assertions of a test: its own, and those of the helpers that it calls.
-    fn assertions(&self, body: &Body) -> Vec<Assertion> {
-        let mut all = body.assertions.clone();
-        let mut calls: Vec<(&String, usize)> = body.calls.iter().map(|name| (name, 0)).collect();
-        let mut followed = BTreeSet::new();
-        while let Some((name, depth)) = calls.pop() {
-            let Some(helper) =
-                self.helpers.get(name).filter(|_| depth < MAX_HELPERS && all.len() < MAX_ASSERTIONS)
-            else {
-                continue;
-            };
-            all.extend(helper.assertions.iter().cloned());
-            if followed.insert(name) {
-                calls.extend(helper.calls.iter().map(|inner| (inner, depth + 1)));
-            }
-        }
-        all.truncate(MAX_ASSERTIONS);
-        all
-    }
-}
-
 /// Returns what happened to the tests of the changed files.
-pub(crate) fn tests(changes: &[Change<'_>]) -> Vec<Finding> {
+pub(crate) fn tests(changes: &[Change<'_>], unchanged: &[Change<'_>]) -> Vec<Finding> {
     let (mut before, mut after) = (State::default(), State::default());
     for change in changes.iter().filter(|change| matches!(Role::of(change.path), Role::Test | Role::Source)) {
         if let Some(text) = change.before {
@@ -70,7 +27,7 @@ pub(crate) fn tests(changes: &[Change<'_>]) -> Vec<Finding> {
             after.add(change.path, read(change.path, text));
         }
     }
-    let removed = definitions::removed(changes);
+    let removed = Removed::by(changes);
     let matching = pairs(&before.tests, &after.tests);
     let context = Context {
         before: &before,
@@ -84,14 +41,21 @@ pub(crate) fn tests(changes: &[Change<'_>]) -> Vec<Finding> {
     for (one, other) in &matching.pairs {
         context.pair(&before.tests[*one], &after.tests[*other], &mut findings);
     }
-    let heirs = Heirs::new(&after.tests);
-    let mut tables = Tables::new(context.new.iter().copied());
+    let mut around = State::default();
+    if !matching.gone.is_empty() {
+        for file in unchanged.iter().filter(|file| matches!(Role::of(file.path), Role::Test)) {
+            around.add(file.path, read(file.path, file.after.unwrap_or_default()));
+        }
+    }
+    let heirs = [Heirs::new(&after), Heirs::new(&around)];
+    let mut tables = Tables::new(&after, context.new.iter().copied());
     for at in &matching.gone {
         let test = &before.tests[*at];
-        if !heirs.include(test)
-            && !context.is_about_removed(&test.body.words)
-            && !is_trivial(&before.assertions(&test.body), test)
-            && !tables.take_in(test)
+        let asserted = before.assertions(&test.body, None);
+        if !heirs.iter().any(|heirs| heirs.include(test, &asserted))
+            && !removed.concerns_test(test)
+            && !is_trivial(&asserted, test)
+            && !tables.take_in(test, &asserted)
         {
             let message = format!("the test `{}` is gone", test.name);
             findings.push(Finding::new(&test.path, test.line, Kind::VanishedTest, message));
@@ -122,39 +86,32 @@ fn focused(test: &Test, line: usize) -> Finding {
     )
 }
 
-/// Returns the assertions that one test made before the change, and that are made as often after it: if the test no longer
-/// makes one of them, it was moved. What several tests assert word by word says nothing about where it went.
-fn moved_assertions(before: &State, after: &State) -> BTreeSet<String> {
-    let count = |state: &State| {
-        let mut counts: BTreeMap<String, usize> = BTreeMap::new();
-        let bodies = state.tests.iter().map(|test| &test.body).chain(state.helpers.values());
-        for assertion in bodies.flat_map(|body| &body.assertions) {
-            *counts.entry(assertion.text.clone()).or_default() += 1;
-        }
-        counts
-    };
-    let now = count(after);
-    let once = count(before).into_iter().filter(|(_, count)| *count == 1);
-    once.map(|(text, _)| text).filter(|text| now.contains_key(text)).collect()
-}
-
 /// What the comparison of one pair of tests asks of the whole change.
 struct Context<'a> {
     before: &'a State,
     after: &'a State,
-    /// Names that the program no longer defines.
-    removed: &'a BTreeSet<String>,
+    /// What the program no longer has.
+    removed: &'a Removed,
     /// Assertions that some test makes, if the one that made them no longer does.
     moved: BTreeSet<String>,
     /// Tests that were not there before, under whatever name.
     new: Vec<&'a Test>,
 }
 
-impl Context<'_> {
-    fn is_about_removed<S: AsRef<str>>(&self, words: &[S]) -> bool {
-        words.iter().any(|word| word.as_ref().split(['.', ':']).any(|part| self.removed.contains(part)))
-    }
+/// What is left of a pair of tests once the assertions that belong together are compared.
+struct Rest<'a> {
+    before: &'a Test,
+    after: &'a Test,
+    /// All assertions before the change.
+    then: &'a [Assertion],
+    said: &'a Said<'a>,
+    /// Those that became no other.
+    dropped: Vec<Assertion>,
+    /// Those that no other became.
+    new: Vec<Assertion>,
+}
 
+impl Context<'_> {
     fn pair(&self, before: &Test, after: &Test, findings: &mut Vec<Finding>) {
         let mut found = |line: usize, kind: Kind, message: String| {
             findings.push(Finding::new(&after.path, line, kind, message));
@@ -222,7 +179,7 @@ impl Context<'_> {
         let kept: BTreeSet<&str> = after.body.words.iter().map(String::as_str).collect();
         let gone: Vec<&str> =
             before.body.words.iter().map(String::as_str).filter(|word| !kept.contains(word)).collect();
-        self.is_about_removed(&gone)
+        self.removed.concerns(before, gone)
     }
 
     fn pair_assertions(&self, before: &Test, after: &Test, findings: &mut Vec<Finding>) {
@@ -231,15 +188,18 @@ impl Context<'_> {
         };
         let name = &after.name;
         let caught = format!("the failure of an assertion of `{name}` is caught");
-        let (old, mut new) = (self.before.assertions(&before.body), self.after.assertions(&after.body));
+        let (old, mut new) = (
+            self.before.assertions(&before.body, Some(&after.body)),
+            self.after.assertions(&after.body, None),
+        );
         let (had, has) = (old.len(), new.len());
         let (then, now) = (old.clone(), new.clone());
         let has_more_cases = after.cases.unwrap_or(1) > before.cases.unwrap_or(1);
-        let said = Said::new(&now, has_more_cases.then_some(after));
+        let said = Said::new(&now, &then, has_more_cases.then_some(after));
         let runs = after.body.skip.as_ref().is_none_or(|skip| skip.is_conditional);
         if had > 0 && has == 0 {
-            let dropped: Vec<&str> = old.iter().flat_map(Assertion::content).collect();
-            if runs && !self.is_about_removed(&dropped) && !self.is_moved(&old) {
+            let is_about_removed = old.iter().any(|gone| self.removed.concerns_assertion(before, gone));
+            if runs && !is_about_removed && !self.is_moved(&old) {
                 found(
                     after.line,
                     Kind::EmptyTest,
@@ -289,16 +249,36 @@ impl Context<'_> {
                 continue;
             };
             let other = new.remove(at);
-            if let Some((kind, message)) = weaker(&assertion, &other) {
+            if assertion.is_failure() && !other.is_failure() && other.is_conditional {
+                let text = short(&assertion.text);
+                let message =
+                    format!("in `{name}`: `{text}` is gone, and nothing tells if there is no failure");
+                found(other.line, Kind::WeakerAssertion, message);
+            } else if let Some((kind, message)) = weaker(&assertion, &other) {
                 // What is only alike may be the wrong one of several, as long as as many demand as much.
                 let is_certain = by_subject.is_some() || kind != Kind::WeakerAssertion;
-                if !said.covers(&assertion) && (is_certain || fewer_demand(assertion.strength, &then, &now)) {
+                if !said.covers(&assertion)
+                    && !self.removed.concerns_assertion(before, &assertion)
+                    && (is_certain || fewer_demand(assertion.strength, &then, &now))
+                {
                     found(other.line, kind, format!("in `{name}`: {message}"));
                 }
             } else if other.is_swallowed && !assertion.is_swallowed {
                 found(other.line, Kind::SwallowedFailure, caught.clone());
             }
         }
+        let rest = Rest { before, after, then: &then, said: &said, dropped, new };
+        findings.extend(self.judge(rest));
+    }
+
+    /// Returns what it means that some assertions of a test are no longer made.
+    fn judge(&self, rest: Rest<'_>) -> Vec<Finding> {
+        let Rest { before, after, then, said, mut dropped, new } = rest;
+        let name = &after.name;
+        let mut findings = Vec::new();
+        let mut found = |line: usize, kind: Kind, message: String| {
+            findings.push(Finding::new(&after.path, line, kind, message));
+        };
         for other in new.iter().filter(|other| other.strength == Strength::Nothing) {
             if !dropped.is_empty() {
                 found(
@@ -308,24 +288,46 @@ impl Context<'_> {
                 );
             }
         }
-        let expected = said.new_failures(&then);
+        let is_unmissed = new.iter().all(|other| other.is_conditional) && !new.is_empty();
+        if let Some(failure) = dropped.iter().find(|dropped| dropped.is_failure()).filter(|_| is_unmissed) {
+            let text = short(&failure.text);
+            let message = format!("in `{name}`: `{text}` is gone, and nothing tells if there is no failure");
+            found(after.line, Kind::WeakerAssertion, message);
+            return findings;
+        }
+        // What the test did with something that is gone, it no longer asserts.
+        let kept: BTreeSet<&String> = after.body.words.iter().collect();
+        let without = before.body.words.iter().filter(|word| !kept.contains(word)).map(String::as_str);
+        let removed = self.removed.count(before, without);
+        let expected = said.new_failures(then);
         dropped.retain(|assertion| {
-            let content: Vec<&str> = assertion.content().collect();
             assertion.strength > Strength::Nothing
                 && !is_mere_error_check(assertion)
                 && !said.covers(assertion)
-                && !self.is_about_removed(&content)
+                && !self.removed.concerns_assertion(before, assertion)
                 && !self.moved.contains(&assertion.text)
                 && !expected.iter().any(|failure| failure.tells(assertion))
         });
-        if !dropped.is_empty() && has < had && !self.is_split_off(&dropped, &after.path) {
+        if dropped.len() <= removed {
+            return findings;
+        }
+        let (now, had, has) = (said.all(), then.len(), said.all().len());
+        if has < had && !self.is_split_off(&dropped, before) {
             let first = &dropped[0];
             let message = format!(
                 "the test `{name}` makes {has} instead of {had} assertions; gone is `{}`",
                 short(&first.text)
             );
             found(after.line, Kind::FewerAssertions, message);
+        } else if let Some(gone) = dropped.iter().find(|gone| fewer_demand(gone.strength, then, now))
+            && new.iter().any(|other| after.body.assertions.iter().all(|own| own.line != other.line))
+        {
+            // It went to a helper, which asks for less.
+            let message =
+                format!("in `{name}`: `{}` is gone, and nothing demands as much", short(&gone.text));
+            found(new[0].line, Kind::WeakerAssertion, message);
         }
+        findings
     }
 
     /// Returns whether all of some assertions are made elsewhere now.
@@ -334,14 +336,15 @@ impl Context<'_> {
     }
 
     /// Returns whether a new test of the file makes all of some assertions: a test became two.
-    fn is_split_off(&self, assertions: &[Assertion], path: &str) -> bool {
+    fn is_split_off(&self, assertions: &[Assertion], before: &Test) -> bool {
         let makes_all = |test: &&Test| {
-            let theirs = self.after.assertions(&test.body);
+            let theirs = self.after.assertions(&test.body, None);
             assertions.iter().all(|assertion| theirs.iter().any(|other| other.text == assertion.text))
         };
-        // One alone is made by many tests, word by word.
-        assertions.len() > 1
-            && self.new.iter().filter(|test| test.path == path && test.body.skip.is_none()).any(makes_all)
+        // One alone is made by many tests, word by word; then the rest of the test has to come from here as well.
+        let is_piece = |test: &&Test| assertions.len() > 1 || is_piece(test, before);
+        let mut here = self.new.iter().filter(|test| test.path == before.path && test.runs());
+        here.any(|test| is_piece(test) && makes_all(test))
     }
 
     /// Returns the mocks that stand in for what a test is about.
@@ -382,11 +385,4 @@ fn fewer_demand(strength: Strength, before: &[Assertion], after: &[Assertion]) -
 /// Returns whether an assertion is Go's usual way to go on only without an error.
 fn is_mere_error_check(assertion: &Assertion) -> bool {
     assertion.text == "err != nil"
-}
-
-fn all_mocks(state: &State) -> impl Iterator<Item = (&str, &crate::extract::Mark)> {
-    let of_files = state.mocks.iter().map(|(path, mark)| (path.as_str(), mark));
-    let of_tests =
-        state.tests.iter().flat_map(|test| test.body.mocks.iter().map(|mark| (test.path.as_str(), mark)));
-    of_files.chain(of_tests)
 }

@@ -35,6 +35,7 @@ mod said;
 mod settings;
 mod shadow;
 mod snapshots;
+mod state;
 mod syntax;
 mod test_items;
 mod vocabulary;
@@ -71,9 +72,10 @@ pub fn concerns(path: &str) -> bool {
 /// The change has to be given as a whole: a test that is moved to another file is recognized only if both files are
 /// there. A text that is longer than [`MAX_BYTES`] is not judged, so a file whose text becomes so long counts as gone.
 pub fn check(changes: &[Change<'_>]) -> Vec<Finding> {
+    let (unchanged, changes): (Vec<Change<'_>>, Vec<Change<'_>>) =
+        changes.iter().partition(|change| change.before == change.after);
     let changes: Vec<Change<'_>> = changes
-        .iter()
-        .filter(|change| change.before != change.after)
+        .into_iter()
         .map(|change| Change {
             path: change.path,
             before: change.before.filter(|text| text.len() <= MAX_BYTES),
@@ -81,12 +83,12 @@ pub fn check(changes: &[Change<'_>]) -> Vec<Finding> {
         })
         .collect();
 
-    let mut findings = compare::tests(&changes);
+    let mut findings = compare::tests(&changes, &unchanged);
     findings.extend(exemptions::compare(&changes));
     for change in &changes {
         match Role::of(change.path) {
             Role::Snapshot => findings.extend(snapshots::compare(change)),
-            Role::Settings(format) => findings.extend(settings::compare(change, format)),
+            Role::Settings(format) => findings.extend(settings::compare(&moved(change, &changes), format)),
             Role::Source | Role::Test | Role::Other => {}
         }
     }
@@ -94,4 +96,28 @@ pub fn check(changes: &[Change<'_>]) -> Vec<Finding> {
         .sort_by(|one, other| (&one.path, one.line, one.kind).cmp(&(&other.path, other.line, other.kind)));
     findings.dedup();
     findings
+}
+
+/// Returns what a change does to the meaning of tests, as [`check`] does, but for tests that are gone and stand in another file
+/// already. `others` reads the files of tests that the change does not touch, by path; it is asked only if a test is gone.
+pub fn check_among(changes: &[Change<'_>], others: impl FnOnce() -> Vec<(String, String)>) -> Vec<Finding> {
+    let findings = check(changes);
+    if findings.iter().all(|finding| finding.kind != Kind::VanishedTest) {
+        return findings;
+    }
+    let others = others();
+    let unchanged = others.iter().map(|(path, text)| Change { path, before: Some(text), after: Some(text) });
+    check(&changes.iter().copied().chain(unchanged).collect::<Vec<_>>())
+}
+
+/// Returns the change of a file with what it became, if it is gone and another one of its name has come.
+fn moved<'a>(change: &Change<'a>, changes: &[Change<'a>]) -> Change<'a> {
+    let Some(before) = change.before.filter(|_| change.after.is_none()) else { return *change };
+    let lines: std::collections::BTreeSet<&str> = before.lines().map(str::trim).collect();
+    let is_it = |other: &&Change<'a>| {
+        let after = other.after.filter(|_| other.before.is_none()).unwrap_or_default();
+        let kept = after.lines().map(str::trim).filter(|line| lines.contains(line)).count();
+        files::file_name(other.path) == files::file_name(change.path) && kept * 2 > lines.len()
+    };
+    changes.iter().find(is_it).map_or(*change, |other| Change { before: Some(before), ..*other })
 }

@@ -2,7 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::assertion::Assertion;
 use crate::extract::Test;
+use crate::said::says_all;
+use crate::state::State;
 
 /// Least share of tokens in common of two tests that are the same under another name.
 const ALIKE: f64 = 0.6;
@@ -85,62 +88,89 @@ fn bags<'a>(tests: &'a [Test], chosen: &[usize]) -> Vec<(usize, Bag<'a>)> {
 }
 
 /// Tests that may stand for others, which may say more than those do.
-pub(crate) struct Heirs<'a>(Vec<(&'a Test, Bag<'a>)>);
+pub(crate) struct Heirs<'a> {
+    state: &'a State,
+    tests: Vec<(&'a Test, Bag<'a>)>,
+}
 
 impl<'a> Heirs<'a> {
-    /// Takes those tests that run.
-    pub(crate) fn new(tests: &'a [Test]) -> Self {
-        let running = tests.iter().filter(|test| test.body.skip.is_none());
-        Self(running.map(|test| (test, Bag::of_content(test))).collect())
+    /// Takes those tests of a state that run.
+    pub(crate) fn new(state: &'a State) -> Self {
+        let running = state.tests.iter().filter(|test| test.runs());
+        Self { state, tests: running.map(|test| (test, Bag::of_content(test))).collect() }
     }
 
-    /// Returns whether what a test says is said by one of these.
-    pub(crate) fn include(&self, test: &Test) -> bool {
+    /// Returns whether what a test says is said by one of these: most of its words, and each of its assertions.
+    pub(crate) fn include(&self, test: &Test, asserted: &[Assertion]) -> bool {
         let own = Bag::of_content(test);
         let mut work = MAX_COMPARED / 16;
-        self.0.iter().any(|(other, theirs)| {
+        self.tests.iter().any(|(other, theirs)| {
             work = work.saturating_sub(own.kinds() + theirs.kinds());
-            let asserts = test.body.assertions.is_empty() || !other.body.assertions.is_empty();
-            work > 0 && asserts && own.total > 0 && share(own.common(theirs), own.total) >= CONTAINED
+            if work == 0 || own.total == 0 || share(own.common(theirs), own.total) < CONTAINED {
+                return false;
+            }
+            let assertions = self.state.assertions(&other.body, None);
+            work = work.saturating_sub(assertions.len() * (1 + asserted.len()));
+            own.total == own.common(theirs) || work > 0 && says_all(other, &assertions, asserted)
         })
     }
 }
 
+/// Returns whether most of what a test says comes from another one.
+pub(crate) fn is_piece(test: &Test, whole: &Test) -> bool {
+    let own = Bag::of_content(test);
+    own.total > 0 && share(own.common(&Bag::of_content(whole)), own.total) >= CONTAINED
+}
+
 /// New tests with several cases, each of which may be what another test was.
-pub(crate) struct Tables<'a>(Vec<(&'a Test, Bag<'a>, usize)>);
+pub(crate) struct Tables<'a> {
+    state: &'a State,
+    tables: Vec<Table<'a>>,
+}
+
+/// New test with several cases.
+struct Table<'a> {
+    test: &'a Test,
+    words: Bag<'a>,
+    /// Number of cases that no other test has become yet.
+    room: usize,
+}
 
 impl<'a> Tables<'a> {
     /// Takes those tests that run and have several cases.
-    pub(crate) fn new(tests: impl Iterator<Item = &'a Test>) -> Self {
-        let room = |test: &Test| test.cases.filter(|cases| *cases > 1 && test.body.skip.is_none());
-        Self(tests.filter_map(|test| Some((test, Bag::of_content(test), room(test)?))).collect())
+    pub(crate) fn new(state: &'a State, tests: impl Iterator<Item = &'a Test>) -> Self {
+        let room = |test: &Test| test.cases.filter(|cases| *cases > 1 && test.runs());
+        let table = |test: &'a Test| Some(Table { test, words: Bag::of_content(test), room: room(test)? });
+        Self { state, tables: tests.filter_map(table).collect() }
     }
 
     /// Returns whether a test became a case of one of these, in the same file. No more tests do than there are cases.
-    pub(crate) fn take_in(&mut self, test: &Test) -> bool {
+    pub(crate) fn take_in(&mut self, test: &Test, asserted: &[Assertion]) -> bool {
         let own = Bag::of_content(test);
-        let fits = |(table, words, room): &&mut (&Test, Bag<'_>, usize)| {
-            *room > 0
-                && table.path == test.path
+        let state = self.state;
+        let fits = |table: &&mut Table<'_>| {
+            let is_alike = table.room > 0
+                && table.test.path == test.path
                 && own.total > 0
-                && table.body.assertions.len() >= test.body.assertions.len()
-                && share(own.common(words), own.total) >= ALIKE
+                && share(own.common(&table.words), own.total) >= ALIKE;
+            let assertions = if is_alike { state.assertions(&table.test.body, None) } else { Vec::new() };
+            is_alike && assertions.len() >= asserted.len() && says_all(table.test, &assertions, asserted)
         };
-        self.0.iter_mut().find(fits).is_some_and(|(.., room)| {
-            *room -= 1;
+        self.tables.iter_mut().find(fits).is_some_and(|table| {
+            table.room -= 1;
             true
         })
     }
 }
 
 /// Tokens, and how often each occurs.
-struct Bag<'a> {
+pub(crate) struct Bag<'a> {
     counts: BTreeMap<&'a str, usize>,
     total: usize,
 }
 
 impl<'a> Bag<'a> {
-    fn new(words: impl Iterator<Item = &'a String>) -> Self {
+    pub(crate) fn new(words: impl Iterator<Item = &'a String>) -> Self {
         let mut counts = BTreeMap::new();
         let mut total = 0;
         for word in words {
@@ -155,7 +185,11 @@ impl<'a> Bag<'a> {
         Self::new(test.body.words.iter().filter(|word| word.chars().any(char::is_alphanumeric)))
     }
 
-    fn kinds(&self) -> usize {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.total == 0
+    }
+
+    pub(crate) fn kinds(&self) -> usize {
         self.counts.len()
     }
 
@@ -167,13 +201,13 @@ impl<'a> Bag<'a> {
     }
 
     /// Returns the share of tokens that two have in common, from 0 to 1.
-    fn likeness(&self, other: &Self) -> f64 {
+    pub(crate) fn likeness(&self, other: &Self) -> f64 {
         let total = self.total + other.total;
         if total == 0 { 0.0 } else { share(2 * self.common(other), total) }
     }
 
     /// Returns whether their sizes allow them to be alike.
-    fn could_be_alike(&self, other: &Self) -> bool {
+    pub(crate) fn could_be_alike(&self, other: &Self) -> bool {
         let (least, total) = (self.total.min(other.total), self.total + other.total);
         total > 0 && share(2 * least, total) >= ALIKE
     }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::assertion::{Assertion, Strength};
 use crate::extract::Test;
-use crate::weaker::{is_keyword, is_mere_failure};
+use crate::weaker::{demands_the_same, is_keyword, is_mere_failure};
 
 /// Words of assertions on a failure that was caught before it was looked at.
 const OF_FAILURES: [&str; 9] =
@@ -13,37 +13,76 @@ const OF_FAILURES: [&str; 9] =
 /// What a test says after the change.
 pub(crate) struct Said<'a> {
     assertions: Vec<(&'a Assertion, BTreeSet<&'a str>)>,
+    all: &'a [Assertion],
+    /// Those that were not there before.
+    fresh: Vec<&'a Assertion>,
     /// Tokens of the whole test, if it has more cases than before: an assertion may have become one of them.
     cases: Option<BTreeSet<&'a str>>,
 }
 
 impl<'a> Said<'a> {
-    pub(crate) fn new(assertions: &'a [Assertion], of_cases: Option<&'a Test>) -> Self {
+    /// Takes the assertions after the change, and those before.
+    pub(crate) fn new(assertions: &'a [Assertion], before: &[Assertion], of_cases: Option<&'a Test>) -> Self {
+        let is_fresh = |assertion: &&Assertion| before.iter().all(|old| old.text != assertion.text);
         Self {
+            all: assertions,
+            fresh: assertions.iter().filter(is_fresh).collect(),
             assertions: assertions
                 .iter()
                 .map(|assertion| (assertion, assertion.content().collect()))
                 .collect(),
-            cases: of_cases.map(|test| test.body.words.iter().map(String::as_str).collect()),
+            cases: of_cases.map(words_of),
         }
+    }
+
+    /// Returns all assertions.
+    pub(crate) fn all(&self) -> &'a [Assertion] {
+        self.all
     }
 
     /// Returns whether one assertion, or a case, says what another assertion said.
     pub(crate) fn covers(&self, assertion: &Assertion) -> bool {
         let known: BTreeSet<&str> =
             without_places(&assertion.text).filter(|word| !is_keyword(word)).collect();
-        let by_case = self.cases.as_ref().is_some_and(|words| known.is_subset(words));
+        // What all cases have in common may stand somewhere else.
+        let by_case = self.cases.as_ref().is_some_and(|words| {
+            let mut subjects = names(&assertion.text).peekable();
+            known.is_subset(words) || subjects.peek().is_some() && subjects.all(|name| words.contains(name))
+        }) && self.assertions.iter().any(|(other, _)| other.strength >= assertion.strength);
         let by_assertion = |(other, words): &(&Assertion, BTreeSet<&str>)| {
             other.strength >= assertion.strength && other.text != assertion.text && known.is_subset(words)
         };
-        !known.is_empty() && (by_case || self.assertions.iter().any(by_assertion))
+        !known.is_empty()
+            && (by_case
+                || self.assertions.iter().any(by_assertion)
+                || self.fresh.iter().any(|other| demands_the_same(assertion, other))
+                || self.is_part_of_whole(assertion))
+    }
+
+    /// Returns whether an assertion on the whole value says what one on a part of it said: all of its literals, about something
+    /// of the same name.
+    fn is_part_of_whole(&self, assertion: &Assertion) -> bool {
+        let texts: Vec<&str> = literals(&assertion.text).filter(|text| !text.is_empty()).collect();
+        let is_number = |word: &&str| word.starts_with(|first: char| first.is_ascii_digit());
+        let numbers: Vec<&str> = assertion.content().filter(is_number).collect();
+        let subjects: BTreeSet<&str> = names(&assertion.text).collect();
+        let is_whole = |(other, words): &(&Assertion, BTreeSet<&str>)| {
+            let theirs: BTreeSet<&str> = names(&other.text).collect();
+            other.strength == Strength::Exact
+                && texts.iter().all(|text| literals(&other.text).any(|whole| whole.contains(text)))
+                && numbers.iter().all(|number| words.contains(number))
+                && subjects.intersection(&theirs).count() * 2 > subjects.len()
+        };
+        assertion.strength < Strength::Exact
+            && !(texts.is_empty() && numbers.is_empty())
+            && self.assertions.iter().any(is_whole)
     }
 
     /// Returns the failures that the test expects, and did not expect before.
     pub(crate) fn new_failures(&self, before: &[Assertion]) -> Vec<ExpectedFailure<'a>> {
         let all = self.assertions.iter().map(|(assertion, _)| *assertion);
         let new = all.filter(|assertion| {
-            assertion.subject == "(failure)" && before.iter().all(|old| old.text != assertion.text)
+            assertion.is_failure() && before.iter().all(|old| old.text != assertion.text)
         });
         new.map(ExpectedFailure).collect()
     }
@@ -68,6 +107,48 @@ impl ExpectedFailure<'_> {
     }
 }
 
+/// Returns whether a test, with these assertions, says all that some other assertions say: as much is demanded, and their
+/// literals stand in the assertion or in the test's cases.
+pub(crate) fn says_all(test: &Test, assertions: &[Assertion], asserted: &[Assertion]) -> bool {
+    let has_cases = test.cases.is_some_and(|cases| cases > 1);
+    let of_cases: BTreeSet<&str> = if has_cases { words_of(test) } else { BTreeSet::new() };
+    let mut free: Vec<&Assertion> = assertions.iter().collect();
+    let mut demands = asserted.iter().filter(|assertion| assertion.strength > Strength::Nothing);
+    demands.all(|assertion| {
+        let own: Vec<&str> = assertion.content().filter(|word| !is_keyword(word)).collect();
+        let fits = |other: &&Assertion| {
+            let theirs: BTreeSet<&str> = other.content().collect();
+            let is_known = |word: &&&str| theirs.contains(**word) || of_cases.contains(**word);
+            let is_literal =
+                |word: &&&str| !word.starts_with(|first: char| first.is_alphabetic() || first == '_');
+            other.strength >= assertion.strength
+                && own.iter().filter(is_literal).all(|word| is_known(&word))
+                && own.iter().filter(is_known).count() * 2 >= own.len()
+        };
+        let Some(at) = free.iter().position(fits) else { return false };
+        // A table says the same of every case.
+        if !has_cases {
+            free.remove(at);
+        }
+        true
+    })
+}
+
+fn words_of(test: &Test) -> BTreeSet<&str> {
+    test.body.words.iter().map(String::as_str).collect()
+}
+
+/// Returns the names of a text that are no keywords of assertions.
+fn names(text: &str) -> impl Iterator<Item = &str> {
+    text.split(' ').filter(|word| {
+        word.starts_with(|first: char| first.is_alphabetic() || first == '_')
+            && word.chars().all(|letter| letter.is_alphanumeric() || letter == '_')
+            && !is_keyword(word)
+            && !crate::vocabulary::plain(word).starts_with("contain")
+            && !matches!(*word, "isTrue" | "isEqualTo" | "toBe" | "toEqual" | "toContain")
+    })
+}
+
 /// Returns the names and literals of a text, but for the places of items in a list: `a [ 1 ]` is about `a`.
 fn without_places(text: &str) -> impl Iterator<Item = &str> {
     let mut before = "";
@@ -79,13 +160,18 @@ fn without_places(text: &str) -> impl Iterator<Item = &str> {
 }
 
 /// Returns what stands between the quotes of a text.
-fn literals(text: &str) -> impl Iterator<Item = &str> {
+pub(crate) fn literals(text: &str) -> impl Iterator<Item = &str> {
     let mut rest = text;
     std::iter::from_fn(move || {
         let start = rest.find(['"', '\''])?;
         let quote = rest[start..].chars().next()?;
         let inside = &rest[start + 1..];
-        let end = inside.find(quote)?;
+        let mut escaped = false;
+        let end = inside.find(|letter| {
+            let ends = letter == quote && !escaped;
+            escaped = letter == '\\' && !escaped;
+            ends
+        })?;
         rest = &inside[end + 1..];
         Some(&inside[..end])
     })

@@ -100,7 +100,7 @@ impl<'a> At<'a> {
 }
 
 /// Returns whether a kind of node is that of a whole string.
-fn is_string(kind: &str) -> bool {
+pub(crate) fn is_string(kind: &str) -> bool {
     matches!(
         kind,
         "string"

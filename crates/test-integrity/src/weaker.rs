@@ -68,7 +68,7 @@ pub(crate) fn weaker(before: &Assertion, after: &Assertion) -> Option<(Kind, Str
 }
 
 /// Returns whether an assertion says in other words what another one said.
-fn demands_the_same(before: &Assertion, after: &Assertion) -> bool {
+pub(crate) fn demands_the_same(before: &Assertion, after: &Assertion) -> bool {
     const OF_TRUTH: &[&str] = &["isTrue", "isFalse", "assertTrue", "assertFalse"];
     const OF_LENGTH: &[&str] = &["length", "size", "len", "hasLength", "hasSize", "toHaveLength"];
     const OF_MEMBERS: &[&str] = &["contains", "doesNotContain"];
@@ -80,18 +80,30 @@ fn demands_the_same(before: &Assertion, after: &Assertion) -> bool {
     };
     // `assertEquals(true, a.b())` and `assertThat(a.b()).isTrue()`; where anything can be true, this is no more than that.
     let of_truth = has(after, OF_TRUTH) && has(before, &["true", "false"]) && is_said(&["true", "false"]);
-    let of_length = has(before, OF_LENGTH) && has(after, OF_LENGTH) && is_said(OF_LENGTH);
+    // `0` is the tolerance that a comparison of numbers may be given.
+    let of_length = has(before, OF_LENGTH) && has(after, OF_LENGTH) && is_said(&[OF_LENGTH, &["0"]].concat());
     let of_members = has(before, OF_MEMBERS) && has(after, OF_TRUTH) && is_said(OF_MEMBERS);
+    let of_start = has(before, &["substring", "slice"])
+        && has(after, &["startsWith", "endsWith"])
+        && before.content().filter(|word| word.starts_with('"')).all(|word| theirs.contains(word))
+        && theirs.iter().filter(|word| before.content().any(|own| own == **word)).count() > 1;
     // `fail()` stands where an exception should have been thrown before.
-    let of_failure = is_mere_failure(before) && after.subject == "(failure)";
-    of_truth || of_length || of_members || of_failure
+    let of_failure = is_mere_failure(before) && after.is_failure();
+    of_truth || of_length || of_members || of_start || of_failure
 }
 
 /// Returns whether an assertion is the line that is never to be reached.
 pub(crate) fn is_mere_failure(assertion: &Assertion) -> bool {
-    ["fail (", "Assert . fail (", "Assertions . fail (", "self . fail ("]
-        .iter()
-        .any(|call| assertion.text.starts_with(call))
+    const CALLS: &[&str] = &[
+        "fail (",
+        "Assert . fail (",
+        "Assertions . fail (",
+        "self . fail (",
+        "pytest . fail (",
+        "throw new AssertionError",
+        "raise AssertionError",
+    ];
+    CALLS.iter().any(|call| assertion.text.starts_with(call))
 }
 
 /// Returns whether a condition lost one of the parts that all had to hold.

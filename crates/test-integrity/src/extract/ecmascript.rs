@@ -359,10 +359,7 @@ pub(super) fn read(path: &str, root: At<'_>) -> TestFile {
             continue;
         }
         if let Some((name, function)) = helper(at) {
-            let body = EcmaScript.body(function);
-            if !body.assertions.is_empty() {
-                file.helpers.insert(name.to_owned(), body);
-            }
+            file.add_function(name, EcmaScript.body(function));
         }
         if outer.names.is_empty() {
             all = worse(all, skip_of_all(at));

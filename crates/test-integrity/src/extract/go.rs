@@ -162,8 +162,8 @@ pub(super) fn read(path: &str, root: At<'_>) -> TestFile {
                 focus: None,
                 cases,
             });
-        } else if !body.assertions.is_empty() {
-            file.helpers.insert(name.to_owned(), body);
+        } else {
+            file.add_function(name, body);
         }
     }
     for test in &mut file.tests {

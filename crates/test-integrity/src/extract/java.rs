@@ -24,7 +24,19 @@ fn chain(at: At<'_>) -> Vec<(At<'_>, &str)> {
 
 impl Reader for Java {
     fn assertion(&self, at: At<'_>) -> Option<Assertion> {
-        let chain = chain(at);
+        if at.kind() == "throw_statement" && at.text().starts_with("throw new AssertionError") {
+            if is_of_object(at) {
+                return None;
+            }
+            return Some(Assertion::of_call("fail", &[], at.line(), &at.words()));
+        }
+        let mut chain = chain(at);
+        // Truth takes the message first: `assertWithMessage("why").that(x).isEqualTo(1)`.
+        if matches!(chain.first(), Some((_, "assertWithMessage" | "assert_" | "assertAbout"))) {
+            let that = chain.iter().position(|(_, name)| *name == "that")?;
+            chain.drain(..that);
+            chain[0].1 = "assertThat";
+        }
         let (root, first) = *chain.first()?;
         let (_, last) = *chain.last()?;
         let words = at.words();
@@ -71,12 +83,13 @@ impl Reader for Java {
 
     fn skip(&self, at: At<'_>) -> Option<String> {
         let name = (at.kind() == "method_invocation").then(|| at.field("name"))??.text();
+        name.starts_with("assume").then(|| at.text().to_owned())
+    }
+
+    fn is_condition_of_skip(&self, at: At<'_>) -> bool {
         let given = arguments(at);
-        let always = matches!(
-            (name, given.first().map(String::as_str)),
-            ("assumeTrue", Some("false")) | ("assumeFalse", Some("true"))
-        );
-        (always || name.starts_with("assume")).then(|| at.text().to_owned())
+        // What is assumed of the machine may hold; a constant says which tests run.
+        given.iter().any(|argument| argument.contains('(') || argument.contains(" . "))
     }
 
     fn is_condition(&self, at: At<'_>) -> bool {
@@ -117,6 +130,16 @@ impl Reader for Java {
     fn is_apart(&self, at: At<'_>) -> bool {
         at.kind() == "class_declaration"
     }
+}
+
+/// Returns whether a node stands in a method of an object that the test makes.
+fn is_of_object(at: At<'_>) -> bool {
+    let mut node = at.node.parent();
+    while let Some(outer) = node.filter(|outer| outer.kind() != "method_declaration") {
+        node = outer.parent();
+    }
+    let class = node.and_then(|method| method.parent()).and_then(|body| body.parent());
+    class.is_some_and(|class| class.kind() == "object_creation_expression")
 }
 
 /// Returns the name of Hamcrest's matcher: `equalTo` of `assertThat(x, is(equalTo(1)))`.
@@ -250,8 +273,8 @@ pub(super) fn read(path: &str, root: At<'_>) -> TestFile {
                         focus: None,
                         cases,
                     });
-                } else if !body.assertions.is_empty() {
-                    file.helpers.insert(name.to_owned(), body);
+                } else {
+                    file.add_function(name, body);
                 }
             }
             _ => waiting.extend(

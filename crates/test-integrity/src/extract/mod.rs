@@ -12,11 +12,12 @@ mod reach;
 mod rebound;
 mod rust;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::assertion::Assertion;
 use crate::files::{Language, Role};
 use crate::syntax::{At, parse};
+use crate::{vocabulary, weaker};
 pub(crate) use names::Names;
 
 /// Why a test does not run.
@@ -43,6 +44,8 @@ pub(crate) struct Body {
     pub(crate) skip: Option<Skip>,
     /// Names of what it calls, without their paths.
     pub(crate) calls: Vec<String>,
+    /// Names of what it calls that assert something by their names.
+    pub(crate) asserting: BTreeSet<String>,
     /// What it replaces by mocks.
     pub(crate) mocks: Vec<Mark>,
     /// Its tokens, for telling how alike two tests are.
@@ -66,6 +69,11 @@ pub(crate) struct Test {
 }
 
 impl Test {
+    /// Returns whether nothing keeps it from running, or nothing but a condition.
+    pub(crate) fn runs(&self) -> bool {
+        self.body.skip.as_ref().is_none_or(|skip| skip.is_conditional)
+    }
+
     /// Returns its name without those that it is in.
     pub(crate) fn simple_name(&self) -> &str {
         self.name.rsplit(" > ").next().unwrap_or(&self.name)
@@ -78,9 +86,27 @@ pub(crate) struct TestFile {
     pub(crate) tests: Vec<Test>,
     /// Functions that are no tests but assert something, by name.
     pub(crate) helpers: BTreeMap<String, Body>,
+    /// Names of functions that say that they assert something, and do not.
+    pub(crate) hollow: BTreeSet<String>,
     /// What the file as a whole replaces by mocks.
     pub(crate) mocks: Vec<Mark>,
     pub(crate) names: Names,
+}
+
+impl TestFile {
+    /// Adds a function that is no test.
+    fn add_function(&mut self, name: &str, body: Body) {
+        let fails =
+            |word: &String| matches!(word.as_str(), "throw" | "raise" | "panic" | "exit" | "Exit" | "abort");
+        if !body.assertions.is_empty() {
+            self.helpers.insert(name.to_owned(), body);
+        } else if vocabulary::plain(name).starts_with("assert")
+            && body.calls.is_empty()
+            && !body.words.iter().any(fails)
+        {
+            self.hollow.insert(name.to_owned());
+        }
+    }
 }
 
 /// Language's part in reading tests.
@@ -89,6 +115,10 @@ trait Reader {
     fn assertion(&self, at: At<'_>) -> Option<Assertion>;
     /// Returns what a node skips the test by, such as a call of `skip`.
     fn skip(&self, at: At<'_>) -> Option<String>;
+    /// Returns whether what skips the test has a condition in itself.
+    fn is_condition_of_skip(&self, _: At<'_>) -> bool {
+        false
+    }
     /// Returns whether what is below a node happens only under a condition.
     fn is_condition(&self, at: At<'_>) -> bool;
     /// Returns whether a node catches failures of what is below it, and goes on.
@@ -115,6 +145,8 @@ trait Reader {
             nested: bool,
             /// Whether a failure may be expected here, or an end of the process.
             guarded: bool,
+            /// Whether a failure is handled.
+            handled: bool,
         }
         let mut body = Body {
             words: root.words().into_iter().map(str::to_owned).collect(),
@@ -125,8 +157,10 @@ trait Reader {
         let waits = root.field("parameters").is_some_and(|given| !given.children().is_empty())
             || root.field("parameter").is_some();
         let mut returns: Vec<(usize, bool, String)> = Vec::new();
-        let outside = Inside { condition: false, swallowed: false, nested: false, guarded: false };
+        let outside =
+            Inside { condition: false, swallowed: false, nested: false, guarded: false, handled: false };
         let mut waiting = vec![(root, outside)];
+        let mut last_end = 0;
         while let Some((at, inside)) = waiting.pop() {
             if at.node != root.node && self.is_apart(at) {
                 continue;
@@ -136,7 +170,8 @@ trait Reader {
                 continue;
             }
             if let Some(text) = self.skip(at) {
-                let skip = Skip { line: at.line(), is_conditional: inside.condition, text };
+                let is_conditional = inside.condition || inside.handled || self.is_condition_of_skip(at);
+                let skip = Skip { line: at.line(), is_conditional, text };
                 if body.skip.as_ref().is_none_or(|known| known.is_conditional && !skip.is_conditional) {
                     body.skip = Some(skip);
                 }
@@ -155,6 +190,19 @@ trait Reader {
             if let Some(mut assertion) = self.assertion(at) {
                 assertion.is_conditional = inside.condition;
                 assertion.is_swallowed = inside.swallowed;
+                assertion.is_handling = inside.handled;
+                body.asserting.extend(assertion.callee().map(str::to_owned));
+                // The same once more, with nothing in between, says nothing more.
+                let ends = at.node.end_byte();
+                let repeats = body.assertions.last().is_some_and(|last| {
+                    let between = root.source.get(last_end..at.node.start_byte()).unwrap_or("_");
+                    last.text == assertion.text
+                        && between.trim_matches([';', ' ', '\n', '\t', '\r']).is_empty()
+                });
+                last_end = ends;
+                if repeats {
+                    continue;
+                }
                 body.assertions.push(assertion);
                 continue;
             }
@@ -166,8 +214,17 @@ trait Reader {
             for child in at.children().into_iter().rev().filter(|child| Some(child.node) != dead) {
                 let handled = swallows && is_handler(child.kind());
                 let swallowed = (inside.swallowed || swallows) && !handled;
-                waiting.push((child, Inside { condition, swallowed, nested, guarded }));
+                let handled =
+                    inside.handled || child.kind().contains("except_") || child.kind().contains("catch");
+                waiting.push((child, Inside { condition, swallowed, nested, guarded, handled }));
             }
+        }
+        // What is asserted of a failure is asserted only if there is one, unless something misses it.
+        let misses = |assertion: &Assertion| weaker::is_mere_failure(assertion) || assertion.is_failure();
+        if !body.assertions.iter().any(misses) && !root.text().contains("expect.assertions") {
+            body.assertions
+                .iter_mut()
+                .for_each(|assertion| assertion.is_conditional |= assertion.is_handling);
         }
         let last = body.assertions.iter().map(|assertion| assertion.line).max().unwrap_or(0);
         let early = returns
@@ -182,7 +239,7 @@ trait Reader {
 }
 
 /// Returns whether a kind of node is that of a function.
-fn is_function(kind: &str) -> bool {
+pub(crate) fn is_function(kind: &str) -> bool {
     matches!(
         kind,
         "function_definition"

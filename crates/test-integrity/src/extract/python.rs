@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::{Mark, Reader, Skip, Test, TestFile, arguments, rebound};
-use crate::assertion::Assertion;
+use crate::assertion::{Assertion, Strength};
 use crate::syntax::At;
 use crate::vocabulary;
 
@@ -12,6 +12,9 @@ struct Python;
 impl Reader for Python {
     fn assertion(&self, at: At<'_>) -> Option<Assertion> {
         match at.kind() {
+            "raise_statement" if at.text().starts_with("raise AssertionError") => {
+                Some(Assertion::of_call("fail", &[], at.line(), &at.words()))
+            }
             "assert_statement" => {
                 let condition = at.children().first().map(|first| first.normal())?;
                 // A tuple is true, whatever is in it.
@@ -31,7 +34,11 @@ impl Reader for Python {
                     let kind = given.first().cloned().unwrap_or_default();
                     let says = last.contains("Regex")
                         || given.iter().any(|argument| argument.starts_with("match ="));
-                    return Some(Assertion::of_failure(&kind, says, at.line(), &at.words()));
+                    let mut assertion = Assertion::of_failure(&kind, says, at.line(), &at.words());
+                    if kind == "None" {
+                        assertion.strength = Strength::Nothing;
+                    }
+                    return Some(assertion);
                 }
                 let is_assertion =
                     (last.starts_with("assert") || name == "pytest.fail" || name == "self.fail")
@@ -263,9 +270,7 @@ pub(super) fn read(path: &str, root: At<'_>) -> TestFile {
                 if above.split("def ").next().is_some_and(|above| above.contains("autouse=True")) {
                     all = worse(all, body.skip.take().filter(|skip| !skip.text.starts_with("return")));
                 }
-                if !body.assertions.is_empty() {
-                    file.helpers.insert(name.to_owned(), body);
-                }
+                file.add_function(name, body);
             }
             "assignment" if names.is_empty() || in_class => {
                 let left = at.field("left").map_or("", At::text);

@@ -3,6 +3,7 @@
 use super::python::worse;
 use super::{Reader, Skip, Test, TestFile};
 use crate::assertion::Assertion;
+use crate::files::Role;
 use crate::syntax::At;
 use crate::vocabulary;
 
@@ -164,6 +165,8 @@ fn is_plain_cfg(text: &str) -> bool {
 /// Reads the tests of a Rust file.
 pub(super) fn read(path: &str, root: At<'_>) -> TestFile {
     let mut file = TestFile::default();
+    // A program's own functions panic as well.
+    let is_file_of_tests = Role::of(path) == Role::Test;
     let mut waiting: Vec<(At<'_>, Vec<&str>, Option<Skip>)> = vec![(root, Vec::new(), None)];
     while let Some((at, names, outer)) = waiting.pop() {
         match at.kind() {
@@ -198,8 +201,8 @@ pub(super) fn read(path: &str, root: At<'_>) -> TestFile {
                         focus: None,
                         cases,
                     });
-                } else if !body.assertions.is_empty() {
-                    file.helpers.insert(name.to_owned(), body);
+                } else if is_file_of_tests || !names.is_empty() {
+                    file.add_function(name, body);
                 }
             }
             _ => waiting

@@ -115,7 +115,6 @@ const STRICT: &[&str] = &[
 /// Keys that make a check milder when they are on.
 const MILD: &[&str] = &[
     "ignore_errors",
-    "ignore_missing_imports",
     "skiplibcheck",
     "continue-on-error",
     "allow_failure",
@@ -180,6 +179,9 @@ pub(crate) fn compare(change: &Change<'_>, format: Format) -> Vec<Finding> {
                 Kind::WeakerCheck,
                 format!("a failure no longer counts: `{}` is `{}`", entry.key, entry.value),
             );
+        } else if last == "ignore_missing_imports" && is_on(&entry.value) {
+            let message = format!("what is imported is not checked: `{}` is `{}`", entry.key, entry.value);
+            report(entry.line, Kind::LooserRule, message);
         } else if is_rule(&entry.key) && severity(&entry.value) == Some(0) {
             report(
                 entry.line,

@@ -1,0 +1,114 @@
+//! All tests of one state of a change, with the helpers that assert for them.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::assertion::{Assertion, Strength};
+use crate::extract::{Body, Mark, Names, Test, TestFile};
+use crate::weaker::is_mere_failure;
+
+/// Most assertions of one test, with those of its helpers.
+const MAX_ASSERTIONS: usize = 2_000;
+
+/// Depth to which helpers that call helpers are followed.
+const MAX_HELPERS: usize = 3;
+
+/// All tests of one state of the change.
+#[derive(Default)]
+pub(crate) struct State {
+    pub(crate) tests: Vec<Test>,
+    helpers: BTreeMap<String, Body>,
+    /// Names of helpers that say that they assert something, and do not.
+    hollow: BTreeSet<String>,
+    mocks: Vec<(String, Mark)>,
+    /// Names of each file.
+    pub(crate) names: BTreeMap<String, Names>,
+}
+
+impl State {
+    pub(crate) fn add(&mut self, path: &str, file: TestFile) {
+        self.tests.extend(file.tests);
+        self.helpers.extend(file.helpers);
+        self.hollow.extend(file.hollow);
+        self.names.insert(path.to_owned(), file.names);
+        self.mocks.extend(file.mocks.into_iter().map(|mark| (path.to_owned(), mark)));
+    }
+
+    /// Returns all assertions of a test: its own, and those of the helpers that it calls.
+    ///
+    /// A helper whose call is an assertion by its name counts as that one if `heir`, the test after the change, no longer
+    /// calls it: then the call was replaced, and not what is in the helper.
+    pub(crate) fn assertions(&self, body: &Body, heir: Option<&Body>) -> Vec<Assertion> {
+        let mut all = body.assertions.clone();
+        for assertion in &mut all {
+            let name = assertion.callee().unwrap_or_default();
+            if self.hollow.contains(name) {
+                assertion.strength = Strength::Nothing;
+            } else if let Some(helper) = self.helpers.get(name) {
+                // By its name alone, it would demand all.
+                let demand = |inner: &Assertion| {
+                    let is_end = is_mere_failure(inner);
+                    if is_end { inner.strength.min(Strength::Bounded) } else { inner.strength }
+                };
+                let inner = helper.assertions.iter().map(demand).max();
+                assertion.strength = assertion.strength.min(inner.unwrap_or(Strength::Exact));
+            }
+        }
+        let is_known = |name: &&String| {
+            !body.asserting.contains(*name) || heir.is_none_or(|heir| heir.asserting.contains(*name))
+        };
+        let mut calls: Vec<(&String, usize)> =
+            body.calls.iter().filter(is_known).map(|name| (name, 0)).collect();
+        let mut followed = BTreeSet::new();
+        while let Some((name, depth)) = calls.pop() {
+            let Some(helper) =
+                self.helpers.get(name).filter(|_| depth < MAX_HELPERS && all.len() < MAX_ASSERTIONS)
+            else {
+                continue;
+            };
+            all.extend(helper.assertions.iter().cloned());
+            if followed.insert(name) {
+                calls.extend(helper.calls.iter().map(|inner| (inner, depth + 1)));
+            }
+        }
+        all.truncate(MAX_ASSERTIONS);
+        all
+    }
+
+    /// Returns the bodies that are run: those of the tests that nothing skips, and of the helpers that these call.
+    fn running(&self) -> Vec<&Body> {
+        let mut running: Vec<&Body> =
+            self.tests.iter().filter(|test| test.runs()).map(|test| &test.body).collect();
+        let mut calls: Vec<&String> = running.iter().flat_map(|body| &body.calls).collect();
+        let mut followed = BTreeSet::new();
+        while let Some(name) = calls.pop() {
+            if let Some(helper) = self.helpers.get(name).filter(|_| followed.insert(name)) {
+                running.push(helper);
+                calls.extend(&helper.calls);
+            }
+        }
+        running
+    }
+}
+
+/// Returns the assertions that one test made before the change, and that are made after it: if the test no longer makes one
+/// of them, it was moved. What several tests assert word by word says nothing about where it went.
+pub(crate) fn moved_assertions(before: &State, after: &State) -> BTreeSet<String> {
+    let count = |state: &State| {
+        let mut counts: BTreeMap<String, usize> = BTreeMap::new();
+        for assertion in state.running().into_iter().flat_map(|body| &body.assertions) {
+            *counts.entry(assertion.text.clone()).or_default() += 1;
+        }
+        counts
+    };
+    let now = count(after);
+    let once = count(before).into_iter().filter(|(_, count)| *count == 1);
+    once.map(|(text, _)| text).filter(|text| now.contains_key(text)).collect()
+}
+
+/// Returns all mocks with the files that they stand in.
+pub(crate) fn all_mocks(state: &State) -> impl Iterator<Item = (&str, &Mark)> {
+    let of_files = state.mocks.iter().map(|(path, mark)| (path.as_str(), mark));
+    let of_tests =
+        state.tests.iter().flat_map(|test| test.body.mocks.iter().map(|mark| (test.path.as_str(), mark)));
+    of_files.chain(of_tests)
+}
