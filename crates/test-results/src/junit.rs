@@ -2,7 +2,7 @@
 
 use roxmltree::{Document, Node};
 
-use super::{Outcome, Results, duration_ms};
+use super::{Outcome, Results, duration_ms, path_parts};
 
 /// Reads JUnit's XML. Text that is no such XML gives no results.
 pub fn junit(xml: &str) -> Results {
@@ -27,6 +27,7 @@ pub fn junit(xml: &str) -> Results {
         } else {
             class.split(['.', '/', '\\', '$']).flat_map(|part| part.split("::")).map(str::to_owned).collect()
         };
+        let file = file_of(case).filter(|file| file.last().is_some_and(|stem| !above.contains(stem)));
         let name = name.strip_suffix("()").unwrap_or(name);
         let (name, case_name) = match name.find(['[', '{']) {
             Some(at) if at > 0 && !name.contains(' ') => (&name[..at], Some(&name[at..])),
@@ -37,10 +38,28 @@ pub fn junit(xml: &str) -> Results {
         } else {
             name.split("::").map(str::to_owned).collect()
         };
-        let parts = above.into_iter().chain(own).filter(|part| !part.is_empty()).collect();
+        let parts =
+            file.into_iter().flatten().chain(above).chain(own).filter(|part| !part.is_empty()).collect();
         results.add(parts, outcome, message);
         let case_name = case_name.map(|name| name.trim_matches(['[', ']', '{', '}']));
         results.complete(case_name, case.attribute("time").and_then(|time| duration_ms(time, 1000.0)));
     }
     results
+}
+
+/// Returns the parts of the path of a test's file, if the XML names it: the test itself, or what it is in. Two files may have
+/// tests of the same names.
+fn file_of(case: Node<'_, '_>) -> Option<Vec<String>> {
+    let named = case.ancestors().find_map(|node| {
+        let of_file = ["file", "filepath"].into_iter().find_map(|name| node.attribute(name));
+        // Vitest and others call a suite as the file is called.
+        of_file
+            .or_else(|| node.attribute("name").filter(|name| node.has_tag_name("testsuite") && is_path(name)))
+    })?;
+    Some(path_parts(named))
+}
+
+fn is_path(name: &str) -> bool {
+    let extension = name.rsplit_once('.').map_or("", |(_, extension)| extension);
+    name.contains('/') && !name.contains(' ') && matches!(extension.len(), 1..=4)
 }

@@ -1,7 +1,7 @@
 //! What runners print, and what is read from it. The texts are theirs, shortened.
 
 use proptest::prelude::*;
-use test_results::{Outcome, Results, junit, parse};
+use test_results::{Outcome, Results, compare, junit, parse};
 
 fn told(results: &Results) -> Vec<String> {
     let of_tests = results.tests.iter().map(|test| {
@@ -225,6 +225,27 @@ fn junit_is_read() {
         ["+tests|test_shop|Total|test_a", "-shop|TotalTest|adds: no", "?shop|adds one"]
     );
     assert!(junit("no XML").is_empty());
+}
+
+#[test]
+fn junit_tells_tests_of_two_files_apart() {
+    let xml = "<testsuites>\
+        <testsuite name=\"src/a.test.js\"><testcase classname=\"total\" name=\"adds\"/></testsuite>\
+        <testsuite name=\"unit\"><testcase classname=\"total\" name=\"adds\" file=\"src/b.test.js\"/></testsuite>\
+        <testsuite name=\"unit\" file=\"tests/test_shop.py\"><testcase classname=\"tests.test_shop.Total\" name=\"test_a\"/>\
+        </testsuite></testsuites>";
+    assert_eq!(
+        told(&junit(xml)),
+        ["+src|a.test|total|adds", "+src|b.test|total|adds", "+tests|test_shop|Total|test_a"]
+    );
+    let failed = xml.replacen("name=\"adds\"/>", "name=\"adds\"><failure/></testcase>", 1);
+    let compared = compare(&junit(xml), &junit(&failed));
+    assert_eq!(compared.newly_failing, ["src::a.test::total::adds"]);
+    let names = [parts("src|a.test|total|adds"), parts("src|b.test|total|adds")];
+    let results = junit(&failed);
+    let outcomes: Vec<Vec<Outcome>> =
+        results.of(&names).iter().map(|of| of.iter().map(|result| result.outcome).collect()).collect();
+    assert_eq!(outcomes, [[Outcome::Failed], [Outcome::Passed]]);
 }
 
 fn parts(name: &str) -> Vec<String> {
