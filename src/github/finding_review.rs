@@ -1,6 +1,6 @@
 //! Findings of a review, posted as one review of the pull request. GitHub remembers them: a finding is recognised by its
-//! fingerprint in the hidden first line of a comment that we wrote, so none is posted twice, whoever has answered or resolved
-//! it, and one whose place is gone is resolved.
+//! fingerprint in the hidden first line of a comment that we wrote, or in those of a review's text if the diff does not have
+//! its line. So none is posted twice, whoever has answered or resolved it, and one whose place is gone is resolved.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -8,7 +8,7 @@ use sanitize::untrusted::{code, markdown};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::api::{Api, Method};
+use super::api::{Api, Login, Method, is_same_login};
 use super::error::ApiError;
 use super::review::{REVIEW, State, resolve, threads};
 use super::suggestion::commentable;
@@ -45,6 +45,15 @@ pub struct PostedFindings {
     pub mended: usize,
 }
 
+/// A review that stands on the pull request.
+#[derive(Deserialize)]
+struct EarlierReview {
+    /// Who wrote it; absent if the account is gone.
+    user: Option<Login>,
+    #[serde(default)]
+    body: Option<String>,
+}
+
 /// A file of the pull request's diff.
 #[derive(Deserialize)]
 struct File {
@@ -77,7 +86,12 @@ impl FindingReview<'_> {
                 Err(error) => detail!("could not resolve a finding: {error}"),
             }
         }
-        let known: HashSet<&str> = earlier.iter().map(|thread| thread.marker.as_str()).collect();
+        let listed = self.listed_before(api, &ours).await?;
+        let known: HashSet<&str> = earlier
+            .iter()
+            .map(|thread| thread.marker.as_str())
+            .chain(listed.iter().map(String::as_str))
+            .collect();
         let (known, new): (Vec<&Finding>, Vec<&Finding>) =
             findings.iter().partition(|finding| known.contains(self.marker(finding).as_str()));
         sum.known = known.len();
@@ -88,11 +102,29 @@ impl FindingReview<'_> {
         Ok(sum)
     }
 
+    /// Returns the marks of findings that stand in the text of earlier reviews of ours.
+    async fn listed_before(&self, api: &Api, ours: &str) -> Result<HashSet<String>, ApiError> {
+        let author = api.login().await?;
+        let reviews: Vec<EarlierReview> =
+            api.list(&format!("/pulls/{}/reviews", self.number), REVIEW).await?;
+        let is_own = |review: &EarlierReview| {
+            review.user.as_ref().is_some_and(|user| is_same_login(&user.login, &author))
+        };
+        let texts = reviews.into_iter().filter(is_own).filter_map(|review| review.body);
+        // Marks stand above everything that a model wrote.
+        Ok(texts
+            .flat_map(|text| {
+                let marks = text.lines().take_while(|line| line.starts_with(MARKER));
+                marks.filter(|line| line.starts_with(ours)).map(str::to_owned).collect::<Vec<_>>()
+            })
+            .collect())
+    }
+
     /// Posts findings as one review: at their lines where the diff has them, else in its text.
     async fn together(&self, api: &Api, files: &[File], findings: &[&Finding]) -> Result<(), ApiError> {
         let patches: BTreeMap<&str, &str> =
             files.iter().filter_map(|file| Some((file.filename.as_str(), file.patch.as_deref()?))).collect();
-        let (mut comments, mut rest) = (Vec::new(), Vec::new());
+        let (mut comments, mut rest): (Vec<Value>, Vec<&Finding>) = (Vec::new(), Vec::new());
         for finding in findings {
             let path = self.path(finding);
             let line = u64::from(finding.line);
@@ -105,29 +137,35 @@ impl FindingReview<'_> {
                     let body = format!("{}\n{}", self.marker(finding), text(finding));
                     comments.push(json!({"path": path, "body": body, "line": line, "side": "RIGHT"}));
                 }
-                None => rest.push(self.listed(finding)),
+                None => rest.push(finding),
             }
         }
         let count = findings.len();
         let title = if count == 1 { "1 finding".to_owned() } else { format!("{count} findings") };
-        let shown = [vec![format!("architect-ci: {title}")], rest].concat().join("\n");
         let mut review = json!({
             "commit_id": self.head,
             "event": "COMMENT",
-            "body": shown,
+            "body": self.body(&title, &rest),
             "comments": comments,
         });
         let path = format!("/pulls/{}/reviews", self.number);
         match api.send::<Value>(Method::Post, &path, Some(&review), REVIEW).await {
             // A single anchor that GitHub rejects fails the whole review; nothing is to be lost for that.
             Err(error) if error.status() == Some(422) => {
-                let all: Vec<String> = findings.iter().map(|finding| self.listed(finding)).collect();
-                review["body"] = json!(format!("architect-ci: {title}\n{}", all.join("\n")));
+                review["body"] = json!(self.body(&title, findings));
                 review["comments"] = json!([]);
                 api.send::<Value>(Method::Post, &path, Some(&review), REVIEW).await.map(drop)
             }
             answer => answer.map(drop),
         }
+    }
+
+    /// Renders the text of a review: the marks of the findings that it lists, its title, and these findings.
+    fn body(&self, title: &str, listed: &[&Finding]) -> String {
+        let marks = listed.iter().map(|finding| self.marker(finding));
+        let items = listed.iter().map(|finding| self.listed(finding));
+        let lines: Vec<String> = marks.chain([format!("architect-ci: {title}")]).chain(items).collect();
+        lines.join("\n")
     }
 
     fn path(&self, finding: &Finding) -> Option<String> {
@@ -142,7 +180,9 @@ impl FindingReview<'_> {
 
     fn marker(&self, finding: &Finding) -> String {
         let path = self.path(finding).unwrap_or_default();
-        format!("{MARKER}{} {} -->", self.key, fingerprint(&path, &finding.place))
+        // A finding about no line is told from others by what it says.
+        let place = if finding.place.trim().is_empty() { &finding.message } else { &finding.place };
+        format!("{MARKER}{} {} -->", self.key, fingerprint(&path, place))
     }
 }
 

@@ -122,6 +122,15 @@ async fn review_that_failed_is_gone_on_with() {
             reviews.last().unwrap().contains("- `a.txt:9`: **error**: Outside of the diff."),
             "{reviews:?}"
         );
+        // It is remembered there, as those at lines of the diff are.
+        commit(&mut scene, "e.txt", "again\n");
+        let outside = finding("a.txt", 9, "Outside of the diff.");
+        let nowhere = finding("none.txt", 1, "About no file.");
+        let (log, _) = review(&scene, found(&[outside.clone(), nowhere.clone()]), 0);
+        assert!(log.contains("findings: 1 new, 1 known, 0 mended"), "{log}");
+        commit(&mut scene, "f.txt", "and again\n");
+        let (log, _) = review(&scene, found(&[outside, nowhere]), 0);
+        assert!(log.contains("findings: 0 new, 2 known, 0 mended"), "{log}");
         scene.github.assert_valid();
     })
     .await;

@@ -254,6 +254,9 @@ fn pulls(world: &mut World, asked: &Asked<'_>) -> ResponseTemplate {
                 .map(|(_, login, state, commit)| {
                     json!({"user": user(world, login), "state": state, "commit_id": commit, "body": ""})
                 })
+                .chain(world.reviews.iter().map(|body| {
+                    json!({"user": user(world, BOT), "state": "COMMENTED", "commit_id": "0", "body": body})
+                }))
                 .collect();
             page(world, path, query, &items)
         }
