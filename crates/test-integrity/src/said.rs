@@ -23,7 +23,8 @@ pub(crate) struct Said<'a> {
 impl<'a> Said<'a> {
     /// Takes the assertions after the change, and those before.
     pub(crate) fn new(assertions: &'a [Assertion], before: &[Assertion], of_cases: Option<&'a Test>) -> Self {
-        let is_fresh = |assertion: &&Assertion| before.iter().all(|old| old.text != assertion.text);
+        let known: BTreeSet<&str> = before.iter().map(|old| old.text.as_str()).collect();
+        let is_fresh = |assertion: &&Assertion| !known.contains(assertion.text.as_str());
         Self {
             all: assertions,
             fresh: assertions.iter().filter(is_fresh).collect(),
