@@ -249,15 +249,7 @@ fn pulls(world: &mut World, asked: &Asked<'_>) -> ResponseTemplate {
             page(world, path, query, &items)
         }
         ("GET", ["pulls", _, "reviews"]) => {
-            let of_pull = world.judgements.iter().filter(|(pull, ..)| *pull == number);
-            let items: Vec<Value> = of_pull
-                .map(|(_, login, state, commit)| {
-                    json!({"user": user(world, login), "state": state, "commit_id": commit, "body": ""})
-                })
-                .chain(world.reviews.iter().map(|body| {
-                    json!({"user": user(world, BOT), "state": "COMMENTED", "commit_id": "0", "body": body})
-                }))
-                .collect();
+            let items = reviews(world, number);
             page(world, path, query, &items)
         }
         ("POST", ["pulls", _, "reviews"]) => {
@@ -283,6 +275,19 @@ fn pulls(world: &mut World, asked: &Asked<'_>) -> ResponseTemplate {
         }
         _ => missing(),
     }
+}
+
+/// Reviews of a pull request: those that the test set up, and those that were posted.
+fn reviews(world: &World, number: u64) -> Vec<Value> {
+    let of_pull = world.judgements.iter().filter(|(pull, ..)| *pull == number);
+    let set_up = of_pull.map(|(_, login, state, commit)| {
+        json!({"user": user(world, login), "state": state, "commit_id": commit, "body": ""})
+    });
+    let posted = world
+        .reviews
+        .iter()
+        .map(|body| json!({"user": user(world, BOT), "state": "COMMENTED", "commit_id": "0", "body": body}));
+    set_up.chain(posted).collect()
 }
 
 /// Whether a comment's lines are part of one hunk of the pull request's diff.
