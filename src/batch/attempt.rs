@@ -71,8 +71,13 @@ impl BatchContext {
             let report = self.write_planned(task, planned).await;
             return Done { report, over: true, dearest_answer: 0.0 };
         }
-        let retry = task.entry.retry.clone().unwrap_or_default();
         let mut earlier = earlier;
+        if let Some(held) = earlier.as_ref().and_then(|report| report.held.clone())
+            && let Some(report) = earlier.take()
+        {
+            return self.deliver_held(task, report, &held).await;
+        }
+        let retry = task.entry.retry.clone().unwrap_or_default();
         let mut left = share;
         let mut dearest_answer = 0.0_f64;
         loop {
@@ -137,6 +142,7 @@ impl BatchContext {
                     let out = self.request.destination.out.join(&folder);
                     report.key = block_in_place(|| key_parts.key(task, &out));
                 }
+                self.seal_held(&report);
                 Attempt { report, is_fault_of_machine: false, dearest_answer }
             }
             Err(error) => {
@@ -164,7 +170,7 @@ impl BatchContext {
         clear(&out).map_err(|error| InputError::Out { path: out.clone(), error })?;
         std::fs::create_dir_all(&out).map_err(|error| InputError::Out { path: out.clone(), error })?;
         // Git takes its time with large checkouts; other tasks go on meanwhile.
-        let added = block_in_place(|| self.worktrees.add(&task.id, &self.manifest.commit));
+        let added = block_in_place(|| self.worktrees.add(task, &self.manifest.commit));
         let checkout = added.map_err(InputError::Worktree)?;
         let (request, masker) = block_in_place(|| {
             let place = TaskPaths {
@@ -229,5 +235,8 @@ pub(super) fn failure(report: &TaskReport) -> Option<RetryOn> {
 fn wants_again(on: &[RetryOn], report: &TaskReport) -> bool {
     // What is wrong with the input, or with a key, is wrong the next time as well.
     let hopeless = [Exit::Configuration, Exit::Authentication].map(|exit| Some(exit.code()));
-    failure(report).is_some_and(|end| on.contains(&end)) && !hopeless.contains(&report.exit_code)
+    // What only could not be delivered need not be done again.
+    report.held.is_none()
+        && failure(report).is_some_and(|end| on.contains(&end))
+        && !hopeless.contains(&report.exit_code)
 }

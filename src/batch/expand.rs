@@ -121,7 +121,8 @@ fn check(entry: &Entry) -> Result<(), Problem> {
     let more = [entry.agent.as_ref(), entry.folder.as_ref()];
     let gates = entry.gates.iter().flat_map(|gate| [Some(&gate.name), Some(&gate.command)]);
     let until = entry.until.iter().map(Some);
-    for text in texts.into_iter().chain(more).chain(gates).chain(until).flatten() {
+    let sparse = entry.sparse.iter().flatten().map(Some);
+    for text in texts.into_iter().chain(more).chain(gates).chain(until).chain(sparse).flatten() {
         let known = |name: &str| {
             entry.for_each.keys().any(|key| key == name || parts_of(key).any(|part| part == name))
         };
@@ -207,6 +208,10 @@ fn task(
     filled.agent = entry.agent.as_ref().map(raw);
     filled.folder = entry.folder.as_ref().map(raw);
     if let Some(folder) = &filled.folder {
+        WorkspacePath::parse(folder).map_err(|error| Problem::Folder { folder: folder.clone(), error })?;
+    }
+    filled.sparse = entry.sparse.as_ref().map(|folders| folders.iter().map(raw).collect());
+    for folder in filled.sparse.iter().flatten() {
         WorkspacePath::parse(folder).map_err(|error| Problem::Folder { folder: folder.clone(), error })?;
     }
     filled.until = entry.until.iter().map(quoted).collect::<Result<_, _>>()?;

@@ -56,6 +56,10 @@ pub struct Entry {
     pub mode: Option<RunMode>,
     /// A folder of the checkout, in which the task is worked on.
     pub folder: Option<String>,
+    /// Further folders that the task needs. The worktree then has these, the task's folder, `.github` and the files beside the
+    /// folders above them, and nothing else, which saves time in large repositories.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sparse: Option<Vec<String>>,
     /// Most model calls.
     pub max_steps: Option<Bounded<1, 1000>>,
     /// Most money, in USD.
@@ -237,6 +241,7 @@ impl Entry {
         fill(&mut self.agent, defaults.agent.as_ref());
         fill(&mut self.mode, defaults.mode.as_ref());
         fill(&mut self.folder, defaults.folder.as_ref());
+        fill(&mut self.sparse, defaults.sparse.as_ref());
         fill(&mut self.max_steps, defaults.max_steps.as_ref());
         fill(&mut self.budget_usd, defaults.budget_usd.as_ref());
         fill(&mut self.timeout, defaults.timeout.as_ref());

@@ -24,7 +24,7 @@ use crate::request::{InputError, read_plan};
 use crate::run::apply;
 
 /// The name of a plan's file.
-const PLAN: &str = "plan.json";
+pub(super) const PLAN: &str = "plan.json";
 
 /// The reports of the job that has planned, and where its files are.
 #[derive(Debug)]
@@ -69,7 +69,9 @@ impl BatchContext {
         block_in_place(|| self.worktrees.remove(&task.id));
         match ended {
             Ok(finished) => {
-                let written = TaskReport::of_run(&task.id, &finished.report, &format!("{TASKS}/{}", task.id));
+                let folder = format!("{TASKS}/{}", task.id);
+                let written = TaskReport::of_run(&task.id, &finished.report, &folder);
+                self.seal_held(&written);
                 TaskReport {
                     model: report.model.clone(),
                     attempts: report.attempts,
@@ -109,7 +111,7 @@ impl BatchContext {
         let failed = |error| InputError::Out { path: out.clone(), error };
         clear(&out).map_err(failed)?;
         std::fs::create_dir_all(&out).map_err(failed)?;
-        let added = block_in_place(|| self.worktrees.add(&task.id, &self.manifest.commit));
+        let added = block_in_place(|| self.worktrees.add(task, &self.manifest.commit));
         let checkout = added.map_err(InputError::Worktree)?;
         let place = TaskPaths {
             checkout: &checkout,

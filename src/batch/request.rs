@@ -2,18 +2,23 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use super::budget::share_of_shard;
+use super::shard::shards;
 use super::{BatchFile, Entry, Manifest, ReportDigests, RetryOn, Shard, StartError, Task};
 use crate::config::{Bounded, Comment, Config, ConfigError, Report, Usd, parse_as};
 use crate::event::RunMode;
 use crate::git::Repository;
+use crate::github::BranchStates;
 use crate::plan::Plan;
 use crate::publish::BatchDestination;
+use crate::report::HeldDelivery;
 use crate::request::{
-    ApplyRequest, InputError, Inputs, JobRequest, Lookup, Programs, RequestContext, RunRequest,
+    ApplyRequest, InputError, Inputs, JobRequest, Lookup, Programs, RequestContext, RunRequest, SharedLedger,
+    own_branch,
 };
 use crate::trust::Trust;
 use crate::workspace::ProgramFiles;
@@ -36,6 +41,17 @@ pub enum Tasks {
     },
     /// A list that another job has made.
     Manifest(Box<Manifest>),
+    /// The list of the earlier start in the output folder.
+    Earlier,
+}
+
+/// What a start is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BatchStart {
+    /// To work on tasks.
+    Work,
+    /// To deliver what an earlier start could not deliver, and nothing else.
+    DeliverHeld,
 }
 
 /// Everything that a batch needs to know.
@@ -61,6 +77,10 @@ pub struct BatchRequest {
     pub timeout: Option<Duration>,
     /// The part of the batch that is done here.
     pub shard: Option<Shard>,
+    /// What is done.
+    pub start: BatchStart,
+    /// The ledger on a branch, of which all tasks write a copy.
+    pub shared_ledger: Option<SharedLedger>,
     /// Whether an earlier start is gone on with.
     pub resume: bool,
     /// Ends of an earlier start after which tasks are done again.
@@ -73,6 +93,8 @@ pub struct BatchRequest {
     pub report_digests: Option<ReportDigests>,
     /// Number of pull requests that the batch has delivered to so far.
     pub pull_requests: Arc<AtomicUsize>,
+    /// States of the branches of all tasks.
+    pub branches: OnceLock<Arc<BranchStates>>,
     /// What people should know.
     pub warnings: Vec<String>,
     inputs: Inputs,
@@ -83,7 +105,7 @@ const JOBS: usize = 4;
 
 impl BatchRequest {
     /// Reads what a batch needs.
-    pub async fn resolve(lookup: &Lookup) -> Result<Self, InputError> {
+    pub async fn resolve(lookup: &Lookup, start: BatchStart) -> Result<Self, InputError> {
         let inputs = Inputs::read_for_batch(lookup)?;
         let context = RequestContext::read(&inputs)?;
         if let Some(github) = context.github.as_ref().filter(|github| github.in_actions)
@@ -98,6 +120,7 @@ impl BatchRequest {
         let mut jobs = lookup.number::<1, 64>("jobs")?;
         let tasks = match (lookup.path("batch"), lookup.path("manifest")) {
             (Some(_), Some(_)) => return Err(StartError::TwoLists.into()),
+            (None, None) if start == BatchStart::DeliverHeld => Tasks::Earlier,
             (None, None) => return Err(StartError::NoList.into()),
             (None, Some(path)) => {
                 if context.with_trusted(|trusted| trusted.is_withheld(&path)) {
@@ -139,15 +162,45 @@ impl BatchRequest {
             budget_usd: inputs.budget_usd.map(Usd::get),
             timeout: inputs.timeout,
             shard: shard.map_err(|error| InputError::Batch(Box::new(error)))?,
-            resume: lookup.flag("resume")?,
+            start,
+            shared_ledger: SharedLedger::new(&inputs, &context.origin.config, context.github.as_ref())?,
+            resume: start == BatchStart::DeliverHeld || lookup.flag("resume")?,
             retry: retry(lookup)?,
             previous: previous(lookup, &context)?,
             plans,
             report_digests: report_digests.transpose().map_err(StartError::from)?,
             pull_requests: Arc::default(),
+            branches: OnceLock::new(),
             warnings: context.warnings.clone(),
             inputs: inputs.clone(),
         })
+    }
+
+    /// Returns the most that all of this can cost, in USD, if that is limited.
+    pub fn most_usd(&self) -> Option<f64> {
+        let of_list = match &self.tasks {
+            Tasks::File { batch, .. } => batch.budget_usd,
+            Tasks::Manifest(manifest) => manifest.budget_usd,
+            Tasks::Earlier => None,
+        };
+        let usd = self.budget_usd.or(of_list.map(Usd::get))?;
+        Some(match (&self.tasks, self.shard) {
+            (Tasks::Manifest(manifest), Some(shard)) => {
+                let parts = shards(&manifest.tasks, shard.of);
+                let own = parts.get(shard.index as usize - 1).map_or(0, Vec::len);
+                share_of_shard(usd, own, manifest.tasks.len())
+            }
+            // No shard spends more than all of them.
+            _ => usd,
+        })
+    }
+
+    /// Notes which tasks will be delivered, so that the states of their branches are asked for together.
+    pub(super) fn expect_deliveries<'a>(&self, name: &str, tasks: impl Iterator<Item = &'a Task>) {
+        let Some(github) = &self.destination.github else { return };
+        let keys = tasks.map(|task| comment_key(name, &task.id));
+        let branches = keys.filter_map(|key| own_branch(&self.config, github, &key)).collect();
+        let _ = self.branches.set(Arc::new(BranchStates::new(branches)));
     }
 
     /// Returns the inputs that were given for the whole batch, by name.
@@ -187,10 +240,27 @@ impl BatchRequest {
         Ok(request)
     }
 
+    /// Makes the request to deliver what a task holds, to where it was to go.
+    pub fn of_held_task(
+        &self,
+        name: &str,
+        task: &Task,
+        place: &TaskPaths<'_>,
+        plan: Plan,
+        held: &HeldDelivery,
+    ) -> Result<ApplyRequest, InputError> {
+        let mut inputs = self.inputs_of_task(name, task, place)?;
+        inputs.deliver = self.inputs.deliver.or(Some(held.to));
+        let mut request = ApplyRequest::for_held(&inputs, plan, &held.digest)?;
+        self.make_one_of_many(&mut request.job);
+        Ok(request)
+    }
+
     /// All of it is told once, of the whole batch; and files of two tasks must not be the same.
     fn make_one_of_many(&self, job: &mut JobRequest) {
         job.alone = false;
         job.pull_requests = Arc::clone(&self.pull_requests);
+        job.branches = self.branches.get().map(Arc::clone);
         let config = &mut job.origin.config;
         let github = &mut config.github;
         (github.check_run, github.inline_suggestions, github.progress, github.required) =
@@ -248,12 +318,22 @@ impl BatchRequest {
             folder: folder.clone(),
             task_id: Some(task.id.clone()),
             out: Some(place.out.to_owned()),
+            ledger: self
+                .shared_ledger
+                .as_ref()
+                .map(|shared| shared.file().to_owned())
+                .or(given.ledger.clone()),
             comment: Some(Comment::Never),
-            comment_key: Some(format!("{name}-{}", task.id)),
+            comment_key: Some(comment_key(name, &task.id)),
             variables,
             ..given.clone()
         })
     }
+}
+
+/// Returns the key that tells a task's branch and comment from all others.
+fn comment_key(name: &str, id: &str) -> String {
+    format!("{name}-{id}")
 }
 
 /// Returns the place of an earlier night's reports, unless everything is to be done afresh.

@@ -11,34 +11,24 @@ use tokio::task::JoinSet;
 use super::attempt::{BatchContext, Done, TASKS, failure, spent_in, title};
 use super::budget::{Budget, Reservation, share_of_shard};
 use super::circuit_breaker::CircuitBreaker;
-use super::expand::{ExpansionSources, expand};
-use super::file::BatchFile;
-use super::journal::{EarlierStart, Journal, JournalError, clear};
-use super::manifest::{Manifest, Task};
+use super::held;
+use super::journal::{EarlierStart, Journal, clear};
+use super::manifest::Task;
 use super::pilot::PilotRun;
 use super::planned::PlannedTasks;
-use super::problem::LinesError;
 use super::progress_display::{ProgressDisplay, ProgressMode};
 use super::recipe_tests;
-use super::request::{BatchRequest, Tasks};
+use super::request::{BatchRequest, BatchStart};
 use super::settled;
 use super::shard::shards;
 use super::start_error::StartError;
+use super::task_list::{earlier_or_new, repository};
 use super::worktree::Worktrees;
-use crate::base::integrity::digest;
-use crate::command::sandbox::Rights;
-use crate::command::{Ended, LiveOutput};
 use crate::config::Usd;
 use crate::event::{Exit, Notice, NoticeLevel, Status, millis};
-use crate::git::Repository;
-use crate::isolation::{IsolatedCommand, Keep};
 use crate::report::{BATCH_SCHEMA_VERSION, BatchReport, ShardReport, TaskEnd, TaskReport, sum};
 use crate::request::InputError;
-use crate::run::{Signal, Throwaway};
-use crate::workspace::WorkspacePath;
-
-/// How long a command may take whose lines are values.
-const LINES_TIMEOUT: Duration = Duration::from_mins(5);
+use crate::run::Signal;
 
 /// How a batch is worked on.
 pub struct BatchOptions {
@@ -46,76 +36,6 @@ pub struct BatchOptions {
     pub look: ProgressMode,
     /// Ends it early.
     pub signal: Signal,
-}
-
-/// Returns the list of tasks, which is made from the file if there is none yet.
-pub async fn load_manifest(request: &BatchRequest, signal: &Signal) -> Result<Manifest, InputError> {
-    let (batch, shown, text) = match &request.tasks {
-        Tasks::Manifest(manifest) => return Ok((**manifest).clone()),
-        Tasks::File { batch, shown, text } => (batch, shown, text),
-    };
-    let git = repository(request)?;
-    let commit = git.head().ok_or(StartError::NoCommit)?;
-    let files = git.files_of(&commit).map_err(StartError::Git)?;
-    let printed = printed(request, batch, signal).await?;
-    let lines = |command: &str| printed.get(command).cloned().unwrap_or_else(|| Ok(String::new()));
-    let key_parts = ExpansionSources { files: &files, lines: &lines };
-    Ok(expand(batch, &key_parts, (shown, text), &commit)?)
-}
-
-fn repository(request: &BatchRequest) -> Result<&Repository, InputError> {
-    Ok(request.repository.as_ref().ok_or(StartError::NoCommit)?)
-}
-
-/// Runs the `lines:` commands, and returns their output by command.
-async fn printed(
-    request: &BatchRequest,
-    batch: &BatchFile,
-    signal: &Signal,
-) -> Result<BTreeMap<String, Result<String, LinesError>>, InputError> {
-    let sources = batch.tasks.iter().flat_map(|entry| entry.for_each.values());
-    let commands: Vec<&String> = sources.filter_map(|source| source.lines.as_ref()).collect();
-    let mut printed = BTreeMap::new();
-    if commands.is_empty() {
-        return Ok(printed);
-    }
-    let keys: Vec<String> = request.config.llm.api_key_env.iter().cloned().collect();
-    let variables = &request.destination.variables;
-    let mut config = request.config.clone();
-    if !request.is_checkout_trusted {
-        // What a stranger may have proposed is worked on, so nothing is passed through.
-        config.commands.env_passthrough.clear();
-    }
-    let state = Throwaway::new(&request.checkout, request.repository.as_ref(), &config, variables, &keys)?;
-    let state = state.state(&[]).map_err(InputError::rules)?;
-    for command in commands {
-        let work = IsolatedCommand {
-            command,
-            cwd: &WorkspacePath::root(),
-            variables: Vec::new(),
-            stdin: None,
-            merge: false,
-            output: LiveOutput::default(),
-            timeout: LINES_TIMEOUT,
-            cancel: signal.token(),
-            rights: Rights::Work,
-            keep: Keep::Nothing,
-            moves: Vec::new(),
-            owner: Some("lines".to_owned()),
-        };
-        let ran = state.run(work).await.map_err(StartError::from)?;
-        let finished = ran.finished;
-        let output = match finished.ended {
-            Ended::Exited(0) => finished.stdout.whole().ok_or_else(|| LinesError::TooLong(command.clone())),
-            ended => Err(LinesError::Failed {
-                command: command.clone(),
-                ended,
-                stderr: finished.stderr.text().trim().to_owned(),
-            }),
-        };
-        printed.insert(command.clone(), output);
-    }
-    Ok(printed)
 }
 
 /// Works on a batch to its end; the report is not written yet.
@@ -127,20 +47,7 @@ pub async fn run_batch(
     let started = Instant::now();
     let mut journal = Journal::open(&request.destination.out)?;
     let variables = &request.destination.variables;
-    let frozen = if request.resume { journal.manifest(variables)? } else { None };
-    let manifest = match frozen {
-        Some(frozen) => {
-            let fits = match &request.tasks {
-                Tasks::File { text, .. } => frozen.file_sha256 == digest(text.as_bytes()),
-                Tasks::Manifest(given) => given.digest() == frozen.digest(),
-            };
-            if !fits {
-                return Err(JournalError::Other(request.destination.out.clone()).into());
-            }
-            frozen
-        }
-        None => load_manifest(request, &signal).await?,
-    };
+    let manifest = earlier_or_new(request, &journal, &signal).await?;
     let clone = repository(request)?;
     if !clone.has_commit(&manifest.commit) {
         return Err(StartError::OtherCommit(manifest.commit).into());
@@ -201,6 +108,7 @@ pub async fn run_batch(
     };
     show.close();
     tokio::task::block_in_place(|| worktrees.clear());
+    notices.extend(held::notice(&reports, &request.destination.out));
     let mut report = BatchReport {
         schema_version: BATCH_SCHEMA_VERSION,
         batch: name,
@@ -227,6 +135,9 @@ pub async fn run_batch(
 fn told(message: &str) -> Notice {
     Notice { level: NoticeLevel::Warning, message: message.to_owned() }
 }
+
+/// Reports of tasks, by their ids.
+type Reports = BTreeMap<String, TaskReport>;
 
 /// Hands out tasks.
 struct Scheduler<'a> {
@@ -255,23 +166,27 @@ impl Stop {
 }
 
 impl Scheduler<'_> {
-    /// Works on all tasks; gives a report of each, in order, and whether the time was up.
-    async fn run(&self, tasks: &[Task], earlier: EarlierStart) -> (Vec<TaskReport>, bool) {
-        let tasks_out = self.common.request.destination.out.join(TASKS);
-        let cut_off: f64 = earlier.cut_off().map(|id| spent_in(&tasks_out.join(id))).sum();
-        let EarlierStart { ended: mut reports, mut tried, .. } = earlier;
-        let again = &self.common.request.retry;
-        for (id, report) in
-            reports.extract_if(.., |_, report| failure(report).is_some_and(|end| again.contains(&end)))
-        {
-            tried.insert(id, report);
-        }
-        let known =
-            reports.values().chain(tried.values()).fold(None, |all, report| sum(all, report.cost_usd));
-        let spent = known.unwrap_or(0.0) + cut_off;
-        let mut budget = Budget::new(self.budget, spent);
-        let mut queue: VecDeque<&Task> =
-            tasks.iter().filter(|task| !reports.contains_key(&task.id)).collect();
+    /// Takes those tasks out of the reports that are worked on or delivered once more.
+    fn set_aside(&self, reports: &mut Reports, tried: &mut Reports) {
+        let BatchRequest { retry: again, start, .. } = self.common.request.as_ref();
+        let is_again = |report: &TaskReport| {
+            // Where no report says how the work ended, none was done: another job's plans are delivered by that job's rule.
+            let is_held = report.held.is_some() && self.common.planned.is_none();
+            let is_repeated =
+                *start == BatchStart::Work && failure(report).is_some_and(|end| again.contains(&end));
+            is_held || is_repeated
+        };
+        tried.extend(reports.extract_if(.., |_, report| is_again(report)));
+    }
+
+    /// Returns the tasks that are to be done, after those that are settled.
+    fn due<'t>(&self, tasks: &'t [Task], reports: &mut Reports, tried: &Reports) -> VecDeque<&'t Task> {
+        let is_held = |id: &str| tried.get(id).is_some_and(|report| report.held.is_some());
+        let is_due = |task: &&Task| {
+            !reports.contains_key(&task.id)
+                && (self.common.request.start == BatchStart::Work || is_held(&task.id))
+        };
+        let mut queue: VecDeque<&'t Task> = tasks.iter().filter(is_due).collect();
         queue.retain(|task| {
             let key_parts = self.common.key_parts.as_ref().filter(|_| !tried.contains_key(&task.id));
             let settled = key_parts.and_then(|key_parts| self.nights.settle(task, key_parts));
@@ -279,7 +194,32 @@ impl Scheduler<'_> {
             reports.extend(settled.map(|report| (task.id.clone(), report)));
             !is_settled
         });
-        let mut pilot = PilotRun::new(self.common.manifest.pilot.clone());
+        self.common.request.expect_deliveries(&self.common.manifest.name, queue.iter().copied());
+        if let Some(estimate) = self.nights.estimate(queue.iter().copied(), self.common.request.jobs) {
+            tracing::info!("{estimate}");
+            if let (Some(limit), Some(usd)) = (self.budget, estimate.usd)
+                && usd > limit
+            {
+                tracing::warn!("warning: the budget of ${limit:.2} will probably not do for all of them");
+            }
+        }
+        queue
+    }
+
+    /// Works on all tasks; gives a report of each, in order, and whether the time was up.
+    async fn run(&self, tasks: &[Task], earlier: EarlierStart) -> (Vec<TaskReport>, bool) {
+        let tasks_out = self.common.request.destination.out.join(TASKS);
+        let cut_off: f64 = earlier.cut_off().map(|id| spent_in(&tasks_out.join(id))).sum();
+        let EarlierStart { ended: mut reports, mut tried, .. } = earlier;
+        self.set_aside(&mut reports, &mut tried);
+        let start = self.common.request.start;
+        let known =
+            reports.values().chain(tried.values()).fold(None, |all, report| sum(all, report.cost_usd));
+        let spent = known.unwrap_or(0.0) + cut_off;
+        let mut budget = Budget::new(self.budget.filter(|_| start == BatchStart::Work), spent);
+        let mut queue = self.due(tasks, &mut reports, &tried);
+        let has_pilot = start == BatchStart::Work;
+        let mut pilot = PilotRun::new(self.common.manifest.pilot.clone().filter(|_| has_pilot));
         let mut halted = None;
         let mut running: JoinSet<(Reservation, Option<f64>, Done)> = JoinSet::new();
         let mut at_work: BTreeMap<tokio::task::Id, (&Task, Reservation)> = BTreeMap::new();
@@ -347,10 +287,16 @@ impl Scheduler<'_> {
             self.show.ended(&done.report, &tasks_out.join(&done.report.id));
             reports.insert(done.report.id.clone(), done.report);
         }
-        let why = stop.or_else(|| self.stop()).unwrap_or(Stop::Budget).why();
+        let why = match stop.or_else(|| self.stop()) {
+            None if start == BatchStart::DeliverHeld => "not started: only what was held is delivered",
+            stop => stop.unwrap_or(Stop::Budget).why(),
+        };
         let missing =
             |task: &Task| TaskReport::without_run(&task.id, &title(&task.entry), TaskEnd::NotRun, why);
-        let report = |task: &Task| reports.remove(&task.id).unwrap_or_else(|| missing(task));
+        // What was tried and is not tried again now stays as it was.
+        let report = |task: &Task| {
+            reports.remove(&task.id).or_else(|| tried.remove(&task.id)).unwrap_or_else(|| missing(task))
+        };
         (tasks.iter().map(report).collect(), stop == Some(Stop::Time))
     }
 

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
+use super::estimate::Estimate;
 use super::manifest::{Manifest, Task};
 use super::merge::merge;
 use super::request::BatchRequest;
@@ -172,6 +173,15 @@ impl PreviousResults {
                 Self::default()
             }
         }
+    }
+
+    /// Estimates what tasks will cost and take.
+    pub(super) fn estimate<'a>(
+        &self,
+        tasks: impl Iterator<Item = &'a Task>,
+        jobs: usize,
+    ) -> Option<Estimate> {
+        Estimate::new(tasks, &self.tasks, jobs)
     }
 
     /// Returns the report of a task that is settled.

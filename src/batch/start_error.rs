@@ -20,6 +20,9 @@ pub enum StartError {
     /// Two lists of tasks.
     #[error("both a batch file and `manifest` are set; remove one of them")]
     TwoLists,
+    /// No earlier start that could hold a delivery.
+    #[error("{} holds no batch of this user, so there is nothing to deliver; set `out` to the folder of one", .0.display())]
+    NothingHeld(PathBuf),
     /// No list of tasks.
     #[error("no batch is set; name a batch file or a `manifest`")]
     NoList,

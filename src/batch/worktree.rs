@@ -3,7 +3,9 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::git::{GitError, Repository};
+use super::file::Entry;
+use super::manifest::Task;
+use crate::git::{Cone, GitError, Repository};
 
 /// Where worktrees of a batch lie, below its output folder; hidden, so that no artifact takes them along.
 const FOLDER: &str = ".worktrees";
@@ -30,19 +32,35 @@ impl Worktrees {
 
     /// Makes one; gives the folder in it that is the batch's checkout. One that is there already is of an attempt
     /// that was interrupted, and goes.
-    pub(super) fn add(&self, id: &str, commit: &str) -> Result<PathBuf, GitError> {
-        self.remove(id);
+    pub(super) fn add(&self, task: &Task, commit: &str) -> Result<PathBuf, GitError> {
+        self.remove(&task.id);
         fs::create_dir_all(&self.folder)?;
-        let path = self.folder.join(id);
+        let path = self.folder.join(&task.id);
         {
             let _alone = self.repository.lock_worktrees()?;
             self.repository.add_worktree(&path, commit)?;
         }
         // Files take the time, and concern nobody else.
         if let Some(worktree) = Repository::find(&path, Some(&path))? {
-            worktree.fill()?;
+            match self.cone(&task.entry) {
+                Some(cone) => worktree.fill_sparsely(&cone)?,
+                None => worktree.fill()?,
+            }
         }
         Ok(path.join(&self.prefix))
+    }
+
+    /// Returns the part of the commit that a task works with; `None` for all of it.
+    fn cone(&self, entry: &Entry) -> Option<Cone> {
+        let more = entry.sparse.as_ref()?;
+        // What is worked on everywhere needs everything.
+        entry.folder.as_ref()?;
+        let folder_of = |path: &String| path.rsplit_once('/').map(|(folder, _)| folder.to_owned());
+        let named = [&entry.recipe, &entry.task_file].into_iter().flatten().filter_map(folder_of);
+        // The configuration may lie there.
+        let own = entry.folder.iter().cloned().chain([".github".to_owned()]);
+        let folders = own.chain(named).chain(more.iter().cloned());
+        Cone::new(folders.map(|folder| format!("{}{folder}", self.prefix)))
     }
 
     /// Removes one, whatever is in it.

@@ -8,7 +8,9 @@ use super::flags::{InputFlags, InputSet};
 use super::run::{Output, complain, runtime, step_output};
 use super::style::below;
 use crate::base::fs::write_atomic;
-use crate::batch::{BatchOptions, BatchRequest, MAX_SHARDS, ProgressMode, load_manifest, matrix, run_batch};
+use crate::batch::{
+    BatchOptions, BatchRequest, BatchStart, MAX_SHARDS, ProgressMode, load_manifest, matrix, run_batch,
+};
 use crate::command::sandbox::hide_process;
 use crate::event::Exit;
 use crate::publish::{BatchDestination, publish_batch};
@@ -18,10 +20,11 @@ use crate::run::on_signals;
 
 /// Work on many tasks, each in its own worktree, and report on all of them
 #[derive(Debug, clap::Args)]
-#[command(after_help = below(
+#[command(args_conflicts_with_subcommands = true, after_help = below(
     &[
         ("architect-ci batch nightly.yml --jobs 4", "Works on all tasks of the file, four at a time"),
         ("architect-ci batch nightly.yml --out out --resume", "Continues an interrupted batch"),
+        ("architect-ci batch deliver --out out", "Delivers finished work that could not be delivered"),
         ("architect-ci batch nightly.yml --matrix --shards 8", "Lists the tasks, for a job matrix of eight shards"),
         ("architect-ci batch --manifest manifest.json --shard 3/8", "Works on the third of eight shards"),
     ],
@@ -29,10 +32,55 @@ use crate::run::on_signals;
      tasks together. Exit codes: 0 all succeeded, 1 some failed, 2 some partial or not run, 5 timeout.",
 ))]
 pub(super) struct Batch {
+    #[command(subcommand)]
+    later: Option<Later>,
     #[arg(help = "The batch: a YAML file of tasks [default: the Action input `batch`]", value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
-    batch: Option<String>,
+    file: Option<String>,
     #[command(flatten)]
     inputs: InputFlags<BatchInputs>,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum Later {
+    Deliver(DeliverHeld),
+}
+
+/// Deliver finished work of a batch that could not be delivered, without a model
+#[derive(Debug, clap::Args)]
+#[command(after_help = below(
+    &[("architect-ci batch deliver --out out", "Delivers what the batch with this output folder holds")],
+    "Tasks whose work is done, but whose branch or pull request could not be made, are delivered from the plans in the \
+     output folder; other tasks stay as they are. Nothing is delivered twice.",
+))]
+struct DeliverHeld {
+    #[command(flatten)]
+    inputs: InputFlags<DeliverInputs>,
+}
+
+/// The inputs of a later delivery.
+#[derive(Clone, Debug)]
+enum DeliverInputs {}
+
+impl InputSet for DeliverInputs {
+    fn holds(name: &str) -> bool {
+        matches!(
+            name,
+            "jobs"
+                | "timeout"
+                | "workspace"
+                | "config"
+                | "trust-head-config"
+                | "event"
+                | "comment"
+                | "comment-key"
+                | "deliver"
+                | "out"
+                | "log-format"
+                | "json"
+                | "verbose"
+                | "quiet"
+        )
+    }
 }
 
 /// All inputs but those that each task says for itself.
@@ -48,20 +96,20 @@ impl InputSet for BatchInputs {
 impl Batch {
     pub(super) fn execute(self) -> Exit {
         hide_process();
-        let inputs = match self.batch {
-            Some(file) => self.inputs.with("batch", file),
-            None => self.inputs,
+        let (lookup, start) = match (self.later, self.file) {
+            (Some(Later::Deliver(later)), _) => (later.inputs.lookup(), BatchStart::DeliverHeld),
+            (None, Some(file)) => (self.inputs.with("batch", file).lookup(), BatchStart::Work),
+            (None, None) => (self.inputs.lookup(), BatchStart::Work),
         };
-        let lookup = inputs.lookup();
-        work(&lookup).unwrap_or_else(|error| complain(&lookup, &error))
+        work(&lookup, start).unwrap_or_else(|error| complain(&lookup, &error))
     }
 }
 
-fn work(lookup: &Lookup) -> Result<Exit, InputError> {
+fn work(lookup: &Lookup, start: BatchStart) -> Result<Exit, InputError> {
     let output = Output::read(lookup)?;
     let runtime = runtime()?;
     let exit = runtime.block_on(async {
-        let request = Arc::new(BatchRequest::resolve(lookup).await?);
+        let request = Arc::new(BatchRequest::resolve(lookup, start).await?);
         let masker = masker(&request.destination, request.config.llm.api_key_env.as_deref());
         output.begin(&masker);
         if lookup.flag("matrix")? {
@@ -71,7 +119,16 @@ fn work(lookup: &Lookup) -> Result<Exit, InputError> {
         }
         let look = ProgressMode::new(output.in_actions, !output.is_on_screen());
         let signal = on_signals().map_err(InputError::Signals)?;
-        let report = run_batch(&request, BatchOptions { look, signal }).await?;
+        // Deliveries alone cost nothing.
+        let shared = request.shared_ledger.as_ref().filter(|_| start == BatchStart::Work);
+        if let Some(shared) = shared {
+            shared.start(request.most_usd()).await?;
+        }
+        let ran = run_batch(&request, BatchOptions { look, signal }).await;
+        if let Some(shared) = shared {
+            shared.close().await?;
+        }
+        let report = ran?;
         let published = publish_batch(report, &request.destination, &masker).await?;
         conclude(&output, &published.report, &published.path.display().to_string());
         Ok(exit_of(&published.report))

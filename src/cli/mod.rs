@@ -8,6 +8,7 @@ mod doctor;
 mod explain;
 mod flags;
 mod manual;
+mod outcomes;
 mod recipe;
 mod report;
 mod run;
@@ -117,6 +118,7 @@ enum Command {
     #[command(subcommand)]
     Tests(test_integrity::Tests),
     Costs(costs::Costs),
+    Outcomes(outcomes::Outcomes),
     Doctor(doctor::Doctor),
     Explain(explain::Explain),
     /// Print all tools and their schemas, as the model sees them if they are enabled
@@ -139,6 +141,7 @@ impl Command {
             Self::Config(config) => config.execute(),
             Self::Tests(tests) => tests.execute(),
             Self::Costs(costs) => costs.execute(),
+            Self::Outcomes(outcomes) => outcomes.execute(),
             Self::Doctor(doctor) => doctor.execute(),
             Self::Explain(explain) => explain.execute(),
             Self::Tools => tools::execute(),

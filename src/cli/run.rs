@@ -10,6 +10,7 @@ use super::flags::{InputFlags, InputSet};
 use super::print;
 use super::style::{below, tell_error, tell_painted};
 use crate::command::sandbox::hide_process;
+use crate::config::Usd;
 use crate::event::Exit;
 use crate::publish::{OUTPUTS, RunResult, StepOutputs};
 use crate::report::{LogFormat, Verbosity, init_log};
@@ -193,7 +194,15 @@ async fn perform(output: &Output, job: Job) -> Result<Done, InputError> {
     let (ended, request) = match job {
         Job::RunAgent(request) => {
             let (masker, signal) = begin(&request.job)?;
-            (Box::pin(run(&request, masker, signal)).await, request.job)
+            let shared = request.shared_ledger.as_ref();
+            if let Some(shared) = shared {
+                shared.start(request.job.config().costs.budget_usd.map(Usd::get)).await?;
+            }
+            let ended = Box::pin(run(&request, masker, signal)).await;
+            if let Some(shared) = shared {
+                shared.close().await?;
+            }
+            (ended, request.job)
         }
         Job::ApplyPlan(request) => {
             let (masker, signal) = begin(&request.job)?;

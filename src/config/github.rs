@@ -86,6 +86,19 @@ pub struct Deliver {
     pub draft: bool,
     /// Labels of the pull request.
     pub labels: Vec<String>,
+    /// What becomes of changes that are only a part of what was asked for.
+    pub partial: PartialDelivery,
+}
+
+/// What becomes of the changes of a run that ended as partial.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum PartialDelivery {
+    /// They go nowhere.
+    #[default]
+    Keep,
+    /// They become a draft of a pull request that says what is missing.
+    Draft,
 }
 
 /// Where changes go.

@@ -19,7 +19,7 @@ pub use apply::{Apply, Follow, LockFiles, Requirement};
 pub use costs::{Costs, Unmeasured};
 pub use dry_run::{DryRun, Isolation, PlannedCommands};
 pub use error::{ConfigError, Fault};
-pub use github::{Comment, DEFAULT_KEY, Deliver, DeliverTo, GitHub};
+pub use github::{Comment, DEFAULT_KEY, Deliver, DeliverTo, GitHub, PartialDelivery};
 pub use hosts::HostRule;
 pub use network::{AllowedHosts, Network, NetworkMode};
 pub use reporting::{Report, Review, Telemetry};

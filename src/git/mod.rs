@@ -10,6 +10,7 @@
 
 mod attributes;
 mod commit;
+mod cone;
 mod find;
 mod history;
 mod index;
@@ -25,6 +26,7 @@ mod withhold;
 mod worktree;
 
 pub use commit::Author;
+pub use cone::Cone;
 pub use find::Repository;
 pub use objects::{TreeEntry, TreeKind};
 pub use remote::{Push, RemoteRepository};

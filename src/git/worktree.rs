@@ -1,11 +1,11 @@
 //! Worktrees: further checkouts that share the repository.
 
 use std::ffi::OsStr;
-use std::fs::{File, OpenOptions};
+use std::fs::{self, File, OpenOptions};
 use std::path::{Path, PathBuf};
 
 use super::program::Call;
-use super::{GitError, Repository};
+use super::{Cone, GitError, Repository};
 
 /// Lock file in the repository's common folder. Git looks at all worktrees whenever it creates or removes one, and fails
 /// on those that another process has half created.
@@ -30,6 +30,16 @@ impl Repository {
     /// Resets index and files to the commit that is checked out, and so discards changes.
     pub fn fill(&self) -> Result<(), GitError> {
         self.on_clone(self.root(), ["reset", "--quiet", "--hard"])
+    }
+
+    /// Fills a new worktree with a part of the commit that is checked out. Git takes the other files for unchanged. No setting
+    /// of the clone is touched.
+    pub fn fill_sparsely(&self, cone: &Cone) -> Result<(), GitError> {
+        let info = self.held.git_dir.path()?.join("info");
+        fs::create_dir_all(&info)?;
+        fs::write(info.join("sparse-checkout"), cone.patterns())?;
+        let sparse = ["-c", "core.sparseCheckout=true", "-c", "core.sparseCheckoutCone=true"];
+        self.on_clone(self.root(), sparse.into_iter().chain(["read-tree", "--reset", "-u", "HEAD"]))
     }
 
     /// Removes a worktree, including any changes in it.

@@ -9,10 +9,12 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::api::{Api, Method, Purpose};
+use super::branch_states::{BranchStates, OpenPull};
 use super::commit::{Blob, Commit, Entry, point};
 use super::delivered::{DeliverError, Delivered, Target};
 use super::error::ApiError;
 use crate::base::verbose_log::detail;
+use crate::git::Repository;
 use crate::workspace::{ChangeSet, FileChange, FileState, Mode};
 
 /// Maximum number of attempts if the branch moves while we commit, or if the response about a new pull
@@ -46,6 +48,10 @@ pub struct Delivery<'a> {
     pub message: String,
     /// The key that tells our branches from those of other jobs.
     pub key: &'a str,
+    /// The clone, which saves requests if it holds the commit to build on.
+    pub repository: Option<&'a Repository>,
+    /// States of branches that were asked for together.
+    pub states: Option<&'a BranchStates>,
 }
 
 /// The state of the branches before the commit: the commit to build on, and our own branch.
@@ -53,6 +59,15 @@ pub(super) struct BranchState {
     pub(super) parent: Commit,
     /// The tip of our own branch, if the branch exists.
     pub(super) own: Option<Commit>,
+    /// The open pull request, as far as it is known.
+    pub(super) pull: KnownPull,
+}
+
+/// What is known of the pull request of our branch.
+pub(super) enum KnownPull {
+    Unknown,
+    None,
+    Open(OpenPull),
 }
 
 impl Delivery<'_> {
@@ -78,12 +93,21 @@ impl Delivery<'_> {
         if entries.is_empty() {
             return Ok(None);
         }
+        let branch = self.branch().to_owned();
+        let is_on_parent = |own: &&Commit| own.parents == [ground.parent.sha.clone()];
+        // What the clone can tell need not be asked for.
+        let local = self.repository.and_then(|clone| clone.tree_with(&ground.parent.sha, &entries).ok());
+        let is_there = |own: &Commit| Some(&own.tree) == local.as_ref();
+        if let Some(own) = ground.own.as_ref().filter(is_on_parent).filter(|own| is_there(own)) {
+            let existing = Some(own.sha.clone());
+            let pull = self.pull_of(api, &branch, &ground.pull, false).await?;
+            return Ok(Some(Delivered { branch, commit: None, existing, pull, merged }));
+        }
         let tree = ground.parent.tree_with(api, &entries).await?;
         if tree == ground.parent.tree {
             return Ok(None);
         }
-        let branch = self.branch().to_owned();
-        let same = |own: &Commit| own.tree == tree && own.parents == [ground.parent.sha.clone()];
+        let same = |own: &Commit| own.tree == tree && is_on_parent(&own);
         let existing = ground.own.as_ref().filter(|own| same(own)).map(|own| own.sha.clone());
         let commit = if existing.is_some() {
             None
@@ -96,7 +120,7 @@ impl Delivery<'_> {
             point(api, &branch, &sha, exists, force).await?;
             Some(sha)
         };
-        let pull = self.pull_of(api, &branch).await?;
+        let pull = self.pull_of(api, &branch, &ground.pull, true).await?;
         Ok(Some(Delivered { branch, commit, existing, pull, merged }))
     }
 
@@ -124,12 +148,17 @@ impl Delivery<'_> {
     /// plan was made, and our own may hold only commits with our trailer.
     pub(super) async fn branch_state(&self, api: &Api) -> Result<BranchState, DeliverError> {
         let onto = self.onto();
+        if let Some(state) = self.known_state(api, onto).await {
+            return Ok(state);
+        }
         let parent = Commit::tip(api, onto).await?.ok_or_else(|| DeliverError::NoBranch(onto.to_owned()))?;
         let branch = match &self.target {
             Target::Existing { branch, at: Some(at) } if parent.sha != *at => {
                 return Err(DeliverError::Moved(branch.clone()));
             }
-            Target::Existing { .. } => return Ok(BranchState { parent, own: None }),
+            Target::Existing { .. } => {
+                return Ok(BranchState { parent, own: None, pull: KnownPull::Unknown });
+            }
             Target::Own { branch, .. } => branch,
         };
         let own = Commit::tip(api, branch).await?;
@@ -146,7 +175,21 @@ impl Delivery<'_> {
                 return Err(DeliverError::Foreign { branch: branch.clone(), first });
             }
         }
-        Ok(BranchState { parent, own })
+        Ok(BranchState { parent, own, pull: KnownPull::Unknown })
+    }
+
+    /// Returns what is known of a branch of our own, if that says for certain that we may write to it.
+    async fn known_state(&self, api: &Api, onto: &str) -> Option<BranchState> {
+        let (Some(states), Target::Own { branch, .. }) = (self.states, &self.target) else { return None };
+        let known = states.take(api, onto, branch).await?;
+        let trailer = trailer(self.key);
+        let is_ours =
+            |own: &Commit| known.ahead == Some(1) && own.message.lines().any(|line| line.trim() == trailer);
+        if known.own.as_ref().is_some_and(|own| !is_ours(own)) {
+            return None;
+        }
+        let pull = known.pull.map_or(KnownPull::None, KnownPull::Open);
+        Some(BranchState { parent: known.parent, own: known.own, pull })
     }
 
     /// Returns the files to commit on top of `parent`, deletions first, and the paths of those that had to
@@ -216,28 +259,50 @@ impl Delivery<'_> {
         &self,
         api: &Api,
         branch: &str,
+        known: &KnownPull,
+        is_new: bool,
     ) -> Result<Option<(u64, String)>, DeliverError> {
         let no_pull = |error| DeliverError::NoPull { branch: branch.to_owned(), error };
-        self.pull(api).await.map_err(no_pull)
+        self.pull(api, known, is_new).await.map_err(no_pull)
     }
 
     /// Opens the pull request, or updates the title and description of the one that is open.
-    async fn pull(&self, api: &Api) -> Result<Option<(u64, String)>, ApiError> {
-        #[derive(Deserialize)]
+    /// Where the commit is not new, one that is `known` keeps its description, which only tells of another run.
+    async fn pull(
+        &self,
+        api: &Api,
+        known: &KnownPull,
+        is_new: bool,
+    ) -> Result<Option<(u64, String)>, ApiError> {
+        #[derive(Clone, Deserialize)]
         struct Pull {
             number: u64,
             html_url: String,
         }
         let Target::Own { branch, onto, pull: Some(text) } = &self.target else { return Ok(None) };
+        let known_open = match known {
+            KnownPull::Open(open) => Some(open),
+            KnownPull::Unknown | KnownPull::None => None,
+        };
+        let is_same = |open: &OpenPull| open.title == text.title && (!is_new || open.body == text.body);
+        let has_labels = |open: &OpenPull| text.labels.iter().all(|label| open.labels.contains(label));
+        if let Some(open) = known_open.filter(|open| is_same(open) && has_labels(open)) {
+            return Ok(Some((open.number, open.url.clone())));
+        }
         let head = format!("{}:{branch}", api.owner());
         let head: String = percent_encoding::utf8_percent_encode(&head, super::IN_QUERY).collect();
         let base: String = percent_encoding::utf8_percent_encode(onto, super::IN_QUERY).collect();
         let list = format!("/pulls?state=open&head={head}&base={base}");
-        let open = async || api.find(&list, PULLS, Some::<Pull>).await;
+        let open_pull = async || api.find(&list, PULLS, Some::<Pull>).await;
         let mut tries = 0;
         let Pull { number, html_url } = loop {
             tries += 1;
-            if let Some(found) = open().await? {
+            let found = match (known_open, known) {
+                (Some(open), _) => Some(Pull { number: open.number, html_url: open.url.clone() }),
+                (None, KnownPull::None) if tries == 1 => None,
+                (None, _) => open_pull().await?,
+            };
+            if let Some(found) = found {
                 let body = json!({"title": text.title, "body": text.body});
                 let path = format!("/pulls/{}", found.number);
                 api.send::<Value>(Method::Patch, &path, Some(&body), PULLS).await?;
@@ -249,10 +314,13 @@ impl Delivery<'_> {
             match api.send(Method::Post, "/pulls", Some(&body), PULLS).await {
                 // The response was lost; the pull request may exist all the same.
                 Err(ApiError::Unclear { .. }) if tries < MAX_TRIES => {}
+                // Somebody has opened it since it was asked for.
+                Err(ApiError::Refused { status: 422, .. })
+                    if matches!(known, KnownPull::None) && tries == 1 => {}
                 answer => break answer?,
             }
         };
-        if !text.labels.is_empty() {
+        if !text.labels.is_empty() && !known_open.is_some_and(has_labels) {
             let body = json!({ "labels": text.labels });
             let path = format!("/issues/{number}/labels");
             api.send::<Value>(Method::PostAgain, &path, Some(&body), LABEL).await?;

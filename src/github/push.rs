@@ -28,7 +28,7 @@ pub async fn by_push(
     }
     let Environment { server_url, owner, repository: name, token, .. } = environment.clone();
     let expected = match &delivery.target {
-        Target::Own { .. } => ground.own.map(|own| own.sha),
+        Target::Own { .. } => ground.own.as_ref().map(|own| own.sha.clone()),
         Target::Existing { .. } => None,
     };
     let (branch, message) = (delivery.branch().to_owned(), delivery.full_message());
@@ -52,6 +52,6 @@ pub async fn by_push(
         Ok(pushed) => pushed.map_err(failed)?,
         Err(error) => return Err(DeliverError::Api(ApiError::Unusable(error.to_string()))),
     };
-    let pull = delivery.pull_of(api, &branch).await?;
+    let pull = delivery.pull_of(api, &branch, &ground.pull, true).await?;
     Ok(Some(Delivered { branch, commit: Some(commit), existing: None, pull, merged }))
 }

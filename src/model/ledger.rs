@@ -3,7 +3,6 @@
 //! Limits of a day or a month are asked before every answer. What cannot be read or measured bars the next answer, unless the
 //! configuration says otherwise.
 
-use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
@@ -13,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
+use super::reservations::Sums;
 use crate::config::Unmeasured;
 use crate::event::Usage;
 
@@ -31,6 +31,13 @@ pub struct LedgerLimits {
     pub unmeasured: Unmeasured,
 }
 
+impl LedgerLimits {
+    /// Returns whether there is any.
+    pub fn is_limited(&self) -> bool {
+        self.per_day.is_some() || self.per_month.is_some()
+    }
+}
+
 /// Who spends.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct LedgerLabels {
@@ -45,7 +52,7 @@ pub struct LedgerLabels {
     pub task: String,
 }
 
-/// One answer.
+/// One answer, or the sum of some.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct LedgerEntry {
     /// When, as RFC 3339 in UTC.
@@ -56,11 +63,29 @@ pub struct LedgerEntry {
     pub input: u64,
     /// Tokens out.
     pub output: u64,
+    /// Number of answers.
+    #[serde(default = "one", skip_serializing_if = "is_one")]
+    pub answers: u64,
     /// The model, as `provider::name`.
     pub model: String,
+    /// The id of a reservation: these USD may be spent, and count as spent until an entry settles it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reservation: Option<String>,
+    /// The id of the reservation that is over with this entry.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub settles: Option<String>,
     /// Who spent it.
     #[serde(flatten)]
     pub labels: LedgerLabels,
+}
+
+fn one() -> u64 {
+    1
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "as serde calls it")]
+fn is_one(count: &u64) -> bool {
+    *count == 1
 }
 
 /// Why nothing more is spent.
@@ -111,6 +136,11 @@ pub enum LedgerError {
         "the ledger {0} is a file of the checkout, which a run may change; put it outside of the checkout"
     )]
     InCheckout(PathBuf),
+    /// A branch without a repository on GitHub.
+    #[error(
+        "a ledger can be on a branch only of a repository on GitHub; set `GITHUB_REPOSITORY` and `GITHUB_TOKEN`"
+    )]
+    NoGitHub,
     /// There is no folder for the file.
     #[error("there is no place for the ledger; set `ledger` to a file, or `HOME`")]
     NoPlace,
@@ -131,7 +161,7 @@ struct State {
     offset: u64,
     lines: usize,
     /// USD by day.
-    days: BTreeMap<String, f64>,
+    days: Sums,
     /// Why an answer could not be written down.
     unwritten: Option<String>,
     warned: bool,
@@ -158,9 +188,7 @@ impl Ledger {
         }
         let now = now();
         let (day, month) = (&now[..DAY], &now[..MONTH]);
-        let today = state.days.get(day).copied().unwrap_or(0.0);
-        let this_month: f64 =
-            state.days.iter().filter(|(day, _)| day.starts_with(month)).map(|(_, usd)| usd).sum();
+        let (today, this_month) = (state.days.of(day), state.days.of(month));
         drop(state);
         self.unless_warned(read)?;
         for (period, spent, limit, key) in [
@@ -176,8 +204,7 @@ impl Ledger {
 
     /// Returns an error if costs have to be measured and there is no price.
     pub fn check_price(&self, model: &str, is_known: bool) -> Result<(), LedgerError> {
-        let is_limited = self.limits.per_day.is_some() || self.limits.per_month.is_some();
-        if is_known || !is_limited {
+        if is_known || !self.limits.is_limited() {
             return Ok(());
         }
         self.unless_warned(Err(LedgerError::NoPrice(model.to_owned())))
@@ -190,7 +217,10 @@ impl Ledger {
             usd,
             input: usage.input,
             output: usage.output,
+            answers: 1,
             model: model.to_owned(),
+            reservation: None,
+            settles: None,
             labels: self.labels.clone(),
         };
         if let Err(error) = self.write(&entry) {
@@ -231,8 +261,7 @@ impl Ledger {
         }
         file.seek(SeekFrom::Start(state.offset)).map_err(|error| self.io(error))?;
         for entry in entries(&self.path, BufReader::new(file), state.lines) {
-            let entry = entry?;
-            *state.days.entry(entry.at[..DAY].to_owned()).or_default() += entry.usd.unwrap_or(0.0);
+            state.days.add(&entry?);
             state.lines += 1;
         }
         state.offset = length;
@@ -267,6 +296,11 @@ pub fn read_ledger(path: &Path) -> Result<Vec<LedgerEntry>, LedgerError> {
     let file = File::open(path).map_err(io)?;
     file.lock_shared().map_err(io)?;
     entries(path, BufReader::new(file), 0).collect()
+}
+
+/// Reads all entries of a text; `path` is named in errors.
+pub fn parse_ledger(path: &Path, text: &str) -> Result<Vec<LedgerEntry>, LedgerError> {
+    entries(path, text.as_bytes(), 0).collect()
 }
 
 fn entries(

@@ -11,6 +11,7 @@ mod pace;
 mod price;
 mod providers;
 mod replay;
+mod reservations;
 mod retry;
 
 use futures::future::BoxFuture;
@@ -22,12 +23,13 @@ use crate::event::{ToolCall, Usage};
 pub use budget::{Allowance, Budget, Refused};
 pub use error::ModelError;
 pub use exec::{ExecModel, ExecOptions};
-pub use ledger::{Ledger, LedgerEntry, LedgerError, LedgerLabels, LedgerLimits, read_ledger};
+pub use ledger::{Ledger, LedgerEntry, LedgerError, LedgerLabels, LedgerLimits, parse_ledger, read_ledger};
 pub use masked::MaskedModel;
 pub use name::{ModelName, NameError, Provider, UnsetVariable};
 pub use price::{Price, Prices};
 pub use providers::{ProviderModel, Settings};
 pub use replay::{ReplayError, ReplayModel};
+pub use reservations::{Sums, without_settled};
 pub use retry::{Backoff, retry};
 
 /// Tool as it is presented to the model.

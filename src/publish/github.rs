@@ -10,10 +10,11 @@ use super::output_files::OutputFiles;
 
 use super::publisher::{PublishProblem, Publisher, sticky, wants_comment};
 use super::run::{comment_of, diagnostics_of, warn};
-use crate::config::Bounded;
+use crate::config::{Bounded, DeliverTo, PartialDelivery};
 use crate::event::{Notice, NoticeLevel, RunMode, Status, StopReason};
 use crate::github::{Api, Posted, PostedFindings, Sticky, Suggested};
-use crate::report::RunReport;
+use crate::plan::{Plan, Planned};
+use crate::report::{HeldDelivery, RunReport};
 use crate::request::{Deliver, JobRequest};
 use crate::workspace::ChangeSet;
 
@@ -44,6 +45,7 @@ impl Publication<'_> {
                 };
                 tracing::info!("comment: only in {} ({why})", files.comment.display());
                 if delivers && !self.changes.is_empty() {
+                    self.hold(report);
                     self.not_delivered(report, why, false);
                 } else if config.required && other.is_some() {
                     let trouble = PublishProblem {
@@ -112,7 +114,7 @@ impl Publication<'_> {
             tracing::info!("deliver: nothing changed, so there is nothing to deliver");
             return;
         }
-        if report.status != Status::Success {
+        if report.status != Status::Success && !is_partial_draft(self.request, report) {
             let told = format!("the changes were not delivered, because the run ended as {}", report.status);
             report.notices.push(Notice { level: NoticeLevel::Warning, message: told });
             return;
@@ -123,6 +125,7 @@ impl Publication<'_> {
             && self.request.pull_requests.fetch_add(1, Ordering::Relaxed) >= limit
         {
             let why = format!("this job may deliver {limit} pull requests (`apply.max_pull_requests`)");
+            self.hold(report);
             return self.not_delivered(report, &why, false);
         }
         let states = self.changes.iter().filter_map(|change| change.after.as_ref());
@@ -148,8 +151,36 @@ impl Publication<'_> {
                 report.notices.push(Notice { level: NoticeLevel::Info, message: told });
             }
             Err(PublishProblem { message, about_permission }) => {
+                self.hold(report);
                 self.not_delivered(report, &message, about_permission);
             }
+        }
+    }
+
+    /// Keeps changes for a later delivery: what they are stands in a plan beside the report.
+    fn hold(&self, report: &mut RunReport) {
+        // What is only a part would be taken for the whole later.
+        if report.status != Status::Success {
+            return;
+        }
+        let Self { request, files, masker, changes, prefix, .. } = self;
+        let plan = Plan::new(Planned {
+            task: &request.task,
+            agent: &request.agent,
+            model: &request.model_name,
+            base: report.base.clone(),
+            actions: Vec::new(),
+            changes,
+        });
+        match files.write_plan(Some(&plan), &changes.git_patch(prefix), masker) {
+            Ok(()) => {
+                let to = match &request.deliver {
+                    Deliver::OwnBranch { pull: true, .. } => DeliverTo::PullRequest,
+                    _ => DeliverTo::Branch,
+                };
+                report.held = Some(HeldDelivery { digest: plan.digest, to });
+            }
+            Err(error) => warn(report, error.to_string()),
         }
     }
 
@@ -225,6 +256,13 @@ impl Publication<'_> {
             }
         }
     }
+}
+
+/// Returns whether the changes of a run that ended as partial are delivered as a draft.
+pub(super) fn is_partial_draft(request: &JobRequest, report: &RunReport) -> bool {
+    let is_pull = matches!(request.deliver, Deliver::OwnBranch { pull: true, .. });
+    let wants_draft = request.config().deliver.partial == PartialDelivery::Draft;
+    is_pull && wants_draft && report.status == Status::Partial
 }
 
 /// Returns the reason of a run whose result GitHub did not take.

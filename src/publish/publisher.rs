@@ -6,6 +6,7 @@ use std::time::Duration;
 use sanitize::untrusted::{code, plain};
 use tokio_util::sync::CancellationToken;
 
+use super::github::is_partial_draft;
 use crate::base::verbose_log::detail;
 use crate::config::{self, Comment};
 use crate::event::Status;
@@ -185,10 +186,14 @@ impl Publisher<'_> {
                     Subject::Issue { number } => Some(number),
                     _ => None,
                 };
+                let is_partial = is_partial_draft(request, report);
+                // What is only a part closes nothing.
+                let closes = closes.filter(|_| !is_partial);
+                let body = description(report, closes, request.short_task().as_deref());
                 let text = PullText {
                     title: title.clone(),
-                    body: description(report, closes, request.short_task().as_deref()),
-                    draft: config.draft,
+                    body: if is_partial { format!("{}{body}", missing_part(report)) } else { body },
+                    draft: config.draft || is_partial,
                     labels: config.labels.clone(),
                 };
                 let (branch, onto) = (branch.clone(), onto.clone());
@@ -201,7 +206,9 @@ impl Publisher<'_> {
             Some(first) if !first.is_empty() => format!("{title}\n\n{}", plain(first)),
             _ => title.clone(),
         };
-        let delivery = Delivery { changes, prefix, base, target, message, key: &key };
+        let repository = request.repository.as_ref();
+        let states = request.branches.as_deref();
+        let delivery = Delivery { changes, prefix, base, target, message, key: &key, repository, states };
         let delivered = tokio::select! {
             delivered = self.by_any_way(&delivery, request.repository.as_ref()) => delivered,
             () = self.time_is_up() => return Err(PublishProblem::late()),
@@ -239,6 +246,23 @@ impl Publisher<'_> {
             answer => answer,
         }
     }
+}
+
+/// Returns what a partial result lacks, for the top of its pull request.
+fn missing_part(report: &RunReport) -> String {
+    let failed: Vec<String> =
+        report.gates.iter().filter(|gate| !gate.passed).map(|gate| code(&gate.name)).collect();
+    let gates =
+        if failed.is_empty() { String::new() } else { format!(" These gates fail: {}.", failed.join(", ")) };
+    let next = if report.next_step.is_empty() {
+        String::new()
+    } else {
+        format!(" Next step: {}.", report.next_step)
+    };
+    format!(
+        "> [!WARNING]\n> This is only a part of what was asked for: {}.{gates}{next}\n\n",
+        report.stop_reason
+    )
 }
 
 fn told(delivered: Delivered) -> DeliveryReport {

@@ -35,6 +35,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::config::DeliverTo;
 use crate::event::{
     Base, Block, Class, Expectation, GateRecord, HookRecord, MutationRecord, NetworkRecord, Notice, Outcome,
     PlannedAction, ProofRecord, ReviewRecord, RunMode, Status, StopReason, SubagentRecord, TestFinding,
@@ -188,6 +189,15 @@ pub struct DeliveryReport {
     pub merged: Vec<String>,
 }
 
+/// A delivery that failed, and can be made later from the plan that lies beside the report.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct HeldDelivery {
+    /// The digest of the plan, which has all changes.
+    pub digest: String,
+    /// Where the changes were to go.
+    pub to: DeliverTo,
+}
+
 /// The plan that was applied in place of another one, because the branch had moved since.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CarriedPlan {
@@ -267,6 +277,9 @@ pub struct RunReport {
     /// Where the changes went.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delivery: Option<DeliveryReport>,
+    /// The delivery that failed and can be made later.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub held: Option<HeldDelivery>,
     /// The commit up to which the pull request was reviewed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reviewed: Option<String>,

@@ -74,6 +74,14 @@ impl ApplyRequest {
         Ok(Self { job, plan, digest, run_commands: false, made: Some(made), moved: None })
     }
 
+    /// Makes a request to deliver what a run of this user had finished and could not deliver. Nothing is executed: the
+    /// gates passed on these very files.
+    pub(crate) fn for_held(inputs: &Inputs, plan: Plan, digest: &str) -> Result<Self, InputError> {
+        let context = RequestContext::read(inputs)?;
+        let (job, _) = job_of(&context, &plan, true)?;
+        Ok(Self { job, plan, digest: Some(digest.to_owned()), run_commands: false, made: None, moved: None })
+    }
+
     /// Follows the branch of the event's pull request, if that has moved since the event and the checkout is where it is
     /// now.
     pub async fn follow_branch(mut self) -> Result<Self, InputError> {

@@ -82,7 +82,7 @@ pub const INPUTS: [Input; 33] = [
         "Maximum cost of the model [default: from the configuration, otherwise no limit]",
     )
     .about(LIMITS),
-    text("ledger", "FILE", "File to which spending is appended [default: this user's, if the configuration limits days or months]")
+    text("ledger", "FILE", "File to which spending is appended, or `branch` (`branch:NAME`) for one on a branch [default: if days or months are limited, this user's file, in Actions a branch]")
         .about(LIMITS),
     text("timeout", "SECONDS", "Time limit for the agent").about(LIMITS),
     text(

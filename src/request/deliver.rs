@@ -117,6 +117,15 @@ impl Deliver {
     }
 }
 
+/// Returns the name of the branch that changes with this key go to, if that does not depend on the agent or the task.
+pub(crate) fn own_branch(config: &Config, github: &Environment, key: &str) -> Option<String> {
+    let template = config.deliver.branch.as_deref().unwrap_or(BRANCH);
+    let mut values = values(config, github, "", "");
+    key.clone_into(&mut values[0].1);
+    let is_fixed = !["{agent}", "{task}"].iter().any(|name| template.contains(name));
+    branch_name(template, &values).ok().filter(|_| is_fixed)
+}
+
 fn values(config: &Config, github: &Environment, agent: &str, task: &str) -> [(&'static str, String); 5] {
     let key = config.github.comment_key.clone();
     // `architect-ci/architect-ci` says nothing.

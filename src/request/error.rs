@@ -288,6 +288,11 @@ pub enum InputError {
     /// The budget of a day or a month is spent, or cannot be kept.
     #[error(transparent)]
     Ledger(#[from] crate::model::LedgerError),
+    /// The ledger on a branch cannot be read or written.
+    #[error(
+        "could not use the ledger on its branch: {0}; set `costs.unmeasured: warn` to spend all the same"
+    )]
+    SharedLedger(#[from] crate::github::RecordError),
     /// Secrets cannot be masked in the report.
     #[error("the report was not published: {0}; see the transcript in the output folder")]
     Unmasked(#[from] MaskError),

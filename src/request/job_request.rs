@@ -17,7 +17,7 @@ use crate::config::hosts::sets_of;
 use crate::config::{Bounded, Config, GateConfig, Hooks, HostRule};
 use crate::event::{Expectation, RunMode, Status};
 use crate::git::Repository;
-use crate::github::{self, Environment, PlanMark};
+use crate::github::{self, BranchStates, Environment, PlanMark};
 use crate::guardrails::{GuardrailContext, Guardrails, tracked};
 use crate::mcp::Server;
 use crate::plan::{JournalFolder, Made, recover};
@@ -71,6 +71,8 @@ pub struct JobRequest {
     pub alone: bool,
     /// Number of pull requests that the process has delivered to so far.
     pub pull_requests: Arc<AtomicUsize>,
+    /// States of the branches that all jobs of the process deliver to.
+    pub branches: Option<Arc<BranchStates>>,
 }
 
 impl JobRequest {
@@ -313,6 +315,7 @@ impl<'a> Draft<'a> {
             default_hosts,
             alone: true,
             pull_requests: Arc::default(),
+            branches: None,
         })
     }
 

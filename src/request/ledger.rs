@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::error::InputError;
+use super::shared_ledger::SharedLedger;
 use super::values::Inputs;
 use crate::base::env::{Variables, state_folder};
 use crate::config::{Config, Usd};
@@ -13,22 +14,37 @@ pub fn default_ledger(variables: &Variables) -> Option<PathBuf> {
     Some(state_folder(variables)?.join("costs.jsonl"))
 }
 
-/// Opens the ledger of a run on `workspace`, if one is asked for.
+/// Returns the limits that a configuration sets.
+pub(super) fn limits(config: &Config) -> LedgerLimits {
+    let costs = &config.costs;
+    LedgerLimits {
+        per_day: costs.budget_per_day.map(Usd::get),
+        per_month: costs.budget_per_month.map(Usd::get),
+        unmeasured: costs.unmeasured,
+    }
+}
+
+/// Returns who spends.
+pub(super) fn labels(inputs: &Inputs, config: &Config) -> LedgerLabels {
+    let label = |name: &str| inputs.variables.get(name).cloned().unwrap_or_default();
+    LedgerLabels {
+        repository: label("GITHUB_REPOSITORY"),
+        workflow: label("GITHUB_WORKFLOW"),
+        task: config.github.comment_key.clone(),
+    }
+}
+
+/// Opens the ledger of a run on `workspace`, if one is asked for. `shared` is the one on a branch, of which a copy is opened.
 pub(super) fn ledger(
     inputs: &Inputs,
     config: &Config,
     workspace: &Path,
+    shared: Option<&SharedLedger>,
 ) -> Result<Option<Ledger>, InputError> {
-    let costs = &config.costs;
-    let limits = LedgerLimits {
-        per_day: costs.budget_per_day.map(Usd::get),
-        per_month: costs.budget_per_month.map(Usd::get),
-        unmeasured: costs.unmeasured,
-    };
-    let is_limited = limits.per_day.is_some() || limits.per_month.is_some();
-    let Some(path) =
-        inputs.ledger.clone().or_else(|| default_ledger(&inputs.variables).filter(|_| is_limited))
-    else {
+    let limits = limits(config);
+    let is_limited = limits.is_limited();
+    let named = shared.map(|shared| shared.file().to_owned()).or_else(|| inputs.ledger.clone());
+    let Some(path) = named.or_else(|| default_ledger(&inputs.variables).filter(|_| is_limited)) else {
         return if is_limited { Err(LedgerError::NoPlace.into()) } else { Ok(None) };
     };
     let path = std::path::absolute(&path).map_err(|error| LedgerError::Io { path: path.clone(), error })?;
@@ -37,11 +53,5 @@ pub(super) fn ledger(
     if folder.unwrap_or_else(|| path.clone()).starts_with(workspace) {
         return Err(LedgerError::InCheckout(path).into());
     }
-    let label = |name: &str| inputs.variables.get(name).cloned().unwrap_or_default();
-    let labels = LedgerLabels {
-        repository: label("GITHUB_REPOSITORY"),
-        workflow: label("GITHUB_WORKFLOW"),
-        task: config.github.comment_key.clone(),
-    };
-    Ok(Some(Ledger::open(path, limits, labels)?))
+    Ok(Some(Ledger::open(path, limits, labels(inputs, config))?))
 }

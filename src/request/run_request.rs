@@ -11,6 +11,7 @@ use super::files::{Guide, guide, output_schema, prices};
 use super::job_request::{Draft, JobRequest, Subject};
 use super::ledger::ledger;
 use super::model::{self, ModelChoice, ReviewerModel, choose, reviewer};
+use super::shared_ledger::SharedLedger;
 use super::values::parse_mode;
 use super::{Deliver, InputError, Inputs, task};
 use crate::agent::Agent;
@@ -46,6 +47,8 @@ pub struct RunRequest {
     pub prices: Prices,
     /// Where spending is written down, if it is.
     pub ledger: Option<Arc<Ledger>>,
+    /// The ledger on a branch, of which `ledger` is a copy.
+    pub shared_ledger: Option<SharedLedger>,
     /// How long the run may take.
     pub timeout: Option<Duration>,
     /// Most rounds, where the run goes on in rounds until its gates pass.
@@ -113,11 +116,12 @@ impl RunRequest {
         };
         // What answers without a provider costs nothing.
         let costs_money = matches!(model, ModelChoice::Provider { .. } | ModelChoice::Exec { .. });
-        let ledger = if costs_money {
-            ledger(inputs, &job.origin.config, &context.checkout)?.map(Arc::new)
-        } else {
-            None
-        };
+        let (mut shared_ledger, mut own_ledger) = (None, None);
+        if costs_money {
+            let config = &job.origin.config;
+            shared_ledger = SharedLedger::new(inputs, config, context.github.as_ref())?;
+            own_ledger = ledger(inputs, config, &context.checkout, shared_ledger.as_ref())?.map(Arc::new);
+        }
         let mut given = inputs.given.clone();
         given.insert("workspace".to_owned(), context.checkout.display().to_string());
         Ok(Self {
@@ -129,7 +133,8 @@ impl RunRequest {
             model,
             reviewer,
             prices,
-            ledger,
+            ledger: own_ledger,
+            shared_ledger,
             timeout: inputs.timeout,
             rounds,
             output_schema,

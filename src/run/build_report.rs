@@ -114,6 +114,7 @@ impl Run<'_> {
                 differences,
             }),
             delivery: None,
+            held: None,
             reviewed,
             carried_over: carried.as_ref().and_then(|plan| CarriedPlan::of(plan)),
             gates: with_missing(collected.gates, request.config(), ended.reason),

@@ -512,3 +512,30 @@ async fn delivery_for_issue_opens_closing_pull_request() {
     })
     .await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn delivery_of_partial_result_is_draft_that_says_what_is_missing() {
+    const CONFIG: &str = "deliver: { partial: draft }\nevaluation: off\n";
+    scene(&[(".github/architect.yml", CONFIG)], |scene| {
+        let scene = scene.on_main();
+        let edit = |old: &str, new: &str| {
+            vec![("edit_file", json!({"path": "a.txt", "old_str": old, "new_str": new}))]
+        };
+        let model = scene.sandbox.script(&[edit("five", "FIVE"), edit("six", "SIX")], "done");
+        let run = scene.nightly(&model, "pull-request", &["--max-steps", "1"]).expect_code(2);
+        assert_eq!(run.report()["stop_reason"], "max_steps");
+        assert_eq!(run.report()["delivery"]["branch"], OWN);
+        {
+            let world = scene.github.world();
+            let pull = world.pulls.values().find(|pull| pull.head.ends_with(OWN)).expect("a pull request");
+            let told = "> [!WARNING]\n> This is only a part of what was asked for: the step limit was reached. Next step: ";
+            assert!(pull.draft && pull.body.starts_with(told), "{}", pull.body);
+        }
+        // A branch alone would not say it.
+        scene.check_out();
+        let run = scene.nightly(&model, "branch", &["--max-steps", "1"]).expect_code(2);
+        assert!(run.report()["notices"].to_string().contains("were not delivered"), "{}", run.stderr);
+        scene.github.assert_valid();
+    })
+    .await;
+}

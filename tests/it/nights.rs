@@ -135,6 +135,7 @@ fn batch_skips_what_earlier_night_settled() {
         format!("nothing that it read or wrote has changed since {}", first["started_at"].as_str().unwrap())
     );
     assert!(run.stdout.contains("2 of 66 tasks done, 64 settled"), "{}", run.stdout);
+    assert!(run.stderr.contains("estimate by the earlier night: 2 tasks, about "), "{}", run.stderr);
     // Nights go on from each other, with the reason of the first.
     let third = night(&previous).json("batch.json");
     assert_eq!((server.count(), ends(&third)["settled"]), (0, TASKS));

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{DeliveryReport, RunReport};
+use super::{DeliveryReport, HeldDelivery, RunReport};
 use crate::event::{Exit, Notice, NoticeLevel, RunMode, Status, StopReason, Usage};
 use crate::workspace::{LineCounts, Operation, WorkspacePath};
 
@@ -115,6 +115,9 @@ pub struct TaskReport {
     /// Where the task's changes went.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delivery: Option<DeliveryReport>,
+    /// The delivery that failed and can be made later.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub held: Option<HeldDelivery>,
     /// What its result depends on, if it succeeded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key: Option<TaskKey>,
@@ -154,6 +157,7 @@ impl TaskReport {
             notices: vec![Notice { level, message: why.to_owned() }],
             plan_digest: None,
             delivery: None,
+            held: None,
             key: None,
             folder: String::new(),
         }
@@ -198,6 +202,7 @@ impl TaskReport {
             notices: report.notices.iter().filter(told).take(MAX_KEPT).map(short).collect(),
             plan_digest: report.plan.as_ref().map(|plan| plan.digest.clone()),
             delivery: report.delivery.clone(),
+            held: report.held.clone(),
             key: None,
             folder: folder.to_owned(),
         }

@@ -10,7 +10,11 @@ pub(super) fn answer(world: &mut World, request: &Request) -> ResponseTemplate {
     let query = body["query"].as_str().unwrap_or_default();
     let variables = &body["variables"];
     let id = || variables["id"].as_str().expect("an id").to_owned();
-    let data = if query.contains("viewer") {
+    let data = if query.contains("query BranchStates") {
+        json!({ "repository": branch_states(world, variables) })
+    } else if query.contains("query Outcomes") {
+        json!({ "repository": {"pullRequests": outcomes(world)} })
+    } else if query.contains("viewer") {
         json!({"viewer": {"login": BOT}})
     } else if query.contains("minimizeComment") {
         world.minimised.push(id());
@@ -25,6 +29,59 @@ pub(super) fn answer(world: &mut World, request: &Request) -> ResponseTemplate {
         json!({})
     };
     super::answer(200, &json!({ "data": data }))
+}
+
+/// All pull requests, with their commits.
+fn outcomes(world: &World) -> Value {
+    let git = world.git();
+    let nodes: Vec<Value> = world
+        .pulls
+        .iter()
+        .map(|(number, pull)| {
+            let head = world.head_of(pull);
+            let commits = git.between(&pull.base, &head).into_iter();
+            let commits: Vec<Value> =
+                commits.map(|sha| json!({"commit": {"message": git.message(&sha)}})).collect();
+            json!({
+                "number": number, "url": format!("https://github.com/octo/demo/pull/{number}"),
+                "state": if pull.open { "OPEN" } else { "CLOSED" }, "createdAt": "2999-01-01T00:00:00Z",
+                "isCrossRepository": pull.fork, "commits": {"totalCount": commits.len(), "nodes": commits},
+            })
+        })
+        .collect();
+    json!({"pageInfo": {"hasNextPage": false, "endCursor": null}, "nodes": nodes})
+}
+
+/// The branches that the variables name, with their open pull requests.
+fn branch_states(world: &World, variables: &Value) -> Value {
+    let git = world.git();
+    let base = variables["base"].as_str().expect("a base");
+    let reference = |name: &str| {
+        let sha = git.resolve(name)?;
+        let parents: Vec<Value> = git.parents(&sha).into_iter().map(|oid| json!({ "oid": oid })).collect();
+        let target = json!({"oid": sha, "message": git.message(&sha), "tree": {"oid": git.tree_of(&sha)}, "parents": {"nodes": parents}});
+        let behind = git.between(base, &sha).len();
+        Some(json!({"target": target, "compare": {"behindBy": behind}}))
+    };
+    let mut found = serde_json::Map::new();
+    found.insert("onto".to_owned(), json!(reference(variables["onto"].as_str().expect("a ref"))));
+    for n in (0..).take_while(|n| variables.get(format!("r{n}")).is_some()) {
+        let (name, head) = (&variables[format!("r{n}")], &variables[format!("h{n}")]);
+        found.insert(format!("r{n}"), json!(reference(name.as_str().expect("a ref"))));
+        let is_asked = |pull: &super::Pull| {
+            pull.open && json!(pull.head) == *name && pull.base == base && !head.is_null()
+        };
+        let pulls = world.pulls.iter().filter(|(_, pull)| is_asked(pull)).map(|(number, pull)| {
+            let labels = world.labels.iter().filter(|(issue, _)| issue == number);
+            let labels: Vec<Value> = labels.map(|(_, name)| json!({ "name": name })).collect();
+            json!({
+                "number": number, "title": pull.title, "body": pull.body, "isCrossRepository": pull.fork,
+                "url": format!("https://github.com/octo/demo/pull/{number}"), "labels": {"nodes": labels},
+            })
+        });
+        found.insert(format!("p{n}"), json!({"nodes": pulls.collect::<Vec<_>>()}));
+    }
+    found.into()
 }
 
 /// Two threads a page, so that pages are gone through.

@@ -473,7 +473,18 @@ fn contents(world: &World, path: &str, at: Option<&String>) -> ResponseTemplate 
                 "content": STANDARD.encode(bytes)
             }),
         ),
-        None => missing(),
+        // A folder.
+        None => {
+            let below = format!("{path}/");
+            let entries =
+                world.git().resolve(commit).map(|sha| world.git().entries(&sha)).unwrap_or_default();
+            let names = entries.iter().filter_map(|entry| entry.path.strip_prefix(&below));
+            let listed: Vec<Value> = names
+                .filter(|name| !name.contains('/'))
+                .map(|name| json!({"name": name, "type": "file"}))
+                .collect();
+            if listed.is_empty() { missing() } else { answer(200, &json!(listed)) }
+        }
     }
 }
 

@@ -1,0 +1,162 @@
+//! `architect-ci outcomes`: what became of delivered changes, and what those cost that were merged.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use clap::ValueEnum;
+use sanitize::untrusted::visible;
+use serde::Serialize;
+use time::format_description::well_known::Rfc3339;
+use time::{Duration, OffsetDateTime};
+
+use super::costs::entries_of;
+use super::print;
+use super::run::runtime;
+use super::style::{below, tell_error};
+use crate::base::error::chain;
+use crate::event::Exit;
+use crate::github::{Api, Environment, Fate, PullOutcome, outcomes};
+use crate::model::{LedgerEntry, LedgerError, without_settled};
+use crate::request::{InputError, variables};
+
+/// Print what became of delivered pull requests, and what a merged one costs
+#[derive(Debug, clap::Args)]
+#[command(after_help = below(
+    &[
+        ("architect-ci outcomes", "Prints what became of the pull requests of the last 90 days, by task"),
+        ("architect-ci outcomes --by model --ledger branch", "The same by model, with costs from the ledger on its branch"),
+    ],
+    "The repository and the token are those of GITHUB_REPOSITORY and GITHUB_TOKEN. Without a ledger, costs are unknown.",
+))]
+pub(super) struct Outcomes {
+    /// The ledger: a file, or `branch` or `branch:NAME` of the repository on GitHub [default: that of this user]
+    #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
+    ledger: Option<PathBuf>,
+    /// What pull requests are summed up by
+    #[arg(long, value_name = "WHAT", default_value = "task")]
+    by: GroupBy,
+    /// How many days back to look
+    #[arg(long, value_name = "N", default_value_t = 90)]
+    days: u16,
+    /// After how many days an open pull request counts as ignored
+    #[arg(long, value_name = "N", default_value_t = 14)]
+    ignored_after: u16,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum GroupBy {
+    Task,
+    Workflow,
+    Model,
+}
+
+/// What became of some pull requests.
+#[derive(Debug, Default, Serialize)]
+struct Subtotal {
+    merged: u32,
+    changed_before_merge: u32,
+    closed: u32,
+    ignored: u32,
+    open: u32,
+    usd: f64,
+    /// `null` if none was merged.
+    usd_per_merged: Option<f64>,
+}
+
+impl Outcomes {
+    pub(super) fn execute(self) -> Exit {
+        match self.text() {
+            Ok(text) => {
+                print(&text);
+                Exit::Success
+            }
+            Err(error) => {
+                tell_error(&chain(&error));
+                error.exit()
+            }
+        }
+    }
+
+    fn text(&self) -> Result<String, InputError> {
+        let now = OffsetDateTime::now_utc();
+        let before = |days: u16| (now - Duration::days(i64::from(days))).format(&Rfc3339).unwrap_or_default();
+        let environment = Environment::read(&variables(), None).map_err(InputError::Event)?;
+        let environment = environment.ok_or(LedgerError::NoGitHub)?;
+        let pulls = async { outcomes(&Api::new(&environment)?, &before(self.days)).await };
+        let pulls = runtime()?.block_on(pulls).map_err(InputError::GitHub)?;
+        let (_, entries) = entries_of(self.ledger.as_deref())?;
+        let since = before(self.days);
+        let entries: Vec<LedgerEntry> =
+            without_settled(entries).into_iter().filter(|entry| entry.at >= since).collect();
+        let sums = self.sums(&pulls, &entries, &before(self.ignored_after));
+        if self.json {
+            return Ok(format!("{}\n", serde_json::to_string_pretty(&sums).unwrap_or_default()));
+        }
+        if sums.is_empty() {
+            return Ok(format!("no pull request of ours was opened in the last {} days\n", self.days));
+        }
+        Ok(sums.iter().map(|(key, sum)| line(key, sum)).collect())
+    }
+
+    fn sums(
+        &self,
+        pulls: &[PullOutcome],
+        entries: &[LedgerEntry],
+        ignored: &str,
+    ) -> BTreeMap<String, Subtotal> {
+        let mut sums: BTreeMap<String, Subtotal> = BTreeMap::new();
+        for pull in pulls {
+            let sum = sums.entry(self.group(&pull.key, entries)).or_default();
+            match pull.fate {
+                Fate::Merged => sum.merged += 1,
+                Fate::Changed => sum.changed_before_merge += 1,
+                Fate::Closed => sum.closed += 1,
+                Fate::Open if pull.created_at.as_str() < ignored => sum.ignored += 1,
+                Fate::Open => sum.open += 1,
+            }
+        }
+        for entry in entries {
+            let key = self.group(&entry.labels.task, std::slice::from_ref(entry));
+            // What never led to a pull request has its price as well.
+            sums.entry(key).or_default().usd += entry.usd.unwrap_or(0.0);
+        }
+        for sum in sums.values_mut() {
+            let merged = sum.merged + sum.changed_before_merge;
+            sum.usd_per_merged = (merged > 0).then(|| sum.usd / f64::from(merged));
+        }
+        sums
+    }
+
+    /// Returns what a task is summed up under: for models and workflows, that of its latest entry in the ledger.
+    fn group(&self, task: &str, entries: &[LedgerEntry]) -> String {
+        let latest =
+            || entries.iter().filter(|entry| entry.labels.task == task).max_by(|a, b| a.at.cmp(&b.at));
+        match self.by {
+            GroupBy::Task => task.to_owned(),
+            GroupBy::Workflow => latest().map(|entry| entry.labels.workflow.clone()).unwrap_or_default(),
+            GroupBy::Model => latest().map(|entry| entry.model.clone()).unwrap_or_default(),
+        }
+    }
+}
+
+fn line(key: &str, sum: &Subtotal) -> String {
+    let key = if key.is_empty() { "(none)".to_owned() } else { visible(key).replace('\n', " ") };
+    let parts: Vec<String> = [
+        (sum.merged, "merged"),
+        (sum.changed_before_merge, "changed before they were merged"),
+        (sum.closed, "closed"),
+        (sum.ignored, "ignored"),
+        (sum.open, "open"),
+    ]
+    .into_iter()
+    .filter(|(count, _)| *count > 0)
+    .map(|(count, word)| format!("{count} {word}"))
+    .collect();
+    let parts = if parts.is_empty() { "no pull request".to_owned() } else { parts.join(", ") };
+    let each =
+        sum.usd_per_merged.map(|usd| format!(", ${usd:.4} for each that was merged")).unwrap_or_default();
+    format!("{key}  {parts}  ${:.4}{each}\n", sum.usd)
+}

@@ -1,0 +1,190 @@
+//! What became of the pull requests that this program has opened.
+
+use serde::Deserialize;
+use serde_json::json;
+
+use super::api::{Api, Purpose};
+use super::deliver::trailer;
+use super::error::ApiError;
+
+/// Maximum number of pages of fifty pull requests.
+const MAX_PAGES: usize = 200;
+
+const READ: Purpose = Purpose { doing: "list pull requests", permission: "pull-requests: read" };
+
+const QUERY: &str = "query Outcomes($owner: String!, $name: String!, $after: String) {
+  repository(owner: $owner, name: $name) {
+    pullRequests(first: 50, after: $after, orderBy: {field: CREATED_AT, direction: DESC}) {
+      pageInfo { hasNextPage endCursor }
+      nodes {
+        number url state createdAt isCrossRepository
+        commits(first: 50) { totalCount nodes { commit { message } } }
+      }
+    }
+  }
+}";
+
+/// What became of a pull request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Fate {
+    /// It was merged as it was delivered.
+    Merged,
+    /// It was merged with commits of people.
+    Changed,
+    /// It was closed.
+    Closed,
+    /// It is open.
+    Open,
+}
+
+/// A pull request of ours.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PullOutcome {
+    /// The key of the job that delivered it.
+    pub key: String,
+    /// The number.
+    pub number: u64,
+    /// The page.
+    pub url: String,
+    /// When it was opened: RFC 3339.
+    pub created_at: String,
+    /// What became of it.
+    pub fate: Fate,
+}
+
+#[derive(Deserialize)]
+struct Data {
+    repository: Repository,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Repository {
+    pull_requests: Page,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Page {
+    page_info: PageInfo,
+    nodes: Vec<Node>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct PageInfo {
+    has_next_page: bool,
+    end_cursor: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Node {
+    number: u64,
+    url: String,
+    state: State,
+    created_at: String,
+    is_cross_repository: bool,
+    commits: Commits,
+}
+
+#[derive(Clone, Copy, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "UPPERCASE")]
+enum State {
+    Open,
+    Closed,
+    Merged,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Commits {
+    total_count: usize,
+    nodes: Vec<CommitNode>,
+}
+
+#[derive(Deserialize)]
+struct CommitNode {
+    commit: Message,
+}
+
+#[derive(Deserialize)]
+struct Message {
+    message: String,
+}
+
+impl Node {
+    /// Returns the outcome, if one of its commits is ours.
+    fn outcome(self) -> Option<PullOutcome> {
+        let start = trailer("");
+        let key = |node: &CommitNode| {
+            let line =
+                node.commit.message.lines().find_map(|line| line.trim().strip_prefix(start.as_str()))?;
+            Some(line.trim().to_owned())
+        };
+        let keys: Vec<Option<String>> = self.commits.nodes.iter().map(key).collect();
+        let first = keys.iter().flatten().next()?.clone();
+        let is_ours_alone = self.commits.total_count == keys.len() && keys.iter().all(Option::is_some);
+        Some(PullOutcome {
+            key: first,
+            number: self.number,
+            url: self.url,
+            created_at: self.created_at,
+            fate: match self.state {
+                State::Open => Fate::Open,
+                State::Closed => Fate::Closed,
+                State::Merged if is_ours_alone => Fate::Merged,
+                State::Merged => Fate::Changed,
+            },
+        })
+    }
+}
+
+/// Lists the pull requests of ours that were opened since a time (RFC 3339, UTC), newest first.
+pub async fn outcomes(api: &Api, since: &str) -> Result<Vec<PullOutcome>, ApiError> {
+    let mut found = Vec::new();
+    let mut after: Option<String> = None;
+    for _ in 0..MAX_PAGES {
+        let variables = json!({"owner": api.owner(), "name": api.name(), "after": after});
+        let Data { repository } = api.graphql(QUERY, variables, READ).await?;
+        let Page { page_info, nodes } = repository.pull_requests;
+        let is_over = nodes.iter().any(|node| node.created_at.as_str() < since);
+        let recent =
+            nodes.into_iter().filter(|node| node.created_at.as_str() >= since && !node.is_cross_repository);
+        found.extend(recent.filter_map(Node::outcome));
+        after = page_info.end_cursor.filter(|_| page_info.has_next_page && !is_over);
+        if after.is_none() {
+            break;
+        }
+    }
+    Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fate_tells_what_people_did() {
+        let node = |state: &str, commits: &[&str], more: usize| {
+            let nodes: Vec<_> =
+                commits.iter().map(|message| json!({"commit": {"message": message}})).collect();
+            let node = json!({
+                "number": 7, "url": "u", "state": state, "createdAt": "2026-11-01T00:00:00Z", "isCrossRepository": false,
+                "commits": {"totalCount": commits.len() + more, "nodes": nodes}
+            });
+            serde_json::from_value::<Node>(node)
+                .expect("a node")
+                .outcome()
+                .map(|outcome| (outcome.key, outcome.fate))
+        };
+        let ours = format!("Do it\n\n{}", trailer("nightly-a"));
+        let found = |fate| Some(("nightly-a".to_owned(), fate));
+        assert_eq!(node("MERGED", &[&ours], 0), found(Fate::Merged));
+        assert_eq!(node("MERGED", &[&ours, "mend it"], 0), found(Fate::Changed));
+        assert_eq!(node("MERGED", &[&ours], 60), found(Fate::Changed));
+        assert_eq!(node("CLOSED", &[&ours], 0), found(Fate::Closed));
+        assert_eq!(node("OPEN", &["first", &ours], 0), found(Fate::Open));
+        assert_eq!(node("MERGED", &["of people"], 0), None);
+    }
+}

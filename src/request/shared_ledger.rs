@@ -1,0 +1,265 @@
+//! Ledger on a branch of the repository, for machines that share no disk.
+//!
+//! A run works with a copy of the month's file. Where days or months are limited, it first reserves on the branch what it may
+//! spend; at its end it says there what it has spent. Both are compare and swap, so that any number of runs keep a limit
+//! together.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+
+use time::OffsetDateTime;
+use time::format_description::well_known::Rfc3339;
+
+use super::error::InputError;
+use super::ledger::{labels, limits};
+use super::values::Inputs;
+use crate::base::env::{is_in_actions, state_folder};
+use crate::config::{Config, Unmeasured};
+use crate::github::{Api, Environment, RecordBranch};
+use crate::model::{LedgerEntry, LedgerError, LedgerLabels, LedgerLimits, Sums, parse_ledger};
+
+/// The branch, where nobody names another.
+const BRANCH: &str = "architect-ci-records";
+
+/// What the input `ledger` begins with if it names a branch.
+const PREFIX: &str = "branch";
+
+/// Less money than this is not worth a run, in USD.
+const LEAST: f64 = 0.000_1;
+
+/// A ledger on a branch, and the copy of it that a run works with.
+#[derive(Debug)]
+pub struct SharedLedger {
+    branch: RecordBranch,
+    /// The copy.
+    file: PathBuf,
+    /// The file on the branch.
+    month: String,
+    labels: LedgerLabels,
+    limits: LedgerLimits,
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    /// Length of the copy before the run, in bytes.
+    from: usize,
+    reservation: Option<String>,
+}
+
+/// Returns the name of the branch if a ledger is on one.
+pub fn ledger_branch(place: &Path) -> Option<String> {
+    let text = place.to_str()?;
+    match text.strip_prefix(PREFIX)? {
+        "" => Some(BRANCH.to_owned()),
+        name => name.strip_prefix(':').filter(|name| !name.is_empty()).map(str::to_owned),
+    }
+}
+
+/// Returns the branch of records of this repository.
+pub fn ledger_records(environment: &Environment, name: &str) -> Result<RecordBranch, InputError> {
+    Ok(RecordBranch::new(Api::new(environment).map_err(InputError::GitHub)?, name))
+}
+
+/// Returns the file of a month, such as `2026-11`.
+fn file_of(month: &str) -> String {
+    format!("costs/{month}.jsonl")
+}
+
+/// Reads all months of a ledger on a branch.
+pub async fn read_shared_ledger(branch: &RecordBranch) -> Result<Vec<LedgerEntry>, InputError> {
+    let mut entries = Vec::new();
+    for name in branch.list("costs").await? {
+        let path = format!("costs/{name}");
+        let text = branch.read(&path).await?.unwrap_or_default();
+        entries.extend(parse_ledger(Path::new(&path), &text)?);
+    }
+    Ok(entries)
+}
+
+impl SharedLedger {
+    /// Returns the ledger that the inputs name, if that is on a branch; sends no request. Runners of GitHub Actions are thrown
+    /// away, so limits of days and months are kept on a branch there unless another place is named.
+    pub(crate) fn new(
+        inputs: &Inputs,
+        config: &Config,
+        github: Option<&Environment>,
+    ) -> Result<Option<Self>, InputError> {
+        let named = inputs.ledger.as_deref();
+        let limits = limits(config);
+        let by_default = named.is_none() && is_in_actions(&inputs.variables) && limits.is_limited();
+        let Some(name) = named.and_then(ledger_branch).or_else(|| by_default.then(|| BRANCH.to_owned()))
+        else {
+            return Ok(None);
+        };
+        let github = github.ok_or(LedgerError::NoGitHub)?;
+        let folder = state_folder(&inputs.variables).ok_or(LedgerError::NoPlace)?.join("ledgers");
+        Ok(Some(Self {
+            branch: ledger_records(github, &name)?,
+            file: folder.join(format!("{}.jsonl", uuid::Uuid::new_v4())),
+            month: file_of(&now()[..7]),
+            labels: labels(inputs, config),
+            limits,
+            state: Mutex::default(),
+        }))
+    }
+
+    /// Returns the copy.
+    pub fn file(&self) -> &Path {
+        &self.file
+    }
+
+    /// Prepares a run: where days or months are limited, reserves what it may spend. Without a budget that is all that is left.
+    pub async fn start(&self, budget: Option<f64>) -> Result<(), InputError> {
+        if !self.limits.is_limited() {
+            return self.write_copy("");
+        }
+        let id = uuid::Uuid::new_v4().to_string();
+        let mut seen = String::new();
+        let reserve = |old: Option<&str>| {
+            let now = now();
+            let old = old.unwrap_or_default();
+            let left = self.left(old, &now)?;
+            let usd = budget.map_or(left, |budget| budget.min(left));
+            let entry = LedgerEntry { reservation: Some(id.clone()), ..self.entry(&now, usd) };
+            old.clone_into(&mut seen);
+            Ok::<_, InputError>(Some(appended(old, &entry)))
+        };
+        let reserved = self.branch.update(&self.month, "reserve", reserve).await;
+        let is_reserved = reserved.is_ok();
+        self.unless_warned(reserved)?;
+        // Without the reservation: what this run spends counts as it is spent.
+        self.write_copy(&seen)?;
+        self.state().reservation = is_reserved.then_some(id);
+        Ok(())
+    }
+
+    fn write_copy(&self, text: &str) -> Result<(), InputError> {
+        let failed = |error| InputError::from(LedgerError::Io { path: self.file.clone(), error });
+        let folder = self.file.parent().unwrap_or(&self.file);
+        fs::create_dir_all(folder).and_then(|()| fs::write(&self.file, text)).map_err(failed)?;
+        self.state().from = text.len();
+        Ok(())
+    }
+
+    /// Returns how many USD the limits leave.
+    fn left(&self, text: &str, now: &str) -> Result<f64, InputError> {
+        let (day, month) = (&now[..10], &now[..7]);
+        let sums = Sums::new(&parse_ledger(Path::new(&self.month), text)?);
+        let mut left = f64::INFINITY;
+        for (period, spent, limit, key) in [
+            (day, sums.of(day), self.limits.per_day, "budget_per_day"),
+            (month, sums.of(month), self.limits.per_month, "budget_per_month"),
+        ] {
+            let Some(limit) = limit else { continue };
+            if limit - spent < LEAST {
+                return Err(LedgerError::Spent { period: period.to_owned(), spent, limit, key }.into());
+            }
+            left = left.min(limit - spent);
+        }
+        Ok(left)
+    }
+
+    /// Says on the branch what was spent. The copy stays if that fails.
+    pub async fn close(&self) -> Result<(), InputError> {
+        let (from, reservation) = {
+            let mut state = self.state();
+            (state.from, state.reservation.take())
+        };
+        let text = fs::read_to_string(&self.file)
+            .map_err(|error| LedgerError::Io { path: self.file.clone(), error })?;
+        let own = text.get(from..).unwrap_or_default();
+        let mut months = Self::by_month(parse_ledger(&self.file, own)?);
+        if let Some(id) = reservation {
+            let settled = months.entry(self.month.clone()).or_default();
+            settled.push(LedgerEntry { settles: Some(id), ..self.entry(&now(), 0.0) });
+        }
+        for (month, entries) in months {
+            let lines: String = entries.iter().map(line).collect();
+            let written = self.branch.append(&month, &lines, "record costs").await;
+            if let Err(error) = written {
+                return self.unless_warned(Err(error.into()));
+            }
+        }
+        let _ = fs::remove_file(&self.file);
+        Ok(())
+    }
+
+    /// Sums entries up by month, day, task and model.
+    fn by_month(entries: Vec<LedgerEntry>) -> BTreeMap<String, Vec<LedgerEntry>> {
+        let mut sums: BTreeMap<(String, String, String, bool), LedgerEntry> = BTreeMap::new();
+        for entry in entries {
+            let key = (
+                entry.at[..10].to_owned(),
+                entry.labels.task.clone(),
+                entry.model.clone(),
+                entry.usd.is_some(),
+            );
+            match sums.get_mut(&key) {
+                Some(sum) => {
+                    sum.usd = sum.usd.zip(entry.usd).map(|(one, other)| one + other);
+                    sum.input += entry.input;
+                    sum.output += entry.output;
+                    sum.answers += entry.answers;
+                }
+                None => {
+                    sums.insert(key, entry);
+                }
+            }
+        }
+        let mut months: BTreeMap<String, Vec<LedgerEntry>> = BTreeMap::new();
+        for entry in sums.into_values() {
+            months.entry(file_of(&entry.at[..7])).or_default().push(entry);
+        }
+        months
+    }
+
+    fn entry(&self, now: &str, usd: f64) -> LedgerEntry {
+        LedgerEntry {
+            at: now.to_owned(),
+            usd: Some(usd),
+            input: 0,
+            output: 0,
+            answers: 0,
+            model: String::new(),
+            reservation: None,
+            settles: None,
+            labels: self.labels.clone(),
+        }
+    }
+
+    /// Returns a result as it is, or tells an error and goes on if the configuration says so. A limit that is reached is no
+    /// matter of measuring.
+    fn unless_warned(&self, result: Result<(), InputError>) -> Result<(), InputError> {
+        match result {
+            Err(error)
+                if self.limits.unmeasured == Unmeasured::Warn
+                    && !matches!(error, InputError::Ledger(LedgerError::Spent { .. })) =>
+            {
+                tracing::warn!("warning: {error}");
+                Ok(())
+            }
+            result => result,
+        }
+    }
+
+    fn state(&self) -> std::sync::MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+}
+
+fn line(entry: &LedgerEntry) -> String {
+    // The types hold nothing that JSON cannot.
+    format!("{}\n", serde_json::to_string(entry).unwrap_or_default())
+}
+
+fn appended(old: &str, entry: &LedgerEntry) -> String {
+    let separator = if old.is_empty() || old.ends_with('\n') { "" } else { "\n" };
+    format!("{old}{separator}{}", line(entry))
+}
+
+fn now() -> String {
+    OffsetDateTime::now_utc().format(&Rfc3339).unwrap_or_else(|_| "1970-01-01T00:00:00Z".to_owned())
+}

@@ -1,0 +1,119 @@
+//! A ledger on a branch: what machines that share no disk spend together.
+#![cfg(unix)]
+
+use serde_json::{Value, json};
+
+use crate::support::Run;
+use crate::support::model::{Answer, ModelServer};
+use crate::support::scene::{Scene, scene};
+
+// Each answer of the server counts 1000 tokens in (600 of them cached) and 50 out: $0.0013 by these prices.
+const FILES: &[(&str, &str)] = &[
+    (
+        ".github/architect.yml",
+        "evaluation: off\ncosts: { budget_per_day: 0.006, prices_file: prices.yml }\nllm: { stream: false }\n",
+    ),
+    ("prices.yml", "gpt-5: { input: 1, cached: 0.5, output: 12 }\n"),
+];
+
+const BRANCH: &str = "architect-ci-records";
+
+impl Scene {
+    fn spends(&self, answers: usize, more: &[&str]) -> (Run, usize) {
+        let read = |n: usize| Answer::Calls(vec![("read_file", json!({"path": "a.txt", "end_line": n + 1}))]);
+        let answers = (1..answers).map(read).chain([Answer::Text("done")]).collect();
+        let server = ModelServer::start(answers);
+        let event = self.event("schedule", &[]);
+        let args = [&["--model", "openai::gpt-5", "--base-url", &server.url], more].concat();
+        (self.run("schedule", &event, &args, &[("OPENAI_API_KEY", "k")]), server.bodies().len())
+    }
+
+    fn costs(&self, args: &[&str]) -> Value {
+        let all = [&["costs", "--ledger", "branch", "--json"], args].concat();
+        let output = self.sandbox.command(&all).envs(self.variables("schedule")).output().expect("it runs");
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        serde_json::from_slice(&output.stdout).expect("JSON")
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn ledger_on_branch_keeps_budget_over_machines() {
+    scene(FILES, |scene| {
+        let scene = scene.on_main();
+        // Without a name, in Actions, a branch of ours keeps it.
+        let (first, requests) = scene.spends(2, &["--budget-usd", "0.5"]);
+        let first = first.expect_code(0);
+        assert_eq!((requests, &first.report()["cost_usd"]), (2, &json!(0.0026)));
+        let sum = |costs: &Value| costs["openai::gpt-5"]["usd"].as_f64().unwrap();
+        let costs = scene.costs(&["--by", "model"]);
+        assert_eq!((sum(&costs), &costs["openai::gpt-5"]["answers"]), (0.0026, &json!(2)), "{costs}");
+        // The next one has what is left, and stops there.
+        let (second, requests) = scene.spends(9, &[]);
+        let report = second.expect_code(2).report();
+        assert_eq!((requests, &report["stop_reason"]), (3, &json!("budget_exceeded")));
+        assert!((sum(&scene.costs(&["--by", "model"])) - 0.0065).abs() < 1e-9);
+        // The third does not begin.
+        let (third, requests) = scene.spends(1, &[]);
+        assert_eq!(requests, 0);
+        assert!(third.expect_code(2).stderr.contains("is spent: $0.0065 of $0.0060"));
+        scene.github.assert_valid();
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn ledger_on_branch_counts_reservation_of_killed_run() {
+    scene(FILES, |scene| {
+        let scene = scene.on_main();
+        // Its answer never comes: it is killed while it holds all that is left.
+        let silent = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+        let url = format!("http://{}/v1", silent.local_addr().expect("an address"));
+        let event = scene.event("schedule", &[]);
+        let out = scene.sandbox.path().join("killed");
+        let args = ["--model", "openai::gpt-5", "--base-url", &url, "--budget-usd", "0.5"];
+        let mut child =
+            scene.job("schedule", &event, &out, &args).env("OPENAI_API_KEY", "k").spawn().expect("it runs");
+        let began = std::time::Instant::now();
+        let is_reserved = || {
+            let world = scene.github.world();
+            world.repository.as_ref().unwrap().branch(BRANCH).is_some()
+        };
+        while !is_reserved() {
+            assert!(began.elapsed() < std::time::Duration::from_mins(1), "it reserves nothing");
+            std::thread::sleep(std::time::Duration::from_millis(10));
+        }
+        child.kill().expect("killed");
+        child.wait().expect("ended");
+        let (next, requests) = scene.spends(9, &[]);
+        assert_eq!(requests, 0);
+        assert!(next.expect_code(2).stderr.contains("is spent: $0.0060 of $0.0060"));
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn ledger_on_branch_that_cannot_be_read_refuses() {
+    scene(FILES, |scene| {
+        let scene = scene.on_main();
+        scene.sandbox.git(&["branch", BRANCH]);
+        scene.github.serve(&scene.sandbox.repo());
+        let (run, requests) = scene.spends(1, &[]);
+        assert_eq!(requests, 0);
+        assert!(run.expect_code(3).stderr.contains("holds commits that are no records of architect-ci"));
+        // GitHub does not answer.
+        scene.github.forbid("GET /repos/octo/demo/git/ref");
+        let (run, requests) = scene.spends(1, &[]);
+        assert_eq!((requests, run.code), (0, 3), "{}", run.stderr);
+        // Unless it was said that people are only told.
+        let config = FILES[0].1.replace("prices.yml }", "prices.yml, unmeasured: warn }");
+        scene.sandbox.write(".github/architect.yml", config);
+        scene.sandbox.commit("warn");
+        let head = scene.sandbox.git(&["rev-parse", "HEAD"]);
+        let scene = Scene { base: head, ..scene };
+        let (run, requests) = scene.spends(1, &[]);
+        let run = run.expect_code(0);
+        assert_eq!(requests, 1);
+        assert!(run.stderr.contains("could not use the ledger on its branch"), "{}", run.stderr);
+    })
+    .await;
+}
