@@ -9,6 +9,7 @@
 //! never obeyed.
 
 mod attributes;
+mod clone;
 mod commit;
 mod cone;
 mod find;

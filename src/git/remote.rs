@@ -1,7 +1,7 @@
 //! The server side: fetches and pushes single commits.
 
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::PoisonError;
 
 use base64::Engine;
@@ -29,7 +29,7 @@ impl Repository {
     pub fn fetch(&self, place: RemoteRepository<'_>, commit: &str) -> Result<(), GitError> {
         let private = PrivateRepository::new(&self.held)?;
         let args = ["fetch", "--quiet", "--no-tags", "--depth=1", place.url, commit];
-        Self::remotely(&private, place, args)?;
+        remotely(private.path(), place, args)?;
         // Each private repository borrows the objects of the one before it.
         self.held.fetched.lock().unwrap_or_else(PoisonError::into_inner).push(private);
         self.forget_store();
@@ -50,42 +50,43 @@ impl Repository {
             .into_iter()
             .chain(lease.as_deref())
             .chain([place.url, &target]);
-        Self::remotely(&private, place, args)?;
+        remotely(private.path(), place, args)?;
         Ok(commit)
     }
+}
 
-    fn remotely<'s>(
-        private: &PrivateRepository,
-        place: RemoteRepository<'_>,
-        args: impl IntoIterator<Item = &'s str>,
-    ) -> Result<(), GitError> {
-        let mut variables = Vec::new();
-        // By way of the environment, because other processes can read arguments.
-        let at_home = place.url.starts_with(&format!("{}/", place.server.trim_end_matches('/')));
-        if let Some(token) = place.token.filter(|_| at_home) {
-            let pair = STANDARD.encode(format!("x-access-token:{token}"));
-            let key = format!("http.{}/.extraheader", place.server);
-            variables = [
-                ("GIT_CONFIG_COUNT", "1".to_owned()),
-                ("GIT_CONFIG_KEY_0", key),
-                ("GIT_CONFIG_VALUE_0", format!("AUTHORIZATION: basic {pair}")),
-            ]
-            .map(|(name, value)| (OsString::from(name), OsString::from(value)))
-            .into();
-        }
-        let folder = place.url.strip_prefix("file://").filter(|_| at_home).map(PathBuf::from);
-        let call = Call {
-            git_dir: private.path(),
-            root: private.path(),
-            folder: private.path(),
-            variables,
-            input: &[],
-            // For a `file://` server, the program itself writes to that folder.
-            writable: std::iter::once(private.path().to_owned()).chain(folder).collect(),
-            network: true,
-        };
-        call.run(args).map(drop)
+/// Runs `git` on a repository of this program, with the token for the server.
+pub(super) fn remotely<'s>(
+    git: &Path,
+    place: RemoteRepository<'_>,
+    args: impl IntoIterator<Item = &'s str>,
+) -> Result<(), GitError> {
+    let mut variables = Vec::new();
+    // By way of the environment, because other processes can read arguments.
+    let at_home = place.url.starts_with(&format!("{}/", place.server.trim_end_matches('/')));
+    if let Some(token) = place.token.filter(|_| at_home) {
+        let pair = STANDARD.encode(format!("x-access-token:{token}"));
+        let key = format!("http.{}/.extraheader", place.server);
+        variables = [
+            ("GIT_CONFIG_COUNT", "1".to_owned()),
+            ("GIT_CONFIG_KEY_0", key),
+            ("GIT_CONFIG_VALUE_0", format!("AUTHORIZATION: basic {pair}")),
+        ]
+        .map(|(name, value)| (OsString::from(name), OsString::from(value)))
+        .into();
     }
+    let folder = place.url.strip_prefix("file://").filter(|_| at_home).map(PathBuf::from);
+    let call = Call {
+        git_dir: git,
+        root: git,
+        folder: git,
+        variables,
+        input: &[],
+        // For a `file://` server, the program itself writes to that folder.
+        writable: std::iter::once(git.to_owned()).chain(folder).collect(),
+        network: true,
+    };
+    call.run(args).map(drop)
 }
 
 /// A commit to create and push.

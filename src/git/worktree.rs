@@ -56,7 +56,7 @@ impl Repository {
 
     /// Runs `git` on the clone itself, which has to know of its worktrees. The folder that contains `path` is
     /// writable.
-    fn on_clone<S: AsRef<OsStr>>(
+    pub(super) fn on_clone<S: AsRef<OsStr>>(
         &self,
         path: &Path,
         args: impl IntoIterator<Item = S>,

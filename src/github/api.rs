@@ -12,7 +12,7 @@ use reqwest::header::HeaderMap;
 use reqwest::redirect::Policy;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
-use serde_json::{Value, json};
+use serde_json::Value;
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
@@ -24,7 +24,7 @@ use crate::base::http::http_client_builder;
 use crate::base::verbose_log::detail;
 
 /// The path of the GraphQL API, below its base.
-const GRAPHQL: &str = "/graphql";
+pub(super) const GRAPHQL: &str = "/graphql";
 
 /// The number of items on one page of a list.
 pub(super) const PAGE: u8 = 100;
@@ -51,6 +51,8 @@ pub(super) enum Method {
     /// refused.
     PostAgain,
     Patch,
+    Put,
+    Delete,
 }
 
 /// The operation that a request is for, in words that an error can use.
@@ -128,6 +130,11 @@ impl Api {
         &self.owner
     }
 
+    /// Returns whether the token is that of a job, or of another installation of an app.
+    pub(super) fn is_of_installation(&self) -> bool {
+        self.token == Token::Installation
+    }
+
     /// Returns the name of the repository.
     pub(super) fn name(&self) -> &str {
         &self.name
@@ -150,6 +157,17 @@ impl Api {
         answer.read(to)
     }
 
+    /// Sends a request to a path that is not below that of the repository.
+    pub(super) async fn send_outside<T: DeserializeOwned>(
+        &self,
+        method: Method,
+        path: &str,
+        body: Option<&Value>,
+        to: Purpose,
+    ) -> Result<T, ApiError> {
+        self.request(method, path, body, to).await?.read(to)
+    }
+
     /// Goes through a list, page by page, until `pick` returns a value. Gives up after [`MAX_PAGES`].
     pub(super) async fn find<T: DeserializeOwned, R>(
         &self,
@@ -157,12 +175,23 @@ impl Api {
         to: Purpose,
         mut pick: impl FnMut(T) -> Option<R>,
     ) -> Result<Option<R>, ApiError> {
+        let path = format!("{}{path}", self.repository);
+        self.pages(&path, to, |page: Vec<T>| page.into_iter().find_map(&mut pick)).await
+    }
+
+    /// Goes through the pages of a list, whose path need not be below that of the repository, until `pick` returns a value.
+    pub(super) async fn pages<T: DeserializeOwned, R>(
+        &self,
+        path: &str,
+        to: Purpose,
+        mut pick: impl FnMut(T) -> Option<R>,
+    ) -> Result<Option<R>, ApiError> {
         let separator = if path.contains('?') { '&' } else { '?' };
-        let mut address = format!("{}{path}{separator}per_page={PAGE}", self.repository);
+        let mut address = format!("{path}{separator}per_page={PAGE}");
         for _ in 0..MAX_PAGES {
             let answer = self.request(Method::Get, &address, None, to).await?;
             let next = next_page(&answer.headers);
-            if let Some(found) = answer.read::<Vec<T>>(to)?.into_iter().find_map(&mut pick) {
+            if let Some(found) = pick(answer.read::<T>(to)?) {
                 return Ok(Some(found));
             }
             match next {
@@ -186,57 +215,6 @@ impl Api {
         })
         .await?;
         Ok(all)
-    }
-
-    /// Sends a GraphQL query. It may be repeated after an error, so mutations have to be repeatable; all of
-    /// ours are.
-    pub(super) async fn graphql<T: DeserializeOwned>(
-        &self,
-        query: &str,
-        variables: Value,
-        to: Purpose,
-    ) -> Result<T, ApiError> {
-        #[derive(Deserialize)]
-        struct GraphQlResponse<T> {
-            data: Option<T>,
-            #[serde(default)]
-            errors: Vec<Message>,
-        }
-        #[derive(Deserialize)]
-        struct Message {
-            message: String,
-            #[serde(default, rename = "type")]
-            kind: Option<String>,
-        }
-        let body = json!({"query": query, "variables": variables});
-        let answer = self.request(Method::PostAgain, GRAPHQL, Some(&body), to).await?;
-        let GraphQlResponse { data, errors } = answer.read::<GraphQlResponse<T>>(to)?;
-        if let (Some(data), true) = (data, errors.is_empty()) {
-            return Ok(data);
-        }
-        let message = errors.iter().map(|error| error.message.as_str()).collect::<Vec<_>>().join("; ");
-        let is = |wanted: &str| errors.iter().any(|error| error.kind.as_deref() == Some(wanted));
-        if is("FORBIDDEN") {
-            return Err(self.forbidden(to, message, None));
-        }
-        let status = if is("NOT_FOUND") { 404 } else { 422 };
-        Err(ApiError::Refused { doing: to.doing, status, message })
-    }
-
-    /// Returns the login of the token's owner. `GET /user` refuses the job's token; GraphQL accepts it.
-    pub(super) async fn login(&self) -> Result<String, ApiError> {
-        #[derive(Deserialize)]
-        struct Data {
-            viewer: Login,
-        }
-        let to = Purpose { doing: "identify the owner of the token", permission: "metadata: read" };
-        match self.graphql::<Data>("query { viewer { login } }", json!({}), to).await {
-            Ok(Data { viewer }) => Ok(viewer.login),
-            Err(error @ ApiError::Unauthorized(_)) => Err(error),
-            // The job's own token always belongs to this bot, even where GraphQL refuses it.
-            Err(_) if self.token == Token::Installation => Ok("github-actions[bot]".to_owned()),
-            Err(error) => Err(error),
-        }
     }
 
     /// Downloads a file of at most `limit` bytes from wherever GitHub redirects to. The token is not sent
@@ -268,7 +246,7 @@ impl Api {
     }
 
     /// Sends a request, follows redirects within GitHub, and waits and repeats where that may help.
-    async fn request(
+    pub(super) async fn request(
         &self,
         method: Method,
         address: &str,
@@ -327,6 +305,8 @@ impl Api {
             Method::Get => client._get(address).await,
             Method::Post | Method::PostAgain => client._post(address, body).await,
             Method::Patch => client._patch(address, body).await,
+            Method::Put => client._put(address, body).await,
+            Method::Delete => client._delete(address, body).await,
         };
         let response = sent.map_err(|error| Broken::new(&error))?;
         let (status, headers) = (response.status(), response.headers().clone());
@@ -362,7 +342,7 @@ impl Api {
         }
     }
 
-    fn forbidden(&self, to: Purpose, message: String, headers: Option<&HeaderMap>) -> ApiError {
+    pub(super) fn forbidden(&self, to: Purpose, message: String, headers: Option<&HeaderMap>) -> ApiError {
         // For example `issues=write; pull_requests=write`: either would do, and if the one that we would
         // name is among them, we name that.
         let named = headers

@@ -4,7 +4,7 @@ use globset::{GlobBuilder, GlobMatcher};
 
 /// The rules of a file, in order; the last that fits a path decides.
 #[derive(Debug, Default)]
-pub(super) struct CodeOwners(Vec<Rule>);
+pub(crate) struct CodeOwners(Vec<Rule>);
 
 /// In the place of an owner that is not known, and so has approved nothing.
 const UNREADABLE: &str = "(a line that cannot be read)";
@@ -19,13 +19,13 @@ struct Rule {
 impl CodeOwners {
     /// Parses the text. GitHub skips lines whose pattern it does not know (ranges, negations), and so do we; one that we
     /// alone cannot read is taken to be for all files, with an owner whom nobody is.
-    pub(super) fn parse(text: &str) -> Self {
+    pub(crate) fn parse(text: &str) -> Self {
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         Self(text.lines().filter_map(Rule::parse).collect())
     }
 
     /// Returns the owners of a file: `@login`, `@organization/team`, or an address.
-    pub(super) fn of(&self, path: &str) -> &[String] {
+    pub(crate) fn of(&self, path: &str) -> &[String] {
         let fits = |rule: &&Rule| rule.patterns.iter().any(|pattern| pattern.is_match(path));
         self.0.iter().rev().find(fits).map_or(&[], |rule| &rule.owners)
     }

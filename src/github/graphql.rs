@@ -1,0 +1,75 @@
+//! GitHub's other API: questions and mutations by GraphQL.
+
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+
+use super::api::{Api, GRAPHQL, Login, Method, Purpose};
+use super::error::ApiError;
+
+impl Api {
+    /// Sends a GraphQL query. It may be repeated after an error, so mutations have to be repeatable; all of
+    /// ours are.
+    pub(super) async fn graphql<T: DeserializeOwned>(
+        &self,
+        query: &str,
+        variables: Value,
+        to: Purpose,
+    ) -> Result<T, ApiError> {
+        self.graphql_by(Method::PostAgain, |_| false, query, variables, to).await
+    }
+
+    /// Sends a GraphQL query, by `method`. Errors of the types that `is_fine` knows leave a gap in the data.
+    pub(super) async fn graphql_by<T: DeserializeOwned>(
+        &self,
+        method: Method,
+        is_fine: fn(&str) -> bool,
+        query: &str,
+        variables: Value,
+        to: Purpose,
+    ) -> Result<T, ApiError> {
+        #[derive(Deserialize)]
+        struct GraphQlResponse<T> {
+            data: Option<T>,
+            #[serde(default)]
+            errors: Vec<Message>,
+        }
+        #[derive(Deserialize)]
+        struct Message {
+            message: String,
+            #[serde(default, rename = "type")]
+            kind: Option<String>,
+        }
+        let body = json!({"query": query, "variables": variables});
+        let answer = self.request(method, GRAPHQL, Some(&body), to).await?;
+        let GraphQlResponse { data, errors } = answer.read::<GraphQlResponse<T>>(to)?;
+        if let (Some(data), true) =
+            (data, errors.iter().all(|error| error.kind.as_deref().is_some_and(is_fine)))
+        {
+            return Ok(data);
+        }
+        let message = errors.iter().map(|error| error.message.as_str()).collect::<Vec<_>>().join("; ");
+        let is = |wanted: &str| errors.iter().any(|error| error.kind.as_deref() == Some(wanted));
+        if is("FORBIDDEN") {
+            return Err(self.forbidden(to, message, None));
+        }
+        let status = if is("NOT_FOUND") { 404 } else { 422 };
+        Err(ApiError::Refused { doing: to.doing, status, message })
+    }
+
+    /// Returns the login of the token's owner. `GET /user` refuses the job's token; GraphQL accepts it.
+    pub(crate) async fn login(&self) -> Result<String, ApiError> {
+        #[derive(Deserialize)]
+        struct Data {
+            viewer: Login,
+        }
+        let to = Purpose { doing: "identify the owner of the token", permission: "metadata: read" };
+        match self.graphql::<Data>("query { viewer { login } }", json!({}), to).await {
+            Ok(Data { viewer }) => Ok(viewer.login),
+            Err(error @ ApiError::Unauthorized(_)) => Err(error),
+            // The job's own token always belongs to this bot, even where GraphQL refuses it.
+            Err(_) if self.is_of_installation() => Ok("github-actions[bot]".to_owned()),
+            Err(error) => Err(error),
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! What GitHub says of one of many repositories, and of the pull requests from one branch there. Campaigns judge by this, so that a
+//! state that was lost, or is older than the world, leads to no second pull request.
+
+use super::RepositoryName;
+
+/// What GitHub says of a repository and of the pull requests from a branch there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Observed {
+    /// The repository.
+    pub repository: ObservedRepository,
+    /// Pull requests from the branch, of any state, in any order.
+    pub pulls: Vec<PullFacts>,
+    /// The pull request that takes the merged one back, if there is one.
+    pub revert: Option<PullFacts>,
+}
+
+/// One of many repositories.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ObservedRepository {
+    /// It does not exist, or the token may not see it.
+    Missing,
+    /// It is there.
+    Present {
+        /// Its name now; it may have been renamed or moved.
+        name: RepositoryName,
+        /// Whether nobody can write to it.
+        is_archived: bool,
+        /// Whether the default branch has the file that was asked for; `true` if none was.
+        has_file: bool,
+        /// The default branch and the commit there; `None` before the first commit.
+        head: Option<(String, String)>,
+    },
+}
+
+/// A pull request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PullFacts {
+    /// Its number.
+    pub number: u64,
+    /// Its id for GraphQL.
+    pub node: String,
+    /// Whether it is open.
+    pub state: PullState,
+    /// The commit at its head.
+    pub head: String,
+    /// What its checks say.
+    pub checks: Checks,
+    /// Whether it cannot be merged into its base.
+    pub is_conflicting: bool,
+    /// When it was opened, in seconds since 1970.
+    pub created_at: u64,
+    /// Whether a later commit of the default branch takes it back.
+    pub is_reverted: bool,
+}
+
+/// The state of a pull request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PullState {
+    /// Open.
+    Open,
+    /// Merged.
+    Merged,
+    /// Closed without being merged.
+    Closed,
+}
+
+/// What the checks of a commit say together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Checks {
+    /// There are none.
+    Absent,
+    /// Some have not ended.
+    Pending,
+    /// All have passed.
+    Passed,
+    /// One has failed.
+    Failed,
+}
+
+impl Observed {
+    /// Returns the pull request that counts among those after `past`: the open one, or else the newest.
+    pub fn pull(&self, past: u64) -> Option<&PullFacts> {
+        let later = || self.pulls.iter().filter(|pull| pull.number > past);
+        let open = later().find(|pull| pull.state == PullState::Open);
+        open.or_else(|| later().max_by_key(|pull| pull.number))
+    }
+}

@@ -1,0 +1,80 @@
+//! What is done to a pull request from outside: it is merged, closed, taken back, or shown to reviewers.
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::api::{Api, Method, Purpose};
+use super::commit::in_path;
+use super::error::ApiError;
+
+const MERGE: Purpose = Purpose { doing: "merge the pull request", permission: "contents: write" };
+const CLOSE: Purpose = Purpose { doing: "close the pull request", permission: "pull-requests: write" };
+const REVERT: Purpose = Purpose { doing: "revert the pull request", permission: "pull-requests: write" };
+const REVIEWERS: Purpose = Purpose { doing: "ask for a review", permission: "pull-requests: write" };
+const LOOK: Purpose = Purpose { doing: "look for pull requests", permission: "pull-requests: read" };
+
+/// Merges a pull request whose head is still this commit, in the first way that the repository allows.
+pub async fn merge_pull(api: &Api, number: u64, head: &str) -> Result<(), ApiError> {
+    let path = format!("/pulls/{number}/merge");
+    let mut refused = None;
+    for method in ["squash", "merge", "rebase"] {
+        let body = json!({"sha": head, "merge_method": method});
+        match api.send::<Value>(Method::Put, &path, Some(&body), MERGE).await {
+            // This way of merging is not allowed, or none is.
+            Err(error) if error.status() == Some(405) => refused = refused.or(Some(error)),
+            answer => return answer.map(drop),
+        }
+    }
+    refused.map_or(Ok(()), Err)
+}
+
+/// Closes a pull request and deletes its branch, which is ours.
+pub async fn close_pull(api: &Api, number: u64, branch: &str) -> Result<(), ApiError> {
+    let body = json!({"state": "closed"});
+    api.send::<Value>(Method::Patch, &format!("/pulls/{number}"), Some(&body), CLOSE).await?;
+    let path = format!("/git/refs/heads/{}", in_path(branch));
+    match api.send::<Value>(Method::Delete, &path, None, CLOSE).await {
+        // Somebody has deleted it already.
+        Err(error) if error.is_missing() || error.status() == Some(422) => Ok(()),
+        answer => answer.map(drop),
+    }
+}
+
+/// Opens a pull request that takes a merged one back. Sent once: whether a lost one has arrived is seen later.
+pub async fn revert_pull(api: &Api, node: &str, title: &str) -> Result<(), ApiError> {
+    let query = "mutation($id: ID!, $title: String!) { revertPullRequest(input: {pullRequestId: $id, title: $title}) \
+                 { revertPullRequest { number } } }";
+    let variables = json!({"id": node, "title": title});
+    api.graphql_by::<Value>(Method::Post, |_| false, query, variables, REVERT).await.map(drop)
+}
+
+/// Asks people and teams for a review. `owners` are in the form of `CODEOWNERS`; addresses are left out.
+pub async fn ask_for_review(api: &Api, number: u64, owners: &[String]) -> Result<(), ApiError> {
+    let names = owners.iter().filter_map(|owner| owner.strip_prefix('@'));
+    let (teams, people): (Vec<&str>, Vec<&str>) = names.partition(|name| name.contains('/'));
+    // Teams of other organizations cannot be asked.
+    let split = teams.into_iter().filter_map(|team| team.split_once('/'));
+    let own = split.filter(|(organization, _)| organization.eq_ignore_ascii_case(api.owner()));
+    let teams: Vec<&str> = own.map(|(_, name)| name).collect();
+    if teams.is_empty() && people.is_empty() {
+        return Ok(());
+    }
+    let body = json!({"reviewers": people, "team_reviewers": teams});
+    let path = format!("/pulls/{number}/requested_reviewers");
+    api.send::<Value>(Method::PostAgain, &path, Some(&body), REVIEWERS).await.map(drop)
+}
+
+/// Returns the number of the newest pull request from a branch that is newer than `past`, and whether it is open.
+pub async fn newest_pull(api: &Api, branch: &str, past: u64) -> Result<Option<(u64, bool)>, ApiError> {
+    #[derive(Deserialize)]
+    struct Pull {
+        number: u64,
+        state: String,
+    }
+    let head = format!("{}:{branch}", api.owner());
+    let head = percent_encoding::utf8_percent_encode(&head, super::IN_QUERY);
+    let pulls: Vec<Pull> = api.list(&format!("/pulls?state=all&head={head}"), LOOK).await?;
+    let later = pulls.into_iter().filter(|pull| pull.number > past);
+    let found = later.max_by_key(|pull| (pull.state == "open", pull.number));
+    Ok(found.map(|pull| (pull.number, pull.state == "open")))
+}

@@ -1,0 +1,70 @@
+//! Lists of repositories: of an account, and by GitHub's search.
+
+use serde::Deserialize;
+
+use super::api::{Api, Purpose};
+use super::error::ApiError;
+use super::repository_name::RepositoryName;
+
+const LIST: Purpose = Purpose { doing: "list repositories", permission: "metadata: read" };
+
+#[derive(Deserialize)]
+struct Listed {
+    full_name: String,
+    #[serde(default)]
+    topics: Vec<String>,
+}
+
+/// Returns the repositories of an organization or a person that have all of these topics.
+pub async fn repositories_of(api: &Api, account: &str, topics: &[String]) -> Result<Found, ApiError> {
+    match list(api, &format!("/orgs/{account}/repos?type=all"), topics).await {
+        // Not an organization.
+        Err(error) if error.is_missing() => list(api, &format!("/users/{account}/repos"), topics).await,
+        answer => answer,
+    }
+}
+
+async fn list(api: &Api, path: &str, topics: &[String]) -> Result<Found, ApiError> {
+    let mut found = Found { repositories: Vec::new(), total: 0 };
+    let has = |listed: &Listed| {
+        topics.iter().all(|topic| listed.topics.iter().any(|own| own.eq_ignore_ascii_case(topic)))
+    };
+    api.pages(path, LIST, |page: Vec<Listed>| {
+        found.total += page.len() as u64;
+        let wanted = page.iter().filter(|listed| has(listed));
+        found.repositories.extend(wanted.filter_map(|listed| listed.full_name.parse().ok()));
+        None::<()>
+    })
+    .await?;
+    Ok(found)
+}
+
+/// Entries of a list that are read at most.
+pub const MAX_LISTED: u64 = 10_000;
+
+/// What was found.
+#[derive(Debug)]
+pub struct Found {
+    /// The repositories: of a search, at most 1,000; of a list, those wanted among the first [`MAX_LISTED`].
+    pub repositories: Vec<RepositoryName>,
+    /// How many a search finds in all, or how many of a list were read.
+    pub total: u64,
+}
+
+/// Searches for repositories.
+pub async fn search(api: &Api, query: &str) -> Result<Found, ApiError> {
+    #[derive(Deserialize)]
+    struct Page {
+        total_count: u64,
+        items: Vec<Listed>,
+    }
+    let query = percent_encoding::utf8_percent_encode(query, super::IN_QUERY);
+    let mut found = Found { repositories: Vec::new(), total: 0 };
+    api.pages(&format!("/search/repositories?q={query}"), LIST, |page: Page| {
+        found.total = page.total_count;
+        found.repositories.extend(page.items.iter().filter_map(|listed| listed.full_name.parse().ok()));
+        None::<()>
+    })
+    .await?;
+    Ok(found)
+}
