@@ -40,6 +40,10 @@ session-cost *args:
     cargo build --profile dist
     tests/scripts/session-cost.py {{args}}
 
+# A campaign over many repositories, killed so often and gone on with on another machine each time.
+campaign repositories="200" kills="30" seed="7":
+    CAMPAIGN_REPOSITORIES={{repositories}} CAMPAIGN_KILLS={{kills}} CAMPAIGN_SEED={{seed}} cargo test --test it campaign_killed -- --nocapture
+
 # What tasks on real projects cost a model, of some tasks or all; `--check` holds the limits. Sources come by network.
 turns *args:
     cargo build --profile dist

@@ -10,6 +10,7 @@
 pub mod agent;
 mod base;
 pub mod batch;
+pub mod campaign;
 pub mod cli;
 pub mod command;
 pub mod config;

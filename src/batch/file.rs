@@ -155,6 +155,12 @@ pub struct Percent(u8);
 pub struct InvalidPercent(String);
 
 impl Percent {
+    /// Creates a constant; one above 100 does not compile.
+    pub const fn fixed<const VALUE: u8>() -> Self {
+        const { assert!(VALUE <= 100) };
+        Self(VALUE)
+    }
+
     /// Returns the number.
     pub fn get(self) -> u8 {
         self.0
@@ -227,7 +233,7 @@ impl Source {
 
 impl Entry {
     /// Fills in what `defaults` says where the entry says nothing.
-    pub(super) fn over(mut self, defaults: &Self) -> Self {
+    pub(crate) fn over(mut self, defaults: &Self) -> Self {
         fn fill<T: Clone>(own: &mut Option<T>, other: Option<&T>) {
             if own.is_none() {
                 *own = other.cloned();

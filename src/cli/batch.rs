@@ -89,7 +89,7 @@ enum BatchInputs {}
 
 impl InputSet for BatchInputs {
     fn holds(name: &str) -> bool {
-        !matches!(name, "batch" | "task" | "task-file" | "output-schema")
+        !matches!(name, "batch" | "campaign" | "task" | "task-file" | "output-schema")
     }
 }
 

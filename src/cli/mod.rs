@@ -2,6 +2,7 @@
 
 mod apply;
 mod batch;
+mod campaign;
 mod config;
 mod costs;
 mod doctor;
@@ -108,6 +109,8 @@ enum Command {
     Write(apply::Write),
     Batch(batch::Batch),
     #[command(subcommand)]
+    Campaign(campaign::Campaign),
+    #[command(subcommand)]
     Recipe(recipe::Recipes),
     #[command(subcommand)]
     Report(report::Report),
@@ -135,6 +138,7 @@ impl Command {
             Self::Apply(apply) => apply.execute(),
             Self::Write(write) => write.execute(),
             Self::Batch(batch) => batch.execute(),
+            Self::Campaign(campaign) => campaign.execute(),
             Self::Recipe(recipe) => recipe.execute(),
             Self::Report(report) => report.execute(),
             Self::Sessions(sessions) => sessions.execute(),

@@ -16,8 +16,18 @@ macro_rules! formats {
 }
 
 /// The formats and their schemas.
-const FORMATS: [(&str, &str); 8] =
-    formats!["batch", "batch-report", "config", "manifest", "plan", "recipe", "report", "transcript"];
+const FORMATS: [(&str, &str); 10] = formats![
+    "batch",
+    "batch-report",
+    "campaign",
+    "campaign-report",
+    "config",
+    "manifest",
+    "plan",
+    "recipe",
+    "report",
+    "transcript"
+];
 
 /// Print the JSON Schema of a file format
 #[derive(Debug, clap::Args)]
@@ -46,6 +56,7 @@ mod tests {
 
     use super::*;
     use crate::batch::{BatchFile, Manifest};
+    use crate::campaign::{CampaignFile, CampaignReport};
     use crate::config::Config;
     use crate::event::Line;
     use crate::plan::Plan;
@@ -63,6 +74,8 @@ mod tests {
             let made = match name {
                 "batch" => schema::<BatchFile>(),
                 "batch-report" => schema::<BatchReport>(),
+                "campaign" => schema::<CampaignFile>(),
+                "campaign-report" => schema::<CampaignReport>(),
                 "config" => schema::<Config>(),
                 "manifest" => schema::<Manifest>(),
                 "plan" => schema::<Plan>(),

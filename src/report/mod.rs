@@ -62,7 +62,7 @@ pub use mutation::mutation_text;
 pub use paint::painted;
 pub use progress::Progress;
 pub use proof::{proof_junit, proof_text};
-pub use sarif::sarif;
+pub use sarif::{drift_sarif, sarif};
 pub use sections::headline;
 pub use summary::summary;
 pub use terminal::terminal;

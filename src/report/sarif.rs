@@ -38,6 +38,23 @@ pub fn sarif(report: &RunReport, prefix: &str, of_gates: &[Diagnostic]) -> Strin
     found.extend(review.filter_map(|finding| of_review(finding, prefix)));
     found.extend(report.test_findings.iter().map(|finding| of_tests(finding, prefix)));
     found.extend(of_gates.iter().map(of_gate));
+    log(&found)
+}
+
+/// Renders places where something came back that a campaign had changed: paths from the repository's root, with a line each.
+pub fn drift_sarif(campaign: &str, places: &[(String, usize)]) -> String {
+    let found = |(path, line): &(String, usize)| Found {
+        rule: format!("campaign/{campaign}"),
+        level: "warning",
+        path: path.clone(),
+        line: *line,
+        message: format!("the campaign {campaign} would change this again"),
+        fingerprint: fingerprint(campaign, path, ""),
+    };
+    log(&places.iter().map(found).collect::<Vec<_>>())
+}
+
+fn log(found: &[Found]) -> String {
     let mut rules: Vec<&str> = found.iter().map(|found| found.rule.as_str()).collect();
     rules.sort_unstable();
     rules.dedup();

@@ -130,8 +130,9 @@ pub const INPUTS: [Input; 33] = [
 ];
 
 /// What `batch` takes besides.
-pub const BATCH_INPUTS: [Input; 13] = [
+pub const BATCH_INPUTS: [Input; 14] = [
     text("batch", "FILE", "The batch: a YAML file of tasks").about(BATCH),
+    text("campaign", "FILE", "The campaign: a YAML file of repositories and tasks").about(BATCH),
     text("manifest", "FILE", "Task list written by `batch --matrix`, used instead of the batch file")
         .about(BATCH),
     text("manifest-digest", "SHA256", "Refuse any task list but the one of this digest").about(BATCH),

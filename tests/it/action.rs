@@ -265,8 +265,8 @@ async fn action_runs_on_pull_request() {
 fn sample_workflows_use_existing_inputs_and_permissions() {
     let inputs = keys(&action()["inputs"]);
     let samples = std::fs::read_dir(root().join("samples/workflows")).unwrap();
-    let reusable =
-        ["batch.yml", "plan-and-write.yml"].map(|name| root().join(".github/workflows").join(name));
+    let reusable = ["batch.yml", "campaign.yml", "plan-and-write.yml"]
+        .map(|name| root().join(".github/workflows").join(name));
     let mut steps = 0;
     for file in samples.map(|file| file.unwrap().path()).chain(reusable) {
         let text = std::fs::read_to_string(&file).unwrap();
@@ -323,7 +323,7 @@ fn sample_workflows_use_existing_inputs_and_permissions() {
             }
         }
     }
-    assert_eq!(steps, 10);
+    assert_eq!(steps, 13);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -6,6 +6,7 @@ use std::process::Command;
 
 use crate::support::Sandbox;
 use architect_ci::batch::BatchFile;
+use architect_ci::campaign::{Campaign, CampaignFile};
 use architect_ci::event::{Expectation, StopReason, Work, answered};
 use architect_ci::recipe::Recipe;
 use architect_ci::request::{BATCH_INPUTS, INPUTS};
@@ -73,6 +74,11 @@ fn docs_snippets_parse() {
                     if value.get("jobs").is_some_and(Value::is_object) {
                         check_workflow(&shown, &value);
                         workflows += 1;
+                    } else if value.get("repositories").is_some() {
+                        let parsed = architect_ci::config::parse_as::<CampaignFile>(&block.text, &shown);
+                        let campaign =
+                            Campaign::new(parsed.unwrap_or_else(|error| panic!("{error}")), &shown);
+                        assert!(campaign.is_ok(), "{}", campaign.err().unwrap());
                     } else if value.get("tasks").is_some() {
                         let parsed = architect_ci::config::parse_as::<BatchFile>(&block.text, &shown);
                         assert!(parsed.is_ok(), "{}", parsed.err().unwrap());

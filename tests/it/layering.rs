@@ -26,6 +26,7 @@ const ORDER: &str = "
     publish
     run
     batch
+    campaign
     cli
 ";
 

@@ -7,6 +7,8 @@ mod apply_journal;
 mod attacks;
 mod batch;
 mod briefing;
+mod campaign;
+mod campaign_model;
 mod cli;
 mod command_output;
 mod commands;

@@ -8,7 +8,9 @@ use tempfile::TempDir;
 
 /// A bare repository.
 pub struct Repository {
-    dir: TempDir,
+    path: PathBuf,
+    /// Where it lies, if nobody else looks after that.
+    dir: Option<TempDir>,
 }
 
 /// An entry of a tree.
@@ -24,22 +26,25 @@ impl Repository {
         let dir = tempfile::tempdir().expect("a folder");
         std::fs::create_dir_all(dir.path().join("octo")).expect("a folder");
         let url = format!("file://{}", source.display());
-        let repository = Self { dir };
-        let target = repository.path();
-        super::super::git(
-            repository.dir.path(),
-            &["clone", "--quiet", "--bare", &url, target.to_str().unwrap()],
-        );
-        repository
+        let path = dir.path().join("octo/demo.git");
+        super::super::git(dir.path(), &["clone", "--quiet", "--bare", &url, path.to_str().unwrap()]);
+        Self { path, dir: Some(dir) }
+    }
+
+    /// A new one without a commit.
+    pub fn empty(path: PathBuf) -> Self {
+        std::fs::create_dir_all(&path).expect("a folder");
+        super::super::git(&path, &["init", "--quiet", "--bare", "--initial-branch=main"]);
+        Self { path, dir: None }
     }
 
     pub fn path(&self) -> PathBuf {
-        self.dir.path().join("octo/demo.git")
+        self.path.clone()
     }
 
     /// Where `octo/demo.git` lies, as an address.
     pub fn server(&self) -> String {
-        format!("file://{}", self.dir.path().display())
+        format!("file://{}", self.dir.as_ref().expect("a folder of its own").path().display())
     }
 
     fn run(&self, args: &[&str], input: &[u8], index: Option<&Path>) -> Option<Vec<u8>> {
@@ -63,7 +68,7 @@ impl Repository {
         output.status.success().then_some(output.stdout)
     }
 
-    fn text(&self, args: &[&str]) -> Option<String> {
+    pub fn text(&self, args: &[&str]) -> Option<String> {
         self.run(args, b"", None).map(|output| String::from_utf8_lossy(&output).trim_end().to_owned())
     }
 
@@ -154,6 +159,10 @@ impl Repository {
 
     pub fn set(&self, reference: &str, commit: &str) {
         self.text(&["update-ref", reference, commit]).expect("a ref");
+    }
+
+    pub fn delete(&self, reference: &str) {
+        self.text(&["update-ref", "-d", reference]).expect("a ref");
     }
 
     pub fn is_ancestor(&self, old: &str, new: &str) -> bool {

@@ -2,6 +2,7 @@
 //! `OpenAPI` description.
 
 mod description;
+pub mod fleet;
 mod git;
 mod graphql;
 mod routes;

@@ -386,6 +386,14 @@ fn git(world: &mut World, method: &str, parts: &[&str], body: &Value) -> Respons
             let sha = git.write_tree(body["base_tree"].as_str(), &changes);
             answer(201, &json!({"sha": sha, "tree": [], "truncated": false}))
         }
+        ("DELETE", ["refs", name @ ..]) => {
+            let name = format!("refs/{}", name.join("/"));
+            if git.resolve(&name).is_none() {
+                return answer(422, &json!({"message": "Reference does not exist"}));
+            }
+            git.delete(&name);
+            ResponseTemplate::new(204)
+        }
         ("GET", ["trees", sha]) => {
             let tree: Vec<Value> = git
                 .entries(sha)

@@ -1,0 +1,97 @@
+//! Drift: what a finished campaign has changed, and what others have brought back since. The tasks are planned again where they were
+//! done; wherever that leaves something to change, the repository has fallen back.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::driver::Order;
+use super::error::CampaignError;
+use super::plans::folder;
+use super::reconcile::{Done, Step};
+use super::report::CampaignReport;
+use super::request::CampaignRequest;
+use super::session::{Abilities, Session};
+use super::standing::Standing;
+use super::state::{Outcome, Record, State};
+use super::target::TargetId;
+use crate::base::fs::write_atomic;
+use crate::plan::{Contents, Plan};
+use crate::report::drift_sarif;
+use crate::request::read_plan;
+use crate::run::Signal;
+
+/// The file, beside the plan of a target, that says where it fell back.
+const SARIF: &str = "drift.sarif";
+
+/// A target that fell back.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct FallenBack {
+    /// The repository, and after `:` the task if there are several.
+    pub id: String,
+    /// The files that would change again.
+    pub files: Vec<String>,
+}
+
+impl CampaignRequest {
+    /// Looks for what fell back. With `mends`, opens further pull requests there, within the limits of the campaign.
+    pub async fn drift(&self, mends: bool, signal: &Signal) -> Result<CampaignReport, CampaignError> {
+        let mut session = Session::open(self, Abilities { plans: true, merges: false }).await?;
+        session.read_orders().await?;
+        let judged = session.judge().await?;
+        let is_done = |standing: &Standing| matches!(standing, Standing::Merged(_) | Standing::Nothing);
+        let done = judged.standings.iter().filter(|(_, standing)| is_done(standing));
+        let steps: Vec<Step> = done.map(|(id, _)| Step::Plan(id.clone(), None)).collect();
+        let mut fallen = Vec::new();
+        for (step, done) in session.plan_all(&steps, signal).await {
+            let id = step.target();
+            match done {
+                Done::Planned { digest, owners } => {
+                    fallen.push(self.tell(id)?);
+                    if mends {
+                        let path = folder(&self.out, id).join("plan.json");
+                        session.plans.insert(id, path, digest.clone());
+                        session.state.begin_again(id, digest, owners);
+                    }
+                }
+                Done::Failed(message) => session.notices.push(format!("{id}: {message}")),
+                _ => {}
+            }
+        }
+        fallen.sort_by(|one, other| one.id.cmp(&other.id));
+        session.fallen_back = fallen;
+        self.go_on(session, &Order::Run, signal, mends).await
+    }
+
+    /// Writes where a target fell back, for code scanning there.
+    fn tell(&self, id: &TargetId) -> Result<FallenBack, CampaignError> {
+        let folder = folder(&self.out, id);
+        let plan = read_plan(&folder.join("plan.json")).ok();
+        let places = plan.as_ref().map(places).unwrap_or_default();
+        let path = folder.join(SARIF);
+        write_atomic(&path, drift_sarif(&self.campaign.file.name, &places).as_bytes())
+            .map_err(|error| CampaignError::Write { path, error })?;
+        Ok(FallenBack { id: id.to_string(), files: places.into_iter().map(|(file, _)| file).collect() })
+    }
+}
+
+/// Returns the files that a plan changes, each with the first line of the change.
+fn places(plan: &Plan) -> Vec<(String, usize)> {
+    let first = |contents: &Contents| {
+        let Contents::Patch(patch) = contents else { return 1 };
+        let hunk = patch.lines().find_map(|line| line.strip_prefix("@@ -"));
+        let number = hunk.and_then(|hunk| hunk.split([',', ' ']).next()?.parse().ok());
+        number.unwrap_or(1)
+    };
+    plan.files.iter().map(|file| (file.path.to_string(), first(&file.contents))).collect()
+}
+
+impl State {
+    /// Begins again with a target that fell back and has been planned: what was merged there belongs to the past.
+    fn begin_again(&mut self, id: &TargetId, digest: String, owners: Vec<String>) {
+        if let Some(record) = self.targets.get_mut(id) {
+            let past = record.pull.unwrap_or(record.past).max(record.past);
+            let outcome = Outcome::Planned(digest);
+            *record = Record { wave: record.wave, outcome, owners, past, ..Record::default() };
+        }
+    }
+}

@@ -1,0 +1,302 @@
+//! What the commands of a campaign do: look, judge, do what is to be done, tell.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use futures::StreamExt;
+
+use super::error::CampaignError;
+use super::plans::{Index, Planned};
+use super::reconcile::{Done, Next, Step};
+use super::report::CampaignReport;
+use super::request::CampaignRequest;
+use super::session::{Abilities, Session};
+use super::state::Intent;
+use super::target::TargetId;
+use crate::base::integrity::digest;
+use crate::batch::Shard;
+use crate::github::{ApiError, ObservedRepository, close_pull, merge_pull, revert_pull};
+use crate::run::Signal;
+
+/// How often a start tries the very same step.
+const MAX_TRIES: u32 = 2;
+
+/// Steps after which what is remembered is written down.
+const STEPS_AT_ONCE: usize = 25;
+
+/// What a campaign is to do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// Go on with whatever is to be done.
+    Run,
+    /// Go on after a stop, and with the next wave.
+    Continue,
+    /// Begin again with what failed and, if `closed`, with what people closed.
+    Rerun {
+        /// Whether what was closed is opened again.
+        closed: bool,
+    },
+    /// Merge what is green.
+    Merge,
+    /// Close these pull requests; all if there are none.
+    Close(Vec<String>),
+    /// Close all, for good.
+    Abandon,
+    /// Close all, and take back what is merged.
+    RollBack,
+}
+
+/// Plans that other jobs have made.
+#[derive(Clone, Copy, Debug)]
+pub struct PlansOfJobs<'a> {
+    /// The folder with what they have written.
+    pub folder: &'a Path,
+    /// What they have put out, as JSON; has to be known in GitHub Actions.
+    pub digests: Option<&'a str>,
+}
+
+impl Order {
+    /// Returns a word for the history of the state.
+    fn word(&self) -> &'static str {
+        match self {
+            Self::Run => "run",
+            Self::Continue => "continue",
+            Self::Rerun { .. } => "rerun",
+            Self::Merge => "merge",
+            Self::Close(_) => "close",
+            Self::Abandon => "abandon",
+            Self::RollBack => "roll back",
+        }
+    }
+}
+
+impl CampaignRequest {
+    /// Does what is ordered, as far as that does not have to wait for people.
+    pub async fn run(
+        &self,
+        order: &Order,
+        plans: Option<PlansOfJobs<'_>>,
+        signal: &Signal,
+    ) -> Result<CampaignReport, CampaignError> {
+        // Who writes what others have planned makes no plans: there may be no model and no key.
+        let abilities = Abilities { plans: plans.is_none(), merges: *order == Order::Merge };
+        let mut session = Session::open(self, abilities).await?;
+        let has_order = session.read_orders().await?;
+        give(&mut session, order, has_order).await?;
+        if let Some(PlansOfJobs { folder, digests }) = plans {
+            if digests.is_none() && self.environment.in_actions {
+                return Err(super::plans::UnverifiedPlans::NoDigests.into());
+            }
+            session.take_over(folder, digests).await?;
+        }
+        self.go_on(session, order, signal, true).await
+    }
+
+    /// Judges and does what is to be done, over and over, until that has to wait; nothing if not `acts`.
+    pub(super) async fn go_on(
+        &self,
+        mut session: Session<'_>,
+        order: &Order,
+        signal: &Signal,
+        acts: bool,
+    ) -> Result<CampaignReport, CampaignError> {
+        // What people decided is written down before anything is done for it.
+        session.save(order.word()).await?;
+        let mut tried: BTreeMap<Step, u32> = BTreeMap::new();
+        loop {
+            let judged = session.judge().await?;
+            let is_left = |step: &Step| tried.get(step).is_none_or(|tries| *tries < MAX_TRIES);
+            let steps: Vec<Step> =
+                judged.steps.iter().filter(|step| is_left(step)).take(STEPS_AT_ONCE).cloned().collect();
+            if steps.is_empty() || signal.is_set() || !acts {
+                return conclude(session, &judged).await;
+            }
+            for step in &steps {
+                *tried.entry(step.clone()).or_default() += 1;
+            }
+            let count = steps.len();
+            session.carry_out(steps, signal).await;
+            session.save(&format!("{count} steps")).await?;
+        }
+    }
+
+    /// Makes the plans that are to be made, of one shard of the targets, and writes nothing to GitHub.
+    pub async fn plan_only(
+        &self,
+        shard: Option<Shard>,
+        signal: &Signal,
+    ) -> Result<(CampaignReport, String), CampaignError> {
+        let mut session = Session::open(self, Abilities { plans: true, merges: false }).await?;
+        // An order that cannot be read is not obeyed; a job that plans may not be allowed to read issues.
+        if session.read_orders().await.unwrap_or(false) {
+            give(&mut session, &Order::Continue, false).await?;
+        }
+        let judged = session.judge().await?;
+        let is_own = |step: &&Step| matches!(step, Step::Plan(..)) && is_of(shard, step.target());
+        let steps: Vec<Step> = judged.steps.iter().filter(is_own).cloned().collect();
+        let results = session.plan_all(&steps, signal).await;
+        let targets =
+            results.iter().filter_map(|(step, done)| Some((step.target().clone(), Planned::of(done)?)));
+        let index = Index { campaign: self.campaign.file.name.clone(), targets: targets.collect() };
+        let written = index.write(&self.out);
+        let digest = written
+            .map_err(|error| CampaignError::Write { path: self.out.join(super::plans::INDEX), error })?;
+        for (step, done) in results {
+            session.state.remember(&step, done);
+        }
+        let judged = session.judge().await?;
+        Ok((CampaignReport::new(&session, &judged), digest))
+    }
+
+    /// Counts the plans that are to be made now.
+    pub async fn count_plans(&self) -> Result<usize, CampaignError> {
+        let mut session = Session::open(self, Abilities { plans: true, merges: false }).await?;
+        // An order that cannot be read is not obeyed; a job that plans may not be allowed to read issues.
+        if session.read_orders().await.unwrap_or(false) {
+            give(&mut session, &Order::Continue, false).await?;
+        }
+        let judged = session.judge().await?;
+        Ok(judged.steps.iter().filter(|step| matches!(step, Step::Plan(..))).count())
+    }
+
+    /// Looks at the campaign, and changes nothing.
+    pub async fn status(&self) -> Result<CampaignReport, CampaignError> {
+        let mut session = Session::open(self, Abilities::default()).await?;
+        session.read_orders().await?;
+        let judged = session.judge().await?;
+        Ok(CampaignReport::new(&session, &judged))
+    }
+}
+
+/// Returns whether a target belongs to a shard. Found targets come and go, so each has its shard by its name.
+fn is_of(shard: Option<Shard>, id: &TargetId) -> bool {
+    let Some(shard) = shard else { return true };
+    let hash = digest(id.to_string().as_bytes());
+    let number = u32::from_str_radix(&hash[..7], 16).unwrap_or(0);
+    number % shard.of == shard.index - 1
+}
+
+/// Changes what the campaign is after. `has_order` says that somebody wants to go on.
+async fn give(session: &mut Session<'_>, order: &Order, has_order: bool) -> Result<(), CampaignError> {
+    let needs_standings = has_order || matches!(order, Order::Continue | Order::Rerun { .. });
+    if needs_standings {
+        let judged = session.judge().await?;
+        if has_order || *order == Order::Continue {
+            session.state.go_on(&judged.standings);
+        }
+        if let Order::Rerun { closed } = order {
+            session.state.rerun(&judged.standings, *closed);
+            session.state.intent = Intent::Forward;
+        }
+    }
+    match order {
+        Order::Run | Order::Continue | Order::Rerun { .. } | Order::Merge => {}
+        Order::Close(names) => {
+            let mut only = BTreeSet::new();
+            for name in names {
+                let id = TargetId::try_from(name.clone()).ok();
+                let known = id.filter(|id| session.state.targets.contains_key(id));
+                only.insert(known.ok_or_else(|| CampaignError::NoTarget(name.clone()))?);
+            }
+            session.state.withdraw(&only);
+        }
+        Order::Abandon => session.state.intent = Intent::Abandoned,
+        Order::RollBack => session.state.intent = Intent::RollingBack,
+    }
+    Ok(())
+}
+
+/// Writes down and tells how it stands.
+async fn conclude(mut session: Session<'_>, judged: &Next) -> Result<CampaignReport, CampaignError> {
+    let report = CampaignReport::new(&session, judged);
+    // Where the dashboard is has to be known before what is remembered is written for the last time.
+    let shown = session.show(&report.title(), &report.dashboard()).await;
+    session.save("end").await?;
+    let mut report = CampaignReport::new(&session, judged);
+    if let Err(error) = shown {
+        report.notices.push(format!("could not update the dashboard: {error}"));
+    }
+    Ok(report)
+}
+
+impl Session<'_> {
+    /// Carries out steps, and remembers what came of them.
+    async fn carry_out(&mut self, steps: Vec<Step>, signal: &Signal) {
+        let (plans, others): (Vec<Step>, Vec<Step>) =
+            steps.into_iter().partition(|step| matches!(step, Step::Plan(..)));
+        for step in others {
+            if signal.is_set() {
+                return;
+            }
+            let done = self.perform(&step, signal).await;
+            self.changed(step.target());
+            // What was interrupted is begun again.
+            if !(signal.is_set() && matches!(done, Done::Failed(_))) {
+                self.state.remember(&step, done);
+            }
+        }
+        for (step, done) in self.plan_all(&plans, signal).await {
+            if let Done::Planned { digest, .. } = &done {
+                let path = super::plans::folder(&self.request.out, step.target()).join("plan.json");
+                self.plans.insert(step.target(), path, digest.clone());
+            }
+            self.state.remember(&step, done);
+        }
+    }
+
+    /// Makes plans, some at a time.
+    pub(super) async fn plan_all(&self, steps: &[Step], signal: &Signal) -> Vec<(Step, Done)> {
+        let one = |step: &Step| {
+            let step = step.clone();
+            async move {
+                if signal.is_set() {
+                    return None;
+                }
+                let id = step.target();
+                let done = self.request.plan(id, self.observed.get(id), signal).await;
+                // What was interrupted is begun again.
+                (!signal.is_set()).then_some((step, done))
+            }
+        };
+        let all = futures::stream::iter(steps.iter().map(one)).buffer_unordered(self.request.jobs);
+        all.filter_map(std::future::ready).collect().await
+    }
+
+    async fn perform(&mut self, step: &Step, signal: &Signal) -> Done {
+        let id = step.target();
+        let past = self.state.targets.get(id).map_or(0, |record| record.past);
+        if let Step::Deliver(..) = step {
+            let observed = self.observed.get(id);
+            return self.request.deliver((id, past), &self.plans, observed, signal).await;
+        }
+        if let Err(error) = self.act(step).await {
+            // It will be seen whether it was done all the same.
+            self.notices.push(format!("{id}: {error}"));
+        }
+        Done::Seen
+    }
+
+    async fn act(&self, step: &Step) -> Result<(), CampaignError> {
+        let id = step.target();
+        let observed = self.observed.get(id);
+        let name = match observed.map(|observed| &observed.repository) {
+            Some(ObservedRepository::Present { name, .. }) => name,
+            _ => &id.repository,
+        };
+        let api = self.request.writer(name).await?;
+        match step {
+            Step::Close(_, number) => {
+                close_pull(&api, *number, &self.request.campaign.branch(&id.task)).await?;
+            }
+            Step::Merge(_, number, head) => merge_pull(&api, *number, head).await?,
+            Step::Revert(_, number) => {
+                let pull = observed.and_then(|it| it.pulls.iter().find(|pull| pull.number == *number));
+                let gone = || ApiError::Unusable(format!("#{number} was not found"));
+                let title = format!("Revert: {} (#{number})", self.request.campaign.file.name);
+                revert_pull(&api, &pull.ok_or_else(gone)?.node, &title).await?;
+            }
+            Step::Plan(..) | Step::Deliver(..) => {}
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,100 @@
+//! Reasons why a campaign cannot go on.
+
+use std::path::PathBuf;
+
+use super::check::InvalidCampaign;
+use super::plans::UnverifiedPlans;
+use super::state::InvalidState;
+use crate::github::{ApiError, AppError, BranchFilesError, InvalidName};
+use crate::request::InputError;
+
+/// Reason why a campaign cannot go on.
+#[derive(Debug, thiserror::Error)]
+pub enum CampaignError {
+    /// There is no file.
+    #[error("no campaign; name its file: `architect-ci campaign run campaign.yml`")]
+    NoFile,
+    /// The file makes no campaign.
+    #[error(transparent)]
+    Invalid(#[from] InvalidCampaign),
+    /// It is somewhere else than GitHub.
+    #[error(
+        "a campaign needs a repository of its own on GitHub for its state; set `GITHUB_REPOSITORY` and `GITHUB_TOKEN`"
+    )]
+    NoGitHub,
+    /// A stranger may have written the file.
+    #[error("a campaign starts by hand, by a schedule or by a push, not by {0}")]
+    Event(String),
+    /// The checkout is not what may steer it.
+    #[error(
+        "the checkout is not at the commit of the event, so it does not steer a campaign; check that commit out"
+    )]
+    Untrusted,
+    /// A file that the campaign names.
+    #[error("could not read {path}, which the campaign names: {error}")]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        error: std::io::Error,
+    },
+    /// A line of a file of repositories.
+    #[error("{file}, line {line}: {error}")]
+    Line {
+        /// The file.
+        file: String,
+        /// The line, from 1.
+        line: usize,
+        /// Why.
+        #[source]
+        error: InvalidName,
+    },
+    /// The variable with the app's key is not set.
+    #[error("`{0}` is not set; it holds the private key of the app that the campaign names")]
+    NoKey(String),
+    /// The app.
+    #[error(transparent)]
+    App(#[from] AppError),
+    /// GitHub.
+    #[error(transparent)]
+    Api(#[from] ApiError),
+    /// The branch with the state.
+    #[error(transparent)]
+    Branch(#[from] BranchFilesError),
+    /// What lies there.
+    #[error(
+        "the state on {branch} cannot be read: {error}; reset the branch to an earlier commit, or delete it"
+    )]
+    State {
+        /// The branch.
+        branch: String,
+        /// Why.
+        #[source]
+        error: InvalidState,
+    },
+    /// Names that are no targets.
+    #[error("{0} is no target of this campaign")]
+    NoTarget(String),
+    /// Plans of another job.
+    #[error(transparent)]
+    Plans(#[from] UnverifiedPlans),
+    /// A file of ours.
+    #[error("could not write {path}: {error}")]
+    Write {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        error: std::io::Error,
+    },
+}
+
+impl From<CampaignError> for InputError {
+    fn from(error: CampaignError) -> Self {
+        match error {
+            CampaignError::Api(error) => Self::GitHub(error),
+            error => Self::Batch(Box::new(error)),
+        }
+    }
+}

@@ -1,0 +1,208 @@
+//! Plans that are at hand: made by this start, by an earlier one on this machine, or by another job of the same workflow run.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use super::reconcile::Done;
+use super::target::TargetId;
+use crate::base::fs::write_atomic;
+use crate::base::integrity::digest;
+use crate::plan::Plan;
+use crate::request::read_plan;
+
+/// The file in which a job says what it has planned.
+pub(super) const INDEX: &str = "campaign-plans.json";
+
+/// Largest such file, in bytes.
+const MAX_INDEX: u64 = 100_000_000;
+
+/// What a job has planned.
+#[derive(Debug, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Index {
+    /// The campaign.
+    pub(super) campaign: String,
+    /// What came of each target.
+    pub(super) targets: BTreeMap<TargetId, Planned>,
+}
+
+/// What came of a target.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub(super) enum Planned {
+    /// There is a plan.
+    Plan {
+        /// Its digest.
+        digest: String,
+        /// Code owners of the changed files.
+        owners: Vec<String>,
+    },
+    /// There is nothing to change.
+    Nothing,
+    /// It did not work out.
+    Failed(String),
+}
+
+impl Planned {
+    /// Returns what is remembered; `None` for what is no result of planning.
+    pub(super) fn of(done: &Done) -> Option<Self> {
+        match done {
+            Done::Planned { digest, owners } => {
+                Some(Self::Plan { digest: digest.clone(), owners: owners.clone() })
+            }
+            Done::Nothing => Some(Self::Nothing),
+            Done::Failed(message) => Some(Self::Failed(message.clone())),
+            Done::Delivered { .. } | Done::Seen => None,
+        }
+    }
+
+    /// Returns what becomes of a step by it.
+    pub(super) fn done(self) -> Done {
+        match self {
+            Self::Plan { digest, owners } => Done::Planned { digest, owners },
+            Self::Nothing => Done::Nothing,
+            Self::Failed(message) => Done::Failed(message),
+        }
+    }
+}
+
+/// Reason why plans of another job are not believed.
+#[derive(Debug, thiserror::Error)]
+pub enum UnverifiedPlans {
+    /// It is not known what they have to be.
+    #[error("`report-digests` is missing; it has what the jobs that have planned put out")]
+    NoDigests,
+    /// That is no JSON.
+    #[error("invalid `report-digests`: {0}")]
+    Digests(#[source] serde_json::Error),
+    /// One cannot be read.
+    #[error("could not read {path}: {error}")]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        error: std::io::Error,
+    },
+    /// It is not what a job has put out.
+    #[error("{0} is not what a job of this workflow run has put out (`report-digests`)")]
+    Unknown(PathBuf),
+    /// It cannot be parsed.
+    #[error("invalid {path}: {error}")]
+    Invalid {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        error: serde_json::Error,
+    },
+    /// It is of another campaign.
+    #[error("{path} is of the campaign {campaign:?}")]
+    Other {
+        /// The file.
+        path: PathBuf,
+        /// The campaign.
+        campaign: String,
+    },
+}
+
+impl Index {
+    /// Writes it. Returns its digest.
+    pub(super) fn write(&self, out: &Path) -> std::io::Result<String> {
+        // The types hold nothing that JSON cannot.
+        let text = serde_json::to_vec_pretty(self).unwrap_or_default();
+        write_atomic(&out.join(INDEX), &text)?;
+        Ok(digest(&text))
+    }
+
+    /// Reads what the jobs before have planned: the files of this name in `folder` and in the folders there, each with a
+    /// digest that a job has put out, if `digests` says which these are.
+    pub(super) fn read_all(
+        folder: &Path,
+        campaign: &str,
+        digests: Option<&str>,
+    ) -> Result<Vec<(PathBuf, Self)>, UnverifiedPlans> {
+        let known: Option<BTreeMap<String, String>> =
+            digests.map(serde_json::from_str).transpose().map_err(UnverifiedPlans::Digests)?;
+        let failed = |path: &Path| {
+            let path = path.to_owned();
+            move |error| UnverifiedPlans::Read { path, error }
+        };
+        // No artifact is downloaded where no job has planned anything.
+        let has_digest = known.as_ref().is_none_or(|known| known.values().any(|digest| !digest.is_empty()));
+        if !has_digest && !folder.exists() {
+            return Ok(Vec::new());
+        }
+        let mut folders = vec![folder.to_owned()];
+        for entry in std::fs::read_dir(folder).map_err(failed(folder))? {
+            let entry = entry.map_err(failed(folder))?;
+            if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                folders.push(entry.path());
+            }
+        }
+        folders.sort();
+        let mut all = Vec::new();
+        for folder in folders {
+            let path = folder.join(INDEX);
+            if !path.is_file() {
+                continue;
+            }
+            let size = path.metadata().map_err(failed(&path))?.len();
+            if size > MAX_INDEX {
+                return Err(UnverifiedPlans::Unknown(path));
+            }
+            let text = std::fs::read(&path).map_err(failed(&path))?;
+            let own = digest(&text);
+            if known.as_ref().is_some_and(|known| !known.values().any(|known| *known == own)) {
+                return Err(UnverifiedPlans::Unknown(path));
+            }
+            let index: Self = serde_json::from_slice(&text)
+                .map_err(|error| UnverifiedPlans::Invalid { path: path.clone(), error })?;
+            if index.campaign != campaign {
+                return Err(UnverifiedPlans::Other { path, campaign: index.campaign });
+            }
+            all.push((folder, index));
+        }
+        Ok(all)
+    }
+}
+
+/// Returns the folder of a target's files below that of the campaign's. Names of targets are safe names of folders.
+pub(super) fn folder(out: &Path, id: &TargetId) -> PathBuf {
+    let task = if id.task.is_empty() { "_" } else { &id.task };
+    out.join("targets").join(id.repository.owner()).join(id.repository.name()).join(task)
+}
+
+/// Plans by target, with where they lie.
+#[derive(Debug, Default)]
+pub(super) struct Plans {
+    places: BTreeMap<TargetId, PathBuf>,
+    /// The digests, for judging.
+    pub(super) digests: BTreeMap<TargetId, String>,
+}
+
+impl Plans {
+    /// Notes where a plan lies.
+    pub(super) fn insert(&mut self, id: &TargetId, path: PathBuf, digest: String) {
+        self.places.insert(id.clone(), path);
+        self.digests.insert(id.clone(), digest);
+    }
+
+    /// Looks for the plan of an earlier start on this machine.
+    pub(super) fn look(&mut self, out: &Path, id: &TargetId, digest: &str) {
+        let path = folder(out, id).join("plan.json");
+        if !self.digests.contains_key(id)
+            && path.is_file()
+            && read_plan(&path).is_ok_and(|plan| plan.digest == digest && plan.computed_digest() == digest)
+        {
+            self.insert(id, path, digest.to_owned());
+        }
+    }
+
+    /// Reads a plan.
+    pub(super) fn read(&self, id: &TargetId) -> Option<Plan> {
+        read_plan(self.places.get(id)?).ok()
+    }
+}

@@ -1,0 +1,369 @@
+//! The whole of a campaign's judgement, as one pure function: from the file, what is remembered and what GitHub says now, to what
+//! is remembered next and what is to be done.
+//!
+//! It is asked again after every few steps, and after every start on whatever machine. A step that was done and not remembered is
+//! seen on GitHub; one that was remembered and not done is asked for again.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::file::{CampaignFile, MergeRule};
+use super::standing::{Standing, twin};
+use super::state::{Intent, Outcome, Record, State};
+use super::target::TargetId;
+use super::waves::{self, tally};
+use crate::github::{Checks, Observed, ObservedRepository, PullFacts, PullState};
+
+/// Within how many seconds pull requests are counted for `per_hour`.
+const HOUR: u64 = 3600;
+
+/// What a judgement stands on besides what is remembered.
+#[derive(Clone, Copy, Debug)]
+pub struct Situation<'a> {
+    /// What GitHub says of targets whose wave has begun.
+    pub observed: &'a BTreeMap<TargetId, Observed>,
+    /// Digests of the plans that are at hand.
+    pub plans: &'a BTreeMap<TargetId, String>,
+    /// Whether plans can be made here.
+    pub can_plan: bool,
+    /// Whether green pull requests are to be merged, whatever the file says.
+    pub merges: bool,
+    /// Seconds since 1970.
+    pub now: u64,
+}
+
+/// Something to do.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Step {
+    /// Close a pull request.
+    Close(TargetId, u64),
+    /// Take a merged pull request back by another one.
+    Revert(TargetId, u64),
+    /// Merge a pull request whose head is still this commit.
+    Merge(TargetId, u64, String),
+    /// Deliver the plan with this digest.
+    Deliver(TargetId, String),
+    /// Make a plan; another one if the pull request at this head is in conflict.
+    Plan(TargetId, Option<String>),
+}
+
+impl Step {
+    /// Returns what it is about.
+    pub fn target(&self) -> &TargetId {
+        match self {
+            Self::Close(id, _)
+            | Self::Revert(id, _)
+            | Self::Merge(id, ..)
+            | Self::Deliver(id, _)
+            | Self::Plan(id, _) => id,
+        }
+    }
+}
+
+/// A judgement.
+#[derive(Clone, Debug)]
+pub struct Next {
+    /// What is remembered from now on.
+    pub state: State,
+    /// What is to be done, in this order.
+    pub steps: Vec<Step>,
+    /// Where each target stands.
+    pub standings: BTreeMap<TargetId, Standing>,
+    /// Targets that a limit holds back.
+    pub held_back: usize,
+}
+
+/// Judges what is to be done.
+pub fn next(file: &CampaignFile, mut state: State, situation: &Situation<'_>) -> Next {
+    let standing = |state: &State, id: &TargetId| {
+        let record = state.targets.get(id);
+        record.map_or(Standing::Waiting, |record| {
+            let is_twin = twin(&state.targets, id);
+            Standing::of(
+                id.repository.owner(),
+                record,
+                situation.observed.get(id),
+                file.limits.attempts.get(),
+                is_twin,
+            )
+        })
+    };
+    let ids: Vec<TargetId> = state.targets.keys().cloned().collect();
+    let mut standings: BTreeMap<TargetId, Standing> = BTreeMap::new();
+    for id in ids {
+        let now = standing(&state, &id);
+        if let (Some(number), Some(record)) = (now.pull(), state.targets.get_mut(&id)) {
+            record.pull = Some(number);
+        }
+        standings.insert(id, now);
+    }
+    if state.intent == Intent::Forward && state.stopped.is_none() {
+        state.stopped =
+            (0..state.waves).find_map(|wave| tally(file, &state, &standings, wave).fault(file, wave));
+    }
+    if state.intent == Intent::Forward && state.stopped.is_none() {
+        waves::begin(file, &mut state, &mut standings, standing);
+    }
+    let mut judge = Judge { file, situation, steps: Vec::new(), held_back: 0, room: Room::default() };
+    judge.room = judge.room(&state, &standings);
+    match state.intent {
+        Intent::Abandoned | Intent::RollingBack => judge.backward(&state, &standings),
+        Intent::Forward => judge.forward(&state, &standings),
+    }
+    let Judge { mut steps, held_back, .. } = judge;
+    steps.sort();
+    Next { state, steps, standings, held_back }
+}
+
+/// How many pull requests may still be opened.
+#[derive(Default)]
+struct Room {
+    open: u64,
+    hour: u64,
+    owners: BTreeMap<String, u64>,
+}
+
+struct Judge<'a> {
+    file: &'a CampaignFile,
+    situation: &'a Situation<'a>,
+    steps: Vec<Step>,
+    held_back: usize,
+    room: Room,
+}
+
+impl Judge<'_> {
+    /// Counts what is open and what was opened lately.
+    fn room(&self, state: &State, standings: &BTreeMap<TargetId, Standing>) -> Room {
+        let limits = &self.file.limits;
+        let mut room = Room { open: limits.open.get(), hour: limits.per_hour.get(), owners: BTreeMap::new() };
+        for (id, record) in &state.targets {
+            if let Some(Standing::Open(_)) = standings.get(id) {
+                room.open = room.open.saturating_sub(1);
+                for owner in owners(id, record) {
+                    *room.owners.entry(owner).or_default() += 1;
+                }
+            }
+            let Some(observed) = self.situation.observed.get(id) else { continue };
+            let all = observed.pulls.iter().chain(&observed.revert);
+            let lately = all.filter(|pull| pull.created_at + HOUR > self.situation.now).count();
+            room.hour = room.hour.saturating_sub(lately as u64);
+        }
+        room
+    }
+
+    /// Takes room for one more pull request, if there is some.
+    fn takes_room(&mut self, id: &TargetId, record: &Record) -> bool {
+        let most = self.file.limits.open_per_owner.get();
+        let owners = owners(id, record);
+        let is_full = |owner: &String| self.room.owners.get(owner).is_some_and(|open| *open >= most);
+        if self.room.open == 0 || self.room.hour == 0 || owners.iter().any(is_full) {
+            self.held_back += 1;
+            return false;
+        }
+        self.room.open -= 1;
+        self.room.hour -= 1;
+        for owner in owners {
+            *self.room.owners.entry(owner).or_default() += 1;
+        }
+        true
+    }
+
+    fn forward(&mut self, state: &State, standings: &BTreeMap<TargetId, Standing>) {
+        for (id, record) in &state.targets {
+            let Some(standing) = standings.get(id) else { continue };
+            if let (true, Standing::Open(pull)) = (record.withdrawn, standing) {
+                self.steps.push(Step::Close(id.clone(), pull.number));
+                continue;
+            }
+            if state.stopped.is_some() {
+                continue;
+            }
+            match standing {
+                Standing::ToPlan => self.plan(id, None),
+                Standing::Planned(digest) => self.deliver(id, record, digest, None),
+                Standing::Open(pull) => self.tend(id, record, pull),
+                _ => {}
+            }
+        }
+    }
+
+    /// Looks after an open pull request: one in conflict is planned anew, once for each head.
+    fn tend(&mut self, id: &TargetId, record: &Record, pull: &PullFacts) {
+        let is_refreshed = record.refreshed.as_ref() == Some(&pull.head);
+        match &record.outcome {
+            Outcome::Planned(digest) if is_refreshed && record.delivered.as_ref() != Some(digest) => {
+                self.deliver(id, record, digest, Some(&pull.head));
+            }
+            _ if pull.is_conflicting && !is_refreshed => self.plan(id, Some(&pull.head)),
+            _ if pull.checks == Checks::Passed
+                && !pull.is_conflicting
+                && (self.situation.merges || self.file.merge == MergeRule::Green) =>
+            {
+                self.steps.push(Step::Merge(id.clone(), pull.number, pull.head.clone()));
+            }
+            _ => {}
+        }
+    }
+
+    /// Closes what is open and, if the campaign is rolled back, takes back what is merged.
+    fn backward(&mut self, state: &State, standings: &BTreeMap<TargetId, Standing>) {
+        for (id, record) in &state.targets {
+            match standings.get(id) {
+                Some(Standing::Open(pull)) => self.steps.push(Step::Close(id.clone(), pull.number)),
+                Some(Standing::Merged(pull)) if state.intent == Intent::RollingBack => {
+                    let revert =
+                        self.situation.observed.get(id).and_then(|observed| observed.revert.as_ref());
+                    // A revert that people have closed is not opened again.
+                    if revert.is_none()
+                        && can_write(id, self.situation.observed.get(id))
+                        && self.takes_room(id, record)
+                    {
+                        self.steps.push(Step::Revert(id.clone(), pull.number));
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn plan(&mut self, id: &TargetId, head: Option<&String>) {
+        if self.situation.can_plan {
+            self.steps.push(Step::Plan(id.clone(), head.cloned()));
+        } else {
+            self.held_back += 1;
+        }
+    }
+
+    /// Asks for the delivery of a plan that is at hand, or else for another one. `head` is that of the pull request that
+    /// is there already.
+    fn deliver(&mut self, id: &TargetId, record: &Record, digest: &str, head: Option<&String>) {
+        if self.situation.plans.get(id).is_none_or(|known| known != digest) {
+            self.plan(id, head);
+        } else if head.is_some() || self.takes_room(id, record) {
+            self.steps.push(Step::Deliver(id.clone(), digest.to_owned()));
+        }
+    }
+}
+
+/// Returns whether a target's repository can be written to, and is where the campaign was sent.
+fn can_write(id: &TargetId, observed: Option<&Observed>) -> bool {
+    match observed.map(|observed| &observed.repository) {
+        Some(ObservedRepository::Present { name, is_archived, .. }) => {
+            !is_archived && name.owner() == id.repository.owner()
+        }
+        _ => false,
+    }
+}
+
+/// Returns who has to look at a target's pull request.
+fn owners(id: &TargetId, record: &Record) -> Vec<String> {
+    if record.owners.is_empty() {
+        return vec![id.repository.owner().to_owned()];
+    }
+    record.owners.clone()
+}
+
+/// What became of a step.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Done {
+    /// There is a plan with this digest, and these people have to look at it.
+    Planned {
+        /// The digest.
+        digest: String,
+        /// Code owners of the changed files.
+        owners: Vec<String>,
+    },
+    /// There is nothing to change.
+    Nothing,
+    /// The plan with this digest is delivered, in this pull request.
+    Delivered {
+        /// The digest.
+        digest: String,
+        /// The pull request; `None` if the branch to go to has all of it already.
+        pull: Option<u64>,
+    },
+    /// It is closed, merged or taken back, as GitHub will show.
+    Seen,
+    /// It did not work out.
+    Failed(String),
+}
+
+impl State {
+    /// Remembers what became of a step.
+    pub fn remember(&mut self, step: &Step, done: Done) {
+        let Some(record) = self.targets.get_mut(step.target()) else { return };
+        if let Step::Plan(_, Some(head)) = step {
+            record.refreshed = Some(head.clone());
+        }
+        match done {
+            Done::Planned { digest, owners } => {
+                (record.outcome, record.owners) = (Outcome::Planned(digest), owners);
+            }
+            Done::Nothing => (record.outcome, record.attempts) = (Outcome::Nothing, 0),
+            Done::Delivered { digest, pull: Some(number) } => {
+                (record.delivered, record.pull, record.attempts) = (Some(digest), Some(number), 0);
+            }
+            Done::Delivered { pull: None, .. } => record.outcome = Outcome::Nothing,
+            Done::Seen => {}
+            Done::Failed(message) => {
+                record.attempts += 1;
+                record.outcome = Outcome::Failed(message);
+            }
+        }
+    }
+
+    /// Begins again with what failed and, if `closed`, with what people closed. Returns how many there are.
+    pub fn rerun(&mut self, standings: &BTreeMap<TargetId, Standing>, closed: bool) -> usize {
+        let mut count = 0;
+        for (id, record) in &mut self.targets {
+            let again = match standings.get(id) {
+                Some(Standing::Failed(_)) => true,
+                Some(Standing::Closed(_) | Standing::Withdrawn) => closed,
+                _ => false,
+            };
+            if again {
+                let past = record.pull.unwrap_or(record.past).max(record.past);
+                *record = Record { wave: record.wave, past, ..Record::default() };
+                count += 1;
+            }
+        }
+        self.stopped = None;
+        count
+    }
+
+    /// Goes on after a stop, and with the next wave: what has gone wrong until now no longer counts.
+    pub fn go_on(&mut self, standings: &BTreeMap<TargetId, Standing>) {
+        for (id, record) in &mut self.targets {
+            let is_bad = match standings.get(id) {
+                Some(Standing::Failed(_) | Standing::Closed(_) | Standing::Reverted(_)) => true,
+                Some(Standing::Open(pull)) => pull.checks == Checks::Failed || pull.is_conflicting,
+                _ => false,
+            };
+            record.excused |= is_bad;
+        }
+        self.stopped = None;
+        self.approved = self.waves + 1;
+    }
+
+    /// Closes the pull requests of these targets, or keeps them from being opened; of all begun ones if there are none.
+    pub fn withdraw(&mut self, only: &BTreeSet<TargetId>) {
+        for (id, record) in &mut self.targets {
+            if record.wave.is_some() && (only.is_empty() || only.contains(id)) {
+                record.withdrawn = true;
+            }
+        }
+    }
+}
+
+/// Returns whether the campaign has come to its end: nothing is left to do or to wait for.
+pub fn is_finished(state: &State, next: &Next, observed: &BTreeMap<TargetId, Observed>) -> bool {
+    let is_over = |(id, standing): (&TargetId, &Standing)| match (state.intent, standing) {
+        (Intent::Forward, standing) => standing.is_final(),
+        (_, Standing::Open(_)) => false,
+        (Intent::RollingBack, Standing::Merged(_)) => {
+            let revert = observed.get(id).and_then(|observed| observed.revert.as_ref());
+            revert.is_some_and(|revert| revert.state == PullState::Closed) || !can_write(id, observed.get(id))
+        }
+        _ => true,
+    };
+    next.steps.is_empty() && next.held_back == 0 && next.standings.iter().all(is_over)
+}

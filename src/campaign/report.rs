@@ -1,0 +1,326 @@
+//! How a campaign stands, as data and as text. Everything in it that others wrote is made harmless on its way out.
+
+use std::collections::BTreeMap;
+
+use sanitize::untrusted::{code, markdown, visible};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::drift::FallenBack;
+use super::reconcile::{Next, is_finished};
+use super::session::Session;
+use super::standing::Standing;
+use super::state::{Intent, Record};
+use super::target::TargetId;
+use super::waves::tally;
+use crate::event::Exit;
+
+/// The version of the format.
+const SCHEMA_VERSION: u32 = 1;
+
+/// Longest dashboard, in bytes; GitHub takes 65,536 characters.
+const MAX_DASHBOARD: usize = 60_000;
+
+/// Rows of one list of the dashboard.
+const MAX_ROWS: usize = 150;
+
+/// How a campaign stands.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct CampaignReport {
+    /// The version of the format, 1.
+    pub schema_version: u32,
+    /// The campaign.
+    pub campaign: String,
+    /// How it stands.
+    pub status: CampaignStatus,
+    /// Why nothing more is begun, if so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stopped: Option<String>,
+    /// The waves that have begun.
+    pub waves: Vec<WaveReport>,
+    /// How many targets stand where.
+    pub counts: BTreeMap<String, usize>,
+    /// How many targets a limit holds back.
+    pub held_back: usize,
+    /// The targets.
+    pub targets: Vec<TargetReport>,
+    /// Targets where others have brought back what the campaign had changed, if that was looked for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub fallen_back: Vec<FallenBack>,
+    /// Address of the dashboard.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dashboard: Option<String>,
+    /// What people should know.
+    pub notices: Vec<String>,
+}
+
+/// How a campaign stands as a whole.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum CampaignStatus {
+    /// There is more to be done at once.
+    Running,
+    /// It waits for checks and people.
+    Waiting,
+    /// It has stopped by itself.
+    Stopped,
+    /// All is done.
+    Finished,
+    /// It was given up.
+    Abandoned,
+    /// It is being taken back.
+    RollingBack,
+    /// It is taken back.
+    RolledBack,
+}
+
+/// How a wave stands.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct WaveReport {
+    /// Its number, from 1.
+    pub wave: u32,
+    /// Targets that take part.
+    pub members: usize,
+    /// Targets that have reached what the next wave waits for.
+    pub reached: usize,
+    /// Targets that have still to be planned or delivered.
+    pub left: usize,
+    /// Targets that failed.
+    pub failed: usize,
+    /// Targets whose checks failed.
+    pub red: usize,
+    /// Targets whose pull requests people closed.
+    pub closed: usize,
+    /// Targets where the change was reverted.
+    pub reverted: usize,
+}
+
+/// How a target stands.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct TargetReport {
+    /// The repository, and after `:` the task if there are several.
+    pub id: String,
+    /// Its wave, from 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wave: Option<u32>,
+    /// Where it stands, in a word.
+    pub standing: String,
+    /// Address of the pull request.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pull_request: Option<String>,
+    /// Why.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub note: String,
+}
+
+impl CampaignReport {
+    pub(super) fn new(session: &Session<'_>, next: &Next) -> Self {
+        let file = &session.request.campaign.file;
+        let state = &next.state;
+        let server = &session.request.environment.server_url;
+        let mut counts: BTreeMap<String, usize> = BTreeMap::new();
+        let target = |(id, standing): (&TargetId, &Standing)| {
+            *counts.entry(standing.word().to_owned()).or_default() += 1;
+            let record = state.targets.get(id);
+            TargetReport {
+                id: id.to_string(),
+                wave: record.and_then(|record| record.wave).map(|wave| wave + 1),
+                standing: standing.word().to_owned(),
+                pull_request: standing
+                    .pull()
+                    .map(|number| format!("{server}/{}/pull/{number}", id.repository)),
+                note: note(standing, record),
+            }
+        };
+        let targets: Vec<TargetReport> = next.standings.iter().map(target).collect();
+        let wave = |wave: u32| {
+            let tally = tally(file, state, &next.standings, wave);
+            WaveReport {
+                wave: wave + 1,
+                members: tally.members,
+                reached: tally.reached,
+                left: tally.begun,
+                failed: tally.failed,
+                red: tally.red,
+                closed: tally.closed,
+                reverted: tally.reverted,
+            }
+        };
+        let is_over = is_finished(state, next, &session.observed);
+        let status = match state.intent {
+            Intent::Abandoned => CampaignStatus::Abandoned,
+            Intent::RollingBack if is_over => CampaignStatus::RolledBack,
+            Intent::RollingBack => CampaignStatus::RollingBack,
+            Intent::Forward if state.stopped.is_some() => CampaignStatus::Stopped,
+            Intent::Forward if is_over => CampaignStatus::Finished,
+            Intent::Forward if next.steps.is_empty() => CampaignStatus::Waiting,
+            Intent::Forward => CampaignStatus::Running,
+        };
+        Self {
+            schema_version: SCHEMA_VERSION,
+            campaign: file.name.clone(),
+            status,
+            stopped: state.stopped.clone(),
+            waves: (0..state.waves).map(wave).collect(),
+            counts,
+            held_back: next.held_back,
+            targets,
+            fallen_back: session.fallen_back.clone(),
+            dashboard: session.dashboard.as_ref().map(|dashboard| dashboard.url.clone()),
+            notices: session.notices.clone(),
+        }
+    }
+
+    /// Returns how the process ends.
+    pub fn exit(&self) -> Exit {
+        match self.status {
+            CampaignStatus::Stopped => Exit::Failed,
+            _ => Exit::Success,
+        }
+    }
+
+    /// Returns it as JSON.
+    pub fn json(&self) -> String {
+        // The types hold nothing that JSON cannot.
+        let mut text = serde_json::to_string_pretty(self).unwrap_or_default();
+        text.push('\n');
+        text
+    }
+
+    /// Returns one line.
+    pub fn headline(&self) -> String {
+        let status = match self.status {
+            CampaignStatus::Running => "running",
+            CampaignStatus::Waiting => "waiting",
+            CampaignStatus::Stopped => "stopped",
+            CampaignStatus::Finished => "finished",
+            CampaignStatus::Abandoned => "abandoned",
+            CampaignStatus::RollingBack => "rolling back",
+            CampaignStatus::RolledBack => "rolled back",
+        };
+        let counts: Vec<String> = self.counts.iter().map(|(word, count)| format!("{count} {word}")).collect();
+        format!("{}: {status}; {}", self.campaign, counts.join(", "))
+    }
+
+    pub(super) fn title(&self) -> String {
+        format!("Campaign {}", self.campaign)
+    }
+
+    /// Returns the lines for a terminal.
+    pub fn text(&self) -> String {
+        let mut text = format!("{}\n", self.headline());
+        if let Some(stopped) = &self.stopped {
+            text += &format!("✗ stopped: {}\n", visible(stopped));
+        }
+        for wave in &self.waves {
+            text += &format!(
+                "wave {}: {} of {} done, {} left, {} failed, {} red, {} closed, {} reverted\n",
+                wave.wave,
+                wave.reached,
+                wave.members,
+                wave.left,
+                wave.failed,
+                wave.red,
+                wave.closed,
+                wave.reverted
+            );
+        }
+        if self.held_back > 0 {
+            text += &format!("! {} wait for a limit or for a plan\n", self.held_back);
+        }
+        for target in self.targets.iter().filter(|target| target.standing != "waiting") {
+            let pull = target.pull_request.as_deref().unwrap_or_default();
+            text +=
+                format!("  {}: {} {pull} {}", target.id, target.standing, visible(&target.note)).trim_end();
+            text.push('\n');
+        }
+        for FallenBack { id, files } in &self.fallen_back {
+            text += &format!("! {id} fell back: {}\n", visible(&files.join(", ")));
+        }
+        for notice in &self.notices {
+            text += &format!("! {}\n", visible(notice));
+        }
+        text
+    }
+
+    /// Returns the text of the dashboard.
+    pub fn dashboard(&self) -> String {
+        let mut text = format!("**{}**\n\n", markdown(&self.headline()));
+        if let Some(stopped) = &self.stopped {
+            text += &format!(
+                "> [!CAUTION]\n> Stopped: {}. Comment `/architect continue` to go on; what went wrong until now no longer \
+                 counts then.\n\n",
+                markdown(stopped)
+            );
+        }
+        text += "| wave | targets | done | left | failed | red | closed | reverted |\n|--|--|--|--|--|--|--|--|\n";
+        for wave in &self.waves {
+            let WaveReport { wave, members, reached, left, failed, red, closed, reverted } = wave;
+            text += &format!(
+                "| {wave} | {members} | {reached} | {left} | {failed} | {red} | {closed} | {reverted} |\n"
+            );
+        }
+        if self.held_back > 0 {
+            text += &format!("\n{} wait for a limit or for a plan.\n", self.held_back);
+        }
+        let needs_people = |target: &&TargetReport| {
+            matches!(
+                target.standing.as_str(),
+                "failed" | "closed" | "reverted" | "open, red" | "open, conflict" | "skipped"
+            )
+        };
+        let is_open = |target: &&TargetReport| target.standing.starts_with("open");
+        let notices: String =
+            self.notices.iter().take(MAX_ROWS).map(|notice| format!("- {}\n", markdown(notice))).collect();
+        let fallen = |it: &FallenBack| {
+            let files: Vec<String> = it.files.iter().take(5).map(|file| code(file)).collect();
+            format!("- {}: {}\n", code(&it.id), files.join(", "))
+        };
+        let fallen: String = self.fallen_back.iter().take(MAX_ROWS).map(fallen).collect();
+        let lists = [
+            ("Fell back", fallen),
+            ("Needs attention", self.rows(needs_people)),
+            ("Open", self.rows(is_open)),
+            ("Notices", notices),
+        ];
+        for (title, rows) in lists {
+            if rows.is_empty() {
+                continue;
+            }
+            let section = format!("\n<details><summary>{title}</summary>\n\n{rows}\n</details>\n");
+            if text.len() + section.len() > MAX_DASHBOARD {
+                text += &format!("\n{title}: too long to show; see `architect-ci campaign status`.\n");
+            } else {
+                text += &section;
+            }
+        }
+        text += "\nThis text is written anew by each start; what is edited here has no effect.\n";
+        text
+    }
+
+    fn rows(&self, is_in: impl Fn(&&TargetReport) -> bool) -> String {
+        let all: Vec<&TargetReport> = self.targets.iter().filter(is_in).collect();
+        let row = |target: &&TargetReport| {
+            let TargetReport { id, standing, pull_request, note, .. } = target;
+            let name = pull_request.as_ref().map_or_else(|| code(id), |url| format!("[{}]({url})", code(id)));
+            let note = if note.is_empty() { String::new() } else { format!(": {}", markdown(note)) };
+            format!("- {name} {standing}{note}\n")
+        };
+        let mut rows: String = all.iter().take(MAX_ROWS).map(row).collect();
+        if all.len() > MAX_ROWS {
+            rows += &format!("- … and {} more\n", all.len() - MAX_ROWS);
+        }
+        rows
+    }
+}
+
+/// Returns why a target stands where it does.
+fn note(standing: &Standing, record: Option<&Record>) -> String {
+    let note = match standing {
+        Standing::Failed(message) => message.clone(),
+        Standing::Skipped(skip) => skip.to_string(),
+        _ => String::new(),
+    };
+    let is_excused = record.is_some_and(|record| record.excused);
+    if is_excused && !note.is_empty() { format!("{note} (no longer counts)") } else { note }
+}

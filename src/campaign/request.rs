@@ -1,0 +1,219 @@
+//! What a campaign needs to know before it starts.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use super::check::Campaign;
+use super::error::CampaignError;
+use super::file::CampaignFile;
+use crate::base::fs::write_atomic;
+use crate::config::{Bounded, parse_as};
+use crate::github::{
+    Api, AppError, AppTokens, Environment, MAX_LISTED, Permissions, RepositoryName, repositories_of, search,
+};
+use crate::request::{InputError, Inputs, Lookup, RequestContext, out};
+use crate::trust::Trust;
+
+/// Events by which people who may not write to the repository speak.
+const SPOKEN: [&str; 7] = [
+    "issue_comment",
+    "issues",
+    "pull_request",
+    "pull_request_target",
+    "pull_request_review",
+    "pull_request_review_comment",
+    "discussion_comment",
+];
+
+/// Targets that are planned at a time, where nothing is said.
+const JOBS: usize = 4;
+
+/// Where tokens come from.
+#[derive(Debug)]
+pub(super) enum Tokens {
+    /// One for everything.
+    One(Option<String>),
+    /// An app, each for one repository.
+    App(Box<AppTokens>),
+}
+
+/// Everything that a campaign needs to know.
+#[derive(Debug)]
+pub struct CampaignRequest {
+    /// The campaign.
+    pub campaign: Campaign,
+    /// The folder of its files.
+    pub out: PathBuf,
+    /// Targets that are planned at a time.
+    pub jobs: usize,
+    /// What people should know.
+    pub warnings: Vec<String>,
+    pub(super) inputs: Inputs,
+    /// The checkout of the campaign's own repository.
+    pub(super) checkout: PathBuf,
+    /// The configuration of all runs; that of a target's repository has no say.
+    pub(super) config: PathBuf,
+    pub(super) environment: Environment,
+    pub(super) home: Api,
+    tokens: Tokens,
+    /// Repositories that files list.
+    listed: BTreeSet<RepositoryName>,
+}
+
+impl CampaignRequest {
+    /// Reads what a campaign needs. Where nothing is `written`, one token that reads is enough, and the key of an app is not even
+    /// asked for.
+    pub async fn resolve(lookup: &Lookup, written: bool) -> Result<Self, InputError> {
+        let inputs = Inputs::read_for_batch(lookup)?;
+        let context = RequestContext::read(&inputs)?;
+        let environment = context.github.clone().filter(|github| github.token.is_some());
+        let environment = environment.ok_or(CampaignError::NoGitHub)?;
+        if environment.in_actions {
+            if SPOKEN.contains(&environment.event.as_str()) {
+                return Err(CampaignError::Event(environment.event).into());
+            }
+            context.may_start_batch(&environment).await?;
+        }
+        if context.trust != Trust::Checkout {
+            return Err(CampaignError::Untrusted.into());
+        }
+        let path = lookup.path("campaign").ok_or(CampaignError::NoFile)?;
+        let missing = || crate::config::ConfigError::MissingFile("campaign file", path.display().to_string());
+        let found = context.with_trusted(|trusted| trusted.read(&path))?.ok_or_else(missing)?;
+        let file: CampaignFile = parse_as(&found.text, &found.shown())?;
+        let campaign = Campaign::new(file, &found.shown()).map_err(CampaignError::from)?;
+        let out = out(&inputs)?;
+        let config = config(&context, &out)?;
+        let checkout = context.checkout.clone();
+        let jobs = lookup.number::<1, 64>("jobs")?.map_or(JOBS, Bounded::count);
+        let tokens = if written {
+            tokens(&campaign, &environment, &inputs)?
+        } else {
+            Tokens::One(environment.token.clone())
+        };
+        let listed = listed(&campaign, &checkout)?;
+        let home = Api::new(&environment).map_err(CampaignError::from)?;
+        let warnings = context.warnings.clone();
+        Ok(Self {
+            campaign,
+            out,
+            jobs,
+            warnings,
+            inputs: inputs.clone(),
+            checkout,
+            config,
+            environment,
+            home,
+            tokens,
+            listed,
+        })
+    }
+
+    /// Returns the branch with the state, in the campaign's own repository.
+    pub fn state_branch(&self) -> String {
+        format!("architect-ci-state/{}", self.campaign.file.name)
+    }
+
+    /// Finds the repositories. Returns them with what people should know.
+    pub async fn discover(&self) -> Result<(BTreeSet<RepositoryName>, Vec<String>), CampaignError> {
+        let places = &self.campaign.file.repositories;
+        let (mut all, mut notices) = (self.listed.clone(), Vec::new());
+        for account in &places.organizations {
+            // Any name of that account will do to find the installation.
+            let api = match &self.tokens {
+                Tokens::One(_) => self.home.clone(),
+                Tokens::App(_) => match self.listed.iter().find(|name| name.owner() == account) {
+                    Some(name) => self.reader(name).await?,
+                    None => self.home.clone(),
+                },
+            };
+            let found = repositories_of(&api, account, &places.topics).await?;
+            if found.total >= MAX_LISTED {
+                notices.push(format!(
+                    "{account} has {MAX_LISTED} repositories or more, and only so many are listed; name the others by `file`"
+                ));
+            }
+            all.extend(found.repositories);
+        }
+        if let Some(query) = &places.search {
+            let found = search(&self.home, query).await?;
+            let count = found.repositories.len();
+            if found.total > count as u64 {
+                notices.push(format!(
+                    "the search finds {} repositories, and GitHub lists {count} of them; divide it, or use `organizations`",
+                    found.total
+                ));
+            }
+            all.extend(found.repositories);
+        }
+        Ok((all, notices))
+    }
+
+    /// Returns a token for a repository; `None` if there is none at all.
+    pub(super) async fn token(
+        &self,
+        repository: &RepositoryName,
+        permissions: Permissions,
+    ) -> Result<Option<String>, AppError> {
+        match &self.tokens {
+            Tokens::One(token) => Ok(token.clone()),
+            Tokens::App(app) => app.token(repository, permissions).await.map(Some),
+        }
+    }
+
+    /// Returns a client that may write to a repository.
+    pub(super) async fn writer(&self, repository: &RepositoryName) -> Result<Api, AppError> {
+        self.api(repository, Permissions::Write).await
+    }
+
+    /// Returns a client that may read what belongs to the account of a repository.
+    pub(super) async fn reader(&self, repository: &RepositoryName) -> Result<Api, AppError> {
+        self.api(repository, Permissions::Read).await
+    }
+
+    async fn api(&self, repository: &RepositoryName, permissions: Permissions) -> Result<Api, AppError> {
+        let token = self.token(repository, permissions).await?;
+        Ok(Api::new(&self.environment.of_repository(repository, token))?)
+    }
+
+    /// Returns whether each account has tokens of its own.
+    pub(super) fn is_app(&self) -> bool {
+        matches!(self.tokens, Tokens::App(_))
+    }
+}
+
+/// Returns the configuration of all runs: that of the campaign's repository, or an empty one.
+fn config(context: &RequestContext<'_>, out: &Path) -> Result<PathBuf, InputError> {
+    if let Some(file) = &context.origin.file {
+        let path = context.checkout.join(file);
+        return path.canonicalize().map_err(|error| CampaignError::Read { path, error }.into());
+    }
+    let path = out.join("architect.yml");
+    write_atomic(&path, b"{}\n").map_err(|error| CampaignError::Write { path: path.clone(), error })?;
+    Ok(path)
+}
+
+fn tokens(campaign: &Campaign, environment: &Environment, inputs: &Inputs) -> Result<Tokens, CampaignError> {
+    let Some(app) = &campaign.file.app else { return Ok(Tokens::One(environment.token.clone())) };
+    let key = inputs.variables.get(&app.key_env).filter(|key| !key.trim().is_empty());
+    let key = key.ok_or_else(|| CampaignError::NoKey(app.key_env.clone()))?;
+    Ok(Tokens::App(Box::new(AppTokens::new(&app.id, key, environment)?)))
+}
+
+/// Reads the repositories that files list.
+fn listed(campaign: &Campaign, checkout: &Path) -> Result<BTreeSet<RepositoryName>, CampaignError> {
+    let places = &campaign.file.repositories;
+    let mut all: BTreeSet<RepositoryName> = places.list.iter().cloned().collect();
+    let Some(file) = &places.file else { return Ok(all) };
+    let path = checkout.join(file);
+    let text = std::fs::read_to_string(&path).map_err(|error| CampaignError::Read { path, error })?;
+    for (at, line) in text.lines().enumerate() {
+        let name = line.split('#').next().unwrap_or_default().trim();
+        if name.is_empty() {
+            continue;
+        }
+        let wrong = |error| CampaignError::Line { file: file.clone(), line: at + 1, error };
+        all.insert(name.parse().map_err(wrong)?);
+    }
+    Ok(all)
+}

@@ -1,0 +1,228 @@
+//! One start of a campaign: what is remembered, what GitHub says now, and what is still to be told.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use super::drift::FallenBack;
+use super::error::CampaignError;
+use super::plans::{Index, Plans};
+use super::reconcile::{Next, Situation, Step, next};
+use super::request::CampaignRequest;
+use super::state::{Outcome, State};
+use super::target::TargetId;
+use crate::github::{BranchFiles, Dashboard, Look, Observed, Writers, observe};
+
+/// What is found in comments on the dashboard.
+const CONTINUE: &str = "/architect continue";
+
+/// One start of a campaign.
+pub(super) struct Session<'a> {
+    pub(super) request: &'a CampaignRequest,
+    pub(super) state: State,
+    pub(super) observed: BTreeMap<TargetId, Observed>,
+    pub(super) plans: Plans,
+    pub(super) dashboard: Option<Dashboard>,
+    /// What people should know.
+    pub(super) notices: Vec<String>,
+    /// Targets that fell back, where that was looked for.
+    pub(super) fallen_back: Vec<FallenBack>,
+    /// The account of the token.
+    login: String,
+    files: BranchFiles,
+    /// Targets that have to be looked at again.
+    stale: BTreeSet<TargetId>,
+    can_plan: bool,
+    merges: bool,
+}
+
+/// What a start may do.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Abilities {
+    /// Whether it makes plans.
+    pub plans: bool,
+    /// Whether it merges what is green, whatever the file says.
+    pub merges: bool,
+}
+
+impl<'a> Session<'a> {
+    /// Reads what is remembered, finds the repositories, and looks at those that have begun.
+    pub(super) async fn open(
+        request: &'a CampaignRequest,
+        abilities: Abilities,
+    ) -> Result<Self, CampaignError> {
+        let login = request.home.login().await?;
+        let branch = request.state_branch();
+        let writers = Writers { own: &login, others: &request.campaign.file.state.writers };
+        let files = BranchFiles::read(&request.home, &branch, &writers).await?;
+        let name = &request.campaign.file.name;
+        let mut state = if files.files.is_empty() {
+            State::new(name)
+        } else {
+            State::of_files(name, &files.files).map_err(|error| CampaignError::State { branch, error })?
+        };
+        let (repositories, mut notices) = request.discover().await?;
+        state.know(request.campaign.targets(repositories));
+        notices.splice(0..0, request.warnings.iter().cloned());
+        let mut session = Self {
+            request,
+            state,
+            observed: BTreeMap::new(),
+            plans: Plans::default(),
+            dashboard: None,
+            notices,
+            fallen_back: Vec::new(),
+            login,
+            files,
+            stale: BTreeSet::new(),
+            can_plan: abilities.plans,
+            merges: abilities.merges,
+        };
+        session.observe().await?;
+        session.look_for_plans();
+        Ok(session)
+    }
+
+    /// Returns the marker by which the dashboard is found.
+    fn marker(&self) -> String {
+        format!("<!-- architect-ci campaign {} -->", self.request.campaign.file.name)
+    }
+
+    /// Looks at targets that have begun and were not looked at, or were changed since.
+    pub(super) async fn observe(&mut self) -> Result<(), CampaignError> {
+        let wanted: Vec<TargetId> = self
+            .state
+            .targets
+            .iter()
+            .filter(|(id, record)| {
+                record.wave.is_some() && (self.stale.contains(id) || !self.observed.contains_key(id))
+            })
+            .map(|(id, _)| id.clone())
+            .collect();
+        let mut groups: BTreeMap<&str, Vec<&TargetId>> = BTreeMap::new();
+        for id in &wanted {
+            let group = if self.request.is_app() { id.repository.owner() } else { "" };
+            groups.entry(group).or_default().push(id);
+        }
+        let with_file = self.request.campaign.file.repositories.with_file.as_deref();
+        for ids in groups.into_values() {
+            let Some(first) = ids.first() else { continue };
+            let api = self.request.reader(&first.repository).await?;
+            let branches: Vec<String> = ids.iter().map(|id| self.request.campaign.branch(&id.task)).collect();
+            let looks: Vec<Look<'_>> = ids
+                .iter()
+                .zip(&branches)
+                .map(|(id, branch)| Look {
+                    repository: &id.repository,
+                    branch,
+                    merged: self.state.targets.get(*id).and_then(|record| record.pull),
+                })
+                .collect();
+            let found = observe(&api, &looks, with_file).await?;
+            self.observed.extend(ids.into_iter().cloned().zip(found));
+        }
+        self.stale.clear();
+        Ok(())
+    }
+
+    /// Looks for plans that an earlier start has left on this machine.
+    fn look_for_plans(&mut self) {
+        for (id, record) in &self.state.targets {
+            if let Outcome::Planned(digest) = &record.outcome {
+                self.plans.look(&self.request.out, id, digest);
+            }
+        }
+    }
+
+    /// Takes over what other jobs have planned, as far as it is still wanted.
+    pub(super) async fn take_over(
+        &mut self,
+        folder: &Path,
+        digests: Option<&str>,
+    ) -> Result<(), CampaignError> {
+        let name = &self.request.campaign.file.name;
+        // What these jobs have judged is judged again.
+        let can_plan = std::mem::replace(&mut self.can_plan, true);
+        let judged = self.judge().await?;
+        self.can_plan = can_plan;
+        let plans = judged.steps.into_iter().filter(|step| matches!(step, Step::Plan(..)));
+        let wanted: BTreeMap<TargetId, Step> = plans.map(|step| (step.target().clone(), step)).collect();
+        for (folder, index) in Index::read_all(folder, name, digests)? {
+            for (id, planned) in index.targets {
+                // What has come to its end since is not begun again.
+                let Some(step) = wanted.get(&id) else { continue };
+                let done = planned.done();
+                if let super::reconcile::Done::Planned { digest, .. } = &done {
+                    let path = super::plans::folder(&folder, &id).join("plan.json");
+                    self.plans.insert(&id, path, digest.clone());
+                }
+                self.state.remember(step, done);
+            }
+        }
+        Ok(())
+    }
+
+    fn situation(&self) -> Situation<'_> {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
+        Situation {
+            observed: &self.observed,
+            plans: &self.plans.digests,
+            can_plan: self.can_plan,
+            merges: self.merges,
+            now,
+        }
+    }
+
+    /// Judges what is to be done, and remembers what that decides. Waves that begin are looked at before.
+    pub(super) async fn judge(&mut self) -> Result<Next, CampaignError> {
+        loop {
+            self.observe().await?;
+            let judged = next(&self.request.campaign.file, self.state.clone(), &self.situation());
+            let has_grown = judged.state.waves > self.state.waves;
+            self.state = judged.state.clone();
+            if !has_grown {
+                return Ok(judged);
+            }
+        }
+    }
+
+    /// Notes that GitHub has to be asked about a target again.
+    pub(super) fn changed(&mut self, id: &TargetId) {
+        self.stale.insert(id.clone());
+    }
+
+    /// Writes down what is remembered. Another machine that has done so since it was read is not overwritten.
+    pub(super) async fn save(&mut self, why: &str) -> Result<(), CampaignError> {
+        let branch = self.request.state_branch();
+        let message = format!("{}: {why}", self.request.campaign.file.name);
+        Ok(self.files.replace(&self.request.home, &branch, self.state.files(), &message).await?)
+    }
+
+    /// Reads what people order on the dashboard. Returns whether they want to go on.
+    pub(super) async fn read_orders(&mut self) -> Result<bool, CampaignError> {
+        let home = &self.request.home;
+        let found = Dashboard::find(home, self.state.dashboard, &self.marker(), &self.login).await?;
+        self.dashboard = found;
+        let Some(dashboard) = &self.dashboard else { return Ok(false) };
+        self.state.dashboard = Some(dashboard.number);
+        let Some(comment) = dashboard.order(home, CONTINUE, self.state.last_comment).await? else {
+            return Ok(false);
+        };
+        self.state.last_comment = comment;
+        Ok(true)
+    }
+
+    /// Shows how the campaign stands.
+    pub(super) async fn show(&mut self, title: &str, body: &str) -> Result<(), CampaignError> {
+        let home = &self.request.home;
+        let body = format!("{}\n{body}", self.marker());
+        if let Some(dashboard) = &self.dashboard {
+            dashboard.update(home, title, &body).await?;
+            return Ok(());
+        }
+        let made = Dashboard::open(home, title, &body).await?;
+        self.state.dashboard = Some(made.number);
+        self.dashboard = Some(made);
+        Ok(())
+    }
+}

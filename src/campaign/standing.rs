@@ -1,0 +1,188 @@
+//! Where a target stands: what is remembered and what GitHub says, brought together into one word.
+
+use super::state::{Outcome, Record};
+use super::target::TargetId;
+use crate::github::{Checks, Observed, ObservedRepository, PullFacts, PullState, RepositoryName};
+
+/// Where a target stands. Each target stands in exactly one place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Standing {
+    /// Its wave has not begun.
+    Waiting,
+    /// It has to be planned.
+    ToPlan,
+    /// It is planned; the digest of the plan.
+    Planned(String),
+    /// There is nothing to change.
+    Nothing,
+    /// It takes no part.
+    Skipped(Skip),
+    /// It was tried as often as may be.
+    Failed(String),
+    /// Its pull request is open.
+    Open(PullFacts),
+    /// Its pull request is merged.
+    Merged(PullFacts),
+    /// People closed its pull request.
+    Closed(u64),
+    /// The change was merged and taken back.
+    Reverted(u64),
+    /// A command closed its pull request, or kept it from being opened.
+    Withdrawn,
+    /// GitHub was not asked.
+    Unknown,
+}
+
+/// Why a target takes no part.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Skip {
+    /// It does not exist, or the token may not see it.
+    Missing,
+    /// Nobody can write to it.
+    Archived,
+    /// It has no commit.
+    Empty,
+    /// It has not got the file that the campaign asks for.
+    NoFile,
+    /// It has another name now, which is a target by itself.
+    Renamed(RepositoryName),
+    /// It belongs to another account now, where the campaign was not sent.
+    Moved(RepositoryName),
+    /// It was archived, or went to another account, after its pull request was opened.
+    ArchivedWith(u64),
+}
+
+impl std::fmt::Display for Skip {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Missing => f.write_str("does not exist, or the token may not see it"),
+            Self::Archived => f.write_str("archived"),
+            Self::Empty => f.write_str("empty"),
+            Self::NoFile => f.write_str("without the file that the campaign asks for"),
+            Self::Renamed(name) => write!(f, "renamed to {name}, which is a target itself"),
+            Self::Moved(name) => write!(f, "moved to another account, as {name}"),
+            Self::ArchivedWith(number) => write!(f, "archived or moved while #{number} was open"),
+        }
+    }
+}
+
+impl Standing {
+    /// Brings together what is remembered of a target of this account and what GitHub says. `attempts` is how often a target is
+    /// tried.
+    pub fn of(
+        owner: &str,
+        record: &Record,
+        observed: Option<&Observed>,
+        attempts: u64,
+        is_twin: impl Fn(&RepositoryName) -> bool,
+    ) -> Self {
+        if record.wave.is_none() {
+            return Self::Waiting;
+        }
+        let Some(observed) = observed else { return Self::Unknown };
+        let is_reverted = observed.revert.as_ref().is_some_and(|revert| revert.state == PullState::Merged);
+        let skip = skip(owner, &observed.repository, is_twin);
+        if let Some(pull) = observed.pull(record.past) {
+            return match pull.state {
+                PullState::Merged if pull.is_reverted || is_reverted => Self::Reverted(pull.number),
+                PullState::Merged => Self::Merged(pull.clone()),
+                PullState::Closed if record.withdrawn => Self::Withdrawn,
+                PullState::Closed => Self::Closed(pull.number),
+                PullState::Open if matches!(skip, Some(Skip::Archived | Skip::Moved(_))) => {
+                    Self::Skipped(Skip::ArchivedWith(pull.number))
+                }
+                PullState::Open => Self::Open(pull.clone()),
+            };
+        }
+        if record.withdrawn {
+            return Self::Withdrawn;
+        }
+        if let Some(skip) = skip {
+            return Self::Skipped(skip);
+        }
+        if let Some(number) = record.pull.filter(|number| *number > record.past) {
+            // GitHub never deletes one: the branch has another name, or the repository is another one.
+            return Self::Failed(format!("its pull request #{number} is no longer there"));
+        }
+        match &record.outcome {
+            Outcome::Nothing => Self::Nothing,
+            Outcome::Failed(message) if u64::from(record.attempts) >= attempts => {
+                Self::Failed(message.clone())
+            }
+            Outcome::New | Outcome::Failed(_) => Self::ToPlan,
+            Outcome::Planned(digest) => Self::Planned(digest.clone()),
+        }
+    }
+
+    /// Returns whether the target counts when a wave is measured.
+    pub fn takes_part(&self) -> bool {
+        !matches!(self, Self::Skipped(_) | Self::Nothing | Self::Withdrawn | Self::Waiting)
+    }
+
+    /// Returns whether nothing more happens to it by itself.
+    pub fn is_final(&self) -> bool {
+        !matches!(self, Self::Waiting | Self::ToPlan | Self::Planned(_) | Self::Open(_) | Self::Unknown)
+    }
+
+    /// Returns a word for lists.
+    pub fn word(&self) -> &'static str {
+        match self {
+            Self::Waiting => "waiting",
+            Self::ToPlan => "to plan",
+            Self::Planned(_) => "planned",
+            Self::Nothing => "nothing to change",
+            Self::Skipped(_) => "skipped",
+            Self::Failed(_) => "failed",
+            Self::Open(pull) => match pull.checks {
+                _ if pull.is_conflicting => "open, conflict",
+                Checks::Failed => "open, red",
+                Checks::Passed => "open, green",
+                Checks::Absent | Checks::Pending => "open",
+            },
+            Self::Merged(_) => "merged",
+            Self::Closed(_) => "closed",
+            Self::Reverted(_) => "reverted",
+            Self::Withdrawn => "withdrawn",
+            Self::Unknown => "unknown",
+        }
+    }
+
+    /// Returns the number of the pull request that it is about.
+    pub fn pull(&self) -> Option<u64> {
+        match self {
+            Self::Open(pull) | Self::Merged(pull) => Some(pull.number),
+            Self::Closed(number) | Self::Reverted(number) | Self::Skipped(Skip::ArchivedWith(number)) => {
+                Some(*number)
+            }
+            _ => None,
+        }
+    }
+}
+
+/// Returns why a repository takes no part, if so.
+fn skip(
+    owner: &str,
+    repository: &ObservedRepository,
+    is_twin: impl Fn(&RepositoryName) -> bool,
+) -> Option<Skip> {
+    match repository {
+        ObservedRepository::Missing => Some(Skip::Missing),
+        ObservedRepository::Present { name, .. } if name.owner() != owner => Some(Skip::Moved(name.clone())),
+        ObservedRepository::Present { name, .. } if is_twin(name) => Some(Skip::Renamed(name.clone())),
+        ObservedRepository::Present { is_archived: true, .. } => Some(Skip::Archived),
+        ObservedRepository::Present { head: None, .. } => Some(Skip::Empty),
+        ObservedRepository::Present { has_file: false, .. } => Some(Skip::NoFile),
+        ObservedRepository::Present { .. } => None,
+    }
+}
+
+/// Returns whether a name that a target's repository has now is that of another target with the same task.
+pub(super) fn twin<'a, T>(
+    targets: &'a std::collections::BTreeMap<TargetId, T>,
+    id: &'a TargetId,
+) -> impl Fn(&RepositoryName) -> bool + 'a {
+    move |name| {
+        let other = TargetId { repository: name.clone(), task: id.task.clone() };
+        *name != id.repository && targets.contains_key(&other)
+    }
+}

@@ -1,0 +1,216 @@
+//! What a campaign remembers between two starts, on whatever machine. It holds what GitHub does not show: which target belongs to
+//! which wave, what failed, what people decided.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::target::TargetId;
+use crate::base::integrity::digest;
+
+/// The version of the format.
+pub(super) const STATE_VERSION: u32 = 1;
+
+/// What a campaign remembers.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct State {
+    /// The version of the format.
+    pub schema_version: u32,
+    /// The campaign's name.
+    pub campaign: String,
+    /// What the campaign is after.
+    #[serde(default)]
+    pub intent: Intent,
+    /// How many waves have begun.
+    pub waves: u32,
+    /// How many waves may begin, as people have approved; counts where the file asks for approval.
+    #[serde(default)]
+    pub approved: u32,
+    /// Why nothing more is begun, if so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stopped: Option<String>,
+    /// The newest comment on the dashboard that was read.
+    #[serde(default)]
+    pub last_comment: u64,
+    /// The number of the dashboard.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dashboard: Option<u64>,
+    /// The targets.
+    #[serde(default)]
+    pub targets: BTreeMap<TargetId, Record>,
+}
+
+/// What a campaign is after.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Intent {
+    /// The change in all repositories.
+    #[default]
+    Forward,
+    /// Nothing any more; open pull requests are closed.
+    Abandoned,
+    /// The state before: open pull requests are closed, merged ones taken back by others.
+    RollingBack,
+}
+
+/// What a campaign remembers of a target.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Record {
+    /// The wave that it belongs to, from 0, once that has begun.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub wave: Option<u32>,
+    /// What came of the last attempt.
+    pub outcome: Outcome,
+    /// How often it failed in a row.
+    pub attempts: u32,
+    /// The digest of the plan that its pull request holds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub delivered: Option<String>,
+    /// The head that the pull request had when it was planned anew because of a conflict.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub refreshed: Option<String>,
+    /// Its pull request.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pull: Option<u64>,
+    /// Pull requests up to this number belong to the past: the target was begun again since.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub past: u64,
+    /// Who has to look at the change.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub owners: Vec<String>,
+    /// Whether its end no longer counts for stopping: somebody has looked at it and gone on.
+    #[serde(skip_serializing_if = "is_false")]
+    pub excused: bool,
+    /// Whether its pull request was closed by a command.
+    #[serde(skip_serializing_if = "is_false")]
+    pub withdrawn: bool,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
+fn is_zero(number: &u64) -> bool {
+    *number == 0
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
+fn is_false(flag: &bool) -> bool {
+    !*flag
+}
+
+/// What came of the last attempt at a target.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Outcome {
+    /// There was none.
+    #[default]
+    New,
+    /// There is a plan with this digest.
+    Planned(String),
+    /// There is nothing to change.
+    Nothing,
+    /// It did not work out.
+    Failed(String),
+}
+
+impl State {
+    /// Returns the state of a campaign that has not begun.
+    pub fn new(campaign: &str) -> Self {
+        Self {
+            schema_version: STATE_VERSION,
+            campaign: campaign.to_owned(),
+            intent: Intent::Forward,
+            waves: 0,
+            approved: 1,
+            stopped: None,
+            last_comment: 0,
+            dashboard: None,
+            targets: BTreeMap::new(),
+        }
+    }
+
+    /// Adds targets that were found since. Those that are no longer found stay if they have begun.
+    pub fn know(&mut self, found: impl IntoIterator<Item = TargetId>) {
+        let mut known = std::mem::take(&mut self.targets);
+        for id in found {
+            let record = known.remove(&id).unwrap_or_default();
+            self.targets.insert(id, record);
+        }
+        self.targets.extend(known.into_iter().filter(|(_, record)| record.wave.is_some()));
+    }
+}
+
+/// Targets of one file of the state, about: a change rewrites few of them, and few requests read all.
+const PER_FILE: usize = 200;
+
+/// The file with everything but the targets.
+pub(super) const HEADER: &str = "campaign.json";
+
+/// Error for files that are no state.
+#[derive(Debug, thiserror::Error)]
+pub enum InvalidState {
+    /// One cannot be read.
+    #[error("{file}: {error}")]
+    File {
+        /// The file.
+        file: String,
+        /// Why.
+        #[source]
+        error: serde_json::Error,
+    },
+    /// There is none.
+    #[error("{HEADER} is missing")]
+    NoHeader,
+    /// It is of another version of the program.
+    #[error("its schema_version is {0}, but this program supports {STATE_VERSION}")]
+    Version(u32),
+    /// It is of another campaign.
+    #[error("it is the state of the campaign {0:?}")]
+    Other(String),
+}
+
+impl State {
+    /// Returns the files that it is kept in, by name.
+    pub fn files(&self) -> BTreeMap<String, String> {
+        let count = self.targets.len().div_ceil(PER_FILE).max(1);
+        let mut parts: BTreeMap<String, BTreeMap<&TargetId, &Record>> = BTreeMap::new();
+        for (id, record) in &self.targets {
+            let hash = digest(id.to_string().as_bytes());
+            let at = usize::from_str_radix(&hash[..8], 16).unwrap_or(0) % count;
+            parts.entry(format!("targets-{at:03}.json")).or_default().insert(id, record);
+        }
+        let header = Self { targets: BTreeMap::new(), ..self.clone() };
+        let mut files = BTreeMap::from([(HEADER.to_owned(), json(&header))]);
+        files.extend(parts.into_iter().map(|(name, part)| (name, json(&part))));
+        files
+    }
+
+    /// Reads the files that it is kept in.
+    pub fn of_files(campaign: &str, files: &BTreeMap<String, String>) -> Result<Self, InvalidState> {
+        let failed = |file: &str| {
+            let file = file.to_owned();
+            move |error| InvalidState::File { file, error }
+        };
+        let header = files.get(HEADER).ok_or(InvalidState::NoHeader)?;
+        let mut state: Self = serde_json::from_str(header).map_err(failed(HEADER))?;
+        if state.schema_version != STATE_VERSION {
+            return Err(InvalidState::Version(state.schema_version));
+        }
+        if state.campaign != campaign {
+            return Err(InvalidState::Other(state.campaign));
+        }
+        for (name, text) in files.iter().filter(|(name, _)| name.as_str() != HEADER) {
+            let part: BTreeMap<TargetId, Record> = serde_json::from_str(text).map_err(failed(name))?;
+            state.targets.extend(part);
+        }
+        Ok(state)
+    }
+}
+
+/// A line for each value, so that people can read what changed.
+fn json<T: Serialize>(value: &T) -> String {
+    // The types hold nothing that JSON cannot.
+    let mut text = serde_json::to_string_pretty(value).unwrap_or_default();
+    text.push('\n');
+    text
+}

@@ -1,0 +1,148 @@
+//! Waves: how many targets begin when, and what ends it.
+
+use std::collections::BTreeMap;
+
+use super::file::{After, Approval, CampaignFile};
+use super::standing::Standing;
+use super::state::State;
+use super::target::TargetId;
+use crate::base::integrity::digest;
+use crate::batch::Percent;
+use crate::github::Checks;
+
+/// How the targets of a wave stand.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// Those that take part.
+    pub members: usize,
+    /// Those that have reached what the next wave waits for.
+    pub reached: usize,
+    /// Those that have still to be planned or delivered.
+    pub begun: usize,
+    /// Those that failed.
+    pub failed: usize,
+    /// Those whose checks failed.
+    pub red: usize,
+    /// Those that people closed.
+    pub closed: usize,
+    /// Those that were reverted.
+    pub reverted: usize,
+    /// Those that people have excused: they are no longer waited for.
+    pub excused: usize,
+}
+
+/// Counts the targets of a wave.
+pub fn tally(
+    file: &CampaignFile,
+    state: &State,
+    standings: &BTreeMap<TargetId, Standing>,
+    wave: u32,
+) -> Tally {
+    let mut tally = Tally::default();
+    let members = state.targets.iter().filter(|(_, record)| record.wave == Some(wave));
+    for (id, record) in members {
+        let Some(standing) = standings.get(id).filter(|standing| standing.takes_part()) else { continue };
+        tally.members += 1;
+        let is_bad = match standing {
+            Standing::Failed(_) => count(&mut tally.failed, record.excused),
+            Standing::Closed(_) => count(&mut tally.closed, record.excused),
+            Standing::Reverted(_) => count(&mut tally.reverted, record.excused),
+            Standing::Open(pull) if pull.checks == Checks::Failed => count(&mut tally.red, record.excused),
+            _ => false,
+        };
+        let is_reached = match standing {
+            Standing::Merged(_) => true,
+            Standing::Open(pull) => {
+                file.waves.after == After::Green && pull.checks == Checks::Passed && !pull.is_conflicting
+            }
+            _ => false,
+        };
+        tally.reached += usize::from(is_reached);
+        tally.excused += usize::from(is_bad && record.excused);
+        let is_begun = matches!(standing, Standing::ToPlan | Standing::Planned(_) | Standing::Unknown);
+        tally.begun += usize::from(is_begun);
+    }
+    tally
+}
+
+fn count(counter: &mut usize, is_excused: bool) -> bool {
+    *counter += usize::from(!is_excused);
+    true
+}
+
+impl Tally {
+    /// Returns whether the next wave may begin, as far as this one is concerned.
+    pub fn is_complete(&self, share: Percent) -> bool {
+        let waited_for = self.members - self.excused;
+        self.begun == 0 && self.reached * 100 >= waited_for * usize::from(share.get())
+    }
+
+    /// Returns why the campaign has to stop, if so.
+    pub fn fault(&self, file: &CampaignFile, wave: u32) -> Option<String> {
+        let rules = [
+            (self.reverted, file.stop.reverted, "reverted"),
+            (self.failed, file.stop.failed, "failed"),
+            (self.closed, file.stop.closed, "closed by people"),
+            (self.red, file.stop.red, "red"),
+        ];
+        let exceeded = |(count, share, _): &(usize, Percent, &str)| {
+            count * 100 > self.members * usize::from(share.get()) && *count > 0
+        };
+        let (count, share, word) = rules.into_iter().find(exceeded)?;
+        Some(format!("wave {}: {count} of {} {word}, more than {share}", wave + 1, self.members))
+    }
+}
+
+/// Returns the size of a wave.
+pub(super) fn size(file: &CampaignFile, wave: u32) -> usize {
+    let grown = file.waves.growth.get().saturating_pow(wave).saturating_mul(file.waves.canary.get());
+    // A wave never shrinks below the first.
+    let size = grown.min(file.waves.largest.get().max(file.waves.canary.get()));
+    usize::try_from(size).unwrap_or(usize::MAX)
+}
+
+/// Begins waves until one has something to wait for, or may not begin yet. Returns the tally of the newest.
+pub(super) fn begin(
+    file: &CampaignFile,
+    state: &mut State,
+    standings: &mut BTreeMap<TargetId, Standing>,
+    standing: impl Fn(&State, &TargetId) -> Standing,
+) {
+    loop {
+        if let Some(last) = state.waves.checked_sub(1)
+            && !tally(file, state, standings, last).is_complete(file.waves.share)
+        {
+            return;
+        }
+        if file.waves.approval == Approval::Comment && state.waves >= state.approved {
+            return;
+        }
+        let mut waiting: Vec<TargetId> = state
+            .targets
+            .iter()
+            .filter(|(_, record)| record.wave.is_none())
+            .map(|(id, _)| id.clone())
+            .collect();
+        if waiting.is_empty() {
+            return;
+        }
+        let name = state.campaign.clone();
+        waiting.sort_by_cached_key(|id| order(file, &name, id));
+        let wave = state.waves;
+        for id in waiting.into_iter().take(size(file, wave)) {
+            if let Some(record) = state.targets.get_mut(&id) {
+                record.wave = Some(wave);
+            }
+            let now = standing(state, &id);
+            standings.insert(id, now);
+        }
+        state.waves += 1;
+    }
+}
+
+/// Returns what targets are ordered by: those that come first, in their order; the others by a hash, so that no wave is one
+/// team's alone.
+fn order(file: &CampaignFile, campaign: &str, id: &TargetId) -> (usize, String) {
+    let first = file.waves.first.iter().position(|name| *name == id.repository);
+    (first.unwrap_or(usize::MAX), digest(format!("{campaign}\n{id}").as_bytes()))
+}

@@ -1,0 +1,360 @@
+//! The work on one target: it is planned on a shallow clone, and the plan delivered to a branch of its own. Both are runs like any
+//! other, with all that these check.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use sanitize::Masker;
+use sanitize::untrusted::{plain, visible};
+use tokio::task::block_in_place;
+use tracing::instrument::WithSubscriber;
+
+use super::file::Reviewers;
+use super::plans::{Plans, folder};
+use super::reconcile::Done;
+use super::request::CampaignRequest;
+use super::target::TargetId;
+use crate::base::env::Variables;
+use crate::batch::Entry;
+use crate::config::{Bounded, Comment, DeliverTo, Report};
+use crate::event::{RunMode, Status};
+use crate::git::{GitError, RemoteRepository, Repository};
+use crate::github::{
+    ApiError, AppError, CodeOwners, Observed, ObservedRepository, Permissions, RepositoryName,
+    ask_for_review, newest_pull,
+};
+use crate::plan::Plan;
+use crate::report::{RunReport, file_log};
+use crate::request::{ApplyRequest, Deliver, InputError, Inputs, JobRequest, RunRequest, read_plan};
+use crate::run::{Signal, apply, run};
+
+/// Files in which `CODEOWNERS` may be, in the order in which GitHub looks.
+const OWNERS: [&str; 3] = [".github/CODEOWNERS", "CODEOWNERS", "docs/CODEOWNERS"];
+
+/// Most owners that are remembered of a target.
+const MAX_OWNERS: usize = 20;
+
+/// Longest name of an owner that is remembered, in bytes.
+const MAX_OWNER: usize = 150;
+
+/// Longest reason of a failure that is remembered, in characters.
+const MAX_REASON: usize = 300;
+
+/// Variables by which the runner is told, or that say what this job is about; a target's run has others.
+const OWN: [&str; 12] = [
+    "GITHUB_OUTPUT",
+    "GITHUB_STEP_SUMMARY",
+    "GITHUB_ENV",
+    "GITHUB_PATH",
+    "GITHUB_STATE",
+    "GITHUB_EVENT_PATH",
+    "GITHUB_HEAD_REF",
+    "GITHUB_BASE_REF",
+    "GITHUB_TOKEN",
+    "GH_TOKEN",
+    "INPUT_GITHUB_TOKEN",
+    "INPUT_EVENT",
+];
+
+/// Reason why the work on a target did not come about.
+#[derive(Debug, thiserror::Error)]
+enum WorkError {
+    #[error(transparent)]
+    Input(#[from] InputError),
+    #[error(transparent)]
+    Git(#[from] GitError),
+    #[error(transparent)]
+    App(#[from] AppError),
+    #[error(transparent)]
+    Api(#[from] ApiError),
+    #[error("could not write {0}: {1}")]
+    Write(PathBuf, #[source] std::io::Error),
+    #[error("{0}")]
+    Run(String),
+    #[error("the campaign no longer has this task")]
+    NoTask,
+    #[error("the repository has no commit")]
+    NoCommit,
+    #[error("the plan is gone")]
+    NoPlan,
+}
+
+/// Where a target is.
+struct Place<'a> {
+    name: &'a RepositoryName,
+    branch: &'a str,
+    commit: String,
+}
+
+impl<'a> Place<'a> {
+    fn of(observed: Option<&'a Observed>) -> Result<Self, WorkError> {
+        match observed.map(|observed| &observed.repository) {
+            Some(ObservedRepository::Present { name, head: Some((branch, commit)), .. }) => {
+                Ok(Self { name, branch, commit: commit.clone() })
+            }
+            _ => Err(WorkError::NoCommit),
+        }
+    }
+}
+
+impl CampaignRequest {
+    /// Makes the plan of a target.
+    pub(super) async fn plan(&self, id: &TargetId, observed: Option<&Observed>, signal: &Signal) -> Done {
+        match Box::pin(self.try_plan(id, observed, signal)).await {
+            Ok(done) => done,
+            Err(error) => self.failed(&error),
+        }
+    }
+
+    /// Delivers the plan of a target.
+    pub(super) async fn deliver(
+        &self,
+        (id, past): (&TargetId, u64),
+        plans: &Plans,
+        observed: Option<&Observed>,
+        signal: &Signal,
+    ) -> Done {
+        match Box::pin(self.try_deliver((id, past), plans, observed, signal)).await {
+            Ok(done) => done,
+            Err(error) => self.failed(&error),
+        }
+    }
+
+    /// Returns what is remembered of a failure: one line, without secrets.
+    fn failed(&self, error: &WorkError) -> Done {
+        let text = crate::base::error::chain(error);
+        let masker = Masker::from_environment(&self.inputs.variables, &[], &[]);
+        let masked = masker.mask(text.trim()).into_owned();
+        let line = visible(&masked).replace(['\n', '\r'], " ");
+        // Reports hold texts alone. That GitHub is waited for is no fault of the target's: a later start tries it again.
+        if line.contains("rate-limited by GitHub until") {
+            tracing::warn!("warning: {line}");
+            return Done::Seen;
+        }
+        Done::Failed(line.chars().take(MAX_REASON).collect())
+    }
+
+    async fn try_plan(
+        &self,
+        id: &TargetId,
+        observed: Option<&Observed>,
+        signal: &Signal,
+    ) -> Result<Done, WorkError> {
+        let place = Place::of(observed)?;
+        let entry = self.campaign.task(id).ok_or(WorkError::NoTask)?;
+        let repository = self.clone_of(id, &place).await?;
+        let out = folder(&self.out, id);
+        fresh(&out)?;
+        let inputs = Inputs {
+            mode: Some(RunMode::DryRun),
+            // No token: whoever plans writes nowhere.
+            ..self.inputs_of(id, entry, &place, (repository.root(), &out), None)
+        };
+        let (mut request, masker) = block_in_place(|| {
+            let request = RunRequest::resolve(&inputs)?;
+            let masker = masker(&request.job);
+            Ok::<_, InputError>((request, masker))
+        })?;
+        make_one_of_many(&mut request.job);
+        request.job.origin.config.guardrails.quality_gates.extend(entry.gates.iter().cloned());
+        let log = out.join("log.txt");
+        let log = file_log(&log, Arc::clone(&masker)).map_err(|error| WorkError::Write(log, error))?;
+        let ended = Box::pin(run(&request, masker, signal.clone()).with_subscriber(log)).await?;
+        check(&ended.report)?;
+        let plan = read_plan(&out.join("plan.json"))?;
+        if plan.files.is_empty() {
+            return Ok(Done::Nothing);
+        }
+        let owners = owners(&repository, &place.commit, &plan);
+        Ok(Done::Planned { digest: plan.digest, owners })
+    }
+
+    async fn try_deliver(
+        &self,
+        (id, past): (&TargetId, u64),
+        plans: &Plans,
+        observed: Option<&Observed>,
+        signal: &Signal,
+    ) -> Result<Done, WorkError> {
+        let now = Place::of(observed)?;
+        let entry = self.campaign.task(id).ok_or(WorkError::NoTask)?;
+        let plan = plans.read(id).ok_or(WorkError::NoPlan)?;
+        let digest = plan.digest.clone();
+        let branch = self.campaign.branch(&id.task);
+        // What GitHub showed may be some minutes old: what people have closed or merged since is not opened again.
+        let api = self.writer(now.name).await?;
+        if let Some((_, false)) = newest_pull(&api, &branch, past).await? {
+            return Ok(Done::Seen);
+        }
+        let commit = plan.base.as_ref().map_or_else(|| now.commit.clone(), |base| base.commit.clone());
+        let place = Place { commit, ..now };
+        let repository = self.clone_of(id, &place).await?;
+        let out = folder(&self.out, id).join("delivery");
+        fresh(&out)?;
+        let token = self.token(place.name, Permissions::Write).await?;
+        let inputs = self.inputs_of(id, entry, &place, (repository.root(), &out), token);
+        let owners = owners(&repository, &place.commit, &plan);
+        let title = self.title(entry, &plan);
+        let is_second = self.inputs.in_ci && self.environment.in_actions && self.environment.run_id.is_some();
+        let (mut request, masker) = block_in_place(|| {
+            let made = plan.made.is_some() && is_second;
+            let request = if made {
+                let mut request = ApplyRequest::for_second_job(&inputs, plan, Some(digest.clone()))?;
+                let required = entry.gates.iter().filter(|gate| gate.required);
+                request.require_gates(required.map(|gate| gate.name.clone()));
+                request
+            } else {
+                ApplyRequest::resolve(&inputs, plan, Some(digest.clone()), false)?
+            };
+            let masker = masker(&request.job);
+            Ok::<_, InputError>((request, masker))
+        })?;
+        make_one_of_many(&mut request.job);
+        let pull_request = &self.campaign.file.pull_request;
+        let deliver = &mut request.job.origin.config.deliver;
+        (deliver.draft, deliver.labels) = (pull_request.draft, pull_request.labels.clone());
+        let onto = place.branch.to_owned();
+        request.job.deliver = Deliver::OwnBranch { branch, onto, title, pull: true };
+        let log = out.join("log.txt");
+        let log = file_log(&log, Arc::clone(&masker)).map_err(|error| WorkError::Write(log, error))?;
+        let ended = Box::pin(apply(&request, masker, signal.clone()).with_subscriber(log)).await?;
+        let delivered = ended.report.delivery.as_ref().and_then(|delivery| delivery.pull_request.as_ref());
+        let Some(number) = delivered.map(|pull| pull.number) else {
+            check(&ended.report)?;
+            return Ok(Done::Delivered { digest, pull: None });
+        };
+        if pull_request.reviewers == Reviewers::Owners
+            && let Err(error) = ask_for_review(&api, number, &owners).await
+        {
+            tracing::warn!("warning: {id}: {error}");
+        }
+        Ok(Done::Delivered { digest, pull: Some(number) })
+    }
+
+    /// Returns the title of the pull request, which may come from whoever wrote a recipe.
+    fn title(&self, entry: &Entry, plan: &Plan) -> String {
+        let given =
+            self.campaign.file.pull_request.title.as_ref().or(entry.task.as_ref()).unwrap_or(&plan.task);
+        let line = given.trim().lines().next().unwrap_or_default();
+        plain(line.trim_start_matches(['#', ' '])).chars().take(72).collect()
+    }
+
+    async fn clone_of(&self, id: &TargetId, place: &Place<'_>) -> Result<Repository, WorkError> {
+        let token = self.token(place.name, Permissions::Read).await?;
+        let server = &self.environment.server_url;
+        let url = format!("{server}/{}.git", place.name);
+        let checkout = folder(&self.out.join("clones"), id);
+        let remote = RemoteRepository { url: &url, server, token: token.as_deref() };
+        // Git takes its time; other targets go on meanwhile.
+        Ok(block_in_place(|| Repository::shallow_clone(&checkout, remote, &place.commit))?)
+    }
+
+    /// Returns the inputs of a target's run: what was given for the campaign stands above what the task says.
+    fn inputs_of(
+        &self,
+        id: &TargetId,
+        entry: &Entry,
+        place: &Place<'_>,
+        (checkout, out): (&Path, &Path),
+        token: Option<String>,
+    ) -> Inputs {
+        let given = &self.inputs;
+        let file = |path: &String| self.checkout.join(path);
+        let recipe = entry.recipe.as_ref().map(|recipe| format!("recipe::{}", file(recipe).display()));
+        Inputs {
+            task: entry.task.clone().filter(|text| !text.is_empty()),
+            task_file: entry.task_file.as_ref().map(file),
+            model: recipe.or_else(|| given.model.clone()).or_else(|| entry.model.clone()),
+            agent: given.agent.clone().or_else(|| entry.agent.clone()),
+            until: if given.until.is_empty() { entry.until.clone() } else { given.until.clone() },
+            max_rounds: given.max_rounds.or(entry.max_rounds),
+            max_steps: given.max_steps.or(entry.max_steps),
+            budget_usd: entry.budget_usd.or(given.budget_usd),
+            timeout: entry.timeout.map(Bounded::seconds).or(given.timeout),
+            expect: given.expect.or(entry.expect),
+            mode: None,
+            deliver: Some(DeliverTo::None),
+            config: Some(self.config.clone()),
+            workspace: Some(checkout.to_owned()),
+            folder: entry.folder.clone(),
+            out: Some(out.to_owned()),
+            event: None,
+            comment: Some(Comment::Never),
+            comment_key: Some(self.campaign.key(&id.task)),
+            variables: self.variables_of(place, checkout, token),
+            ..given.clone()
+        }
+    }
+
+    /// Returns the variables of a target's run, which is about a commit of another repository.
+    fn variables_of(&self, place: &Place<'_>, checkout: &Path, token: Option<String>) -> Variables {
+        let mut variables = self.inputs.variables.clone();
+        for name in OWN.into_iter().chain(self.campaign.file.app.as_ref().map(|app| app.key_env.as_str())) {
+            variables.remove(name);
+        }
+        let own = [
+            ("GITHUB_REPOSITORY", place.name.to_string()),
+            ("GITHUB_SHA", place.commit.clone()),
+            ("GITHUB_REF", format!("refs/heads/{}", place.branch)),
+            ("GITHUB_REF_NAME", place.branch.to_owned()),
+            ("GITHUB_EVENT_NAME", "workflow_dispatch".to_owned()),
+            ("GITHUB_WORKSPACE", checkout.display().to_string()),
+        ];
+        variables.extend(own.map(|(name, value)| (name.to_owned(), value)));
+        variables.extend(token.map(|token| ("GITHUB_TOKEN".to_owned(), token)));
+        variables
+    }
+}
+
+fn masker(job: &JobRequest) -> Arc<Masker> {
+    let secret: Vec<&str> = job.secret_variables.iter().map(String::as_str).collect();
+    Arc::new(Masker::from_environment(&job.variables, &secret, &job.secrets))
+}
+
+/// All of it is told once, of the whole campaign.
+fn make_one_of_many(job: &mut JobRequest) {
+    job.alone = false;
+    let config = &mut job.origin.config;
+    let github = &mut config.github;
+    (github.check_run, github.inline_suggestions, github.progress, github.required) =
+        (false, false, false, false);
+    config.report = Report::default();
+}
+
+/// Makes an empty folder.
+fn fresh(folder: &Path) -> Result<(), WorkError> {
+    let failed = |error| WorkError::Write(folder.to_owned(), error);
+    if folder.exists() {
+        std::fs::remove_dir_all(folder).map_err(failed)?;
+    }
+    std::fs::create_dir_all(folder).map_err(failed)
+}
+
+/// Checks that a run did all that was asked.
+fn check(report: &RunReport) -> Result<(), WorkError> {
+    if report.status == Status::Success {
+        return Ok(());
+    }
+    let errors = report.notices.iter().find(|notice| notice.level == crate::event::NoticeLevel::Error);
+    let text = errors.map_or(&report.message, |notice| &notice.message);
+    let line = text.trim().lines().next().unwrap_or_default();
+    Err(WorkError::Run(if line.is_empty() {
+        format!("the run ended as {}", report.status)
+    } else {
+        line.to_owned()
+    }))
+}
+
+/// Returns the code owners of the files that a plan changes.
+fn owners(repository: &Repository, commit: &str, plan: &Plan) -> Vec<String> {
+    let text = OWNERS.iter().find_map(|path| repository.read_at(commit, path).ok().flatten());
+    let Some(text) = text else { return Vec::new() };
+    let rules = CodeOwners::parse(&String::from_utf8_lossy(&text));
+    let mut owners: Vec<String> =
+        plan.files.iter().flat_map(|file| rules.of(file.path.as_str()).to_vec()).collect();
+    owners.retain(|owner| owner.len() <= MAX_OWNER);
+    owners.sort();
+    owners.dedup();
+    owners.truncate(MAX_OWNERS);
+    owners
+}

@@ -1,0 +1,241 @@
+//! `architect-ci campaign`: one change for many repositories.
+
+use std::sync::Arc;
+
+use sanitize::Masker;
+use sanitize::untrusted::log_lines;
+
+use super::flags::{InputFlags, InputSet};
+use super::run::{Output, complain, runtime, step_output};
+use super::style::below;
+use crate::base::fs::write_atomic;
+use crate::batch::Shard;
+use crate::campaign::{CampaignError, CampaignReport, CampaignRequest, Order, PlansOfJobs};
+use crate::command::sandbox::hide_process;
+use crate::event::Exit;
+use crate::request::{InputError, Lookup};
+use crate::run::on_signals;
+
+/// Make one change in many repositories, in waves, with a pull request in each
+#[derive(Debug, clap::Subcommand)]
+#[command(after_help = below(
+    &[
+        ("architect-ci campaign status campaign.yml", "Shows where each repository stands"),
+        ("architect-ci campaign run campaign.yml", "Does what is to be done now, and ends where people are waited for"),
+        ("architect-ci campaign plan campaign.yml --shard 3/8 --out plans", "Makes the plans of a shard, and writes nothing to GitHub"),
+        ("architect-ci campaign run campaign.yml --plans plans", "Delivers what other jobs have planned"),
+    ],
+    "Every start looks at GitHub and at the branch architect-ci-state/NAME, so any machine can go on after any other. Exit codes: \
+     0 done or waiting, 1 stopped by its own rules, 3 invalid input, 4 missing permission.",
+))]
+pub(super) enum Campaign {
+    /// Make the plans that are to be made now, and write nothing to GitHub
+    Plan(File),
+    /// Count the plans that are to be made now, as a matrix of shards
+    Matrix(File),
+    /// Do what is to be done now: plan, open pull requests, merge, begin waves
+    Run(File),
+    /// Show where each repository stands, and change nothing
+    Status(File),
+    /// Go on after a stop, and with the next wave
+    Continue(File),
+    /// Begin again with what failed
+    Rerun(Rerun),
+    /// Merge the pull requests whose checks have passed
+    Merge(File),
+    /// Close open pull requests and delete their branches
+    Close(Close),
+    /// Close all open pull requests, and end the campaign for good
+    Abandon(File),
+    /// Look for what fell back since the campaign has changed it, or mend it
+    Drift(Drift),
+    /// Close all open pull requests, and take back what is merged by further ones
+    Rollback(File),
+}
+
+#[derive(Debug, clap::Args)]
+pub(super) struct File {
+    #[arg(help = "The campaign: a YAML file [default: the Action input `campaign`]", value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
+    campaign: Option<String>,
+    #[command(flatten)]
+    inputs: InputFlags<CampaignInputs>,
+}
+
+#[derive(Debug, clap::Args)]
+pub(super) struct Rerun {
+    #[command(flatten)]
+    file: File,
+    /// Begin again with targets that failed
+    #[arg(long, required = true)]
+    failed: bool,
+    /// Also open again what was closed
+    #[arg(long)]
+    closed: bool,
+}
+
+#[derive(Debug, clap::Args)]
+pub(super) struct Close {
+    #[command(flatten)]
+    file: File,
+    /// Close the pull request of this repository alone; may be given several times
+    #[arg(long = "only", value_name = "OWNER/NAME")]
+    only: Vec<String>,
+}
+
+#[derive(Debug, clap::Args)]
+pub(super) struct Drift {
+    #[command(flatten)]
+    file: File,
+    /// Open further pull requests where something fell back
+    #[arg(long)]
+    mend: bool,
+}
+
+/// Inputs that make sense for many repositories.
+#[derive(Clone, Debug)]
+enum CampaignInputs {}
+
+impl InputSet for CampaignInputs {
+    fn holds(name: &str) -> bool {
+        matches!(
+            name,
+            "agent"
+                | "model"
+                | "base-url"
+                | "api-key-env"
+                | "max-steps"
+                | "budget-usd"
+                | "ledger"
+                | "timeout"
+                | "workspace"
+                | "config"
+                | "allow-commands"
+                | "no-commands"
+                | "jobs"
+                | "shard"
+                | "shards"
+                | "plans"
+                | "report-digests"
+                | "out"
+                | "log-format"
+                | "json"
+                | "verbose"
+                | "quiet"
+        )
+    }
+}
+
+/// What is done.
+enum Action {
+    Plan,
+    Matrix,
+    Status,
+    Drift { mends: bool },
+    Order(Order),
+}
+
+impl Campaign {
+    pub(super) fn execute(self) -> Exit {
+        hide_process();
+        let (file, action) = match self {
+            Self::Plan(file) => (file, Action::Plan),
+            Self::Matrix(file) => (file, Action::Matrix),
+            Self::Status(file) => (file, Action::Status),
+            Self::Drift(Drift { file, mend }) => (file, Action::Drift { mends: mend }),
+            Self::Run(file) => (file, Action::Order(Order::Run)),
+            Self::Continue(file) => (file, Action::Order(Order::Continue)),
+            Self::Rerun(Rerun { file, closed, .. }) => (file, Action::Order(Order::Rerun { closed })),
+            Self::Merge(file) => (file, Action::Order(Order::Merge)),
+            Self::Close(Close { file, only }) => (file, Action::Order(Order::Close(only))),
+            Self::Abandon(file) => (file, Action::Order(Order::Abandon)),
+            Self::Rollback(file) => (file, Action::Order(Order::RollBack)),
+        };
+        let inputs = match file.campaign {
+            Some(path) => file.inputs.with("campaign", path),
+            None => file.inputs,
+        };
+        let lookup = inputs.lookup();
+        work(&lookup, &action).unwrap_or_else(|error| complain(&lookup, &error))
+    }
+}
+
+fn work(lookup: &Lookup, action: &Action) -> Result<Exit, InputError> {
+    let output = Output::read(lookup)?;
+    let runtime = runtime()?;
+    let exit = runtime.block_on(async {
+        let request =
+            CampaignRequest::resolve(lookup, matches!(action, Action::Order(_) | Action::Drift { .. }))
+                .await?;
+        let masker = Arc::new(Masker::from_environment(lookup.variables(), &[], &[]));
+        output.begin(&masker);
+        let signal = on_signals().map_err(InputError::Signals)?;
+        let report = match action {
+            Action::Matrix => return matrix(lookup, &request).await,
+            Action::Plan => {
+                let shard = lookup.text("shard").map(|text| Shard::parse(&text)).transpose();
+                let shard = shard.map_err(|error| InputError::Batch(Box::new(error)))?;
+                let (report, digest) = Box::pin(request.plan_only(shard, &signal)).await?;
+                step_output(lookup, &[("report-digest", digest)]);
+                report
+            }
+            Action::Status => request.status().await?,
+            Action::Drift { mends } => {
+                let report = Box::pin(request.drift(*mends, &signal)).await?;
+                tell(&output, lookup, &request, &report, &masker)?;
+                let has_fallen = !mends && !report.fallen_back.is_empty();
+                return Ok(if has_fallen { Exit::Failed } else { report.exit() });
+            }
+            Action::Order(order) => {
+                let (folder, digests) = (lookup.path("plans"), lookup.text("report-digests"));
+                let plans = folder.as_ref().map(|folder| PlansOfJobs { folder, digests: digests.as_deref() });
+                Box::pin(request.run(order, plans, &signal)).await?
+            }
+        };
+        tell(&output, lookup, &request, &report, &masker)?;
+        Ok::<_, InputError>(report.exit())
+    })?;
+    runtime.shutdown_background();
+    Ok(exit)
+}
+
+/// Writes the report, and says how the campaign stands.
+fn tell(
+    output: &Output,
+    lookup: &Lookup,
+    request: &CampaignRequest,
+    report: &CampaignReport,
+    masker: &Masker,
+) -> Result<(), CampaignError> {
+    let path = request.out.join("campaign.json");
+    let json = masker.mask(&report.json()).into_owned();
+    write_atomic(&path, json.as_bytes()).map_err(|error| CampaignError::Write { path, error })?;
+    step_output(
+        lookup,
+        &[
+            ("status", report.headline()),
+            ("exit-code", report.exit().code().to_string()),
+            ("out-path", request.out.display().to_string()),
+            ("report-path", request.out.join("campaign.json").display().to_string()),
+        ],
+    );
+    output.say(&if output.json { json } else { log_lines(&masker.mask(&report.text())) });
+    Ok(())
+}
+
+/// Most shards of a matrix.
+const MAX_SHARDS: u64 = 256;
+
+/// Targets of one shard, about.
+const PER_SHARD: usize = 10;
+
+/// Prints a matrix of as many shards as there are plans to be made for.
+async fn matrix(lookup: &Lookup, request: &CampaignRequest) -> Result<Exit, InputError> {
+    let most = lookup.number::<1, MAX_SHARDS>("shards")?.map_or(MAX_SHARDS, crate::config::Bounded::get);
+    let plans = request.count_plans().await?;
+    let count = (plans.div_ceil(PER_SHARD) as u64).clamp(1, most);
+    let shards: Vec<String> = (1..=count).map(|index| format!("{index}/{count}")).collect();
+    let matrix = serde_json::json!({ "shard": shards }).to_string();
+    step_output(lookup, &[("matrix", matrix.clone()), ("tasks", plans.to_string())]);
+    super::print(&format!("{matrix}\n"));
+    Ok(Exit::Success)
+}
