@@ -44,6 +44,10 @@ session-cost *args:
 campaign repositories="200" kills="30" seed="7":
     CAMPAIGN_REPOSITORIES={{repositories}} CAMPAIGN_KILLS={{kills}} CAMPAIGN_SEED={{seed}} cargo test --test it campaign_killed -- --nocapture
 
+# Random histories of campaigns against their judgement, and the simulations of docs/scale.md.
+campaign-histories count="5000":
+    CAMPAIGN_HISTORIES={{count}} cargo test --test it campaign_model
+
 # What tasks on real projects cost a model, of some tasks or all; `--check` holds the limits. Sources come by network.
 turns *args:
     cargo build --profile dist
