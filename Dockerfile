@@ -22,7 +22,7 @@ FROM rust:1.95-slim-bookworm AS build
 # hadolint ignore=DL3008
 RUN apt-get update && apt-get install --yes --no-install-recommends g++ && rm -rf /var/lib/apt/lists/*
 WORKDIR /src
-COPY Cargo.toml Cargo.lock ./
+COPY Cargo.toml Cargo.lock build.rs ./
 COPY benches ./benches
 COPY crates ./crates
 COPY docs/schemas ./docs/schemas

@@ -1,6 +1,8 @@
 //! Commands and other child processes: what a command line would do, what children see and may do, and how
 //! they are started, bounded, and ended.
 
+#[cfg(target_os = "linux")]
+mod descendants;
 mod excerpt;
 mod failure_lines;
 #[cfg(target_os = "linux")]

@@ -82,7 +82,7 @@ impl Shell {
         let path = self.environment.get("PATH");
         command
             .arg(name)
-            .current_dir("/")
+            // It goes to `/` by itself: given a folder for a child, a statically linked program copies itself to start one.
             // The child's variables come with the request; none of them may decide what is loaded before.
             .env_clear()
             .envs(path.map(|path| ("PATH", path)))
@@ -165,12 +165,13 @@ impl Running {
         self.supervisor.wait().await
     }
 
-    /// Ends the command and everything that it started.
-    pub(super) async fn end(&mut self) {
+    /// Ends the command and everything that it started. Returns `ended`, or what became of it if that takes too long.
+    pub(super) async fn end_as(&mut self, ended: Ended) -> Ended {
         drop(self.lifeline.take());
         // Twice the grace period; a process that cannot be killed (it hangs in the kernel) is left to the
-        // supervisor.
-        let _ = tokio::time::timeout(2 * super::supervisor::GRACE, self.supervisor.wait()).await;
+        // supervisor, which ends only after all others.
+        let supervisor = tokio::time::timeout(2 * super::supervisor::GRACE, self.supervisor.wait()).await;
+        if matches!(supervisor, Ok(Ok(_))) { ended } else { Ended::StillRunning }
     }
 
     /// Ends the proxy of the command. Returns what it refused.
@@ -230,17 +231,18 @@ impl Running {
         self.child.wait().await
     }
 
-    pub(super) async fn end(&mut self) {
+    pub(super) async fn end_as(&mut self, ended: Ended) -> Ended {
         const GRACE: std::time::Duration = std::time::Duration::from_secs(2);
         #[cfg(unix)]
         {
             let _ = self.child.signal(rustix::process::Signal::TERM.as_raw());
             if tokio::time::timeout(GRACE, self.child.wait()).await.is_ok() {
-                return;
+                return ended;
             }
         }
         let _ = self.child.start_kill();
-        let _ = tokio::time::timeout(GRACE, self.child.wait()).await;
+        let killed = tokio::time::timeout(GRACE, self.child.wait()).await;
+        if killed.is_ok() { ended } else { Ended::StillRunning }
     }
 
     /// Returns nothing: there is no sandbox that could limit a network.

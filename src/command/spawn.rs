@@ -84,6 +84,8 @@ pub enum Ended {
     TimedOut,
     /// A kill because the run was interrupted.
     Cancelled,
+    /// A kill that did not end all of its processes: what they still change is not known.
+    StillRunning,
     /// A failure to start, with the reason.
     NotStarted(String),
 }
@@ -154,14 +156,8 @@ impl Shell {
         let (stdout, stderr) = (collect(stdout, job.output.clone()), collect(stderr, LiveOutput::default()));
         let ended = tokio::select! {
             status = running.wait() => status.map_or_else(|error| Ended::NotStarted(error.to_string()), ended),
-            () = tokio::time::sleep(job.timeout) => {
-                running.end().await;
-                Ended::TimedOut
-            }
-            () = job.cancel.cancelled() => {
-                running.end().await;
-                Ended::Cancelled
-            }
+            () = tokio::time::sleep(job.timeout) => running.end_as(Ended::TimedOut).await,
+            () = job.cancel.cancelled() => running.end_as(Ended::Cancelled).await,
         };
         running.clear();
         let (stdout, stderr) = tokio::join!(stdout.finish(), stderr.finish());

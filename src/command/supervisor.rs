@@ -8,7 +8,7 @@
 
 use std::collections::BTreeMap;
 use std::io::{self, BufRead, BufReader, Read, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
@@ -22,6 +22,7 @@ use rustix::process::{
 use serde::{Deserialize, Serialize};
 use tempfile::NamedTempFile;
 
+use super::descendants::descendants;
 use super::sandbox::{self, Namespaces, Restrictions, SANDBOX, User};
 
 /// The name of the hidden sub-command.
@@ -126,6 +127,7 @@ pub struct ChildSandbox {
 fn prepare(child_sandbox: Option<ChildSandbox>) -> io::Result<Option<Started>> {
     // Out of reach of the terminal's signals; the runner decides what they mean.
     let _ = setsid();
+    std::env::set_current_dir("/")?;
     set_child_subreaper(Some(getpid()))?;
     // A core file would be in the checkout, and contain what a process knew.
     let _ = setrlimit(Resource::Core, Rlimit { current: Some(0), maximum: Some(0) });
@@ -172,7 +174,7 @@ fn run(started: Option<Started>) -> io::Result<u8> {
         (stdin, _) => stdin,
     };
     let (end, told) = channel();
-    std::thread::spawn(move || end_all(&told));
+    std::thread::spawn(move || end_all(&told, main));
     let cut = end.clone();
     std::thread::spawn(move || {
         if let Some(mut relay) = relay {
@@ -305,51 +307,32 @@ fn hung_up() -> io::Result<()> {
     Ok(())
 }
 
-/// Waits for a message, asks every descendant to end, and then kills what is left. Never returns.
-fn end_all(told: &Receiver<()>) {
+/// Waits for a message, asks every descendant to end, and then kills what is left. Never returns: this process ends when
+/// no child is left, and whoever waits for that in vain knows that some are.
+fn end_all(told: &Receiver<()>, main: Pid) {
     // The other side lives as long as this process.
     let _ = told.recv();
+    let mut is_told = false;
+    let mut signal_all = |signals: &[Signal]| {
+        let found = descendants(Path::new("/proc"), getpid()).unwrap_or_else(|error| {
+            if !std::mem::replace(&mut is_told, true) {
+                let _ = writeln!(io::stderr(), "could not list the processes of the command: {error}");
+            }
+            vec![main]
+        });
+        for pid in found {
+            for signal in signals {
+                // The process may be gone by now.
+                let _ = kill_process(pid, *signal);
+            }
+        }
+    };
     signal_all(&[Signal::TERM, Signal::CONT]);
     std::thread::sleep(GRACE);
     loop {
         signal_all(&[Signal::KILL]);
         std::thread::sleep(AGAIN);
     }
-}
-
-fn signal_all(signals: &[Signal]) {
-    for pid in descendants() {
-        for signal in signals {
-            // The process may be gone by now.
-            let _ = kill_process(pid, *signal);
-        }
-    }
-}
-
-/// Lists all processes below this one.
-fn descendants() -> Vec<Pid> {
-    let parents: Vec<(i32, i32)> = std::fs::read_dir("/proc")
-        .into_iter()
-        .flatten()
-        .filter_map(|entry| {
-            let pid = entry.ok()?.file_name().to_str()?.parse().ok()?;
-            Some((pid, parent(pid)?))
-        })
-        .collect();
-    let mut found = vec![getpid().as_raw_pid()];
-    let mut next = 0;
-    while let Some(&above) = found.get(next) {
-        found.extend(parents.iter().filter(|(_, parent)| *parent == above).map(|(pid, _)| *pid));
-        next += 1;
-    }
-    found.drain(..1);
-    found.into_iter().filter_map(Pid::from_raw).collect()
-}
-
-fn parent(pid: i32) -> Option<i32> {
-    let stat = std::fs::read_to_string(PathBuf::from(format!("/proc/{pid}/stat"))).ok()?;
-    // The name before it may contain anything, even parentheses.
-    stat.rsplit_once(')')?.1.split_ascii_whitespace().nth(1)?.parse().ok()
 }
 
 /// Ends this process by the same signal, or returns the same code.

@@ -112,6 +112,7 @@ fn outcome(gate: &GateConfig, GateRun { round, predicted }: GateRun, ran: Ran) -
         (Ended::Signaled(signal), _) => (format!("ended by signal {signal}"), -1),
         (Ended::TimedOut, _) => (format!("timed out after {limit} s"), -1),
         (Ended::Cancelled, _) => ("the run was interrupted".to_owned(), -1),
+        (Ended::StillRunning, _) => ("its processes could not be ended".to_owned(), -1),
         (Ended::NotStarted(error), _) => (format!("could not start: {error}"), -1),
     };
     let failures: BTreeSet<String> = failure_lines(&all).map(without_numbers).collect();

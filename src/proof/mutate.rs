@@ -71,7 +71,9 @@ pub(crate) async fn mutate(
 fn verdict(run: &CommandRun) -> MutationVerdict {
     match run.ended {
         Ended::Exited(0) => MutationVerdict::Unnoticed,
-        Ended::Exited(126 | 127) | Ended::NotStarted(_) | Ended::Cancelled => MutationVerdict::NotRun,
+        Ended::Exited(126 | 127) | Ended::NotStarted(_) | Ended::Cancelled | Ended::StillRunning => {
+            MutationVerdict::NotRun
+        }
         _ if run.is_unbuilt_alone() => MutationVerdict::NotRun,
         _ => MutationVerdict::Noticed,
     }

@@ -91,6 +91,9 @@ impl CommandRun {
                 Observed::Nothing(format!("the command could not be started: {error}"))
             }
             Ended::Cancelled => Observed::Nothing("it was interrupted".to_owned()),
+            Ended::StillRunning => {
+                Observed::Nothing("the processes of the command could not be ended".to_owned())
+            }
             Ended::Exited(126 | 127) => {
                 let line = self.quoted().unwrap_or_default();
                 Observed::Nothing(format!("the command could not be run: {line}"))

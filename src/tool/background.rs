@@ -143,6 +143,7 @@ impl BackgroundCommands {
                     Ended::Signaled(signal) => format!("was ended by signal {signal}"),
                     Ended::Cancelled => "was stopped".to_owned(),
                     Ended::TimedOut => "was stopped after its time limit".to_owned(),
+                    Ended::StillRunning => "was told to stop, and some of its processes did not".to_owned(),
                     Ended::NotStarted(error) => format!("could not start: {error}"),
                 };
                 Some((how, finished.stdout.text()))

@@ -62,6 +62,9 @@ impl OutputLimits {
                  600 (seconds), and `background: true` is for servers"
             )),
             Ended::Cancelled => Some("stopped, because the run was interrupted".to_owned()),
+            Ended::StillRunning => Some(format!(
+                "told to stop after {took}, and some of its processes did not; nothing of it is kept"
+            )),
             Ended::NotStarted(error) => Some(format!("could not start: {error}")),
         };
         let output = match (&error, text.is_empty()) {

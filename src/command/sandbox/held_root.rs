@@ -39,6 +39,7 @@ fn answer(mut input: impl BufRead) -> io::Result<()> {
         .map_err(|_| io::Error::other(format!("{HOLD} is not for people; see `architect-ci --help`")))?;
     // Out of reach of the terminal's signals.
     let _ = setsid();
+    std::env::set_current_dir("/")?;
     leave_users(root.namespaces)?;
     unshare(UnshareFlags::NEWNS)?;
     begin(&root)?;
