@@ -10,7 +10,7 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::atomic::AtomicU32;
-use std::sync::{Arc, PoisonError};
+use std::sync::{Arc, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use tokio::sync::Mutex;
@@ -18,10 +18,11 @@ use tokio_util::sync::CancellationToken;
 
 use crate::base::verbose_log::detail;
 use crate::command::sandbox::{Rights, View};
-use crate::command::{Finished, Job, LiveOutput, Shell};
+use crate::command::{Ended, Finished, Job, LiveOutput, Shell};
 use crate::event::{Events, NoticeLevel};
 use crate::workspace::{
-    Author, Below, FileChange, Isolated, IsolationError, IsolationSource, Judge, WorkspacePath,
+    Author, Below, CheckoutModes, FileChange, Isolated, IsolationError, IsolationSource, Judge, Restored,
+    WorkspacePath,
 };
 use keep::keep_changes;
 
@@ -37,6 +38,8 @@ pub struct Isolation {
     beside: AtomicU32,
     /// Files that Git ignores and that commands of the agent's have changed.
     built: std::sync::Mutex<BTreeSet<WorkspacePath>>,
+    /// The modes of the checkout, where commands see the machine's own file system.
+    modes: OnceLock<CheckoutModes>,
     /// Whose changed programs have been told of.
     doubted: std::sync::Mutex<BTreeSet<String>>,
 }
@@ -112,6 +115,7 @@ impl Isolation {
             state: Mutex::default(),
             beside: AtomicU32::new(0),
             built: std::sync::Mutex::default(),
+            modes: OnceLock::new(),
             doubted: std::sync::Mutex::default(),
         }
     }
@@ -145,6 +149,12 @@ impl Isolation {
             );
             self.events.notice(NoticeLevel::Warning, told);
         }
+    }
+
+    /// Restores the modes of files of the checkout that commands changed there, past their copy of it, and returns these.
+    /// `changed` are the files that the run changed.
+    pub fn restore_modes(&self, changed: &[WorkspacePath]) -> Vec<Restored> {
+        self.modes.get().map_or_else(Vec::new, |modes| modes.restore(changed, "the run"))
     }
 
     /// Returns the size of the state on disk in bytes, or `None` if it was not created.
@@ -246,6 +256,9 @@ impl Isolation {
                 cancel,
             })
             .await;
+        if finished.ended == Ended::StillRunning {
+            return Ok(IsolatedRun::still_running(finished));
+        }
         let (below, judge) = (self.below.clone(), Arc::clone(&self.judge));
         let (ran, isolated) = blocking(move || {
             let mut isolated = isolated;
@@ -290,12 +303,14 @@ impl Isolation {
         }
         detail!("overlays cannot be mounted");
         let source = self.source.clone();
-        let (copied, bytes) = blocking(move || {
+        let (copied, bytes, modes) = blocking(move || {
             let copied = Isolated::copied(&source)?;
             let bytes = copied.bytes();
-            Ok::<_, IsolationError>((copied, bytes))
+            Ok::<_, IsolationError>((copied, bytes, CheckoutModes::remember(&source.root)))
         })
         .await?;
+        // Those before the first command count.
+        self.modes.get_or_init(|| modes);
         let place = "at another path, where references to the checkout's own path do not hold";
         let (megabytes, took) = (bytes / 1_000_000, copied.took.as_secs_f64());
         let told = format!("commands run on a copy of the checkout, {place} ({megabytes} MB, {took:.1} s)");
@@ -335,6 +350,11 @@ impl IsolatedRun {
         let (changes, large, dropped) = (Vec::new(), Vec::new(), Vec::new());
         let (built, warnings, refused) = (Vec::new(), Vec::new(), Vec::new());
         Self { finished, changes, large, dropped, built, warnings, refused }
+    }
+
+    fn still_running(finished: Finished) -> Self {
+        let reason = "processes of the command could not be ended, and may still be changing files";
+        Self { refused: vec![reason.to_owned()], ..Self::unchanged(finished) }
     }
 }
 

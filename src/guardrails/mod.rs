@@ -67,7 +67,7 @@ impl Guardrails {
         };
         Ok(Self {
             root: context.root.to_owned(),
-            protected: PathGlobs::parse(&rules.protected_files)?,
+            protected: PathGlobs::folding(&rules.protected_files)?,
             sensitive: Arc::new(SensitiveFiles::new(
                 rules.sensitive_files.as_deref(),
                 context.tracked,

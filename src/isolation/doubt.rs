@@ -2,7 +2,7 @@
 //! run have changed. Such files are carried from one command to the next, because builds need them, and no reviewer
 //! sees them.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use shell::{Simple, Word, analyse};
@@ -34,7 +34,7 @@ const RUNNERS: [(&str, &str); 5] = [
     ("nox", ".nox"),
 ];
 
-/// Returns the changed files among those that a command line runs: of each folder of tools the first, and how many more
+/// Returns the changed files among those that a command line runs or names: of each folder the first, and how many more
 /// there are. `built` are the ignored files that commands have changed, and `path` is the `PATH`.
 pub(super) fn doubts(
     line: &str,
@@ -45,29 +45,46 @@ pub(super) fn doubts(
     if built.is_empty() {
         return Vec::new();
     }
-    let mut found: BTreeSet<&WorkspacePath> = BTreeSet::new();
+    let mut found: BTreeMap<WorkspacePath, BTreeSet<&WorkspacePath>> = BTreeMap::new();
     for simple in &analyse(line).commands {
         for named in named(simple, path, root) {
-            let folder = tool_folder(&named);
-            found.extend(built.iter().filter(|file| match &folder {
-                Some(folder) => file.is_within(folder),
-                None => **file == named,
-            }));
+            // A file, or a folder of which everything may be run.
+            let place = tool_folder(&named).unwrap_or(named);
+            let within = built.iter().filter(|file| file.is_within(&place));
+            found.entry(place.clone()).or_default().extend(within);
         }
         let name =
             simple.words.first().and_then(Word::text).map(|name| name.rsplit('/').next().unwrap_or(name));
         let runs = |names: &str| name.is_some_and(|name| names.split(' ').any(|runner| runner == name));
         for (_, folder) in RUNNERS.iter().filter(|(names, _)| runs(names)) {
-            found.extend(built.iter().filter(|file| file.names().any(|part| part == *folder)));
+            for file in built.iter().filter(|file| file.names().any(|part| part == *folder)) {
+                found.entry(tool_folder(file).unwrap_or_else(|| file.clone())).or_default().insert(file);
+            }
         }
     }
-    summaries(&found)
+    let told = found.iter().filter_map(|(place, files)| {
+        let first = files.first()?;
+        Some(match files.len() - 1 {
+            0 => first.to_string(),
+            more => format!("{first} and {more} more in {place}"),
+        })
+    });
+    let told: BTreeSet<String> = told.collect();
+    told.into_iter().collect()
 }
 
-/// Returns the files of the checkout that a command names: as a program, or in an argument.
+/// Returns the files and folders of the checkout that a command names: as a program, in an argument, as the value of an
+/// option, or in a variable that it sets.
 fn named(simple: &Simple, path: Option<&str>, root: &Path) -> Vec<WorkspacePath> {
-    let texts = simple.words.iter().filter_map(Word::text);
-    let mut named: Vec<WorkspacePath> = texts.filter_map(|text| within(text, root)).collect();
+    let values = |text: &str| -> Vec<String> {
+        let value = text.split_once('=').map(|(_, value)| value);
+        std::iter::once(text).chain(value).flat_map(|text| text.split(':')).map(str::to_owned).collect()
+    };
+    let words = simple.words.iter().filter_map(Word::text).flat_map(values);
+    let variables = simple.assignments.iter().filter(|(name, _)| name != "PATH");
+    let variables = variables.filter_map(|(_, value)| value.text()).flat_map(values);
+    let mut named: Vec<WorkspacePath> =
+        words.chain(variables).filter_map(|text| within(&text, root)).collect();
     let Some(program) = simple.words.first().and_then(Word::text).filter(|name| !name.contains('/')) else {
         return named;
     };
@@ -100,22 +117,6 @@ fn tool_folder(path: &WorkspacePath) -> Option<WorkspacePath> {
     None
 }
 
-fn summaries(found: &BTreeSet<&WorkspacePath>) -> Vec<String> {
-    let mut summaries: Vec<(WorkspacePath, String, usize)> = Vec::new();
-    for file in found {
-        let folder = tool_folder(file).unwrap_or_else(|| (*file).clone());
-        match summaries.iter_mut().find(|(known, ..)| *known == folder) {
-            Some((.., more)) => *more += 1,
-            None => summaries.push((folder, file.to_string(), 0)),
-        }
-    }
-    let told = summaries.into_iter().map(|(folder, first, more)| match more {
-        0 => first,
-        more => format!("{first} and {more} more in {folder}"),
-    });
-    told.collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -130,6 +131,8 @@ mod tests {
             "target/debug/xtask",
             "app/node_modules/.bin/jest",
             "out/run",
+            "dist/main.js",
+            "dist/test/all.js",
         ];
         let built: BTreeSet<WorkspacePath> =
             built.iter().filter_map(|path| WorkspacePath::parse(path).ok()).collect();
@@ -151,6 +154,12 @@ mod tests {
             (". .venv/bin/activate && pytest", "", ".venv/bin/pytest"),
             ("poetry run pytest", "", ".venv/bin/pytest"),
             ("echo $(target/debug/xtask)", "", "target/debug/xtask"),
+            ("sh dist/main.js", "", "dist/main.js"),
+            ("cd dist && ./main.js", "", "dist/main.js and 1 more in dist"),
+            ("mocha --spec=dist/test", "", "dist/test/all.js"),
+            ("PYTHONPATH=src:dist python3 -m main", "", "dist/main.js and 1 more in dist"),
+            ("ruby -I out:lib t.rb", "", "out/run"),
+            ("ls distant", "", ""),
         ] {
             assert_eq!(doubts(line, Some(path), root, &built).join("|"), expected, "{line}");
         }

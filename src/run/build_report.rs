@@ -46,7 +46,7 @@ impl Run<'_> {
             ended.reason = StopReason::ChangesUnknown;
             ChangeSet::default()
         });
-        let Self { request, events, collector, engine, baseline, disk, shell, tracked, .. } = self;
+        let Self { request, events, collector, engine, baseline, disk, shell, tracked, isolation, .. } = self;
         drop(disk);
         let baseline = baseline.await.unwrap_or_default();
         let actions = engine.tracker.lock().unwrap_or_else(PoisonError::into_inner).take();
@@ -64,10 +64,14 @@ impl Run<'_> {
         clean_up(&events, &shell);
         // Once more, after the last process is gone.
         let restored = baseline.protected.map_or_else(Vec::new, |protected| protected.restore("the run"));
-        if restored.iter().any(|restored| !restored.back) && ended.reason.status() != Status::Failed {
+        let modes =
+            isolation.restore_modes(&tracked.as_deref().map(TrackedWorkspace::changed).unwrap_or_default());
+        let is_damaged = restored.iter().chain(&modes).any(|restored| !restored.back);
+        if is_damaged && ended.reason.status() != Status::Failed {
             ended.reason = StopReason::CheckoutChanged;
         }
         put_back(&events, restored);
+        put_back_modes(&events, &modes);
         if ended.reason == StopReason::UserInterrupt && signal.is_terminate() {
             ended.reason = StopReason::Terminated;
         }
@@ -237,6 +241,26 @@ fn clean_up(events: &Events, shell: &Shell) {
     }
     for path in modes {
         warn(format!("could not restore the mode of {}, which commands changed", path.display()));
+    }
+}
+
+/// Says whose modes were changed in the checkout itself, where no command works.
+fn put_back_modes(events: &Events, restored: &[Restored]) {
+    const SHOWN: usize = 10;
+    for Restored { path, after, back } in restored.iter().take(SHOWN) {
+        let done =
+            if *back { "it was restored" } else { "it could not be restored; do not use this checkout" };
+        let path = path.display();
+        events.notice(
+            NoticeLevel::Error,
+            format!("{after} changed the mode of {path} past the state on which commands work; {done}"),
+        );
+    }
+    if let Some(more) = restored.len().checked_sub(SHOWN).filter(|more| *more > 0) {
+        events.notice(
+            NoticeLevel::Error,
+            format!("the run changed the modes of {more} more files in this way"),
+        );
     }
 }
 

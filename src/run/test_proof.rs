@@ -140,6 +140,10 @@ impl Run<'_> {
     /// Runs the tests of the change as the configuration asks, and tells what they show.
     async fn try_tests(&self, changes: &ChangeSet, command: &TestCommand) -> Result<ProofRecord, ProofError> {
         let tests = &self.request.config().tests;
+        // In a dry run, what Git ignores is as it was: the states are those of the checkout.
+        if self.tracked.is_some() {
+            self.isolation.tell_of_doubts("test command", &command.for_tests(&[]));
+        }
         let states = States::new(changes, self.tracked.is_some());
         let isolate = |changes: &[FileChange]| Ok(self.state_with(changes)?);
         let timeout = Duration::from_secs(tests.timeout.get());

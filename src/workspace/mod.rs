@@ -6,6 +6,7 @@
 
 mod attached;
 mod changes;
+mod checkout_modes;
 mod confined;
 mod descend;
 mod disk;
@@ -36,6 +37,7 @@ use std::sync::Arc;
 
 pub use attached::{AttachedFolder, AttachedWorkspace};
 pub use changes::{ChangeSet, FileChange, FileState, LineCounts, Mode, Operation};
+pub use checkout_modes::CheckoutModes;
 pub(crate) use descend::{Visitor, WalkedEntry, descend};
 pub use disk::DiskWorkspace;
 pub(crate) use file_system::is_executable;

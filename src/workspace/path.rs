@@ -5,6 +5,7 @@ use std::fmt;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use unicode_normalization::UnicodeNormalization;
 
 use sanitize::invisible::is_invisible;
 
@@ -105,7 +106,7 @@ impl WorkspacePath {
     }
 
     /// Returns the path as other file systems may read it: they fold case, ignore invisible characters
-    /// (HFS+), ignore dots and spaces at the end of a name and whatever follows a colon (NTFS), and also know
+    /// (HFS+), take a letter with its accent for the two of them, ignore dots and spaces at the end of a name and whatever follows a colon (NTFS), and also know
     /// long names by short ones (`GIT~1`). Two paths that name one file on any of them give the same result.
     pub fn folded(&self) -> String {
         let names = self.0.split(['/', '\\']).map(folded_name);
@@ -139,6 +140,13 @@ impl WorkspacePath {
     }
 }
 
+/// Returns a text as file systems compare names that fold case and composed characters, and ignore invisible ones.
+pub(super) fn folded_text(text: &str) -> String {
+    let visible: String = text.chars().filter(|c| !is_invisible(*c)).collect();
+    // Through upper case, so that characters with the same upper case (`ſ` and `s`) are folded into one.
+    visible.to_uppercase().to_lowercase().nfd().collect()
+}
+
 /// The beginnings of 8.3 short names (`GIT~1`), with the long names whose protection they would evade.
 const SHORT_NAMES: [(&str, &str); 5] = [
     ("git~", ".git"),
@@ -151,13 +159,7 @@ const SHORT_NAMES: [(&str, &str); 5] = [
 fn folded_name(name: &str) -> String {
     // Most names, of which a run folds those of the whole checkout.
     let is_plain = name.bytes().all(|byte| byte == b' ' || byte.is_ascii_graphic());
-    let folded = if is_plain {
-        name.to_ascii_lowercase()
-    } else {
-        let visible: String = name.chars().filter(|c| !is_invisible(*c)).collect();
-        // Through upper case, so that characters with the same upper case (`ſ` and `s`) are folded into one.
-        visible.to_uppercase().to_lowercase()
-    };
+    let folded = if is_plain { name.to_ascii_lowercase() } else { folded_text(name) };
     let stem = folded.split(':').next().unwrap_or_default().trim_end_matches(['.', ' ']);
     let short = SHORT_NAMES.iter().find(|(start, _)| {
         let number = stem.strip_prefix(start).map(|rest| rest.trim_end_matches(".yml"));
@@ -268,6 +270,8 @@ mod tests {
             ("my.git/x", "my.git/x"),
             (".gitignore", ".gitignore"),
             ("..\u{200b}", ""),
+            ("caf\u{e9}", "cafe\u{301}"),
+            ("CAFE\u{301}", "cafe\u{301}"),
         ] {
             let folded = WorkspacePath::parse(path).map(|path| path.folded());
             assert_eq!(folded.as_deref(), Ok(expected), "{path:?}");

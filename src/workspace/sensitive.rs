@@ -107,7 +107,7 @@ impl SensitiveFiles {
         tracked: Tracked,
         location: WorkspaceLocation,
     ) -> Result<Self, InvalidGlob> {
-        let rule = list.map_or(Ok(Rule::Usual), |list| PathGlobs::parse(list).map(Rule::Listed))?;
+        let rule = list.map_or(Ok(Rule::Usual), |list| PathGlobs::folding(list).map(Rule::Listed))?;
         Ok(Self { rule, tracked, location })
     }
 

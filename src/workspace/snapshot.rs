@@ -47,6 +47,16 @@ impl FileStamp {
         cfg!(unix) && !matches!(self.mode & TYPE, FILE | LINK)
     }
 
+    /// Returns whether both are of the same type.
+    pub(super) fn is_same_type(&self, other: &Self) -> bool {
+        self.mode & TYPE == other.mode & TYPE
+    }
+
+    /// Returns whether both are of one file or folder, whatever it holds.
+    pub(super) fn is_same_file(&self, other: &Self) -> bool {
+        self.inode == other.inode && self.is_same_type(other)
+    }
+
     /// Returns whether this is a symbolic link.
     pub(super) fn is_link(&self) -> bool {
         cfg!(unix) && self.mode & TYPE == LINK

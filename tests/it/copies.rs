@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::isolation::{CONFIG, NO_NAMESPACES, command};
 use crate::support::{Run, Sandbox};
@@ -253,4 +253,60 @@ fn what_is_left_on_the_machine_goes_and_a_home_folder_is_there() {
     let list = fs::read_to_string("/proc/sysvipc/shm").unwrap();
     let mut ids = list.lines().filter_map(|line| line.split_ascii_whitespace().nth(1));
     assert!(!ids.any(|id| id == memory), "shared memory {memory} is still there");
+}
+
+/// A command names files of the checkout itself by their own paths, where the kernel has no rule for modes.
+#[test]
+fn modes_that_a_command_changes_past_its_copy_are_put_back_and_told() {
+    let sandbox = Sandbox::new(&[
+        (".architect.yml", CONFIG),
+        (".gitignore", "build/\n"),
+        ("a.txt", "one\n"),
+        ("run.sh", "echo run\n"),
+    ]);
+    for (path, mode) in [("build/out", 0o600), ("own.sh", 0o644)] {
+        sandbox.write(path, "x\n");
+        fs::set_permissions(sandbox.repo().join(path), fs::Permissions::from_mode(mode)).unwrap();
+    }
+    let repo = sandbox.repo().display().to_string();
+    let script = format!(
+        "chmod 777 {repo}/a.txt {repo}/build/out {repo}/run.sh; chmod 700 {repo}/build; chmod +x own.sh; echo 2 >> a.txt"
+    );
+    sandbox.write("modes.sh", script);
+    sandbox.commit("all");
+    let mode = |path: &str| fs::metadata(sandbox.repo().join(path)).unwrap().permissions().mode() & 0o777;
+    let paths = ["a.txt", "build/out", "run.sh", "build"];
+    let before = paths.map(mode);
+    let turns = [vec![command("bash modes.sh")]];
+    let run = without_namespaces(&sandbox, &sandbox.repo(), &turns, &["--mode", "yolo"]).expect_code(0);
+    assert!(run.stderr.contains("commands run on a copy"), "{}", run.stderr);
+    assert_eq!(paths.map(mode), before, "{}", run.stderr);
+    assert_eq!(mode("own.sh"), 0o755, "what the command does to its own state is carried over");
+    assert_eq!(fs::read_to_string(sandbox.repo().join("a.txt")).unwrap(), "one\n2\n");
+    let told = run.report()["notices"].to_string();
+    for path in ["build/out", "run.sh"] {
+        assert!(told.contains(&format!("changed the mode of {repo}/{path} past")), "{path}: {told}");
+    }
+}
+
+/// What still runs may write at any time, so nothing of it can be believed.
+#[test]
+fn command_whose_processes_cannot_be_ended_changes_nothing() {
+    // Without a sandbox, a command reaches the supervisor that is to end it.
+    let stop = "echo x > made.txt; p=$$\nuntil grep -q __supervise /proc/$p/cmdline; do\n\
+                read -r _ _ _ p _ < /proc/$p/stat; [ $p -gt 1 ] || exit 3\ndone\nkill -STOP $p; exec sleep 600\n";
+    let config = "commands: { sandbox: off, dev_commands: [bash] }\n";
+    let sandbox = Sandbox::new(&[(".architect.yml", config), ("stop.sh", stop)]);
+    let stopping = ("run_command", json!({"command": "bash stop.sh", "timeout": 1}));
+    let turns = [vec![stopping], vec![command("ls")]];
+    let run = without_namespaces(&sandbox, &sandbox.repo(), &turns, &["--mode", "yolo"]);
+    let results = run.results();
+    assert!(
+        results[0].contains("processes of the command could not be ended"),
+        "{}\n{}",
+        results[0],
+        run.stderr
+    );
+    assert!(!sandbox.repo().join("made.txt").exists(), "{}", results[0]);
+    assert!(results[1].contains("stop.sh") && !results[1].contains("made.txt"), "{}", results[1]);
 }

@@ -241,3 +241,36 @@ fn guardrails_protect_the_repository_whatever_folder_is_the_workspace() {
         }
     }
 }
+
+/// A checkout is used on systems where names in other cases, or with other forms of the same letters, are one.
+#[test]
+fn guardrail_patterns_hold_for_every_spelling_of_a_name() {
+    let config = "commands: { dev_commands: [bash] }\nguardrails: { protected_files: ['deploy/**', 'caf\u{e9}.txt'], sensitive_files: ['*.Secret'] }\n";
+    let script =
+        "mkdir -p Deploy; echo x > Deploy/a.sh; mkdir -p .GitHub/Workflows; echo x > .GitHub/Workflows/x.yml";
+    let calls = [
+        write("Deploy/prod.sh", "x\n"),
+        write("deploy/Prod.sh", "x\n"),
+        write("CAFE\u{301}.txt", "x\n"),
+        write("a.SECRET", "x\n"),
+        write(".GitHub/workflows/x.yml", "on: push\n"),
+        write("deployed/a.sh", "x\n"),
+        command("bash make.sh"),
+    ];
+    both(config, &[("make.sh", script)], &calls, |run, sandbox, _| {
+        let results = run.results();
+        for (at, told) in [
+            (0, "deploy/**"),
+            (1, "deploy/**"),
+            (2, "caf\u{e9}.txt"),
+            (3, "*.Secret"),
+            (4, "workflows run with the repository's rights"),
+            (6, "Deploy/a.sh"),
+            (6, ".GitHub/Workflows/x.yml"),
+        ] {
+            assert!(results[at].contains(told), "{told}: {}", results[at]);
+        }
+        assert!(!results[5].contains("protected"), "{}", results[5]);
+        assert!(!sandbox.repo().join("Deploy").exists() && !sandbox.repo().join(".GitHub").exists());
+    });
+}

@@ -109,3 +109,24 @@ fn runs_reject_proof_without_usable_command() {
         assert!(run.stderr.contains(expected), "{}", run.stderr);
     }
 }
+
+/// What Git ignores is part of neither state, so a program that a command has put there decides what the tests show.
+#[test]
+fn runs_tell_of_test_programs_that_commands_have_planted() {
+    let config = "commands: { dev_commands: [bash] }\ntests:\n  prove: new\n  command: dist/check {tests}\n";
+    for mode in ["dry-run", "yolo"] {
+        let sandbox = Sandbox::new(&[
+            (".architect.yml", config),
+            (".gitignore", "dist/\n"),
+            ("shop.py", "def total(prices):\n    return sum(prices) + 1\n"),
+            ("tests/__init__.py", ""),
+            ("plant.sh", "mkdir -p dist; printf '#!/bin/sh\\nexit 0\\n' > dist/check; chmod +x dist/check"),
+        ]);
+        let plant = Answer::Calls(vec![("run_command", json!({"command": "bash plant.sh"}))]);
+        let answers = vec![plant, change(TEST), Answer::Text("done"), Answer::Text("it is so")];
+        let run = run(&sandbox, &ModelServer::start(answers), mode);
+        let told = "the test command runs programs that Git ignores and that commands of this run had changed before: dist/check";
+        let notices = run.report()["notices"].to_string();
+        assert_eq!(notices.contains(told), mode == "yolo", "{mode}: {notices}\n{}", run.stderr);
+    }
+}

@@ -21,6 +21,8 @@ use super::snapshot::FileStamp;
 use super::tracked::TrackedWorkspace;
 use super::{FileError, Judge, MAX_FILE};
 
+pub(super) use twin::find as find_entry;
+
 /// How often the checkout is looked at anew after something was removed that kept it from being read. One time is enough
 /// for all folders of one level.
 const MAX_LOOKS: usize = 256;

@@ -350,8 +350,9 @@ impl Drop for Scene {
     }
 }
 
-/// Says whether nobody may change this file of the checkout.
+/// Says whether nobody may change this file of the checkout, wherever that is used.
 fn is_protected(path: &Path) -> bool {
+    let path = PathBuf::from(path.to_string_lossy().to_ascii_lowercase());
     [".git", ".github/workflows", ".github/actions", ".github/architect.yml"]
         .iter()
         .any(|name| path.starts_with(name))
