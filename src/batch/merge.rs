@@ -301,7 +301,8 @@ fn parse(path: &Path, text: &[u8]) -> Result<Either, InvalidReport> {
     }
 }
 
-fn link(folder: &str, rest: &str) -> String {
+/// Returns the link to a place in a folder, and to nothing outside of it.
+pub(super) fn link(folder: &str, rest: &str) -> String {
     let path = if folder.is_empty() || rest.is_empty() {
         format!("{folder}{rest}")
     } else {

@@ -13,11 +13,12 @@ use tracing::instrument::WithSubscriber;
 use super::attempt::{BatchContext, LOG, TASKS, title};
 use super::journal::clear;
 use super::manifest::{Manifest, Task};
-use super::merge::merge;
+use super::merge::link;
 use super::request::{BatchRequest, TaskPaths};
 use super::start_error::StartError;
-use super::verify_reports::{ReportDigests, verify};
+use super::verify_reports::{ReportDigests, VerifiedReport, verify};
 use crate::event::Exit;
+use crate::plan::Plan;
 use crate::publish::RunResult;
 use crate::report::{TaskEnd, TaskReport, file_log};
 use crate::request::{InputError, read_plan};
@@ -29,17 +30,33 @@ pub(super) const PLAN: &str = "plan.json";
 /// The reports of the job that has planned, and where its files are.
 #[derive(Debug)]
 pub(super) struct PlannedTasks {
-    folder: PathBuf,
-    tasks: BTreeMap<String, TaskReport>,
+    tasks: BTreeMap<String, PlannedTask>,
+    /// What is told of artifacts that are left out.
+    pub(super) told: Vec<String>,
+}
+
+/// A planned task.
+#[derive(Debug)]
+struct PlannedTask {
+    report: TaskReport,
+    /// The paths at which its plan may be.
+    plans: Vec<PathBuf>,
 }
 
 impl PlannedTasks {
     /// Reads the reports below a folder. They have to be of the batch that the manifest lists.
     fn read(folder: &Path, manifest: &Manifest, digests: Option<&ReportDigests>) -> Result<Self, StartError> {
-        verify(folder, manifest, digests).map_err(StartError::Unverified)?;
-        let merged = merge(&[folder.to_owned()], Some(manifest)).map_err(StartError::Planned)?;
-        let tasks = merged.report.tasks.into_iter().map(|task| (task.id.clone(), task)).collect();
-        Ok(Self { folder: folder.to_owned(), tasks })
+        let verified = verify(folder, manifest, digests).map_err(StartError::Unverified)?;
+        let mut tasks = BTreeMap::new();
+        for VerifiedReport { report, folders, .. } in verified.reports {
+            for report in report.tasks {
+                let below = link("", &report.folder);
+                let below = percent_decode_str(&below).decode_utf8_lossy().into_owned();
+                let plans = folders.iter().map(|folder| folder.join(&below).join(PLAN)).collect();
+                tasks.insert(report.id.clone(), PlannedTask { report, plans });
+            }
+        }
+        Ok(Self { tasks, told: verified.told })
     }
 
     /// Reads what a request names; `None` if the batch is worked on here.
@@ -47,25 +64,38 @@ impl PlannedTasks {
         let digests = request.report_digests.as_ref();
         request.plans.as_ref().map(|folder| Self::read(folder, manifest, digests)).transpose()
     }
+}
 
-    /// Returns the path of a task's plan.
-    fn plan(&self, report: &TaskReport) -> PathBuf {
-        let place = percent_decode_str(&report.folder).decode_utf8_lossy().into_owned();
-        self.folder.join(place).join(PLAN)
+impl PlannedTask {
+    /// Reads the plan: that which has the digest of the report, as long as there is one.
+    fn plan(&self) -> Result<Plan, InputError> {
+        let mut first = None;
+        for path in &self.plans {
+            let plan = read_plan(path);
+            if plan
+                .as_ref()
+                .is_ok_and(|plan| self.report.plan_digest.as_ref() == Some(&plan.computed_digest()))
+            {
+                return plan;
+            }
+            first.get_or_insert(plan);
+        }
+        first.unwrap_or(Err(InputError::NoDigest))
     }
 }
 
 impl BatchContext {
     /// Writes the plan of a task, if it was planned with success. What became of it elsewhere stays in its report.
     pub(super) async fn write_planned(&self, task: &Task, planned: &PlannedTasks) -> TaskReport {
-        let Some(report) = planned.tasks.get(&task.id) else {
+        let Some(planned) = planned.tasks.get(&task.id) else {
             let lost = "no artifact of this workflow run holds a report of it";
             return TaskReport::without_run(&task.id, &title(&task.entry), TaskEnd::Lost, lost);
         };
+        let report = &planned.report;
         if report.end != TaskEnd::Success || report.changed_files == 0 {
             return TaskReport { folder: String::new(), ..report.clone() };
         }
-        let ended = self.write_plan(task, report, &planned.plan(report)).await;
+        let ended = self.write_plan(task, planned).await;
         block_in_place(|| self.worktrees.remove(&task.id));
         match ended {
             Ok(finished) => {
@@ -101,12 +131,7 @@ impl BatchContext {
         }
     }
 
-    async fn write_plan(
-        &self,
-        task: &Task,
-        report: &TaskReport,
-        plan: &Path,
-    ) -> Result<RunResult, InputError> {
+    async fn write_plan(&self, task: &Task, planned: &PlannedTask) -> Result<RunResult, InputError> {
         let out = self.request.destination.out.join(TASKS).join(&task.id);
         let failed = |error| InputError::Out { path: out.clone(), error };
         clear(&out).map_err(failed)?;
@@ -121,9 +146,9 @@ impl BatchContext {
             lesson: None,
             model: None,
         };
-        let digest = report.plan_digest.clone().ok_or(InputError::NoDigest)?;
+        let digest = planned.report.plan_digest.clone().ok_or(InputError::NoDigest)?;
         let request = block_in_place(|| {
-            let plan = read_plan(plan)?;
+            let plan = planned.plan()?;
             self.request.of_planned_task(&self.manifest.name, task, &place, plan, digest)
         })?;
         let job = &request.job;

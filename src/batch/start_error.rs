@@ -65,9 +65,6 @@ pub enum StartError {
     /// A recipe's tests could not be run.
     #[error(transparent)]
     Test(#[from] TestError),
-    /// The plans that are to be written cannot be read.
-    #[error("could not read what was planned: {0}; download the artifacts of the jobs that have planned")]
-    Planned(#[source] super::MergeError),
     /// What was planned is not what the jobs that have planned say.
     #[error("nothing of what was planned is written: {0}; run all jobs of this workflow again")]
     Unverified(#[source] super::UnverifiedReport),

@@ -4,10 +4,12 @@
 //! out the digest of its report, the report has the digests of the plans, and these cover what the plans hold.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
+use std::path::{Path, PathBuf};
+
+use sanitize::untrusted::visible;
 
 use super::manifest::Manifest;
-use super::merge::{Either, InvalidReport, MAX_DEPTH, find, read};
+use super::merge::{Either, InvalidReport, MAX_DEPTH, MergeError, find, read};
 use super::shard::{Shard, shards};
 use crate::report::BatchReport;
 
@@ -32,24 +34,41 @@ impl ReportDigests {
     fn has(&self, shard: Shard, digest: &str) -> bool {
         self.0.get(&format!("shard-{}", shard.index)).is_some_and(|known| known == digest)
     }
+
+    /// Returns the outputs of jobs that have put out a report other than these.
+    fn others<'a>(&'a self, known: &'a BTreeMap<u32, VerifiedReport>) -> impl Iterator<Item = &'a str> {
+        let is_known = |name: &str| {
+            let index = name.strip_prefix("shard-").and_then(|index| index.parse().ok());
+            index.is_some_and(|index: u32| known.contains_key(&index))
+        };
+        let put_out = self.0.iter().filter(|(_, digest)| !digest.is_empty());
+        put_out.map(|(name, _)| name.as_str()).filter(move |name| !is_known(name))
+    }
+}
+
+/// Report that a shard's job has put out.
+#[derive(Debug)]
+pub(super) struct VerifiedReport {
+    pub(super) report: BatchReport,
+    digest: String,
+    /// The folders that hold it: an artifact may be there twice, and anybody can put a copy beside it.
+    pub(super) folders: Vec<PathBuf>,
+}
+
+/// Reports of a batch that are believed, and what is told of others.
+#[derive(Debug)]
+pub(super) struct VerifiedReports {
+    pub(super) reports: Vec<VerifiedReport>,
+    pub(super) told: Vec<String>,
 }
 
 /// Reason why nothing that was planned is written.
 #[derive(Debug, thiserror::Error)]
 pub enum UnverifiedReport {
-    /// It cannot be read, and nobody knows what it was.
-    #[error("invalid report {path}: {problem}")]
-    Invalid {
-        /// The report.
-        path: String,
-        /// Why.
-        #[source]
-        problem: InvalidReport,
-    },
-    /// It is of a single run.
-    #[error("{0} is not the report of a batch")]
-    Run(String),
-    /// Several reports of one shard.
+    /// Jobs of one workflow run do not agree on the batch.
+    #[error(transparent)]
+    Different(#[from] MergeError),
+    /// Several reports of one shard, none of which is known to be the right one.
     #[error("{one} and {other} are both reports of the shard {shard}")]
     SameShard {
         /// Number of the shard.
@@ -69,43 +88,81 @@ pub enum UnverifiedReport {
         /// Number of the shard.
         shard: u32,
     },
-    /// It is not what the shard's job has put out.
-    #[error("{path} is not the report that the job of the shard {shard} has put out (`report-digests`)")]
-    Digest {
-        /// The report.
-        path: String,
-        /// Number of the shard.
-        shard: u32,
-    },
 }
 
-/// Checks the reports below a folder: at most one of each shard, of no other tasks than its own, and each as the job of
-/// the shard has put it out, where that is known.
+/// Reason why a report is left out.
+#[derive(Debug, thiserror::Error)]
+enum RefusedReport {
+    #[error("it cannot be read: {0}")]
+    Invalid(#[from] InvalidReport),
+    #[error("it is not the report of a batch")]
+    Run,
+    #[error("it is not the report that the job of the shard {0} has put out (`report-digests`)")]
+    Digest(u32),
+}
+
+/// Reads the reports below a folder that the jobs of the batch's shards have put out, as far as their digests are known.
+/// Every other is left out, which is told: any job of the workflow run can add some, and must not keep the batch from being
+/// written.
 pub(super) fn verify(
     folder: &Path,
     manifest: &Manifest,
     digests: Option<&ReportDigests>,
-) -> Result<(), UnverifiedReport> {
+) -> Result<VerifiedReports, UnverifiedReport> {
     let mut found = Vec::new();
     find(folder, MAX_DEPTH, &mut found);
-    let mut known: BTreeMap<u32, String> = BTreeMap::new();
+    let mut known: BTreeMap<u32, VerifiedReport> = BTreeMap::new();
+    let mut told = Vec::new();
+    let mut first: Option<(String, u32)> = None;
     for file in found {
         let path = file.strip_prefix(folder).unwrap_or(&file).display().to_string();
-        let (report, digest) = match read(&file) {
-            Ok((Either::Batch(report), digest)) => (report, digest),
-            Ok((Either::Run(_), _)) => return Err(UnverifiedReport::Run(path)),
-            Err(problem) => return Err(UnverifiedReport::Invalid { path, problem }),
+        let (report, digest, shard) = match put_out(&file, digests) {
+            Ok(found) => found,
+            Err(reason) => {
+                told.push(visible(&format!("the report {path} is left out: {reason}")));
+                continue;
+            }
         };
-        let shard = report.shard.map_or(Shard { index: 1, of: 1 }, |it| Shard { index: it.index, of: it.of });
-        if digests.is_some_and(|digests| !digests.has(shard, &digest)) {
-            return Err(UnverifiedReport::Digest { path, shard: shard.index });
+        if report.manifest != manifest.digest() {
+            return Err(MergeError::Different { one: path, other: "the manifest".to_owned() }.into());
+        }
+        let (one, of) = first.get_or_insert_with(|| (path.clone(), shard.of));
+        if *of != shard.of {
+            return Err(MergeError::Different { one: one.clone(), other: path }.into());
         }
         verify_tasks(&report, shard, manifest, &path)?;
-        if let Some(one) = known.insert(shard.index, path.clone()) {
+        let new = || VerifiedReport { report, digest: digest.clone(), folders: Vec::new() };
+        let same = known.entry(shard.index).or_insert_with(new);
+        if same.digest != digest {
+            let one = same.folders.first().map(|folder| folder.display().to_string()).unwrap_or_default();
             return Err(UnverifiedReport::SameShard { shard: shard.index, one, other: path });
         }
+        same.folders.push(file.parent().unwrap_or(folder).to_owned());
     }
-    Ok(())
+    let missing = digests.into_iter().flat_map(|digests| digests.others(&known));
+    told.extend(missing.map(|name| {
+        visible(&format!(
+            "the report whose digest is the output {name} is in no artifact of this workflow run"
+        ))
+    }));
+    Ok(VerifiedReports { reports: known.into_values().collect(), told })
+}
+
+/// Returns a report, its digest and its shard, if the job of that shard has put it out.
+fn put_out(
+    file: &Path,
+    digests: Option<&ReportDigests>,
+) -> Result<(BatchReport, String, Shard), RefusedReport> {
+    let (report, digest) = match read(file)? {
+        (Either::Batch(report), digest) => (*report, digest),
+        (Either::Run(_), _) => return Err(RefusedReport::Run),
+    };
+    let shard = report.shard.map_or(Shard { index: 1, of: 1 }, |it| Shard { index: it.index, of: it.of });
+    if digests.is_none_or(|digests| digests.has(shard, &digest)) {
+        Ok((report, digest, shard))
+    } else {
+        Err(RefusedReport::Digest(shard.index))
+    }
 }
 
 fn verify_tasks(

@@ -328,6 +328,11 @@ fn sha256(bytes: &[u8]) -> String {
     sha2::Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
+fn task<'a>(report: &'a Value, id: &str) -> &'a Value {
+    let tasks = report["tasks"].as_array().unwrap();
+    tasks.iter().find(|task| task["id"] == id).unwrap_or_else(|| panic!("{id}"))
+}
+
 /// What the jobs of two shards put out, as the workflow gathers it.
 fn report_digests(plans: &str) -> String {
     let of = |at: u32| sha256(&fs::read(format!("{plans}/architect-ci-shard-{at}/batch.json")).unwrap());
@@ -369,12 +374,13 @@ async fn batch_writes_only_what_its_shards_have_put_out() {
         }
         let digests = json!({"shard-1": digests[0], "shard-2": digests[1], "shard-3": ""}).to_string();
         assert_eq!(digests, report_digests(&plans));
-        let write = |extra: &[&str]| {
-            let args = ["--manifest", &manifest, "--plans", &plans, "--deliver", "pull-request"];
-            batch(&[&args[..], extra].concat(), &place("written"))
+        let write = |extra: &[&str], out: &str| {
+            let args =
+                ["--manifest", &manifest, "--plans", &plans, "--deliver", "pull-request", "--jobs", "1"];
+            batch(&[&args[..], extra].concat(), &place(out))
         };
         let refused = |extra: &[&str], told: &str| {
-            let run = write(extra);
+            let run = write(extra, "refused");
             let said = format!("{}{}", run.stdout, run.stderr);
             assert!(run.code != 0 && said.contains(told), "{told}: {said}");
         };
@@ -383,30 +389,47 @@ async fn batch_writes_only_what_its_shards_have_put_out() {
         refused(&given[..2], "`plans` needs `report-digests`");
         refused(&["--manifest-digest", &"0".repeat(64), given[2], given[3]], "(`manifest-digest`)");
         refused(&[given[0], given[1], "--report-digests", "{"], "invalid value for `report-digests`");
-        // The artifact of a shard under another name, and one that nobody has put out.
-        let (first, more) =
-            (format!("{plans}/architect-ci-shard-0"), format!("{plans}/architect-ci-shard--1"));
-        fs::create_dir(&more).unwrap();
-        fs::copy(format!("{first}/batch.json"), format!("{more}/batch.json")).unwrap();
-        refused(&given, "are both reports of the shard 1");
-        fs::remove_dir_all(&more).unwrap();
+        let first = format!("{plans}/architect-ci-shard-0");
         let report = format!("{first}/batch.json");
         let honest = fs::read_to_string(&report).unwrap();
         let mut forged: Value = serde_json::from_str(&honest).unwrap();
         forged["tasks"][0]["message"] = json!("another");
-        fs::write(&report, forged.to_string()).unwrap();
-        refused(&given, "is not the report that the job of the shard 1 has put out");
         // A shard that says more than it was asked for, even if its job has put that out.
-        let mut task = forged["tasks"][0].clone();
-        task["id"] = json!("else");
-        forged["tasks"].as_array_mut().unwrap().push(task);
+        let mut more = forged["tasks"][0].clone();
+        more["id"] = json!("else");
+        forged["tasks"].as_array_mut().unwrap().push(more);
         fs::write(&report, forged.to_string()).unwrap();
         let of_forged = report_digests(&plans);
         refused(&[given[0], given[1], given[2], &of_forged], "reports the task \"else\"");
-        fs::write(&report, honest).unwrap();
-        assert_eq!(scene.github.count("POST /repos/octo/demo/pulls"), 0);
-        write(&given);
-        assert_eq!(scene.github.count("POST /repos/octo/demo/pulls"), 1);
+        // What no job has put out is left out, in the place of a report as well.
+        fs::write(&report, forged.to_string()).unwrap();
+        let told = write(&given, "without-one").json("batch.json");
+        let notices = told["notices"].to_string();
+        for part in [
+            "is not the report that the job of the shard 1 has put out",
+            "the output shard-1 is in no artifact",
+        ] {
+            assert!(notices.contains(part), "{part}: {notices}");
+        }
+        assert_eq!(task(&told, "one")["end"], "lost", "{told:#}");
+        fs::write(&report, &honest).unwrap();
+        // Anybody can add artifacts: a copy without plans, another report of the shard, one of nobody's, one of a run, and
+        // what is no report. All that was put out is written.
+        let more = |name: &str, file: &str, text: &str| {
+            let folder = format!("{plans}/{name}");
+            fs::create_dir(&folder).unwrap();
+            fs::write(format!("{folder}/{file}"), text).unwrap();
+        };
+        more("architect-ci-shard--1", "batch.json", &honest);
+        more("architect-ci-shard--2", "batch.json", &forged.to_string());
+        more("architect-ci-shard--3", "batch.json", "{");
+        more("architect-ci-shard--4\u{202e}", "report.json", "{}");
+        let told = write(&given, "written").json("batch.json");
+        assert_eq!(task(&told, "one")["delivery"]["branch"], "architect-ci/nightly-one", "{told:#}");
+        let notices = told["notices"].as_array().unwrap().iter();
+        let left_out =
+            notices.filter(|notice| notice["message"].as_str().unwrap().contains(" is left out: ")).count();
+        assert_eq!(left_out, 3, "{told:#}");
     })
     .await;
 }
