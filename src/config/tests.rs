@@ -14,7 +14,7 @@ pub struct Tests {
     /// Globs of files in which people permit that.
     pub allow: Vec<String>,
     /// Label by which people permit it: it counts on the run's pull request or issue, if a person who may write to the repository
-    /// has set it.
+    /// has set it, on a pull request after the last push.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub allow_label: Option<String>,
     /// Trailer by which people permit it: it counts in the head commit of the run's pull request, if GitHub has verified that a

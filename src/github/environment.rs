@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use sanitize::untrusted::code;
+use time::OffsetDateTime;
+use time::format_description::well_known::Rfc3339;
 
 use super::comment_marker::RunMark;
 use super::payload::{Payload, User};
@@ -15,6 +17,13 @@ pub struct Head {
     pub sha: String,
     /// The name of the head branch.
     pub branch: String,
+    /// When somebody last pushed to its repository, by GitHub's clock: the branch has been as it is since then.
+    pub pushed_at: Option<OffsetDateTime>,
+}
+
+/// Parses a time as GitHub tells it.
+pub(super) fn moment(text: &str) -> Option<OffsetDateTime> {
+    OffsetDateTime::parse(text, &Rfc3339).ok()
 }
 
 /// The pull request, issue or repository that an event is about.
@@ -333,7 +342,15 @@ fn subject(payload: &Payload, sha: Option<String>) -> Subject {
         return Subject::PullRequest {
             number: pull.number,
             base: Some(pull.base.sha.clone()),
-            head: Some(Head { sha: pull.head.sha.clone(), branch: pull.head.branch.clone() }),
+            head: Some(Head {
+                sha: pull.head.sha.clone(),
+                branch: pull.head.branch.clone(),
+                pushed_at: pull
+                    .head
+                    .repo
+                    .as_ref()
+                    .and_then(|repo| moment(repo.pushed_at.as_ref()?.as_str()?)),
+            }),
             fork: head != base,
         };
     }

@@ -63,7 +63,7 @@ pub use observe::{Look, observe};
 pub use observed::{Checks, Observed, ObservedRepository, PullFacts, PullState};
 pub use outcomes::{Fate, PullOutcome, outcomes};
 pub use output::{StepFile, outputs};
-pub use permission::{label_set_by_writer, trailer_signed_by_writer};
+pub use permission::{LabelPermission, LabelsSince, label_set_by_writer, trailer_signed_by_writer};
 pub use pull::{Pull, complete};
 pub use pull_actions::{ask_for_review, close_pull, merge_pull, newest_pull, revert_pull};
 pub use push::by_push;

@@ -45,6 +45,9 @@ pub(super) struct Side {
 #[derive(Deserialize)]
 pub(super) struct Repository {
     pub(super) full_name: String,
+    /// A text, or in payloads of pushes a number.
+    #[serde(default)]
+    pub(super) pushed_at: Option<serde_json::Value>,
     #[serde(default)]
     pub(super) default_branch: Option<String>,
 }

@@ -1,12 +1,14 @@
 //! Permission by people that tests demand less: a label of the pull request or issue, or a trailer of its head commit.
 //!
 //! Whoever may open a pull request writes its commits, and whoever may triage sets labels. So a label counts if the person who has
-//! set it last may write to the repository, and a trailer if GitHub has verified that the commit was signed by such a person. The
+//! set it last may write to the repository and has seen the head commit, and a trailer if GitHub has verified that the commit was signed by such a person. The
 //! name that a commit bears as its author's counts for nothing.
 
 use serde::Deserialize;
+use time::OffsetDateTime;
 
 use super::api::{Api, Purpose};
+use super::environment::{Environment, Subject, moment};
 use super::error::ApiError;
 use super::sticky_comment::may_write;
 
@@ -20,6 +22,8 @@ struct IssueEvent {
     actor: Option<Account>,
     #[serde(default)]
     label: Option<Label>,
+    #[serde(default)]
+    created_at: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -53,20 +57,78 @@ struct Verification {
     verified: bool,
 }
 
-/// Returns the login of the person who has set a label that is set, if that person may write to the repository.
-pub async fn label_set_by_writer(api: &Api, number: u64, label: &str) -> Result<Option<String>, ApiError> {
+/// What a label says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum LabelPermission {
+    /// A person with this login permits it.
+    By(String),
+    /// Such a person has set it, perhaps before the head commit was pushed.
+    MaybeOlder,
+    /// Nobody permits it.
+    None,
+}
+
+/// Which labels count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LabelsSince {
+    /// All of them.
+    Ever,
+    /// Those that were set after this time.
+    After(OffsetDateTime),
+    /// None, because it is not known since when the head commit has been there.
+    Never,
+}
+
+impl LabelsSince {
+    /// Returns since when a label is about the head of an event's pull request. Whoever may push can do so at any time after
+    /// a label was set. An issue has no head, and an event that tells of the label itself tells of the head, too.
+    pub fn of(environment: &Environment, label: &str) -> Self {
+        let sets_it = || {
+            environment.event.starts_with("pull_request")
+                && environment.action.as_deref() == Some("labeled")
+                && environment.label.as_ref().is_some_and(|set| set.eq_ignore_ascii_case(label))
+        };
+        match &environment.subject {
+            Subject::PullRequest { head, .. } if !sets_it() => {
+                head.as_ref().and_then(|head| head.pushed_at).map_or(Self::Never, Self::After)
+            }
+            _ => Self::Ever,
+        }
+    }
+
+    fn has(self, event: &IssueEvent) -> bool {
+        match self {
+            Self::Ever => true,
+            Self::Never => false,
+            Self::After(time) => event.created_at.as_deref().and_then(moment).is_some_and(|set| set > time),
+        }
+    }
+}
+
+/// Returns whether a label that is set permits it: the person who has set it may write to the repository.
+pub async fn label_set_by_writer(
+    api: &Api,
+    number: u64,
+    label: &str,
+    since: LabelsSince,
+) -> Result<LabelPermission, ApiError> {
     let is_it = |other: &Label| other.name.eq_ignore_ascii_case(label);
     // Events beyond the list's limit are not seen, so they alone do not say that the label is still there.
     let labels: Vec<Label> = api.list(&format!("/issues/{number}/labels"), EVENTS).await?;
     if !labels.iter().any(is_it) {
-        return Ok(None);
+        return Ok(LabelPermission::None);
     }
     let events: Vec<IssueEvent> = api.list(&format!("/issues/{number}/events"), EVENTS).await?;
     let last = events.into_iter().rev().find(|event| {
         matches!(event.event.as_str(), "labeled" | "unlabeled") && event.label.as_ref().is_some_and(is_it)
     });
-    let setter = last.filter(|event| event.event == "labeled").and_then(|event| event.actor);
-    writer(api, setter).await
+    let Some(last) = last.filter(|event| event.event == "labeled") else { return Ok(LabelPermission::None) };
+    let is_late_enough = since.has(&last);
+    Ok(match writer(api, last.actor).await? {
+        Some(login) if is_late_enough => LabelPermission::By(login),
+        Some(_) => LabelPermission::MaybeOlder,
+        None => LabelPermission::None,
+    })
 }
 
 /// Returns the login of the person who has signed a commit with such a trailer, if that person may write to the repository.

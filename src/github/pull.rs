@@ -3,7 +3,7 @@
 use serde::Deserialize;
 
 use super::api::{Api, Purpose};
-use super::environment::{About, Environment, Head, OtherRun, Subject};
+use super::environment::{About, Environment, Head, OtherRun, Subject, moment};
 use super::error::ApiError;
 
 const READ: Purpose = Purpose { doing: "read the pull request", permission: "pull-requests: read" };
@@ -55,6 +55,8 @@ pub struct Side {
 #[derive(Clone, Debug, Deserialize)]
 struct Repository {
     full_name: String,
+    #[serde(default)]
+    pushed_at: Option<String>,
 }
 
 impl Pull {
@@ -88,7 +90,11 @@ impl Pull {
         Subject::PullRequest {
             number: self.number,
             base: Some(self.base.sha.clone()),
-            head: Some(Head { sha: self.head.sha.clone(), branch: self.head.branch.clone() }),
+            head: Some(Head {
+                sha: self.head.sha.clone(),
+                branch: self.head.branch.clone(),
+                pushed_at: self.head.repo.as_ref().and_then(|repo| moment(repo.pushed_at.as_deref()?)),
+            }),
             fork: self.is_fork(),
         }
     }

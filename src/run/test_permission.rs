@@ -3,7 +3,9 @@
 use super::Run;
 use super::integrity::demand_less;
 use crate::event::{NoticeLevel, Severity, TestFinding};
-use crate::github::{Api, ApiError, Subject, label_set_by_writer, trailer_signed_by_writer};
+use crate::github::{
+    Api, ApiError, LabelPermission, LabelsSince, Subject, label_set_by_writer, trailer_signed_by_writer,
+};
 
 impl Run<'_> {
     /// Turns errors into warnings if a person permits them. Nobody is asked if there are none.
@@ -45,10 +47,18 @@ impl Run<'_> {
             return Ok(None);
         }
         let api = Api::new(github)?;
-        if let Some(label) = &tests.allow_label
-            && let Some(login) = label_set_by_writer(&api, number, label).await?
-        {
-            return Ok(Some(format!("{login}'s label {label}")));
+        if let Some(label) = &tests.allow_label {
+            match label_set_by_writer(&api, number, label, LabelsSince::of(github, label)).await? {
+                LabelPermission::By(login) => return Ok(Some(format!("{login}'s label {label}"))),
+                LabelPermission::MaybeOlder => {
+                    let told = format!(
+                        "test integrity: the label {label} does not count, because somebody may have pushed to the pull request \
+                         since it was set; take it off, set it again, and run this job again"
+                    );
+                    self.events.notice(NoticeLevel::Warning, told);
+                }
+                LabelPermission::None => {}
+            }
         }
         if let (Some(trailer), Some(head)) = (&tests.allow_trailer, head)
             && let Some(login) = trailer_signed_by_writer(&api, &head.sha, trailer).await?

@@ -23,10 +23,18 @@ fn commit(message: &str, committer: &Value, verified: bool) -> Value {
 
 type Setting = fn(&mut World, &str);
 
+/// A time after the last push to the pull request's repository, as its event tells it.
+const LATER: &str = "2019-05-15T15:20:34Z";
+
 /// Sets the label in the name of somebody.
 fn labelled(world: &mut World, by: &str) {
-    world.labels.push((7, "tests may change".to_owned()));
-    world.label_events.push((7, "labeled".to_owned(), by.to_owned(), "tests may change".to_owned()));
+    labelled_at(world, by, LATER);
+}
+
+fn labelled_at(world: &mut World, by: &str, at: &str) {
+    let label = "tests may change";
+    world.labels.push((7, label.to_owned()));
+    world.label_events.push((7, "labeled".to_owned(), by.to_owned(), label.to_owned(), at.to_owned()));
 }
 
 fn signed(world: &mut World, head: &str, by: &Value, verified: bool) {
@@ -37,7 +45,7 @@ fn signed(world: &mut World, head: &str, by: &Value, verified: bool) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn test_permission_counts_only_by_people_who_may_write() {
-    let settings: [(&str, bool, Setting); 12] = [
+    let settings: [(&str, bool, Setting); 15] = [
         ("nobody", false, |_, _| ()),
         ("a label by a writer", true, |world, _| labelled(world, "dev")),
         ("a label by a stranger", false, |world, _| labelled(world, "stranger")),
@@ -58,7 +66,16 @@ async fn test_permission_counts_only_by_people_who_may_write() {
         }),
         ("another label", false, |world, _| {
             world.labels.push((7, "tests".to_owned()));
-            world.label_events.push((7, "labeled".to_owned(), "dev".to_owned(), "tests".to_owned()));
+            let event = (7, "labeled".to_owned(), "dev".to_owned(), "tests".to_owned(), LATER.to_owned());
+            world.label_events.push(event);
+        }),
+        ("a label from before the last push", false, |world, _| {
+            labelled_at(world, "dev", "2019-05-15T15:20:00Z")
+        }),
+        ("a label of nobody knows when", false, |world, _| labelled_at(world, "dev", "")),
+        ("a label that was set again after the last push", true, |world, _| {
+            labelled_at(world, "dev", "2019-05-15T15:20:00Z");
+            labelled(world, "dev");
         }),
         ("a trailer signed by a writer", true, |world, head| {
             signed(world, head, &json!({"login": "dev", "type": "User"}), true);
@@ -95,6 +112,41 @@ async fn test_permission_counts_only_by_people_who_may_write() {
             let told = finding["message"].as_str().unwrap_or_default();
             assert_eq!(told.contains("(permitted by dev's "), is_permitted, "{name}: {finding}");
             assert_eq!(finding["severity"] == "warning", is_permitted, "{name}: {finding}");
+        })
+        .await;
+    }
+}
+
+/// Whoever comments does not say which commit a label is about, and the event of a label does.
+#[tokio::test(flavor = "multi_thread")]
+async fn test_permission_by_label_is_about_the_head_that_was_seen() {
+    for (set_at, event_is_label, is_permitted) in
+        [("2019-05-15T15:20:00Z", true, true), ("2019-05-15T15:20:00Z", false, false), (LATER, false, true)]
+    {
+        scene(FILES, move |scene| {
+            {
+                let mut world = scene.github.world();
+                world.people.insert("dev".to_owned(), "write".to_owned());
+                labelled_at(&mut world, "dev", set_at);
+            }
+            let delete = json!({"path": "tests/test_a.py"});
+            let model = scene.sandbox.script(&[vec![("delete_file", delete)]], "Done.");
+            let (name, event) = if event_is_label {
+                let event = scene.pull_event(7, "dev");
+                let mut payload: Value = serde_json::from_slice(&std::fs::read(&event).unwrap()).unwrap();
+                payload["action"] = json!("labeled");
+                payload["label"] = json!({"name": "Tests may change"});
+                std::fs::write(&event, payload.to_string()).unwrap();
+                ("pull_request", event)
+            } else {
+                ("issue_comment", scene.comment_event(7, "dev", "/architect run").0)
+            };
+            let run = scene.run(name, &event, &["--model", &model], &[]);
+            let report = run.report();
+            let reason = if is_permitted { "llm_done" } else { "tests_weakened" };
+            assert_eq!(report["stop_reason"], reason, "{name} {set_at}: {}", run.stderr);
+            let told = report["notices"].to_string().contains("somebody may have pushed");
+            assert_eq!(told, !is_permitted, "{name} {set_at}: {report}");
         })
         .await;
     }

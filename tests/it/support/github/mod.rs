@@ -53,8 +53,8 @@ pub struct World {
     pub reactions: Vec<(u64, String)>,
     /// Labels that were given, by number.
     pub labels: Vec<(u64, String)>,
-    /// What happened to labels: number, `labeled` or `unlabeled`, who did it, and the label.
-    pub label_events: Vec<(u64, String, String, String)>,
+    /// What happened to labels: number, `labeled` or `unlabeled`, who did it, the label, and when.
+    pub label_events: Vec<(u64, String, String, String, String)>,
     /// What GitHub says of commits, by id.
     pub commits: BTreeMap<String, Value>,
     /// Permission by login; others are not known.

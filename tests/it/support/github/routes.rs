@@ -161,8 +161,8 @@ fn issues(world: &mut World, asked: &Asked<'_>) -> ResponseTemplate {
         ("GET", ["issues", _, "events"]) => {
             let of_issue = world.label_events.iter().filter(|(issue, ..)| *issue == number(1));
             let items: Vec<Value> = of_issue
-                .map(|(_, event, actor, label)| {
-                    json!({"event": event, "actor": user(world, actor), "label": {"name": label}})
+                .map(|(_, event, actor, label, at)| {
+                    json!({"event": event, "actor": user(world, actor), "label": {"name": label}, "created_at": at})
                 })
                 .collect();
             page(world, path, query, &items)
@@ -513,7 +513,8 @@ fn show_comment(world: &World, id: u64) -> Value {
 fn show_pull(world: &World, number: u64, pull: &Pull) -> Value {
     let side = |branch: &str, sha: String, owner: &str| {
         let branch = branch.trim_start_matches("refs/heads/");
-        json!({"ref": branch, "sha": sha, "repo": {"full_name": format!("{owner}/demo")}})
+        let repo = json!({"full_name": format!("{owner}/demo"), "pushed_at": "2019-05-15T15:20:32Z"});
+        json!({"ref": branch, "sha": sha, "repo": repo})
     };
     let owner = if pull.fork { "stranger" } else { "octo" };
     json!({
