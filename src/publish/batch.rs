@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use sanitize::Masker;
+use sanitize::untrusted::visible;
 
 use super::step_outputs::{StepOutputs, annotate};
 use crate::base::env::Variables;
@@ -156,7 +157,7 @@ fn tell_runner(
         ("comment-url", comment_url.unwrap_or_default().to_owned()),
         ("cost-usd", report.cost_usd.map(|cost| format!("{cost:.6}")).unwrap_or_default()),
         ("tokens", (report.usage.input + report.usage.output).to_string()),
-        ("summary", batch_headline(report)),
+        ("summary", visible(&batch_headline(report))),
     ];
     annotate(&destination.variables, || batch_annotations(report));
     let summary = masker.mask_rendered(&batch_summary(report)).into_owned();

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::path::Path;
 
 use sanitize::Masker;
+use sanitize::invisible::is_invisible;
 use sanitize::untrusted::{log_lines, visible};
 use tokio_util::sync::CancellationToken;
 
@@ -151,14 +152,24 @@ pub(super) fn warn(report: &mut RunReport, message: String) {
     report.notices.push(Notice { level: NoticeLevel::Warning, message });
 }
 
-/// Returns a file name for a list with one on each line: a name with a line break would be two, so it is quoted as JSON,
-/// and so is one that looks as if it were.
+/// Returns a file name for a list with one on each line, which programs read and people see. A name with a character that
+/// breaks lines, or that nobody sees, is a string of JSON with that character escaped, and so is one that looks like one.
 fn on_one_line(name: &str) -> Cow<'_, str> {
-    if name.starts_with('"') || name.chars().any(char::is_control) || name.contains(['\u{2028}', '\u{2029}'])
-    {
-        return Cow::Owned(serde_json::Value::from(name).to_string());
+    let is_unclear = |c: char| c.is_control() || is_invisible(c);
+    if !name.starts_with('"') && !name.chars().any(is_unclear) {
+        return Cow::Borrowed(name);
     }
-    Cow::Borrowed(name)
+    let mut quoted = String::new();
+    for c in serde_json::Value::from(name).to_string().chars() {
+        if is_unclear(c) {
+            let units =
+                c.encode_utf16(&mut [0; 2]).iter().map(|unit| format!("\\u{unit:04x}")).collect::<String>();
+            quoted += &units;
+        } else {
+            quoted.push(c);
+        }
+    }
+    Cow::Owned(quoted)
 }
 
 /// Returns the outputs of the step.
@@ -188,7 +199,7 @@ fn fields(report: &RunReport, files: &OutputFiles, comment_url: Option<&str>) ->
         delivery.and_then(|delivery| Some(delivery.pull_request.as_ref()?.url.clone())).unwrap_or_default(),
         report.cost_usd.map(|cost| format!("{cost:.6}")).unwrap_or_default(),
         (usage.input + usage.output).to_string(),
-        report.message.clone(),
+        visible(&report.message),
         report.structured_output.as_ref().map(ToString::to_string).unwrap_or_default(),
     ];
     OUTPUTS.into_iter().zip(values).collect()

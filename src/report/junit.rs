@@ -4,6 +4,7 @@
 //! cleaned first.
 
 use junit_report::{Duration, Report, ReportBuilder, TestCase, TestCaseBuilder, TestSuite, TestSuiteBuilder};
+use sanitize::untrusted::visible;
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
@@ -167,10 +168,11 @@ fn agent(report: &RunReport) -> Vec<TestCase> {
     std::iter::once(run.build()).chain(calls).chain(errors).collect()
 }
 
-/// Replaces characters that XML forbids, and breaks up `]]>`.
+/// Shows what nobody would see or what controls a terminal, replaces characters that XML forbids, and breaks up `]]>`.
 pub(super) fn clean(text: &str) -> String {
-    let allowed = |c: char| matches!(c, '\t' | '\n' | '\r' | ' '..='\u{d7ff}' | '\u{e000}'..='\u{fffd}' | '\u{10000}'..);
-    let text: String = text.chars().map(|c| if allowed(c) { c } else { '\u{fffd}' }).collect();
+    let allowed =
+        |c: char| matches!(c, '\t' | '\n' | ' '..='\u{d7ff}' | '\u{e000}'..='\u{fffd}' | '\u{10000}'..);
+    let text: String = visible(text).chars().map(|c| if allowed(c) { c } else { '\u{fffd}' }).collect();
     text.replace("]]>", "]] >")
 }
 

@@ -169,6 +169,7 @@ fn hostile_text_is_inert_in_every_sink() {
         harmless_page(&page, name);
         let xml = junit(&report).unwrap();
         roxmltree::Document::parse(&xml).unwrap_or_else(|error| panic!("{name}: {error}\n{xml}"));
+        assert_eq!(unseen(&xml), Vec::<char>::new(), "{name} in JUnit");
         let remarks = diagnostics(&report, std::path::Path::new("/x"), "", &|_| true);
         let findings = sarif(&report, "", &remarks);
         assert_eq!(unseen(&findings), Vec::<char>::new(), "{name} in SARIF");
@@ -232,6 +233,7 @@ fn hostile_text_is_inert_in_batch() {
         assert!(!page.contains("<script") && !page.contains("<img"), "{name}: {page}");
         let xml = batch_junit(&report).unwrap();
         roxmltree::Document::parse(&xml).unwrap_or_else(|error| panic!("{name}: {error}\n{xml}"));
+        assert_eq!(unseen(&xml), Vec::<char>::new(), "{name} in JUnit");
         for command in batch_annotations(&report) {
             assert_eq!((command.lines().count(), unseen(&command)), (1, Vec::new()), "{name}: {command}");
             assert!(command.starts_with("::error title="), "{name}: {command}");
@@ -337,6 +339,9 @@ fn hostile_text_is_inert_in_real_run() {
         let outputs = outputs(&std::fs::read_to_string(&output).unwrap());
         assert_eq!(outputs["status"], "partial", "{name}");
         assert_eq!(outputs.len(), 18, "{name}");
+        for output in ["summary", "changed-files"] {
+            assert_eq!(unseen(&outputs[output]), Vec::<char>::new(), "{name} in {output}");
+        }
         assert_eq!(active(&std::fs::read_to_string(&step).unwrap()), Vec::<String>::new(), "{name}");
     }
 }

@@ -560,12 +560,22 @@ fn outputs_of_commands_that_look_are_neutralized() {
 }
 
 #[test]
-fn changed_files_with_line_breaks_are_quoted() {
+fn changed_files_with_characters_that_break_lines_or_are_unseen_are_quoted() {
     let sandbox = Sandbox::new(&[("a.txt", "a\n")]);
     let outputs = sandbox.path().join("outputs");
-    let model = sandbox.script(&[vec![("run_command", json!({"command": "touch $'x\\ny' plain"}))]], "done");
+    let line = "touch $'x\\ny' plain 'a\u{202e}b' 'z\u{e0041}' $'\\x7f' 'gr\u{fc}n \u{1f600}'";
+    let message = "done\u{202e}\u{200b}";
+    let model = sandbox.script(&[vec![("run_command", json!({ "command": line }))]], message);
     let variables = [("GITHUB_OUTPUT", outputs.to_str().unwrap())];
     sandbox.run(&["--model", &model, "--mode", "yolo"], &variables).expect_code(0);
     let found = crate::support::outputs(&fs::read_to_string(&outputs).unwrap());
-    assert_eq!(found["changed-files"], "plain\n\"x\\ny\"");
+    assert_eq!(
+        found["changed-files"],
+        "\"a\\u202eb\"\ngr\u{fc}n \u{1f600}\nplain\n\"x\\ny\"\n\"z\\udb40\\udc41\"\n\"\\u007f\""
+    );
+    for line in found["changed-files"].lines().filter(|line| line.starts_with('"')) {
+        let name: String = serde_json::from_str(line).expect("a string of JSON");
+        assert!(sandbox.repo().join(&name).exists(), "{line}");
+    }
+    assert_eq!(found["summary"], "done\u{27e8}U+202E\u{27e9}\u{27e8}U+200B\u{27e9}");
 }
