@@ -17,7 +17,7 @@ use super::merge::link;
 use super::request::{BatchRequest, TaskPaths};
 use super::start_error::StartError;
 use super::verify_reports::{ReportDigests, VerifiedReport, verify};
-use crate::event::Exit;
+use crate::event::{Exit, Notice, NoticeLevel};
 use crate::plan::Plan;
 use crate::publish::RunResult;
 use crate::report::{TaskEnd, TaskReport, file_log};
@@ -31,8 +31,6 @@ pub(super) const PLAN: &str = "plan.json";
 #[derive(Debug)]
 pub(super) struct PlannedTasks {
     tasks: BTreeMap<String, PlannedTask>,
-    /// What is told of artifacts that are left out.
-    pub(super) told: Vec<String>,
 }
 
 /// A planned task.
@@ -44,8 +42,13 @@ struct PlannedTask {
 }
 
 impl PlannedTasks {
-    /// Reads the reports below a folder. They have to be of the batch that the manifest lists.
-    fn read(folder: &Path, manifest: &Manifest, digests: Option<&ReportDigests>) -> Result<Self, StartError> {
+    /// Reads the reports below a folder. They have to be of the batch that the manifest lists. Returns what is told of those
+    /// that are left out as well.
+    fn read(
+        folder: &Path,
+        manifest: &Manifest,
+        digests: Option<&ReportDigests>,
+    ) -> Result<(Self, Vec<String>), StartError> {
         let verified = verify(folder, manifest, digests).map_err(StartError::Unverified)?;
         let mut tasks = BTreeMap::new();
         for VerifiedReport { report, folders, .. } in verified.reports {
@@ -56,13 +59,20 @@ impl PlannedTasks {
                 tasks.insert(report.id.clone(), PlannedTask { report, plans });
             }
         }
-        Ok(Self { tasks, told: verified.told })
+        Ok((Self { tasks }, verified.told))
     }
 
-    /// Reads what a request names; `None` if the batch is worked on here.
-    pub(super) fn of(request: &BatchRequest, manifest: &Manifest) -> Result<Option<Self>, StartError> {
-        let digests = request.report_digests.as_ref();
-        request.plans.as_ref().map(|folder| Self::read(folder, manifest, digests)).transpose()
+    /// Reads what a request names, and tells of what is left out; `None` if the batch is worked on here.
+    pub(super) fn of(
+        request: &BatchRequest,
+        manifest: &Manifest,
+        notices: &mut Vec<Notice>,
+    ) -> Result<Option<Self>, StartError> {
+        let Some(folder) = &request.plans else { return Ok(None) };
+        let (planned, told) = Self::read(folder, manifest, request.report_digests.as_ref())?;
+        let warning = |message| Notice { level: NoticeLevel::Warning, message };
+        notices.extend(told.into_iter().map(warning));
+        Ok(Some(planned))
     }
 }
 

@@ -91,10 +91,8 @@ pub async fn run_batch(
     let (digest, name, commit) = (manifest.digest(), manifest.name.clone(), manifest.commit.clone());
     let run_url = request.destination.github.as_ref().and_then(|github| github.run_url.clone());
     let (key_parts, nights) = settled::prepare(request, clone, &manifest, &mut notices);
-    let planned = PlannedTasks::of(request, &manifest)?;
-    notices.extend(planned.iter().flat_map(|planned| &planned.told).map(|message| told(message)));
     let common = Arc::new(BatchContext {
-        planned,
+        planned: PlannedTasks::of(request, &manifest, &mut notices)?,
         key_parts,
         deadline: timeout.map(|timeout| started + timeout),
         journal: Mutex::new(journal),

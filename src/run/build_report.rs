@@ -70,8 +70,7 @@ impl Run<'_> {
         if is_damaged && ended.reason.status() != Status::Failed {
             ended.reason = StopReason::CheckoutChanged;
         }
-        put_back(&events, restored);
-        put_back_modes(&events, &modes);
+        put_back(&events, restored, &modes);
         if ended.reason == StopReason::UserInterrupt && signal.is_terminate() {
             ended.reason = StopReason::Terminated;
         }
@@ -265,7 +264,8 @@ fn put_back_modes(events: &Events, restored: &[Restored]) {
 }
 
 /// Says which protected files were changed by somebody who was not asked.
-fn put_back(events: &Events, restored: Vec<Restored>) {
+fn put_back(events: &Events, restored: Vec<Restored>, modes: &[Restored]) {
+    put_back_modes(events, modes);
     for Restored { path, after, back } in restored {
         let done =
             if back { "it was restored" } else { "it could not be restored; do not use this checkout" };
