@@ -66,8 +66,7 @@ impl Run<'_> {
         let restored = baseline.protected.map_or_else(Vec::new, |protected| protected.restore("the run"));
         let modes =
             isolation.restore_modes(&tracked.as_deref().map(TrackedWorkspace::changed).unwrap_or_default());
-        let is_damaged = restored.iter().chain(&modes).any(|restored| !restored.back);
-        if is_damaged && ended.reason.status() != Status::Failed {
+        if restored.iter().chain(&modes).any(|it| !it.back) && ended.reason.status() != Status::Failed {
             ended.reason = StopReason::CheckoutChanged;
         }
         put_back(&events, restored, &modes);
