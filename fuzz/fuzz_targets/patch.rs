@@ -2,8 +2,8 @@
 //! lines and the patch's.
 #![no_main]
 
-use architect_ci::patch::{Patch, apply};
-use architect_ci::workspace::WorkspacePath;
+use patch::{Patch, apply};
+use workspace::WorkspacePath;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|data: (&str, &str)| {

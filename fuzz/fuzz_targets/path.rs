@@ -6,7 +6,7 @@ use std::io::Read;
 use std::os::unix::fs::symlink;
 use std::sync::{Arc, LazyLock};
 
-use architect_ci::workspace::{
+use workspace::{
     DiskWorkspace, LastLink, OverlayWorkspace, TrackedWorkspace, Workspace, WorkspacePath,
 };
 use libfuzzer_sys::fuzz_target;

@@ -8,7 +8,6 @@ use std::path::PathBuf;
 use sha2::{Digest, Sha256};
 
 use super::env::{Variables, state_folder};
-use super::text::hex;
 
 /// The path of an integrity seal; `None` if the user has no state folder.
 pub(crate) struct Seal(Option<PathBuf>);
@@ -77,14 +76,14 @@ impl GrowingSeal {
     pub(crate) fn append(&mut self, text: &[u8]) -> io::Result<()> {
         self.hash.update(text);
         self.length += text.len() as u64;
-        let record = format!("{} {}\n", self.length, hex(&self.hash.clone().finalize()));
+        let record = format!("{} {}\n", self.length, hex::encode(self.hash.clone().finalize()));
         self.file.write_all(record.as_bytes())
     }
 }
 
 /// Returns the SHA-256 hash of `text` in hexadecimal digits.
 pub(crate) fn digest(text: &[u8]) -> String {
-    hex(&Sha256::digest(text))
+    hex::encode(Sha256::digest(text))
 }
 
 #[cfg(test)]

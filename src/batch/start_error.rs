@@ -51,7 +51,7 @@ pub enum StartError {
     Git(#[from] GitError),
     /// A command whose lines are values has no state to run on.
     #[error(transparent)]
-    Isolation(#[from] crate::workspace::IsolationError),
+    Isolation(#[from] crate::isolation::IsolationError),
     /// A recipe does not do what its tests say.
     #[error("the recipe {recipe} fails its test {test:?}, so no task was started: {fault}")]
     RecipeTest {

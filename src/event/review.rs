@@ -6,7 +6,6 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use crate::base::text::hex;
 use crate::workspace::WorkspacePath;
 
 /// The severity of a finding.
@@ -71,5 +70,5 @@ pub struct ReviewRecord {
 pub fn fingerprint(path: &str, line: &str) -> String {
     let name = path.rsplit('/').next().unwrap_or_default();
     let line: String = line.chars().filter(|c| !c.is_whitespace()).take(MAX_PLACE).collect();
-    hex(&Sha256::digest(format!("{name}\0{line}")))[..16].to_owned()
+    hex::encode(Sha256::digest(format!("{name}\0{line}")))[..16].to_owned()
 }

@@ -14,8 +14,9 @@ use crate::command::sandbox::Rights;
 use crate::command::{Ended, LiveOutput, PipeStatus, Retention, Shell, failure_lines, last_lines, plain};
 use crate::config::GateConfig;
 use crate::event::{GateRecord, GateVerdict, millis};
+use crate::isolation::IsolationError;
 use crate::isolation::{IsolatedCommand, Isolation, Keep};
-use crate::workspace::{IsolationError, WorkspacePath};
+use workspace::WorkspacePath;
 
 pub(crate) use verdict::GateOutcome;
 

@@ -7,7 +7,6 @@ use diffy::{DiffOptions, Line};
 use sanitize::untrusted::visible;
 use sha2::{Digest, Sha256};
 
-use crate::base::text::hex;
 use crate::workspace::{FileChange, Mode};
 
 /// The beginning of the hidden first line of a suggestion's comment.
@@ -78,7 +77,7 @@ pub(super) fn suggestions(change: &FileChange, path: &str, ranges: &[(u64, u64)]
         let within = ranges.iter().any(|(from, to)| *from <= first && last <= *to);
         let sayable = |text: &str| (text.is_empty() || text.ends_with('\n')) && visible(text) == text;
         (within && sayable(&text) && sayable(&replaced)).then(|| {
-            let id = hex(&Sha256::digest(format!("{path}\0{replaced}\0{text}")))[..16].to_owned();
+            let id = hex::encode(Sha256::digest(format!("{path}\0{replaced}\0{text}")))[..16].to_owned();
             Suggestion { path: path.to_owned(), first, last, text, id }
         })
     });

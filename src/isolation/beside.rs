@@ -2,10 +2,10 @@
 
 use std::sync::atomic::Ordering;
 
+use super::IsolationError;
 use super::{IsolatedCommand, Isolation, blocking};
 use crate::command::sandbox::View;
 use crate::command::{Finished, Job, Shell};
-use crate::workspace::IsolationError;
 
 impl Isolation {
     /// Runs a command of the agent's beside others, on an overlay of its own above the state as it is now; what it

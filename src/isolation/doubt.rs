@@ -7,7 +7,7 @@ use std::path::Path;
 
 use shell::{Simple, Word, analyse};
 
-use crate::workspace::WorkspacePath;
+use workspace::WorkspacePath;
 
 /// Folders in which tools of a project are installed.
 const TOOL_FOLDERS: [&str; 12] = [

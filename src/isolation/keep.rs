@@ -1,10 +1,12 @@
 //! What becomes of a command's changes: they are judged, and then kept or reverted.
 
+use workspace::{Judge, WorkspacePath};
+
+use super::state::{Before, Below, Isolated, Outcome};
 use super::{IsolatedRun, Keep};
 use crate::base::verbose_log::detail;
 use crate::command::Finished;
 use crate::command::sandbox::Rights;
-use crate::workspace::{Before, Below, Isolated, Judge, Outcome, WorkspacePath};
 
 /// Finds what a command changed, has it judged, and keeps or reverts it. Returns no state if it could not be
 /// brought back to what is below.

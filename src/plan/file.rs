@@ -12,7 +12,6 @@ use shell::with_variables;
 
 use super::carry_over::CarriedOver;
 use super::made::Made;
-use crate::base::text::hex;
 use crate::event::PlannedAction;
 use crate::event::{Base, Block, Class, GateRecord, HookRecord, Usage};
 use crate::workspace::{ChangeSet, FileChange, FileState, LineCounts, Mode, Operation, WorkspacePath};
@@ -319,7 +318,7 @@ impl Plan {
         };
         // Serialization cannot fail: all maps have string keys, and there is no NaN.
         let canonical = serde_json_canonicalizer::to_vec(&covered).unwrap_or_default();
-        hex(&Sha256::digest(canonical))
+        hex::encode(Sha256::digest(canonical))
     }
 }
 

@@ -15,7 +15,7 @@ pub(crate) use prove::{Prover, prove};
 pub(crate) use since::changes_since;
 pub(crate) use states::States;
 
-use crate::workspace::IsolationError;
+use crate::isolation::IsolationError;
 
 /// Why nothing can be said about any test.
 #[derive(Debug, thiserror::Error)]

@@ -10,7 +10,6 @@ use sha2::{Digest, Sha256};
 
 use super::file_list::IN_LINK;
 use super::{Diagnostic, RunReport};
-use crate::base::text::hex;
 use crate::event::{Finding, Severity, TestFinding};
 
 const SCHEMA: &str =
@@ -145,5 +144,5 @@ fn fingerprint(rule: &str, path: &str, text: &str) -> String {
         hash.update(part.len().to_le_bytes());
         hash.update(part);
     }
-    hex(&hash.finalize())[..32].to_owned()
+    hex::encode(hash.finalize())[..32].to_owned()
 }

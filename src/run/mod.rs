@@ -45,13 +45,13 @@ use crate::engine::Engine;
 use crate::event::{Event, Events, GateRecord, NoticeLevel, ProofRecord, TestFinding};
 use crate::gates::{self, GateOutcome, GateRun};
 use crate::github::{Api, Reaction, react};
-use crate::isolation::Isolation;
+use crate::isolation::{Isolation, IsolationSource};
 use crate::plan::Plan;
 use crate::publish::RunResult;
 use crate::report::Collector;
 use crate::request::{ApplyRequest, InputError, JobRequest};
 use crate::tool::BackgroundCommands;
-use crate::workspace::{DiskWorkspace, IsolationSource, PathGlobs, TrackedWorkspace};
+use crate::workspace::{DiskWorkspace, PathGlobs, TrackedWorkspace};
 
 use baseline::Baseline;
 pub(crate) use driver::model;

@@ -25,15 +25,15 @@ use crate::engine::{Engine, Ledger, TodoTool};
 use crate::event::{Events, NoticeLevel, RunMode};
 use crate::guardrails::{self, Guardrails, InvalidGuardrail, tracked, tracked_files};
 use crate::hooks::{HookContext, Hooks};
-use crate::isolation::Isolation;
+use crate::isolation::{Below, Isolation, IsolationSource};
 use crate::mcp::{Server, Servers};
 use crate::plan::JournalFolder;
 use crate::report::Collector;
 use crate::request::{Guide, InputError, JobRequest};
 use crate::tool::{Access, BackgroundCommands, CommandTarget, Context, OutputLimits};
 use crate::workspace::{
-    AttachedWorkspace, Below, DiskWorkspace, IsProtected, IsolationSource, Judge, OverlayWorkspace,
-    PathGlobs, TrackedWorkspace, Workspace, WorkspacePath,
+    AttachedWorkspace, DiskWorkspace, IsProtected, Judge, OverlayWorkspace, PathGlobs, TrackedWorkspace,
+    Workspace, WorkspacePath,
 };
 
 /// What only a run has in which an agent works.

@@ -14,9 +14,10 @@ use crate::config::{Config, SandboxMode};
 use crate::egress::Reach;
 use crate::event::{Events, NoticeLevel};
 use crate::git::Repository;
+use crate::isolation::{Secrets, mask_repository};
 use crate::mcp;
 use crate::request::InputError;
-use crate::workspace::{Secrets, SensitiveFiles, mask_repository};
+use crate::workspace::SensitiveFiles;
 
 /// Variables by which programs write no colours and start no pager: nobody sees a terminal.
 const PLAIN_OUTPUT: [(&str, &str); 6] = [

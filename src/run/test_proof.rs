@@ -9,9 +9,9 @@ use super::driver::AgentRun;
 use crate::agent::AnswerVerdict;
 use crate::config::{Config, Isolation as GateIsolation, ProveTests, Unproven};
 use crate::event::{Event, Events, NoticeLevel, ProofRecord, ProofVerdict, StopReason};
-use crate::isolation::Isolation;
+use crate::isolation::{Below, Isolation};
 use crate::proof::{CommandError, MutationLimits, ProofError, Prover, States, TestCommand, mutate, prove};
-use crate::workspace::{Below, ChangeSet, FileChange, FileError, Judge, OverlayWorkspace};
+use crate::workspace::{ChangeSet, FileChange, FileError, Judge, OverlayWorkspace};
 
 /// Why the configuration asks for what cannot be done.
 #[derive(Debug, thiserror::Error)]

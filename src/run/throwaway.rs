@@ -12,12 +12,11 @@ use crate::config::Config;
 use crate::event::Events;
 use crate::git::Repository;
 use crate::guardrails::{tracked, tracked_files};
-use crate::isolation::Isolation;
+use crate::isolation::{Below, Isolation, IsolationSource};
 use crate::plan::JournalFolder;
 use crate::request::InputError;
 use crate::workspace::{
-    Below, DiskWorkspace, FileChange, FileError, IsolationSource, OverlayWorkspace, SensitiveFiles,
-    WorkspaceLocation,
+    DiskWorkspace, FileChange, FileError, OverlayWorkspace, SensitiveFiles, WorkspaceLocation,
 };
 
 /// What throw-away states of a checkout are made from.

@@ -17,7 +17,7 @@ use super::command_output::OutputLimits;
 use super::{ArgumentsError, Call, Context, Effects, Tool, ToolError, ToolResult, arguments, schema};
 use crate::command::{Ended, Finished, LiveOutput, plain};
 use crate::config::Bounded;
-use crate::workspace::IsolationError;
+use crate::isolation::IsolationError;
 
 /// Maximum number of commands that run in the background at a time.
 const MAX_RUNNING: usize = 8;

@@ -10,12 +10,12 @@ use regex::Regex;
 /// is listed by itself stands where it is listed.
 const ORDER: &str = "
     base
-    workspace event config
+    event config
     egress
     command git
-    plan workspace/isolate isolation trust
+    plan isolation trust
     model
-    patch tool
+    tool
     recipe hooks gates proof guardrails web mcp
     engine
     agent
@@ -42,7 +42,7 @@ fn files(folder: &Path) -> Vec<PathBuf> {
     entries.flat_map(|path| if path.is_dir() { files(&path) } else { vec![path] }).collect()
 }
 
-/// Returns the module of a path such as `workspace/isolate/copy`.
+/// Returns the module of a path such as `isolation/state/copy`.
 fn module<'a>(path: &'a str, order: &[&str]) -> &'a str {
     let ends = path.match_indices('/').map(|(at, _)| at).chain([path.len()]);
     let modules = ends.take(2).map(|end| &path[..end]);
@@ -183,15 +183,12 @@ fn every_module_has_a_layer() {
 
 #[test]
 fn arrows_upwards_are_seen_however_they_are_written() {
-    let order = ["base", "workspace", "git", "workspace/isolate", "run"];
-    let text = "use crate::base::text;\n// crate::run\n    let git: crate::git::Base = f(crate::workspace::isolate::g);\n";
+    let order = ["base", "event", "git", "isolation/state", "run"];
+    let text = "use crate::base::text;\n// crate::run\n    let git: crate::git::Base = f(crate::isolation::state::g);\n";
     let arrow = |file: &str, known: &str| (file.to_owned(), known.to_owned());
     let of = |path: &str| upwards(path, text, &order).into_iter().collect::<Vec<_>>();
     assert_eq!(of("run/mod"), []);
-    assert_eq!(of("workspace/isolate/copy"), []);
-    assert_eq!(of("git"), [arrow("git", "workspace/isolate")]);
-    assert_eq!(
-        of("workspace/path"),
-        [arrow("workspace/path", "git"), arrow("workspace/path", "workspace/isolate")]
-    );
+    assert_eq!(of("isolation/state/copy"), []);
+    assert_eq!(of("git"), [arrow("git", "isolation/state")]);
+    assert_eq!(of("event/review"), [arrow("event/review", "git"), arrow("event/review", "isolation/state")]);
 }

@@ -11,7 +11,7 @@ use std::time::{Duration, SystemTime};
 
 use cap_std::fs::{Dir, Metadata};
 
-use crate::workspace::{Visitor, WalkedEntry, descend};
+use crate::workspace::descend::{Visitor, WalkedEntry, descend};
 
 /// Resolution by which file times lag behind the clock.
 const COARSE: Duration = Duration::from_millis(10);

@@ -1,0 +1,263 @@
+//! Changes to files: states before and after, as totals, diffs, and one exact patch.
+
+use std::fmt;
+use std::sync::Arc;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use sha1::Sha1;
+use sha2::{Digest, Sha256};
+
+use super::git_patch;
+use super::path::WorkspacePath;
+
+/// The file modes that Git knows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum Mode {
+    /// A regular file.
+    #[default]
+    #[serde(rename = "100644")]
+    Regular,
+    /// An executable file.
+    #[serde(rename = "100755")]
+    Executable,
+    /// A symbolic link, whose content is its target.
+    #[serde(rename = "120000")]
+    Link,
+}
+
+impl fmt::Display for Mode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Regular => "100644",
+            Self::Executable => "100755",
+            Self::Link => "120000",
+        })
+    }
+}
+
+/// Content and mode of a file at one moment.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FileState {
+    /// The bytes of the file; for a link, its target.
+    pub content: Arc<[u8]>,
+    /// The mode as Git knows it.
+    pub mode: Mode,
+}
+
+impl FileState {
+    /// Returns the SHA-256 of the content in lowercase hexadecimal.
+    pub fn sha256(&self) -> String {
+        hex::encode(Sha256::digest(&self.content))
+    }
+
+    /// Returns the id of the content as a Git blob, with SHA-1.
+    pub fn blob_id(&self) -> String {
+        let mut hash = Sha1::new();
+        hash.update(format!("blob {}\0", self.content.len()));
+        hash.update(&self.content);
+        hex::encode(hash.finalize())
+    }
+}
+
+/// What happens to a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Operation {
+    /// Creation of the file.
+    Add,
+    /// Change of its content or mode.
+    Modify,
+    /// Deletion of the file.
+    Delete,
+}
+
+/// A file before and after; it exists in at least one of the two states, and they differ.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FileChange {
+    /// The path of the file.
+    pub path: WorkspacePath,
+    /// The state before, or `None` if there was no file.
+    pub before: Option<FileState>,
+    /// The state after, or `None` if there is no file.
+    pub after: Option<FileState>,
+}
+
+/// Endings of names by which people and programs take a file for something other than text.
+const OPAQUE: [&str; 56] = [
+    "7z", "a", "avi", "avif", "bin", "bmp", "bz2", "class", "dat", "db", "dll", "doc", "docx", "dylib",
+    "ear", "eot", "exe", "flac", "gif", "gz", "heic", "icns", "ico", "jar", "jpeg", "jpg", "lockb", "mo",
+    "mov", "mp3", "mp4", "npy", "npz", "o", "ogg", "otf", "parquet", "pdf", "pickle", "pkl", "png", "pyc",
+    "rlib", "so", "sqlite", "tar", "tif", "tiff", "ttf", "war", "wasm", "wav", "webp", "woff", "woff2",
+    "xlsx",
+];
+
+impl FileChange {
+    /// Creates a change, or returns `None` if the states do not differ.
+    pub fn new(path: WorkspacePath, before: Option<FileState>, after: Option<FileState>) -> Option<Self> {
+        (before != after).then_some(Self { path, before, after })
+    }
+
+    /// Returns whether the file is added, modified, or deleted.
+    pub fn operation(&self) -> Operation {
+        match (&self.before, &self.after) {
+            (None, _) => Operation::Add,
+            (_, None) => Operation::Delete,
+            _ => Operation::Modify,
+        }
+    }
+
+    /// Returns the mode of the file after the change, or before it if the file is deleted.
+    pub fn mode(&self) -> Mode {
+        self.after.as_ref().or(self.before.as_ref()).map_or(Mode::Regular, |state| state.mode)
+    }
+
+    /// Returns whether either side is binary by Git's measure, a NUL byte. Here it may be anywhere in the
+    /// content.
+    pub fn is_binary(&self) -> bool {
+        [&self.before, &self.after].into_iter().flatten().any(|state| state.content.contains(&0))
+    }
+
+    /// Returns whether the file is binary by its content and by its name. Programs run many a file that has a NUL byte in
+    /// it, so the byte alone does not exempt a file from what is asked of text.
+    pub fn is_opaque(&self) -> bool {
+        let name = self.path.file_name().unwrap_or_default().to_ascii_lowercase();
+        let suffix = name.rsplit_once('.').map_or("", |(_, suffix)| suffix);
+        OPAQUE.contains(&suffix) && self.is_binary()
+    }
+
+    /// Counts the lines added and removed; zero for an opaque file.
+    pub fn line_counts(&self) -> LineCounts {
+        if self.is_opaque() {
+            return LineCounts::default();
+        }
+        let (before, after) = self.contents();
+        LineCounts::of(&String::from_utf8_lossy(&git_patch::hunks(before, after)))
+    }
+
+    /// Returns the lines that the file gains, without diff markers; empty for an opaque file.
+    pub fn gained(&self) -> String {
+        if self.is_opaque() {
+            return String::new();
+        }
+        let (before, after) = self.contents();
+        let hunks = git_patch::hunks(before, after);
+        let gained = hunks.split_inclusive(|byte| *byte == b'\n').filter_map(|line| line.strip_prefix(b"+"));
+        String::from_utf8_lossy(&gained.collect::<Vec<_>>().concat()).into_owned()
+    }
+
+    /// Returns the change in Git's extended diff format, which `git apply` accepts. `prefix` is the path from
+    /// the repository's root to the workspace: empty, or ending in `/`.
+    pub fn git_patch(&self, prefix: &str) -> Vec<u8> {
+        git_patch::file_patch(self, prefix)
+    }
+
+    /// Returns the change for people: hunks without file headers, or for a binary file its sizes.
+    pub fn diff(&self) -> String {
+        if self.is_binary() {
+            let size = |state: &Option<FileState>| state.as_ref().map_or(0, |state| state.content.len());
+            return format!("binary file, {} → {} bytes\n", size(&self.before), size(&self.after));
+        }
+        let (before, after) = self.contents();
+        String::from_utf8_lossy(&git_patch::hunks(before, after)).into_owned()
+    }
+
+    fn contents(&self) -> (&[u8], &[u8]) {
+        (
+            self.before.as_ref().map_or(&[], |state| &*state.content),
+            self.after.as_ref().map_or(&[], |state| &*state.content),
+        )
+    }
+}
+
+/// Numbers of lines added and removed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct LineCounts {
+    /// Lines that the file gained.
+    pub added: usize,
+    /// Lines that the file lost.
+    pub removed: usize,
+}
+
+impl LineCounts {
+    /// Counts the added and removed lines in hunks without file headers.
+    pub fn of(hunks: &str) -> Self {
+        let starting = |sign: char| hunks.lines().filter(|line| line.starts_with(sign)).count();
+        Self { added: starting('+'), removed: starting('-') }
+    }
+}
+
+impl std::ops::AddAssign for LineCounts {
+    fn add_assign(&mut self, other: Self) {
+        self.added += other.added;
+        self.removed += other.removed;
+    }
+}
+
+impl fmt::Display for LineCounts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "+{} −{}", self.added, self.removed)
+    }
+}
+
+/// The changes of a run, sorted by path.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ChangeSet(Vec<FileChange>);
+
+impl ChangeSet {
+    /// Creates a set by sorting the changes. Each path may occur only once.
+    pub fn new(mut changes: Vec<FileChange>) -> Self {
+        changes.sort_by(|a, b| a.path.cmp(&b.path));
+        Self(changes)
+    }
+
+    /// Returns these changes with later ones on top. Changes of the same file become one, and are dropped if
+    /// they cancel out.
+    #[must_use]
+    pub fn and(&self, later: &[FileChange]) -> Self {
+        let is_later = |path: &WorkspacePath| later.iter().rev().find(|change| change.path == *path);
+        let mut changes: Vec<FileChange> =
+            self.0.iter().filter(|change| is_later(&change.path).is_none()).cloned().collect();
+        for (index, change) in later.iter().enumerate() {
+            if later[index + 1..].iter().any(|other| other.path == change.path) {
+                continue;
+            }
+            let first = self.0.iter().chain(later).find(|first| first.path == change.path);
+            let before = first.and_then(|first| first.before.clone());
+            changes.extend(FileChange::new(change.path.clone(), before, change.after.clone()));
+        }
+        Self::new(changes)
+    }
+
+    /// Returns the changes, sorted by path.
+    pub fn iter(&self) -> std::slice::Iter<'_, FileChange> {
+        self.0.iter()
+    }
+
+    /// Returns whether nothing changed.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Returns the number of changed files.
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Returns one patch for all files; see [`FileChange::git_patch`]. Deletions come first, so that a file
+    /// can make room for a folder.
+    pub fn git_patch(&self, prefix: &str) -> Vec<u8> {
+        let (deleted, others): (Vec<_>, Vec<_>) =
+            self.0.iter().partition(|change| change.operation() == Operation::Delete);
+        deleted.into_iter().chain(others).flat_map(|change| change.git_patch(prefix)).collect()
+    }
+}
+
+impl<'a> IntoIterator for &'a ChangeSet {
+    type Item = &'a FileChange;
+    type IntoIter = std::slice::Iter<'a, FileChange>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.iter()
+    }
+}

@@ -1,0 +1,241 @@
+//! The checkout as the agent sees it.
+//!
+//! Tools only know the trait [`Workspace`]. Behind it is either the checkout itself with a record of what was
+//! there before ([`TrackedWorkspace`]), or an overlay above it that keeps every write in memory
+//! ([`OverlayWorkspace`]): a dry run is the same tool code on the overlay.
+
+mod arrival;
+mod attached;
+mod changes;
+mod checkout_modes;
+pub mod confined;
+pub mod copy;
+pub mod descend;
+mod disk;
+pub mod entry;
+mod file_system;
+mod git_folder_guard;
+mod git_patch;
+mod globs;
+pub mod ignored;
+mod inventory;
+mod location;
+mod mirror;
+mod overlay;
+mod path;
+mod program_files;
+mod protected;
+pub mod removal;
+pub mod repositories;
+mod resolve;
+mod scratch;
+mod sensitive;
+mod snapshot;
+mod staging;
+mod tracked;
+
+use std::io::Read;
+use std::path::Path;
+use std::sync::Arc;
+
+pub use attached::{AttachedFolder, AttachedWorkspace};
+pub use changes::{ChangeSet, FileChange, FileState, LineCounts, Mode, Operation};
+pub use checkout_modes::CheckoutModes;
+pub use disk::DiskWorkspace;
+pub use file_system::is_executable;
+pub use git_folder_guard::{APPLY_FOLDER, APPLY_JOURNAL, GitFolder, Restored};
+pub use globs::{Glob, InvalidGlob, PathGlobs};
+pub use inventory::{Inventory, Touched};
+pub use location::WorkspaceLocation;
+pub use mirror::{Damage, LateChanges, Mirror, SettledChanges};
+pub use overlay::OverlayWorkspace;
+pub use path::{PathError, ResolvedPath, WorkspacePath};
+pub use program_files::ProgramFiles;
+pub use protected::{IsProtected, ProtectedFiles};
+pub use scratch::{Scratch, sweep};
+pub use sensitive::{SensitiveFiles, Tracked, TrackedFiles};
+pub use snapshot::{Difference, FileStamp, Snapshot};
+pub use tracked::TrackedWorkspace;
+
+/// A judgement of changes: `Ok` with warnings, or `Err` with the reasons for refusing them. The second
+/// argument lists files that are too large, or are build outputs, and whose content is therefore not
+/// compared.
+pub type Judge =
+    Arc<dyn Fn(&[FileChange], &[WorkspacePath]) -> Result<Vec<String>, Vec<String>> + Send + Sync>;
+
+/// Maximum size of a file that is read or edited as a whole, in bytes.
+pub const MAX_FILE: u64 = 10 * 1024 * 1024;
+
+/// The kind of a file system entry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A regular file.
+    File,
+    /// A folder.
+    Directory,
+    /// A symbolic link that was not followed.
+    Link,
+    /// A device, pipe, or socket, which is never opened.
+    Special,
+}
+
+/// Kind, size, and mode of a file system entry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stat {
+    /// The kind of the entry itself; a link is not followed.
+    pub kind: Kind,
+    /// The size in bytes; 0 unless it is a regular file.
+    pub size: u64,
+    /// The mode as Git knows it.
+    pub mode: Mode,
+}
+
+/// An entry found by [`Workspace::walk`].
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Found {
+    /// The path, from the root of the workspace.
+    pub path: ResolvedPath,
+    /// Whether the entry is a folder; otherwise it is a regular file.
+    pub directory: bool,
+}
+
+/// The result of a walk, and how much of it is missing.
+#[derive(Clone, Debug, Default)]
+pub struct Walk {
+    /// Files and folders, sorted by path.
+    pub found: Vec<Found>,
+    /// Symbolic links, sorted by path. None was followed, so they may lead anywhere.
+    pub links: Vec<WorkspacePath>,
+    /// The number of entries whose names are not UTF-8 or that could not be read.
+    pub skipped: usize,
+}
+
+/// What happens to a symbolic link at the end of a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LastLink {
+    /// Follows the link, as reads and writes do.
+    Follow,
+    /// Keeps the link, so that removing it does not remove its target.
+    Keep,
+}
+
+/// A failed file operation; the message is shown to the model unchanged.
+#[derive(Debug, thiserror::Error)]
+pub enum FileError {
+    /// A path that is not allowed.
+    #[error(transparent)]
+    Path(#[from] PathError),
+    /// A path at which there is nothing.
+    #[error("{0} does not exist")]
+    Missing(WorkspacePath),
+    /// A folder where a file is needed.
+    #[error("{0} is a directory, not a file")]
+    IsDirectory(WorkspacePath),
+    /// Something other than a folder where a folder is needed.
+    #[error("{0} is not a directory")]
+    NotDirectory(WorkspacePath),
+    /// A device, pipe, or socket, or a link where none is allowed.
+    #[error("ACCESS DENIED: {0} is not a regular file")]
+    Special(WorkspacePath),
+    /// A file of a folder that is attached for reading.
+    #[error("{0} is outside of the workspace, where files can only be read")]
+    ReadOnly(WorkspacePath),
+    /// Too many symbolic links in one path, as in a loop.
+    #[error("{0} leads through too many symbolic links")]
+    LinkLoop(WorkspacePath),
+    /// A file larger than [`MAX_FILE`].
+    #[error(
+        "{path} is {size} bytes, but the limit for whole files is {limit} bytes; use grep or search_code to \
+         find the part you need"
+    )]
+    TooLarge {
+        /// The file or folder.
+        path: WorkspacePath,
+        /// Its size in bytes.
+        size: u64,
+        /// The limit in bytes.
+        limit: u64,
+    },
+    /// An error of the operating system.
+    #[error("{path}: {error}")]
+    Io {
+        /// The file or folder.
+        path: WorkspacePath,
+        /// The system's error.
+        error: std::io::Error,
+    },
+}
+
+/// A confined checkout: no call reaches anything outside of it.
+pub trait Workspace: Send + Sync {
+    /// Returns the path of the checkout: absolute, and without symbolic links.
+    fn root(&self) -> &Path;
+
+    /// Parses a path as a model writes it: relative to the workspace, or absolute and inside of it, as compilers and
+    /// tracebacks print paths.
+    fn parse(&self, text: &str) -> Result<WorkspacePath, PathError> {
+        WorkspacePath::parse(self.root().to_str().and_then(|root| inside(text, root)).unwrap_or(text))
+    }
+
+    /// Follows every symbolic link in `path`. The result need not exist.
+    fn resolve(&self, path: &WorkspacePath, last: LastLink) -> Result<ResolvedPath, FileError>;
+
+    /// Returns kind, size, and mode of the entry at `path`, or `None` if there is none.
+    fn stat(&self, path: &ResolvedPath) -> Result<Option<Stat>, FileError>;
+
+    /// Opens a regular file for reading.
+    fn open(&self, path: &ResolvedPath) -> Result<Box<dyn Read + Send>, FileError>;
+
+    /// Replaces the content of a file in one step and keeps its mode. Creates the file and missing folders.
+    fn write(&self, path: &ResolvedPath, content: &[u8]) -> Result<(), FileError>;
+
+    /// Writes a file like [`Self::write`], with its mode.
+    fn place(&self, path: &ResolvedPath, state: &FileState) -> Result<(), FileError>;
+
+    /// Removes a file or a link.
+    fn remove(&self, path: &ResolvedPath) -> Result<(), FileError>;
+
+    /// Lists the files and folders below `folder` that no ignore file excludes, at most `depth` levels down.
+    fn walk(&self, folder: &ResolvedPath, depth: Option<usize>) -> Result<Walk, FileError>;
+
+    /// Returns everything that differs from the checkout at the start.
+    fn changes(&self) -> Result<ChangeSet, FileError>;
+
+    /// Returns a workspace with the state of this one, for trial edits; what is written to it is discarded.
+    fn preview(&self) -> Arc<dyn Workspace>;
+
+    /// Reverts a change: the file is as it was before it.
+    fn revert(&self, change: &FileChange) -> Result<(), FileError>;
+
+    /// Reads a whole regular file of at most [`MAX_FILE`] bytes.
+    fn read(&self, path: &ResolvedPath) -> Result<FileState, FileError> {
+        let stat = self.stat(path)?.ok_or_else(|| FileError::Missing(path.0.clone()))?;
+        match stat.kind {
+            Kind::File => {}
+            Kind::Directory => return Err(FileError::IsDirectory(path.0.clone())),
+            Kind::Link | Kind::Special => return Err(FileError::Special(path.0.clone())),
+        }
+        let too_large = |size| FileError::TooLarge { path: path.0.clone(), size, limit: MAX_FILE };
+        if stat.size > MAX_FILE {
+            return Err(too_large(stat.size));
+        }
+        let mut content = Vec::with_capacity(usize::try_from(stat.size).unwrap_or(0));
+        // One byte beyond the limit reveals a file that grows while it is read.
+        let read = self.open(path)?.take(MAX_FILE + 1).read_to_end(&mut content);
+        read.map_err(|error| FileError::Io { path: path.0.clone(), error })?;
+        if content.len() as u64 > MAX_FILE {
+            return Err(too_large(content.len() as u64));
+        }
+        Ok(FileState { content: Arc::from(content), mode: stat.mode })
+    }
+}
+
+/// Returns an absolute path relative to `root`, or `None` if it is not inside of it by its text.
+pub fn inside<'a>(text: &'a str, root: &str) -> Option<&'a str> {
+    let rest = text.strip_prefix(root.trim_end_matches('/'))?;
+    match rest.strip_prefix('/') {
+        Some("") => Some("."),
+        Some(below) => Some(below.trim_start_matches('/')).filter(|below| !below.is_empty()).or(Some(".")),
+        None => rest.is_empty().then_some("."),
+    }
+}

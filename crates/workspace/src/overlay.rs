@@ -1,0 +1,289 @@
+//! Overlay workspace: planned edits in memory above the untouched checkout.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::{Cursor, Read};
+use std::path::Path;
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
+
+use super::changes::{ChangeSet, FileChange, FileState, Mode};
+use super::disk::DiskWorkspace;
+use super::ignored::{IGNORE_FILES, IgnoreRules};
+use super::path::{ResolvedPath, WorkspacePath};
+use super::resolve::{Step, resolve};
+use super::{FileError, Found, Kind, LastLink, Stat, Walk, Workspace};
+
+/// Number of planned paths below which scanning all of them is cheaper than looking up each folder above a
+/// deep path.
+const FEW: usize = 64;
+
+/// The checkout of a dry run: reads see the planned edits, the disk never does.
+pub struct OverlayWorkspace {
+    disk: Arc<DiskWorkspace>,
+    planned: RwLock<Planned>,
+}
+
+#[derive(Clone, Default)]
+struct Planned {
+    /// Planned states by path; `None` for files that are removed.
+    files: BTreeMap<WorkspacePath, Option<FileState>>,
+    /// Folders that the plan creates; they stay when their files are removed, as on disk.
+    folders: BTreeSet<WorkspacePath>,
+}
+
+impl OverlayWorkspace {
+    /// Creates an empty overlay above `disk`.
+    pub fn new(disk: Arc<DiskWorkspace>) -> Self {
+        Self { disk, planned: RwLock::default() }
+    }
+
+    fn planned(&self) -> RwLockReadGuard<'_, Planned> {
+        self.planned.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns the planned content and mode of a file, or `None` if there would be none.
+    pub fn state(&self, path: &WorkspacePath) -> Result<Option<FileState>, FileError> {
+        let planned = self.planned();
+        match planned.files.get(path) {
+            Some(state) => Ok(state.clone()),
+            None if planned.is_cut_off(path) => Ok(None),
+            None => self.disk.state(&ResolvedPath(path.clone())),
+        }
+    }
+
+    /// Adds to the plan what a command changed in the isolated state.
+    pub fn absorb(&self, changes: &[FileChange]) -> Result<(), FileError> {
+        changes.iter().try_for_each(|change| self.put(&change.path, change.after.clone()))
+    }
+
+    /// Plans the whole state of a file, including its mode; `None` removes it.
+    fn put(&self, path: &WorkspacePath, state: Option<FileState>) -> Result<(), FileError> {
+        let on_disk = self.disk.state(&ResolvedPath(path.clone()))?;
+        let mut planned = self.planned.write().unwrap_or_else(PoisonError::into_inner);
+        if on_disk == state {
+            planned.files.remove(path);
+            return Ok(());
+        }
+        let mut above = path.parent().filter(|_| state.is_some());
+        while let Some(folder) = above.take().filter(|folder| !folder.is_root()) {
+            // A folder on disk is not planned: its other files would be hidden.
+            let on_disk = self.disk.stat(&ResolvedPath(folder.clone()))?;
+            if matches!(on_disk, Some(Stat { kind: Kind::Directory, .. })) {
+                break;
+            }
+            above = folder.parent();
+            planned.folders.insert(folder);
+        }
+        planned.files.insert(path.clone(), state);
+        Ok(())
+    }
+
+    /// Returns the planned text of an ignore file.
+    fn text(&self, path: &WorkspacePath) -> Option<String> {
+        let state = self.read(&ResolvedPath(path.clone())).ok()?;
+        Some(String::from_utf8_lossy(&state.content).into_owned())
+    }
+
+    /// Returns what the walk finds below `folder` on disk, without the files that have a planned state.
+    fn walk_disk(
+        &self,
+        folder: &ResolvedPath,
+        depth: Option<usize>,
+        planned: &Planned,
+    ) -> Result<Walk, FileError> {
+        if !matches!(self.disk.stat(folder)?, Some(Stat { kind: Kind::Directory, .. })) {
+            return Ok(Walk::default());
+        }
+        let rules_change = planned.files.keys().any(|path| path.file_name().is_some_and(is_ignore_file));
+        let mut walk = self.disk.walk(folder, depth, !rules_change)?;
+        walk.found.retain(|found| !planned.files.contains_key(&found.path.0));
+        walk.links.retain(|link| !planned.files.contains_key(link));
+        if rules_change {
+            let mut rules = BTreeMap::new();
+            walk.found.retain(|found| !self.excludes(&mut rules, &found.path, found.directory));
+            walk.links.retain(|link| !self.excludes(&mut rules, link, false));
+        }
+        Ok(walk)
+    }
+
+    /// Returns a file as it is below all that is planned.
+    pub fn original(&self, path: &WorkspacePath) -> Result<Option<FileState>, FileError> {
+        self.disk.state_of(path)
+    }
+
+    /// Returns whether ignore files, as planned, exclude an entry. `rules` keeps those of each folder.
+    fn excludes(
+        &self,
+        rules: &mut BTreeMap<WorkspacePath, IgnoreRules>,
+        path: &WorkspacePath,
+        is_directory: bool,
+    ) -> bool {
+        let Some(parent) = path.parent() else { return false };
+        let rules = rules
+            .entry(parent.clone())
+            .or_insert_with(|| IgnoreRules::collect(&parent, |path| self.text(path)));
+        rules.excludes(path, is_directory)
+    }
+}
+
+fn is_ignore_file(name: &str) -> bool {
+    IGNORE_FILES.contains(&name)
+}
+
+impl Planned {
+    fn stat(&self, path: &WorkspacePath) -> Option<Option<Stat>> {
+        match self.files.get(path) {
+            Some(Some(state)) => {
+                let kind = if state.mode == Mode::Link { Kind::Link } else { Kind::File };
+                Some(Some(Stat { kind, size: state.content.len() as u64, mode: state.mode }))
+            }
+            _ if self.folders.contains(path) => {
+                Some(Some(Stat { kind: Kind::Directory, size: 0, mode: Mode::Regular }))
+            }
+            Some(None) => Some(None),
+            None => None,
+        }
+    }
+
+    /// Returns the target of a planned link.
+    fn target(&self, path: &WorkspacePath) -> String {
+        let state = self.files.get(path).and_then(Option::as_ref);
+        state.map_or(String::new(), |state| String::from_utf8_lossy(&state.content).into_owned())
+    }
+
+    /// Returns whether a planned file, removal, or new folder above `path` hides what the disk has there.
+    fn is_cut_off(&self, path: &WorkspacePath) -> bool {
+        // A few planned paths are scanned; if there are many, the folders above this path are looked up
+        // instead.
+        if self.files.len() + self.folders.len() < FEW {
+            let mut planned = self.files.keys().chain(&self.folders);
+            return planned.any(|above| above != path && path.is_within(above));
+        }
+        path.above().any(|above| self.folders.contains(above) || self.files.contains_key(above))
+    }
+}
+
+impl Workspace for OverlayWorkspace {
+    fn root(&self) -> &Path {
+        self.disk.path()
+    }
+
+    fn resolve(&self, path: &WorkspacePath, last: LastLink) -> Result<ResolvedPath, FileError> {
+        let planned = self.planned();
+        let mut disk = self.disk.cursor();
+        resolve(self.disk.path(), path, last, |path| match planned.stat(path) {
+            Some(Some(Stat { kind: Kind::Directory, .. })) => Ok(Step::Directory),
+            Some(Some(Stat { kind: Kind::Link, .. })) => Ok(Step::Link(planned.target(path))),
+            Some(_) => Ok(Step::End),
+            None if planned.is_cut_off(path) => Ok(Step::End),
+            None => disk.step(path),
+        })
+    }
+
+    fn stat(&self, path: &ResolvedPath) -> Result<Option<Stat>, FileError> {
+        let planned = self.planned();
+        match planned.stat(path) {
+            Some(stat) => Ok(stat),
+            None if planned.is_cut_off(path) => Ok(None),
+            None => self.disk.stat(path),
+        }
+    }
+
+    fn open(&self, path: &ResolvedPath) -> Result<Box<dyn Read + Send>, FileError> {
+        match self.planned().files.get(&path.0) {
+            Some(Some(state)) => Ok(Box::new(Cursor::new(Arc::clone(&state.content)))),
+            Some(None) => Err(FileError::Missing(path.0.clone())),
+            None => self.disk.open_file(path),
+        }
+    }
+
+    fn write(&self, path: &ResolvedPath, content: &[u8]) -> Result<(), FileError> {
+        let mode = match self.stat(path)? {
+            None => Mode::Regular,
+            Some(Stat { kind: Kind::File, mode, .. }) => mode,
+            Some(Stat { kind: Kind::Directory, .. }) => return Err(FileError::IsDirectory(path.0.clone())),
+            Some(_) => return Err(FileError::Special(path.0.clone())),
+        };
+        let mut missing = Vec::new();
+        let mut above = path.parent();
+        while let Some(parent) = above.take() {
+            match self.stat(&ResolvedPath(parent.clone()))? {
+                Some(Stat { kind: Kind::Directory, .. }) => break,
+                Some(_) => return Err(FileError::NotDirectory(parent)),
+                None => {
+                    above = parent.parent();
+                    missing.push(parent);
+                }
+            }
+        }
+        let mut planned = self.planned.write().unwrap_or_else(PoisonError::into_inner);
+        planned.folders.extend(missing);
+        planned.files.insert(path.0.clone(), Some(FileState { content: content.into(), mode }));
+        Ok(())
+    }
+
+    fn place(&self, path: &ResolvedPath, state: &FileState) -> Result<(), FileError> {
+        self.put(path, Some(state.clone()))
+    }
+
+    fn remove(&self, path: &ResolvedPath) -> Result<(), FileError> {
+        match self.stat(path)?.map(|stat| stat.kind) {
+            None => return Err(FileError::Missing(path.0.clone())),
+            Some(Kind::Directory) => return Err(FileError::IsDirectory(path.0.clone())),
+            Some(Kind::Special) => return Err(FileError::Special(path.0.clone())),
+            Some(Kind::File | Kind::Link) => {}
+        }
+        let mut planned = self.planned.write().unwrap_or_else(PoisonError::into_inner);
+        planned.files.insert(path.0.clone(), None);
+        Ok(())
+    }
+
+    fn walk(&self, folder: &ResolvedPath, depth: Option<usize>) -> Result<Walk, FileError> {
+        match self.stat(folder)?.map(|stat| stat.kind) {
+            Some(Kind::Directory) => {}
+            None => return Err(FileError::Missing(folder.0.clone())),
+            Some(_) => return Err(FileError::NotDirectory(folder.0.clone())),
+        }
+        // A clone (of names and shared contents), because reading ignore files takes the lock again.
+        let planned = self.planned().clone();
+        let mut walk = self.walk_disk(folder, depth, &planned)?;
+        let is_below = |path: &WorkspacePath| {
+            let levels = path.relative_to(folder).map_or(0, |below| below.split('/').count());
+            levels > 0 && depth.is_none_or(|depth| levels <= depth)
+        };
+        let files = planned.files.iter().filter_map(|(path, state)| Some((path, state.as_ref()?.mode)));
+        let folders = planned.folders.iter().map(|path| (path, None));
+        let mut rules = BTreeMap::new();
+        for (path, mode) in files.map(|(path, mode)| (path, Some(mode))).chain(folders) {
+            let directory = mode.is_none();
+            if !is_below(path) || self.excludes(&mut rules, path, directory) {
+                continue;
+            }
+            if mode == Some(Mode::Link) {
+                walk.links.push(path.clone());
+            } else {
+                walk.found.push(Found { path: ResolvedPath(path.clone()), directory });
+            }
+        }
+        walk.found.sort_unstable();
+        walk.links.sort_unstable();
+        Ok(walk)
+    }
+
+    fn changes(&self) -> Result<ChangeSet, FileError> {
+        let mut changes = Vec::new();
+        for (path, after) in &self.planned().files {
+            let before = self.disk.state(&ResolvedPath(path.clone()))?;
+            changes.extend(FileChange::new(path.clone(), before, after.clone()));
+        }
+        Ok(ChangeSet::new(changes))
+    }
+
+    fn preview(&self) -> Arc<dyn Workspace> {
+        let planned = RwLock::new(self.planned().clone());
+        Arc::new(Self { disk: Arc::clone(&self.disk), planned })
+    }
+
+    fn revert(&self, change: &FileChange) -> Result<(), FileError> {
+        self.put(&change.path, change.before.clone())
+    }
+}

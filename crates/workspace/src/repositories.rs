@@ -1,0 +1,87 @@
+//! The repositories of a checkout: Git's own folders, wherever they lie in it.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+use ignore::{DirEntry, WalkBuilder, WalkState};
+
+use crate::SensitiveFiles;
+use crate::WorkspacePath;
+
+/// What a walk over the checkout has found.
+#[derive(Debug, Default)]
+pub struct Found {
+    /// Files that are not there for commands, those that Git ignores too.
+    pub sensitive: Vec<WorkspacePath>,
+    /// `.git` entries below the checkout's own, relative to the checkout.
+    pub nested: Vec<PathBuf>,
+}
+
+/// Looks at every file of the checkout once, but for what Git's own folders hold.
+pub fn find(root: &Path, sensitive: &SensitiveFiles) -> Found {
+    let found = Mutex::new(Found::default());
+    let walk = WalkBuilder::new(root).standard_filters(false).threads(4).build_parallel();
+    walk.run(|| {
+        Box::new(|entry| {
+            let Ok(entry) = entry else { return WalkState::Continue };
+            let Ok(relative) = entry.path().strip_prefix(root) else { return WalkState::Continue };
+            let note =
+                |add: &dyn Fn(&mut Found)| add(&mut found.lock().unwrap_or_else(PoisonError::into_inner));
+            if entry.depth() > 0 && entry.file_name() == ".git" {
+                if entry.depth() > 1 {
+                    note(&|found| found.nested.push(relative.to_owned()));
+                }
+                return WalkState::Skip;
+            }
+            let is_file = entry.depth() > 0 && entry.file_type().is_some_and(|kind| !kind.is_dir());
+            let path = relative.to_str().filter(|_| is_file && !sensitive.is_empty());
+            if let Some(Ok(path)) = path.map(WorkspacePath::parse)
+                && sensitive.hides(&path)
+            {
+                note(&|found| found.sensitive.push(path.clone()));
+            }
+            WalkState::Continue
+        })
+    });
+    found.into_inner().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Returns the `.git` entries of repositories below the checkout's own, and the files that match `sensitive`; all of them
+/// relative to the checkout.
+pub fn repositories_and_secrets(
+    root: &Path,
+    sensitive: &SensitiveFiles,
+) -> (Vec<PathBuf>, Vec<WorkspacePath>) {
+    let Found { sensitive, nested } = find(root, sensitive);
+    (nested, sensitive)
+}
+
+/// Lists Git's own folder with those of submodules and worktrees in it.
+pub fn folders(git: &Path) -> Vec<PathBuf> {
+    let mut folders = stores(git);
+    for store in folders.clone() {
+        folders.extend(
+            fs::read_dir(store.join("worktrees")).into_iter().flatten().flatten().map(|entry| entry.path()),
+        );
+    }
+    folders
+}
+
+/// Lists Git's own folder with those of submodules in it, also where these have submodules: each has its own objects.
+pub fn stores(git: &Path) -> Vec<PathBuf> {
+    let modules =
+        WalkBuilder::new(git.join("modules")).standard_filters(false).filter_entry(may_lead_on).build();
+    let is_store = |entry: &DirEntry| entry.path().join("HEAD").is_file();
+    let modules = modules.flatten().filter(is_store).map(DirEntry::into_path);
+    std::iter::once(git.to_owned()).chain(modules).collect()
+}
+
+/// Whether the folder of a submodule may lie below: its name may have several parts, and of a repository only
+/// `modules` holds others.
+fn may_lead_on(entry: &DirEntry) -> bool {
+    let is_folder = entry.file_type().is_some_and(|kind| kind.is_dir());
+    let is_in_store = entry.path().parent().is_some_and(|above| above.join("HEAD").is_file());
+    is_folder && (!is_in_store || entry.file_name() == OsStr::new("modules"))
+}

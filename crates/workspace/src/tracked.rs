@@ -1,0 +1,143 @@
+//! Tracked workspace: the checkout with a record of what each file was before its first change.
+
+use std::collections::BTreeMap;
+use std::io::Read;
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::changes::{ChangeSet, FileChange, FileState, Operation};
+use super::disk::DiskWorkspace;
+use super::overlay::OverlayWorkspace;
+use super::path::{ResolvedPath, WorkspacePath};
+use super::{FileError, LastLink, Stat, Walk, Workspace};
+
+/// A workspace for real edits: every write goes to disk, and the first one to a file records what was there.
+pub struct TrackedWorkspace {
+    disk: Arc<DiskWorkspace>,
+    before: Mutex<BTreeMap<ResolvedPath, Option<FileState>>>,
+    /// Changed files that are too large to be held in memory, and whether they existed before.
+    large: Mutex<BTreeMap<WorkspacePath, bool>>,
+}
+
+impl TrackedWorkspace {
+    /// Starts tracking changes to `disk`.
+    pub fn new(disk: Arc<DiskWorkspace>) -> Self {
+        Self { disk, before: Mutex::default(), large: Mutex::default() }
+    }
+
+    /// Returns the path of the checkout.
+    pub fn path(&self) -> &Path {
+        self.disk.path()
+    }
+
+    /// Returns the checkout itself. Changes made through it have to be passed to [`Self::absorb`].
+    pub fn disk(&self) -> &DiskWorkspace {
+        &self.disk
+    }
+
+    /// Returns the files that were changed at some time, even if they were changed back.
+    pub fn changed(&self) -> Vec<WorkspacePath> {
+        let before = self.before.lock().unwrap_or_else(PoisonError::into_inner);
+        before.keys().map(|path| path.0.clone()).collect()
+    }
+
+    /// Returns a file as it was before the run changed it.
+    pub fn original(&self, path: &WorkspacePath) -> Result<Option<FileState>, FileError> {
+        let before = self.before.lock().unwrap_or_else(PoisonError::into_inner);
+        match before.iter().find(|(changed, _)| changed.0 == *path) {
+            Some((_, state)) => Ok(state.clone()),
+            None => self.disk.state_of(path),
+        }
+    }
+
+    /// Records a changed file that is too large to be held in memory, and whether it was there before the change.
+    pub fn note_large(&self, path: &WorkspacePath, was_there: bool) {
+        let mut large = self.large.lock().unwrap_or_else(PoisonError::into_inner);
+        large.entry(path.clone()).or_insert(was_there);
+    }
+
+    /// Returns the changed files that are too large to be shown, and what happened to them.
+    pub fn large(&self) -> Vec<(WorkspacePath, Operation)> {
+        let large = self.large.lock().unwrap_or_else(PoisonError::into_inner);
+        let operation = |path: &WorkspacePath, was_there: bool| {
+            let is_there = std::fs::symlink_metadata(self.path().join(path.as_str())).is_ok();
+            match (was_there, is_there) {
+                (false, true) => Some(Operation::Add),
+                (true, true) => Some(Operation::Modify),
+                (true, false) => Some(Operation::Delete),
+                (false, false) => None,
+            }
+        };
+        large.iter().filter_map(|(path, was)| Some((path.clone(), operation(path, *was)?))).collect()
+    }
+
+    /// Records changes that a command has made.
+    pub fn absorb(&self, changes: &[FileChange]) {
+        let mut before = self.before.lock().unwrap_or_else(PoisonError::into_inner);
+        for change in changes {
+            before.entry(ResolvedPath(change.path.clone())).or_insert_with(|| change.before.clone());
+        }
+    }
+
+    fn remember(&self, path: &ResolvedPath) -> Result<(), FileError> {
+        let mut before = self.before.lock().unwrap_or_else(PoisonError::into_inner);
+        if !before.contains_key(path) {
+            before.insert(path.clone(), self.disk.state(path)?);
+        }
+        Ok(())
+    }
+}
+
+impl Workspace for TrackedWorkspace {
+    fn root(&self) -> &Path {
+        self.disk.path()
+    }
+
+    fn resolve(&self, path: &WorkspacePath, last: LastLink) -> Result<ResolvedPath, FileError> {
+        self.disk.resolve(path, last)
+    }
+
+    fn stat(&self, path: &ResolvedPath) -> Result<Option<Stat>, FileError> {
+        self.disk.stat(path)
+    }
+
+    fn open(&self, path: &ResolvedPath) -> Result<Box<dyn Read + Send>, FileError> {
+        self.disk.open_file(path)
+    }
+
+    fn write(&self, path: &ResolvedPath, content: &[u8]) -> Result<(), FileError> {
+        self.remember(path)?;
+        self.disk.write_file(path, content)
+    }
+
+    fn place(&self, path: &ResolvedPath, state: &FileState) -> Result<(), FileError> {
+        self.remember(path)?;
+        self.disk.restore(path, Some(state))
+    }
+
+    fn remove(&self, path: &ResolvedPath) -> Result<(), FileError> {
+        self.remember(path)?;
+        self.disk.remove_file(path)
+    }
+
+    fn walk(&self, folder: &ResolvedPath, depth: Option<usize>) -> Result<Walk, FileError> {
+        self.disk.walk(folder, depth, true)
+    }
+
+    fn changes(&self) -> Result<ChangeSet, FileError> {
+        let before = self.before.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut changes = Vec::new();
+        for (path, before) in before.iter() {
+            changes.extend(FileChange::new(path.0.clone(), before.clone(), self.disk.state(path)?));
+        }
+        Ok(ChangeSet::new(changes))
+    }
+
+    fn preview(&self) -> Arc<dyn Workspace> {
+        Arc::new(OverlayWorkspace::new(Arc::clone(&self.disk)))
+    }
+
+    fn revert(&self, change: &FileChange) -> Result<(), FileError> {
+        self.disk.restore(&ResolvedPath(change.path.clone()), change.before.as_ref())
+    }
+}

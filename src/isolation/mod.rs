@@ -1,0 +1,369 @@
+//! Isolated state of a run: runs commands, hooks, and gates on a throw-away state of the checkout. Their
+//! changes are judged before any of them is kept, and a dry run keeps them in its plan. Nothing that others
+//! wrote ever runs on the checkout itself.
+
+mod beside;
+mod doubt;
+mod keep;
+mod state;
+
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::sync::atomic::AtomicU32;
+use std::sync::{Arc, OnceLock, PoisonError};
+use std::time::{Duration, Instant};
+
+use tokio::sync::Mutex;
+use tokio_util::sync::CancellationToken;
+use workspace::{CheckoutModes, FileChange, Judge, Restored, WorkspacePath};
+
+use crate::base::verbose_log::detail;
+use crate::command::sandbox::{Rights, View};
+use crate::command::{Ended, Finished, Job, LiveOutput, Shell};
+use crate::event::{Events, NoticeLevel};
+use keep::keep_changes;
+pub use state::{
+    Author, Before, Below, CarryError, Isolated, IsolationError, IsolationSource, Outcome, Secrets,
+    mask_repository,
+};
+
+/// The isolated state of a run, created when it is first needed.
+pub struct Isolation {
+    below: Below,
+    source: IsolationSource,
+    shell: Shell,
+    events: Events,
+    judge: Judge,
+    state: Mutex<Option<Isolated>>,
+    /// Number of commands that were started beside others.
+    beside: AtomicU32,
+    /// Files that Git ignores and that commands of the agent's have changed.
+    built: std::sync::Mutex<BTreeSet<WorkspacePath>>,
+    /// The modes of the checkout, where commands see the machine's own file system.
+    modes: OnceLock<CheckoutModes>,
+    /// Whose changed programs have been told of.
+    doubted: std::sync::Mutex<BTreeSet<String>>,
+}
+
+/// A command line to run on the isolated state.
+pub struct IsolatedCommand<'a> {
+    /// The command line, for the shell.
+    pub command: &'a str,
+    /// The working directory.
+    pub cwd: &'a WorkspacePath,
+    /// Environment variables on top of the shell's.
+    pub variables: Vec<(Cow<'a, str>, String)>,
+    /// The bytes for standard input; nothing can be read if `None`.
+    pub stdin: Option<Vec<u8>>,
+    /// Whether standard error goes into the same stream as standard output.
+    pub merge: bool,
+    /// Where standard output is collected.
+    pub output: LiveOutput,
+    /// The time after which the command is ended.
+    pub timeout: Duration,
+    /// A token that ends the command early.
+    pub cancel: CancellationToken,
+    /// What the command is allowed to do.
+    pub rights: Rights,
+    /// Which of its changes are kept.
+    pub keep: Keep,
+    /// Folders that the command renames in one step.
+    pub moves: Vec<WorkspacePath>,
+    /// The hook or gate whose command this is: it shares no folder with others.
+    pub owner: Option<String>,
+}
+
+/// Which of a command's changes are kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Keep {
+    /// All changes, unless they are refused.
+    Changes,
+    /// Files that ignore files exclude, so that the next build has less to do.
+    Outputs,
+    /// None: nobody waits for the command, so it must not change what others work on.
+    Nothing,
+}
+
+/// A finished command, with what became of its changes.
+#[derive(Debug)]
+pub struct IsolatedRun {
+    /// The exit and output of the command.
+    pub finished: Finished,
+    /// The changes that were kept.
+    pub changes: Vec<FileChange>,
+    /// Files that were kept but are too large to be shown.
+    pub large: Vec<WorkspacePath>,
+    /// Descriptions of what is never kept: nested repositories, sensitive files, and names that are not
+    /// UTF-8.
+    pub dropped: Vec<String>,
+    /// Files that Git ignores and that were kept.
+    pub built: Vec<WorkspacePath>,
+    /// The judge's warnings about what was kept.
+    pub warnings: Vec<String>,
+    /// The reasons why nothing was kept; empty if it was.
+    pub refused: Vec<String>,
+}
+
+impl Isolation {
+    /// Creates a handle to the state above (or beside) a checkout; nothing is mounted or copied yet.
+    pub fn new(below: Below, source: IsolationSource, shell: Shell, events: Events, judge: Judge) -> Self {
+        Self {
+            below,
+            source,
+            shell,
+            events,
+            judge,
+            state: Mutex::default(),
+            beside: AtomicU32::new(0),
+            built: std::sync::Mutex::default(),
+            modes: OnceLock::new(),
+            doubted: std::sync::Mutex::default(),
+        }
+    }
+
+    /// Returns the shell that starts the run's commands.
+    pub fn shell(&self) -> &Shell {
+        &self.shell
+    }
+
+    /// Returns the path of the checkout.
+    pub fn root(&self) -> &Path {
+        &self.source.root
+    }
+
+    /// Returns the programs that a command line of the configuration's runs although commands of the agent's have changed
+    /// them, and Git ignores them.
+    pub fn doubts(&self, line: &str) -> Vec<String> {
+        let path = self.shell.environment.get("PATH").map(String::as_str);
+        let built = self.built.lock().unwrap_or_else(PoisonError::into_inner);
+        doubt::doubts(line, path, self.root(), &built)
+    }
+
+    /// Tells of such programs of a hook, a server or a model, once for each.
+    pub fn tell_of_doubts(&self, owner: &str, line: &str) {
+        let programs = self.doubts(line);
+        let mut doubted = self.doubted.lock().unwrap_or_else(PoisonError::into_inner);
+        if !programs.is_empty() && doubted.insert(owner.to_owned()) {
+            let told = format!(
+                "the {owner} runs programs that Git ignores and that commands of this run had changed before: {}",
+                programs.join(", ")
+            );
+            self.events.notice(NoticeLevel::Warning, told);
+        }
+    }
+
+    /// Restores the modes of files of the checkout that commands changed there, past their copy of it, and returns these.
+    /// `changed` are the files that the run changed.
+    pub fn restore_modes(&self, changed: &[WorkspacePath]) -> Vec<Restored> {
+        self.modes.get().map_or_else(Vec::new, |modes| modes.restore(changed, "the run"))
+    }
+
+    /// Returns the size of the state on disk in bytes, or `None` if it was not created.
+    pub async fn bytes(&self) -> Option<u64> {
+        self.state.lock().await.as_ref().map(Isolated::bytes)
+    }
+
+    /// Runs a command line of the configuration's by the run's shell. It sees Git's own folder as the checkout has it,
+    /// and what it writes there is gone afterwards.
+    pub async fn run(&self, work: IsolatedCommand<'_>) -> Result<IsolatedRun, IsolationError> {
+        let shell = work.owner.as_deref().map(|owner| self.shell.of(owner));
+        self.run_as(Author::Trusted, shell.as_ref().unwrap_or(&self.shell), work).await
+    }
+
+    /// Runs a command line of the agent's by another shell. It meets in Git's own folder what the agent left there.
+    pub async fn run_by(
+        &self,
+        shell: &Shell,
+        work: IsolatedCommand<'_>,
+    ) -> Result<IsolatedRun, IsolationError> {
+        self.run_as(Author::Agent, shell, work).await
+    }
+
+    /// Unless it only looks, nobody else is in the state meanwhile.
+    async fn run_as(
+        &self,
+        author: Author,
+        shell: &Shell,
+        work: IsolatedCommand<'_>,
+    ) -> Result<IsolatedRun, IsolationError> {
+        let mut state = self.state.lock().await;
+        let isolated = match state.take() {
+            Some(isolated) => isolated,
+            None => self.make().await?,
+        };
+        let IsolatedCommand {
+            command,
+            cwd,
+            variables,
+            stdin,
+            merge,
+            output,
+            timeout,
+            cancel,
+            rights,
+            keep,
+            moves,
+            owner: _,
+        } = work;
+        let below = self.below.clone();
+        let changes_nothing = (rights == Rights::Look || keep == Keep::Nothing) && shell.is_sandboxed();
+        let (isolated, before, reader) = blocking(move || {
+            let mut isolated = isolated;
+            isolated.update(&below)?;
+            let reader = changes_nothing.then(|| isolated.reader(author)).flatten();
+            if reader.is_none() {
+                isolated.enter(author).map_err(IsolationError::Git)?;
+            }
+            if let Err(error) = isolated.make_movable(&moves) {
+                detail!("could not rename folders atomically: {error}");
+            }
+            let before = isolated.before()?;
+            Ok::<_, IsolationError>((isolated, before, reader))
+        })
+        .await?;
+        let root = isolated.path().to_owned();
+        if let Some(reader) = reader {
+            // A read-only view lets other commands use the state meanwhile.
+            *state = Some(isolated);
+            drop(state);
+            let view = View::Reader(&reader);
+            let job = Job {
+                command,
+                cwd: &root.join(cwd.as_str()),
+                root: &root,
+                view,
+                rights,
+                variables,
+                stdin,
+                merge,
+                output,
+                timeout,
+                cancel,
+            };
+            return Ok(IsolatedRun::unchanged(shell.run(job).await));
+        }
+        let finished = shell
+            .run(Job {
+                command,
+                cwd: &root.join(cwd.as_str()),
+                root: &root,
+                view: isolated.view(),
+                rights,
+                variables,
+                stdin,
+                merge,
+                output,
+                timeout,
+                cancel,
+            })
+            .await;
+        if finished.ended == Ended::StillRunning {
+            return Ok(IsolatedRun::still_running(finished));
+        }
+        let (below, judge) = (self.below.clone(), Arc::clone(&self.judge));
+        let (ran, isolated) = blocking(move || {
+            let mut isolated = isolated;
+            match isolated.leave(author) {
+                Ok(()) => keep_changes(isolated, before, finished, &below, &judge, (rights, keep)),
+                Err(error) => {
+                    let mut ran = IsolatedRun::unchanged(finished);
+                    ran.refused.push(format!(
+                        "what the command left in Git's own folder stands in the way: {error}"
+                    ));
+                    (ran, None)
+                }
+            }
+        })
+        .await;
+        if author == Author::Agent {
+            self.built.lock().unwrap_or_else(PoisonError::into_inner).extend(ran.built.iter().cloned());
+        }
+        // If the state could not be brought back to what is below, it is dropped, so that the next command
+        // starts with a new one.
+        *state = isolated;
+        Ok(ran)
+    }
+
+    /// Creates an overlay where one can be mounted, otherwise a copy.
+    async fn make(&self) -> Result<Isolated, IsolationError> {
+        let started = Instant::now();
+        if self.shell.namespaces(&self.source.root).await.is_some() {
+            let source = self.source.clone();
+            if let Some(isolated) = blocking(move || Isolated::mounted(&source)).await {
+                let took = started.elapsed().as_secs_f64() * 1000.0;
+                self.events.notice(
+                    NoticeLevel::Info,
+                    format!(
+                        "commands run on an overlay, which took {took:.1} ms \
+                                                        to mount"
+                    ),
+                );
+                self.tell_of_git(&isolated);
+                return Ok(isolated);
+            }
+        }
+        detail!("overlays cannot be mounted");
+        let source = self.source.clone();
+        let (copied, bytes, modes) = blocking(move || {
+            let copied = Isolated::copied(&source)?;
+            let bytes = copied.bytes();
+            Ok::<_, IsolationError>((copied, bytes, CheckoutModes::remember(&source.root)))
+        })
+        .await?;
+        // Those before the first command count.
+        self.modes.get_or_init(|| modes);
+        let place = "at another path, where references to the checkout's own path do not hold";
+        let (megabytes, took) = (bytes / 1_000_000, copied.took.as_secs_f64());
+        let told = format!("commands run on a copy of the checkout, {place} ({megabytes} MB, {took:.1} s)");
+        self.events.notice(NoticeLevel::Info, told);
+        self.tell_of_git(&copied);
+        if !self.shell.is_sandboxed() {
+            let told = "nothing keeps commands from the checkout itself: a program that names it by its own path (a virtual \
+                        environment, an editable install) uses it without planned edits, and may give a wrong verdict";
+            self.events.notice(NoticeLevel::Warning, told);
+        }
+        if let Some(first) = copied.unreadable.first() {
+            let told = format!(
+                "{} of the files and folders of the checkout cannot be read ({} first): commands do not see them, and a \
+                 command that changes something in their place is refused",
+                copied.unreadable.len(),
+                first.display()
+            );
+            self.events.notice(NoticeLevel::Warning, told);
+        }
+        Ok(copied)
+    }
+
+    fn tell_of_git(&self, isolated: &Isolated) {
+        for repository in isolated.unseen_repositories() {
+            let told = format!(
+                "{} holds sensitive files that were committed and cannot be shown without them, so commands do not \
+                 see that repository",
+                repository.display()
+            );
+            self.events.notice(NoticeLevel::Warning, told);
+        }
+    }
+}
+
+impl IsolatedRun {
+    fn unchanged(finished: Finished) -> Self {
+        let (changes, large, dropped) = (Vec::new(), Vec::new(), Vec::new());
+        let (built, warnings, refused) = (Vec::new(), Vec::new(), Vec::new());
+        Self { finished, changes, large, dropped, built, warnings, refused }
+    }
+
+    fn still_running(finished: Finished) -> Self {
+        let reason = "processes of the command could not be ended, and may still be changing files";
+        Self { refused: vec![reason.to_owned()], ..Self::unchanged(finished) }
+    }
+}
+
+/// Runs blocking work off the async threads, and resumes a panic of it here.
+async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
+    match tokio::task::spawn_blocking(work).await {
+        Ok(value) => value,
+        Err(error) => std::panic::resume_unwind(error.into_panic()),
+    }
+}

@@ -1,0 +1,50 @@
+//! The state below the isolated one: the checkout, or the planned edits above it.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use workspace::{FileError, FileState, OverlayWorkspace, TrackedWorkspace, Workspace, WorkspacePath};
+
+/// The state that the isolated state is based on, and compared with.
+#[derive(Clone)]
+pub enum Below {
+    /// The checkout with the planned edits above it.
+    Planned(Arc<OverlayWorkspace>),
+    /// The checkout itself.
+    Real(Arc<TrackedWorkspace>),
+}
+
+impl Below {
+    pub(super) fn state(&self, path: &WorkspacePath) -> Result<Option<FileState>, FileError> {
+        match self {
+            Self::Planned(planned) => planned.state(path),
+            Self::Real(tracked) => tracked.disk().state_of(path),
+        }
+    }
+
+    /// Returns the files that the run has changed, or plans to change.
+    pub(super) fn changed(&self) -> Result<BTreeSet<WorkspacePath>, FileError> {
+        Ok(match self {
+            Self::Planned(planned) => planned.changes()?.iter().map(|change| change.path.clone()).collect(),
+            Self::Real(tracked) => tracked.changed().into_iter().collect(),
+        })
+    }
+
+    /// Returns the text of a file, as it was before the command; `None` if it is too large or not UTF-8.
+    pub(super) fn text(&self, path: &WorkspacePath) -> Option<String> {
+        text(&self.state(path).ok()??)
+    }
+
+    /// Returns the text of a file, as it was before the run.
+    pub(super) fn original_text(&self, path: &WorkspacePath) -> Option<String> {
+        let state = match self {
+            Self::Planned(planned) => planned.original(path),
+            Self::Real(tracked) => tracked.original(path),
+        };
+        text(&state.ok()??)
+    }
+}
+
+fn text(state: &FileState) -> Option<String> {
+    String::from_utf8(state.content.to_vec()).ok()
+}

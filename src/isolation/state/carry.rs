@@ -1,0 +1,188 @@
+//! Transfer of changes: carries what a command changed from the isolated state into the checkout, or reverts
+//! it.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::path::Path;
+
+use cap_std::fs::Metadata;
+use workspace::entry::Entry;
+use workspace::{DiskWorkspace, FileError, FileState, WorkspacePath};
+
+use super::{Below, Isolated, Kind, Outcome, masks};
+use crate::plan::{JournalError, write_all};
+
+/// Reasons why a command's changes are not in the checkout or the plan.
+#[derive(Debug, thiserror::Error)]
+pub enum CarryError {
+    /// A failure to write the files of the project; the error says whether they were put back.
+    #[error(transparent)]
+    Changes(#[from] JournalError),
+    /// A failure to make room for the project's files among build outputs.
+    #[error("could not move what the command built into the checkout: {0}")]
+    Outputs(FileError),
+    /// A failure to add the changes to the plan.
+    #[error("could not plan what the command changed: {0}")]
+    Plan(FileError),
+}
+
+impl Isolated {
+    /// Keeps what a command changed, in the checkout or in the plan. Returns descriptions of build outputs
+    /// that could not be moved.
+    pub fn carry(&mut self, found: &Outcome, below: &Below) -> Result<Vec<String>, CarryError> {
+        match below {
+            Below::Planned(planned) => {
+                planned.absorb(&found.changes).map(|()| Vec::new()).map_err(CarryError::Plan)
+            }
+            Below::Real(tracked) => {
+                for path in &found.large {
+                    let was_there = !matches!(tracked.disk().entry(path), Ok(None));
+                    tracked.note_large(path, was_there);
+                }
+                self.make_way(found, tracked.disk()).map_err(CarryError::Outputs)?;
+                write_all(tracked.disk(), &self.journal, &found.changes)?;
+                tracked.absorb(&found.changes);
+                self.keep_times(tracked.disk(), found);
+                Ok(self.carry_outputs(found, tracked.disk()))
+            }
+        }
+    }
+
+    /// Removes the build outputs that the command removed, if a file takes the place of their folder.
+    fn make_way(&self, found: &Outcome, disk: &DiskWorkspace) -> Result<(), FileError> {
+        let files = || found.changes.iter().filter(|change| change.after.is_some());
+        for path in found.outputs.iter().filter(|path| files().any(|file| path.is_within(&file.path))) {
+            self.carry_output(path, disk)?;
+        }
+        Ok(())
+    }
+
+    /// Keeps build outputs, large files, and empty folders. Returns descriptions of those that could not be
+    /// moved.
+    pub fn carry_outputs(&mut self, found: &Outcome, disk: &DiskWorkspace) -> Vec<String> {
+        let mut left = Vec::new();
+        for path in found.outputs.iter().chain(&found.large) {
+            left.extend(self.carry_output(path, disk).err().map(|error| error.to_string()));
+        }
+        for folder in &found.folders {
+            left.extend(disk.make_folder(folder).err().map(|error| format!("{folder}: {error}")));
+        }
+        let gone: Vec<WorkspacePath> = found.gone_folders.iter().cloned().collect();
+        disk.remove_empty(&gone);
+        left
+    }
+
+    fn carry_output(&self, path: &WorkspacePath, disk: &DiskWorkspace) -> Result<(), FileError> {
+        let io = |error| FileError::Io { path: path.clone(), error };
+        let entry = self.disk.entry(path).map_err(io)?;
+        let is_kept = |entry: &Entry| entry.metadata.is_file() || entry.metadata.is_symlink();
+        let Some(entry) = entry.filter(is_kept) else { return disk.put(path, None) };
+        match &self.kind {
+            Kind::Mounted(_) => {
+                #[cfg(unix)]
+                super::upper::unmark(&entry);
+                // Another name of the same file could be used to change it later.
+                if links(&entry.metadata) > 1 {
+                    return disk.copy_in_as_is(&entry, path);
+                }
+                disk.move_in_as_is(&entry, path)
+            }
+            Kind::Copied => disk.copy_in_as_is(&entry, path),
+        }
+    }
+
+    /// Copies modification times to the checkout. Build tools compare them: what was built from a file must
+    /// not look older than the file.
+    fn keep_times(&self, disk: &DiskWorkspace, found: &Outcome) {
+        for change in found.changes.iter().filter(|change| change.after.is_some()) {
+            let entry = self.disk.entry(&change.path).ok().flatten();
+            let entry = entry.filter(|entry| entry.metadata.is_file());
+            if let Some(modified) = entry.and_then(|entry| entry.metadata.modified().ok()) {
+                // The only consequence is a build that looks at the file again.
+                let _ = disk.set_modified(&change.path, modified.into_std());
+            }
+        }
+    }
+
+    /// Restores the state to what is below, after a command whose changes were kept or discarded. What was
+    /// `carried` is already the same on both sides.
+    pub fn settle(&mut self, found: &Outcome, below: &Below, carried: bool) -> Result<(), FileError> {
+        // Whoever opens a pipe waits for somebody who is gone.
+        for path in &found.special {
+            self.disk.remove_all(path).map_err(|error| FileError::Io { path: path.clone(), error })?;
+        }
+        match (&self.kind, below) {
+            #[cfg(unix)]
+            (Kind::Mounted(_), Below::Real(_)) => {
+                let path = WorkspacePath::root();
+                workspace::removal::empty(self.disk.dir()).map_err(|error| FileError::Io { path, error })
+            }
+            // The next update reverts what is not planned.
+            (Kind::Mounted(_), _) => self.settle_repositories(found),
+            (Kind::Copied, _) if carried => self.withhold_again(found),
+            (Kind::Copied, _) => self.restore_copy(found, below),
+        }
+    }
+
+    /// Makes those files of the copy again what is below that a command touched.
+    fn restore_copy(&self, found: &Outcome, below: &Below) -> Result<(), FileError> {
+        let mut states: BTreeMap<&WorkspacePath, Option<FileState>> = BTreeMap::new();
+        for path in found.changes.iter().map(|change| &change.path).chain(&found.large) {
+            states.insert(path, below.state(path)?);
+        }
+        if let Below::Real(tracked) = below {
+            for path in found.outputs.iter().filter(|path| !self.hides(path)) {
+                states.insert(path, tracked.disk().state_of(path)?);
+            }
+        }
+        for (path, state) in states {
+            if self.disk.state_of(path).ok().flatten() != state {
+                self.disk.put(path, state.as_ref())?;
+            }
+        }
+        self.withhold_again(found)
+    }
+
+    /// Removes from the copy what no command is to see: hidden files and nested repositories.
+    fn withhold_again(&self, found: &Outcome) -> Result<(), FileError> {
+        for hidden in &self.masks.sensitive {
+            self.disk.put(hidden, None)?;
+        }
+        self.settle_repositories(found)
+    }
+
+    /// Makes Git's own folders below the checkout's again what they are there: what a command made of them is not met
+    /// by the next.
+    fn settle_repositories(&self, found: &Outcome) -> Result<(), FileError> {
+        let is_gone =
+            |folder: &WorkspacePath| self.masks.nested.iter().any(|entry| entry.starts_with(folder.as_str()));
+        if let Some(folder) = found.gone_folders.iter().find(|folder| is_gone(folder)) {
+            let error = io::Error::other("a repository is gone with it");
+            return Err(FileError::Io { path: folder.clone(), error });
+        }
+        for repository in &found.repositories {
+            let place = self.disk.path().join(repository.as_str());
+            if !masks::is_plain_way(self.disk.path(), Path::new(repository.as_str())) {
+                continue;
+            }
+            let mut settled = self.disk.remove_all(repository);
+            if matches!(self.kind, Kind::Copied) && self.masks.nested.contains(Path::new(repository.as_str()))
+            {
+                let copied = || self.masks.copy(&self.root, Path::new(repository.as_str()), &place);
+                settled = settled.and_then(|()| copied().map_err(|(_, error)| error));
+            }
+            settled.map_err(|error| FileError::Io { path: repository.clone(), error })?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(unix)]
+fn links(metadata: &Metadata) -> u64 {
+    cap_std::fs::MetadataExt::nlink(metadata)
+}
+
+#[cfg(not(unix))]
+fn links(_: &Metadata) -> u64 {
+    1
+}

@@ -1,0 +1,148 @@
+//! Git configuration without the credentials that checkouts store in it: commands need the former and must
+//! not see the latter.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::git::{is_head, is_shown, looked_into};
+
+/// Names of configuration files.
+const SETTINGS: [&str; 2] = ["config", "config.worktree"];
+
+/// Folders whose files say where something was fetched from.
+const OF_TEXTS: [&str; 3] = ["logs", "remotes", "branches"];
+
+/// Endings of the names of keys that contain or lead to a credential.
+const HOLDERS: [&str; 10] = [
+    "extraheader",
+    "cookiefile",
+    "sslkey",
+    "sslcert",
+    "password",
+    "pass",
+    "token",
+    "secret",
+    "oauth",
+    "askpass",
+];
+
+/// Sections that lead to other files or programs with credentials.
+const SECTIONS: [&str; 3] = ["include", "includeif", "credential"];
+
+/// What of a folder of Git's own is seen otherwise by commands; paths are relative to it.
+#[derive(Debug, Default)]
+pub(super) struct Cleaned {
+    /// Texts that hold a credential, without it.
+    pub(super) texts: Vec<(PathBuf, Vec<u8>)>,
+    /// What is not there.
+    pub(super) hidden: Vec<PathBuf>,
+}
+
+/// Finds what holds a credential in Git's own folder `git` and in those of submodules and worktrees in it.
+pub(super) fn clean(git: &Path) -> Cleaned {
+    let mut cleaned = Cleaned::default();
+    for folder in workspace::repositories::folders(git) {
+        let names = |below: &str| {
+            let entries = fs::read_dir(folder.join(below)).into_iter().flatten().flatten();
+            entries.map(|entry| entry.file_name())
+        };
+        let within = |path: &Path| path.strip_prefix(git).map(Path::to_owned).ok();
+        for below in std::iter::once("").chain(looked_into()) {
+            let hidden = names(below).filter(|name| name.to_str().is_none_or(|name| !is_shown(below, name)));
+            cleaned.hidden.extend(hidden.filter_map(|name| within(&folder.join(below).join(name))));
+        }
+        let deep = OF_TEXTS.iter().flat_map(|name| {
+            ignore::WalkBuilder::new(folder.join(name)).standard_filters(false).build().flatten()
+        });
+        let deep = deep.filter(|entry| entry.file_type().is_some_and(|kind| kind.is_file()));
+        let all = SETTINGS.iter().map(|name| (folder.join(name), true));
+        let all = all.chain(
+            names("")
+                .filter(|name| name.to_str().is_some_and(is_head))
+                .map(|name| (folder.join(name), false)),
+        );
+        let all = all.chain(deep.map(|entry| (entry.into_path(), false)));
+        cleaned.texts.extend(all.filter_map(|(path, is_settings)| {
+            // What is no text may hold one all the same.
+            let bytes = fs::read(&path).ok()?;
+            let text = String::from_utf8_lossy(&bytes);
+            let without = if is_settings { without_credentials(&text) } else { with_plain_addresses(&text) };
+            (without != text).then_some((within(&path)?, without.into_bytes()))
+        }));
+    }
+    cleaned
+}
+
+fn without_credentials(text: &str) -> String {
+    let mut kept = String::with_capacity(text.len());
+    let (mut is_open, mut goes_on) = (true, false);
+    for line in text.lines() {
+        let trimmed = line.trim().to_ascii_lowercase();
+        // A value may continue on the next line.
+        let belongs = std::mem::replace(&mut goes_on, line.ends_with('\\'));
+        if !belongs && trimmed.starts_with('[') {
+            let name = trimmed[1..].split([' ', ']', '.', '"']).next().unwrap_or_default();
+            is_open = !SECTIONS.contains(&name);
+            // A key may follow the section's name on the same line.
+            let holds =
+                trimmed.rsplit_once(']').is_some_and(|(_, rest)| !rest.is_empty() && is_credential(rest));
+            if is_open && !holds {
+                kept += &with_plain_addresses(line);
+                kept.push('\n');
+            }
+            continue;
+        }
+        if is_open && !belongs && !is_credential(&trimmed) {
+            kept += &with_plain_addresses(line);
+            kept.push('\n');
+        }
+    }
+    kept
+}
+
+fn is_credential(setting: &str) -> bool {
+    let (name, value) = setting.split_once('=').unwrap_or((setting, ""));
+    let name = name.trim();
+    // A proxy may be named without `http://`.
+    let is_proxy = name.ends_with("proxy") && value.contains('@') && !value.contains("://");
+    is_proxy || HOLDERS.iter().any(|holder| name.ends_with(holder))
+}
+
+/// Removes user and password from URLs.
+fn with_plain_addresses(line: &str) -> String {
+    let mut rest = line;
+    let mut plain = String::with_capacity(line.len());
+    while let Some(at) = rest.find("://") {
+        let (before, after) = rest.split_at(at + 3);
+        plain += before;
+        let end = after.find(['/', '"', ' ', '\t', '\n']).unwrap_or(after.len());
+        rest = match after[..end].rfind('@') {
+            Some(user) if after[..user].contains(':') || before.contains("http") => &after[user + 1..],
+            _ => after,
+        };
+    }
+    plain + rest
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn credentials_go_and_the_rest_stays() {
+        let text = "[core]\n\tbare = false\n[http \"https://github.com/\"]\n\textraheader = AUTHORIZATION: basic eA==\n\
+                    [remote \"origin\"]\n\turl = https://me:secret@host/o/r\n\tfetch = +refs/heads/*:refs/x/*\n\
+                    [includeIf \"gitdir:/w/.git\"]\n\tpath = /runner/_temp/credentials.config\n[credential]\n\thelper = store\n\
+                    [user]\n\tname = me\n";
+        let plain = "[core]\n\tbare = false\n[http \"https://github.com/\"]\n[remote \"origin\"]\n\
+                     \turl = https://host/o/r\n\tfetch = +refs/heads/*:refs/x/*\n[user]\n\tname = me\n";
+        assert_eq!(without_credentials(text), plain);
+        assert_eq!(without_credentials(plain), plain);
+        assert_eq!(without_credentials("[http] extraHeader = x\n[user]\n"), "[user]\n");
+        assert_eq!(
+            without_credentials("[http]\n\textraheader = a\\\nb\n\tpostBuffer = 1\n"),
+            "[http]\n\tpostBuffer = 1\n"
+        );
+        assert_eq!(with_plain_addresses("url = ssh://git@host/o"), "url = ssh://git@host/o");
+    }
+}

@@ -1,0 +1,117 @@
+//! What a command changed in its isolated state, compared with what is below.
+
+use std::collections::BTreeSet;
+use std::io;
+use std::path::{Path, PathBuf};
+
+#[cfg(unix)]
+use workspace::ignored::{Exclusion, IgnoreRules};
+use workspace::{FileChange, FileError, FileState, Inventory, MAX_FILE, Touched, WorkspacePath};
+
+use super::upper_changes;
+use super::{Below, Isolated, Kind};
+
+/// The metadata of all files before a command; only a copy needs it to find changes.
+pub struct Before(Option<Inventory>);
+
+/// What a command changed, compared with what is below.
+#[derive(Debug, Default)]
+pub struct Outcome {
+    /// Changes to files that belong to the project.
+    pub changes: Vec<FileChange>,
+    /// Changed files of the project that are too large to be held in memory.
+    pub large: Vec<WorkspacePath>,
+    /// Changed files that ignore files exclude: what builds leave behind.
+    pub outputs: Vec<WorkspacePath>,
+    /// Git folders of repositories that the command created, which are not kept.
+    pub repositories: Vec<WorkspacePath>,
+    /// Pipes, sockets and devices, which are removed.
+    pub special: Vec<WorkspacePath>,
+    /// The number of entries whose names are not UTF-8; they are not kept.
+    pub unnamed: usize,
+    pub(super) folders: BTreeSet<WorkspacePath>,
+    pub(super) gone_folders: BTreeSet<WorkspacePath>,
+}
+
+impl Outcome {
+    /// Returns the build outputs alone, without the other changes.
+    #[must_use]
+    pub fn outputs_alone(&self) -> Self {
+        Self { outputs: self.outputs.clone(), ..Self::default() }
+    }
+}
+
+impl Isolated {
+    /// Records what an unmounted state needs to find the changes of the next command.
+    pub fn before(&self) -> Result<Before, FileError> {
+        let is_copied = matches!(self.kind, Kind::Copied);
+        Ok(Before(is_copied.then(|| Inventory::take(self.disk.path())).transpose()?))
+    }
+
+    /// Returns what a command has changed, compared with what is below. Whether a file belongs to the project
+    /// is decided by the ignore files from before the command, and by what Git tracks.
+    pub fn found(&mut self, before: Before, below: &Below) -> Result<Outcome, FileError> {
+        let touched = match &self.kind {
+            Kind::Copied => before.0.unwrap_or_default().touched(self.disk.path())?,
+            #[cfg(unix)]
+            Kind::Mounted(_) => upper_changes::touched(&self.disk, &self.root, below, &self.masks.sensitive)?,
+            #[cfg(not(unix))]
+            Kind::Mounted(_) => Touched::default(),
+        };
+        touched.files.iter().try_for_each(|path| self.spares_unreadable(path))?;
+        let Touched { files, folders, gone_folders, repositories, special, unnamed } = touched;
+        let (repositories, special) = (repositories.into_iter().collect(), special.into_iter().collect());
+        let mut found =
+            Outcome { repositories, special, unnamed, folders, gone_folders, ..Outcome::default() };
+        let changed = below.changed()?;
+        let mut rules: Option<(WorkspacePath, Exclusion)> = None;
+        for path in files {
+            let folder = path.parent().unwrap_or_else(WorkspacePath::root);
+            let (_, known) = match &mut rules {
+                Some(known) if known.0 == folder => known,
+                other => {
+                    let now = IgnoreRules::collect(&folder, |path| below.text(path));
+                    let original = IgnoreRules::collect(&folder, |path| below.original_text(path));
+                    other.insert((folder, Exclusion { original, now }))
+                }
+            };
+            let belongs = || self.tracked.contains(&path) || changed.contains(&path);
+            if known.is_output(&path) && !belongs() {
+                found.outputs.push(path);
+                continue;
+            }
+            if self.is_large(&path) {
+                self.applied.insert(path.clone());
+                found.large.push(path);
+                continue;
+            }
+            let before = below.state(&path)?;
+            let after = self.state(&path)?;
+            self.applied.insert(path.clone());
+            found.changes.extend(FileChange::new(path, before, after));
+        }
+        Ok(found)
+    }
+
+    /// Fails if a change is at, above or below something that could not be read: the command did not see it, and it would
+    /// be lost.
+    fn spares_unreadable(&self, path: &WorkspacePath) -> Result<(), FileError> {
+        let changed = Path::new(path.as_str());
+        let meets = |unreadable: &PathBuf| changed.starts_with(unreadable) || unreadable.starts_with(changed);
+        if self.unreadable.iter().any(meets) {
+            return Err(FileError::Io { path: path.clone(), error: io::ErrorKind::PermissionDenied.into() });
+        }
+        Ok(())
+    }
+
+    /// Returns the state of a file as a command left it.
+    fn state(&self, path: &WorkspacePath) -> Result<Option<FileState>, FileError> {
+        // A whiteout, which marks a removed file, is not a regular file, so the result is `None`.
+        self.disk.state_of(path)
+    }
+
+    fn is_large(&self, path: &WorkspacePath) -> bool {
+        let entry = self.disk.entry(path).ok().flatten();
+        entry.is_some_and(|entry| entry.metadata.is_file() && entry.metadata.len() > MAX_FILE)
+    }
+}

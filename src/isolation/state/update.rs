@@ -1,0 +1,78 @@
+//! Brings an isolated state up to date with what is below it.
+
+use std::collections::BTreeSet;
+
+#[cfg(unix)]
+use workspace::{FileError, FileState, OverlayWorkspace, TrackedWorkspace, Workspace, WorkspacePath};
+
+use super::upper;
+use super::{Below, Isolated, IsolationError, Kind};
+
+impl Isolated {
+    /// Brings the state up to date with what is below.
+    pub fn update(&mut self, below: &Below) -> Result<(), IsolationError> {
+        match below {
+            Below::Planned(planned) => self.update_planned(planned),
+            Below::Real(tracked) => self.update_real(tracked),
+        }
+    }
+
+    /// Writes the planned edits that are missing, and reverts what is not planned.
+    fn update_planned(&mut self, planned: &OverlayWorkspace) -> Result<(), IsolationError> {
+        let changes = planned.changes()?;
+        let wanted: BTreeSet<WorkspacePath> = changes.iter().map(|change| change.path.clone()).collect();
+        for path in self.applied.difference(&wanted) {
+            let state = planned.state(path)?;
+            self.put(path, state.as_ref(), state.as_ref())?;
+        }
+        // Removed files make room for new ones.
+        let (gone, there): (Vec<_>, Vec<_>) = changes.iter().partition(|change| change.after.is_none());
+        for change in gone.into_iter().chain(there) {
+            self.put(&change.path, change.after.as_ref(), change.before.as_ref())?;
+        }
+        self.applied.extend(wanted);
+        Ok(())
+    }
+
+    /// Writes what the run has changed since to a copy. An overlay shows the checkout as it is.
+    fn update_real(&self, tracked: &TrackedWorkspace) -> Result<(), IsolationError> {
+        if matches!(self.kind, Kind::Mounted(_)) {
+            return Ok(());
+        }
+        let (gone, there): (Vec<_>, Vec<_>) = tracked
+            .changed()
+            .into_iter()
+            .filter(|path| !self.masks.sensitive.contains(path))
+            .map(|path| Ok((path.clone(), tracked.disk().state_of(&path)?)))
+            .collect::<Result<Vec<_>, FileError>>()?
+            .into_iter()
+            .partition(|(_, state)| state.is_none());
+        for (path, state) in gone.into_iter().chain(there) {
+            self.put(&path, state.as_ref(), None)?;
+        }
+        Ok(())
+    }
+
+    /// Restores one file to `state`; `below` is its state in the checkout.
+    fn put(
+        &self,
+        path: &WorkspacePath,
+        state: Option<&FileState>,
+        below: Option<&FileState>,
+    ) -> Result<(), FileError> {
+        match &self.kind {
+            Kind::Copied => {
+                // A file that is too large to be compared counts as different.
+                if self.disk.state_of(path).is_ok_and(|now| now.as_ref() == state) {
+                    Ok(())
+                } else {
+                    self.disk.put(path, state)
+                }
+            }
+            #[cfg(unix)]
+            Kind::Mounted(_) => upper::put(&self.disk, path, state, below),
+            #[cfg(not(unix))]
+            Kind::Mounted(_) => Ok(()),
+        }
+    }
+}

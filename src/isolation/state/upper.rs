@@ -1,0 +1,192 @@
+//! Upper folder of an overlay, written while nothing is mounted. Plain files stand for themselves, a
+//! character device 0/0 (a whiteout) for a file that is gone, and a folder marked as opaque for one whose
+//! former content is gone.
+//!
+//! Commands write to it as well, so a link may stand anywhere: everything is reached through open folders, name by name.
+
+use std::fs;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::path::Path;
+
+use cap_fs_ext::DirExt;
+use cap_std::ambient_authority;
+use cap_std::fs::{Dir, Metadata, MetadataExt};
+use rustix::fs::{CWD, FileType, Mode, OFlags, mknodat, openat};
+use workspace::entry::Entry;
+use workspace::{DiskWorkspace, FileError, FileState, WorkspacePath, confined};
+
+use super::masks::Masks;
+
+/// Extended attributes of opaque folders, as set by an overlay without and with privileges.
+const OPAQUE: [&str; 2] = ["user.overlay.opaque", "trusted.overlay.opaque"];
+
+/// How far the way to a file leads through folders of the upper one.
+struct Way {
+    /// The folder that the file is in, if all folders are there.
+    folder: Option<Dir>,
+    /// What stands where a folder is needed: the folder that it is in, and its name.
+    obstacle: Option<(Dir, String)>,
+    /// Whether the lower folder's content is not visible there.
+    is_hidden: bool,
+}
+
+impl Way {
+    fn to(disk: &DiskWorkspace, path: &WorkspacePath) -> io::Result<Self> {
+        let mut folder = disk.dir().try_clone()?;
+        let mut is_hidden = false;
+        for name in path.parent().unwrap_or_else(WorkspacePath::root).names() {
+            match folder.symlink_metadata(name) {
+                Ok(metadata) if metadata.is_dir() => folder = folder.open_dir_nofollow(name)?,
+                Ok(_) => {
+                    return Ok(Self { folder: None, obstacle: Some((folder, name.to_owned())), is_hidden });
+                }
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                    return Ok(Self { folder: None, obstacle: None, is_hidden });
+                }
+                Err(error) => return Err(error),
+            }
+            is_hidden |= is_opaque(&folder);
+        }
+        Ok(Self { folder: Some(folder), obstacle: None, is_hidden })
+    }
+
+    fn found(&self, name: &str) -> Option<Metadata> {
+        self.folder.as_ref()?.symlink_metadata(name).ok()
+    }
+
+    fn remove(&self, name: &str) -> io::Result<()> {
+        self.folder.as_ref().map_or(Ok(()), |folder| folder.remove_file(name))
+    }
+}
+
+/// Restores one file to `state`; `below` is its state in the lower folder.
+pub(super) fn put(
+    disk: &DiskWorkspace,
+    path: &WorkspacePath,
+    state: Option<&FileState>,
+    below: Option<&FileState>,
+) -> Result<(), FileError> {
+    let io = |error| FileError::Io { path: path.clone(), error };
+    let way = Way::to(disk, path).map_err(io)?;
+    let name = path.file_name().unwrap_or_default();
+    let found = way.found(name);
+    if state == below && !way.is_hidden {
+        // The lower folder has this state, and it is visible: nothing needs to be here, nor above it what says that it is gone.
+        if let Some((folder, obstacle)) = way.obstacle.as_ref().filter(|_| state.is_some()) {
+            return folder.remove_file(obstacle).map_err(io);
+        }
+        return match found {
+            Some(metadata) if !metadata.is_dir() => way.remove(name).map_err(io),
+            _ => Ok(()),
+        };
+    }
+    let Some(state) = state else {
+        return match found {
+            // The folder that contained it is gone. In an opaque folder a whiteout would be seen as a file.
+            None if way.obstacle.is_some() || way.is_hidden => Ok(()),
+            // A folder took its place, or it is marked already.
+            Some(metadata) if metadata.is_dir() || is_whiteout(&metadata) => Ok(()),
+            found => {
+                if found.is_some() {
+                    way.remove(name).map_err(io)?;
+                }
+                hide(disk, path).map_err(io)
+            }
+        };
+    };
+    if disk.state_of(path)?.as_ref() == Some(state) {
+        return Ok(());
+    }
+    // Whatever stands where a folder is needed marks something that is gone.
+    if let Some((folder, obstacle)) = &way.obstacle {
+        folder.remove_file(obstacle).map_err(io)?;
+    }
+    if found.is_some_and(|metadata| is_whiteout(&metadata)) {
+        way.remove(name).map_err(io)?;
+    }
+    disk.put(path, Some(state))
+}
+
+pub(super) fn is_whiteout(metadata: &Metadata) -> bool {
+    cap_std::fs::FileTypeExt::is_char_device(&metadata.file_type()) && metadata.rdev() == 0
+}
+
+/// Marks a file of the lower folder as gone.
+fn hide(disk: &DiskWorkspace, path: &WorkspacePath) -> io::Result<()> {
+    let folder = confined::create_dir(disk.dir(), &path.parent().unwrap_or_else(WorkspacePath::root))?;
+    let name = path.file_name().unwrap_or_default();
+    Ok(mknodat(&folder, name, FileType::CharacterDevice, Mode::empty(), 0)?)
+}
+
+/// Marks a file as gone in a folder to which no command writes.
+pub(super) fn hide_at(folder: &Path, path: &Path) -> io::Result<()> {
+    let full = folder.join(path);
+    if let Some(parent) = full.parent() {
+        fs::create_dir_all(parent)?;
+    }
+    Ok(mknodat(CWD, &full, FileType::CharacterDevice, Mode::empty(), 0)?)
+}
+
+/// Makes a folder opaque, which hides what the lower folder has there.
+pub(super) fn hide_below(folder: &Path) -> io::Result<()> {
+    make_opaque(&Dir::open_ambient_dir(folder, ambient_authority())?)
+}
+
+fn make_opaque(folder: &Dir) -> io::Result<()> {
+    Ok(rustix::fs::fsetxattr(readable(folder)?, OPAQUE[0], b"y", rustix::fs::XattrFlags::empty())?)
+}
+
+/// Opens a folder for more than reaching what is in it.
+fn readable(folder: &Dir) -> rustix::io::Result<OwnedFd> {
+    openat(folder, ".", OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())
+}
+
+/// Copies a folder from the lower folder to the upper one and makes it opaque, unless the upper one has it
+/// already.
+pub(super) fn unfold(
+    disk: &DiskWorkspace,
+    lower: &Path,
+    folder: &WorkspacePath,
+    masks: &Masks,
+) -> io::Result<()> {
+    // What a link leads to is not moved along with it.
+    let Ok(from) = confined::open_dir(&Dir::open_ambient_dir(lower, ambient_authority())?, folder) else {
+        return Ok(());
+    };
+    let way = Way::to(disk, folder)?;
+    let name = folder.file_name().unwrap_or_default();
+    // What is already in the upper folder would have to be merged with the rest.
+    if way.obstacle.is_some() || way.found(name).is_some() {
+        return Ok(());
+    }
+    let is_hidden = |path: &WorkspacePath| {
+        let full = path.names().fold(folder.clone(), |above, name| above.child(name));
+        masks.sensitive.contains(&full) || masks.nested.contains(Path::new(full.as_str()))
+    };
+    let to = confined::create_dir(disk.dir(), folder)?;
+    workspace::copy::copy_between(from, to.try_clone()?, &is_hidden)?;
+    for entry in masks.nested.iter().filter(|entry| entry.starts_with(folder.as_str())) {
+        // As it is to be seen, and not as the opaque folder would show it.
+        masks.copy(lower, entry, &disk.path().join(entry)).map_err(|(_, error)| error)?;
+    }
+    make_opaque(&to)
+}
+
+pub(super) fn is_opaque(folder: &Dir) -> bool {
+    let Ok(folder) = readable(folder) else { return false };
+    OPAQUE.iter().any(|mark| {
+        let mut value = [0_u8; 4];
+        rustix::fs::fgetxattr(&folder, *mark, &mut value).is_ok_and(|length| value[..length] == *b"y")
+    })
+}
+
+/// Removes the kernel's attributes from a file that came through an overlay.
+pub(super) fn unmark(entry: &Entry) {
+    // Nothing else can have any.
+    let Ok(file) = entry.open() else { return };
+    for mark in ["user.overlay.opaque", "user.overlay.origin", "user.overlay.impure", "user.overlay.uuid"] {
+        // Most files have none.
+        let _ = rustix::fs::fremovexattr(&file, mark);
+    }
+}
