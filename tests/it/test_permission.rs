@@ -70,7 +70,7 @@ async fn test_permission_counts_only_by_people_who_may_write() {
             world.label_events.push(event);
         }),
         ("a label from before the last push", false, |world, _| {
-            labelled_at(world, "dev", "2019-05-15T15:20:00Z")
+            labelled_at(world, "dev", "2019-05-15T15:20:00Z");
         }),
         ("a label of nobody knows when", false, |world, _| labelled_at(world, "dev", "")),
         ("a label that was set again after the last push", true, |world, _| {

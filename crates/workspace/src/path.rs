@@ -119,6 +119,7 @@ impl WorkspacePath {
     }
 
     /// Returns the path of an entry in this folder. `name` must be a single name.
+    #[must_use]
     pub fn child(&self, name: &str) -> Self {
         debug_assert!(!name.contains('/') && !name.is_empty());
         if self.is_root() { Self(name.to_owned()) } else { Self(format!("{}/{name}", self.0)) }

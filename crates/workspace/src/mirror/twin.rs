@@ -71,10 +71,10 @@ pub(crate) fn set_mode(_: &Dir, _: &Path, _: u32) -> io::Result<()> {
 }
 
 /// An entry: the folder that it is in, its name there, and its metadata.
-pub(in crate::workspace) type Entry<'a> = (Dir, &'a Path, Metadata);
+pub(crate) type Entry<'a> = (Dir, &'a Path, Metadata);
 
 /// Returns an entry that is reached through no link, or `None` if there is nothing.
-pub(in crate::workspace) fn find<'a>(root: &Dir, path: &'a Path) -> io::Result<Option<Entry<'a>>> {
+pub(crate) fn find<'a>(root: &Dir, path: &'a Path) -> io::Result<Option<Entry<'a>>> {
     let name = Path::new(path.file_name().ok_or(io::ErrorKind::InvalidInput)?);
     let found = parent(root, path).and_then(|folder| Ok((folder.symlink_metadata(name)?, folder)));
     match found {
