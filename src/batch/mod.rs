@@ -12,6 +12,7 @@ mod journal;
 mod lesson;
 mod manifest;
 mod merge;
+mod neighbours;
 mod pilot;
 mod planned;
 mod problem;

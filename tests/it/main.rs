@@ -51,6 +51,7 @@ mod pipeline;
 mod programs;
 mod pull_request;
 mod pull_review;
+mod recipe_writer;
 mod recipes;
 mod records;
 mod reports;
