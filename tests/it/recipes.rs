@@ -348,7 +348,7 @@ fn batch_refuses_recipe_that_fails_its_tests() {
     assert!(!sandbox.out().join("tasks").exists());
 }
 
-const MANIFESTS: &str = r##"
+const MANIFESTS: &str = r#"
 description: From requests to httpx
 steps:
   - files: [pyproject.toml]
@@ -362,7 +362,7 @@ steps:
     do:
       - manifest: { path: 'jobs.*.steps[uses~^actions/checkout@].uses', set: actions/checkout@v4, when: { version: "<4" } }
       - replace: { pattern: '(?m)^x: (=.*)$', with: "x: '$1'" }
-"##;
+"#;
 
 #[test]
 fn recipe_edits_manifests_in_both_modes_and_tables_what_it_did() {

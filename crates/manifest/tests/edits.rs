@@ -1,4 +1,5 @@
 //! Edits of the table `edits.yml`, and what no edit may do to any text.
+#![allow(clippy::expect_used)]
 
 use manifest::{ManifestEdit, ManifestError, ManifestRule};
 use proptest::prelude::*;
